@@ -1,12 +1,14 @@
 //! When the process ends, and what it forgets.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 
 use rustix::fs::FlockOperation;
 use rustix::io::FdFlags;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::daemon::{Daemon, VIGIL, request};
 use super::sandbox::Sandbox;
@@ -33,6 +35,50 @@ fn a_dead_parent_is_its_end() {
 }
 
 #[test]
+fn one_that_its_shell_may_not_open_is_not_left_in_the_background() {
+    const NOBODY: u32 = 65534;
+    let sandbox = Sandbox::with_repository();
+    let mode = |name: &str, mode| {
+        fs::set_permissions(sandbox.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("..", 0o755);
+    mode("", 0o755);
+    fs::copy(VIGIL, sandbox.path("vigil")).unwrap();
+    let is_root = rustix::process::geteuid().is_root();
+    let known = format!("--parent-pid={}\0-s\x004711\0", std::process::id());
+    for (program_mode, is_left) in [(0o755, true), (0o111, false)] {
+        mode("vigil", program_mode);
+        let mut command = sandbox.isolated(sandbox.path("vigil"), b"");
+        command
+            .arg("gitstatusd")
+            .arg("--background")
+            .args(known.trim_end_matches('\0').split('\0'))
+            .current_dir("/");
+        if is_root {
+            // To whom every file can be read.
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let output = command.output().unwrap();
+        assert_eq!(output.status.success(), is_left, "{output:?}");
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        let lives = |entry: &fs::DirEntry| {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(&known)
+        };
+        let left: Vec<String> = entries
+            .filter(lives)
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(left.join(" "), said.trim_end());
+        for pid in left {
+            let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
+            kill_process(pid, Signal::KILL).unwrap();
+        }
+    }
+}
+
+#[test]
 fn a_lost_lock_is_its_end() {
     let sandbox = Sandbox::with_repository();
     let path = sandbox.path("lock");
@@ -42,7 +88,7 @@ fn a_lost_lock_is_its_end() {
     let fd = file.as_raw_fd().to_string();
     let mut daemon = sandbox.daemon(&["-l", &fd]);
     // The shell removes the file; the lock is on what was opened.
-    std::fs::remove_file(path).unwrap();
+    fs::remove_file(path).unwrap();
     assert!(daemon.ask(sandbox.top()).is_some());
     rustix::fs::fcntl_lock(file.as_fd(), FlockOperation::Unlock).unwrap();
     let (status, messages) = daemon.wait();
@@ -113,7 +159,7 @@ fn no_more_than_some_repositories_are_kept_and_none_that_is_gone() {
     daemon.wait_for_message(&forgot("copy36"));
     assert!(daemon.ask(sandbox.path("copy1")).is_some());
     for number in 90..=99 {
-        std::fs::remove_dir_all(sandbox.path(format!("copy{number}"))).unwrap();
+        fs::remove_dir_all(sandbox.path(format!("copy{number}"))).unwrap();
     }
     // One is looked at for each question.
     for _ in 0..50 {

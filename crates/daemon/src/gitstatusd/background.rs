@@ -5,12 +5,14 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use vigil_linux::process::cores;
+use vigil_linux::stat::stat_path;
 
 use crate::start;
 
@@ -24,7 +26,7 @@ const THREADS_MAX: usize = 32;
 /// can be opened: both are pipes whose other ends nobody has.
 ///
 /// # Errors
-/// The system refuses it.
+/// The system refuses it, or the shell could not open them.
 pub(super) fn start(arguments: &[OsString]) -> io::Result<u32> {
     let (requests, _) = pipe_with(PipeFlags::CLOEXEC)?;
     let (_, responses) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -45,7 +47,14 @@ pub(super) fn start(arguments: &[OsString]) -> io::Result<u32> {
         .stdin(Stdio::from(requests))
         .stdout(Stdio::from(responses))
         .stderr(Stdio::null());
-    Ok(command.spawn()?.id())
+    let mut child = command.spawn()?;
+    // Nobody may open what a process has open whose program he may not read. The shell would start another one each time.
+    if let Err(error) = stat_path(Path::new(&format!("/proc/{}/fd/0", child.id()))) {
+        child.kill()?;
+        child.wait()?;
+        return Err(error.into());
+    }
+    Ok(child.id())
 }
 
 /// Leaves the session of the shell, and what it left open but the standard streams.
