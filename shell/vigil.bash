@@ -7,6 +7,8 @@
 \builtin shopt -q expand_aliases && __vigil_aliases=1
 \builtin shopt -u expand_aliases
 
+# What begins with one underscore is local. A name that the user has made readonly could not be that.
+
 # gitstatus's plugin defines nothing for scripts either.
 if [[ $- == *i* && ${BASH_VERSINFO[0]} -ge 4 ]]; then
 
@@ -34,31 +36,31 @@ function __vigil_leave {
 
 # Starts a process in the place of the one that may be there.
 function __vigil_launch {
-  builtin local pid='' request='' response='' name=''
+  builtin local _vigil_pid='' _vigil_request='' _vigil_response='' _vigil_name=''
   __vigil_leave
-  pid=$(
-    for name in "${!VIGIL_PROMPT_@}" "${!LC_@}" LANG NO_COLOR; do
-      [[ -z ${!name+set} ]] || builtin export "${name?}"
+  _vigil_pid=$(
+    for _vigil_name in "${!VIGIL_PROMPT_@}" "${!LC_@}" LANG NO_COLOR; do
+      [[ -z ${!_vigil_name+set} ]] || builtin export "${_vigil_name?}"
     done
     "$__vigil_program" gitstatusd --background --parent-pid="$$" --prompt-for=bash "${__vigil_options[@]}"
   ) || builtin return
-  [[ $pid == [1-9]* && $pid != *[!0-9]* ]] || builtin return
+  [[ $_vigil_pid == [1-9]* && $_vigil_pid != *[!0-9]* ]] || builtin return
   {
-    builtin exec {request}<>"/proc/$pid/fd/0" {response}<"/proc/$pid/fd/1"
+    builtin exec {_vigil_request}<>"/proc/$_vigil_pid/fd/0" {_vigil_response}<"/proc/$_vigil_pid/fd/1"
     # With varredir_close only the plain word leaves them open.
-    [[ /proc/self/fd/$response -ef /proc/$pid/fd/1 ]] || exec {request}<>"/proc/$pid/fd/0" {response}<"/proc/$pid/fd/1"
-    [[ /proc/self/fd/$response -ef /proc/$pid/fd/1 ]] || builtin return 1
+    [[ /proc/self/fd/$_vigil_response -ef /proc/$_vigil_pid/fd/1 ]] || exec {_vigil_request}<>"/proc/$_vigil_pid/fd/0" {_vigil_response}<"/proc/$_vigil_pid/fd/1"
+    [[ /proc/self/fd/$_vigil_response -ef /proc/$_vigil_pid/fd/1 ]] || builtin return 1
   } 2>/dev/null
-  __vigil_request=$request __vigil_response=$response GITSTATUS_DAEMON_PID=$pid __vigil_owner=$BASHPID
+  __vigil_request=$_vigil_request __vigil_response=$_vigil_response GITSTATUS_DAEMON_PID=$_vigil_pid __vigil_owner=$BASHPID
 }
 
 # Whether the process is there and not halted.
 function __vigil_works {
-  builtin local stat=''
+  builtin local _vigil_stat=''
   [[ -n ${GITSTATUS_DAEMON_PID-} && -n $__vigil_request ]] || builtin return
   [[ /proc/$GITSTATUS_DAEMON_PID/fd/0 -ef /proc/self/fd/$__vigil_request ]] || builtin return
-  { IFS='' builtin read -r stat <"/proc/$GITSTATUS_DAEMON_PID/stat"; } 2>/dev/null || builtin return
-  [[ ${stat##*) } != [tT]* ]]
+  { IFS='' builtin read -r _vigil_stat <"/proc/$GITSTATUS_DAEMON_PID/stat"; } 2>/dev/null || builtin return
+  [[ ${_vigil_stat##*) } != [tT]* ]]
 }
 
 # Writes the record $1. What is not read yet has room in every pipe.
@@ -75,35 +77,35 @@ function __vigil_send {
 function __vigil_wait {
   # Bytes, whatever they mean. The user may have forbidden to change it.
   builtin local LC_ALL=C 2>/dev/null
-  builtin local status=0 part='' step='' left_ms=250
+  builtin local _vigil_status=0 _vigil_part='' _vigil_step='' _vigil_left_ms=250
   if [[ $# -gt 1 ]]; then
-    part=${2#*.}000
-    [[ $2 == *.* ]] || part=000
-    left_ms=$((10#0${2%%.*} * 1000 + 10#${part:0:3}))
+    _vigil_part=${2#*.}000
+    [[ $2 == *.* ]] || _vigil_part=000
+    _vigil_left_ms=$((10#0${2%%.*} * 1000 + 10#${_vigil_part:0:3}))
   fi
   while builtin :; do
-    part='' status=0
-    step=$((left_ms > 250 ? 250 : left_ms > 0 ? left_ms : 1))
-    builtin printf -v step '0.%03d' "$step"
-    IFS='' builtin read -r -d $'\x1e' -t "$step" -u "$__vigil_response" part || status=$?
-    __vigil_came+=$part
-    if [[ $status -gt 128 ]]; then
-      [[ $# -lt 2 ]] || left_ms=$((left_ms - 250))
-      [[ $left_ms -gt 0 ]] || builtin return 1
+    _vigil_part='' _vigil_status=0
+    _vigil_step=$((_vigil_left_ms > 250 ? 250 : _vigil_left_ms > 0 ? _vigil_left_ms : 1))
+    builtin printf -v _vigil_step '0.%03d' "$_vigil_step"
+    IFS='' builtin read -r -d $'\x1e' -t "$_vigil_step" -u "$__vigil_response" _vigil_part || _vigil_status=$?
+    __vigil_came+=$_vigil_part
+    if [[ $_vigil_status -gt 128 ]]; then
+      [[ $# -lt 2 ]] || _vigil_left_ms=$((_vigil_left_ms - 250))
+      [[ $_vigil_left_ms -gt 0 ]] || builtin return 1
       __vigil_works || builtin return 2
-    elif [[ $status -ne 0 ]]; then
+    elif [[ $_vigil_status -ne 0 ]]; then
       builtin return 2
     else
-      part=$__vigil_came __vigil_came=''
+      _vigil_part=$__vigil_came __vigil_came=''
       # What comes after the time of an older question is nobody's.
-      if [[ ${part%%$'\x1f'*} == "$1" ]]; then
+      if [[ ${_vigil_part%%$'\x1f'*} == "$1" ]]; then
         __vigil_unread=0
         __vigil_fields=()
-        while [[ $part == *$'\x1f'* ]]; do
-          __vigil_fields+=("${part%%$'\x1f'*}")
-          part=${part#*$'\x1f'}
+        while [[ $_vigil_part == *$'\x1f'* ]]; do
+          __vigil_fields+=("${_vigil_part%%$'\x1f'*}")
+          _vigil_part=${_vigil_part#*$'\x1f'}
         done
-        __vigil_fields+=("$part")
+        __vigil_fields+=("$_vigil_part")
         builtin return 0
       fi
     fi
@@ -177,16 +179,16 @@ function __vigil_set {
 
 # Usage: gitstatus_start [-t FLOAT] [-s|-u|-c|-d|-m|-r INT] [-e] [-U] [-W] [-D]
 function gitstatus_start {
-  builtin local opt='' timeout=5 index_max=-1 OPTIND=1 OPTARG='' OPTERR=1
-  builtin local options
-  options=()
-  while builtin getopts 't:s:u:c:d:m:r:eUWD' opt; do
-    case $opt in
-      t) timeout=$OPTARG ;;
+  builtin local _vigil_opt='' _vigil_timeout=5 _vigil_index_max=-1 OPTIND=1 OPTARG='' OPTERR=1
+  builtin local _vigil_options
+  _vigil_options=()
+  while builtin getopts 't:s:u:c:d:m:r:eUWD' _vigil_opt; do
+    case $_vigil_opt in
+      t) _vigil_timeout=$OPTARG ;;
       '?') builtin return 1 ;;
       *)
-        options+=("-$opt${OPTARG-}")
-        [[ $opt != m ]] || index_max=$OPTARG
+        _vigil_options+=("-$_vigil_opt${OPTARG-}")
+        [[ $_vigil_opt != m ]] || _vigil_index_max=$OPTARG
         ;;
     esac
   done
@@ -195,10 +197,10 @@ function gitstatus_start {
     builtin return 1
   fi
   [[ -z ${GITSTATUS_DAEMON_PID-} ]] || builtin return 0
-  [[ ${GITSTATUS_NUM_THREADS:-0} != [1-9]* ]] || options+=("-t$GITSTATUS_NUM_THREADS")
-  __vigil_is_time "$timeout" || builtin return
-  __vigil_options=("${options[@]}") __vigil_index_max=$index_max GITSTATUS_DAEMON_LOG=/dev/null
-  if ! { __vigil_launch && __vigil_send $'}hello\x1f\x1e' && __vigil_wait '}hello' "$timeout"; }; then
+  [[ ${GITSTATUS_NUM_THREADS:-0} != [1-9]* ]] || _vigil_options+=("-t$GITSTATUS_NUM_THREADS")
+  __vigil_is_time "$_vigil_timeout" || builtin return
+  __vigil_options=("${_vigil_options[@]}") __vigil_index_max=$_vigil_index_max GITSTATUS_DAEMON_LOG=/dev/null
+  if ! { __vigil_launch && __vigil_send $'}hello\x1f\x1e' && __vigil_wait '}hello' "$_vigil_timeout"; }; then
     gitstatus_stop
     builtin printf '%s\n' '[ERROR]: gitstatus failed to initialize.' >&2
     builtin return 1
@@ -218,15 +220,15 @@ function gitstatus_check {
 
 # Usage: gitstatus_query [-d STR] [-t FLOAT] [-p]
 function gitstatus_query {
-  builtin local opt='' dir='' no_diff=0 id='' tries=0 status=0 here='' tail='' OPTIND=1 OPTARG='' OPTERR=1
-  builtin local timeout
-  timeout=()
+  builtin local _vigil_opt='' _vigil_dir='' _vigil_no_diff=0 _vigil_id='' _vigil_tries=0 _vigil_status=0 _vigil_here='' _vigil_tail='' OPTIND=1 OPTARG='' OPTERR=1
+  builtin local _vigil_timeout
+  _vigil_timeout=()
   # -c is for the functions in zsh; here nothing is late.
-  while builtin getopts 'd:c:t:p' opt; do
-    case $opt in
-      d) dir=$OPTARG ;;
-      t) timeout=("$OPTARG") ;;
-      p) no_diff=1 ;;
+  while builtin getopts 'd:c:t:p' _vigil_opt; do
+    case $_vigil_opt in
+      d) _vigil_dir=$OPTARG ;;
+      t) _vigil_timeout=("$OPTARG") ;;
+      p) _vigil_no_diff=1 ;;
       c) ;;
       *) builtin return 1 ;;
     esac
@@ -235,47 +237,47 @@ function gitstatus_query {
     builtin printf '%s\n' 'usage: gitstatus_query [OPTION]...' >&2
     builtin return 1
   fi
-  [[ ${#timeout[@]} -eq 0 ]] || __vigil_is_time "${timeout[0]}" || builtin return
+  [[ ${#_vigil_timeout[@]} -eq 0 ]] || __vigil_is_time "${_vigil_timeout[0]}" || builtin return
   gitstatus_check || builtin return
-  here=${PWD-}
-  if [[ $here != /* || ! $here -ef . ]]; then
-    here=$(builtin pwd -P 2>/dev/null) || builtin return
+  _vigil_here=${PWD-}
+  if [[ $_vigil_here != /* || ! $_vigil_here -ef . ]]; then
+    _vigil_here=$(builtin pwd -P 2>/dev/null) || builtin return
   fi
   if [[ -z ${GIT_DIR-} ]]; then
-    [[ $dir == /* ]] || dir=$here${dir:+/$dir}
+    [[ $_vigil_dir == /* ]] || _vigil_dir=$_vigil_here${_vigil_dir:+/$_vigil_dir}
   elif [[ $GIT_DIR == /* ]]; then
-    dir=:$GIT_DIR
+    _vigil_dir=:$GIT_DIR
   else
-    dir=:$here/$GIT_DIR
+    _vigil_dir=:$_vigil_here/$GIT_DIR
   fi
   # No request holds a path with a separator in it, and none is as long.
-  if [[ $dir == *[$'\x1e\x1f']* || ${#dir} -gt 4096 ]]; then
-    __vigil_fields=("$id" 0)
+  if [[ $_vigil_dir == *[$'\x1e\x1f']* || ${#_vigil_dir} -gt 4096 ]]; then
+    __vigil_fields=("$_vigil_id" 0)
     __vigil_set
     builtin return 0
   fi
   # What a prompt shows is where the shell is, not its GIT_DIR.
-  [[ $dir != :* || $here == *[$'\x1e\x1f']* || ${#here} -gt 4096 ]] || tail=$'\x1f'$here
+  [[ $_vigil_dir != :* || $_vigil_here == *[$'\x1e\x1f']* || ${#_vigil_here} -gt 4096 ]] || _vigil_tail=$'\x1f'$_vigil_here
   if ! __vigil_works; then
     __vigil_launch 2>/dev/null || builtin return
   fi
   # A number of this process's own: a subshell hears what is meant for the shell.
   __vigil_number=$((__vigil_number + 1))
-  id=$BASHPID.$__vigil_number
+  _vigil_id=$BASHPID.$__vigil_number
   while builtin :; do
-    tries=$((tries + 1))
-    status=2
-    if __vigil_send "$id"$'\x1f'"$dir"$'\x1f'"$no_diff$tail"$'\x1e'; then
-      status=0
-      __vigil_wait "$id" "${timeout[@]}" || status=$?
+    _vigil_tries=$((_vigil_tries + 1))
+    _vigil_status=2
+    if __vigil_send "$_vigil_id"$'\x1f'"$_vigil_dir"$'\x1f'"$_vigil_no_diff$_vigil_tail"$'\x1e'; then
+      _vigil_status=0
+      __vigil_wait "$_vigil_id" "${_vigil_timeout[@]}" || _vigil_status=$?
     fi
-    case $status in
+    case $_vigil_status in
       0)
         __vigil_set
         builtin return 0
         ;;
       2)
-        if [[ $tries -gt 1 ]] || ! __vigil_launch 2>/dev/null; then
+        if [[ $_vigil_tries -gt 1 ]] || ! __vigil_launch 2>/dev/null; then
           builtin return 1
         fi
         ;;
@@ -294,14 +296,14 @@ GITSTATUS_PROMPT='' GITSTATUS_PROMPT_LEN=0
 
 # Asks, and sets GITSTATUS_PROMPT.
 function __vigil_prompt_update {
-  builtin local status=$? patience=50
-  [[ ${VIGIL_PROMPT_PATIENCE_MS:-x} == *[!0-9]* ]] || patience=$VIGIL_PROMPT_PATIENCE_MS
-  builtin printf -v patience '%d.%03d' "$((10#$patience / 1000))" "$((10#$patience % 1000))"
+  builtin local _vigil_status=$? _vigil_patience=50
+  [[ ${VIGIL_PROMPT_PATIENCE_MS:-x} == *[!0-9]* ]] || _vigil_patience=$VIGIL_PROMPT_PATIENCE_MS
+  builtin printf -v _vigil_patience '%d.%03d' "$((10#$_vigil_patience / 1000))" "$((10#$_vigil_patience % 1000))"
   GITSTATUS_PROMPT='' GITSTATUS_PROMPT_LEN=0 __vigil_drawn=()
   if ! gitstatus_check; then
     gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null || builtin :
   fi
-  if gitstatus_query -t "$patience"; then
+  if gitstatus_query -t "$_vigil_patience"; then
     __vigil_top=${VCS_STATUS_WORKDIR-} __vigil_last=("${__vigil_drawn[@]}")
     GITSTATUS_PROMPT=${__vigil_drawn[0]-} GITSTATUS_PROMPT_LEN=${__vigil_drawn[1]-0}
   elif [[ -n $__vigil_top && ${PWD-}/ == "$__vigil_top"/* ]]; then
@@ -311,7 +313,7 @@ function __vigil_prompt_update {
   __vigil_directory=${__vigil_drawn[3]-}
   [[ -n $__vigil_directory ]] || builtin printf -v __vigil_directory '%q' "${PWD-}"
   # In one string with the user's commands, these are to see his.
-  builtin return "$status"
+  builtin return "$_vigil_status"
 }
 
 if [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
