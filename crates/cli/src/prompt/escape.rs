@@ -42,7 +42,6 @@ impl Shell {
             (Self::Zsh, '$') => text.push_str("$%{%}"),
             (Self::Bash, '$') => text.push_str("$\x01\x02"),
             (Self::Zsh | Self::Bash, '`') => text.push('\''),
-            (Self::Tmux, '#') => text.push_str("##"),
             (_, letter) => text.push(letter),
         }
     }
@@ -129,21 +128,41 @@ impl Painter {
     pub(super) fn paint(&self, pieces: &[Piece]) -> Painted {
         let mut painted = Painted::default();
         let mut current = Color::Plain;
+        let mut hashes = 0;
         for piece in pieces {
             // Blanks have the colour of what is before them.
             if piece.color != current && !piece.text.trim().is_empty() {
                 current = piece.color;
+                self.write_hashes(&mut hashes, self.has_color, &mut painted.text);
                 self.take(current, &mut painted.text);
             }
             for letter in piece.text.chars() {
+                if self.shell == Shell::Tmux && letter == '#' {
+                    hashes += 1;
+                    continue;
+                }
+                self.write_hashes(&mut hashes, letter == '[', &mut painted.text);
                 self.shell.write(letter, &mut painted.text);
             }
             painted.columns = painted.columns.saturating_add(columns(&piece.text));
         }
+        let is_colored = self.has_color && current != Color::Plain;
+        self.write_hashes(&mut hashes, is_colored, &mut painted.text);
         if current != Color::Plain {
             self.take(Color::Plain, &mut painted.text);
         }
         painted
+    }
+
+    /// Writes for tmux so many `#` as stand in a row. Before what looks like a style it halves a row once, elsewhere it does twice,
+    /// and rounds up the second time. A single one is written as by those before 3.2, which do it once.
+    fn write_hashes(&self, count: &mut usize, is_before_style: bool, text: &mut String) {
+        let written = match (*count, is_before_style) {
+            (count, true) => count.saturating_mul(2),
+            (count, false) => count.saturating_mul(4).saturating_sub(2),
+        };
+        text.push_str(&"#".repeat(written));
+        *count = 0;
     }
 
     fn take(&self, color: Color, text: &mut String) {
@@ -193,6 +212,25 @@ mod tests {
                 (want, 24),
                 "{shell:?}"
             );
+        }
+    }
+
+    #[test]
+    fn as_many_hashes_are_shown_by_tmux_as_stand_in_a_row() {
+        for (name, want) in [
+            ("#x", "##x"),
+            ("##x###", "######x######"),
+            ("##[z]#[", "####[z]##["),
+            ("a##", "a####"),
+        ] {
+            let color = Color::Index(1);
+            let text = match want.strip_suffix('#') {
+                // The style that follows is what it stands before.
+                Some(_) => painted(Shell::Tmux, color, name).text,
+                None => painted(Shell::Tmux, Color::Plain, name).text,
+            };
+            let text = text.replace("#[fg=colour1]", "");
+            assert_eq!(text.replace("#[fg=default]", ""), want, "{name}");
         }
     }
 
