@@ -19,4 +19,5 @@ mod prompt;
 mod robust;
 mod sandbox;
 mod shell;
+mod tmux;
 mod zsh;
