@@ -1,6 +1,7 @@
 //! What names of changesets mean, as far as no set of revisions has to be computed.
 
 mod branches;
+mod description;
 mod expression;
 #[cfg(feature = "fuzzing")]
 mod fuzzing;
@@ -233,6 +234,17 @@ impl<'r> Revisions<'r> {
             }
             Expression::Range(first, last) => {
                 return self.range(first.as_deref(), last.as_deref(), text);
+            }
+            Expression::Description(searched) => {
+                if self.has_hidden && !self.shows_hidden {
+                    return Err(not_understood(text));
+                }
+                let found = self.described(searched.as_bstr())?;
+                return Ok(match found.as_slice() {
+                    [] => Ends::None,
+                    [only] => Ends::One(Target::Changeset(*only)),
+                    [first, .., last] => Ends::Set([*first, *last].map(Target::Changeset)),
+                });
             }
             Expression::Path(first, last) => {
                 let (Some(first), Some(last)) = (self.one(first, text)?, self.one(last, text)?)

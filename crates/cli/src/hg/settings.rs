@@ -105,7 +105,7 @@ fn is_relative(config: &Config, has_patterns: bool) -> Result<bool, Abort> {
 }
 
 /// Extensions that leave a status as it is.
-const HARMLESS: [&str; 54] = [
+const HARMLESS: [&str; 56] = [
     "absorb",
     "acl",
     "amend",
@@ -151,6 +151,7 @@ const HARMLESS: [&str; 54] = [
     "purge",
     "rebase",
     "record",
+    "releasenotes",
     "relink",
     "schemes",
     "share",
@@ -160,6 +161,7 @@ const HARMLESS: [&str; 54] = [
     "strip",
     "topic",
     "transplant",
+    "uncommit",
 ];
 
 /// The alias by which the command as it was typed is another one, or may be: it has that name, or begins with what is no whole

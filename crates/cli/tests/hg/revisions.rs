@@ -312,3 +312,45 @@ fn names_of_patches_are_left_to_mercurial() {
         assert!(stderr.contains("patches of mq"), "{stderr}");
     }
 }
+
+#[test]
+fn changesets_are_found_by_what_their_descriptions_say() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        for (number, message) in [
+            "First one",
+            "second ONE",
+            "third\n\nlong text",
+            "literal:x i-0",
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            working.write("a", format!("{number}\n"));
+            working.write(&format!("f{number}"), "");
+            working.commit(message);
+        }
+        for text in [
+            "desc(second)",
+            "desc('first')",
+            "desc(\"ONE\")",
+            "desc(long)",
+            "desc(TEXT)^",
+            "desc('i-0')",
+            "desc('literal:literal:x')",
+            "desc(nowhere)",
+            "desc(nowhere)^",
+            "desc(first):desc(third)",
+            "desc(first)::desc(third)",
+            "(desc(first))",
+        ] {
+            working.same(&["status", "--rev", text]);
+            working.same(&["status", "--change", text]);
+            if text != "desc(\"ONE\")" && !text.contains("):") {
+                working.same(&["status", "--rev", text, "--rev", "tip"]);
+            }
+        }
+        working.same(&["status", "--rev", "desc(first)", "--rev", "desc('i-0')"]);
+        working.same(&["status", "--rev", "desc(nowhere)", "--rev", "desc(first)"]);
+    }
+}

@@ -22,6 +22,8 @@ pub(super) enum Expression {
     Range(Option<Box<Self>>, Option<Box<Self>>),
     /// `X::Y`.
     Path(Box<Self>, Box<Self>),
+    /// `desc(TEXT)`: whatever has the text in its description.
+    Description(BString),
 }
 
 /// The first and the last changeset that are meant.
@@ -125,6 +127,10 @@ fn tokens(text: &BStr, knows: &mut Lookup<'_>) -> Result<Vec<Token>, Abort> {
                 if matches!(name.as_slice(), b"and" | b"or" | b"not") {
                     return Err(refused());
                 }
+                // What is searched for is no name, and without quotes no difference either.
+                if name.contains(&b'-') && is_searched_for(&tokens) {
+                    return Err(refused());
+                }
                 if name.contains(&b'-') && !knows(name.as_bstr())? {
                     let parts = name.split(|byte| *byte == b'-');
                     for part in parts.filter(|part| !part.is_empty()) {
@@ -141,6 +147,11 @@ fn tokens(text: &BStr, knows: &mut Lookup<'_>) -> Result<Vec<Token>, Abort> {
         tokens.push(token);
     }
     Ok(tokens)
+}
+
+/// Whether what comes after these tokens is a text to search descriptions for.
+fn is_searched_for(tokens: &[Token]) -> bool {
+    matches!(tokens, [.., Token::Symbol(name), Token::Open] if name == "desc")
 }
 
 fn unknown(name: &[u8]) -> Abort {
@@ -250,6 +261,17 @@ impl Parser<'_> {
         }
     }
 
+    /// What is between the parentheses of `desc`.
+    fn description(&mut self) -> Result<Expression, Abort> {
+        let text = self.symbol().filter(|_| self.take(&Token::Close));
+        let text = text.ok_or_else(|| not_understood(self.text))?;
+        let searched = text.strip_prefix(b"literal:").unwrap_or(&text);
+        match searched.starts_with(b"re:") && searched.len() == text.len() || !searched.is_ascii() {
+            true => Err(not_understood(self.text)),
+            false => Ok(Expression::Description(searched.into())),
+        }
+    }
+
     fn deeper(&mut self) -> Result<(), Abort> {
         self.depth = self.depth.saturating_add(1);
         match self.depth > DEPTH_MAX {
@@ -277,6 +299,7 @@ impl Parser<'_> {
             b"p1" => 0,
             b"p2" => 1,
             b"wdir" if self.take(&Token::Close) => return Ok(Expression::WorkingCopy),
+            b"desc" => return self.description(),
             _ => return Err(not_understood(self.text)),
         };
         if self.take(&Token::Close) {
@@ -320,6 +343,11 @@ mod tests {
             ),
             ("wdir()", Expression::WorkingCopy),
             ("p2()", Expression::WorkingParent(1)),
+            ("desc('i-0')", Expression::Description("i-0".into())),
+            (
+                "desc(\"literal:re:x\")",
+                Expression::Description("re:x".into()),
+            ),
             ("p1(a)", Expression::Parent(some("a").unwrap(), 1)),
             ("(a)^2", Expression::Parent(some("a").unwrap(), 2)),
             (
@@ -337,6 +365,13 @@ mod tests {
             ("a+b", Kind::Unsupported),
             ("a or b", Kind::Unsupported),
             ("all()", Kind::Unsupported),
+            ("desc(re:x)", Kind::Unsupported),
+            ("desc('re:x')", Kind::Unsupported),
+            ("desc(a-b)", Kind::Unsupported),
+            ("desc(x-y)", Kind::Unsupported),
+            ("desc(x", Kind::Unsupported),
+            ("desc()", Kind::Unsupported),
+            ("desc(h\u{e9})", Kind::Unsupported),
             ("(a:b)", Kind::Unsupported),
             ("a::", Kind::Unsupported),
             ("a~-1", Kind::Parse),

@@ -151,8 +151,23 @@ fn changeset(player: &mut Player<'_>) -> Vec<u8> {
         true => player.number().into_bytes(),
         false => {
             let known: &str = player.rng.pick(&[
-                ".", "null", "tip", "wdir()", "p1()", "p2()", "-1", "-2", "a", "0", "one", "two",
-                "side", "default", "0b",
+                ".",
+                "null",
+                "tip",
+                "wdir()",
+                "p1()",
+                "p2()",
+                "-1",
+                "-2",
+                "a",
+                "0",
+                "one",
+                "two",
+                "side",
+                "default",
+                "0b",
+                "desc(c1)",
+                "desc('c2')",
             ]);
             known.as_bytes().to_vec()
         }

@@ -1,0 +1,57 @@
+//! Changesets by what their descriptions say.
+
+use bstr::{BStr, ByteSlice};
+
+use super::Revisions;
+use crate::abort::Abort;
+
+impl Revisions<'_> {
+    /// The changesets whose description has `searched` in it, in whatever case, in order.
+    ///
+    /// # Errors
+    /// One is damaged.
+    pub(super) fn described(&mut self, searched: &BStr) -> Result<Vec<u32>, Abort> {
+        let searched = searched.to_ascii_lowercase();
+        let len = u32::try_from(self.changelog.len()).unwrap_or(u32::MAX);
+        let mut found = Vec::new();
+        for number in 0..len {
+            let text = self.changelog.text(number)?;
+            if lower(description(&text)).contains_str(&searched) {
+                found.push(number);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// What is after the first empty line of a changeset.
+fn description(text: &[u8]) -> &[u8] {
+    text.split_once_str("\n\n")
+        .map_or(b"", |(_, description)| description)
+}
+
+/// In small letters; those that are no UTF-8 stay as they are.
+fn lower(text: &[u8]) -> Vec<u8> {
+    match text.to_str() {
+        Ok(text) => text.to_lowercase().into_bytes(),
+        Err(_) => text.to_ascii_lowercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_description_is_what_is_after_the_names_of_files() {
+        for (text, want) in [
+            ("0\nme\n0 0\na\nb\n\nfirst\n\nand more", "first\n\nand more"),
+            ("0\nme\n0 0\n\nnone", "none"),
+            ("0\nme", ""),
+        ] {
+            assert_eq!(description(text.as_bytes()), want.as_bytes());
+        }
+        assert_eq!(lower("\u{212a}A\u{c9}".as_bytes()), "ka\u{e9}".as_bytes());
+        assert_eq!(lower(b"A\xff"), b"a\xff");
+    }
+}
