@@ -20,3 +20,4 @@ pub mod revlog;
 pub mod stored;
 pub mod subrepositories;
 pub mod verdict;
+pub mod working_file;

@@ -9,6 +9,7 @@ use vigil_hg::abort::Abort;
 use vigil_hg::bytes::path_of;
 use vigil_hg::node::Node;
 use vigil_hg::stored::{Flag, Manifest, Store};
+use vigil_hg::working_file;
 use vigil_linux::stat::lstat_path;
 
 use super::kinds::Lists;
@@ -146,12 +147,7 @@ impl<'w> Working<'w> {
     /// Whether the file has the contents of this version.
     fn is_same(&self, path: &BStr, version: &Node) -> Result<bool, Abort> {
         let there = self.root.join(path_of(path));
-        let is_link = lstat_path(&there).is_ok_and(|seen| seen.is_symlink());
-        let contents = match is_link {
-            true => std::fs::read_link(&there)
-                .map(|target| target.into_os_string().into_encoded_bytes()),
-            false => vigil_stamp::file::read(&there),
-        };
+        let contents = working_file::read(&there);
         let contents = contents.map_err(|error| Abort::io(&there, &error))?;
         self.store.has_contents(path, version, &contents)
     }

@@ -1,5 +1,7 @@
 //! Repositories in a working copy that belong to it.
 
+use std::os::unix::fs::symlink;
+
 use super::sandbox::{FORMATS, Working, programs};
 
 /// A repository with two subrepositories, of which one has one itself, and which differ from what is committed.
@@ -92,6 +94,11 @@ fn what_needs_more_than_that_is_named() {
         working.same(&["status"]);
         working.same_in("d", &["status", "-S", "."]);
         working.same(&["status", "-A", "--rev", "0"]);
+        // Of a link the text is where it leads.
+        symlink("nowhere", working.path(".hgsub")).unwrap();
+        let (stdout, stderr, code) = working.vigil(&["status"]);
+        assert_eq!((stdout.as_str(), code), ("", Some(255)));
+        assert!(stderr.contains("the line 'nowhere' of .hgsub"), "{stderr}");
         // One that nobody has added means nothing.
         let working = Working::new(&hg, true);
         working.write(".hgsub", "sub = [git]x\n");

@@ -1,0 +1,19 @@
+//! What a file of the working copy holds, as it would be committed.
+
+use std::io;
+use std::path::Path;
+
+use vigil_linux::stat::lstat_path;
+use vigil_stamp::file;
+
+/// Reads the file at `path`; of a link where it leads, whether or not there is something.
+///
+/// # Errors
+/// It is not there, or cannot be read.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if lstat_path(path).is_ok_and(|seen| seen.is_symlink()) {
+        let target = std::fs::read_link(path)?;
+        return Ok(target.into_os_string().into_encoded_bytes());
+    }
+    file::read(path)
+}
