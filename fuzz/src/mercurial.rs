@@ -15,7 +15,9 @@ use vigil_hg::revision::{Revisions, Target};
 use vigil_hg::revlog::Revlog;
 use vigil_hg::stored::{self, Manifest, Names};
 use vigil_hg::subrepositories::Subrepositories;
+use vigil_linux::stat::Stat;
 use vigil_stamp::file::Contents;
+
 
 use crate::input::Input;
 
@@ -47,6 +49,9 @@ pub(crate) fn hg_dirstate_tree(data: &[u8]) {
     if let Ok(dirstate) = Dirstate::of_v2(&docket, Contents::Read(input.0.to_vec())) {
         assert!(dirstate.len() <= data_len / 44);
         check(&dirstate);
+        let listed = dirstate.listed_under([0; 20]);
+        let stat = Stat::default();
+        assert!(!listed.is_some_and(|listed| listed.holds_only_recorded("".into(), &stat)));
     }
 }
 

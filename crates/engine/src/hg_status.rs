@@ -14,7 +14,7 @@ use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
 use vigil_hg::repository::Repository;
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::errno;
-use vigil_linux::stat::{lstat_path, stat_path};
+use vigil_linux::stat::{Stat, lstat_path, stat_path};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
@@ -186,9 +186,7 @@ pub(crate) fn status_of<'q>(
             watch: look.watch,
             progress: None,
         };
-        let mut found = scan.run()?;
-        system.settle(&mut found);
-        Ok(found)
+        system.scan(&scan)
     };
     let findings = find(&system, &look).map_err(|error| of_scan(&error))?;
     let walk = Walk::new(
@@ -455,7 +453,13 @@ impl Answer<'_> {
         let Some(seen) = seen.filter(|seen| seen.is_file() || seen.is_symlink()) else {
             return gone;
         };
-        match verdict(entry, is_copy, Some(&seen), self.now) {
+        // Of what its walk does not come to, Mercurial's compiled code tells no nanoseconds: whether it reads the file depends on that,
+        // and shows where it refuses to.
+        let told = Stat {
+            mtime_ns: 0,
+            ..seen
+        };
+        match verdict(entry, is_copy, Some(&told), self.now) {
             Verdict::Unsure => match self.system.is_as_in_parent(path, &seen) {
                 Some(true) => Verdict::Clean,
                 Some(false) => Verdict::Modified,

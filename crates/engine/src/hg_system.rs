@@ -1,10 +1,13 @@
 //! Mercurial as the system of a scan: what the facts of the dirstate prove, which contents a file has in the first parent, and
 //! what is ignored.
 
+mod listed;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -19,8 +22,9 @@ use vigil_hg::node::Node;
 use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
 use vigil_hg::stored::{Flag, Manifest, Store};
 use vigil_hg::verdict::{Verdict, verdict};
+use vigil_linux::Errno;
 use vigil_linux::dir::EntryKind;
-use vigil_linux::stat::{Stat, lstat_path, stat_path};
+use vigil_linux::stat::{Stat, lstat_path, stat_at, stat_path};
 use vigil_model::facts::RecordedStat;
 use vigil_model::index::{Entry as Record, EntryFlags};
 use vigil_model::mode::FileMode;
@@ -29,11 +33,14 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, Tracked, TrackedFile};
 use vigil_model::{HashKind, ObjectId};
 use vigil_scan::{
-    ContentError, Difference, Findings, IgnoreScope, ListedDirectory, Observed, RulesFile, System,
+    ContentError, Difference, Findings, IgnoreScope, ListedDirectory, Observed, RulesFile, Scan,
+    ScanError, System,
 };
 use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;
 use vigil_stamp::paths::is_missing;
+
+use self::listed::Listed;
 
 /// In the place of a mode: the contents were compared.
 pub(crate) const BY_CONTENTS: FileMode = FileMode::NONE;
@@ -111,6 +118,8 @@ pub(crate) struct HgSystem<'a> {
     is_remembered: bool,
     /// Directories with recorded files that are other repositories.
     nested: Mutex<Vec<BString>>,
+    /// What Mercurial says of directories that it listed.
+    listed: Listed<'a>,
 }
 
 /// The ignore patterns, and which directories they matched.
@@ -174,6 +183,7 @@ impl<'a> HgSystem<'a> {
             top,
             dirstate,
             store,
+            listed: Listed::new(dirstate, &ignore.patterns),
             ignore,
             now,
             manifest: OnceLock::new(),
@@ -188,11 +198,22 @@ impl<'a> HgSystem<'a> {
         }
     }
 
+    /// Scans, and once more without what Mercurial says of directories where that was not all there is to find.
+    pub(crate) fn scan(&self, scan: &Scan<'_>) -> Result<Findings, ScanError> {
+        let mut found = scan.run()?;
+        if self.listed.was_misled(self.top, self.dirstate, &found) {
+            self.listed.disbelieve();
+            found = scan.run()?;
+        }
+        self.settle(&mut found);
+        Ok(found)
+    }
+
     /// The files that are recorded, as a scan takes them. All have the same id, so that records are equal where their facts are.
-    pub(crate) fn records(dirstate: &Dirstate) -> Vec<Record> {
+    pub(crate) fn records(dirstate: &Dirstate) -> impl Iterator<Item = (&BStr, Record)> {
         (0usize..)
             .zip(dirstate.iter())
-            .map(|(number, (_, entry))| {
+            .map(|(number, (path, entry))| {
                 let is_copy = dirstate.copy_source(number).is_some();
                 let marks = u32::from(entry.flags.0) | if is_copy { IS_COPY } else { 0 };
                 let stat = RecordedStat {
@@ -203,16 +224,14 @@ impl<'a> HgSystem<'a> {
                     ..RecordedStat::default()
                 };
                 let id = ObjectId::null(HashKind::Sha1);
-                Record::new(stat, FileMode::FILE, id, EntryFlags::default())
+                let record = Record::new(stat, FileMode::FILE, id, EntryFlags::default());
+                (path, record)
             })
-            .collect()
     }
 
     /// The tree of these files.
     pub(crate) fn tracked(dirstate: &Dirstate) -> Tracked {
-        let records = Self::records(dirstate);
-        let paths = dirstate.iter().map(|(path, _)| path);
-        Tracked::of_records(HashKind::Sha1, paths.zip(&records))
+        Tracked::of_records(HashKind::Sha1, Self::records(dirstate))
     }
 
     /// Why the scan failed, in Mercurial's words.
@@ -264,7 +283,7 @@ impl<'a> HgSystem<'a> {
     }
 
     /// Tells in `found` files that could not be read from those with other contents.
-    pub(crate) fn settle(&self, found: &mut Findings) {
+    fn settle(&self, found: &mut Findings) {
         let compared = self.compared.lock();
         for (number, observed) in &mut found.tracked {
             if *observed != Observed::Present(BY_CONTENTS) {
@@ -417,6 +436,7 @@ impl System for HgSystem<'_> {
         path: &dyn Fn() -> BString,
     ) -> Result<(), Difference> {
         if !stat.is_file() && !stat.is_symlink() {
+            self.listed.met_no_file();
             return Err(Difference::Certain(Observed::Present(NO_FILE)));
         }
         let (entry, is_copy) = entry_of(file);
@@ -475,6 +495,12 @@ impl System for HgSystem<'_> {
 
     fn is_own_name(&self, name: &[u8]) -> bool {
         name == b".hg"
+    }
+
+    fn holds_only_recorded(&self, dir: BorrowedFd<'_>, path: &BStr, stat: &Stat) -> bool {
+        // Of another repository Mercurial may have said so because it did not enter it.
+        let is_repository = || stat_at(dir, c".hg") != Err(Errno::NOENT);
+        self.listed.holds_only_recorded(path, stat) && !is_repository()
     }
 
     fn rules_at_top(&self) -> Arc<dyn IgnoreScope> {

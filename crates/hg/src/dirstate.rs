@@ -5,12 +5,14 @@
 //! longer than its bytes can hold.
 
 mod entry;
+mod listed;
 mod read;
 mod record;
 mod v1;
 mod v2;
 
 pub use entry::{Entry, Flags};
+pub use listed::ListedDirectories;
 pub use read::{DirstateFile, read};
 pub use record::Damaged;
 pub use v2::{Docket, MARKER};
@@ -19,6 +21,7 @@ use bstr::{BStr, ByteSlice};
 use vigil_stamp::file::Contents;
 
 use crate::node::Node;
+use listed::ListedRecord;
 use record::{Place, Record};
 
 /// A dirstate that was read.
@@ -27,6 +30,9 @@ pub struct Dirstate {
     parents: [Node; 2],
     bytes: Contents,
     entries: Vec<Record>,
+    /// In the order of paths.
+    listed: Vec<ListedRecord>,
+    ignore_hash: [u8; 20],
 }
 
 impl Dirstate {
@@ -36,6 +42,8 @@ impl Dirstate {
             parents: [Node::NULL; 2],
             bytes: Contents::Read(Vec::new()),
             entries: Vec::new(),
+            listed: Vec::new(),
+            ignore_hash: [0; 20],
         }
     }
 
@@ -53,8 +61,19 @@ impl Dirstate {
     /// # Errors
     /// The bytes are not what the docket says.
     pub fn of_v2(docket: &Docket, bytes: Contents) -> Result<Self, Damaged> {
-        let entries = v2::parse(docket, &bytes)?;
-        Self::ordered(docket.parents, bytes, entries)
+        let v2::Nodes {
+            records,
+            mut listed,
+        } = v2::parse(docket, &bytes)?;
+        let path = |record: &ListedRecord| bytes.get(record.path.range()).unwrap_or_default();
+        if !listed.is_sorted_by_key(path) {
+            listed.sort_by(|a, b| path(a).cmp(path(b)));
+        }
+        Ok(Self {
+            listed,
+            ignore_hash: docket.ignore_hash,
+            ..Self::ordered(docket.parents, bytes, records)?
+        })
     }
 
     fn ordered(
@@ -77,6 +96,8 @@ impl Dirstate {
             parents,
             bytes,
             entries,
+            listed: Vec::new(),
+            ignore_hash: [0; 20],
         })
     }
 
@@ -142,6 +163,15 @@ impl Dirstate {
         Some(self.text(record.copy_source?))
     }
 
+    /// The directories that were listed while ignore patterns of this [hash](crate::patterns::Ignore::hash) were in force.
+    pub fn listed_under(&self, ignore_hash: [u8; 20]) -> Option<ListedDirectories<'_>> {
+        let is_known = self.ignore_hash == ignore_hash && !self.listed.is_empty();
+        is_known.then(|| ListedDirectories {
+            bytes: &self.bytes,
+            directories: &self.listed,
+        })
+    }
+
     fn text(&self, place: Place) -> &BStr {
         self.bytes.get(place.range()).unwrap_or_default().as_bstr()
     }
@@ -149,12 +179,16 @@ impl Dirstate {
 
 /// Whether a path is one that may be recorded: it leads nowhere but down, and not into Mercurial's own folder.
 fn is_allowed(path: &[u8]) -> bool {
-    !path.contains(&0)
-        && path
-            .split(|byte| *byte == b'/')
-            .all(|part| !matches!(part, b"" | b"." | b".."))
-        && !path.starts_with(b".hg/")
-        && path != b".hg"
+    let is_no_name = |part: &[u8]| matches!(part, b"" | b"." | b"..");
+    let mut rest = path;
+    while let Some(slash) = rest.find_byte(b'/') {
+        let (part, after) = rest.split_at(slash);
+        if is_no_name(part) {
+            return false;
+        }
+        rest = after.get(1..).unwrap_or_default();
+    }
+    !is_no_name(rest) && path.find_byte(0).is_none() && !path.starts_with(b".hg/") && path != b".hg"
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! automaton, but for those that look ahead or behind, which have one each. Their size and time are bounded whatever the patterns
 //! are.
 
+mod agreed;
 mod compiled;
 mod file;
 mod glob;

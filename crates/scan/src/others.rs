@@ -19,6 +19,7 @@ use super::system::{IgnoreScope, RulesFile};
 use super::untracked::Found;
 use super::walk::{Task, Walk, Worker};
 use rustix::fs::{Mode, OFlags, openat};
+use vigil_model::request::IgnoredMode;
 use vigil_stamp::Stamp;
 
 impl Walk<'_> {
@@ -62,8 +63,23 @@ impl Walk<'_> {
             self.report_others(listed.others(), here.path, worker);
             return rules;
         }
-        let mut listing = worker.take_listing();
         let path = here.path;
+        // Who watches wants to hear what the list rests on.
+        if self.scan.watch.is_none()
+            && self.scan.ignored == IgnoredMode::No
+            && self.scan.system.holds_only_recorded(dir.fd(), path, &stat)
+        {
+            let is_excluded_now = |name: &BStr| {
+                let path = vigil_model::path::join(path, name);
+                !is_excluded && rules_above.is_ignored(path.as_bstr(), true)
+            };
+            let subdirs = here.directory.subdirs();
+            let excluded = subdirs.filter(|sub| is_excluded_now(sub.name()));
+            let excluded: Vec<DirNumber> = excluded.map(|sub| sub.number).collect();
+            self.push_subdirs(here, dir, rules_above, is_excluded, &excluded, local);
+            return rules_above.clone();
+        }
+        let mut listing = worker.take_listing();
         if let Err(error) = listing.read(dir.fd()) {
             self.note_unlisted(path, error, worker);
         }

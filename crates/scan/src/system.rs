@@ -64,6 +64,12 @@ pub trait System: Sync {
     /// Whether a file or directory of this name is the system's own, and never reported.
     fn is_own_name(&self, name: &[u8]) -> bool;
 
+    /// Whether it is known without a list that nothing is in the directory at `path`, which looks like `stat`, but what is recorded
+    /// in it, and what the rules ignore; and that it has no rules of its own.
+    fn holds_only_recorded(&self, _dir: BorrowedFd<'_>, _path: &BStr, _stat: &Stat) -> bool {
+        false
+    }
+
     /// The rules in force at the top, without those of a file there.
     fn rules_at_top(&self) -> Arc<dyn IgnoreScope>;
 

@@ -7,8 +7,10 @@
 )]
 
 mod daemon;
+mod dirstate;
 mod doctor;
 mod here;
+mod listed;
 mod named;
 mod random;
 mod revisions;

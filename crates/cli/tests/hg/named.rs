@@ -854,3 +854,32 @@ fn the_working_copy_is_compared_whole_where_it_is_asked_for_a_directory_it_may_h
         }
     }
 }
+
+#[test]
+fn a_file_behind_a_link_is_read_where_its_second_alone_proves_nothing() {
+    const SECOND_AMBIGUOUS: u16 = 1 << 12;
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("d/e/file", "1");
+        working.commit("first");
+        let path = working.path("d/e/file");
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        let old = std::time::UNIX_EPOCH + std::time::Duration::new(1_000_000_000, 5);
+        file.set_modified(old).unwrap();
+        working.hg(&["status"]);
+        for flags in [0, SECOND_AMBIGUOUS] {
+            working.rewrite_dirstate(None, |path, _, mut node| {
+                if path == "d/e/file" {
+                    node.put_flags((node.flags() & !SECOND_AMBIGUOUS) | 1 << 11 | flags);
+                    node.put_mtime(1_000_000_000, 5);
+                }
+            });
+            std::fs::rename(working.path("d"), working.path("moved")).unwrap();
+            symlink("moved", working.path("d")).unwrap();
+            working.same(&["status", "-c"]);
+            working.same(&["status", "-mardi"]);
+            std::fs::remove_file(working.path("d")).unwrap();
+            std::fs::rename(working.path("moved"), working.path("d")).unwrap();
+        }
+    }
+}

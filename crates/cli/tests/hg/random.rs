@@ -23,6 +23,7 @@ fn play(daemon: bool) {
         let settings = Settings {
             candidate: env!("CARGO_BIN_EXE_vigil").into(),
             oracle,
+            rhg: None,
             parent: default_parent(),
             // Through a daemon, seeds that leave much to it: nothing is wrong with their ignore files.
             seed: if daemon { 504 } else { 10 },

@@ -118,9 +118,7 @@ impl Read {
     }
 
     fn tracked_after(&self, before: &Tracked) -> (Tracked, Moved) {
-        let records = HgSystem::records(&self.dirstate);
-        let paths = self.dirstate.iter().map(|(path, _)| path);
-        before.moved_to_records(paths.zip(&records))
+        before.moved_to_records(HgSystem::records(&self.dirstate))
     }
 
     fn with(self, tracked: Tracked, memory: Option<ScanMemory>, moved: Option<Moved>) -> Recorded {

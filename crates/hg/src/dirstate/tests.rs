@@ -1,5 +1,7 @@
 use proptest::prelude::*;
 
+use vigil_linux::stat::Stat;
+
 use super::*;
 
 /// A record of the first format.
@@ -179,6 +181,71 @@ fn the_second_format_is_read() {
         !entry(3).flags.has(Flags::HAS_MTIME),
         "it is expected to be modified"
     );
+}
+
+/// A directory whose mtime is recorded, and all unknown files.
+const LISTED: u16 = 1 << 13 | 1 << 11 | 1 << 14;
+
+#[test]
+fn directories_that_were_listed_are_known_by_their_mtime() {
+    let listed = |directory: u16, mtime_ns: u32, others: &[(&str, u16)]| {
+        let mut data = Data::default();
+        data.text("padding");
+        let inner = [data.node("d/e", NORMAL, (0, 0))];
+        let inner = data.nodes(&inner);
+        let mut directory = data.node("d", directory, inner);
+        directory[40..44].copy_from_slice(&mtime_ns.to_be_bytes());
+        let mut outer = vec![directory];
+        outer.extend(
+            others
+                .iter()
+                .map(|(path, flags)| data.node(path, *flags, (0, 0))),
+        );
+        let outer = data.nodes(&outer);
+        let mut docket = data.docket(outer);
+        docket[100..120].copy_from_slice(&[7; 20]);
+        read_v2(&docket, data.0).unwrap()
+    };
+    let stat = |mtime_s: i64, mtime_ns: u32| Stat {
+        mtime_s,
+        mtime_ns,
+        ..Stat::default()
+    };
+    let holds = |dirstate: &Dirstate, path: &str, mtime_s: i64, mtime_ns: u32| {
+        let listed = dirstate.listed_under([7; 20]);
+        let stat = stat(mtime_s, mtime_ns);
+        listed.is_some_and(|listed| listed.holds_only_recorded(path.into(), &stat))
+    };
+    let plain = listed(LISTED, 5, &[("e", NORMAL)]);
+    assert!(holds(&plain, "d", 1000, 5));
+    assert!(holds(&plain, "d", 1000 + (1 << 31), 5));
+    for (path, mtime_s, mtime_ns) in [
+        ("d", 1000, 6),
+        ("d", 999, 5),
+        ("d/e", 1000, 5),
+        ("", 1000, 5),
+    ] {
+        assert!(
+            !holds(&plain, path, mtime_s, mtime_ns),
+            "{path} {mtime_s} {mtime_ns}"
+        );
+    }
+    assert!(plain.listed_under([8; 20]).is_none());
+    for (directory, mtime_ns, others) in [
+        (1 << 13, 5, &[][..]),
+        (LISTED & !(1 << 14), 5, &[]),
+        // The second alone is no mtime where more may have happened within it.
+        (LISTED | 1 << 12, 0, &[]),
+        // Nobody looks for what is recorded and not tracked.
+        (LISTED, 5, &[("e", 0)]),
+    ] {
+        let other = listed(directory, mtime_ns, others);
+        assert!(
+            !holds(&other, "d", 1000, mtime_ns),
+            "{directory:b} {others:?}"
+        );
+    }
+    assert!(holds(&listed(LISTED, 0, &[]), "d", 1000, 0));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use bstr::BString;
 
 use super::entry::{Entry, Flags};
+use super::listed::{ListedRecord, SECONDS_MASK};
 use super::record::{Damaged, Place, Record};
 use crate::fields::{u16_at, u32_at};
 use crate::node::Node;
@@ -12,7 +13,13 @@ pub const MARKER: &[u8; 12] = b"dirstate-v2\n";
 /// A node, which the format has room for in the place of 20 bytes.
 const STORED_NODE_LEN: usize = 32;
 const METADATA_LEN: usize = 44;
+/// Where in the metadata the hash of the ignore patterns is.
+const IGNORE_HASH_START: usize = 24;
 const NODE_LEN: usize = 44;
+/// About how long a node is with its path, where few bytes are unused.
+const BYTES_PER_RECORD: usize = 100;
+/// For so many records room is made at once.
+const RECORDS_AT_ONCE_MAX: usize = 1 << 18;
 
 /// The file that names the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +32,8 @@ pub struct Docket {
     pub id: BString,
     root_start: u32,
     root_count: u32,
+    /// The hash of the ignore patterns that were in force when directories were listed.
+    pub(super) ignore_hash: [u8; 20],
 }
 
 impl Docket {
@@ -54,12 +63,25 @@ impl Docket {
             id: id.into(),
             root_start: u32_at(rest, metadata).ok_or(cut)?,
             root_count: u32_at(rest, metadata.saturating_add(4)).ok_or(cut)?,
+            ignore_hash: rest
+                .get(metadata.saturating_add(IGNORE_HASH_START)..)
+                .and_then(<[u8]>::first_chunk)
+                .copied()
+                .ok_or(cut)?,
         })
     }
 }
 
-/// The files that the nodes of `data` stand for.
-pub(super) fn parse(docket: &Docket, data: &[u8]) -> Result<Vec<Record>, Damaged> {
+/// What the nodes of `data` stand for.
+pub(super) struct Nodes {
+    /// The files.
+    pub(super) records: Vec<Record>,
+    /// Directories whose stamps say that they held nothing but what has records, and what is ignored.
+    pub(super) listed: Vec<ListedRecord>,
+}
+
+/// Reads the nodes of `data`: parents before their children, and these in their order, so that paths come almost in order.
+pub(super) fn parse(docket: &Docket, data: &[u8]) -> Result<Nodes, Damaged> {
     let data = data
         .get(..docket.data_len as usize)
         .ok_or(Damaged("the data file of the dirstate is cut off"))?;
@@ -67,14 +89,28 @@ pub(super) fn parse(docket: &Docket, data: &[u8]) -> Result<Vec<Record>, Damaged
         data,
         nodes_left: data.len() / NODE_LEN,
         path_bytes_left: data.len(),
-        records: Vec::new(),
+        has_others: false,
+        found: Nodes {
+            records: Vec::with_capacity(RECORDS_AT_ONCE_MAX.min(data.len() / BYTES_PER_RECORD)),
+            listed: Vec::new(),
+        },
     };
-    // Children are read once their siblings are, so that no depth is too deep.
-    let mut pending = vec![(docket.root_start, docket.root_count)];
-    while let Some((start, count)) = pending.pop() {
-        walk.nodes(start, count, &mut pending)?;
+    // What is left of the arrays of each level, so that no depth is too deep.
+    let mut pending = vec![walk.nodes(docket.root_start, docket.root_count)?];
+    while let Some(nodes) = pending.last_mut() {
+        let Some((node, rest)) = nodes.split_first_chunk::<NODE_LEN>() else {
+            pending.pop();
+            continue;
+        };
+        *nodes = rest;
+        if let Some((start, count)) = walk.node(node)? {
+            pending.push(walk.nodes(start, count)?);
+        }
     }
-    Ok(walk.records)
+    if walk.has_others {
+        walk.found.listed.clear();
+    }
+    Ok(walk.found)
 }
 
 struct Walk<'d> {
@@ -83,16 +119,13 @@ struct Walk<'d> {
     nodes_left: usize,
     /// Each node has its whole path for itself.
     path_bytes_left: usize,
-    records: Vec<Record>,
+    /// There are records of what is not tracked, which nobody here looks at.
+    has_others: bool,
+    found: Nodes,
 }
 
-impl Walk<'_> {
-    fn nodes(
-        &mut self,
-        start: u32,
-        count: u32,
-        pending: &mut Vec<(u32, u32)>,
-    ) -> Result<(), Damaged> {
+impl<'d> Walk<'d> {
+    fn nodes(&mut self, start: u32, count: u32) -> Result<&'d [u8], Damaged> {
         let count = count as usize;
         self.nodes_left = self.nodes_left.checked_sub(count).ok_or(Damaged(
             "the tree of the dirstate has more nodes than it has room for",
@@ -100,22 +133,14 @@ impl Walk<'_> {
         let start = start as usize;
         let end = start.saturating_add(count.saturating_mul(NODE_LEN));
         let outside = Damaged("a node of the dirstate is outside of its file");
-        let (nodes, _) = match count {
-            0 => return Ok(()),
-            _ => self.data.get(start..end).ok_or(outside)?,
+        match count {
+            0 => Ok(&[]),
+            _ => self.data.get(start..end).ok_or(outside),
         }
-        .as_chunks::<NODE_LEN>();
-        for node in nodes {
-            self.node(node, pending)?;
-        }
-        Ok(())
     }
 
-    fn node(
-        &mut self,
-        node: &[u8; NODE_LEN],
-        pending: &mut Vec<(u32, u32)>,
-    ) -> Result<(), Damaged> {
+    /// Takes in a node, and says where its children are and how many.
+    fn node(&mut self, node: &[u8; NODE_LEN]) -> Result<Option<(u32, u32)>, Damaged> {
         let cut = Damaged("a node of the dirstate is cut off");
         let long = |at: usize| u32_at(node, at).ok_or(cut);
         let short = |at: usize| u16_at(node, at).ok_or(cut);
@@ -135,19 +160,26 @@ impl Walk<'_> {
             _ => Some(self.place(copy_start, copy_len)?),
         };
         let (children, children_count) = (long(14)?, long(18)?);
-        if children_count > 0 {
-            pending.push((children, children_count));
-        }
         let flags = Flags(short(30)?);
-        if !flags.is_any_tracked() {
-            return Ok(());
+        let (size, mtime_s, mtime_ns) = (long(32)?, long(36)?, long(40)?);
+        if flags.is_any_tracked() {
+            self.found.records.push(Record {
+                path,
+                copy_source,
+                entry: entry(flags, size, mtime_s, mtime_ns),
+            });
+        } else if flags.has(Flags::DIRECTORY | Flags::HAS_MTIME | Flags::ALL_UNKNOWN_RECORDED) {
+            let is_ambiguous = mtime_ns == 0 && flags.has(Flags::MTIME_SECOND_AMBIGUOUS);
+            if !is_ambiguous {
+                self.found.listed.push(ListedRecord {
+                    path,
+                    mtime_s: mtime_s & SECONDS_MASK,
+                    mtime_ns,
+                });
+            }
         }
-        self.records.push(Record {
-            path,
-            copy_source,
-            entry: entry(flags, long(32)?, long(36)?, long(40)?),
-        });
-        Ok(())
+        self.has_others |= children_count == 0 && !flags.is_any_tracked();
+        Ok((children_count > 0).then_some((children, children_count)))
     }
 
     fn place(&self, start: u32, len: u16) -> Result<Place, Damaged> {
@@ -169,7 +201,7 @@ fn entry(mut flags: Flags, size: u32, mtime_s: u32, mtime_ns: u32) -> Entry {
     Entry {
         flags,
         size,
-        mtime_s: mtime_s & 0x7fff_ffff,
+        mtime_s: mtime_s & SECONDS_MASK,
         mtime_ns,
     }
 }

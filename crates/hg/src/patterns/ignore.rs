@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bstr::{BStr, BString, ByteSlice};
+use sha1::{Digest, Sha1};
 use vigil_linux::errno;
 use vigil_stamp::file;
 
+use super::agreed::is_agreed;
 use super::compiled::Compiled;
 use super::file::parse;
 use super::kinds::{Kind, Pattern};
@@ -27,6 +29,7 @@ pub struct Ignore {
     below: Vec<Below>,
     later: Arc<Mutex<Later>>,
     digest: u128,
+    hash: Option<[u8; 20]>,
     /// Whether a pattern matches the top, once that is asked.
     is_top: OnceLock<bool>,
 }
@@ -72,6 +75,10 @@ struct Reading {
     /// The files that led to those that are read.
     from: Vec<PathBuf>,
     later: Arc<Mutex<Later>>,
+    /// What goes into the hash of all patterns: of each file its path from the top and the hash of its text.
+    hashed: Vec<u8>,
+    /// Whether a pattern may mean one thing to one program of Mercurial's, and another to another.
+    is_doubtful: bool,
 }
 
 /// What came of reading patterns.
@@ -90,10 +97,17 @@ impl Ignore {
     pub fn read(root: &Path, files: &[PathBuf]) -> IgnoreRead {
         let mut reading = Reading::default();
         let mut patterns = Vec::new();
-        let all = files
-            .iter()
-            .try_for_each(|path| reading.include(root, of_path(path), 0, &mut patterns));
+        let mut hashed = Vec::new();
+        let all = files.iter().try_for_each(|path| {
+            let read = reading.include(root, of_path(path), 0, &mut patterns);
+            hashed.push((path, std::mem::take(&mut reading.hashed)));
+            read
+        });
         let ignore = all.and_then(|()| reading.compile(root, patterns));
+        let ignore = ignore.map(|ignore| Self {
+            hash: (ignore.is_whole() && !reading.is_doubtful).then(|| hash(hashed)),
+            ..ignore
+        });
         IgnoreRead {
             ignore: ignore.map(Arc::new),
             warnings: reading.warnings,
@@ -152,6 +166,13 @@ impl Ignore {
         self.below.is_empty()
     }
 
+    /// The hash by which Mercurial knows ignore patterns again in its dirstate of the second format; `None` where that takes files
+    /// which are only read when something is asked about that they may ignore, or where Mercurial's programs may read a pattern
+    /// differently.
+    pub fn hash(&self) -> Option<[u8; 20]> {
+        self.hash
+    }
+
     /// The same only where the patterns are, if [`Self::is_whole`].
     pub fn digest(&self) -> u128 {
         self.digest
@@ -183,10 +204,17 @@ impl Reading {
                 return Ok(());
             }
         };
+        let from_top = path.strip_prefix(root).unwrap_or(&path);
+        self.hashed.extend_from_slice(of_path(from_top));
+        self.hashed.push(b' ');
+        self.hashed.extend_from_slice(&Sha1::digest(&text));
+        self.hashed.push(b'\n');
         let file = parse(&text, of_path(&path));
+        self.is_doubtful |= !file.warnings.is_empty();
         self.warnings.extend(file.warnings);
         for line in &file.patterns {
             let (kind, text) = Kind::split(line, Kind::Glob);
+            self.is_doubtful |= !is_agreed(kind, text);
             match kind {
                 Kind::Include => {
                     let mut inner = Vec::new();
@@ -236,6 +264,7 @@ impl Reading {
             below: parts,
             later: self.later.clone(),
             digest,
+            hash: None,
             is_top: OnceLock::new(),
         })
     }
@@ -288,8 +317,15 @@ pub(super) fn pattern(kind: Kind, text: &[u8], source: &[u8]) -> Pattern {
     }
 }
 
+/// Mercurial's hash of ignore files, each with what it and those it includes add to it.
+fn hash(mut files: Vec<(&PathBuf, Vec<u8>)>) -> [u8; 20] {
+    files.sort_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
+    let mut sum = Sha1::new();
+    files.iter().for_each(|(_, hashed)| sum.update(hashed));
+    sum.finalize().into()
+}
+
 fn digest(all: &Compiled, below: &[Below]) -> u128 {
-    use sha1::{Digest, Sha1};
     let mut sum = Sha1::new();
     sum.update(all.text());
     for below in below {

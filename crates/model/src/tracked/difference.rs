@@ -1,6 +1,7 @@
 //! The tree of a new index as a difference from that of an older one: blocks that are the same stay where they are, and
 //! directories keep their numbers.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -60,11 +61,11 @@ impl Tracked {
     /// The same of the tree of `records`, as [`Self::of_records`] takes them.
     pub fn moved_to_records<'r>(
         &self,
-        records: impl IntoIterator<Item = (&'r BStr, &'r Entry)>,
+        records: impl IntoIterator<Item = (&'r BStr, impl Borrow<Entry>)>,
     ) -> (Self, Moved) {
         let mut following = self.following();
         for (path, record) in records {
-            following.take(path, record);
+            following.take(path, record.borrow());
         }
         following.finish()
     }

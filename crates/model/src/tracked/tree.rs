@@ -1,5 +1,6 @@
 //! The tree that blocks make up.
 
+use std::borrow::Borrow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -96,11 +97,11 @@ impl Tracked {
     /// The tree of `records` by their paths, in memory. They come in the byte order of whole paths, as in git's index.
     pub fn of_records<'r>(
         hash: Kind,
-        records: impl IntoIterator<Item = (&'r BStr, &'r Entry)>,
+        records: impl IntoIterator<Item = (&'r BStr, impl Borrow<Entry>)>,
     ) -> Self {
         let mut builder = Builder::new(hash.len_in_bytes(), InMemory::default());
         for (path, record) in records {
-            builder.push(path, record);
+            builder.push(path, record.borrow());
         }
         Self::new(hash, Arc::new(builder.finish()))
     }

@@ -13,6 +13,7 @@ const USAGE: &str = "usage: hg-tester --vigil PATH [--hg PATH] [option]...
 
 Compares standard output, standard error and exit code of hg status.
 
+  --rhg PATH           have this program, Mercurial's in Rust, ask for the status now and then
   --seed N             the first seed (1)
   --seeds N            how many are played (100)
   --steps N            operations of each (60)
@@ -46,6 +47,7 @@ fn parse(words: &mut Words) -> Result<Settings, String> {
     let mut settings = Settings {
         candidate: PathBuf::new(),
         oracle: "hg".into(),
+        rhg: None,
         parent: default_parent(),
         seed: 1,
         seeds: 100,
@@ -61,6 +63,7 @@ fn parse(words: &mut Words) -> Result<Settings, String> {
         match name.as_str() {
             "--vigil" => settings.candidate = words.program()?,
             "--hg" => settings.oracle = words.program_as_called()?,
+            "--rhg" => settings.rhg = Some(words.program_as_called()?),
             "--seed" => settings.seed = words.number()?,
             "--seeds" => settings.seeds = words.number()?,
             "--steps" => settings.steps = words.number()?,

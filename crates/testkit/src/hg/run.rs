@@ -25,6 +25,8 @@ pub struct Settings {
     pub candidate: PathBuf,
     /// Mercurial's program.
     pub oracle: PathBuf,
+    /// Mercurial's program in Rust, if it is asked now and then: it records which directories hold nothing unknown.
+    pub rhg: Option<PathBuf>,
     /// Where working copies are made.
     pub parent: PathBuf,
     /// The first seed.
@@ -172,6 +174,12 @@ fn play(
     let mut player = Player::new(&top, rng, is_old);
     for _ in 0..settings.steps {
         player.step(&mut server)?;
+        if let Some(rhg) = settings.rhg.as_ref().filter(|_| player.rng.chance(60)) {
+            let output = sandbox.command(rhg, &top).arg("status").output()?;
+            player
+                .done
+                .push(format!("rhg status = {:?}", output.status.code()));
+        }
         for _ in 0..settings.questions {
             // Of a part it does not answer.
             let words = match daemon.is_some() && player.rng.chance(75) {

@@ -1,0 +1,138 @@
+//! Directories of which the dirstate says that they were listed. Mercurial's program in Rust records that; here it is written by
+//! hand, and Mercurial's program in Python, which does not look at it, says what is true.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
+use std::time::Duration;
+
+use sha1::{Digest, Sha1};
+
+use super::sandbox::{Working, programs};
+
+/// A directory, whose mtime is recorded, and whose unknown files all have records.
+const LISTED: u16 = 1 << 13 | 1 << 11 | 1 << 14;
+const NO_STATE: [&str; 3] = ["status", "--config", "vigil.stateFile=no"];
+
+impl Working {
+    /// Records of all directories that they were listed as they are now.
+    fn record_listed(&self) {
+        let mut sum = Sha1::new();
+        if let Ok(text) = fs::read(self.path(".hgignore")) {
+            sum.update(b".hgignore ");
+            sum.update(Sha1::digest(text));
+            sum.update(b"\n");
+        }
+        let hash = sum.finalize().into();
+        self.rewrite_dirstate(Some(hash), |path, has_children, mut node| {
+            let seen = fs::symlink_metadata(self.path(path));
+            let Some(stat) = seen.ok().filter(|_| has_children) else {
+                return;
+            };
+            node.put_flags(LISTED);
+            node.put_mtime(stat.mtime(), stat.mtime_nsec());
+        });
+    }
+
+    /// Both say the same, without a state on disk, with a new one, and with that.
+    fn all_same(&self) {
+        self.same(&NO_STATE);
+        self.same(&["status"]);
+        self.same(&["status"]);
+        self.same(&["status", "-A"]);
+        self.same(&["status", "d"]);
+    }
+}
+
+fn prepared(hg: &Path) -> Working {
+    let working = Working::new(hg, true);
+    for name in ["a", "d/file", "d/e/file", "d/e.x", "f/g/file", "f/link"] {
+        working.write(name, name);
+    }
+    working.commit("first");
+    working.write(".hgignore", "syntax: glob\n*.o\nf/g\n");
+    working.commit("patterns");
+    working.write("d/made.o", "");
+    working.write("f/g/whatever", "");
+    working.hg(&["status"]);
+    working
+}
+
+#[test]
+fn a_directory_that_was_listed_is_not_listed_again() {
+    for hg in programs() {
+        let working = prepared(&hg);
+        working.record_listed();
+        // What nobody may do: there is something else, and the mtime is the same.
+        let folder = working.path("d");
+        let before = fs::metadata(&folder).unwrap().modified().unwrap();
+        working.write("d/unknown", "");
+        File::open(&folder).unwrap().set_modified(before).unwrap();
+        assert_eq!(working.vigil(&NO_STATE).0, "");
+        let ignored = working.vigil(&["status", "-ui", "--config", "vigil.stateFile=no"]);
+        assert_eq!(ignored.0, "? d/unknown\nI d/made.o\nI f/g/whatever\n");
+        let after = before + Duration::from_nanos(1);
+        File::open(&folder).unwrap().set_modified(after).unwrap();
+        assert_eq!(working.vigil(&NO_STATE).0, "? d/unknown\n");
+        // It holds only for these ignore patterns.
+        working.write(".hgignore", "syntax: glob\n*.p\n");
+        working.all_same();
+    }
+}
+
+/// What is done, and its name.
+type Change = (&'static str, fn(&Working));
+
+#[test]
+fn what_is_of_another_type_than_recorded_is_found_in_directories_that_were_listed() {
+    let changes: [Change; 6] = [
+        ("a file for a directory", |working| {
+            fs::remove_dir_all(working.path("d/e")).unwrap();
+            working.write("d/e", "");
+        }),
+        ("a link for a directory", |working| {
+            fs::rename(working.path("f/g"), working.path("moved")).unwrap();
+            symlink("../moved", working.path("f/g")).unwrap();
+        }),
+        ("a link above", |working| {
+            fs::rename(working.path("f"), working.path("moved")).unwrap();
+            symlink("moved", working.path("f")).unwrap();
+        }),
+        ("a directory for a file", |working| {
+            fs::remove_file(working.path("d/file")).unwrap();
+            working.write("d/file/unknown", "");
+        }),
+        ("another repository", |working| {
+            fs::create_dir(working.path("d/e/.hg")).unwrap();
+        }),
+        ("a removed file that is there", |working| {
+            working.hg(&["remove", "-q", "d/e/file"]);
+            working.write("d/e/file", "");
+        }),
+    ];
+    for hg in programs() {
+        for (what, change) in changes {
+            let working = prepared(&hg);
+            change(&working);
+            working.record_listed();
+            eprintln!("{what}");
+            working.all_same();
+        }
+    }
+}
+
+#[test]
+fn files_that_are_included_count_to_the_ignore_patterns() {
+    for hg in programs() {
+        let working = prepared(&hg);
+        working.write(".hgignore", "syntax: glob\n*.o\nf/g\ninclude:more\n");
+        working.write("more", "syntax: glob\n*.x\n");
+        working.commit("more");
+        working.write("d/unknown", "");
+        working.record_listed();
+        // The hash is one without what is included, so that nothing is believed.
+        working.all_same();
+        working.write("more", "");
+        working.all_same();
+    }
+}

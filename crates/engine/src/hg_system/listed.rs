@@ -1,0 +1,90 @@
+//! What Mercurial says in its dirstate of directories that it listed, and when that is not all there is to find.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bstr::{BStr, ByteSlice};
+use vigil_hg::dirstate::{Dirstate, ListedDirectories};
+use vigil_hg::patterns::Ignore;
+use vigil_linux::stat::{Stat, lstat_path};
+use vigil_scan::{Findings, Observed};
+
+/// The directories that Mercurial listed under the ignore patterns of now.
+pub(super) struct Listed<'a> {
+    directories: Option<ListedDirectories<'a>>,
+    is_believed: AtomicBool,
+    /// Whether a directory was not listed.
+    was_believed: AtomicBool,
+    /// Whether anything but a file was met where a file is recorded.
+    met_no_file: AtomicBool,
+}
+
+impl<'a> Listed<'a> {
+    pub(super) fn new(dirstate: &'a Dirstate, ignore: &Ignore) -> Self {
+        let hash = ignore.hash();
+        Self {
+            directories: hash.and_then(|hash| dirstate.listed_under(hash)),
+            is_believed: AtomicBool::new(true),
+            was_believed: AtomicBool::new(false),
+            met_no_file: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether the directory at `path`, which looks like `stat`, has nothing in it but what is recorded, and what is ignored: but
+    /// what is there in the place of a recorded file or directory may be of another type.
+    pub(super) fn holds_only_recorded(&self, path: &BStr, stat: &Stat) -> bool {
+        let holds = self.is_believed.load(Ordering::Relaxed)
+            && (self.directories).is_some_and(|all| all.holds_only_recorded(path, stat));
+        if holds && !self.was_believed.load(Ordering::Relaxed) {
+            self.was_believed.store(true, Ordering::Relaxed);
+        }
+        holds
+    }
+
+    /// Notes that something else is where a file is recorded.
+    pub(super) fn met_no_file(&self) {
+        self.met_no_file.store(true, Ordering::Relaxed);
+    }
+
+    /// From now on each directory is listed.
+    pub(super) fn disbelieve(&self) {
+        self.is_believed.store(false, Ordering::Relaxed);
+        self.was_believed.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether directories were not listed, and something stands in the place of a recorded file or directory that only a list
+    /// shows to be unknown, or to hold what is.
+    pub(super) fn was_misled(&self, top: &Path, dirstate: &Dirstate, found: &Findings) -> bool {
+        if !self.was_believed.load(Ordering::Relaxed) {
+            return false;
+        }
+        if self.met_no_file.load(Ordering::Relaxed) {
+            return true;
+        }
+        let is_missing = |observed: Observed| observed == Observed::Missing;
+        let missing = found
+            .tracked
+            .iter()
+            .filter(|(_, observed)| is_missing(*observed));
+        let missing = missing.filter_map(|(number, _)| dirstate.get(*number as usize));
+        let missing = missing.map(|(path, _)| path);
+        let unseen = found.unknown.iter().map(|unseen| unseen.path.as_bstr());
+        let mut looked_at: HashSet<&BStr> = HashSet::new();
+        for path in missing.chain(unseen) {
+            for slash in path.rfind_iter("/") {
+                let above = path.get(..slash).unwrap_or_default().as_bstr();
+                if !looked_at.insert(above) {
+                    break;
+                }
+                let there = lstat_path(&top.join(OsStr::from_bytes(above)));
+                if there.is_ok_and(|stat| !stat.is_dir()) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+}

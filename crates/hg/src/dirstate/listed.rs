@@ -1,0 +1,46 @@
+//! Directories that Mercurial found to hold nothing but what has records, and what is ignored, and how they looked then.
+
+use std::cmp::Ordering;
+
+use bstr::{BStr, ByteSlice};
+use vigil_linux::stat::Stat;
+
+use super::record::Place;
+
+/// The bits of seconds that are recorded.
+pub(super) const SECONDS_MASK: u32 = 0x7fff_ffff;
+
+/// One directory, and its mtime when it was listed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListedRecord {
+    pub(super) path: Place,
+    pub(super) mtime_s: u32,
+    pub(super) mtime_ns: u32,
+}
+
+impl ListedRecord {
+    /// Whether a directory that looks like `stat` still has the mtime that is recorded.
+    fn is_current(&self, stat: &Stat) -> bool {
+        let seconds = stat.mtime_s & i64::from(SECONDS_MASK);
+        seconds == i64::from(self.mtime_s) && stat.mtime_ns == self.mtime_ns
+    }
+}
+
+/// The directories of a dirstate of the second format that were listed under some ignore patterns.
+#[derive(Clone, Copy, Debug)]
+pub struct ListedDirectories<'d> {
+    pub(super) bytes: &'d [u8],
+    pub(super) directories: &'d [ListedRecord],
+}
+
+impl ListedDirectories<'_> {
+    /// Whether the directory at `path`, which looks like `stat`, held nothing but what has records, and what is ignored, when it
+    /// last looked so. What is there may be of another type than the record's.
+    pub fn holds_only_recorded(&self, path: &BStr, stat: &Stat) -> bool {
+        let text = |record: &ListedRecord| self.bytes.get(record.path.range()).unwrap_or_default();
+        let compare = |record: &ListedRecord| -> Ordering { text(record).cmp(path.as_bytes()) };
+        let found = self.directories.binary_search_by(compare);
+        let record = found.ok().and_then(|at| self.directories.get(at));
+        record.is_some_and(|record| record.is_current(stat))
+    }
+}
