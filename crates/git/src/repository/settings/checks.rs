@@ -1,6 +1,8 @@
 //! Values that `git status` has no use for here, but for which it gives up if they are not valid.
 
-use bstr::{BStr, ByteSlice};
+mod diff;
+
+use bstr::ByteSlice;
 
 use crate::config::{Config, Entry, Error};
 
@@ -141,22 +143,6 @@ const NEGOTIATIONS: [&str; 4] = ["skipping", "noop", "consecutive", "default"];
 /// What an abbreviated id may be taken for.
 const HINTS: [&str; 6] = ["none", "commit", "committish", "tree", "treeish", "blob"];
 
-/// What `diff.algorithm` may be.
-const ALGORITHMS: [&str; 5] = ["myers", "default", "minimal", "patience", "histogram"];
-
-/// Which lines may have their errors of white space shown.
-const HIGHLIGHTS: [&str; 6] = ["none", "default", "all", "new", "old", "context"];
-
-/// How lines that moved may be shown.
-const MOVED: [&str; 6] = [
-    "plain",
-    "blocks",
-    "zebra",
-    "default",
-    "dimmed-zebra",
-    "dimmed_zebra",
-];
-
 /// Numbers of which the last value alone must be valid.
 const LAST_INTS: [&str; 4] = [
     "commitgraph.generationversion",
@@ -278,17 +264,15 @@ pub(super) fn check(entry: &Entry<'_>) -> Result<(), Error> {
             ))),
         },
         "pack.packsizelimit" => entry.unsigned().map(drop),
-        "diff.statnamewidth" | "diff.statgraphwidth" => entry.int().map(drop),
-        "diff.context" | "diff.interhunkcontext" => match entry.int()? {
-            0.. => Ok(()),
-            _ => Err(Error::Bad(entry.refusal())),
+        "branch.autosetuprebase" => match entry.required()?.as_bytes() {
+            b"never" | b"local" | b"remote" | b"always" => Ok(()),
+            _ => Err(entry.complaint(format!("malformed value for {key}"))),
         },
-        "diff.algorithm" => one_of(entry, &ALGORITHMS),
-        "diff.wserrorhighlight" => highlights(entry),
-        "diff.colormoved" => color_moved(entry),
-        "diff.submodule" => entry.required().map(drop),
         "push.default" => push_default(entry),
-        _ => Ok(()),
+        _ => match key.strip_prefix("diff.") {
+            Some(name) => diff::check(name, entry),
+            None => Ok(()),
+        },
     }
 }
 
@@ -296,38 +280,6 @@ fn is_word(entry: &Entry<'_>, word: &str) -> bool {
     entry
         .value
         .is_some_and(|value| value.eq_ignore_ascii_case(word.as_bytes()))
-}
-
-fn one_of(entry: &Entry<'_>, words: &[&str]) -> Result<(), Error> {
-    let value = entry.required()?;
-    match words.iter().any(|word| is_word(entry, word)) {
-        true => Ok(()),
-        false => Err(unknown_value(entry, value)),
-    }
-}
-
-fn unknown_value(entry: &Entry<'_>, value: &BStr) -> Error {
-    entry.complaint(format!("unknown value for config '{}': {value}", entry.key))
-}
-
-/// `diff.wsErrorHighlight`: words with commas between them, and perhaps one behind the last.
-fn highlights(entry: &Entry<'_>) -> Result<(), Error> {
-    let value = entry.required()?;
-    let words = value.strip_suffix(b",").unwrap_or(value);
-    let is_known = |word: &[u8]| HIGHLIGHTS.iter().any(|known| known.as_bytes() == word);
-    match value.is_empty() || words.split(|byte| *byte == b',').all(is_known) {
-        true => Ok(()),
-        false => Err(unknown_value(entry, value)),
-    }
-}
-
-fn color_moved(entry: &Entry<'_>) -> Result<(), Error> {
-    let is_known = |value: &BStr| MOVED.iter().any(|known| known.as_bytes() == value);
-    if entry.value.is_some_and(is_known) || entry.boolean().is_ok() {
-        return Ok(());
-    }
-    let text = "color moved setting must be one of 'no', 'default', 'blocks', 'zebra', 'dimmed-zebra', 'plain'";
-    Err(entry.complaint(text))
 }
 
 fn abbreviation(entry: &Entry<'_>) -> Result<(), Error> {

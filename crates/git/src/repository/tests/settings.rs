@@ -120,6 +120,24 @@ fn values_are_refused_as_git_refuses_them() {
         "diff.colorMoved=2",
         "diff.colorMoved=Zebra",
         "diff.colorMoved=dimmed_zebra",
+        "diff.colorMovedWS",
+        "diff.colorMovedWS=",
+        "diff.colorMovedWS=x, ignore-all-space ,y",
+        "diff.colorMovedWS=allow-indentation-change,ignore-space-change",
+        "diff.colorMovedWS=ignore-all-space,no,allow-indentation-change",
+        "diff.colorMovedWS=ignore-space-at-eol",
+        "diff.dirstat",
+        "diff.d.binary=Auto",
+        "diff.d.binary=x",
+        "diff.d.cacheTextconv=x",
+        "diff.d.trustExitCode=x",
+        "diff.d.textconv",
+        "diff.d.xfuncname",
+        "diff.d.funcname",
+        "diff.d.wordRegex",
+        "diff.d.command",
+        "diff.d.algorithm",
+        "diff.d.unknown",
         "diff.wsErrorHighlight=old,new,",
         "diff.wsErrorHighlight=All",
         "diff.wsErrorHighlight=all,,new",
@@ -134,6 +152,9 @@ fn values_are_refused_as_git_refuses_them() {
         "push.default=x",
         "branch.autoSetupMerge=simple",
         "branch.autoSetupMerge=x",
+        "branch.autoSetupRebase",
+        "branch.autoSetupRebase=x",
+        "branch.autoSetupRebase=always",
         "user.useConfigOnly=x",
         "user.name",
         "i18n.commitEncoding",
@@ -164,7 +185,12 @@ fn values_are_refused_as_git_refuses_them() {
         if section.is_empty() || name.is_empty() || section == "x" {
             continue;
         }
-        sandbox.write("home/.gitconfig", &format!("[{section}]\n{name}\n"));
+        let of_driver = name.strip_prefix("d.");
+        let text = match of_driver {
+            Some(name) => format!("[{section} \"d\"]\n{name}\n"),
+            None => format!("[{section}]\n{name}\n"),
+        };
+        sandbox.write("home/.gitconfig", &text);
         same_as_git(&sandbox, "main", &[]);
         std::fs::remove_file(sandbox.root.join("home/.gitconfig")).unwrap();
     }
