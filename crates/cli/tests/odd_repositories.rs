@@ -292,3 +292,37 @@ fn alternates_that_are_gone_are_told_of_where_an_object_is_asked_for() {
         assert_eq!(stderr.lines().count(), lines.lines().count(), "{stderr}");
     }
 }
+
+#[test]
+fn files_of_a_repository_that_are_links_to_nowhere_or_hold_nuls_are_taken_as_git_takes_them() {
+    let sandbox = Sandbox::new();
+    sandbox.0.write("a", "changed");
+    sandbox.git(["add", "a"]);
+    let link = |path: &str| {
+        let path = sandbox.path(".git").join(path);
+        std::os::unix::fs::symlink("nowhere", path).unwrap();
+    };
+    let remove = |path: &str| std::fs::remove_file(sandbox.path(".git").join(path)).unwrap();
+    link("MERGE_HEAD");
+    sandbox.compare(&["status"], "");
+    remove("MERGE_HEAD");
+    link("commondir");
+    for arguments in [&["status"][..], &["describe"], &["cat-file", "-t", "HEAD"]] {
+        sandbox.compare(arguments, "");
+    }
+    remove("commondir");
+    std::fs::create_dir(sandbox.path(".git/rebase-merge")).unwrap();
+    for name in [
+        "\0x\n",
+        "refs/heads/m\0x",
+        "refs/x\0y",
+        "detached HEAD\0",
+        "a\0\n",
+    ] {
+        sandbox.write("rebase-merge/head-name", name);
+        sandbox.compare(&["status"], "");
+        sandbox.write("rebase-merge/onto", name);
+        sandbox.compare(&["status"], "");
+        remove("rebase-merge/onto");
+    }
+}

@@ -3,7 +3,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
-use vigil_linux::stat::stat_path;
+use vigil_linux::stat::{lstat_path, stat_path};
 
 use super::todo::{Todo, read_todo};
 use crate::objects::Objects;
@@ -130,7 +130,9 @@ impl UnderWay {
             }
             None => {}
         }
-        this.is_plain_commit = !this.is_merge && cherry_pick_head.is_none();
+        // For this one git takes a link that leads nowhere for the file.
+        let is_to_be_merged = lstat_path(&repo.git_dir.join("MERGE_HEAD")).is_ok();
+        this.is_plain_commit = !is_to_be_merged && cherry_pick_head.is_none();
         if let Raw::Direct(head) = refs.read("HEAD".into())? {
             this.detached = place.detached_from(&head)?;
         }
@@ -223,18 +225,18 @@ impl Place<'_> {
         };
         let text = text.trim_end_with(|byte| byte == '\n');
         if let Some(branch) = text.strip_prefix(b"refs/heads/") {
-            return Ok(Some(branch.into()));
+            return Ok(Some(c_string(branch).into()));
         }
         if text.starts_with(b"refs/") {
-            return Ok(Some(text.into()));
+            return Ok(Some(c_string(text).into()));
         }
         let id = text
             .get(..self.repo.hash.len_in_hex())
             .and_then(|hex| ObjectId::from_hex(hex).ok());
         match id {
             Some(id) => self.abbreviate(&id).map(Some),
-            None if text.is_empty() || text == b"detached HEAD" => Ok(None),
-            None => Ok(Some(text.into())),
+            None if text.is_empty() || c_string(text) == b"detached HEAD" => Ok(None),
+            None => Ok(Some(c_string(text).into())),
         }
     }
 
@@ -302,6 +304,12 @@ fn shortened(reference: &BStr) -> &[u8] {
         .iter()
         .find_map(|folder| reference.strip_prefix(*folder))
         .unwrap_or(reference)
+}
+
+/// What git shows of a text: it ends at the first NUL.
+fn c_string(text: &[u8]) -> &[u8] {
+    let end = text.find_byte(0).unwrap_or(text.len());
+    text.get(..end).unwrap_or_default()
 }
 
 fn first_line(mut text: Vec<u8>) -> BString {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::retry_on_intr;
+use vigil_linux::stat::lstat_path;
 use vigil_linux::{Errno, errno};
 
 use super::error::Error;
@@ -47,7 +48,8 @@ pub(crate) fn common_dir_file(
     let file = git_dir.join("commondir");
     let contents = match read(&file) {
         Ok(contents) if !contents.is_empty() => contents,
-        Err(errno) if is_missing(errno) => return Ok(None),
+        // A link that leads nowhere is a file for git, one that cannot be read.
+        Err(errno) if is_missing(errno) && lstat_path(&file).is_err() => return Ok(None),
         outcome => {
             let why = outcome.err().map_or("Success".into(), errno::text);
             return Err(Error::Refused(format!(
