@@ -48,6 +48,8 @@ pub(crate) const BY_CONTENTS: FileMode = FileMode::NONE;
 pub(crate) const UNREADABLE: FileMode = FileMode::GITLINK;
 /// In the place of a mode: what is there is neither a file nor a link.
 pub(crate) const NO_FILE: FileMode = FileMode::TREE;
+/// From this length on, in bytes, it is looked up whether contents must be read at all.
+const LONG_LEN: u64 = 1 << 20;
 /// Beside the flags of an entry: it is recorded as a copy.
 const IS_COPY: u32 = 1 << 16;
 
@@ -316,6 +318,9 @@ impl<'a> HgSystem<'a> {
 
     /// Whether what is at `path`, and looks like `stat`, is as in the first parent; `None` where it cannot be read.
     pub(crate) fn is_as_in_parent(&self, path: &BStr, stat: &Stat) -> Option<bool> {
+        if !stat.is_symlink() && self.is_too_long(path, stat.size) {
+            return Some(false);
+        }
         let contents = self.contents(path, stat)?;
         Some(self.compare_or_note(path, flag_of(stat), &contents))
     }
@@ -346,6 +351,16 @@ impl<'a> HgSystem<'a> {
         let contents = self.contents(path, stat);
         let compare = |contents: Vec<u8>| self.compare(path, flag_of(stat), &contents);
         contents.map(compare).transpose()
+    }
+
+    /// Whether a file of `size` bytes has more than the first parent has of it, so that nothing need be read.
+    fn is_too_long(&self, path: &BStr, size: u64) -> bool {
+        if size < LONG_LEN {
+            return false;
+        }
+        let manifest = self.manifest();
+        let entry = manifest.ok().and_then(|manifest| manifest.get(path));
+        entry.is_some_and(|entry| self.store.is_shorter_than(path, &entry.node, size))
     }
 
     fn contents(&self, path: &BStr, stat: &Stat) -> Option<Vec<u8>> {
@@ -454,9 +469,13 @@ impl System for HgSystem<'_> {
         &self,
         path: &BStr,
         file: File,
-        _: u64,
+        size: u64,
         _: &ObjectId,
     ) -> Result<bool, ContentError> {
+        if self.is_too_long(path, size) {
+            self.compared.lock().insert(path.to_owned());
+            return Ok(false);
+        }
         let Ok(metadata) = file.metadata() else {
             return Ok(false);
         };

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::stat_path;
-use vigil_stamp::file;
 
 pub use merging::MergeState;
 pub use phase::Phase;
@@ -16,6 +15,7 @@ pub use phase::Phase;
 use crate::bytes::trim;
 use crate::node::Node;
 use crate::repository::Repository;
+use crate::text_file;
 
 /// What is checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,16 +113,16 @@ impl Checkout {
 
 /// What stands in a small file, without the spaces around it.
 fn word(path: &Path) -> Option<BString> {
-    let text = file::read(path).ok()?;
+    let text = text_file::read(path).ok()?;
     let word = trim(&text);
     (!word.is_empty()).then(|| word.into())
 }
 
 /// The bookmark that is active: one that is no more is none.
 fn active_bookmark(repository: &Repository) -> Option<BString> {
-    let text = file::read(&repository.dot_hg.join("bookmarks.current")).ok()?;
+    let text = text_file::read(&repository.dot_hg.join("bookmarks.current")).ok()?;
     let name = text.lines().next().filter(|name| !name.is_empty())?;
-    let bookmarks = file::read(&bookmarks_path(repository)).ok()?;
+    let bookmarks = text_file::read(&bookmarks_path(repository)).ok()?;
     let mut known = bookmarks.split(|byte| *byte == b'\n').filter_map(bookmark);
     known.any(|known| known == name).then(|| name.into())
 }
@@ -140,7 +140,7 @@ fn bookmarks_path(repository: &Repository) -> PathBuf {
     if requirements.has("bookmarksinstore") {
         return repository.shared.join("store/bookmarks");
     }
-    let shares = file::read(&repository.dot_hg.join("shared"));
+    let shares = text_file::read(&repository.dot_hg.join("shared"));
     let shares = shares.is_ok_and(|text| text.lines().any(|line| line == b"bookmarks"));
     let folder = match shares {
         true => &repository.shared,

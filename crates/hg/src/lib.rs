@@ -19,5 +19,6 @@ pub mod revision;
 pub mod revlog;
 pub mod stored;
 pub mod subrepositories;
+pub mod text_file;
 pub mod verdict;
 pub mod working_file;

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::stat_path;
-use vigil_stamp::file;
 
 pub use requirements::Requirements;
 
@@ -15,6 +14,7 @@ use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, normal_path, of_path, path_of};
 use crate::config::{Layers, Repositories, Surroundings};
 use crate::stored::{Names, Store};
+use crate::text_file;
 
 /// A repository and its working copy.
 #[derive(Clone, Debug)]
@@ -136,7 +136,7 @@ impl Repository {
 /// The `.hg` folder to which that of a share leads.
 fn shared_folder(dot_hg: &Path, requirements: &Requirements) -> Result<PathBuf, Abort> {
     let file = dot_hg.join("sharedpath");
-    let text = file::read(&file).map_err(|error| Abort::io(&file, &error))?;
+    let text = text_file::read(&file).map_err(|error| Abort::io(&file, &error))?;
     let path = text.trim_end_with(|letter| letter == '\n');
     let path = match requirements.has("relshared") {
         true => normal_path(of_path(&dot_hg.join(path_of(path)))),

@@ -182,6 +182,17 @@ impl Store {
         Ok(without_metadata(&text) == contents)
     }
 
+    /// Whether contents of `len` bytes are more than the version `node` of the file `path` has with all that is stored beside
+    /// them: then they need not be read. False where the version is not there.
+    pub fn is_shorter_than(&self, path: &BStr, node: &Node, len: u64) -> bool {
+        let Ok(versions) = self.file(path) else {
+            return false;
+        };
+        let number = versions.find(node);
+        let revision = number.and_then(|number| versions.revision(number));
+        revision.is_some_and(|revision| u64::from(revision.text_len) < len)
+    }
+
     /// The contents of the version `node` of the file `path`.
     ///
     /// # Errors

@@ -9,11 +9,11 @@ use vigil_stamp::file;
 /// Reads the file at `path`; of a link where it leads, whether or not there is something.
 ///
 /// # Errors
-/// It is not there, or cannot be read.
-pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+/// It is not there, cannot be read, or has more than `len_max` bytes.
+pub fn read(path: &Path, len_max: u64) -> io::Result<Vec<u8>> {
     if lstat_path(path).is_ok_and(|seen| seen.is_symlink()) {
         let target = std::fs::read_link(path)?;
         return Ok(target.into_os_string().into_encoded_bytes());
     }
-    file::read(path)
+    file::read_up_to(path, len_max)
 }

@@ -87,6 +87,26 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_open(file, &metadata)
 }
 
+/// Reads the file `path`, of which no more than `len_max` bytes are to be expected.
+///
+/// # Errors
+/// It cannot be read, or is longer (`EFBIG`).
+pub fn read_up_to(path: &Path, len_max: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return read_open(file, &metadata);
+    }
+    let len = metadata.len();
+    let contents = match len > len_max {
+        true => None,
+        // It may have grown meanwhile.
+        false => Some(read_to_end(file, Some(len), len_max.saturating_add(1))?),
+    };
+    let fits = |contents: &Vec<u8>| contents.len() as u64 <= len_max;
+    contents.filter(fits).ok_or_else(|| Errno::FBIG.into())
+}
+
 fn read_open(file: File, metadata: &Metadata) -> io::Result<Vec<u8>> {
     match metadata.is_file() {
         true => read_to_end(file, Some(metadata.len()), u64::MAX),
@@ -133,6 +153,18 @@ mod tests {
         );
         std::fs::write(folder.path().join("file"), "contents").unwrap();
         assert_eq!(read(&folder.path().join("file")).unwrap(), b"contents");
+    }
+
+    #[test]
+    fn a_file_that_is_too_long_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "four").unwrap();
+        assert_eq!(read_up_to(&path, 4).unwrap(), b"four");
+        let error = read_up_to(&path, 3).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        assert!(read_up_to(&path, 1 << 20).is_err());
     }
 
     #[test]

@@ -147,7 +147,7 @@ impl<'w> Working<'w> {
     /// Whether the file has the contents of this version.
     fn is_same(&self, path: &BStr, version: &Node) -> Result<bool, Abort> {
         let there = self.root.join(path_of(path));
-        let contents = working_file::read(&there);
+        let contents = working_file::read(&there, u64::MAX);
         let contents = contents.map_err(|error| Abort::io(&there, &error))?;
         self.store.has_contents(path, version, &contents)
     }

@@ -16,6 +16,7 @@ use vigil_hg::patterns::{Matcher, outside_of_reach};
 use vigil_hg::repository::{self, Repository};
 use vigil_hg::revision::{Revisions, Target};
 use vigil_hg::subrepositories::Subrepositories;
+use vigil_hg::text_file::LEN_MAX;
 use vigil_hg::working_file;
 use vigil_linux::stat::lstat_path;
 
@@ -48,7 +49,7 @@ pub(super) fn of_working_copy(
         return Ok(Subrepositories::default());
     }
     let shown = Shown::new(&repository.root, cwd, true);
-    let places = match working_file::read(&repository.root.join(".hgsub")) {
+    let places = match working_file::read(&repository.root.join(".hgsub"), LEN_MAX) {
         Ok(places) => places,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let name = shown.path(".hgsub".into());
@@ -59,7 +60,9 @@ pub(super) fn of_working_copy(
         Err(_) => return Err(Abort::unsupported("a .hgsub that cannot be read")),
     };
     let committed = match is_tracked(".hgsubstate") {
-        true => working_file::read(&repository.root.join(".hgsubstate")).unwrap_or_default(),
+        true => {
+            working_file::read(&repository.root.join(".hgsubstate"), LEN_MAX).unwrap_or_default()
+        }
         false => Vec::new(),
     };
     let name = shown.path(".hgsubstate".into());

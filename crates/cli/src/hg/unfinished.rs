@@ -7,8 +7,8 @@ use vigil_hg::checkout::MergeState;
 use vigil_hg::config::Config;
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::repository::Repository;
+use vigil_hg::text_file;
 use vigil_linux::stat::stat_path;
-use vigil_stamp::file;
 
 use super::color::Colors;
 use super::paths::Shown;
@@ -164,7 +164,7 @@ impl Unfinished {
 fn conflicts(repository: &Repository) -> Result<Option<Vec<BString>>, Abort> {
     let refused = || Abort::unsupported("what is recorded of a merge as it is");
     let folder = repository.dot_hg.join("merge");
-    let Ok(text) = file::read(&folder.join("state2")) else {
+    let Ok(text) = text_file::read(&folder.join("state2")) else {
         // Without it an older form counts.
         return match stat_path(&folder.join(path_of(b"state"))) {
             Ok(_) => Err(refused()),

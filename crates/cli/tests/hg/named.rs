@@ -883,3 +883,59 @@ fn a_file_behind_a_link_is_read_where_its_second_alone_proves_nothing() {
         }
     }
 }
+
+#[test]
+fn files_without_end_cost_neither_time_nor_memory() {
+    const ASK: &str = "ulimit -v 1000000; \"$0\" \"$@\"";
+    let said = |working: &Working, arguments: &[&str]| {
+        let mut command = working.0.command("sh", &working.path(""));
+        command.args(["-c", ASK, env!("CARGO_BIN_EXE_vigil")]);
+        let output = command.args(arguments).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).unwrap())
+    };
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        working.write("d/file", "1");
+        working.commit("first");
+        let tracked = working.path("d/file");
+        let file = std::fs::File::options().write(true).open(tracked).unwrap();
+        file.set_len(3 << 30).unwrap();
+        working.hg(&["debugrebuilddirstate"]);
+        assert_eq!(
+            said(&working, &["hg", "status"]),
+            (Some(0), "M d/file\n".into())
+        );
+        file.set_len(1).unwrap();
+        for (name, is_refused) in [
+            (".hg/requires", true),
+            (".hg/store/requires", true),
+            (".hg/hgrc", true),
+            (".hgignore", false),
+            (".hg/branch", false),
+            (".hg/bookmarks", false),
+            (".hg/bookmarks.current", false),
+            (".hg/store/phaseroots", false),
+            (".hg/store/obsstore", false),
+            (".hg/merge/state2", false),
+        ] {
+            let path = working.path(name);
+            let before = std::fs::read(&path).ok();
+            working.write(name, "");
+            let file = std::fs::File::options().write(true).open(&path).unwrap();
+            file.set_len(3 << 30).unwrap();
+            let (code, text) = said(&working, &["hg", "status"]);
+            assert!(matches!(code, Some(0 | 255)), "{name}: {text}");
+            assert!(
+                !is_refused || text.contains("File too large"),
+                "{name}: {text}"
+            );
+            let (code, text) = said(&working, &["prompt"]);
+            assert!(matches!(code, Some(0 | 1 | 255)), "{name}: {text}");
+            std::fs::remove_file(&path).unwrap();
+            if let Some(before) = before {
+                working.write(name, before);
+            }
+        }
+    }
+}

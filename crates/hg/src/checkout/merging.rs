@@ -5,9 +5,9 @@
 use std::path::Path;
 
 use bstr::BString;
-use vigil_stamp::file;
 
 use crate::fields::u32_at;
+use crate::text_file;
 
 /// The letters of records of one file each, which begin with its name and its state, a NUL behind each.
 const OF_FILES: [u8; 3] = *b"FCD";
@@ -62,7 +62,7 @@ impl MergeState {
 
 /// How many files are unresolved by the list at `path`; none where there is no list, or it is damaged from there on.
 pub(super) fn unresolved(path: &Path) -> usize {
-    file::read(path).map_or(0, |bytes| count(&bytes))
+    text_file::read(path).map_or(0, |bytes| count(&bytes))
 }
 
 fn count(bytes: &[u8]) -> usize {

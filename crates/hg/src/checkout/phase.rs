@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use bstr::ByteSlice;
-use vigil_stamp::file;
 
 use crate::bytes::trim;
 use crate::node::Node;
 use crate::repository::Repository;
 use crate::revlog::Revlog;
+use crate::text_file;
 
 /// How far a changeset is known to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ pub(super) fn of(repository: &Repository, node: &Node) -> Option<Phase> {
         return Some(Phase::Public);
     }
     let folder = repository.store().folder().join("phaseroots");
-    let roots = match file::read(&folder) {
+    let roots = match text_file::read(&folder) {
         Ok(text) => roots(&text)?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => HashMap::new(),
         Err(_) => return None,

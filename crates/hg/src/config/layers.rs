@@ -1,14 +1,15 @@
 //! Which files there are, in which order, and whom to believe.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::stat_path;
-use vigil_stamp::file;
 
 use super::{Config, Surroundings, parse};
 use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, of_path, path_of, trim};
+use crate::text_file;
 
 /// The configuration, and what was said while it was read.
 #[derive(Clone, Debug, Default)]
@@ -155,8 +156,12 @@ impl<'s> Layers<'s> {
     /// Lays a file on top. One that is not there, or may not be read, is none.
     fn file(&mut self, path: &Path, is_trusted: bool) -> Result<(), Abort> {
         self.result.files.push(path.into());
-        let Ok(text) = file::read(path) else {
-            return Ok(());
+        let text = match text_file::read(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                return Err(Abort::io(path, &error));
+            }
+            Err(_) => return Ok(()),
         };
         let is_trusted = is_trusted || self.is_trusted(path);
         let read = parse::read(path, &text, self.surroundings, &mut self.result.files);
@@ -286,7 +291,7 @@ fn overriding(argument: &BString) -> Result<[&[u8]; 3], Abort> {
 
 /// The name of a number in one of the system's lists; the number itself where it has none.
 fn name_of(list: &Path, number: u32) -> BString {
-    let text = file::read(list).unwrap_or_default();
+    let text = text_file::read(list).unwrap_or_default();
     let wanted = number.to_string();
     let mut lines = text.split(|byte| *byte == b'\n');
     let name = lines.find_map(|line| {

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use bstr::{BString, ByteSlice};
 use vigil_linux::errno;
-use vigil_stamp::file;
 
 use super::{Config, Surroundings};
 use crate::abort::{Abort, Kind};
 use crate::bytes::{
     bytes, is_space, lines_with_ends, normal_path, of_path, path_of, trim, trim_end,
 };
+use crate::text_file;
 
 /// How many files may include one another.
 const DEPTH_MAX: usize = 64;
@@ -142,7 +142,7 @@ impl Parser<'_> {
             return refuse("too many includes");
         }
         self.files.push(path.clone());
-        let text = match file::read(&path) {
+        let text = match text_file::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return refuse(&errno::text_of(&error)),

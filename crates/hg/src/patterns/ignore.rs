@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bstr::{BStr, BString, ByteSlice};
 use sha1::{Digest, Sha1};
 use vigil_linux::errno;
-use vigil_stamp::file;
 
 use super::agreed::is_agreed;
 use super::compiled::Compiled;
@@ -14,6 +13,7 @@ use super::file::parse;
 use super::kinds::{Kind, Pattern};
 use crate::abort::Abort;
 use crate::bytes::{bytes, normal_path, of_path, path_of};
+use crate::text_file;
 
 /// What comes after a glob of an ignore file: what it matches may be a directory.
 pub(super) const SUFFIX: &str = "(?:/|$)";
@@ -195,7 +195,7 @@ impl Reading {
             return Err(Abort::plain(said));
         }
         self.files.push(path.clone());
-        let text = match file::read(&path) {
+        let text = match text_file::read(&path) {
             Ok(text) => text,
             Err(error) => {
                 let reason = errno::text_of(&error);

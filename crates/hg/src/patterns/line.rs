@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_stamp::file;
 
 use super::compiled::Compiled;
 use super::file::parse;
@@ -11,6 +10,7 @@ use super::ignore::{DEPTH_MAX, FILES_MAX, SUFFIX, pattern};
 use super::kinds::Kind;
 use super::place::canonical;
 use crate::bytes::{normal_path, of_path, path_of, trim};
+use crate::text_file;
 
 /// A line of an ignore file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Search {
             return None;
         }
         self.files_read = self.files_read.saturating_add(1);
-        let text = file::read(file).ok()?;
+        let text = text_file::read(file).ok()?;
         let parsed = parse(&text, of_path(file));
         let deeper = depth.saturating_add(1);
         for (line, number) in parsed.patterns.iter().zip(&parsed.lines) {

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_stamp::file;
 
 use super::compiled::Compiled;
 use super::file::parse;
@@ -11,6 +10,7 @@ use super::kinds::{Kind, Pattern};
 use super::place::{canonical, canonical_by_name};
 use crate::abort::Abort;
 use crate::bytes::{bytes, joined, lines_with_ends, normal_path, of_path, path_of};
+use crate::text_file;
 
 /// What a command line says.
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +165,7 @@ fn normal(
                     let said = bytes!("unable to read file list (", text, ")");
                     Abort::plain(said)
                 };
-                let list = file::read(&question.cwd.join(path_of(text)));
+                let list = text_file::read(&question.cwd.join(path_of(text)));
                 let list = list.map_err(|_| unreadable())?;
                 let lines: Vec<BString> = match kind {
                     Kind::ListFile => lines_with_ends(&list).map(without_end).collect(),
@@ -185,7 +185,7 @@ fn normal(
             Kind::Include => {
                 let path = question.root.join(path_of(text));
                 // Of one that cannot be read on a command line nothing is said.
-                if let Ok(list) = file::read(&path) {
+                if let Ok(list) = text_file::read(&path) {
                     let list = parse(&list, of_path(&path));
                     let is_include = |line: &BString| {
                         let kind = Kind::split(line, default).0;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use bstr::BString;
-use vigil_stamp::file;
 
 use super::is_missing;
 use crate::abort::Abort;
 use crate::bytes::{bytes, joined, lines_with_ends};
+use crate::text_file;
 
 /// What is understood here.
 const KNOWN: [&str; 21] = [
@@ -60,7 +60,7 @@ impl Requirements {
     /// It cannot be read.
     pub fn read(folder: &Path, may_be_missing: bool) -> Result<Self, Abort> {
         let path = folder.join("requires");
-        match file::read(&path) {
+        match text_file::read(&path) {
             Ok(text) => Ok(Self::parse(&text)),
             Err(error) if may_be_missing && is_missing(&error) => Ok(Self::default()),
             Err(error) => Err(Abort::io(&path, &error)),

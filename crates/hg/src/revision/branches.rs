@@ -1,13 +1,13 @@
 //! Branches as names: each stands for its newest head that is open.
 
 use bstr::{BStr, ByteSlice};
-use vigil_stamp::file;
 
 use super::Revisions;
 use crate::abort::Abort;
 use crate::ancestry;
 use crate::node::Node;
 use crate::stored::Store;
+use crate::text_file;
 
 /// What is remembered of branches, for views of the repository in which nothing may be hidden.
 const CACHES: [&str; 4] = [
@@ -22,7 +22,7 @@ impl Revisions<'_> {
     pub(super) fn branch(&mut self, name: &BStr) -> Result<Option<u32>, Abort> {
         for cache in CACHES {
             let path = self.repository.shared.join("cache").join(cache);
-            let text = file::read(&path).unwrap_or_default();
+            let text = text_file::read(&path).unwrap_or_default();
             if let Some(found) = self.of_cache(&text, name) {
                 return Ok(found);
             }

@@ -1,13 +1,15 @@
 //! Names of changesets in the order in which Mercurial looks for them.
 
 use bstr::{BStr, ByteSlice};
-use vigil_stamp::file;
+
+use vigil_linux::stat::stat_path;
 
 use super::{Revisions, Target};
 use crate::abort::Abort;
 use crate::bytes::trim;
 use crate::node::Node;
 use crate::repository::Repository;
+use crate::text_file;
 
 /// Phases from this on are hidden.
 const HIDDEN_PHASE: u32 = 32;
@@ -63,7 +65,7 @@ impl Revisions<'_> {
 
     fn bookmark(&self, name: &BStr) -> Option<Target> {
         let repository = self.repository;
-        let shares = file::read(&repository.dot_hg.join("shared"));
+        let shares = text_file::read(&repository.dot_hg.join("shared"));
         let shares = shares.is_ok_and(|text| {
             text.split(|byte| *byte == b'\n')
                 .any(|line| line == b"bookmarks")
@@ -73,7 +75,7 @@ impl Revisions<'_> {
             false if shares => repository.shared.join("bookmarks"),
             false => repository.dot_hg.join("bookmarks"),
         };
-        self.bookmark_of(&file::read(&path).ok()?, name)
+        self.bookmark_of(&text_file::read(&path).ok()?, name)
     }
 
     /// The changeset of a bookmark in the text of a file of them.
@@ -132,8 +134,9 @@ fn number(name: &BStr, len: usize) -> Option<u32> {
 /// Whether some changesets may be hidden: obsolete ones, or those that are only there for a shelf.
 pub(super) fn has_hidden(repository: &Repository) -> bool {
     let folder = repository.store().folder().to_path_buf();
-    let has_obsolete = file::read(&folder.join("obsstore")).is_ok_and(|text| !text.is_empty());
-    let roots = file::read(&folder.join("phaseroots")).unwrap_or_default();
+    let obsolete = stat_path(&folder.join("obsstore"));
+    let has_obsolete = obsolete.is_ok_and(|seen| seen.size > 0);
+    let roots = text_file::read(&folder.join("phaseroots")).unwrap_or_default();
     has_obsolete || has_hidden_root(&roots)
 }
 

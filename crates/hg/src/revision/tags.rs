@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_stamp::file;
 
 use super::Revisions;
 use crate::abort::Abort;
 use crate::ancestry;
 use crate::bytes::{lines_with_ends, trim};
 use crate::node::Node;
+use crate::text_file;
 
 /// Where a tag is, and where it was before.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +41,7 @@ impl Revisions<'_> {
                 add(&mut all, of_text(&text, name));
             }
         }
-        if let Ok(text) = file::read(&self.repository.dot_hg.join("localtags")) {
+        if let Ok(text) = text_file::read(&self.repository.dot_hg.join("localtags")) {
             let mut local = of_text(&text, name);
             local.retain(|_, tag| self.changelog.find(&tag.node).is_some());
             add(&mut all, local);

@@ -33,7 +33,7 @@ pub struct Revision {
     /// The length of its chunk in bytes.
     pub(super) stored_len: u32,
     /// The length of its text in bytes.
-    pub(super) text_len: u32,
+    pub text_len: u32,
 }
 
 /// Why an index was not read.

@@ -1,0 +1,17 @@
+//! Files of text that are read whole, and are short: those with settings, names and patterns.
+
+use std::io;
+use std::path::Path;
+
+use vigil_stamp::file;
+
+/// The longest one that is read, in bytes. Longer ones are none that Mercurial has written.
+pub const LEN_MAX: u64 = 64 << 20;
+
+/// Reads the file at `path`.
+///
+/// # Errors
+/// It is not there, cannot be read, or is too long.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    file::read_up_to(path, LEN_MAX)
+}
