@@ -11,7 +11,7 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bstr::{BStr, BString};
@@ -104,6 +104,8 @@ pub(crate) struct HgSystem<'a> {
     pub(crate) now: Timestamp,
     /// The files of the first parent, once they are asked for.
     manifest: OnceLock<Result<Manifest, Abort>>,
+    /// Whether the first parent was looked for, and is not there.
+    lacks_parent: AtomicBool,
     /// Whether a file may be behind a link or in another repository, which shows once its contents are compared.
     audits: bool,
     /// The first path, in order, whose contents could not be compared, and why.
@@ -189,6 +191,7 @@ impl<'a> HgSystem<'a> {
             ignore,
             now,
             manifest: OnceLock::new(),
+            lacks_parent: AtomicBool::new(false),
             audits,
             failure: Mutex::new(None),
             failures: AtomicUsize::new(0),
@@ -234,6 +237,12 @@ impl<'a> HgSystem<'a> {
     /// The tree of these files.
     pub(crate) fn tracked(dirstate: &Dirstate) -> Tracked {
         Tracked::of_records(HashKind::Sha1, Self::records(dirstate))
+    }
+
+    /// The first parent, if it was looked for and is not there.
+    pub(crate) fn unknown_parent(&self) -> Option<Node> {
+        let [p1, _] = self.dirstate.parents();
+        self.lacks_parent.load(Ordering::Relaxed).then_some(p1)
     }
 
     /// Why the scan failed, in Mercurial's words.
@@ -339,7 +348,16 @@ impl<'a> HgSystem<'a> {
 
     fn manifest(&self) -> Result<&Manifest, Abort> {
         let [p1, _] = self.dirstate.parents();
-        let manifest = self.manifest.get_or_init(|| self.store.manifest_of(&p1));
+        let manifest = self
+            .manifest
+            .get_or_init(|| match self.store.manifest_of(&p1) {
+                // Mercurial goes on as if there were no parent, and says so.
+                Err(_) if self.store.lacks(&p1) => {
+                    self.lacks_parent.store(true, Ordering::Relaxed);
+                    Ok(Manifest::default())
+                }
+                manifest => manifest,
+            });
         manifest.as_ref().map_err(Clone::clone)
     }
 
@@ -375,6 +393,10 @@ impl<'a> HgSystem<'a> {
 
     fn compare(&self, path: &BStr, found: Flag, contents: &[u8]) -> Result<Compared, Abort> {
         let Some(entry) = self.manifest()?.get(path) else {
+            if self.lacks_parent.load(Ordering::Relaxed) {
+                // What is not there now may be there again, and nothing that is looked at here would tell.
+                self.failures.fetch_add(1, Ordering::Relaxed);
+            }
             return Ok(Compared::NotInParent);
         };
         if entry.flag != found {

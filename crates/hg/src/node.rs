@@ -41,6 +41,12 @@ impl Node {
     pub fn hex(&self) -> String {
         self.to_string()
     }
+
+    /// The first digits, as Mercurial shows a node to people.
+    pub fn short_hex(&self) -> String {
+        const LEN: usize = 12;
+        self.hex().chars().take(LEN).collect()
+    }
 }
 
 /// The value of a hexadecimal digit.

@@ -135,6 +135,12 @@ impl Store {
         self.manifest_at(&mut changelog, number)
     }
 
+    /// Whether the changelog can be read, and has no changeset `node`.
+    pub fn lacks(&self, node: &Node) -> bool {
+        let changelog = self.changelog();
+        !node.is_null() && changelog.is_ok_and(|changelog| changelog.find(node).is_none())
+    }
+
     /// The manifest of the changeset `number` of `changelog`.
     ///
     /// # Errors

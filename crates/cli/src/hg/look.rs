@@ -186,6 +186,14 @@ impl Subject<'_> {
             unknown: self.unknown,
             ignored: self.ignored,
         })?;
+        if let Some(parent) = status.unknown_parent {
+            let said = bytes!(
+                "warning: ignoring unknown working parent ",
+                parent.short_hex(),
+                "!"
+            );
+            say(warnings, &[said.into()]);
+        }
         let (met, named): (Vec<&Bad>, Vec<&Bad>) = status.bad.iter().partition(|bad| bad.was_met);
         drop(session);
         let mut all: Vec<&Bad> = Vec::new();

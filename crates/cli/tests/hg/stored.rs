@@ -1,7 +1,7 @@
 //! Contents that are compared with what is committed: whatever is stored in whatever way, a file whose stamp says nothing is
 //! as it was committed.
 
-use super::sandbox::{Working, programs};
+use super::sandbox::{FORMATS, Working, programs};
 
 /// Names that a store writes in another way.
 const NAMES: [&str; 12] = [
@@ -79,6 +79,34 @@ fn contents_are_found_in_stores_of_all_formats() {
             working.write("large", &noise);
             working.commit("large");
             working.hg(&["debugrebuilddirstate"]);
+            working.same(&["status", "-A"]);
+        }
+    }
+}
+
+#[test]
+fn a_parent_that_is_not_there_is_none() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            for name in ["clean", "d/changed", "other"] {
+                working.write(name, "1");
+            }
+            working.commit("first");
+            let changelog = working.path(".hg/store/00changelog.i");
+            let before = std::fs::read(&changelog).unwrap();
+            working.write("other", "22");
+            working.commit("second");
+            let after = std::fs::read(&changelog).unwrap();
+            working.hg(&["debugrebuilddirstate"]);
+            working.write("d/changed", "2");
+            std::fs::write(&changelog, before).unwrap();
+            for arguments in [&["status"][..], &["status", "-A"], &["status", "d"]] {
+                working.same(arguments);
+                working.same(arguments);
+            }
+            // It may be there again, and nothing else is another.
+            std::fs::write(&changelog, after).unwrap();
             working.same(&["status", "-A"]);
         }
     }
