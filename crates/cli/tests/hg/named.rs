@@ -890,6 +890,7 @@ fn files_without_end_cost_neither_time_nor_memory() {
     let said = |working: &Working, arguments: &[&str]| {
         let mut command = working.0.command("sh", &working.path(""));
         command.args(["-c", ASK, env!("CARGO_BIN_EXE_vigil")]);
+        command.env("VIGIL_NO_DAEMON", "1");
         let output = command.args(arguments).output().unwrap();
         let text = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(text).unwrap())
