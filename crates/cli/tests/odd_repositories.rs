@@ -326,3 +326,22 @@ fn files_of_a_repository_that_are_links_to_nowhere_or_hold_nuls_are_taken_as_git
         remove("rebase-merge/onto");
     }
 }
+
+#[test]
+fn variables_that_make_no_sense_are_refused_as_git_refuses_them() {
+    let sandbox = Sandbox::new();
+    for (name, value) in [
+        ("GIT_OPTIONAL_LOCKS", "bad"),
+        ("GIT_OPTIONAL_LOCKS", ""),
+        ("GIT_OPTIONAL_LOCKS", "2"),
+        ("GIT_ADVICE", "bad"),
+        ("GIT_INDEX_FILE", "."),
+    ] {
+        let said = |program: &str| {
+            let mut command = sandbox.command(program, "", &["status"]);
+            command.env(name, value);
+            Said::from(answer(command, b""))
+        };
+        assert_eq!(said(VIGIL), said("git"), "{name}={value}");
+    }
+}

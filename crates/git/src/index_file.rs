@@ -345,10 +345,11 @@ impl<'a> Reader<'a> {
     }
 
     fn shown(&self, path: &Path) -> String {
-        path.strip_prefix(self.shown_from)
-            .unwrap_or(path)
-            .display()
-            .to_string()
+        match path.strip_prefix(self.shown_from) {
+            Ok(below) if below.as_os_str().is_empty() => ".".into(),
+            Ok(below) => below.display().to_string(),
+            Err(_) => path.display().to_string(),
+        }
     }
 }
 

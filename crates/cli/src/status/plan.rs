@@ -65,6 +65,8 @@ impl Plan {
                 "Unsupported combination of ignored and untracked-files arguments",
             ));
         }
+        // Nothing is locked here, but git gives up where this says neither yes nor no.
+        environment_boolean(environment, "GIT_OPTIONAL_LOCKS")?;
         let wants_branch = arguments.branch.unwrap_or(is_for_people && settings.branch);
         let wants_stash = arguments.stash.unwrap_or(settings.show_stash);
         let (ignore_submodules, refusal) =
@@ -214,6 +216,12 @@ fn renames(arguments: &Arguments, settings: &Settings) -> Option<RenameRule> {
     })
 }
 
+/// A boolean of the environment, true where it is not set.
+fn environment_boolean(environment: &Environment, name: &str) -> Result<bool, Reply> {
+    config::environment_boolean(environment, name, true)
+        .map_err(|error| Reply::fatal(error.to_string()))
+}
+
 /// How the long format is printed.
 fn long(
     arguments: &Arguments,
@@ -223,8 +231,7 @@ fn long(
     environment: &Environment,
     terminal: Terminal,
 ) -> Result<LongPresentation, Reply> {
-    let gives_advice = config::environment_boolean(environment, "GIT_ADVICE", true)
-        .map_err(|error| Reply::fatal(error.to_string()))?;
+    let gives_advice = environment_boolean(environment, "GIT_ADVICE")?;
     Ok(LongPresentation {
         hints: gives_advice && print.hints,
         advises_on_untracked: gives_advice && print.advises_on_untracked,
