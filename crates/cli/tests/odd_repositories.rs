@@ -338,7 +338,7 @@ fn variables_that_make_no_sense_are_refused_as_git_refuses_them() {
         ("GIT_INDEX_FILE", "."),
     ] {
         let said = |program: &str| {
-            let mut command = sandbox.command(program, "", &["status"]);
+            let mut command = sandbox.command(program, "", ["status"]);
             command.env(name, value);
             Said::from(answer(command, b""))
         };

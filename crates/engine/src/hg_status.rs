@@ -2,7 +2,7 @@
 
 mod walk;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -385,26 +385,35 @@ impl Answer<'_> {
     }
 
     fn tracked(&mut self, findings: &Findings, special: &[u32], nested: &[BString]) {
-        let mut differing: BTreeMap<u32, Observed> = findings.tracked.iter().copied().collect();
+        let mut differing = findings.tracked.clone();
         for unseen in &findings.unknown {
             let number = self.dirstate.position(unseen.path.as_bstr());
             let number = number.and_then(|number| u32::try_from(number).ok());
             differing.extend(number.map(|number| (number, Observed::Missing)));
         }
+        differing.sort_by_key(|&(number, _)| number);
         let len = u32::try_from(self.dirstate.len()).unwrap_or(u32::MAX);
         let numbers: Box<dyn Iterator<Item = u32>> = match self.lists_clean {
             // Of the others there is nothing to tell, and they may be many.
             false if nested.is_empty() => {
-                let told: BTreeSet<u32> = differing.keys().chain(special).copied().collect();
+                let differing = differing.iter().map(|(number, _)| *number);
+                let mut told: Vec<u32> = differing.chain(special.iter().copied()).collect();
+                told.sort_unstable();
+                told.dedup();
                 Box::new(told.into_iter())
             }
             _ => Box::new(0..len),
         };
+        let mut differing = differing.into_iter().peekable();
         for number in numbers {
             let Some((path, entry)) = self.dirstate.get(number as usize) else {
                 continue;
             };
-            let observed = differing.remove(&number);
+            let mut observed = None;
+            // What is said of a file last counts.
+            while let Some((of, next)) = differing.next_if(|(of, _)| *of <= number) {
+                observed = (of == number).then_some(next);
+            }
             if self.is_filtered && !self.matcher.is_match(path) {
                 continue;
             }

@@ -37,15 +37,20 @@ impl<'o> Output<'o> {
     pub(super) fn lines(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let end: &[u8] = if self.ends_with_nul { b"\0" } else { b"\n" };
-        for ((letter, label), path) in self.files() {
-            let label = format!("status.{label}");
+        // Most files of a long list are of one kind.
+        let mut of_kind: Option<(char, String, String)> = None;
+        for (&(letter, name), path) in self.files() {
+            let (_, label, start) = match of_kind.take() {
+                Some(known) if known.0 == letter => of_kind.insert(known),
+                _ => of_kind.insert((letter, format!("status.{name}"), format!("{letter} "))),
+            };
             if self.has_letters {
-                self.colors
-                    .paint(&mut out, format!("{letter} ").as_bytes(), &label);
+                self.colors.paint(&mut out, start.as_bytes(), label);
             }
-            let shown = [self.paths.path(path).as_slice(), end].concat();
-            self.colors.paint(&mut out, &shown, &label);
-            if let Some(source) = self.copies.get(path.as_bytes().as_bstr()) {
+            let mut shown = self.paths.path(path);
+            shown.extend_from_slice(end);
+            self.colors.paint(&mut out, &shown, label);
+            if let Some(source) = self.copies.get(path) {
                 let shown = [b"  ", self.paths.path(source.as_bstr()).as_slice(), end].concat();
                 self.colors.paint(&mut out, &shown, "status.copied");
             }
