@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,8 +22,12 @@ use vigil_testkit::clock::tick;
 
 use super::*;
 
-/// Files as they were when the list was written: the size and the first letter of the contents, which is the id.
-struct List(BTreeMap<&'static str, &'static str>);
+/// Files as they were when the list was written: the size and the first letter of the contents, which is the id; and directories
+/// that are said to hold nothing else, but for what is ignored.
+struct List(
+    BTreeMap<&'static str, &'static str>,
+    &'static [&'static str],
+);
 
 /// A name with this end is ignored; the file `ignored` in a directory names another end for all below it.
 #[derive(Debug)]
@@ -103,6 +108,10 @@ impl System for List {
         name == b".list"
     }
 
+    fn holds_only_recorded(&self, _: BorrowedFd<'_>, path: &BStr, _: &Stat) -> bool {
+        self.1.iter().any(|known| *known == path)
+    }
+
     fn rules_at_top(&self) -> Arc<dyn IgnoreScope> {
         Arc::new(Ends(vec![".o".into()]))
     }
@@ -172,6 +181,17 @@ impl List {
         memory: Option<&ScanMemory>,
         focus: Option<&Focus>,
     ) -> Findings {
+        self.find_with(top, tracked, memory, focus, IgnoredMode::Traditional)
+    }
+
+    fn find_with(
+        &self,
+        top: &Path,
+        tracked: &Tracked,
+        memory: Option<&ScanMemory>,
+        focus: Option<&Focus>,
+        ignored: IgnoredMode,
+    ) -> Findings {
         let findings = Scan {
             work_tree: top,
             tracked_files: tracked,
@@ -183,7 +203,7 @@ impl List {
             focus,
             tracked: true,
             untracked: UntrackedMode::Normal,
-            ignored: IgnoredMode::Traditional,
+            ignored,
             tracked_enough: usize::MAX,
             untracked_enough: usize::MAX,
             threads_max: Some(2),
@@ -233,13 +253,16 @@ fn a_list_of_paths_and_facts_is_system_enough() {
         std::fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
         std::fs::write(top.join(path), contents).unwrap();
     };
-    let list = List(BTreeMap::from([
-        ("a/same", "text"),
-        ("a/other", "text"),
-        ("a/longer", "text"),
-        ("b/gone", "text"),
-        ("b/link", "a/same"),
-    ]));
+    let list = List(
+        BTreeMap::from([
+            ("a/same", "text"),
+            ("a/other", "text"),
+            ("a/longer", "text"),
+            ("b/gone", "text"),
+            ("b/link", "a/same"),
+        ]),
+        &[],
+    );
     write("a/same", "text");
     write("a/other", "Text");
     write("a/longer", "texts");
@@ -286,12 +309,15 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
         std::fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
         std::fs::write(top.join(path), contents).unwrap();
     };
-    let mut list = List(BTreeMap::from([
-        ("a/b/file", "text"),
-        ("a/file", "text"),
-        ("a/other", "text"),
-        ("c/file", "text"),
-    ]));
+    let mut list = List(
+        BTreeMap::from([
+            ("a/b/file", "text"),
+            ("a/file", "text"),
+            ("a/other", "text"),
+            ("c/file", "text"),
+        ]),
+        &[],
+    );
     for (path, contents) in &list.0 {
         write(path, contents);
     }
@@ -337,6 +363,32 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
     known.move_to(&now, &later, &moved, |_| true);
     let expected = (vec![longer("c/file")], paths(&["a/new", "c/newer"]));
     assert_eq!(look(&list, &mut known, &later, &[]), expected);
+}
+
+#[test]
+fn what_a_system_knows_of_a_directory_is_not_looked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path();
+    let files = BTreeMap::from([("a/b/file", "text"), ("a/file", "text"), ("c/file", "text")]);
+    let list = List(files, &["a"]);
+    for path in ["a/b/new", "a/new", "c/new", "a/file", "a/b/file"] {
+        std::fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
+        std::fs::write(top.join(path), "other").unwrap();
+    }
+    let tracked = list.tracked(top);
+    let memory = ScanMemory::new(tracked.directories() as usize);
+    tick();
+    // Ignored files it does not speak of, and nothing of what it says is remembered.
+    for (ignored, unseen) in [
+        (IgnoredMode::No, None),
+        (IgnoredMode::Traditional, Some("a/new")),
+        (IgnoredMode::No, None),
+    ] {
+        let found = list.find_with(top, &tracked, Some(&memory), None, ignored);
+        let expected = ["a/b/new"].into_iter().chain(unseen).chain(["c/new"]);
+        assert_eq!(found.untracked, expected.collect::<Vec<_>>());
+        assert_eq!(differing(&tracked, &found).len(), 3);
+    }
 }
 
 fn symlink_in(top: &Path, target: &str, path: &str) {
