@@ -18,7 +18,6 @@ use vigil_hg::subrepositories::Subrepositories;
 use vigil_linux::stat::Stat;
 use vigil_stamp::file::Contents;
 
-
 use crate::input::Input;
 
 /// What holds of every dirstate: each path is found where it is, and leads down.
