@@ -68,10 +68,23 @@ pub(super) struct Step {
 /// Room for the window and the tables of one stream, in bytes.
 const ZLIB_LEN: usize = 64 << 10;
 
+/// The same of one that inflates whole streams at once.
+const DECOMPRESSOR_LEN: usize = 32 << 10;
+
 /// A decompressor. Where there is no memory for it, the process ends as for any other want of memory, and does not panic.
 fn new_zlib() -> Decompress {
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(ZLIB_LEN)));
+    ask_for_room(ZLIB_LEN);
     Decompress::new(true)
+}
+
+/// The same of one that inflates whole streams at once.
+fn new_decompressor() -> Decompressor {
+    ask_for_room(DECOMPRESSOR_LEN);
+    Decompressor::new()
+}
+
+fn ask_for_room(len: usize) {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(len)));
 }
 
 impl fmt::Debug for Inflater {
@@ -83,7 +96,7 @@ impl fmt::Debug for Inflater {
 impl Inflater {
     pub(super) fn new() -> Self {
         Self {
-            whole: Decompressor::new(),
+            whole: new_decompressor(),
             fixed: None,
             zlib: new_zlib(),
             head: Vec::with_capacity(HEAD_LEN),
@@ -170,7 +183,7 @@ impl Inflater {
         let space = out.get_mut(start..).unwrap_or_default();
         let decompressor = match input.get(ZLIB_HEADER_LEN) {
             Some(byte) if byte & BLOCK_TYPE == FIXED_CODES => {
-                self.fixed.get_or_insert_with(Decompressor::new)
+                self.fixed.get_or_insert_with(new_decompressor)
             }
             _ => &mut self.whole,
         };
