@@ -22,6 +22,7 @@ use vigil_hg::node::Node;
 use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
 use vigil_hg::stored::{Flag, Manifest, Store};
 use vigil_hg::verdict::{Verdict, verdict};
+use vigil_hg::working_file;
 use vigil_linux::Errno;
 use vigil_linux::dir::EntryKind;
 use vigil_linux::stat::{Stat, lstat_path, stat_at, stat_path};
@@ -383,12 +384,7 @@ impl<'a> HgSystem<'a> {
 
     fn contents(&self, path: &BStr, stat: &Stat) -> Option<Vec<u8>> {
         let there = self.top.join(OsStr::from_bytes(path));
-        let contents = match stat.is_symlink() {
-            true => std::fs::read_link(&there)
-                .map(|target| target.into_os_string().into_encoded_bytes()),
-            false => vigil_stamp::file::read(&there),
-        };
-        contents.ok()
+        working_file::contents(&there, stat.is_symlink(), u64::MAX).ok()
     }
 
     fn compare(&self, path: &BStr, found: Flag, contents: &[u8]) -> Result<Compared, Abort> {
@@ -473,7 +469,6 @@ impl System for HgSystem<'_> {
         path: &dyn Fn() -> BString,
     ) -> Result<(), Difference> {
         if !stat.is_file() && !stat.is_symlink() {
-            self.listed.met_no_file();
             return Err(Difference::Certain(Observed::Present(NO_FILE)));
         }
         let (entry, is_copy) = entry_of(file);

@@ -66,9 +66,7 @@ impl Dirstate {
             mut listed,
         } = v2::parse(docket, &bytes)?;
         let path = |record: &ListedRecord| bytes.get(record.path.range()).unwrap_or_default();
-        if !listed.is_sorted_by_key(path) {
-            listed.sort_by(|a, b| path(a).cmp(path(b)));
-        }
+        listed.sort_by(|a, b| path(a).cmp(path(b)));
         Ok(Self {
             listed,
             ignore_hash: docket.ignore_hash,

@@ -26,33 +26,35 @@ pub(super) struct Output<'o> {
 }
 
 impl<'o> Output<'o> {
-    fn files(&self) -> impl Iterator<Item = (&'static (char, &'static str), &'o BStr)> {
+    /// The kinds that are shown, each with its files.
+    fn kinds(&self) -> impl Iterator<Item = (&'static (char, &'static str), &'o [BString])> {
         let kinds = KINDS.iter().zip(self.lists).zip(self.shown);
-        kinds
-            .filter(|(_, is_shown)| **is_shown)
-            .flat_map(|((kind, list), _)| list.iter().map(move |path| (kind, path.as_bstr())))
+        let shown = kinds.filter(|(_, is_shown)| **is_shown);
+        shown.map(|((kind, list), _)| (kind, list.as_slice()))
+    }
+
+    fn files(&self) -> impl Iterator<Item = (&'static (char, &'static str), &'o BStr)> {
+        self.kinds()
+            .flat_map(|(kind, list)| list.iter().map(move |path| (kind, path.as_bstr())))
     }
 
     /// A line for each file.
     pub(super) fn lines(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let end: &[u8] = if self.ends_with_nul { b"\0" } else { b"\n" };
-        // Most files of a long list are of one kind.
-        let mut of_kind: Option<(char, String, String)> = None;
-        for (&(letter, name), path) in self.files() {
-            let (_, label, start) = match of_kind.take() {
-                Some(known) if known.0 == letter => of_kind.insert(known),
-                _ => of_kind.insert((letter, format!("status.{name}"), format!("{letter} "))),
-            };
-            if self.has_letters {
-                self.colors.paint(&mut out, start.as_bytes(), label);
-            }
-            let mut shown = self.paths.path(path);
-            shown.extend_from_slice(end);
-            self.colors.paint(&mut out, &shown, label);
-            if let Some(source) = self.copies.get(path) {
-                let shown = [b"  ", self.paths.path(source.as_bstr()).as_slice(), end].concat();
-                self.colors.paint(&mut out, &shown, "status.copied");
+        for ((letter, label), files) in self.kinds() {
+            let (label, start) = (format!("status.{label}"), format!("{letter} "));
+            for path in files {
+                if self.has_letters {
+                    self.colors.paint(&mut out, start.as_bytes(), &label);
+                }
+                let mut shown = self.paths.path(path.as_bstr());
+                shown.extend_from_slice(end);
+                self.colors.paint(&mut out, &shown, &label);
+                if let Some(source) = self.copies.get(path) {
+                    let shown = [b"  ", self.paths.path(source.as_bstr()).as_slice(), end].concat();
+                    self.colors.paint(&mut out, &shown, "status.copied");
+                }
             }
         }
         out

@@ -12,14 +12,14 @@ use vigil_hg::patterns::Ignore;
 use vigil_linux::stat::{Stat, lstat_path};
 use vigil_scan::{Findings, Observed};
 
+use super::NO_FILE;
+
 /// The directories that Mercurial listed under the ignore patterns of now.
 pub(super) struct Listed<'a> {
     directories: Option<ListedDirectories<'a>>,
     is_believed: AtomicBool,
     /// Whether a directory was not listed.
     was_believed: AtomicBool,
-    /// Whether anything but a file was met where a file is recorded.
-    met_no_file: AtomicBool,
 }
 
 impl<'a> Listed<'a> {
@@ -29,7 +29,6 @@ impl<'a> Listed<'a> {
             directories: hash.and_then(|hash| dirstate.listed_under(hash)),
             is_believed: AtomicBool::new(true),
             was_believed: AtomicBool::new(false),
-            met_no_file: AtomicBool::new(false),
         }
     }
 
@@ -44,11 +43,6 @@ impl<'a> Listed<'a> {
         holds
     }
 
-    /// Notes that something else is where a file is recorded.
-    pub(super) fn met_no_file(&self) {
-        self.met_no_file.store(true, Ordering::Relaxed);
-    }
-
     /// From now on each directory is listed.
     pub(super) fn disbelieve(&self) {
         self.is_believed.store(false, Ordering::Relaxed);
@@ -61,15 +55,12 @@ impl<'a> Listed<'a> {
         if !self.was_believed.load(Ordering::Relaxed) {
             return false;
         }
-        if self.met_no_file.load(Ordering::Relaxed) {
+        let tracked = || found.tracked.iter().copied();
+        if tracked().any(|(_, observed)| observed == Observed::Present(NO_FILE)) {
             return true;
         }
-        let is_missing = |observed: Observed| observed == Observed::Missing;
-        let missing = found
-            .tracked
-            .iter()
-            .filter(|(_, observed)| is_missing(*observed));
-        let missing = missing.filter_map(|(number, _)| dirstate.get(*number as usize));
+        let missing = tracked().filter(|&(_, observed)| observed == Observed::Missing);
+        let missing = missing.filter_map(|(number, _)| dirstate.get(number as usize));
         let missing = missing.map(|(path, _)| path);
         let unseen = found.unknown.iter().map(|unseen| unseen.path.as_bstr());
         let mut looked_at: HashSet<&BStr> = HashSet::new();

@@ -224,19 +224,24 @@ impl Place<'_> {
             return Ok(None);
         };
         let text = text.trim_end_with(|byte| byte == '\n');
+        if text.is_empty() {
+            return Ok(None);
+        }
+        // git has it as a C string.
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
         if let Some(branch) = text.strip_prefix(b"refs/heads/") {
-            return Ok(Some(c_string(branch).into()));
+            return Ok(Some(branch.into()));
         }
         if text.starts_with(b"refs/") {
-            return Ok(Some(c_string(text).into()));
+            return Ok(Some(text.into()));
         }
         let id = text
             .get(..self.repo.hash.len_in_hex())
             .and_then(|hex| ObjectId::from_hex(hex).ok());
         match id {
             Some(id) => self.abbreviate(&id).map(Some),
-            None if text.is_empty() || c_string(text) == b"detached HEAD" => Ok(None),
-            None => Ok(Some(c_string(text).into())),
+            None if text == b"detached HEAD" => Ok(None),
+            None => Ok(Some(text.into())),
         }
     }
 
@@ -304,12 +309,6 @@ fn shortened(reference: &BStr) -> &[u8] {
         .iter()
         .find_map(|folder| reference.strip_prefix(*folder))
         .unwrap_or(reference)
-}
-
-/// What git shows of a text: it ends at the first NUL.
-fn c_string(text: &[u8]) -> &[u8] {
-    let end = text.find_byte(0).unwrap_or(text.len());
-    text.get(..end).unwrap_or_default()
 }
 
 fn first_line(mut text: Vec<u8>) -> BString {

@@ -1,7 +1,6 @@
 //! Names of changesets in the order in which Mercurial looks for them.
 
 use bstr::{BStr, ByteSlice};
-
 use vigil_linux::stat::stat_path;
 
 use super::{Revisions, Target};
