@@ -8,12 +8,14 @@ mod fields;
 mod known_by;
 mod message;
 
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::prompt::PromptRequest;
 use vigil_linux::stat::stat_path;
+use vigil_model::bytes::Writer;
 
 pub use self::description::{Description, MonitorDescription, RepositoryDescription};
 pub use self::known_by::KnownBy;
@@ -51,6 +53,12 @@ const KEPT_LEN_MAX: usize = 16 * 1024;
 
 /// The length of a frame's length.
 const LEN_LEN: usize = 4;
+
+/// The length of what stands before a frame's body: its length and its kind.
+const HEAD_LEN: usize = LEN_LEN + 1;
+
+/// About as long is what stands beside texts in a frame.
+const FIELDS_LEN: usize = 64;
 
 /// Who asks, the first thing that is said.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -212,8 +220,14 @@ impl Frames {
         let Some((&kind, body)) = rest.get(..len).and_then(<[u8]>::split_first) else {
             return Ok(None);
         };
+        let end = LEN_LEN.saturating_add(len);
+        if self.buffer.len() == end {
+            let mut body = mem::take(&mut self.buffer);
+            body.drain(..HEAD_LEN);
+            return Ok(Some((kind, body)));
+        }
         let body = body.to_vec();
-        self.buffer.drain(..LEN_LEN.saturating_add(len));
+        self.buffer.drain(..end);
         if self.buffer.is_empty() && self.buffer.capacity() > KEPT_LEN_MAX {
             self.buffer = Vec::new();
         }
@@ -226,14 +240,29 @@ impl Frames {
     }
 }
 
+/// A frame whose body is to be written next, with room for texts of `texts_len` bytes. It is sent as it stands: a body may be
+/// long.
+fn begin_frame(texts_len: usize) -> Writer {
+    let mut frame = Vec::with_capacity(texts_len.saturating_add(FIELDS_LEN));
+    frame.extend_from_slice(&[0; HEAD_LEN]);
+    Writer(frame)
+}
+
+/// The frame that was begun, of `kind`.
+fn end_frame(kind: u8, Writer(mut frame): Writer) -> Vec<u8> {
+    let len = u32::try_from(frame.len().saturating_sub(LEN_LEN)).unwrap_or(u32::MAX);
+    if let Some([head @ .., place]) = frame.first_chunk_mut::<HEAD_LEN>() {
+        *head = len.to_le_bytes();
+        *place = kind;
+    }
+    frame
+}
+
 /// A frame of `kind` with `body`.
 pub fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
-    let len = u32::try_from(body.len().saturating_add(1)).unwrap_or(u32::MAX);
-    let mut frame = Vec::with_capacity(LEN_LEN.saturating_add(len as usize));
-    frame.extend_from_slice(&len.to_le_bytes());
-    frame.push(kind);
-    frame.extend_from_slice(body);
-    frame
+    let mut frame = begin_frame(body.len());
+    frame.0.extend_from_slice(body);
+    end_frame(kind, frame)
 }
 
 impl Hello {

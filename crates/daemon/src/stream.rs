@@ -49,7 +49,7 @@ impl Stream {
 
     /// The next frame, which has to come before `end`.
     pub(crate) fn read(&mut self, end: Instant) -> Result<(u8, Vec<u8>), Broken> {
-        let mut buffer = [0; 16 * 1024];
+        let mut buffer = [0; 64 * 1024];
         loop {
             if let Some(frame) = self.frames.take()? {
                 return Ok(frame);

@@ -113,11 +113,11 @@ impl<'c> Colors<'c> {
         effects.filter(|effects| !effects.is_empty())
     }
 
-    /// The text in the colours of `label`, each line by itself.
-    pub(super) fn paint(&self, out: &mut Vec<u8>, text: &[u8], label: &str) {
+    /// The text, which is in pieces, in the colours of `label`, each line by itself.
+    pub(super) fn paint(&self, out: &mut Vec<u8>, text: &[&[u8]], label: &str) {
         match self.effects(label) {
-            Some(effects) => painted(out, text, &effects),
-            None => out.extend_from_slice(text),
+            Some(effects) => painted(out, &text.concat(), &effects),
+            None => text.iter().for_each(|piece| out.extend_from_slice(piece)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a repository says of the files that are asked for.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -236,10 +237,10 @@ impl Subject<'_> {
             // What was met is already named from the working directory, and then once more.
             let path = match bad.was_met {
                 true => paths.relative(bad.path.as_bstr()),
-                false => bad.path.clone(),
+                false => Cow::Borrowed(bad.path.as_bstr()),
             };
-            let shown = paths.path(path.as_bstr());
-            BString::from(bytes!(shown, ": ", bad.reason))
+            let shown = paths.path(&path);
+            BString::from(bytes!(shown.as_bstr(), ": ", bad.reason))
         };
         Ok(bad.iter().map(line).collect())
     }

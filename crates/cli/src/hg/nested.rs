@@ -53,7 +53,11 @@ pub(super) fn of_working_copy(
         Ok(places) => places,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let name = shown.path(".hgsub".into());
-            let said = bytes!("warning: subrepo spec file '", name, "' not found\n");
+            let said = bytes!(
+                "warning: subrepo spec file '",
+                name.as_bstr(),
+                "' not found\n"
+            );
             warnings.extend_from_slice(&said);
             Vec::new()
         }

@@ -1,5 +1,6 @@
 //! How paths are shown.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -31,18 +32,22 @@ impl Shown {
         }
     }
 
-    pub(super) fn path(&self, path: &BStr) -> BString {
+    pub(super) fn path<'p>(&self, path: &'p BStr) -> Cow<'p, BStr> {
         match self.is_relative {
             true => self.relative(path),
-            false => path.into(),
+            false => Cow::Borrowed(path),
         }
     }
 
     /// Always from the working directory.
-    pub(super) fn relative(&self, path: &BStr) -> BString {
+    pub(super) fn relative<'p>(&self, path: &'p BStr) -> Cow<'p, BStr> {
+        let from = self.cwd.as_ref();
         match &self.top {
-            Some(top) => shown_from(self.cwd.as_ref(), bytes!(top, "/", path).as_bstr()),
-            None => shown_from(self.cwd.as_ref(), path),
+            Some(top) => {
+                let path = bytes!(top, "/", path);
+                Cow::Owned(shown_from(from, path.as_bstr()).into_owned())
+            }
+            None => shown_from(from, path),
         }
     }
 }

@@ -46,14 +46,14 @@ impl<'o> Output<'o> {
             let (label, start) = (format!("status.{label}"), format!("{letter} "));
             for path in files {
                 if self.has_letters {
-                    self.colors.paint(&mut out, start.as_bytes(), &label);
+                    self.colors.paint(&mut out, &[start.as_bytes()], &label);
                 }
-                let mut shown = self.paths.path(path.as_bstr());
-                shown.extend_from_slice(end);
-                self.colors.paint(&mut out, &shown, &label);
+                let shown = self.paths.path(path.as_bstr());
+                self.colors.paint(&mut out, &[&shown, end], &label);
                 if let Some(source) = self.copies.get(path) {
-                    let shown = [b"  ", self.paths.path(source.as_bstr()).as_slice(), end].concat();
-                    self.colors.paint(&mut out, &shown, "status.copied");
+                    let shown = self.paths.path(source.as_bstr());
+                    self.colors
+                        .paint(&mut out, &[b"  ", &shown, end], "status.copied");
                 }
             }
         }

@@ -135,7 +135,7 @@ impl Unfinished {
                 lines.push(b'\n');
             }
             lines.push(b'\n');
-            colors.paint(out, &lines, "status.morestatus");
+            colors.paint(out, &[&lines], "status.morestatus");
         };
         if let Some((name, _)) = self.operation {
             let said = format!("The repository is in an unfinished *{name}* state.");
@@ -148,7 +148,7 @@ impl Unfinished {
                 let mut text = BString::from("Unresolved merge conflicts:\n\n");
                 for path in conflicts {
                     let shown = paths.relative(path.as_bstr());
-                    text.extend_from_slice(&bytes!("    ", shown, "\n"));
+                    text.extend_from_slice(&bytes!("    ", shown.as_bstr(), "\n"));
                 }
                 text.extend_from_slice(b"\nTo mark files as resolved:  hg resolve --mark FILE");
                 say(&text);

@@ -10,7 +10,7 @@ use vigil_model::bytes::{Reader, Writer};
 
 use super::{
     BasisQuestion, Description, DoorDeed, DoorQuestion, Hello, KnownBy, MonitorQuestion,
-    PromptQuestion, ProtocolError, StatusQuestion, Terminal, frame,
+    PromptQuestion, ProtocolError, StatusQuestion, Terminal, begin_frame, end_frame,
 };
 
 /// How a hello begins, whatever the version.
@@ -108,7 +108,7 @@ pub enum Response {
 impl Request {
     /// The frame.
     pub fn to_frame(&self) -> Vec<u8> {
-        let mut body = Writer::default();
+        let mut body = begin_frame(0);
         let kind = match self {
             Self::Hello(hello) => {
                 body.array(&MAGIC);
@@ -181,7 +181,7 @@ impl Request {
                 BASIS
             }
         };
-        frame(kind, &body.0)
+        end_frame(kind, body)
     }
 
     /// The message of `kind` with `body`.
@@ -304,7 +304,11 @@ fn read_prompt(body: &mut Reader<'_>) -> Option<PromptQuestion> {
 impl Response {
     /// The frame.
     pub fn to_frame(&self) -> Vec<u8> {
-        let mut body = Writer::default();
+        let mut body = begin_frame(match self {
+            Self::Answer { stdout, stderr, .. } => stdout.len().saturating_add(stderr.len()),
+            Self::Record(told) | Self::Changed(told) => told.len(),
+            _ => 0,
+        });
         let kind = match self {
             Self::Welcome { program, pid } => {
                 body.bytes(program);
@@ -353,7 +357,7 @@ impl Response {
             }
             Self::AtWork => AT_WORK,
         };
-        frame(kind, &body.0)
+        end_frame(kind, body)
     }
 
     /// The message of `kind` with `body`.

@@ -1,5 +1,6 @@
 //! Paths as a user gives and is given them: from the working directory.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -149,9 +150,9 @@ fn behind(root: &Path, path: &BStr) -> Option<Abort> {
 }
 
 /// How a path from the top is called in the directory `cwd`, itself from the top.
-pub fn shown_from(cwd: &BStr, path: &BStr) -> BString {
+pub fn shown_from<'p>(cwd: &BStr, path: &'p BStr) -> Cow<'p, BStr> {
     if cwd.is_empty() {
-        return path.into();
+        return Cow::Borrowed(path);
     }
     let from: Vec<&[u8]> = cwd.split(|byte| *byte == b'/').collect();
     // A slash at the end stays there.
@@ -162,8 +163,8 @@ pub fn shown_from(cwd: &BStr, path: &BStr) -> BString {
     let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let up = from.iter().skip(common).map(|_| b"..".as_slice());
     let shown = joined(up.chain(to.iter().skip(common).copied()), b"/");
-    match shown.is_empty() {
+    Cow::Owned(match shown.is_empty() {
         true => BString::from("."),
         false => shown,
-    }
+    })
 }
