@@ -190,8 +190,8 @@ pub struct Status {
     pub long: Option<LongStatus>,
     /// What git would say on stderr, each line whole.
     pub warnings: Vec<BString>,
-    /// Where the answer ends with where HEAD points, since the history of the branches cannot be read: nothing else is
-    /// filled in then.
+    /// Where the answer ends with where HEAD points, since the history of the branches cannot be read or a setting of one is bad:
+    /// nothing else is filled in then.
     pub cut_short: Option<CutShort>,
 }
 
@@ -204,4 +204,6 @@ pub struct CutShort {
     pub label: &'static str,
     /// The reason.
     pub text: String,
+    /// Whether the short format has not named the branch by then.
+    pub is_before_name: bool,
 }

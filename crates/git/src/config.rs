@@ -65,7 +65,17 @@ pub struct Entry<'a> {
     pub position: Option<(&'a BStr, usize)>,
 }
 
-impl Entry<'_> {
+impl<'a> Entry<'a> {
+    /// The section, the subsection if there is one, and the name.
+    pub fn parts(&self) -> Option<(&'a BStr, Option<&'a BStr>, &'a BStr)> {
+        let (section, rest) = self.key.split_once_str(".")?;
+        let (subsection, name) = match rest.rsplit_once_str(".") {
+            Some((subsection, name)) => (Some(subsection.as_bstr()), name),
+            None => (None, rest),
+        };
+        Some((section.as_bstr(), subsection, name.as_bstr()))
+    }
+
     /// The value as a boolean.
     pub fn boolean(&self) -> Result<bool, Error> {
         config_value::boolean(self.value).ok_or_else(|| {
@@ -358,6 +368,13 @@ impl Config {
     ) -> Option<Entry<'_>> {
         let key = [section.as_bytes(), subsection, name.as_bytes()].join(&b'.');
         self.all(&key).next_back()
+    }
+
+    /// All values of `section.subsection.name`, where the subsection may hold any bytes.
+    pub fn subsection_strings(&self, section: &str, subsection: &BStr, name: &str) -> Vec<BString> {
+        let key = [section.as_bytes(), subsection, name.as_bytes()].join(&b'.');
+        let values = self.all(&key).filter_map(|entry| entry.value);
+        values.map(BString::from).collect()
     }
 
     /// The names of all subsections of `section`, in order of first appearance.

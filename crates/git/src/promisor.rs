@@ -5,13 +5,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 use gix_hash::oid;
 use parking_lot::Mutex;
 use rustix::pipe::{PipeFlags, pipe_with};
 use vigil_linux::errno;
 
-use crate::config::{self, Config, Entry};
+use crate::config::{self, Config};
 use crate::convert::{FilterStderr, Surroundings};
 use crate::repository::Repository;
 use vigil_objects::{FetchMissing, Reason};
@@ -105,16 +105,19 @@ impl Remotes {
     pub fn of(config: &Config) -> Self {
         let mut remotes = Self::default();
         for entry in config.entries() {
-            let Some((name, key)) = remote_key(&entry) else {
+            let Some((section, name, key)) = entry.parts() else {
                 continue;
             };
-            let is_one = match key {
+            let is_refused = name.is_some_and(|name| name.starts_with(b"/"));
+            let is_one = match key.as_bytes() {
+                _ if section != "remote" => continue,
                 b"promisor" => entry.boolean(),
+                b"partialclonefilter" if is_refused => Ok(true),
                 b"partialclonefilter" => entry.required().map(|_| true),
                 _ => continue,
             };
             match is_one {
-                Ok(true) => remotes.add(name.into()),
+                Ok(true) => name.into_iter().for_each(|name| remotes.add(name.into())),
                 Ok(false) => {}
                 Err(error) => {
                     remotes.said.extend_from_slice(error.said());
@@ -140,15 +143,20 @@ impl Remotes {
         }
     }
 
+    /// What git says of those that `config` names where it looks whether there are any, line by line.
+    ///
+    /// # Errors
+    /// One is badly configured.
+    pub fn check(config: &Config) -> Result<Vec<String>, config::Error> {
+        let Self { said, refusal, .. } = Self::of(config);
+        match refusal {
+            Some(text) => Err(config::Error::Explained { said, text }),
+            None => Ok(said),
+        }
+    }
+
     /// Whether there are none, and nothing to say of any.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.refusal.is_none()
     }
-}
-
-/// The remote that an entry is about, and the rest of its key.
-fn remote_key<'a>(entry: &Entry<'a>) -> Option<(&'a BStr, &'a [u8])> {
-    let rest = entry.key.strip_prefix(b"remote.")?;
-    let (name, key) = rest.split_at_checked(rest.rfind_byte(b'.')?)?;
-    Some((name.as_bstr(), key.get(1..)?))
 }

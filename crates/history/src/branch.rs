@@ -4,6 +4,7 @@
 mod compared;
 mod distance;
 pub(crate) mod refspec;
+mod settings;
 mod status;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -13,6 +14,7 @@ use gix_object::Kind;
 pub use self::compared::compared_branches;
 pub use self::distance::count_left_right;
 use self::refspec::Refspec;
+pub use self::settings::check_settings;
 pub use self::status::{BranchStatus, ComparedBranch, Distance, Upstream};
 use vigil_git::config::{self, Config};
 use vigil_git::objects::{self, Objects};
@@ -32,7 +34,7 @@ pub enum Error {
     /// A configured value is bad.
     #[error(transparent)]
     Config(#[from] config::Error),
-    /// A `remote.<name>.fetch` that is no refspec.
+    /// A `remote.<name>.fetch` or `remote.<name>.push` that is no refspec.
     #[error("invalid refspec '{0}'")]
     InvalidRefspec(BString),
     /// The history of one of both is not all there.
@@ -48,6 +50,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether a setting is bad.
+    pub fn is_of_settings(&self) -> bool {
+        matches!(self, Self::Config(_) | Self::InvalidRefspec(_))
+    }
+
     /// The lines that git writes to stderr before the one of the error, whole.
     pub fn said(&self) -> Vec<String> {
         match self {
@@ -114,7 +121,7 @@ fn upstream_by(
 }
 
 /// The name by which `branch.<name>` configures a branch. git uses a reference that is no branch as it is.
-fn short_name(branch: &BStr) -> &BStr {
+pub fn short_name(branch: &BStr) -> &BStr {
     branch
         .strip_prefix(b"refs/heads/")
         .unwrap_or(branch)
@@ -263,7 +270,11 @@ impl BranchRemotes {
         let Some(remote) = config.subsection_string("branch", name, "remote") else {
             return Ok(None);
         };
-        let Some(merge) = values(config, "branch", name, "merge").into_iter().next() else {
+        let Some(merge) = config
+            .subsection_strings("branch", name, "merge")
+            .into_iter()
+            .next()
+        else {
             return Ok(None);
         };
         Self::of_remote(config, remote, merge).map(Some)
@@ -271,7 +282,7 @@ impl BranchRemotes {
 
     fn of_remote(config: &Config, remote: BString, merge: BString) -> Result<Self, Error> {
         let mut fetch = Vec::new();
-        for text in values(config, "remote", remote.as_ref(), "fetch") {
+        for text in config.subsection_strings("remote", remote.as_ref(), "fetch") {
             let refspec = Refspec::parse(text.as_ref());
             fetch.push(refspec.ok_or(Error::InvalidRefspec(text))?);
         }
@@ -317,7 +328,7 @@ fn url_of(config: &Config, remote: &BStr) -> BString {
         .unwrap_or_default();
     let bases = config.subsections("url");
     let rewrites = bases.iter().flat_map(|base| {
-        let prefixes = values(config, "url", base.as_ref(), "insteadOf");
+        let prefixes = config.subsection_strings("url", base.as_ref(), "insteadOf");
         prefixes.into_iter().map(|prefix| (base.clone(), prefix))
     });
     rewritten(url, rewrites)
@@ -335,17 +346,6 @@ fn rewritten(url: BString, rewrites: impl Iterator<Item = (BString, BString)>) -
     let (mut base, length) = best;
     base.extend_from_slice(url.get(length..).unwrap_or_default());
     base
-}
-
-/// All values of a key whose subsection may hold any bytes.
-fn values(config: &Config, section: &str, subsection: &BStr, name: &str) -> Vec<BString> {
-    match subsection.to_str() {
-        Ok(subsection) => config.strings(&format!("{section}.{subsection}.{name}")),
-        Err(_) => config
-            .subsection_string(section, subsection, name)
-            .into_iter()
-            .collect(),
-    }
 }
 
 /// How far the commits or tags `ours` and `theirs` are apart, as (ahead, behind).

@@ -32,7 +32,11 @@ pub(super) fn write_with(
 ) -> Vec<u8> {
     let mut out = Vec::new();
     if let Some(branch) = &status.branch {
-        append_branch(&mut out, branch, presentation);
+        let is_before_name = status
+            .cut_short
+            .as_ref()
+            .is_some_and(|cut_short| cut_short.is_before_name);
+        append_branch(&mut out, branch, is_before_name, presentation);
         let is_named = !matches!(&branch.head, Head::Branch { name, .. } if name.is_empty());
         // git ends there, without an end of line, where it cannot name the branch or count its commits.
         if is_named && status.cut_short.is_none() {
@@ -57,7 +61,13 @@ pub(super) fn write_with(
     out
 }
 
-fn append_branch(out: &mut Vec<u8>, branch: &BranchStatus, presentation: &Presentation) {
+/// The header; `is_before_name` where git ends before it names the branch.
+fn append_branch(
+    out: &mut Vec<u8>,
+    branch: &BranchStatus,
+    is_before_name: bool,
+    presentation: &Presentation,
+) {
     let palette = &presentation.palette;
     paint(out, &palette.header, b"## ");
     match &branch.head {
@@ -66,6 +76,9 @@ fn append_branch(out: &mut Vec<u8>, branch: &BranchStatus, presentation: &Presen
         Head::Branch { name, id } => {
             if id.is_none() {
                 paint(out, &palette.header, b"No commits yet on ");
+            }
+            if is_before_name {
+                return;
             }
             let reference = name.as_ref();
             let name = branch_name(reference).unwrap_or(reference);

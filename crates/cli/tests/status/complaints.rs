@@ -193,3 +193,64 @@ fn a_variable_that_names_nothing_names_no_folder() {
     let sandbox = Sandbox::empty().committed();
     sandbox.same_in(sandbox.top().join(".git"), &["--git-dir=", "status", "-s"]);
 }
+
+#[test]
+fn bad_settings_of_branches_and_remotes_end_an_answer_where_git_asks_for_them() {
+    let sandbox = Sandbox::with_history();
+    sandbox.git(["branch", "-M", "main"]);
+    sandbox.git(["update-ref", "refs/remotes/there/main", "main~1"]);
+    let plain = sandbox.read(".git/config");
+    let plain = [
+        plain.as_slice(),
+        b"[remote \"there\"]\n\turl = /nowhere\n\tfetch = +refs/heads/*:refs/remotes/there/*\n",
+        b"[branch \"main\"]\n\tremote = there\n\tmerge = refs/heads/main\n",
+    ]
+    .concat();
+    sandbox.write(".git/config", &plain);
+    sandbox.same(&["status"]);
+    for more in [
+        "[branch \"main\"]\n\tremote\n",
+        "[branch \"other\"]\n\tmerge\n",
+        "[branch \"other\"]\n\tpushRemote\n",
+        "[branch \"\"]\n\tany = thing\n",
+        "[remote]\n\tpushDefault\n",
+        "[remote \"there\"]\n\tprune = sometimes\n",
+        "[remote \"other\"]\n\tmirror = sometimes\n",
+        "[remote \"other\"]\n\turl\n",
+        "[remote \"other\"]\n\treceivepack = a\n\treceivepack = b\n",
+        "[remote \"other\"]\n\tfetch = /\n",
+        "[remote \"other\"]\n\tfetch = a:b:c\n",
+        "[remote \"other\"]\n\tpush =\n",
+        "[remote \"other\"]\n\tpush = :\n\tpush = +:\n\tpush = @~3:refs/x\n\tpush = ^refs/y\n",
+        "[remote \"other\"]\n\tpush = a:\n",
+        "[remote \"/absolute\"]\n\turl\n\tfetch = /\n",
+        "[url \"a\"]\n\tinsteadOf\n",
+        "[url \"a\"]\n\tpushInsteadOf\n",
+        "[remote \"other\"]\n\tpromisor = sometimes\n",
+        "[remote \"other\"]\n\tpartialCloneFilter\n",
+        "[remote]\n\tpromisor = sometimes\n",
+        "[transfer]\n\tcredentialsInUrl = sometimes\n",
+    ] {
+        sandbox.write(".git/config", [&plain, more.as_bytes()].concat());
+        for arguments in [
+            &["status"][..],
+            &["status", "-s", "-b"],
+            &["status", "-s"],
+            &["status", "--porcelain=v2", "--branch", "-z"],
+            &["cat-file", "-e", "@{upstream}"],
+            &["cat-file", "-e", "main@{push}"],
+        ] {
+            sandbox.same(arguments);
+        }
+    }
+    // There is nothing to compare with.
+    sandbox.write(
+        ".git/config",
+        [&plain, &b"[remote \"other\"]\n\tprune = sometimes\n"[..]].concat(),
+    );
+    for name in ["--detach", "--orphan=unborn"] {
+        sandbox.git(["checkout", "-q", name]);
+        sandbox.same(&["status"]);
+        sandbox.same(&["status", "-s", "-b"]);
+    }
+}

@@ -31,6 +31,7 @@ use crate::git_system::{self, GitSystem};
 use crate::status::{Change, CutShort};
 use vigil_git::advice::Advice;
 use vigil_git::operation::Operation;
+use vigil_git::promisor;
 use vigil_git::staged::StagedDiff;
 use vigil_history::branch::BranchStatus;
 use vigil_scan::{Focus, PathFilter, ScanError, Watch};
@@ -95,6 +96,8 @@ impl Session {
             let tracked = &state.tracked;
             self.question(&pathspec, tracked)?.check_tracked(tracked)?;
         }
+        // git looks for promisor remotes before it compares anything.
+        let of_promisors = promisor::Remotes::check(&self.repository.config)?;
         let head = self.refs.head()?;
         let diff = self.staged(&head, None, &pathspec)?;
         // git reads them where it compares HEAD, and where it looks for what is untracked.
@@ -115,6 +118,7 @@ impl Session {
             .iter()
             .map(|text| text.as_str().into())
             .collect();
+        notices.extend(of_promisors.into_iter().map(BString::from));
         if head_id(&head).is_some() {
             let said = self.objects.alternates_said().into_iter();
             notices.extend(said.map(BString::from));
@@ -225,15 +229,10 @@ impl Session {
         });
         status.warnings.extend(messages);
         if request.branch {
-            match self.branch_status(request) {
-                Err(
-                    error @ SessionError::Branch(
-                        branch::Error::Objects(_) | branch::Error::BrokenHistory { .. },
-                    ),
-                ) => {
-                    return Ok(cut_short(head, &error, status.warnings));
-                }
-                branch => status.branch = Some(branch?),
+            match self.branch_status(request, &head, &mut status.warnings) {
+                Ok(branch) => status.branch = Some(branch),
+                Err(error @ branch::Error::Refs(_)) => return Err(error.into()),
+                Err(error) => return Ok(cut_short(head, error, status.warnings)),
             }
         }
         if request.stash {
@@ -418,13 +417,27 @@ impl Session {
         comparison.staged(self.index.as_mut(), head, max, pathspec)
     }
 
-    fn branch_status(&self, request: &StatusRequest) -> Result<BranchStatus, SessionError> {
-        Ok(branch::branch_status(
+    /// Where `head` points, and what it is compared with. What git says of settings is added to `said`.
+    fn branch_status(
+        &self,
+        request: &StatusRequest,
+        head: &Head,
+        said: &mut Vec<BString>,
+    ) -> Result<BranchStatus, branch::Error> {
+        if let Head::Branch { name, id } = head {
+            // The long format asks for nothing else to compare with.
+            let is_compared = id.is_some() && name.starts_with(b"refs/heads/");
+            if !name.is_empty() && (is_compared || !request.long) {
+                let name = branch::short_name(name.as_bstr());
+                branch::check_settings(&self.repository.config, name, said)?;
+            }
+        }
+        branch::branch_status(
             &self.repository,
             &self.refs,
             &self.objects,
             request.ahead_behind,
-        )?)
+        )
     }
 
     /// Compares the working tree with the index.
@@ -560,7 +573,9 @@ pub(super) fn top_of(path: &Path) -> Result<Top, SessionError> {
 }
 
 /// An answer that ends with where HEAD points, by `error`.
-fn cut_short(head: Head, error: &SessionError, warnings: Vec<BString>) -> Status {
+fn cut_short(head: Head, error: branch::Error, warnings: Vec<BString>) -> Status {
+    let is_before_name = error.is_of_settings();
+    let error = SessionError::from(error);
     Status {
         branch: Some(BranchStatus {
             head,
@@ -571,6 +586,7 @@ fn cut_short(head: Head, error: &SessionError, warnings: Vec<BString>) -> Status
             said: error.said(),
             label: error.label(),
             text: error.to_string(),
+            is_before_name,
         }),
         ..Status::default()
     }

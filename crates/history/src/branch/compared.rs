@@ -4,7 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
 use super::refspec::{self, Refspec};
-use super::{BranchRemotes, Error, distance, values};
+use super::{BranchRemotes, Error, distance};
 use crate::branch::ComparedBranch;
 use vigil_git::config::Config;
 use vigil_git::objects::Objects;
@@ -101,7 +101,7 @@ fn push_target(
         None => remotes.fetch,
     };
     let tracked = |name: &BStr| refspec::track(&fetch, name);
-    let push = values(config, "remote", remote.as_ref(), "push");
+    let push = config.subsection_strings("remote", remote.as_ref(), "push");
     if !push.is_empty() {
         // A refspec without a destination puts nothing anywhere here.
         let push: Vec<Refspec> = push
@@ -149,7 +149,7 @@ fn configured_alike(config: &Config, remote: &BStr) -> Option<BString> {
 fn push_urls(config: &Config, remote: &BStr) -> Vec<BString> {
     // An empty value takes all before it back.
     let listed = |key| {
-        let mut urls = values(config, "remote", remote, key);
+        let mut urls = config.subsection_strings("remote", remote, key);
         if let Some(last) = urls.iter().rposition(|url| url.is_empty()) {
             urls.drain(..=last);
         }
@@ -173,7 +173,7 @@ fn push_urls(config: &Config, remote: &BStr) -> Vec<BString> {
 fn alias(config: &Config, url: &BStr, key: &str) -> Option<BString> {
     let mut best: Option<(BString, usize)> = None;
     for base in config.subsections("url") {
-        for prefix in values(config, "url", base.as_ref(), key) {
+        for prefix in config.subsection_strings("url", base.as_ref(), key) {
             let is_better = best
                 .as_ref()
                 .is_none_or(|(_, length)| *length < prefix.len());

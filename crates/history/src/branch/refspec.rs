@@ -32,8 +32,8 @@ impl Refspec {
             _ => {}
         }
         let source = if source == b"@" { b"HEAD" } else { source };
-        // A side may be empty, and have one star that stands for anything.
-        let is_valid = |side: &[u8]| side.is_empty() || name::is_valid(&side.replacen("*", "x", 1));
+        // A side may be empty.
+        let is_valid = |side: &[u8]| side.is_empty() || is_valid_side(side);
         if !is_valid(source)
             || !is_valid(destination.unwrap_or_default())
             || (is_negative && source.is_empty())
@@ -66,6 +66,32 @@ impl Refspec {
             _ => (self.source == name).then(|| name.into()),
         }
     }
+}
+
+/// Whether git takes `text` as a value of `remote.<name>.push`.
+pub(crate) fn is_valid_for_push(text: &BStr) -> bool {
+    if text.starts_with(b"^") {
+        return Refspec::parse(text).is_some();
+    }
+    let rest = text.strip_prefix(b"+").unwrap_or(text);
+    // All that have the same name on both sides.
+    if rest == b":" {
+        return true;
+    }
+    let has_star = |side: &[u8]| side.contains(&b'*');
+    let (source, destination) = match rest.rfind_byte(b':') {
+        Some(at) => rest.split_at(at),
+        None => return is_valid_side(rest),
+    };
+    let destination = destination.get(1..).unwrap_or_default();
+    // What is not a pattern may be any name of a commit.
+    let is_source = !has_star(source) || is_valid_side(source);
+    has_star(source) == has_star(destination) && is_source && is_valid_side(destination)
+}
+
+/// Whether one side of a refspec is a reference's name, in which one star may stand for anything.
+fn is_valid_side(side: &[u8]) -> bool {
+    name::is_valid(&side.replacen("*", "x", 1))
 }
 
 /// `name`, which must match `from`, turned into `to`: the star in either stands for the same.

@@ -7,6 +7,7 @@ use gix_hash::ObjectId;
 use super::date;
 use super::names::{Flags, Resolver, Stop, fatal};
 use super::reflog::Log;
+use crate::branch::check_settings;
 use crate::branch::refspec::{self, Refspec};
 use vigil_git::advice::Advice;
 use vigil_git::config::Config;
@@ -349,7 +350,7 @@ impl Resolver<'_> {
     }
 
     /// The name for which `name` as a whole stands.
-    fn substituted(&self, name: &BStr, tolerates_marks: bool) -> Result<Option<BString>, Stop> {
+    fn substituted(&mut self, name: &BStr, tolerates_marks: bool) -> Result<Option<BString>, Stop> {
         let Some(interpreted) = self.interpreted(name, tolerates_marks, 0)? else {
             return Ok(None);
         };
@@ -358,7 +359,7 @@ impl Resolver<'_> {
 
     /// As much of `name` as stands for another name.
     fn interpreted(
-        &self,
+        &mut self,
         name: &BStr,
         tolerates_marks: bool,
         depth: usize,
@@ -399,7 +400,7 @@ impl Resolver<'_> {
 
     /// Interprets what is left of `name` once its first `length` bytes stand for `target`.
     fn reinterpreted(
-        &self,
+        &mut self,
         name: &BStr,
         target: BString,
         length: usize,
@@ -466,7 +467,7 @@ impl Resolver<'_> {
     /// The full name of what `mark` stands for at `branch`, which is the current one if it is not named. The error is
     /// git's text.
     fn marked(
-        &self,
+        &mut self,
         repository: &Repository,
         mark: &Mark,
         branch: &BStr,
@@ -479,18 +480,26 @@ impl Resolver<'_> {
         } else {
             Some(branch.to_owned())
         };
+        let config = &repository.config;
+        let name = branch.as_ref().map(|branch| branch.as_bstr());
+        if let Err(error) = check_settings(config, name.unwrap_or_default(), &mut self.said) {
+            self.said
+                .extend(error.said().into_iter().map(BString::from));
+            return Ok(Err(error.to_string().into()));
+        }
         let Some(branch) = branch else {
             return Ok(Err("HEAD does not point to a branch".into()));
         };
         match mark {
-            Mark::Upstream => self.upstream(&repository.config, branch.as_bstr()),
-            Mark::Push => self.push_target(&repository.config, branch.as_bstr()),
+            Mark::Upstream => self.upstream(config, branch.as_bstr()),
+            Mark::Push => self.push_target(config, branch.as_bstr()),
         }
     }
 
     fn upstream(&self, config: &Config, branch: &BStr) -> Result<Result<BString, BString>, Stop> {
         let remote = config.subsection_string("branch", branch, "remote");
-        let merge = values(config, "branch", branch, "merge").into_iter().next();
+        let merges = config.subsection_strings("branch", branch, "merge");
+        let merge = merges.into_iter().next();
         let (Some(remote), Some(merge)) = (remote, merge) else {
             let full = BString::from([b"refs/heads/", branch.as_bytes()].concat());
             return Ok(Err(match self.refs.resolve(full.as_bstr())? {
@@ -498,10 +507,7 @@ impl Resolver<'_> {
                 Some(_) => said(&[b"no upstream configured for branch '", branch, b"'"]),
             }));
         };
-        let fetch = match refspecs(config, remote.as_bstr(), "fetch") {
-            Ok(fetch) => fetch,
-            Err(text) => return Ok(Err(text)),
-        };
+        let fetch = refspecs(config, remote.as_bstr(), "fetch");
         if let Some(tracked) = refspec::track(&fetch, merge.as_bstr()) {
             return Ok(Ok(tracked));
         }
@@ -532,13 +538,8 @@ impl Resolver<'_> {
                 _ => "origin".into(),
             });
         let full = BString::from([b"refs/heads/", branch.as_bytes()].concat());
-        let (fetch, push) = match (
-            refspecs(config, remote.as_bstr(), "fetch"),
-            refspecs(config, remote.as_bstr(), "push"),
-        ) {
-            (Ok(fetch), Ok(push)) => (fetch, push),
-            (Err(text), _) | (_, Err(text)) => return Ok(Err(text)),
-        };
+        let fetch = refspecs(config, remote.as_bstr(), "fetch");
+        let push = refspecs(config, remote.as_bstr(), "push");
         let tracking = |name: &BStr| {
             refspec::track(&fetch, name).ok_or_else(|| {
                 said(&[
@@ -673,22 +674,11 @@ fn log_is_empty(found: &Expanded, flags: Flags) -> Stop {
     }
 }
 
-/// The error is git's text.
-fn refspecs(config: &Config, remote: &BStr, key: &str) -> Result<Vec<Refspec>, BString> {
-    let texts = values(config, "remote", remote, key);
-    let parse = |text: &BString| {
-        Refspec::parse(text.as_bstr()).ok_or_else(|| said(&[b"invalid refspec '", text, b"'"]))
-    };
-    texts.iter().map(parse).collect()
-}
-
-/// All values of a key whose subsection may hold any bytes.
-fn values(config: &Config, section: &str, subsection: &BStr, key: &str) -> Vec<BString> {
-    match subsection.to_str() {
-        Ok(subsection) => config.strings(&format!("{section}.{subsection}.{key}")),
-        Err(_) => config
-            .subsection_string(section, subsection, key)
-            .into_iter()
-            .collect(),
-    }
+/// Those of a remote whose settings have been checked.
+fn refspecs(config: &Config, remote: &BStr, key: &str) -> Vec<Refspec> {
+    let texts = config.subsection_strings("remote", remote, key);
+    let refspecs = texts
+        .iter()
+        .filter_map(|text| Refspec::parse(text.as_bstr()));
+    refspecs.collect()
 }

@@ -1,0 +1,113 @@
+//! What is wrong with the settings of branches and remotes. git reads all of them when it first asks for a branch
+//! (`branch.<name>.*`, `remote.<name>.*` and `url.<base>.*` in git-config(1)).
+
+use std::collections::HashSet;
+
+use bstr::{BStr, BString, ByteSlice};
+use vigil_git::config::{self, Config, Entry};
+
+use super::refspec::{Refspec, is_valid_for_push};
+use super::{BranchRemotes, Error};
+
+/// Checks the settings of all branches and remotes in the order in which they are read, and what counts for the remote of
+/// `branch`, a short name. What git says of them is added to `said`, line by line.
+///
+/// # Errors
+/// The first one at which git ends.
+pub fn check_settings(
+    config: &Config,
+    branch: &BStr,
+    said: &mut Vec<BString>,
+) -> Result<(), Error> {
+    // The programs at the other side, of each remote, for which there is a setting.
+    let mut programs: HashSet<&BStr> = HashSet::new();
+    for entry in config.entries() {
+        let Some((section, subsection, name)) = entry.parts() else {
+            continue;
+        };
+        let subsection = subsection.map(|subsection| subsection.as_bytes());
+        match (section.as_bytes(), subsection, name.as_bytes()) {
+            (b"branch", Some(b""), _) => {
+                return Err(config::Error::Bad(entry.refusal()).into());
+            }
+            (b"branch", Some(_), b"remote" | b"pushremote" | b"merge")
+            | (b"url", Some(_), b"insteadof" | b"pushinsteadof")
+            | (b"remote", None, b"pushdefault") => {
+                entry.required()?;
+            }
+            (b"remote", Some(remote), name) if remote.starts_with(b"/") => said.push(
+                format!(
+                    "warning: config remote shorthand cannot begin with '/': {}.{}",
+                    remote.as_bstr(),
+                    name.as_bstr()
+                )
+                .into(),
+            ),
+            (b"remote", Some(_), name) => {
+                check_remote(&entry, name, said)?;
+                let is_program = matches!(name, b"receivepack" | b"uploadpack");
+                if is_program && !programs.insert(entry.key) {
+                    let name = name.as_bstr();
+                    let text = format!("error: more than one {name} given, using the first");
+                    said.push(text.into());
+                }
+            }
+            _ => {}
+        }
+    }
+    match BranchRemotes::read(config, branch)? {
+        Some(_) => check_credentials_in_url(config),
+        None => Ok(()),
+    }
+}
+
+/// Whether a remote may be used at all (`transfer.credentialsInUrl`).
+fn check_credentials_in_url(config: &Config) -> Result<(), Error> {
+    let Some(entry) = config.entry("transfer.credentialsInUrl") else {
+        return Ok(());
+    };
+    let value = entry.required()?;
+    match value.as_bytes() {
+        b"allow" | b"warn" | b"die" => Ok(()),
+        _ => Err(Error::Config(config::Error::Bad(format!(
+            "unrecognized value transfer.credentialsInUrl: '{value}'"
+        )))),
+    }
+}
+
+fn check_remote(entry: &Entry<'_>, name: &[u8], said: &mut Vec<BString>) -> Result<(), Error> {
+    match name {
+        b"mirror" | b"skipdefaultupdate" | b"skipfetchall" | b"prune" | b"prunetags" => {
+            entry.boolean()?;
+        }
+        b"url" | b"pushurl" | b"receivepack" | b"uploadpack" | b"proxy" | b"proxyauthmethod"
+        | b"vcs" | b"serveroption" => {
+            entry.required()?;
+        }
+        b"fetch" | b"push" => {
+            let text = entry.required()?;
+            let is_valid = match name {
+                b"fetch" => Refspec::parse(text).is_some(),
+                _ => is_valid_for_push(text),
+            };
+            if !is_valid {
+                return Err(Error::InvalidRefspec(text.into()));
+            }
+        }
+        b"followremotehead" => {
+            let value = entry.value.unwrap_or_default();
+            let known: [&[u8]; 4] = [b"never", b"create", b"warn", b"always"];
+            // git trips over one without a value.
+            let is_known = entry.value.is_none()
+                || known.contains(&value.as_bytes())
+                || value.starts_with(b"warn-if-not-");
+            if !is_known {
+                let text =
+                    format!("warning: unrecognized followRemoteHEAD value '{value}' ignored");
+                said.push(text.into());
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
