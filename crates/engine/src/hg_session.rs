@@ -90,6 +90,9 @@ pub struct HgRequest<'r> {
     pub ignored: bool,
 }
 
+/// Whether there was something that could not be looked at.
+struct Gaps(bool);
+
 impl HgSession {
     /// Of `repository`, of which something may be on disk in `places`.
     pub fn new(repository: &Repository, places: Vec<Store>) -> Self {
@@ -113,6 +116,11 @@ impl HgSession {
     pub fn watch_by(&mut self, watcher: Arc<Watcher>) {
         self.own_folders = Some(OwnFolders::new(watcher.clone()));
         self.watched = Some(WatchedFindings::new(watcher));
+    }
+
+    /// Whether it answers by what it knows of all files: then it wants to know what is ignored, whatever is asked.
+    pub fn keeps_all(&self) -> bool {
+        self.watched.is_some()
     }
 
     /// Whether it is that of `repository`.
@@ -152,12 +160,37 @@ impl HgSession {
     }
 
     fn try_status(&mut self, request: &HgRequest<'_>) -> Result<HgStatus, Abort> {
+        // What is known of all files answers for recorded ones, too, unless something could not be looked at on the way.
+        let is_of_recorded =
+            !request.unknown && !request.ignored && request.matcher.is_everything();
+        if is_of_recorded
+            && self.keeps_all()
+            && request.ignore.is_whole()
+            && let (status, Gaps(false)) = self.status_with(request, true)?
+            && !self.compared.are_beyond(&self.root)
+        {
+            return Ok(status);
+        }
+        Ok(self
+            .status_with(request, request.unknown || request.ignored)?
+            .0)
+    }
+
+    /// Answers. `walks` if all of the working copy is looked at, not only what is recorded. Also says whether something could not
+    /// be looked at.
+    fn status_with(
+        &mut self,
+        request: &HgRequest<'_>,
+        walks: bool,
+    ) -> Result<(HgStatus, Gaps), Abort> {
         let Some(recorded) = &mut self.recorded else {
             return Err(Abort::plain("the dirstate was not read"));
         };
         // Links are followed for what is asked then, and what is behind them is heard of by nobody; patterns that are read on
         // the way are known by their names alone.
-        let is_plain = request.unknown && request.ignore.is_whole();
+        let is_of_recorded = !request.unknown && !request.ignored;
+        let is_plain = request.unknown || is_of_recorded && walks;
+        let is_plain = is_plain && request.ignore.is_whole();
         let is_whole = is_plain && request.matcher.is_everything();
         if is_plain && recorded.memory.is_none() && self.watched.is_some() {
             recorded.remember();
@@ -189,8 +222,10 @@ impl HgSession {
             clean: request.clean,
             unknown: request.unknown,
             ignored: request.ignored,
+            walks,
         };
-        status_of(question_of, &files, |system, look| {
+        let mut gaps = Gaps(false);
+        let status = status_of(question_of, &files, |system, look| {
             let found = match (watched, memory) {
                 (Some(watched), Some(memory)) => {
                     let grounds = Grounds {
@@ -224,10 +259,16 @@ impl HgSession {
                     ..Look::default()
                 }),
             };
+            gaps = Gaps(
+                found
+                    .as_ref()
+                    .is_ok_and(|found| !found.unlisted.is_empty() || !found.unknown.is_empty()),
+            );
             compared.add(system.take_unsure());
             *young = system.young();
             found
-        })
+        })?;
+        Ok((status, gaps))
     }
 
     /// Reads the dirstate if it is not the one in memory.

@@ -43,6 +43,8 @@ pub struct HgQuestion<'q> {
     pub unknown: bool,
     /// Whether ignored files are.
     pub ignored: bool,
+    /// Whether all of the working copy is looked at, also where only recorded files are asked for.
+    pub walks: bool,
 }
 
 /// What differs, each list in the order of paths' bytes.
@@ -144,7 +146,6 @@ pub(crate) fn status_of<'q>(
     ) -> Result<Findings, ScanError>,
 ) -> Result<HgStatus, Abort> {
     let repository = question.repository;
-    let walks = question.unknown || question.ignored;
     refuse_what_is_out_of_reach(&question)?;
     let is_only_named = is_only_named(&question);
     let ignored = Arc::new(Ignored::new(
@@ -174,7 +175,7 @@ pub(crate) fn status_of<'q>(
             filter: is_filtered.then_some(&filter),
             focus: look.focus,
             tracked: true,
-            untracked: match walks {
+            untracked: match question.walks {
                 true => UntrackedMode::All,
                 false => UntrackedMode::No,
             },

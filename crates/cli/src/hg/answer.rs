@@ -150,7 +150,7 @@ impl Run<'_> {
         let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
         let is_terse = !settings.terse.is_empty();
         let unknown = is_terse || is_shown(UNKNOWN);
-        self.leave_what_no_daemon_answers(&config, unknown)?;
+        self.leave_what_no_daemon_answers(&config, unknown || !is_shown(IGNORED))?;
         if arguments.names_changesets() && !settings.terse.is_empty() && arguments.change.is_none()
         {
             let said = "cannot use --terse with --rev";
@@ -289,14 +289,17 @@ impl Run<'_> {
     }
 
     /// Refuses what is not for a daemon, where this is one.
-    fn leave_what_no_daemon_answers(&self, config: &Config, unknown: bool) -> Result<(), Abort> {
+    ///
+    /// # Errors
+    /// It is, or unless `is_kept`, nothing is kept for it.
+    fn leave_what_no_daemon_answers(&self, config: &Config, is_kept: bool) -> Result<(), Abort> {
         if !self.known.is_kept() {
             return Ok(());
         }
         let left = if !config.boolean("vigil", "daemon", true)? {
             "a daemon that the configuration does not want"
-        } else if !unknown {
-            "a status without unknown files, by a daemon"
+        } else if !is_kept {
+            "a status of ignored files alone, by a daemon"
         } else if self.arguments.names_changesets() || self.arguments.subrepos {
             "other changesets and repositories, by a daemon"
         } else {

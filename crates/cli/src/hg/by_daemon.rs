@@ -26,10 +26,11 @@ pub(super) fn ask(
     by_daemon::ask_for(question, environment)
 }
 
-/// Whether a daemon may answer: what is asked of all of the working copy around the working directory.
+/// Whether a daemon may answer: what is asked of the working copy around the working directory, of all of it or of what is named.
+/// What patterns match may be anywhere: to look for it would keep others waiting, and some are in files.
 pub(super) fn is_fit(parsed: &Arguments) -> bool {
+    let is_name = |pattern: &BString| !pattern.contains(&b':') || pattern.starts_with(b"path:");
     let says_where = [
-        &parsed.patterns,
         &parsed.include,
         &parsed.exclude,
         &parsed.revisions,
@@ -37,6 +38,7 @@ pub(super) fn is_fit(parsed: &Arguments) -> bool {
         &parsed.cwd,
     ];
     says_where.iter().all(|said| said.is_empty())
+        && parsed.patterns.iter().all(is_name)
         && parsed.change.is_none()
         && parsed.only_mercurial.is_none()
         && !parsed.subrepos

@@ -169,11 +169,11 @@ impl Subject<'_> {
         let repository = self.repository;
         // Whatever is asked for by name is looked up in the patterns.
         let names = !self.matcher.named().is_empty();
-        let files = match self.unknown || self.ignored || names {
+        let mut session = self.session.borrow_mut();
+        let files = match self.unknown || self.ignored || names || session.keeps_all() {
             true => repository.ignore_files(self.config, self.surroundings),
             false => Vec::new(),
         };
-        let mut session = self.session.borrow_mut();
         let read = session.ignore(&files);
         let (ignore, failure) = match &read.ignore {
             Ok(ignore) => (ignore.clone(), None),

@@ -45,8 +45,12 @@ impl Served {
     }
 }
 
-const DOORS: [&[&str]; 7] = [
+/// Questions about recorded files alone.
+const OF_RECORDED: [&[&str]; 2] = [&["hg", "status", "-mard"], &["hg", "status", "-q", "-C"]];
+
+const DOORS: [&[&str]; 8] = [
     &["hg", "status"],
+    &["hg", "status", "."],
     &["hg", "status", "-A"],
     &["hg", "status", "-nT", "json"],
     &["status"],
@@ -61,7 +65,7 @@ fn after_each_change_the_daemon_answers_as_whoever_looks() {
         let served = Served::new(&hg);
         let working = &served.working;
         let same = || {
-            for door in DOORS {
+            for door in OF_RECORDED.into_iter().chain(DOORS) {
                 assert!(served.same(door, &[]), "{door:?}");
             }
         };
@@ -119,6 +123,10 @@ fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_aw
         let same = || {
             for door in DOORS {
                 assert!(served.same(door, &[]), "{door:?}");
+            }
+            // Mercurial may refuse to read in another repository.
+            for door in OF_RECORDED {
+                served.same(door, &[]);
             }
         };
         for patterns in ["d/\nout/\n", "syntax: glob\nd\nout\n", "d/e\n"] {
@@ -208,16 +216,27 @@ fn each_is_answered_by_his_own_configuration() {
         for refused in [
             "[vigil]\ndaemon = no\n",
             "[ui]\nignore = nowhere\n",
-            "[ui]\nquiet = yes\n",
             "[extensions]\nlargefiles =\n",
             "nonsense\n",
         ] {
             std::fs::write(&rc, refused).unwrap();
             assert!(!served.same(&["hg", "status"], other), "{refused}");
         }
+        std::fs::write(&rc, "[ui]\nquiet = yes\n").unwrap();
+        assert!(served.same(&["hg", "status"], other));
         for arguments in [
-            &["hg", "status", "a"][..],
-            &["hg", "status", "-m"],
+            &["hg", "status", "-m"][..],
+            &["hg", "status", "a"],
+            &["hg", "status", "-A", "path:b", "."],
+        ] {
+            assert!(served.same(arguments, &[]), "{arguments:?}");
+        }
+        for arguments in [
+            &["hg", "status", "-i"][..],
+            &["hg", "status", "glob:*"],
+            &["hg", "status", "listfile:/dev/stdin"],
+            &["hg", "status", "-I", "a"],
+            &["hg", "status", "nothing"],
             &["hg", "status", "--bad"],
         ] {
             assert!(!served.same(arguments, &[]), "{arguments:?}");

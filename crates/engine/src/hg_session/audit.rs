@@ -83,6 +83,7 @@ impl HgSession {
             clean: false,
             unknown: true,
             ignored: is_ignored,
+            walks: true,
         };
         let files = RecordedFiles {
             tracked,

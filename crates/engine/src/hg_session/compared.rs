@@ -1,9 +1,11 @@
 //! What files were compared with in the store, and whether that is still what is stored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Bound::{Excluded, Unbounded};
+use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_hg::patterns::outside_of_reach;
 
 use crate::hg_system::StoreSeen;
 
@@ -55,6 +57,22 @@ impl ComparedFiles {
             self.all.retain(|path, _| !others.contains(path));
         }
         others
+    }
+
+    /// Whether one of them lies behind a link or in another repository, below `root`: by the way of an ignored directory a walk
+    /// comes there, and Mercurial reads it only on a walk.
+    pub(super) fn are_beyond(&self, root: &Path) -> bool {
+        let mut seen: HashSet<&BStr> = HashSet::new();
+        let directories = self.all.keys().flat_map(|path| {
+            let ends = path.rfind_iter(b"/");
+            ends.filter_map(|end| path.get(..end).map(BStr::new))
+        });
+        directories
+            .filter(|directory| seen.insert(directory))
+            .any(|directory| {
+                let below = BString::from([directory.as_bytes(), b"/file"].concat());
+                outside_of_reach(root, below.as_bstr()).is_some()
+            })
     }
 }
 
