@@ -65,6 +65,33 @@ impl Default for PrintSettings {
     }
 }
 
+/// What in patches has a colour of its own.
+const IN_PATCHES: [&str; 23] = [
+    "plain",
+    "context",
+    "meta",
+    "frag",
+    "old",
+    "new",
+    "commit",
+    "whitespace",
+    "func",
+    "oldmoved",
+    "oldmovedalternative",
+    "oldmoveddimmed",
+    "oldmovedalternativedimmed",
+    "newmoved",
+    "newmovedalternative",
+    "newmoveddimmed",
+    "newmovedalternativedimmed",
+    "contextdimmed",
+    "olddimmed",
+    "newdimmed",
+    "contextbold",
+    "oldbold",
+    "newbold",
+];
+
 impl PrintSettings {
     /// Takes one entry; false if it is not about printing.
     ///
@@ -87,6 +114,7 @@ impl PrintSettings {
             b"core.fsmonitor" => {
                 self.has_monitor = entry.boolean().unwrap_or(true);
             }
+            key if is_color_of_patches(key) => drop(parse_color(entry)?),
             key => {
                 let slot = key
                     .strip_prefix(b"color.status.")
@@ -99,6 +127,14 @@ impl PrintSettings {
         }
         Ok(true)
     }
+}
+
+/// Whether it is the colour of something in patches, which git looks at whatever is shown.
+fn is_color_of_patches(key: &[u8]) -> bool {
+    let name = key
+        .strip_prefix(b"color.diff.")
+        .or_else(|| key.strip_prefix(b"diff.color."));
+    name.is_some_and(|name| IN_PATCHES.iter().any(|known| known.as_bytes() == name))
 }
 
 fn color_use(entry: &Entry<'_>) -> Result<ColorUse, Error> {

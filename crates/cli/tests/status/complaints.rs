@@ -230,6 +230,11 @@ fn bad_settings_of_branches_and_remotes_end_an_answer_where_git_asks_for_them() 
         "[remote \"other\"]\n\tpartialCloneFilter\n",
         "[remote]\n\tpromisor = sometimes\n",
         "[transfer]\n\tcredentialsInUrl = sometimes\n",
+        "[core]\n\tsplitIndex = sometimes\n",
+        "[color \"diff\"]\n\tnew = nothing\n\tany = thing\n",
+        "[core]\n\tfsync = none\n\tfsync = pack,-ind,any,-none,none\n\tfsync = -,any\n",
+        "[core]\n\tfsyncMethod = any\n\tfsyncMethod = batch\n",
+        "[core]\n\tfsyncObjectFiles\n\tfsyncObjectFiles = no\n",
     ] {
         sandbox.write(".git/config", [&plain, more.as_bytes()].concat());
         for arguments in [

@@ -429,7 +429,13 @@ impl Session {
             let is_compared = id.is_some() && name.starts_with(b"refs/heads/");
             if !name.is_empty() && (is_compared || !request.long) {
                 let name = branch::short_name(name.as_bstr());
-                branch::check_settings(&self.repository.config, name, said)?;
+                let config = &self.repository.config;
+                branch::check_settings(config, name, said)?;
+                if let Some(entry) = config.entry("status.compareBranches")
+                    && request.long
+                {
+                    entry.required()?;
+                }
             }
         }
         branch::branch_status(

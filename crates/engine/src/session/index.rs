@@ -424,7 +424,12 @@ impl Session {
 
     /// git makes no index both split and sparse, and says so where it reads one.
     fn check_split(&self, state: &IndexState) -> Result<(), SessionError> {
-        if self.repository.config.boolean("core.splitIndex")? == Some(true)
+        // One that is no boolean is none.
+        let is_split = matches!(
+            self.repository.config.boolean("core.splitIndex"),
+            Ok(Some(true))
+        );
+        if is_split
             && collapsing_rules(&self.repository, &self.settings, state, &mut Vec::new())?.is_some()
         {
             let text = "cannot use split index with a sparse index".to_owned();

@@ -11,7 +11,7 @@ use super::error::Error;
 use super::parse::Text;
 use super::source::Source;
 use super::value::{environment_boolean, interpolate, xdg_config};
-use super::{Config, Scope, parameters, parse};
+use super::{Config, Scope, fsync, parameters, parse};
 use crate::environment::Environment;
 use crate::repository::paths::absolute_path;
 use crate::repository::ref_format::RefFormat;
@@ -164,6 +164,7 @@ impl<'a> Reader<'a> {
                 let mut config = loader.config;
                 config.sources = self.sources;
                 config.said = self.said;
+                config.said.extend(fsync::warnings(&config));
                 Ok(config)
             }
             Err(error) => Err(error.after(self.said)),

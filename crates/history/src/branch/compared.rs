@@ -29,10 +29,8 @@ pub fn compared_branches(
         return Ok(Vec::new());
     };
     let config = &repo.config;
-    let wanted = match config.entry("status.compareBranches") {
-        Some(entry) => entry.required()?.to_owned(),
-        None => UPSTREAM.into(),
-    };
+    let wanted = config.string("status.compareBranches");
+    let wanted = wanted.unwrap_or_else(|| UPSTREAM.into());
     let upstream = match BranchRemotes::read(config, name)? {
         Some(remotes) => remotes.upstream(refs)?,
         None => None,

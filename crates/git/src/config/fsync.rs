@@ -1,0 +1,75 @@
+//! What git warns of in the settings of how it writes to disk (`core.fsync`, `core.fsyncMethod` and `core.fsyncObjectFiles` in
+//! git-config(1)), whatever it is asked. Nothing here is written so.
+
+use bstr::{BStr, ByteSlice};
+
+use super::Config;
+
+/// What can be written, and groups of that.
+const COMPONENTS: [&str; 11] = [
+    "loose-object",
+    "pack",
+    "pack-metadata",
+    "commit-graph",
+    "index",
+    "objects",
+    "reference",
+    "derived-metadata",
+    "committed",
+    "added",
+    "all",
+];
+
+const METHODS: [&str; 3] = ["fsync", "writeout-only", "batch"];
+
+/// The lines, whole, in the order in which git says them.
+pub(super) fn warnings(config: &Config) -> Vec<String> {
+    let mut said = Vec::new();
+    let mut is_deprecation_said = false;
+    for entry in config.entries() {
+        match (entry.key.as_bytes(), entry.value) {
+            (b"core.fsync", Some(value)) => components(value, &mut said),
+            (b"core.fsyncmethod", Some(value))
+                if !METHODS.iter().any(|method| value == *method) =>
+            {
+                said.push(format!(
+                    "warning: ignoring unknown core.fsyncMethod value '{value}'"
+                ));
+            }
+            (b"core.fsyncobjectfiles", _) if !is_deprecation_said => {
+                let text = "warning: core.fsyncObjectFiles is deprecated; use core.fsync instead";
+                said.push(text.into());
+                is_deprecation_said = true;
+            }
+            _ => {}
+        }
+    }
+    said
+}
+
+/// Reads words with commas between them, each with a minus before it or without. The beginning of a name is enough.
+fn components(value: &BStr, said: &mut Vec<String>) {
+    let mut rest = value.as_bytes();
+    loop {
+        rest = rest.trim_start_with(|letter| matches!(letter, ',' | ' ' | '\t' | '\n' | '\r'));
+        let (word, after) = rest.split_at(rest.find_byte(b',').unwrap_or(rest.len()));
+        // "none" is one only at the end.
+        if rest != b"none" {
+            let name = word.strip_prefix(b"-").unwrap_or(word);
+            if name.is_empty() {
+                if !word.is_empty() {
+                    said.push("warning: invalid value for variable core.fsync".into());
+                }
+                return;
+            }
+            let is_known = |known: &&str| known.as_bytes().starts_with(name);
+            if !COMPONENTS.iter().any(|known| is_known(&known)) {
+                let name = name.as_bstr();
+                said.push(format!(
+                    "warning: ignoring unknown core.fsync component '{name}'"
+                ));
+            }
+        }
+        rest = after;
+    }
+}
