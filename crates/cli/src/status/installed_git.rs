@@ -187,11 +187,16 @@ impl Wanted {
             arguments.extend(left_out.iter().map(|path| OsStr::from_bytes(path)));
         }
         let mut said = git.hear(&arguments)?;
-        // Unlike `git diff`, status does not say that renames were not looked for.
+        // Unlike `git diff`, status does not say that renames were not looked for. What there is to say of the configuration is
+        // said already.
+        let said_before = git.repository.config.said();
         let complaints = said.complaints.lines_with_terminator().filter(|line| {
             !RENAME_LIMIT_WARNINGS
                 .iter()
                 .any(|start| line.starts_with(start))
+                && !said_before
+                    .iter()
+                    .any(|said| line.trim_end_with(|letter| letter == '\n') == said.as_bytes())
         });
         said.complaints = complaints.collect::<Vec<_>>().concat();
         Ok(said)

@@ -241,6 +241,7 @@ fn bad_settings_of_branches_and_remotes_end_an_answer_where_git_asks_for_them() 
             &["status"][..],
             &["status", "-s", "-b"],
             &["status", "-s"],
+            &["status", "-v", "-v"],
             &["status", "--porcelain=v2", "--branch", "-z"],
             &["cat-file", "-e", "@{upstream}"],
             &["cat-file", "-e", "main@{push}"],
