@@ -63,7 +63,7 @@ fn components(value: &BStr, said: &mut Vec<String>) {
                 return;
             }
             let is_known = |known: &&str| known.as_bytes().starts_with(name);
-            if !COMPONENTS.iter().any(|known| is_known(known)) {
+            if !COMPONENTS.iter().any(is_known) {
                 let name = name.as_bstr();
                 said.push(format!(
                     "warning: ignoring unknown core.fsync component '{name}'"
