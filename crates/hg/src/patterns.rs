@@ -23,5 +23,5 @@ pub use ignore::{Ignore, IgnoreRead, Later};
 pub use kinds::{Kind, Pattern};
 pub use line::{IgnoreLine, ignore_line};
 pub use matcher::{Matcher, MatcherQuestion};
-pub use place::{canonical, from_top, outside_of_reach, shown_from};
+pub use place::{canonical, from_top, leads_out_of_reach, outside_of_reach, shown_from};
 pub use regular::{Wrong, translate};

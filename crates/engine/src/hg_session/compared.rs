@@ -5,7 +5,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_hg::patterns::outside_of_reach;
+use vigil_hg::patterns::leads_out_of_reach;
 
 use crate::hg_system::StoreSeen;
 
@@ -69,10 +69,7 @@ impl ComparedFiles {
         });
         directories
             .filter(|directory| seen.insert(directory))
-            .any(|directory| {
-                let below = BString::from([directory.as_bytes(), b"/file"].concat());
-                outside_of_reach(root, below.as_bstr()).is_some()
-            })
+            .any(|directory| leads_out_of_reach(root, directory))
     }
 }
 

@@ -132,21 +132,41 @@ fn behind(root: &Path, path: &BStr) -> Option<Abort> {
     let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     for len in 1..parts.len() {
         let above = joined(parts.iter().take(len).copied(), b"/");
-        let there = root.join(path_of(&above));
-        let Ok(stat) = lstat_path(&there) else {
-            continue;
+        let said = match way_out(root, above.as_bstr()) {
+            None => continue,
+            Some(WayOut::Link) => {
+                let (path, above) = (shown(path), shown(&above));
+                bytes!("path ", path, " traverses symbolic link ", above)
+            }
+            Some(WayOut::Repository) => {
+                bytes!("path '", path, "' is inside nested repo ", shown(&above))
+            }
         };
-        if stat.is_symlink() {
-            let (path, above) = (shown(path), shown(&above));
-            let said = bytes!("path ", path, " traverses symbolic link ", above);
-            return Some(Abort::plain(said));
-        }
-        if stat.is_dir() && stat_path(&there.join(".hg")).is_ok_and(|stat| stat.is_dir()) {
-            let said = bytes!("path '", path, "' is inside nested repo ", shown(&above));
-            return Some(Abort::plain(said));
-        }
+        return Some(Abort::plain(said));
     }
     None
+}
+
+/// Whether what is below `directory` is out of reach: it is a link, or the top of another repository.
+pub fn leads_out_of_reach(root: &Path, directory: &BStr) -> bool {
+    way_out(root, directory).is_some()
+}
+
+/// Through what a directory leads out of reach.
+enum WayOut {
+    Link,
+    Repository,
+}
+
+fn way_out(root: &Path, directory: &BStr) -> Option<WayOut> {
+    let there = root.join(path_of(directory));
+    let stat = lstat_path(&there).ok()?;
+    if stat.is_symlink() {
+        return Some(WayOut::Link);
+    }
+    let is_repository =
+        stat.is_dir() && stat_path(&there.join(".hg")).is_ok_and(|stat| stat.is_dir());
+    is_repository.then_some(WayOut::Repository)
 }
 
 /// How a path from the top is called in the directory `cwd`, itself from the top.
