@@ -37,6 +37,10 @@ pub(crate) fn config_text(data: &[u8]) {
     if let Some(bad_line) = bad_line {
         assert!((last.saturating_sub(1)..=lines + 1).contains(&bad_line));
     }
+    // Each word of a value is said to be wrong once at the most.
+    let said = fuzzing::said_of_fsync(input.0)
+        + vigil_history::fuzzing::said_of_settings(input.0, "main".into());
+    assert!(said <= input.0.len() + 1);
     let (cut_entries, _) = fuzzing::config_text(&input.0[..cut.min(input.0.len())]);
     let same = cut_entries
         .iter()

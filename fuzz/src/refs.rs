@@ -203,6 +203,10 @@ pub(crate) fn refspec(data: &[u8]) {
         std::iter::from_fn(|| (!input.0.is_empty()).then(|| input.field())).collect();
     let (tracked, valid) = vigil_history::fuzzing::tracked(&refspecs, name);
     assert!(valid <= refspecs.len());
+    for refspec in &refspecs {
+        // What names no reference on either side is nothing to push.
+        assert!(!refspec.ends_with(b"/") || !vigil_history::fuzzing::is_pushed(refspec));
+    }
     if let Some(tracked) = tracked {
         assert!(valid > 0);
         let longest = refspecs

@@ -12,7 +12,7 @@ use crate::environment::Environment;
 
 mod branch;
 mod error;
-mod fsync;
+pub(crate) mod fsync;
 pub(crate) mod load;
 pub(crate) mod parameters;
 pub(crate) mod parse;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString};
 use gix_hash::{Kind, ObjectId};
 
-use crate::config::{parameters, parse};
+use crate::config::{Config, fsync, parameters, parse};
 use crate::convert::conversation::{Conversation, Outcome};
 use crate::convert::shell::Input;
 use crate::convert::{eol, ident};
@@ -31,6 +31,12 @@ pub fn config_text(bytes: &[u8]) -> (Vec<(Pair, usize)>, Option<usize>) {
     let lines = text.lines.into_iter();
     let lines = lines.map(|line| ((line.key, line.value), line.number));
     (lines.collect(), text.bad_line)
+}
+
+/// How many lines are said of how a configuration file wants things written to disk.
+pub fn said_of_fsync(text: &[u8]) -> usize {
+    let (config, _) = Config::up_to_error(text, "file config");
+    fsync::warnings(&config).len()
 }
 
 /// The configuration in the environment.

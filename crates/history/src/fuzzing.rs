@@ -2,7 +2,10 @@
 
 use bstr::{BStr, BString};
 
-use crate::branch::refspec::{self, Refspec};
+use vigil_git::config::Config;
+
+use crate::branch::check_settings;
+use crate::branch::refspec::{self, Refspec, is_valid_for_push};
 use crate::revision::date;
 use crate::revision::regex::Regex;
 use crate::revision::zone::Zone;
@@ -14,6 +17,19 @@ pub fn tracked(refspecs: &[&BStr], name: &BStr) -> (Option<BString>, usize) {
         .filter_map(|text| Refspec::parse(text))
         .collect();
     (refspec::track(&valid, name), valid.len())
+}
+
+/// Whether `text` is a refspec for pushing.
+pub fn is_pushed(text: &BStr) -> bool {
+    is_valid_for_push(text)
+}
+
+/// How many lines are said of the settings of branches and remotes in a configuration file.
+pub fn said_of_settings(text: &[u8], branch: &BStr) -> usize {
+    let (config, _) = Config::up_to_error(text, "file config");
+    let mut said = Vec::new();
+    let checked = check_settings(&config, branch, &mut said);
+    said.len() + usize::from(checked.is_err())
 }
 
 /// A time zone: a file of one (tzfile(5)), or a string (tzset(3)).

@@ -23,7 +23,7 @@ const COMPONENTS: [&str; 11] = [
 const METHODS: [&str; 3] = ["fsync", "writeout-only", "batch"];
 
 /// The lines, whole, in the order in which git says them.
-pub(super) fn warnings(config: &Config) -> Vec<String> {
+pub(crate) fn warnings(config: &Config) -> Vec<String> {
     let mut said = Vec::new();
     let mut is_deprecation_said = false;
     for entry in config.entries() {
