@@ -217,8 +217,10 @@ impl<'a> Walk<'a> {
         sums_up: bool,
         found: &mut Found,
     ) -> Kind {
+        // What is neither file nor directory is nothing, ignored or not: Mercurial looks it up in no patterns.
         let is_dir = kind == EntryKind::Dir;
-        if self.is_own(path.as_bstr())
+        if kind == EntryKind::Other
+            || self.is_own(path.as_bstr())
             || self
                 .scan
                 .filter

@@ -206,6 +206,26 @@ fn a_pattern_that_is_none_matters_where_it_is_looked_up() {
 }
 
 #[test]
+fn what_is_no_file_is_looked_up_in_no_pattern() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("d/a", "1\n");
+        working.write("d/more", "*bad\n");
+        working.commit("first");
+        working.write(".hgignore", "subinclude:d/more\n");
+        let pipe = working.path("d/pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        for arguments in [&["status"][..], &["status", "-A"], &["status", "-i"]] {
+            working.same(arguments);
+        }
+        // A file is.
+        working.write("d/b", "");
+        working.same(&["status"]);
+    }
+}
+
+#[test]
 fn a_pattern_that_matches_the_top_ignores_all() {
     for hg in programs() {
         let working = Working::new(&hg, true);
