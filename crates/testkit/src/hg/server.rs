@@ -1,8 +1,11 @@
 //! One process of Mercurial that answers many commands (`hg help internals`, the command server), since its start takes long.
 
 use std::io::{self, BufReader, Read, Write};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStringExt;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::sandbox::HgSandbox;
 
@@ -26,6 +29,12 @@ pub struct Server {
     /// The top of the working copy.
     top: Vec<u8>,
 }
+
+/// How long an answer may take.
+const LIMIT: Timespec = Timespec {
+    tv_sec: 60,
+    tv_nsec: 0,
+};
 
 /// The most bytes that are believed to come in one piece.
 const PIECE_LEN_MAX: usize = 1 << 28;
@@ -65,6 +74,7 @@ impl Server {
     }
 
     fn piece(&mut self) -> io::Result<(u8, Vec<u8>)> {
+        self.wait_for_more()?;
         let mut header = [0; 5];
         self.output.read_exact(&mut header)?;
         let [channel, len @ ..] = header;
@@ -81,6 +91,21 @@ impl Server {
         let mut bytes = vec![0; len];
         self.output.read_exact(&mut bytes)?;
         Ok((channel, bytes))
+    }
+
+    /// Waits until there is something to read.
+    ///
+    /// # Errors
+    /// It takes too long: Mercurial opens a pipe in the place of a file, and waits for whoever writes there.
+    fn wait_for_more(&self) -> io::Result<()> {
+        if !self.output.buffer().is_empty() {
+            return Ok(());
+        }
+        let output = self.output.get_ref().as_fd();
+        match poll(&mut [PollFd::new(&output, PollFlags::IN)], Some(&LIMIT))? {
+            0 => Err(io::Error::other("the command server hangs")),
+            _ => Ok(()),
+        }
     }
 
     /// Runs one command in the top of the working copy, or where `--cwd` says from there.
