@@ -1,6 +1,7 @@
 //! Having the user's daemon answer, if one runs: it has the working copy in memory.
 
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use bstr::BString;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -23,21 +24,26 @@ pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Re
     ask_for(question(arguments, environment)?, environment)
 }
 
+/// Whether a daemon may be asked at all.
+pub(crate) fn may_answer(environment: &Environment) -> bool {
+    !variables::is_off(environment) && environment.get("VIGIL_DEBUG").is_none()
+}
+
 /// The same for `question`.
 pub(crate) fn ask_for(question: StatusQuestion, environment: &Environment) -> Option<Reply> {
-    if variables::is_off(environment) || environment.get("VIGIL_DEBUG").is_some() {
+    if !may_answer(environment) {
         return None;
     }
     let client = Client::of_command(environment);
     if !client.place().socket().exists() || client.place().was_slow() {
         return None;
     }
-    // The directory by that name may be another one by now.
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let standing = openat(CWD, ".", flags, Mode::empty()).ok()?;
-    let standing = stat_fd(standing.as_fd()).ok()?;
+    let directory_id = match question.directory == environment.working_directory() {
+        true => standing_id()?,
+        false => question.directory_id,
+    };
     let said = client.ask(&Request::Status(StatusQuestion {
-        directory_id: (standing.dev, standing.ino),
+        directory_id,
         terminal: terminal::of_process(environment),
         ..question
     }));
@@ -59,18 +65,34 @@ pub(crate) fn ask_for(question: StatusQuestion, environment: &Environment) -> Op
     }
 }
 
+/// Device and inode of the directory in which the command stands: the one by its name may be another one by now.
+fn standing_id() -> Option<(u64, u64)> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let standing = openat(CWD, ".", flags, Mode::empty()).ok()?;
+    let standing = stat_fd(standing.as_fd()).ok()?;
+    Some((standing.dev, standing.ino))
+}
+
 /// What is asked of a daemon by `vigil status` with `arguments` that is shown on no terminal: about the directory that has the name
 /// of the one in which the command stands. `None` where there is none.
 pub(crate) fn question(arguments: &[BString], environment: &Environment) -> Option<StatusQuestion> {
-    let directory = environment.working_directory().to_owned();
+    question_about(environment.working_directory(), arguments, environment)
+}
+
+/// The same about `directory`.
+pub(crate) fn question_about(
+    directory: &Path,
+    arguments: &[BString],
+    environment: &Environment,
+) -> Option<StatusQuestion> {
     if !directory.is_absolute() {
         return None;
     }
-    let standing = stat_path(&directory).ok()?;
+    let found = stat_path(directory).ok()?;
     Some(StatusQuestion {
         arguments: arguments.to_vec(),
-        directory,
-        directory_id: (standing.dev, standing.ino),
+        directory: directory.to_owned(),
+        directory_id: (found.dev, found.ino),
         variables: variables::to_send(environment),
         terminal: Terminal::default(),
         is_of_mercurial: false,

@@ -87,7 +87,7 @@ pub struct Terminal {
 pub struct StatusQuestion {
     /// What follows the command's name.
     pub arguments: Vec<BString>,
-    /// The directory in which the command stands, absolute and without links.
+    /// The directory in which the command stands, absolute and without links; of Mercurial's, any in the working copy.
     pub directory: PathBuf,
     /// Its device and inode: another may be there by the same name.
     pub directory_id: (u64, u64),
@@ -95,8 +95,8 @@ pub struct StatusQuestion {
     pub variables: Vec<(BString, BString)>,
     /// Where the answer goes.
     pub terminal: Terminal,
-    /// Whether it is the question of `vigil hg`: the arguments are then the name of a format of Vigil's own, or nothing, and what
-    /// follows the command's name.
+    /// Whether it is the question of `vigil hg`: the arguments are then the name of a format of Vigil's own, or nothing; the
+    /// directory in which the command line counts; and what follows the command's name.
     pub is_of_mercurial: bool,
 }
 

@@ -160,20 +160,40 @@ impl HgSession {
     }
 
     fn try_status(&mut self, request: &HgRequest<'_>) -> Result<HgStatus, Abort> {
-        // What is known of all files answers for recorded ones, too, unless something could not be looked at on the way.
-        let is_of_recorded =
-            !request.unknown && !request.ignored && request.matcher.is_everything();
-        if is_of_recorded
-            && self.keeps_all()
-            && request.ignore.is_whole()
-            && let (status, Gaps(false)) = self.status_with(request, true)?
-            && !self.compared.are_beyond(&self.root)
-        {
+        if let Some(status) = self.by_all_files(request)? {
             return Ok(status);
         }
         Ok(self
             .status_with(request, request.unknown || request.ignored)?
             .0)
+    }
+
+    /// Answers by what is known of all files, where that has what is asked for: recorded files alone, or what patterns match. `None`
+    /// where it may not, because something could not be looked at on the way or is asked for by name, and where all is asked for.
+    fn by_all_files(&mut self, request: &HgRequest<'_>) -> Result<Option<HgStatus>, Abort> {
+        let is_of_recorded = !request.unknown && !request.ignored;
+        let matcher = &request.matcher;
+        let is_filtered = !matcher.is_everything();
+        let has_it = is_of_recorded || is_filtered && request.unknown;
+        if !has_it || !self.keeps_all() || !request.ignore.is_whole() || !matcher.named().is_empty()
+        {
+            return Ok(None);
+        }
+        let all = HgRequest {
+            ignore: request.ignore.clone(),
+            matcher: Arc::default(),
+            ..*request
+        };
+        let (mut status, Gaps(false)) = self.status_with(&all, true)? else {
+            return Ok(None);
+        };
+        if is_of_recorded && self.compared.are_beyond(&self.root) {
+            return Ok(None);
+        }
+        if is_filtered {
+            status.retain(|path| matcher.is_match(path));
+        }
+        Ok(Some(status))
     }
 
     /// Answers. `walks` if all of the working copy is looked at, not only what is recorded. Also says whether something could not

@@ -88,6 +88,21 @@ impl HgStatus {
             None => Ok(self),
         }
     }
+
+    /// Leaves only those files in the lists for which `is_asked_for` holds.
+    pub(crate) fn retain(&mut self, is_asked_for: impl Fn(&BStr) -> bool) {
+        for list in [
+            &mut self.modified,
+            &mut self.added,
+            &mut self.removed,
+            &mut self.deleted,
+            &mut self.unknown,
+            &mut self.ignored,
+            &mut self.clean,
+        ] {
+            list.retain(|path| is_asked_for(path.as_bstr()));
+        }
+    }
 }
 
 /// Where files are that are not recorded.

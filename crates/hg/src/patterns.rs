@@ -22,6 +22,6 @@ pub use file::{PatternFile, parse as parse_file};
 pub use ignore::{Ignore, IgnoreRead, Later};
 pub use kinds::{Kind, Pattern};
 pub use line::{IgnoreLine, ignore_line};
-pub use matcher::{Matcher, MatcherQuestion};
+pub use matcher::{Matcher, MatcherQuestion, is_written_elsewhere};
 pub use place::{canonical, from_top, leads_out_of_reach, outside_of_reach, shown_from};
 pub use regular::{Wrong, translate};

@@ -80,6 +80,13 @@ impl Arguments {
         !self.revisions.is_empty() || self.change.as_ref().is_some_and(|name| !name.is_empty())
     }
 
+    /// Whether it asks about all of the working copy, as it is configured: what is to be said of that, others hear, too.
+    pub(super) fn is_plain(&self) -> bool {
+        let lists = [&self.patterns, &self.include, &self.exclude, &self.config];
+        let texts = [&self.template, &self.terse, &self.color, &self.encoding];
+        lists.iter().all(|list| list.is_empty()) && texts.iter().all(|text| text.is_none())
+    }
+
     /// Reads a command line, of which the first word that is no option is the command.
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, Wrong> {
         let mut parsed = Self::default();

@@ -1,44 +1,45 @@
 //! Having the user's daemon answer, if one runs: it has the working copy in memory.
 
-use bstr::BString;
+use std::path::PathBuf;
+
+use bstr::{BString, ByteSlice};
 use vigil_daemon::client::{Client, Unanswered};
 use vigil_daemon::protocol::StatusQuestion;
 use vigil_daemon::{start, variables};
 use vigil_git::environment::Environment;
+use vigil_hg::bytes::of_path;
+use vigil_hg::config::Surroundings;
+use vigil_hg::patterns::is_written_elsewhere;
+use vigil_hg::repository;
 
 use super::arguments::Arguments;
 use super::nearest::{OwnFormat, as_of_mercurial, is_mercurial};
-use super::open;
+use super::{open, surroundings};
 use crate::by_daemon;
 use crate::reply::Reply;
 
-/// The answer of the daemon to the command line `arguments`, which was read as `parsed`. `None` where there is none, for whatever
-/// reason: then this process finds out by itself.
+/// The answer of the daemon to the command line `arguments`, which was read as `parsed`, where `surroundings` is the place in which
+/// it counts. `None` where there is none, for whatever reason: then this process finds out by itself.
 pub(super) fn ask(
     parsed: &Arguments,
     arguments: &[BString],
+    surroundings: &Surroundings<'_>,
     environment: &Environment,
 ) -> Option<Reply> {
-    if !is_fit(parsed) {
+    if !is_fit(parsed) || !by_daemon::may_answer(environment) {
         return None;
     }
-    let question = question(parsed.own, arguments, environment)?;
+    let question = question(parsed, arguments, surroundings, environment)?;
     by_daemon::ask_for(question, environment)
 }
 
-/// Whether a daemon may answer: what is asked of the working copy around the working directory, of all of it or of what is named.
-/// What patterns match may be anywhere: to look for it would keep others waiting, and some are in files.
+/// Whether a daemon may answer: what is asked of one working copy as it is.
 pub(super) fn is_fit(parsed: &Arguments) -> bool {
-    let is_name = |pattern: &BString| !pattern.contains(&b':') || pattern.starts_with(b"path:");
-    let says_where = [
-        &parsed.include,
-        &parsed.exclude,
-        &parsed.revisions,
-        &parsed.repository,
-        &parsed.cwd,
-    ];
-    says_where.iter().all(|said| said.is_empty())
-        && parsed.patterns.iter().all(is_name)
+    let patterns = [&parsed.patterns, &parsed.include, &parsed.exclude];
+    let mut patterns = patterns.into_iter().flatten();
+    // The files in which some are may be anything, and keep others waiting.
+    !patterns.any(|pattern| is_written_elsewhere(pattern.as_bstr()))
+        && parsed.revisions.is_empty()
         && parsed.change.is_none()
         && parsed.only_mercurial.is_none()
         && !parsed.subrepos
@@ -47,16 +48,35 @@ pub(super) fn is_fit(parsed: &Arguments) -> bool {
 }
 
 fn question(
-    own: Option<OwnFormat>,
+    parsed: &Arguments,
     arguments: &[BString],
+    surroundings: &Surroundings<'_>,
     environment: &Environment,
 ) -> Option<StatusQuestion> {
-    let mut all = vec![BString::from(own.map_or("", OwnFormat::name))];
+    let standing = &surroundings.cwd;
+    let own = parsed.own.map_or("", OwnFormat::name);
+    let mut all = vec![own.into(), of_path(standing).into()];
     all.extend_from_slice(arguments);
+    let question = match elsewhere(parsed, surroundings) {
+        Some(root) => by_daemon::question_about(&root, &all, environment)?,
+        None => by_daemon::question_about(standing, &all, environment)?,
+    };
     Some(StatusQuestion {
         is_of_mercurial: true,
-        ..by_daemon::question(&all, environment)?
+        ..question
     })
+}
+
+/// The top of the working copy that is asked about, where that is not the one around the working directory.
+fn elsewhere(parsed: &Arguments, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
+    let named = parsed.repository.last().filter(|named| !named.is_empty());
+    let inferred = || match &parsed.patterns[..] {
+        [] => None,
+        _ if repository::find(&surroundings.cwd).is_some() => None,
+        patterns => repository::inferred(&surroundings.cwd, patterns),
+    };
+    let named = named.cloned().or_else(inferred)?;
+    repository::locate(surroundings, Some(&named)).ok()
 }
 
 /// What `vigil watch` asks, whose status has these `arguments`, where it stands in a working copy of Mercurial's.
@@ -65,7 +85,11 @@ pub(crate) fn watched(arguments: &[BString], environment: &Environment) -> Optio
         return None;
     }
     let (arguments, own) = as_of_mercurial(arguments)?;
-    question(own, &arguments, environment)
+    let mut parsed = Arguments::parse(&arguments).ok()?;
+    parsed.own = own;
+    let variable = |name: &str| environment.get(name).map(BString::from);
+    let surroundings = surroundings(&parsed, &variable, environment).ok()?;
+    question(&parsed, &arguments, &surroundings, environment)
 }
 
 /// Whether the user wants a daemon: `VIGIL_NO_DAEMON`, and `vigil.daemon` in Mercurial's configuration.

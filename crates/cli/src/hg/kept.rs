@@ -8,6 +8,7 @@ use vigil_daemon::{Declined, variables};
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Kind;
+use vigil_hg::bytes::path_of;
 use vigil_hg::config::Surroundings;
 
 use super::answer;
@@ -26,7 +27,9 @@ pub(crate) fn write(
 ) -> Result<Vec<u8>, Declined> {
     let theirs = |reason: &str| Declined::Question(reason.into());
     let not_plain = || theirs("the command line is not plain");
-    let (own, arguments) = question.arguments.split_first().ok_or_else(not_plain)?;
+    let [own, standing, arguments @ ..] = question.arguments.as_slice() else {
+        return Err(not_plain());
+    };
     let mut parsed = Arguments::parse(arguments).map_err(|_| not_plain())?;
     parsed.own = match own.is_empty() {
         true => None,
@@ -45,7 +48,7 @@ pub(crate) fn write(
     };
     let surroundings = Surroundings {
         variable: &variable,
-        cwd: question.directory.clone(),
+        cwd: path_of(standing),
         uid: rustix::process::geteuid().as_raw(),
     };
     let is_terminal = question.terminal.is_output;
@@ -56,12 +59,17 @@ pub(crate) fn write(
             "the configuration names a variable that is not known here",
         ));
     }
+    // What is said of one pattern or template says nothing of other questions.
+    let declined = |reason: BString| match parsed.is_plain() {
+        true => Err(Declined::Answer(reason)),
+        false => Err(Declined::Question(reason)),
+    };
     match answered {
         Ok(reply) if reply.stderr.is_empty() && reply.code == 0 => Ok(reply.stdout),
-        Ok(_) => Err(Declined::Answer("there is something to say of it".into())),
+        Ok(_) => declined("there is something to say of it".into()),
         Err(failed) if failed.abort.kind == Kind::Unsupported => {
             Err(Declined::Question(failed.abort.message))
         }
-        Err(failed) => Err(Declined::Answer(failed.abort.message)),
+        Err(failed) => declined(failed.abort.message),
     }
 }

@@ -29,6 +29,7 @@ use rustix::io::Errno;
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
+use vigil_hg::bytes::path_of;
 use vigil_hg::config::Surroundings;
 use vigil_store::NoSteps;
 
@@ -108,7 +109,7 @@ pub(crate) fn prompt_record(environment: &Environment) -> Option<Answered> {
 
 /// The same of the working copy around `directory`.
 pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> Option<Vec<u8>> {
-    let directory = vigil_hg::bytes::path_of(directory);
+    let directory = path_of(directory);
     if !directory.is_absolute() || !nearest::is_mercurial_at(&directory, environment) {
         return None;
     }
@@ -122,25 +123,13 @@ pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> O
 
 /// Runs the command whose `arguments` were read as `parsed`: the user's daemon answers if it can.
 fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environment) -> Answered {
-    if let Some(reply) = by_daemon::ask(parsed, arguments, environment) {
-        return reply.into();
-    }
     let variable = |name: &str| environment.get(name).map(BString::from);
-    let mut surroundings = Surroundings {
-        variable: &variable,
-        cwd: environment.working_directory().to_path_buf(),
-        uid: rustix::process::geteuid().as_raw(),
+    let surroundings = match surroundings(parsed, &variable, environment) {
+        Ok(surroundings) => surroundings,
+        Err(abort) => return complain(&abort, false).into(),
     };
-    if let Some(cwd) = parsed.cwd.last().filter(|cwd| !cwd.is_empty()) {
-        let folder = surroundings.cwd.join(vigil_hg::bytes::path_of(cwd));
-        surroundings.cwd = match std::fs::canonicalize(&folder) {
-            Ok(real) if real.is_dir() => real,
-            Ok(_) => return complain(&gone(cwd, "Not a directory"), false).into(),
-            Err(error) => {
-                let reason = vigil_linux::errno::text_of(&error);
-                return complain(&gone(cwd, &reason), false).into();
-            }
-        };
+    if let Some(reply) = by_daemon::ask(parsed, arguments, &surroundings, environment) {
+        return reply.into();
     }
     let mut known = HgWorkingCopy::default();
     let reply = answer(parsed, arguments, environment, &surroundings, &mut known);
@@ -148,6 +137,31 @@ fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environme
         reply,
         known: Some(known),
     }
+}
+
+/// What a command line that was read as `parsed` counts in.
+///
+/// # Errors
+/// `--cwd` names no directory.
+fn surroundings<'v>(
+    parsed: &Arguments,
+    variable: &'v (dyn Fn(&str) -> Option<BString> + Sync),
+    environment: &Environment,
+) -> Result<Surroundings<'v>, Abort> {
+    let standing = environment.working_directory();
+    let cwd = match parsed.cwd.last().filter(|cwd| !cwd.is_empty()) {
+        None => standing.to_owned(),
+        Some(named) => match std::fs::canonicalize(standing.join(path_of(named))) {
+            Ok(real) if real.is_dir() => real,
+            Ok(_) => return Err(gone(named, "Not a directory")),
+            Err(error) => return Err(gone(named, &vigil_linux::errno::text_of(&error))),
+        },
+    };
+    Ok(Surroundings {
+        variable,
+        cwd,
+        uid: rustix::process::geteuid().as_raw(),
+    })
 }
 
 fn answer(

@@ -28,7 +28,11 @@ impl Served {
     }
 
     fn run(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
-        let mut command = self.working.0.command(VIGIL, &self.working.path(""));
+        self.run_in(&self.working.path(""), arguments, variables)
+    }
+
+    fn run_in(&self, folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+        let mut command = self.working.0.command(VIGIL, folder);
         command.args(arguments).envs(variables.iter().copied());
         command.output().unwrap()
     }
@@ -36,11 +40,18 @@ impl Served {
     /// What `arguments` say is the same without the daemon; whether that answered.
     #[track_caller]
     pub(crate) fn same(&self, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
+        self.same_in(&self.working.path(""), arguments, variables)
+    }
+
+    /// The same for who stands in `folder`.
+    #[track_caller]
+    fn same_in(&self, folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
         let before = self.daemon.told().unwrap().answered;
-        let by_daemon = self.run(arguments, variables);
+        let by_daemon = self.run_in(folder, arguments, variables);
         let answered = self.daemon.told().unwrap().answered > before;
         let alone = [variables, &[("VIGIL_NO_DAEMON", "1")]].concat();
-        assert_eq!(by_daemon, self.run(arguments, &alone), "{arguments:?}");
+        let found_out = self.run_in(folder, arguments, &alone);
+        assert_eq!(by_daemon, found_out, "{arguments:?}");
         answered
     }
 }
@@ -233,13 +244,96 @@ fn each_is_answered_by_his_own_configuration() {
         }
         for arguments in [
             &["hg", "status", "-i"][..],
-            &["hg", "status", "glob:*"],
-            &["hg", "status", "listfile:/dev/stdin"],
-            &["hg", "status", "-I", "a"],
             &["hg", "status", "nothing"],
             &["hg", "status", "--bad"],
+            &["hg", "status", "-T", "{nothing"],
+            &["hg", "status", "re:("],
         ] {
             assert!(!served.same(arguments, &[]), "{arguments:?}");
+            // Which says nothing of others.
+            assert!(served.same(&["hg", "status"], &[]), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn what_patterns_match_is_known_wherever_one_stands() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        for name in ["a", "b.c", "d/a", "d/e/x", "out/o"] {
+            working.write(name, "1\n");
+        }
+        working.write(".hgignore", "syntax: glob\nout\n*.o\n");
+        working.hg(&["add", "-q", ".hgignore", "a", "d/a"]);
+        working.commit("first");
+        working.write("a", "other\n");
+        working.write("d/new", "");
+        std::fs::create_dir(working.path("link-to")).unwrap();
+        working.hg(&["init", "nested"]);
+        working.write("nested/n", "");
+        let top = working.path("");
+        let top = top.to_str().unwrap();
+        let file = format!("{top}/d/new");
+        let within = [
+            &["glob:*"][..],
+            &["glob:**"],
+            &["-A", "glob:d/*"],
+            &["-A", "re:.*a$"],
+            &["-mardu", "relglob:*.c"],
+            &["-A", "rootfilesin:d"],
+            &["-A", "d"],
+            &["-I", "a"],
+            &["-A", "-X", "d"],
+            &["-A", "-I", "d", "-X", "glob:d/e"],
+            &["-q", "-X", "a"],
+            &["-A", "d", "glob:*.c"],
+            &["-A", "--cwd", "d"],
+            &["--cwd", "d", "-A", "."],
+            &["--cwd", "d", "-A", "re:.*a$", "-X", "../b.c"],
+            &["--cwd", "nested"],
+            &["--cwd", "/", "-R", top],
+            &["-R", "nested"],
+            &["-R", top, "-I", "glob:d/*"],
+        ];
+        let outside = [
+            &["-R", top][..],
+            &["-A", "-R", top],
+            &[file.as_str()],
+            &["-R", top, "--cwd", top, "a"],
+            &["--cwd", top, "-A", "a"],
+        ];
+        for words in within {
+            let arguments = [&["hg", "status"], words].concat();
+            assert!(served.same(&arguments, &[]), "{words:?}");
+        }
+        for words in outside {
+            let arguments = [&["hg", "status"], words].concat();
+            assert!(served.same_in(Path::new("/"), &arguments, &[]), "{words:?}");
+        }
+        // What is created is heard of, however it is asked for.
+        working.write("d/newer.c", "");
+        for words in within {
+            let arguments = [&["hg", "status"], words].concat();
+            assert!(served.same(&arguments, &[]), "{words:?}");
+        }
+        working.write("names", "a\n");
+        let names = format!("listfile:{top}/names");
+        let include = format!("include:{top}/.hgignore");
+        for words in [
+            &["listfile:/dev/stdin"][..],
+            &[names.as_str()],
+            &["-I", names.as_str()],
+            &["-X", include.as_str()],
+            &["set:modified()"],
+            &["-R", "/nowhere"],
+            &["-R", "bundle:nothing"],
+            &["--cwd", "nowhere"],
+            &["/etc/passwd"],
+            &["-X", "glob:{"],
+        ] {
+            let arguments = [&["hg", "status"], words].concat();
+            assert!(!served.same(&arguments, &[]), "{words:?}");
         }
     }
 }

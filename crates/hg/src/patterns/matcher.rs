@@ -140,6 +140,14 @@ impl Matcher {
     }
 }
 
+/// Whether what the pattern `text` of a command line asks for is written in a file, or is a set of files.
+pub fn is_written_elsewhere(text: &BStr) -> bool {
+    matches!(
+        Kind::split(text, Kind::RelPath).0,
+        Kind::ListFile | Kind::ListFile0 | Kind::Include | Kind::SubInclude | Kind::Set
+    )
+}
+
 /// The patterns of a command line from the top on.
 fn normal(
     question: &MatcherQuestion<'_>,
