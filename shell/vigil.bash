@@ -12,12 +12,17 @@
 # gitstatus's plugin defines nothing for scripts either.
 if [[ $- == *i* && ${BASH_VERSINFO[0]} -ge 4 ]]; then
 
+# Where this is read again, what the last reading left goes.
+[[ ${__vigil_owner-} != "$BASHPID" || -z ${__vigil_request-} ]] || __vigil_leave
+
 __vigil_program=@program@
 # A shell above this one may have told of its own process.
 builtin unset GITSTATUS_DAEMON_PID
 # Its options; the size of an index beyond which is not looked; both ends; how many bytes may lie there unread.
 __vigil_options=() __vigil_index_max=-1 __vigil_request='' __vigil_response='' __vigil_unread=0
 __vigil_number=0 __vigil_fields=() __vigil_came='' __vigil_owner=''
+# The question of a prompt that did not wait for its answer, and that answer, once it came.
+__vigil_pending='' __vigil_late=''
 
 # Closes both ends, and has the process end, whatever it does.
 function __vigil_leave {
@@ -30,20 +35,24 @@ function __vigil_leave {
     exec {__vigil_request}>&-
   fi
   [[ -z $__vigil_response ]] || exec {__vigil_response}<&-
-  __vigil_request='' __vigil_response='' __vigil_came='' __vigil_unread=0
+  __vigil_request='' __vigil_response='' __vigil_came='' __vigil_unread=0 __vigil_pending='' __vigil_late=''
   builtin unset GITSTATUS_DAEMON_PID
+}
+
+# Runs the program with the options $@, and all that prompts are drawn by. For a subshell, in which it may export that.
+function __vigil_run {
+  builtin local _vigil_name=''
+  for _vigil_name in "${!VIGIL_PROMPT_@}" "${!LC_@}" LANG NO_COLOR; do
+    [[ -z ${!_vigil_name+set} ]] || builtin export "${_vigil_name?}"
+  done
+  "$__vigil_program" gitstatusd --prompt-for=bash "$@"
 }
 
 # Starts a process in the place of the one that may be there.
 function __vigil_launch {
-  builtin local _vigil_pid='' _vigil_request='' _vigil_response='' _vigil_name=''
+  builtin local _vigil_pid='' _vigil_request='' _vigil_response=''
   __vigil_leave
-  _vigil_pid=$(
-    for _vigil_name in "${!VIGIL_PROMPT_@}" "${!LC_@}" LANG NO_COLOR; do
-      [[ -z ${!_vigil_name+set} ]] || builtin export "${_vigil_name?}"
-    done
-    "$__vigil_program" gitstatusd --background --parent-pid="$$" --prompt-for=bash "${__vigil_options[@]}"
-  ) || builtin return
+  _vigil_pid=$(__vigil_run --background --parent-pid="$$" "${__vigil_options[@]}") || builtin return
   [[ $_vigil_pid == [1-9]* && $_vigil_pid != *[!0-9]* ]] || builtin return
   {
     builtin exec {_vigil_request}<>"/proc/$_vigil_pid/fd/0" {_vigil_response}<"/proc/$_vigil_pid/fd/1"
@@ -72,6 +81,18 @@ function __vigil_send {
   { builtin printf '%s' "$1" >&"$__vigil_request"; } 2>/dev/null
 }
 
+# Leaves the fields of the record $1.
+function __vigil_split {
+  builtin local LC_ALL=C 2>/dev/null
+  builtin local _vigil_rest="$1"
+  __vigil_fields=()
+  while [[ $_vigil_rest == *$'\x1f'* ]]; do
+    __vigil_fields+=("${_vigil_rest%%$'\x1f'*}")
+    _vigil_rest=${_vigil_rest#*$'\x1f'}
+  done
+  __vigil_fields+=("$_vigil_rest")
+}
+
 # Waits for the answer to the question $1, and leaves its fields: for $2 seconds, or, if there is no second argument, as long as
 # the process works. Returns 1 if the time is over, and 2 if nothing will come.
 function __vigil_wait {
@@ -97,17 +118,13 @@ function __vigil_wait {
       builtin return 2
     else
       _vigil_part=$__vigil_came __vigil_came=''
-      # What comes after the time of an older question is nobody's.
       if [[ ${_vigil_part%%$'\x1f'*} == "$1" ]]; then
         __vigil_unread=0
-        __vigil_fields=()
-        while [[ $_vigil_part == *$'\x1f'* ]]; do
-          __vigil_fields+=("${_vigil_part%%$'\x1f'*}")
-          _vigil_part=${_vigil_part#*$'\x1f'}
-        done
-        __vigil_fields+=("$_vigil_part")
+        __vigil_split "$_vigil_part"
         builtin return 0
       fi
+      # What comes after the time of any other question is nobody's.
+      [[ ${_vigil_part%%$'\x1f'*} != "$__vigil_pending" ]] || __vigil_late=$_vigil_part
     fi
   done
 }
@@ -291,35 +308,115 @@ fi
 # --prompt
 if [[ $- == *i* && ${BASH_VERSINFO[0]} -ge 4 ]]; then
 
-__vigil_last=('' 0 '') __vigil_top='' __vigil_directory=''
+# What was drawn of the last answer, and where the shell was then.
+__vigil_last=('' 0 '') __vigil_last_directory='' __vigil_last_git_dir='' __vigil_pending_place='' __vigil_directory=''
 GITSTATUS_PROMPT='' GITSTATUS_PROMPT_LEN=0
+
+# Finds the folder of the innermost repository around $1; nothing where there is none. What is above a folder is asked of the
+# system: a name may be that of a link.
+function __vigil_find_top {
+  __vigil_top=$1
+  while [[ ! -e $__vigil_top/.git && ! -e $__vigil_top/.hg ]]; do
+    if [[ ! -d $__vigil_top || $__vigil_top -ef / ]]; then
+      __vigil_top=''
+      builtin return
+    fi
+    __vigil_top+=/..
+  done
+}
+
+# Whether the last answer was about the working copy in which the shell is.
+function __vigil_is_same {
+  builtin local __vigil_top='' _vigil_last_top=''
+  [[ -n $__vigil_last_directory && ${PWD-} -ef . && ${GIT_DIR-} == "$__vigil_last_git_dir" ]] || builtin return
+  [[ $__vigil_last_directory != "$PWD" && ${GIT_DIR-} != /* ]] || builtin return 0
+  [[ -z ${GIT_DIR-} ]] || builtin return
+  __vigil_find_top "$__vigil_last_directory"
+  _vigil_last_top=$__vigil_top
+  __vigil_find_top "$PWD"
+  [[ -n $__vigil_top && $__vigil_top -ef $_vigil_last_top ]]
+}
+
+# Keeps what the answer says whose fields are there.
+function __vigil_prompt_keep {
+  __vigil_set
+  __vigil_last=("${__vigil_drawn[@]}") __vigil_last_directory=${PWD-} __vigil_last_git_dir=${GIT_DIR-}
+}
+
+# Asks, and waits for $1 seconds. What is late then is pending.
+function __vigil_prompt_ask {
+  builtin local _vigil_number="$__vigil_number"
+  if gitstatus_query -t "$1"; then
+    __vigil_prompt_keep
+    builtin return 0
+  fi
+  __vigil_pending='' __vigil_late=''
+  # Nothing comes where there was no question, or where there is no process.
+  [[ $__vigil_number -eq $_vigil_number || -z ${GITSTATUS_DAEMON_PID-} ]] || __vigil_pending=$BASHPID.$__vigil_number
+  builtin return 1
+}
+
+# Finds out. Returns 1 if what is known is not known to be so now.
+function __vigil_prompt_find {
+  builtin local _vigil_patience=50 _vigil_soon=0.001 _vigil_status=0
+  [[ ${VIGIL_PROMPT_PATIENCE_MS:-x} == *[!0-9]* ]] || _vigil_patience=$VIGIL_PROMPT_PATIENCE_MS
+  [[ ${#_vigil_patience} -le 9 ]] || _vigil_patience=999999999
+  builtin printf -v _vigil_patience '%d.%03d' "$((10#$_vigil_patience / 1000))" "$((10#$_vigil_patience % 1000))"
+  if ! gitstatus_check; then
+    gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null || builtin return
+  fi
+  if [[ -n $__vigil_pending ]]; then
+    if [[ $__vigil_pending_place != "${GIT_DIR-}:${PWD-}" ]]; then
+      # It keeps the process from other questions.
+      __vigil_launch 2>/dev/null || builtin return
+    else
+      [[ -n $__vigil_late ]] || __vigil_wait "$__vigil_pending" "$_vigil_soon" || _vigil_status=$?
+      if [[ $_vigil_status -eq 1 ]]; then
+        _vigil_soon=$_vigil_patience _vigil_patience=0.001 _vigil_status=0
+        __vigil_wait "$__vigil_pending" "$_vigil_soon" || _vigil_status=$?
+      fi
+      [[ $_vigil_status -ne 1 ]] || builtin return 1
+      if [[ $_vigil_status -eq 0 ]]; then
+        [[ -z $__vigil_late ]] || __vigil_split "$__vigil_late"
+        # It was asked before the last command.
+        __vigil_prompt_keep
+      fi
+      __vigil_pending='' __vigil_late=''
+    fi
+  fi
+  __vigil_pending_place=${GIT_DIR-}:${PWD-}
+  __vigil_prompt_ask "$_vigil_patience"
+}
 
 # Asks, and sets GITSTATUS_PROMPT.
 function __vigil_prompt_update {
-  builtin local _vigil_status=$? _vigil_patience=50
-  [[ ${VIGIL_PROMPT_PATIENCE_MS:-x} == *[!0-9]* ]] || _vigil_patience=$VIGIL_PROMPT_PATIENCE_MS
-  builtin printf -v _vigil_patience '%d.%03d' "$((10#$_vigil_patience / 1000))" "$((10#$_vigil_patience % 1000))"
-  GITSTATUS_PROMPT='' GITSTATUS_PROMPT_LEN=0 __vigil_drawn=()
-  if ! gitstatus_check; then
-    gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null || builtin :
-  fi
-  if gitstatus_query -t "$_vigil_patience"; then
-    __vigil_top=${VCS_STATUS_WORKDIR-} __vigil_last=("${__vigil_drawn[@]}")
-    GITSTATUS_PROMPT=${__vigil_drawn[0]-} GITSTATUS_PROMPT_LEN=${__vigil_drawn[1]-0}
-  elif [[ -n $__vigil_top && ${PWD-}/ == "$__vigil_top"/* ]]; then
+  builtin local _vigil_status=$? _vigil_lines
+  GITSTATUS_PROMPT='' GITSTATUS_PROMPT_LEN=0 __vigil_directory=''
+  if __vigil_prompt_find; then
+    GITSTATUS_PROMPT=${__vigil_last[0]-} GITSTATUS_PROMPT_LEN=${__vigil_last[1]-0} __vigil_directory=${__vigil_last[3]-}
+  elif __vigil_is_same; then
     # What was known last, if it is of the same working copy.
-    GITSTATUS_PROMPT=${__vigil_last[2]} GITSTATUS_PROMPT_LEN=${__vigil_last[1]}
+    GITSTATUS_PROMPT=${__vigil_last[2]-} GITSTATUS_PROMPT_LEN=${__vigil_last[1]-0}
   fi
-  __vigil_directory=${__vigil_drawn[3]-}
+  if [[ -z $__vigil_directory ]]; then
+    _vigil_lines=$(__vigil_run --ask=: --here="$PWD" 2>/dev/null </dev/null)
+    # It is the fifth of six, of which the last is its width.
+    _vigil_lines=${_vigil_lines%$'\n'*}
+    __vigil_directory=${_vigil_lines##*$'\n'}
+  fi
   [[ -n $__vigil_directory ]] || builtin printf -v __vigil_directory '%q' "${PWD-}"
+  if [[ ! -o emacs && ! -o vi ]]; then
+    # These marks are for who edits the line.
+    GITSTATUS_PROMPT=${GITSTATUS_PROMPT//[$'\x01\x02']/} __vigil_directory=${__vigil_directory//[$'\x01\x02']/}
+  fi
   # In one string with the user's commands, these are to see his.
   builtin return "$_vigil_status"
 }
 
 if [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
   if [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 51 ]]; then
-    # Each element finds what the user's command left. Who knows of one alone sets the first, which is not this.
-    PROMPT_COMMAND=([1]=__vigil_prompt_update "${PROMPT_COMMAND[@]}")
+    # Each element finds what the user's command left. Who knows of one alone sets the first, or adds to it, which is not this.
+    PROMPT_COMMAND=(: __vigil_prompt_update "${PROMPT_COMMAND[@]}")
   else
     PROMPT_COMMAND=__vigil_prompt_update${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}
   fi

@@ -73,7 +73,7 @@ if status is-interactive
             set -a options --within-ms=(builtin math -s0 "$_flag_t * 1000")
         end
         set -q _flag_p; and set -a options --skip-index
-        set -l place (__vigil_place $_flag_d)
+        set -l place (__vigil_place $_flag_d | string collect)
         or return 1
         set -l fields (__vigil_ask $place $options)
         or return 1
@@ -82,7 +82,7 @@ if status is-interactive
 
     # Prints where a question about the directory $argv[1] goes.
     function __vigil_place
-        set -l here (builtin pwd)
+        set -l here $PWD
         if test -n "$GIT_DIR"
             string match -q '/*' -- $GIT_DIR
             and builtin printf '%s\n' ":$GIT_DIR"
@@ -99,10 +99,9 @@ if status is-interactive
     # Asks about the place $argv[1] with the options that follow, and prints the fields of the answer.
     function __vigil_ask
         set -l IFS \n
-        for name in (set -n | string match -r '^(?:VIGIL_PROMPT_.*|NO_COLOR)$')
-            set -lx $name $$name
-        end
-        __vigil_run $__vigil_options --prompt-for=fish --ask=$argv[1] $argv[2..] 2>/dev/null
+        # What is exported within a loop is so no longer behind it.
+        eval (set -n | string replace -rf '^(VIGIL_PROMPT_.*|NO_COLOR)$' 'set -lx $1 $$$1;')
+        __vigil_run $__vigil_options --prompt-for=fish --ask=$argv[1] --here=$PWD $argv[2..] 2>/dev/null
     end
 
     # What is not there is not even tried: fish would say so.
@@ -171,9 +170,13 @@ if status is-interactive
     set -g GITSTATUS_PROMPT ''
     set -g GITSTATUS_PROMPT_LEN 0
     set -g __vigil_directory ''
+    # What was drawn of the last answer, where that was about, and the folder of the repository.
     set -g __vigil_last '' 0 ''
-    set -g __vigil_top ''
-    # The process that finds out what took too long, and where that is.
+    set -g __vigil_last_place ''
+    set -g __vigil_last_top ''
+    # The last question that took too long, the process that finds out, and where that is about.
+    set -q __vigil_number
+    or set -g __vigil_number 0
     set -g __vigil_waiting 0
     set -g __vigil_waiting_place ''
 
@@ -184,12 +187,11 @@ if status is-interactive
             __vigil_prompt_show '' 0
             return
         end
-        set -l place (__vigil_place)
+        set -l place (__vigil_place | string collect)
         set -l fields
         if test $__vigil_waiting -gt 0; and test "$__vigil_waiting_place" = "$place"
             if set fields (__vigil_taken)
-                set -g __vigil_waiting 0
-                __vigil_prompt_fresh $fields
+                __vigil_prompt_fresh $place $fields
                 return
             else if not test -e /proc/$__vigil_waiting
                 set -g __vigil_waiting 0
@@ -199,70 +201,86 @@ if status is-interactive
         end
         if test $__vigil_waiting -eq 0
             set -l patience_ms 50
-            string match -qr '^[0-9]+$' -- "$VIGIL_PROMPT_PATIENCE_MS"
+            string match -qr '^[0-9]{1,9}$' -- "$VIGIL_PROMPT_PATIENCE_MS"
             and set patience_ms $VIGIL_PROMPT_PATIENCE_MS
             if set fields (__vigil_ask $place --within-ms=$patience_ms)
-                __vigil_prompt_fresh $fields
+                __vigil_prompt_fresh $place $fields
                 return
             else if test $status -eq 75
-                __vigil_prompt_wait $place
+                # A process finds out, and says by a signal that it has. It is no job, and no child of this shell.
+                set -g __vigil_number (builtin math $__vigil_number + 1)
+                set -g __vigil_waiting_place $place
+                set -g __vigil_waiting (__vigil_ask $place --leave-for=$fish_pid.$__vigil_number)
+                or set -g __vigil_waiting 0
             end
         end
         # What was known last, if it is of the same working copy.
-        if test -n "$__vigil_top"; and string match -q -- (string escape --style=var -- $__vigil_top/)'*' (string escape --style=var -- $PWD/)
+        if __vigil_prompt_is_same $place
             __vigil_prompt_show $__vigil_last[3] $__vigil_last[2]
         else
             __vigil_prompt_show '' 0
         end
     end
 
-    # Has a process find out about $argv[1], and the prompt drawn again once it has.
-    function __vigil_prompt_wait
+    function __vigil_prompt_arrived --on-signal URG
         set -l IFS \n
-        for name in (set -n | string match -r '^(?:VIGIL_PROMPT_.*|NO_COLOR)$')
-            set -lx $name $$name
-        end
-        # What fish runs in the background has to be a program.
-        $__vigil_program gitstatusd $__vigil_options --prompt-for=fish --ask=$argv[1] --leave-for=$fish_pid </dev/null >/dev/null 2>&1 &
-        set -g __vigil_waiting $last_pid
-        set -g __vigil_waiting_place $argv[1]
-        function __vigil_prompt_arrived --on-process-exit $__vigil_waiting
-            set -l IFS \n
-            functions -e __vigil_prompt_arrived
-            if test "$argv[2]" = $__vigil_waiting
-                set -g __vigil_waiting 0
-                # Where nothing was left, it is asked once more.
-                set -l fields (__vigil_taken)
-                or set fields (__vigil_ask $__vigil_waiting_place --within-ms=250)
-                and __vigil_prompt_fresh $fields
-                builtin commandline -f repaint
-            end
-        end
+        test $__vigil_waiting -gt 0
+        and set -l fields (__vigil_taken)
+        or return
+        # The shell may have gone elsewhere since.
+        test "$__vigil_waiting_place" = (__vigil_place | string collect)
+        and __vigil_prompt_fresh $__vigil_waiting_place $fields
+        and builtin commandline -f repaint
     end
 
     # Prints the fields of the answer that was left, if one was.
     function __vigil_taken
-        __vigil_run --take-for=$fish_pid 2>/dev/null
+        __vigil_run --take-for=$fish_pid.$__vigil_number 2>/dev/null
     end
 
-    # A command of the user is to see no job of others. Then the answer is looked for at the next prompt.
-    function __vigil_prompt_disown --on-event fish_preexec
-        test $__vigil_waiting -gt 0
-        and builtin disown $__vigil_waiting 2>/dev/null
+    # Prints the folder of the innermost repository around the shell; nothing where there is none.
+    function __vigil_prompt_top
+        set -l folder (builtin pwd -P | string collect)
+        while test -n "$folder"
+            if test -e "$folder/.git"; or test -e "$folder/.hg"
+                string collect -- $folder
+                return
+            end
+            set folder (string replace -r '/[^/]*$' '' -- $folder)
+        end
     end
 
+    # Whether the last answer was about the working copy around the place $argv[1].
+    function __vigil_prompt_is_same
+        test -d "$PWD"
+        or return
+        test "$__vigil_last_place" = "$argv[1]"
+        and return
+        test -n "$__vigil_last_top"; and test -z "$GIT_DIR"; and test "$__vigil_last_top" = (__vigil_prompt_top | string collect)
+    end
+
+    # $argv are the place of the question and the fields of its answer.
     function __vigil_prompt_fresh
-        __vigil_set $argv
-        set -g __vigil_top $VCS_STATUS_WORKDIR
+        __vigil_set $argv[2..]
+        set -g __vigil_waiting 0
+        set -g __vigil_last_place $argv[1]
+        set -g __vigil_last_top
+        test -z "$GIT_DIR"
+        and set -g __vigil_last_top (__vigil_prompt_top | string collect)
         set -g __vigil_last $__vigil_drawn
         __vigil_prompt_show $__vigil_drawn[1] $__vigil_drawn[2] $__vigil_drawn[4]
     end
 
-    # $argv are the segment, its width, and the directory.
+    # $argv are the segment, its width, and the directory; without that, it is what is shown where the shell is.
     function __vigil_prompt_show
         set -g GITSTATUS_PROMPT $argv[1]
         set -g GITSTATUS_PROMPT_LEN $argv[2]
         set -g __vigil_directory $argv[3]
+        test -n "$__vigil_directory"
+        and return
+        # It is the fifth of six lines, of which the last is its width.
+        set -l lines (__vigil_ask :)
+        and set -g __vigil_directory $lines[5]
         test -n "$__vigil_directory"
         or set -g __vigil_directory (string escape --no-quoted -- $PWD)
     end

@@ -59,14 +59,17 @@ function _vigil_leave() {
   _vigil_request[$1]= _vigil_response[$1]= _vigil_pid[$1]= _vigil_came[$1]=
 }
 
+# Runs the program with the options $@, and all that prompts are drawn by. For a subshell, in which it may export that.
+function _vigil_run() {
+  typeset -gx -m 'VIGIL_PROMPT_*' 'NO_COLOR' 'LC_*' 'LANG'
+  $_vigil_program gitstatusd --prompt-for=zsh "$@"
+}
+
 # Starts NAME's process in the place of the one that may be there.
 function _vigil_launch() {
   _vigil_leave $1 now
   local -i shell=$sysparams[pid] request response
-  local pid=$(
-    typeset -gx -m 'VIGIL_PROMPT_*' 'NO_COLOR' 'LC_*' 'LANG'
-    $_vigil_program gitstatusd --background --parent-pid=$shell --prompt-for=zsh ${(s: :)_vigil_options[$1]}
-  )
+  local pid=$(_vigil_run --background --parent-pid=$shell ${(s: :)_vigil_options[$1]})
   [[ $pid == <1-> ]] || builtin return
   {
     builtin sysopen -rw -o cloexec,nonblock -u request /proc/$pid/fd/0 || builtin return
@@ -187,6 +190,13 @@ function _vigil_take() {
 
 # Takes what came on the descriptor $1. What the user's own options have to be in force for is left in a variable.
 function _vigil_hear() {
+  builtin setopt local_options local_traps
+  builtin trap - ZERR
+  _vigil_hear_all "$@"
+  builtin return 0
+}
+
+function _vigil_hear_all() {
   typeset -g _vigil_redraw=
   local name=$_vigil_name[$1]
   if [[ -z $name ]]; then
@@ -407,10 +417,18 @@ function gitstatus_process_results() {
 fi
 
 # --prompt
-if [[ -o interactive ]]; then
+if [[ -o interactive ]] && (( $+functions[gitstatus_query] )); then
 
 # Asks, and sets GITSTATUS_PROMPT. $1 is the user's exit code, and $2 says whether prompts have `!` expanded.
 function _vigil_prompt_update() {
+  # What returns something here is no failure of the user's.
+  builtin setopt local_options local_traps
+  builtin trap - ZERR
+  _vigil_prompt_find "$@"
+  builtin return 0
+}
+
+function _vigil_prompt_find() {
   typeset -gi _vigil_prompt_status=$1 _vigil_prompt_again=0
   typeset -g _vigil_prompt_bang=$2
   if ! gitstatus_check VIGIL && ! gitstatus_start -s -1 -u -1 -c -1 -d -1 VIGIL 2>/dev/null; then
@@ -420,7 +438,7 @@ function _vigil_prompt_update() {
   gitstatus_process_results -t 0 VIGIL
   if [[ -n ${(M)${(k)_vigil_asked}:#VIGIL.*} ]]; then
     # The last answer is not there yet. That of another place is of no use any more.
-    if [[ $_vigil_prompt_place == $PWD ]] && _vigil_works VIGIL; then
+    if [[ $_vigil_prompt_place == $GIT_DIR:$PWD ]] && _vigil_works VIGIL; then
       _vigil_prompt_again=1
       _vigil_prompt_set_stale
       builtin return
@@ -428,7 +446,7 @@ function _vigil_prompt_update() {
     gitstatus_stop VIGIL
     gitstatus_start -s -1 -u -1 -c -1 -d -1 VIGIL 2>/dev/null
   fi
-  typeset -g _vigil_prompt_place=$PWD
+  typeset -g _vigil_prompt_place=$GIT_DIR:$PWD
   local -F patience=0.05
   [[ $VIGIL_PROMPT_PATIENCE_MS == <-> ]] && (( patience = VIGIL_PROMPT_PATIENCE_MS / 1000. ))
   if ! gitstatus_query -t $patience -c _vigil_prompt_arrived VIGIL; then
@@ -440,10 +458,14 @@ function _vigil_prompt_update() {
   fi
 }
 
-# $1 is the segment, $2 its width, $3 the directory.
+# $1 is the segment, $2 its width, $3 the directory; without that, what is shown where the shell is.
 function _vigil_prompt_set() {
-  local directory=${3:-${${(V)${(D)PWD}}//\%/%%}}
-  local segment=$1
+  local segment=$1 directory=$3
+  if [[ -z $directory ]]; then
+    local -a lines=("${(@f)$(_vigil_run --ask=: --here=$PWD 2>/dev/null </dev/null)}")
+    # The last one is its width.
+    directory=${lines[5]:-${${(V)${(D)PWD}}//\%/%%}}
+  fi
   if [[ $_vigil_prompt_bang == on ]]; then
     directory=${directory//\!/!!} segment=${segment//\!/!!}
   fi
@@ -452,14 +474,43 @@ function _vigil_prompt_set() {
 }
 
 function _vigil_prompt_set_fresh() {
-  typeset -g _vigil_prompt_top=$VCS_STATUS_WORKDIR
+  typeset -g _vigil_prompt_last_place=$_vigil_prompt_place
   typeset -ga _vigil_prompt_last=("${_vigil_drawn[@]}")
   _vigil_prompt_set "$_vigil_drawn[1]" $_vigil_drawn[2] "$_vigil_drawn[4]"
 }
 
+# Finds the folder of the innermost repository around $1; nothing where there is none. What is above a folder is asked of the
+# system: a name may be that of a link.
+function _vigil_find_top() {
+  REPLY=$1
+  while [[ ! -e $REPLY/.git && ! -e $REPLY/.hg ]]; do
+    if [[ ! -d $REPLY || $REPLY -ef / ]]; then
+      REPLY=
+      builtin return
+    fi
+    REPLY+=/..
+  done
+}
+
+# Whether the last answer was about the working copy in which the shell is.
+function _vigil_prompt_is_same() {
+  local REPLY last_top
+  [[ -n $_vigil_prompt_last_place && $PWD -ef . ]] || builtin return
+  [[ $_vigil_prompt_last_place == $GIT_DIR:$PWD ]] && builtin return
+  # The place is where the shell was, behind its GIT_DIR.
+  if [[ -n $GIT_DIR ]]; then
+    [[ $GIT_DIR == /* && $_vigil_prompt_last_place == $GIT_DIR:/* ]]
+    builtin return
+  fi
+  _vigil_find_top ${_vigil_prompt_last_place#:}
+  last_top=$REPLY
+  _vigil_find_top $PWD
+  [[ -n $REPLY && $REPLY -ef $last_top ]]
+}
+
 # What was known last, if it is of the same working copy.
 function _vigil_prompt_set_stale() {
-  if [[ -n $_vigil_prompt_top && $PWD/ == "$_vigil_prompt_top"/* ]]; then
+  if _vigil_prompt_is_same; then
     _vigil_prompt_set "$_vigil_prompt_last[3]" $_vigil_prompt_last[2]
   else
     _vigil_prompt_set '' 0
@@ -474,9 +525,13 @@ function _vigil_prompt_arrived() {
     gitstatus_query -t 0 -c _vigil_prompt_arrived VIGIL
   fi
   if builtin zle; then
-    # A prompt may show the user's exit code.
-    _vigil_redraw="'_vigil_exit_code_is' $_vigil_prompt_status && 'builtin' 'zle' '.reset-prompt' || 'builtin' 'zle' '.reset-prompt'"
-    _vigil_redraw+="; 'builtin' 'zle' '-R'"
+    _vigil_redraw="'builtin' 'zle' '.reset-prompt'"
+    if (( _vigil_prompt_status )); then
+      # A prompt may show the user's exit code. That failed before, and is no failure now; a condition would be part of what a
+      # second prompt shows.
+      _vigil_redraw="'builtin' 'setopt' 'local_options' 'local_traps' 'no_err_exit' 'no_err_return'; 'builtin' 'trap' '-' 'ZERR'
+        '_vigil_exit_code_is' $_vigil_prompt_status; $_vigil_redraw"
+    fi
   fi
 }
 

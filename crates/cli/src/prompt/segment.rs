@@ -11,9 +11,6 @@ use super::visible::{columns, head, tail, visible};
 /// How much of a commit's id is shown.
 const COMMIT_LEN: usize = 8;
 
-/// How much less than may be is left of a name that is cut.
-const CUT: usize = 8;
-
 /// All that a shell's script is told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Drawn {
@@ -165,7 +162,8 @@ fn cut(name: &str, settings: &Settings) -> String {
     if most == 0 || columns(name) <= most {
         return name.to_owned();
     }
-    let side = most.saturating_sub(CUT).max(2) / 2;
+    // As gitstatus's own prompts have it: 12 of 32 on both sides.
+    let side = most.saturating_mul(3).div_euclid(8).max(1);
     let ellipsis = &settings.symbols.ellipsis;
     format!("{}{ellipsis}{}", head(name, side), tail(name, side))
 }

@@ -14,6 +14,7 @@ mod command;
 mod fish;
 mod functions;
 mod install;
+mod late;
 mod pages;
 mod prompt;
 mod robust;

@@ -1,19 +1,16 @@
 //! Prompts, as they are drawn on terminals.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
-use std::process::Command;
 
 use vigil_testkit::sandbox::Sandbox;
 
-use crate::shell::{SHELLS, Session, Shell, VIGIL};
+use crate::shell::{SHELLS, Session, Shell};
 
-const CLEAN: &str = "\x1b[38;5;76m";
-const UNTRACKED: &str = "\x1b[38;5;39m";
-const STALE: &str = "\x1b[38;5;244m";
+pub(crate) const CLEAN: &str = "\x1b[38;5;76m";
+pub(crate) const UNTRACKED: &str = "\x1b[38;5;39m";
+pub(crate) const STALE: &str = "\x1b[38;5;244m";
 
 /// A shell that waits for an answer as long as it takes.
 fn session(sandbox: &Sandbox, shell: Shell) -> Session {
@@ -190,6 +187,59 @@ fn a_users_own_commands_before_the_prompt_see_the_same() {
 }
 
 #[test]
+fn a_prompt_command_may_be_added_to_as_a_text() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    for earlier in ["", "PROMPT_COMMAND='echo own $?,'\n"] {
+        let rc = earlier.to_owned()
+            + &patient(Shell::Bash)
+            + "PROMPT_COMMAND=\"$PROMPT_COMMAND; echo later\"\n";
+        let mut session = Session::start(&sandbox, Shell::Bash, &rc);
+        let mut seen = session.wait_for("later");
+        session.send("cd work; sh -c 'exit 5'");
+        seen += &session.wait_for("later");
+        if !earlier.is_empty() {
+            seen += &session.wait_for("own 5,");
+        }
+        seen += &session.wait_for(&format!("{CLEAN}main"));
+        assert!(!seen.contains("syntax"), "{seen}");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn what_is_set_is_as_good_as_exported() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        sandbox.write("new", "");
+        let set = match shell {
+            Shell::Fish => "set -g VIGIL_PROMPT_SYMBOL_UNTRACKED NEW\nset -g NO_COLOR 1\n",
+            _ => "VIGIL_PROMPT_SYMBOL_UNTRACKED=NEW\nNO_COLOR=1\n",
+        };
+        let mut session = Session::start(&sandbox, shell, &(set.to_owned() + &patient(shell)));
+        session.send("cd work");
+        session.wait_for("main NEW1");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn marks_for_who_edits_the_line_are_for_him_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    let rc = patient(Shell::Bash) + "set +o emacs\nset +o vi\n";
+    let mut session = Session::start(&sandbox, Shell::Bash, &rc);
+    session.send("cd work");
+    let seen = session.wait_for(&format!("{CLEAN}main"));
+    assert!(!seen.contains(['\x01', '\x02']), "{seen:?}");
+    session.send("exit");
+    session.end();
+}
+
+#[test]
 fn a_prompt_command_that_is_set_later_stands_beside_it() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
@@ -199,110 +249,6 @@ fn a_prompt_command_that_is_set_later_stands_beside_it() {
         session.send("cd work; sh -c 'exit 5'");
         session.wait_for("later 5,");
         session.wait_for(&format!("{CLEAN}main"));
-        session.send("exit");
-        session.end();
-    }
-}
-
-/// A repository in which a status waits as long as a pipe is there that nobody opened.
-struct Slow {
-    sandbox: Sandbox,
-    pipe: PathBuf,
-}
-
-impl Slow {
-    fn new() -> Self {
-        let sandbox = Sandbox::new();
-        let pipe = sandbox.git_dir().join("pipe");
-        let place = pipe.display();
-        let filter = format!("if test -p '{place}'; then cat '{place}' >/dev/null; fi; cat");
-        sandbox.git(["config", "filter.slow.clean", &filter]);
-        sandbox.write(".git/info/attributes", "file filter=slow\n");
-        sandbox.write("file", "same\n");
-        sandbox.git(["add", "file"]);
-        sandbox.commit("first");
-        sandbox.age("file", 100);
-        Self { sandbox, pipe }
-    }
-
-    /// From now on a status waits. Each time the file has to be read again.
-    fn halt(&self, age_s: i64) {
-        self.sandbox.age("file", age_s);
-        let name = self.pipe.strip_prefix(self.sandbox.root()).unwrap();
-        self.sandbox.make_pipe(name.to_str().unwrap());
-    }
-
-    /// It goes on, once it has come to that.
-    fn go_on(&self) {
-        self.go_on_after(|| {});
-    }
-
-    /// The same, after something is done meanwhile.
-    fn go_on_after(&self, deed: impl FnOnce()) {
-        let mut pipe = File::options().write(true).open(&self.pipe).unwrap();
-        deed();
-        fs::remove_file(&self.pipe).unwrap();
-        // Who read it may have been ended.
-        let _ = pipe.write_all(b"go");
-    }
-}
-
-/// Waits for `text`, which bash draws only with a new prompt.
-fn wait_for_redraw(session: &mut Session, shell: Shell, text: &str) {
-    match shell {
-        Shell::Bash => press_until(session, shell, text),
-        _ => drop(session.wait_for(text)),
-    }
-}
-
-/// Asks for prompts until one has `text`.
-fn press_until(session: &mut Session, shell: Shell, text: &str) {
-    // The end of a segment, or, where there is none, of a directory.
-    let end = match shell {
-        Shell::Fish => "\x1b[39m\x1b[K\r",
-        _ => "\x1b[39m\r",
-    };
-    loop {
-        session.send("");
-        if session.wait_for(end).contains(text) {
-            return;
-        }
-    }
-}
-
-#[test]
-fn an_answer_that_takes_long_is_drawn_when_it_comes() {
-    for shell in SHELLS {
-        let slow = Slow::new();
-        slow.halt(200);
-        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
-        // There is a prompt, and nothing is known yet.
-        session.send("cd work");
-        session.wait_for("work");
-        session.send("");
-        session.wait_for("work");
-        slow.go_on();
-        wait_for_redraw(&mut session, shell, &format!("{CLEAN}main\x1b[39m"));
-        // What is known is shown meanwhile.
-        slow.halt(300);
-        slow.sandbox.write("new", "");
-        session.send("");
-        session.wait_for(&format!("{STALE}main\x1b[39m"));
-        slow.go_on();
-        let fresh = format!("{CLEAN}main {UNTRACKED}?1\x1b[39m");
-        wait_for_redraw(&mut session, shell, &fresh);
-        // A command comes in between.
-        slow.halt(400);
-        session.send("");
-        session.wait_for(STALE);
-        session.send("echo he''re");
-        session.wait_for("here");
-        session.wait_for(STALE);
-        slow.go_on();
-        match shell {
-            Shell::Zsh => drop(session.wait_for(&fresh)),
-            _ => press_until(&mut session, shell, &fresh),
-        }
         session.send("exit");
         session.end();
     }
@@ -325,55 +271,6 @@ fn a_process_that_is_killed_or_halted_costs_no_prompt() {
             session.send(&format!("kill -{signal} {pid}"));
             session.wait_for(&format!("{CLEAN}main"));
         }
-        session.send("exit");
-        session.end();
-    }
-}
-
-#[test]
-fn an_interrupt_ends_a_question_and_no_shell() {
-    for shell in SHELLS {
-        let slow = Slow::new();
-        slow.halt(200);
-        let rc = shell.line("") + &shell.start();
-        let mut session = Session::start(&slow.sandbox, shell, &rc);
-        let query = shell.call("query", "-d work");
-        session.send(&query);
-        // Once it is opened, the question has come as far as that.
-        slow.go_on_after(|| session.type_in("\x03"));
-        session.send("stty cols 40; echo ali''ve");
-        session.wait_for("alive");
-        session.send(&format!(
-            "{query}; echo $VCS_STATUS_RESULT $VCS_STATUS_LOCAL_BRANCH en''d"
-        ));
-        session.wait_for("ok-sync main end");
-        session.send("exit");
-        session.end();
-    }
-}
-
-#[test]
-fn a_process_that_dies_in_a_question_and_has_no_successor_costs_no_shell() {
-    for shell in [Shell::Zsh, Shell::Bash] {
-        let slow = Slow::new();
-        slow.halt(200);
-        let program = slow.sandbox.root().join("vigil");
-        std::os::unix::fs::symlink(VIGIL, &program).unwrap();
-        let line = shell.line("").replace(VIGIL, program.to_str().unwrap());
-        let rc = line + &shell.start() + &format!("echo pi''d {},\n", shell.pid_variable());
-        let mut session = Session::start(&slow.sandbox, shell, &rc);
-        session.wait_for("pid ");
-        let pid = session.wait_for(",");
-        let query = shell.call("query", "-d work");
-        session.send(&format!("{query}; echo co''de $?,"));
-        slow.go_on_after(|| {
-            fs::remove_file(&program).unwrap();
-            let killed = Command::new("kill")
-                .args(["-KILL", pid.trim_end_matches(',')])
-                .status();
-            assert!(killed.unwrap().success());
-        });
-        session.wait_for("code 1,");
         session.send("exit");
         session.end();
     }
@@ -408,7 +305,7 @@ const NAMES: [(&str, &str, &str); 8] = [
 ];
 
 /// `text` without what a terminal does not show.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text.chars();
     while let Some(letter) = rest.next() {
@@ -536,7 +433,7 @@ fn a_line_that_stands_twice_is_as_good_as_once() {
             Shell::Zsh => ("echo hoo''ks $precmd_functions,", "hooks _vigil_precmd,"),
             Shell::Bash => (
                 "echo hoo''ks \"${PROMPT_COMMAND[@]}\",",
-                "hooks __vigil_prompt_update,",
+                "hooks : __vigil_prompt_update,",
             ),
             Shell::Fish => (
                 "echo hoo''ks (functions --handlers | string match '*vigil_prompt_update'),",

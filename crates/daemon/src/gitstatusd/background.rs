@@ -1,5 +1,5 @@
-//! A process that serves a shell to which it is nothing: no job, no child, in no process group of its. The shell opens its
-//! standard input and output by their names in `/proc`, so there is no file that could be left behind.
+//! A process that works for a shell to which it is nothing: no job, no child, in no process group of its. Where it serves, the shell
+//! opens its standard input and output by their names in `/proc`, so there is no file that could be left behind.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -32,22 +32,11 @@ pub(super) fn start(arguments: &[OsString]) -> io::Result<u32> {
     let (_, responses) = pipe_with(PipeFlags::CLOEXEC)?;
     // With both directions, so that it is not at its end before the shell has opened it.
     let requests = reopen(requests.as_fd(), OFlags::RDWR)?;
-    let threads = cores().saturating_mul(2).min(THREADS_MAX).to_string();
-    // The file may have been replaced since: this is the one that runs.
-    let mut command = Command::new("/proc/self/exe");
-    command
-        .arg0("vigil")
-        .args(["gitstatusd", "--attached", "-t", &threads])
-        .args(
-            arguments
-                .iter()
-                .filter(|one| *one != OsStr::new("--background")),
-        )
+    let mut child = command(arguments)
         .current_dir("/")
         .stdin(Stdio::from(requests))
         .stdout(Stdio::from(responses))
-        .stderr(Stdio::null());
-    let mut child = command.spawn()?;
+        .spawn()?;
     // Nobody may open what a process has open whose program he may not read. The shell would start another one each time.
     if let Err(error) = stat_path(Path::new(&format!("/proc/{}/fd/0", child.id()))) {
         child.kill()?;
@@ -55,6 +44,31 @@ pub(super) fn start(arguments: &[OsString]) -> io::Result<u32> {
         return Err(error.into());
     }
     Ok(child.id())
+}
+
+/// Starts a process with `arguments` that is to say nothing here, and returns its number.
+///
+/// # Errors
+/// The system refuses it.
+pub(super) fn start_alone(arguments: &[OsString]) -> io::Result<u32> {
+    let mut command = command(arguments);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+    Ok(child.id())
+}
+
+fn command(arguments: &[OsString]) -> Command {
+    let threads = cores().saturating_mul(2).min(THREADS_MAX).to_string();
+    let others = arguments
+        .iter()
+        .filter(|one| *one != OsStr::new("--background"));
+    // The file may have been replaced since: this is the one that runs.
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg0("vigil")
+        .args(["gitstatusd", "--attached", "-t", &threads])
+        .args(others)
+        .stderr(Stdio::null());
+    command
 }
 
 /// Leaves the session of the shell, and what it left open but the standard streams.

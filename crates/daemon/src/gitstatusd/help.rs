@@ -41,10 +41,12 @@ For Vigil's own scripts for shells (see 'vigil init'), by their full names:
                                           caller opens its standard input and output in /proc
       --prompt-for=SHELL                  add the fields of a prompt for zsh, bash or fish
       --ask=DIRECTORY                     print the answer to one request, a field a line, and exit
+      --here=DIRECTORY                    in that answer, show this directory where DIRECTORY is a GIT_DIR
       --skip-index                        in that answer, leave out all that needs the index
       --within-ms=NUM                     exit with 75 if that takes longer
-      --leave-for=PID                     leave that answer for a shell, and
-      --take-for=PID                      print what was left for it, once
+      --leave-for=PID.NUM                 have a process in the background leave that answer for question
+                                          NUM of a shell, to which it sends URG then; print its number
+      --take-for=PID.NUM                  print what was left for that, once
 
 A request is ID 0x1F DIRECTORY [0x1F FLAG [0x1F WHERE]] 0x1E. A directory with ':' before it is a GIT_DIR, and
 WHERE the directory that a prompt shows. FLAG 1 leaves out all that needs the index. A response is fields separated by 0x1F and ended by 0x1E:

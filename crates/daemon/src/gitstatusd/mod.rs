@@ -18,17 +18,20 @@ pub(crate) mod response;
 mod serve;
 mod version;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use bstr::{BStr, ByteSlice};
-use rustix::process::{Signal, set_parent_process_death_signal};
 use vigil_git::environment::Environment;
+
+use left::Waiting;
 
 pub use drawing::{Drawer, Drawers, Whereabouts};
 pub use once::Answered;
-pub use options::{KNOWN, Known, Options, Parsed, UsageError};
+pub use options::{KNOWN, Known, Options, Parsed, Recipient, UsageError};
 pub use version::VERSION;
 
 /// The exit code of a process that has no answer in time.
@@ -44,7 +47,7 @@ pub fn run(
     drawers: Drawers<'_>,
 ) -> u8 {
     let options = match options::parse(name, arguments) {
-        Ok(Parsed::Options(options)) => options,
+        Ok(Parsed::Options(options)) => *options,
         Ok(Parsed::Help) => return print(help::text().as_bytes()),
         Ok(Parsed::Version) => return print(format!("{VERSION}\n").as_bytes()),
         Err(error) => return complain(&error, error.exit_code()),
@@ -59,26 +62,31 @@ pub fn run(
         },
         None => None,
     };
-    if options.is_background {
-        return match background::start(arguments) {
+    let is_to_leave = options.leave_for.is_some() && !options.is_attached;
+    if options.is_background || is_to_leave {
+        let started = match is_to_leave {
+            true => background::start_alone(arguments),
+            false => background::start(arguments),
+        };
+        return match started {
             Ok(pid) => print(format!("{pid}\n").as_bytes()),
             Err(error) => complain(&format_args!("cannot start a process: {error}"), 1),
         };
     }
     crate::panics::silence();
-    if let Some(shell) = options.take_for {
-        return match left::take(&environment, shell) {
+    if let Some(recipient) = options.take_for {
+        return match left::take(&environment, recipient) {
             Some(lines) => print(&lines),
             None => 1,
         };
-    }
-    if let Some(place) = &options.ask {
-        return print_answer(&options, environment, place.as_ref(), drawer.as_ref());
     }
     if options.is_attached
         && let Err(error) = background::detach()
     {
         return complain(&format_args!("cannot leave the session: {error}"), 1);
+    }
+    if let Some(place) = &options.ask {
+        return print_answer(&options, environment, place.as_ref(), drawer.as_ref());
     }
     let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
     let (input, output) = (stdin.as_fd(), stdout.as_fd());
@@ -103,13 +111,15 @@ fn print_answer(
     place: &BStr,
     drawer: Option<&Drawer>,
 ) -> u8 {
-    if options.leave_for.is_some() {
-        // Whoever starts this for later is not to leave it behind.
-        let _ = set_parent_process_death_signal(Some(Signal::KILL));
-    }
-    let here = environment.working_directory();
+    let waiting = match options.leave_for.map(|one| Waiting::new(&environment, one)) {
+        None => None,
+        Some(Ok(waiting)) => Some(waiting),
+        Some(Err(error)) => return complain(&format_args!("no shell waits: {error}"), 1),
+    };
+    let standing = environment.working_directory().to_owned();
+    let here = options.here.as_ref().map(|here| OsStr::from_bytes(here));
+    let here = here.map(Path::new).unwrap_or(&standing);
     let request = request::Request::about(place, here, options.skip_index);
-    let left_environment = environment.clone();
     let answered = match options.within {
         Some(within) => once::ask_within(options, environment, &request, drawer, within),
         None => Some(once::ask_and_draw(options, environment, &request, drawer)),
@@ -125,8 +135,8 @@ fn print_answer(
         other => other,
     });
     let lines: Vec<u8> = lines.collect();
-    let code = match options.leave_for {
-        Some(shell) => match left::leave(&left_environment, shell, &lines) {
+    let code = match waiting {
+        Some(waiting) => match waiting.leave(&lines) {
             Ok(()) => 0,
             Err(error) => complain(&format_args!("cannot leave the answer: {error}"), 1),
         },

@@ -52,14 +52,36 @@ pub struct Options {
     pub prompt_for: Option<BString>,
     /// `--ask`: answer one request about this place, and end.
     pub ask: Option<BString>,
+    /// `--here`: where the shell is, as it says so; without it, where this process stands.
+    pub here: Option<BString>,
     /// `--skip-index`: in that answer, leave out all that needs the index.
     pub skip_index: bool,
     /// `--within-ms`: how long that answer may take.
     pub within: Option<Duration>,
-    /// `--leave-for`: not to print it, but to leave it for the shell with this number.
-    pub leave_for: Option<i32>,
-    /// `--take-for`: print what was left for that shell, and end.
-    pub take_for: Option<i32>,
+    /// `--leave-for`: not to print it, but to have a process in the background leave it for this.
+    pub leave_for: Option<Recipient>,
+    /// `--take-for`: print what was left for this, and end.
+    pub take_for: Option<Recipient>,
+}
+
+/// Whom an answer is left for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recipient {
+    /// The process of the shell.
+    pub shell: i32,
+    /// Which of its questions it is.
+    pub question: u32,
+}
+
+impl Recipient {
+    /// Reads `PID.NUMBER`.
+    fn parse(text: &[u8]) -> Option<Self> {
+        let (shell, question) = text.to_str().ok()?.split_once('.')?;
+        Some(Self {
+            shell: shell.parse().ok().filter(|shell| *shell > 0)?,
+            question: question.parse().ok()?,
+        })
+    }
 }
 
 impl Default for Options {
@@ -84,6 +106,7 @@ impl Default for Options {
             is_attached: false,
             prompt_for: None,
             ask: None,
+            here: None,
             skip_index: false,
             within: None,
             leave_for: None,
@@ -115,7 +138,7 @@ impl Options {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// To serve.
-    Options(Options),
+    Options(Box<Options>),
     /// To print the help.
     Help,
     /// To print the version.
@@ -278,11 +301,12 @@ pub const KNOWN: [Known; 18] = [
 
 /// Options that gitstatusd does not have: by their full names alone, so that none of its abbreviations means anything else. What
 /// stands for a letter is no ASCII.
-const OWN: [Known; 8] = [
+const OWN: [Known; 9] = [
     own(BACKGROUND, "background", None),
     own(ATTACHED, "attached", None),
     own(PROMPT_FOR, "prompt-for", Some("VALUE")),
     own(ASK, "ask", Some("VALUE")),
+    own(HERE, "here", Some("VALUE")),
     own(SKIP_INDEX, "skip-index", None),
     own(WITHIN_MS, "within-ms", Some("VALUE")),
     own(LEAVE_FOR, "leave-for", Some("VALUE")),
@@ -297,6 +321,7 @@ const SKIP_INDEX: u8 = 0x84;
 const WITHIN_MS: u8 = 0x85;
 const LEAVE_FOR: u8 = 0x86;
 const TAKE_FOR: u8 = 0x87;
+const HERE: u8 = 0x88;
 
 /// Reads the command line, without the program's name, which is `name` in messages.
 pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageError> {
@@ -374,7 +399,7 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
             "unexpected positional argument: {}",
             argument.as_bstr()
         )),
-        None => Ok(Parsed::Options(options)),
+        None => Ok(Parsed::Options(Box::new(options))),
     }
 }
 
@@ -446,8 +471,16 @@ impl Options {
             ATTACHED => self.is_attached = true,
             PROMPT_FOR => self.prompt_for = Some(value.into()),
             ASK => self.ask = Some(value.into()),
-            LEAVE_FOR => self.leave_for = Some(int(value)?),
-            TAKE_FOR => self.take_for = Some(int(value)?),
+            HERE => self.here = Some(value.into()),
+            LEAVE_FOR | TAKE_FOR => {
+                let Some(recipient) = Recipient::parse(value) else {
+                    return fail(format!("no question of a shell: {}", value.as_bstr()));
+                };
+                match letter {
+                    LEAVE_FOR => self.leave_for = Some(recipient),
+                    _ => self.take_for = Some(recipient),
+                }
+            }
             SKIP_INDEX => self.skip_index = true,
             WITHIN_MS => {
                 self.within = u64::try_from(long(value)?).ok().map(Duration::from_millis);
@@ -508,7 +541,7 @@ mod tests {
 
     fn options(arguments: &[&str]) -> Options {
         match take(arguments) {
-            Ok(Parsed::Options(options)) => options,
+            Ok(Parsed::Options(options)) => *options,
             other => panic!("{arguments:?}: {other:?}"),
         }
     }

@@ -1,0 +1,443 @@
+//! Answers that come later than prompts wait for them.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{Mode, OFlags, open};
+use vigil_testkit::sandbox::Sandbox;
+
+use crate::prompt::{CLEAN, STALE, UNTRACKED, plain};
+use crate::shell::{SHELLS, Session, Shell, VIGIL, served_by, wait_until};
+
+/// Repositories in which a status waits as long as a pipe is there that nobody opened.
+struct Slow {
+    sandbox: Sandbox,
+}
+
+impl Slow {
+    /// There is one, in the folder `work`.
+    fn new() -> Self {
+        let slow = Self {
+            sandbox: Sandbox::new(),
+        };
+        slow.prepare(&slow.top());
+        slow
+    }
+
+    fn top(&self) -> PathBuf {
+        self.sandbox.path("")
+    }
+
+    /// One more, whose branch is `branch`.
+    fn add(&self, folder: &str, branch: &str) -> PathBuf {
+        let top = self.sandbox.root().join(folder);
+        fs::create_dir(&top).unwrap();
+        self.sandbox.git_in(&top, ["init", "-q", "-b", branch]);
+        self.prepare(&top);
+        top
+    }
+
+    fn prepare(&self, top: &Path) {
+        let git = |arguments: &[&str]| self.sandbox.git_in(top, arguments);
+        let pipe = top.join(".git/pipe");
+        let place = pipe.display();
+        let filter = format!(
+            "if test -p '{place}'; then echo >'{place}.reached'; cat '{place}' >/dev/null; fi; cat"
+        );
+        git(&["config", "filter.slow.clean", &filter]);
+        fs::create_dir_all(top.join(".git/info")).unwrap();
+        fs::write(top.join(".git/info/attributes"), "file filter=slow\n").unwrap();
+        fs::write(top.join("file"), "same\n").unwrap();
+        git(&["add", "file"]);
+        git(&[
+            "-c",
+            "user.name=n",
+            "-c",
+            "user.email=e",
+            "commit",
+            "-q",
+            "-m",
+            "first",
+        ]);
+        self.sandbox.age(top.join("file"), 100);
+    }
+
+    /// From now on a status waits. Each time the file has to be read again.
+    fn halt(&self, age_s: i64) {
+        self.halt_in(&self.top(), age_s);
+    }
+
+    /// Waits until somebody has come as far as the pipe.
+    fn wait_until_reached(top: &Path) {
+        let reached = top.join(".git/pipe.reached");
+        wait_until("somebody waits", || reached.exists());
+    }
+
+    /// Nobody waits any more.
+    fn release(top: &Path) {
+        let flags = OFlags::WRONLY | OFlags::NONBLOCK;
+        let pipe = open(top.join(".git/pipe"), flags, Mode::empty());
+        // There may be nobody who does.
+        drop(pipe);
+    }
+
+    fn halt_in(&self, top: &Path, age_s: i64) {
+        self.sandbox.age(top.join("file"), age_s);
+        let pipe = top.join(".git/pipe");
+        let name = pipe.strip_prefix(self.sandbox.root()).unwrap();
+        self.sandbox.make_pipe(name.to_str().unwrap());
+    }
+
+    /// It goes on, once it has come to that.
+    fn go_on(&self) {
+        self.go_on_after(|| {});
+    }
+
+    fn go_on_in(&self, top: &Path) {
+        Self::go_on_at(&top.join(".git/pipe"), || {});
+    }
+
+    /// The same, after something is done meanwhile.
+    fn go_on_after(&self, deed: impl FnOnce()) {
+        Self::go_on_at(&self.sandbox.git_dir().join("pipe"), deed);
+    }
+
+    fn go_on_at(place: &Path, deed: impl FnOnce()) {
+        let mut pipe = File::options().write(true).open(place).unwrap();
+        deed();
+        fs::remove_file(place).unwrap();
+        // Who read it may have been ended.
+        let _ = pipe.write_all(b"go");
+    }
+}
+
+fn patient(shell: Shell) -> String {
+    with_patience(shell, 60_000) + "\n" + &shell.line("--prompt")
+}
+
+/// From now on answers may be late.
+fn impatient(shell: Shell) -> String {
+    with_patience(shell, 50)
+}
+
+fn with_patience(shell: Shell, ms: u32) -> String {
+    match shell {
+        Shell::Fish => format!("set -g VIGIL_PROMPT_PATIENCE_MS {ms}"),
+        _ => format!("VIGIL_PROMPT_PATIENCE_MS={ms}"),
+    }
+}
+
+/// Waits for `text`, which bash draws only with a new prompt.
+fn wait_for_redraw(session: &mut Session, shell: Shell, text: &str) {
+    match shell {
+        Shell::Bash => drop(press_until(session, shell, text)),
+        _ => drop(session.wait_for(text)),
+    }
+}
+
+/// Asks for prompts until one has `text`; what was seen.
+fn press_until(session: &mut Session, shell: Shell, text: &str) -> String {
+    // The end of a segment, or, where there is none, of a directory.
+    let end = match shell {
+        Shell::Fish => "\x1b[39m\x1b[K\r",
+        _ => "\x1b[39m\r",
+    };
+    let mut seen = String::new();
+    while !seen.contains(text) {
+        session.send("");
+        seen += &session.wait_for(end);
+    }
+    seen
+}
+
+#[test]
+fn an_answer_that_takes_long_is_drawn_when_it_comes() {
+    for shell in SHELLS {
+        let slow = Slow::new();
+        slow.halt(200);
+        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
+        // There is a prompt, and nothing is known yet.
+        session.send("cd work");
+        session.wait_for("work");
+        session.send("");
+        session.wait_for("work");
+        slow.go_on();
+        wait_for_redraw(&mut session, shell, &format!("{CLEAN}main\x1b[39m"));
+        // What is known is shown meanwhile.
+        slow.halt(300);
+        slow.sandbox.write("new", "");
+        session.send("");
+        session.wait_for(&format!("{STALE}main\x1b[39m"));
+        slow.go_on();
+        let fresh = format!("{CLEAN}main {UNTRACKED}?1\x1b[39m");
+        wait_for_redraw(&mut session, shell, &fresh);
+        // A command comes in between.
+        slow.halt(400);
+        session.send("");
+        session.wait_for(STALE);
+        session.send("echo he''re");
+        session.wait_for("here");
+        session.wait_for(STALE);
+        slow.go_on();
+        wait_for_redraw(&mut session, shell, &fresh);
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn an_interrupt_ends_a_question_and_no_shell() {
+    for shell in SHELLS {
+        let slow = Slow::new();
+        slow.halt(200);
+        let rc = shell.line("") + &shell.start();
+        let mut session = Session::start(&slow.sandbox, shell, &rc);
+        let query = shell.call("query", "-d work");
+        session.send(&query);
+        // Once it is opened, the question has come as far as that.
+        slow.go_on_after(|| session.type_in("\x03"));
+        session.send("stty cols 40; echo ali''ve");
+        session.wait_for("alive");
+        session.send(&format!(
+            "{query}; echo $VCS_STATUS_RESULT $VCS_STATUS_LOCAL_BRANCH en''d"
+        ));
+        session.wait_for("ok-sync main end");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn a_process_that_dies_in_a_question_and_has_no_successor_costs_no_shell() {
+    for shell in [Shell::Zsh, Shell::Bash] {
+        let slow = Slow::new();
+        slow.halt(200);
+        let program = slow.sandbox.root().join("vigil");
+        std::os::unix::fs::symlink(VIGIL, &program).unwrap();
+        let line = shell.line("").replace(VIGIL, program.to_str().unwrap());
+        let rc = line + &shell.start() + &format!("echo pi''d {},\n", shell.pid_variable());
+        let mut session = Session::start(&slow.sandbox, shell, &rc);
+        session.wait_for("pid ");
+        let pid = session.wait_for(",");
+        let query = shell.call("query", "-d work");
+        session.send(&format!("{query}; echo co''de $?,"));
+        slow.go_on_after(|| {
+            fs::remove_file(&program).unwrap();
+            let killed = Command::new("kill")
+                .args(["-KILL", pid.trim_end_matches(',')])
+                .status();
+            assert!(killed.unwrap().success());
+        });
+        session.wait_for("code 1,");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn what_is_always_late_is_shown_by_a_later_prompt() {
+    for shell in SHELLS {
+        let slow = Slow::new();
+        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
+        slow.halt(200);
+        session.send("cd work");
+        session.wait_for("work");
+        for age_s in [300, 400] {
+            slow.go_on();
+            slow.halt(age_s);
+            press_until(&mut session, shell, "main\x1b[39m");
+        }
+        slow.go_on();
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn an_answer_is_shown_where_it_is_about() {
+    for shell in SHELLS {
+        let slow = Slow::new();
+        let other = slow.add("other", "second");
+        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
+        slow.halt(200);
+        slow.halt_in(&other, 200);
+        session.send("cd work");
+        session.wait_for("work\x1b[39m");
+        Slow::wait_until_reached(&slow.top());
+        session.send("cd ../other; echo a''t,");
+        session.wait_for("at,");
+        let mut seen = session.wait_for("other\x1b[39m");
+        slow.go_on();
+        session.send("echo he''re");
+        seen += &session.wait_for("here");
+        slow.go_on_in(&other);
+        // What came before is in the same text.
+        let fresh = format!("{CLEAN}second\x1b[39m");
+        seen += &match shell {
+            Shell::Bash => press_until(&mut session, shell, &fresh),
+            _ => session.wait_for(&fresh),
+        };
+        assert!(!seen.contains("main"), "{shell:?}: {seen}");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn what_was_known_is_shown_in_the_same_working_copy_alone() {
+    for shell in SHELLS {
+        let slow = Slow::new();
+        fs::create_dir(slow.sandbox.path("folder")).unwrap();
+        let inner = slow.add("work/inner", "nested");
+        let link = slow.sandbox.root().join("link");
+        std::os::unix::fs::symlink(slow.sandbox.path("folder"), link).unwrap();
+        fs::write(slow.sandbox.path(".git/info/exclude"), "inner\n").unwrap();
+        let mut session = Session::start(&slow.sandbox, shell, &patient(shell));
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+        session.send(&impatient(shell));
+        session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+        // By another name, through a link.
+        slow.halt(200);
+        session.send("cd ../link");
+        session.wait_for(&format!("link\x1b[39m {STALE}main\x1b[39m"));
+        session.send("cd ../work/folder; echo a''t,");
+        session.wait_for("at,");
+        session.wait_for(&format!("folder\x1b[39m {STALE}main\x1b[39m"));
+        // One within it is another one.
+        slow.halt_in(&inner, 200);
+        session.send("cd ../inner; echo i''n,");
+        session.wait_for("in,");
+        let mut seen = session.wait_for("inner\x1b[39m");
+        session.send("echo st''ill");
+        seen += &session.wait_for("still");
+        assert!(!seen.contains("main"), "{shell:?}: {seen}");
+        slow.go_on_in(&inner);
+        wait_for_redraw(&mut session, shell, &format!("{CLEAN}nested\x1b[39m"));
+        // So is none.
+        Slow::release(&slow.top());
+        session.send("rm -rf ../../work; echo go''ne,");
+        session.wait_for("gone,");
+        let mut seen = session.wait_for("inner");
+        session.send("echo st''ill");
+        seen += &session.wait_for("still");
+        assert!(!seen.contains("nested"), "{shell:?}: {seen}");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn a_directory_is_shown_the_same_way_while_an_answer_is_awaited() {
+    for shell in SHELLS {
+        let mut slow = Slow::new();
+        slow.sandbox.set("VIGIL_PROMPT_COLOR_DIRECTORY", "77");
+        let odd = slow.sandbox.path("odd\u{9b}\u{202e}\u{200b}name");
+        fs::create_dir(&odd).unwrap();
+        // fish itself has a title with the directory as it is.
+        let title = match shell {
+            Shell::Fish => "function fish_title; end\n",
+            _ => "",
+        };
+        let rc = format!("{}{title}", shell.line("--prompt"));
+        let mut session = Session::start(&slow.sandbox, shell, &rc);
+        slow.halt(200);
+        session.send("cd work/odd*");
+        session.wait_for("\x1b[38;5;77m");
+        let seen = session.wait_for("name\x1b[39m");
+        assert!(plain(&seen).ends_with("odd???name"), "{shell:?}: {seen:?}");
+        slow.go_on();
+        wait_for_redraw(&mut session, shell, &format!("{CLEAN}main\x1b[39m"));
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn who_is_awaited_is_no_job_and_keeps_nobody() {
+    let (slow, shell) = (Slow::new(), Shell::Fish);
+    let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
+    slow.halt(200);
+    // fish itself may start something in the background.
+    session.send("set before x$last_pid; cd work");
+    session.wait_for("work\x1b[39m");
+    session.send("test $before = x$last_pid; and echo jo''bs (count (jobs)),");
+    session.wait_for("jobs 0,");
+    let working = || working_on(&slow);
+    wait_until("somebody finds out", || !working().is_empty());
+    Slow::wait_until_reached(&slow.top());
+    session.type_in("\x04");
+    let seen = session.end();
+    assert!(!seen.contains("jobs"), "{seen}");
+    wait_until("he is gone", || working().is_empty());
+    Slow::release(&slow.top());
+}
+
+/// The processes that find out for a shell in the sandbox of `slow`.
+fn working_on(slow: &Slow) -> Vec<String> {
+    let root = slow.sandbox.root().to_str().unwrap();
+    let ask = format!("--ask={root}/work\0");
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.map(|entry| fs::read(entry.path().join("cmdline")).unwrap_or_default());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
+    lines.filter(|line| line.contains(&ask)).collect()
+}
+
+#[test]
+fn what_is_drawn_again_keeps_a_second_prompt_and_a_search() {
+    let (slow, shell) = (Slow::new(), Shell::Zsh);
+    let rc = shell.line("--prompt") + "TRAPZERR() { echo trap''ped }\n";
+    let mut session = Session::start(&slow.sandbox, shell, &rc);
+    slow.halt(200);
+    session.send("cd work; sh -c 'exit 3'");
+    session.wait_for("trapped");
+    session.wait_for("\x1b[38;5;196m");
+    session.send("for one in 1 2");
+    session.wait_for("for> ");
+    slow.go_on();
+    let seen = session.wait_for("for");
+    assert!(!seen.contains("trapped"), "{seen}");
+    let seen = session.wait_for(">");
+    assert_eq!(seen, ">");
+    session.send("do echo do''ne $one; done");
+    session.wait_for("done 2");
+    session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+    slow.halt(300);
+    session.send("");
+    session.wait_for(STALE);
+    session.type_in("\x12");
+    session.wait_for("bck-i-search:");
+    slow.go_on();
+    session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+    // It is drawn again, too, and works.
+    session.wait_for("bck-i-search: _");
+    session.type_in("e");
+    session.wait_for("bck-i-search: e_");
+    session.type_in("\x07");
+    session.send("exit");
+    session.end();
+}
+
+#[test]
+fn a_line_that_is_read_again_leaves_nobody_behind() {
+    for shell in [Shell::Zsh, Shell::Bash] {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        let mut session = Session::start(&sandbox, shell, &patient(shell));
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main"));
+        for _ in 0..2 {
+            session.send(shell.line("--prompt").trim_end());
+            session.wait_for(&format!("{CLEAN}main"));
+        }
+        session.send("echo pi''d $$,; ls -l /proc/$$/fd | grep -c pipe:");
+        session.wait_for("pid ");
+        let pid = session.wait_for(",");
+        let pid = pid.trim_end_matches(',').parse().unwrap();
+        wait_until("there is one process", || served_by(pid).len() == 1);
+        session.send("exit");
+        session.end();
+    }
+}
