@@ -94,7 +94,8 @@ function __vigil_split {
 }
 
 # Waits for the answer to the question $1, and leaves its fields: for $2 seconds, or, if there is no second argument, as long as
-# the process works. Returns 1 if the time is over, and 2 if nothing will come.
+# the process works. Returns 1 if the time is over, and 2 if nothing will come. To be called without standard error: bash complains
+# when it goes back to a locale that it does not have.
 function __vigil_wait {
   # Bytes, whatever they mean. The user may have forbidden to change it.
   builtin local LC_ALL=C 2>/dev/null
@@ -120,7 +121,7 @@ function __vigil_wait {
       _vigil_part=$__vigil_came __vigil_came=''
       if [[ ${_vigil_part%%$'\x1f'*} == "$1" ]]; then
         __vigil_unread=0
-        __vigil_split "$_vigil_part"
+        __vigil_split "$_vigil_part" 2>/dev/null
         builtin return 0
       fi
       # What comes after the time of any other question is nobody's.
@@ -217,7 +218,7 @@ function gitstatus_start {
   [[ ${GITSTATUS_NUM_THREADS:-0} != [1-9]* ]] || _vigil_options+=("-t$GITSTATUS_NUM_THREADS")
   __vigil_is_time "$_vigil_timeout" || builtin return
   __vigil_options=("${_vigil_options[@]}") __vigil_index_max=$_vigil_index_max GITSTATUS_DAEMON_LOG=/dev/null
-  if ! { __vigil_launch && __vigil_send $'}hello\x1f\x1e' && __vigil_wait '}hello' "$_vigil_timeout"; }; then
+  if ! { __vigil_launch && __vigil_send $'}hello\x1f\x1e' && __vigil_wait '}hello' "$_vigil_timeout" 2>/dev/null; }; then
     gitstatus_stop
     builtin printf '%s\n' '[ERROR]: gitstatus failed to initialize.' >&2
     builtin return 1
@@ -286,7 +287,7 @@ function gitstatus_query {
     _vigil_status=2
     if __vigil_send "$_vigil_id"$'\x1f'"$_vigil_dir"$'\x1f'"$_vigil_no_diff$_vigil_tail"$'\x1e'; then
       _vigil_status=0
-      __vigil_wait "$_vigil_id" "${_vigil_timeout[@]}" || _vigil_status=$?
+      __vigil_wait "$_vigil_id" "${_vigil_timeout[@]}" 2>/dev/null || _vigil_status=$?
     fi
     case $_vigil_status in
       0)
@@ -370,14 +371,14 @@ function __vigil_prompt_find {
       # It keeps the process from other questions.
       __vigil_launch 2>/dev/null || builtin return
     else
-      [[ -n $__vigil_late ]] || __vigil_wait "$__vigil_pending" "$_vigil_soon" || _vigil_status=$?
+      [[ -n $__vigil_late ]] || __vigil_wait "$__vigil_pending" "$_vigil_soon" 2>/dev/null || _vigil_status=$?
       if [[ $_vigil_status -eq 1 ]]; then
         _vigil_soon=$_vigil_patience _vigil_patience=0.001 _vigil_status=0
-        __vigil_wait "$__vigil_pending" "$_vigil_soon" || _vigil_status=$?
+        __vigil_wait "$__vigil_pending" "$_vigil_soon" 2>/dev/null || _vigil_status=$?
       fi
       [[ $_vigil_status -ne 1 ]] || builtin return 1
       if [[ $_vigil_status -eq 0 ]]; then
-        [[ -z $__vigil_late ]] || __vigil_split "$__vigil_late"
+        [[ -z $__vigil_late ]] || __vigil_split "$__vigil_late" 2>/dev/null
         # It was asked before the last command.
         __vigil_prompt_keep
       fi
@@ -388,9 +389,9 @@ function __vigil_prompt_find {
   __vigil_prompt_ask "$_vigil_patience"
 }
 
-# Asks, and sets GITSTATUS_PROMPT.
-function __vigil_prompt_update {
-  builtin local _vigil_status=$? _vigil_lines
+# Sets GITSTATUS_PROMPT.
+function __vigil_prompt_set {
+  builtin local _vigil_lines=''
   GITSTATUS_PROMPT='' GITSTATUS_PROMPT_LEN=0 __vigil_directory=''
   if __vigil_prompt_find; then
     GITSTATUS_PROMPT=${__vigil_last[0]-} GITSTATUS_PROMPT_LEN=${__vigil_last[1]-0} __vigil_directory=${__vigil_last[3]-}
@@ -399,7 +400,7 @@ function __vigil_prompt_update {
     GITSTATUS_PROMPT=${__vigil_last[2]-} GITSTATUS_PROMPT_LEN=${__vigil_last[1]-0}
   fi
   if [[ -z $__vigil_directory ]]; then
-    _vigil_lines=$(__vigil_run --ask=: --here="$PWD" 2>/dev/null </dev/null)
+    _vigil_lines=$(__vigil_run --ask=: --here="${PWD-}" 2>/dev/null </dev/null)
     # It is the fifth of six, of which the last is its width.
     _vigil_lines=${_vigil_lines%$'\n'*}
     __vigil_directory=${_vigil_lines##*$'\n'}
@@ -409,16 +410,45 @@ function __vigil_prompt_update {
     # These marks are for who edits the line.
     GITSTATUS_PROMPT=${GITSTATUS_PROMPT//[$'\x01\x02']/} __vigil_directory=${__vigil_directory//[$'\x01\x02']/}
   fi
+}
+
+# To be called before each prompt, with `&& :` behind it, so that what it returns is no failure.
+function __vigil_prompt_update {
+  builtin local _vigil_status="$?"
+  # No trace is shown of this, and no trap hears of it.
+  [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 44 ]] || builtin local -
+  builtin set +x +T +E
+  __vigil_prompt_set || builtin :
+  if [[ -n ${bash_preexec_imported-}${__bp_imported-} ]]; then
+    # It was read later.
+    __vigil_prompt_leave_to_preexec
+  fi
   # In one string with the user's commands, these are to see his.
   builtin return "$_vigil_status"
 }
 
-if [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
-  if [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 51 ]]; then
-    # Each element finds what the user's command left. Who knows of one alone sets the first, or adds to it, which is not this.
-    PROMPT_COMMAND=(: __vigil_prompt_update "${PROMPT_COMMAND[@]}")
+# bash-preexec calls functions before each prompt, and takes all others for the user's commands.
+function __vigil_prompt_leave_to_preexec {
+  builtin local _vigil_number=''
+  [[ " ${precmd_functions[*]-} " == *' __vigil_prompt_update '* ]] || precmd_functions+=(__vigil_prompt_update)
+  for _vigil_number in "${!PROMPT_COMMAND[@]}"; do
+    if [[ ${PROMPT_COMMAND[_vigil_number]} == '__vigil_prompt_update && :' ]]; then
+      PROMPT_COMMAND[_vigil_number]=:
+    fi
+  done
+}
+
+if [[ -n ${bash_preexec_imported-}${__bp_imported-} ]]; then
+  __vigil_prompt_leave_to_preexec
+elif [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
+  if [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 51 ]]; then
+    PROMPT_COMMAND="__vigil_prompt_update && :"${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}
+  elif [[ -z ${PROMPT_COMMAND[*]-} ]]; then
+    # Who knows of one text alone sets the first element, which is not this.
+    PROMPT_COMMAND=([1]='__vigil_prompt_update && :')
   else
-    PROMPT_COMMAND=__vigil_prompt_update${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}
+    # Or adds to it. Each element finds what the user's command left.
+    PROMPT_COMMAND=(: '__vigil_prompt_update && :' "${PROMPT_COMMAND[@]}")
   fi
 fi
 builtin shopt -s promptvars

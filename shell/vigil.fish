@@ -73,26 +73,26 @@ if status is-interactive
             set -a options --within-ms=(builtin math -s0 "$_flag_t * 1000")
         end
         set -q _flag_p; and set -a options --skip-index
-        set -l place (__vigil_place $_flag_d | string collect)
+        set -l place (__vigil_place $_flag_d | string collect -N)
         or return 1
         set -l fields (__vigil_ask $place $options)
         or return 1
         __vigil_set $fields
     end
 
-    # Prints where a question about the directory $argv[1] goes.
+    # Prints where a question about the directory $argv[1] goes. It may hold newlines: `string collect -N` takes it.
     function __vigil_place
         set -l here $PWD
         if test -n "$GIT_DIR"
             string match -q '/*' -- $GIT_DIR
-            and builtin printf '%s\n' ":$GIT_DIR"
-            or builtin printf '%s\n' ":$here/$GIT_DIR"
+            and builtin printf '%s' ":$GIT_DIR"
+            or builtin printf '%s' ":$here/$GIT_DIR"
         else if not set -q argv[1]
-            builtin printf '%s\n' $here
+            builtin printf '%s' $here
         else
             string match -q '/*' -- $argv[1]
-            and builtin printf '%s\n' $argv[1]
-            or builtin printf '%s\n' $here/$argv[1]
+            and builtin printf '%s' $argv[1]
+            or builtin printf '%s' $here/$argv[1]
         end
     end
 
@@ -174,52 +174,73 @@ if status is-interactive
     set -g __vigil_last '' 0 ''
     set -g __vigil_last_place ''
     set -g __vigil_last_top ''
-    # The last question that took too long, the process that finds out, and where that is about.
+    # The last question that took too long, the process that finds out, where that is about, and whether a command has run since.
     set -q __vigil_number
     or set -g __vigil_number 0
     set -g __vigil_waiting 0
     set -g __vigil_waiting_place ''
+    set -g __vigil_waiting_again 0
+    # Whether a command runs.
+    set -g __vigil_is_running 1
 
     # Asks, and sets GITSTATUS_PROMPT.
     function __vigil_prompt_update --on-event fish_prompt
         set -l IFS \n
+        set -g __vigil_is_running 0
         if not gitstatus_check; and not gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null
             __vigil_prompt_show '' 0
             return
         end
-        set -l place (__vigil_place | string collect)
+        set -l place (__vigil_place | string collect -N)
         set -l fields
         if test $__vigil_waiting -gt 0; and test "$__vigil_waiting_place" = "$place"
             if set fields (__vigil_taken)
-                __vigil_prompt_fresh $place $fields
+                # It was asked before the last command.
+                __vigil_keep $place $fields
+            else if __vigil_prompt_works
+                set -g __vigil_waiting_again 1
+                __vigil_prompt_show_last $place
                 return
-            else if not test -e /proc/$__vigil_waiting
-                set -g __vigil_waiting 0
-            end
-        else
-            set -g __vigil_waiting 0
-        end
-        if test $__vigil_waiting -eq 0
-            set -l patience_ms 50
-            string match -qr '^[0-9]{1,9}$' -- "$VIGIL_PROMPT_PATIENCE_MS"
-            and set patience_ms $VIGIL_PROMPT_PATIENCE_MS
-            if set fields (__vigil_ask $place --within-ms=$patience_ms)
-                __vigil_prompt_fresh $place $fields
-                return
-            else if test $status -eq 75
-                # A process finds out, and says by a signal that it has. It is no job, and no child of this shell.
-                set -g __vigil_number (builtin math $__vigil_number + 1)
-                set -g __vigil_waiting_place $place
-                set -g __vigil_waiting (__vigil_ask $place --leave-for=$fish_pid.$__vigil_number)
-                or set -g __vigil_waiting 0
             end
         end
-        # What was known last, if it is of the same working copy.
-        if __vigil_prompt_is_same $place
-            __vigil_prompt_show $__vigil_last[3] $__vigil_last[2]
-        else
-            __vigil_prompt_show '' 0
+        set -g __vigil_waiting 0
+        __vigil_prompt_ask $place
+    end
+
+    # Asks about the place $argv[1], and has a process find out what is not there in time.
+    function __vigil_prompt_ask
+        set -l IFS \n
+        set -l place $argv[1]
+        set -l fields
+        set -l patience_ms 50
+        string match -qr '^[0-9]{1,9}$' -- "$VIGIL_PROMPT_PATIENCE_MS"
+        and set patience_ms $VIGIL_PROMPT_PATIENCE_MS
+        if set fields (__vigil_ask $place --within-ms=$patience_ms)
+            __vigil_keep $place $fields
+            __vigil_prompt_show $__vigil_last[1] $__vigil_last[2] $__vigil_last[4]
+            return
+        else if test $status -eq 75
+            __vigil_prompt_wait $place
         end
+        __vigil_prompt_show_last $place
+    end
+
+    # A process finds out about the place $argv[1], and says by a signal that it has. It is no job, and no child of this shell.
+    function __vigil_prompt_wait
+        set -g __vigil_number (builtin math $__vigil_number + 1)
+        set -g __vigil_waiting_place $argv[1]
+        set -g __vigil_waiting_again 0
+        set -g __vigil_waiting (__vigil_ask $argv[1] --leave-for=$fish_pid.$__vigil_number)
+        or set -g __vigil_waiting 0
+    end
+
+    # Whether that process is there and not halted.
+    function __vigil_prompt_works
+        set -l IFS \n
+        set -l stat
+        test -e /proc/$__vigil_waiting/stat
+        and read -z stat 2>/dev/null </proc/$__vigil_waiting/stat
+        and not string match -qr '\) [tT] [^)]*$' -- $stat
     end
 
     function __vigil_prompt_arrived --on-signal URG
@@ -227,10 +248,32 @@ if status is-interactive
         test $__vigil_waiting -gt 0
         and set -l fields (__vigil_taken)
         or return
+        set -g __vigil_waiting 0
         # The shell may have gone elsewhere since.
-        test "$__vigil_waiting_place" = (__vigil_place | string collect)
-        and __vigil_prompt_fresh $__vigil_waiting_place $fields
-        and builtin commandline -f repaint
+        set -l place (__vigil_place | string collect -N)
+        test "$__vigil_waiting_place" = "$place"
+        or return
+        __vigil_keep $place $fields
+        if test $__vigil_waiting_again -gt 0
+            # It was asked before the last command.
+            __vigil_prompt_ask $place
+        else
+            __vigil_prompt_show $__vigil_last[1] $__vigil_last[2] $__vigil_last[4]
+        end
+        builtin commandline -f repaint
+    end
+
+    # A signal would interrupt what a command opens: from now on the answer is looked for at the next prompt.
+    function __vigil_prompt_hold --on-event fish_preexec
+        set -g __vigil_is_running 1
+        test $__vigil_waiting -gt 0
+        and __vigil_run --hold-for=$fish_pid.$__vigil_number 2>/dev/null
+    end
+
+    # A key may lead elsewhere, and has the prompt drawn again.
+    function __vigil_prompt_moved --on-variable PWD
+        test $__vigil_is_running -eq 0
+        and __vigil_prompt_update
     end
 
     # Prints the fields of the answer that was left, if one was.
@@ -238,15 +281,17 @@ if status is-interactive
         __vigil_run --take-for=$fish_pid.$__vigil_number 2>/dev/null
     end
 
-    # Prints the folder of the innermost repository around the shell; nothing where there is none.
+    # Prints the folder of the innermost repository around the shell, with a slash at its end; nothing where there is none.
     function __vigil_prompt_top
-        set -l folder (builtin pwd -P | string collect)
+        # No newline of a name is at an end, where it would be lost.
+        set -l folder (begin; builtin pwd -P; builtin printf /; end | string collect)
+        set folder (string replace -r '\n/\z' / -- $folder | string collect)
         while test -n "$folder"
-            if test -e "$folder/.git"; or test -e "$folder/.hg"
-                string collect -- $folder
+            if test -e "$folder.git"; or test -e "$folder.hg"
+                builtin printf '%s' $folder
                 return
             end
-            set folder (string replace -r '/[^/]*$' '' -- $folder)
+            set folder (string replace -r '[^/]*/\z' '' -- $folder | string collect)
         end
     end
 
@@ -256,19 +301,29 @@ if status is-interactive
         or return
         test "$__vigil_last_place" = "$argv[1]"
         and return
-        test -n "$__vigil_last_top"; and test -z "$GIT_DIR"; and test "$__vigil_last_top" = (__vigil_prompt_top | string collect)
+        test -n "$__vigil_last_top"; and test -z "$GIT_DIR"
+        or return
+        set -l top (__vigil_prompt_top | string collect)
+        test "$__vigil_last_top" = "$top"
     end
 
-    # $argv are the place of the question and the fields of its answer.
-    function __vigil_prompt_fresh
+    # $argv are the place of a question and the fields of its answer.
+    function __vigil_keep
         __vigil_set $argv[2..]
-        set -g __vigil_waiting 0
         set -g __vigil_last_place $argv[1]
-        set -g __vigil_last_top
+        set -g __vigil_last_top ''
         test -z "$GIT_DIR"
         and set -g __vigil_last_top (__vigil_prompt_top | string collect)
         set -g __vigil_last $__vigil_drawn
-        __vigil_prompt_show $__vigil_drawn[1] $__vigil_drawn[2] $__vigil_drawn[4]
+    end
+
+    # Shows what was known last, if it is of the same working copy as the place $argv[1].
+    function __vigil_prompt_show_last
+        if __vigil_prompt_is_same $argv[1]
+            __vigil_prompt_show $__vigil_last[3] $__vigil_last[2]
+        else
+            __vigil_prompt_show '' 0
+        end
     end
 
     # $argv are the segment, its width, and the directory; without that, it is what is shown where the shell is.

@@ -191,7 +191,7 @@ function _vigil_take() {
 # Takes what came on the descriptor $1. What the user's own options have to be in force for is left in a variable.
 function _vigil_hear() {
   builtin setopt local_options local_traps
-  builtin trap - ZERR
+  builtin trap - ZERR DEBUG
   _vigil_hear_all "$@"
   builtin return 0
 }
@@ -356,18 +356,13 @@ function gitstatus_query() {
     _vigil_heal $name || _vigil_forget $key
     [[ -n ${_vigil_asked[$key]} ]] || builtin return
   fi
-  if (( timeout == 0 )); then
-    _vigil_clear
-    typeset -g VCS_STATUS_RESULT=tout
-  fi
-  while [[ $VCS_STATUS_RESULT != (tout|*-sync) ]]; do
+  local -i is_late=$(( timeout == 0 ))
+  # A callback may ask, too, and leave another result.
+  while (( ! is_late )) && [[ -n ${_vigil_asked[$key]} ]]; do
     _vigil_wait $name $end
     case $? in
       0) _vigil_take $name $id ;;
-      1)
-        _vigil_clear
-        typeset -g VCS_STATUS_RESULT=tout
-        ;;
+      1) is_late=1 ;;
       *)
         _vigil_heal $name || _vigil_forget $key
         if [[ -z ${_vigil_asked[$key]} ]]; then
@@ -377,7 +372,10 @@ function gitstatus_query() {
         ;;
     esac
   done
-  [[ $VCS_STATUS_RESULT != tout || -n $callback ]]
+  (( is_late )) || builtin return 0
+  _vigil_clear
+  typeset -g VCS_STATUS_RESULT=tout
+  [[ -n $callback ]]
 }
 
 # Usage: gitstatus_process_results [-t FLOAT] NAME
@@ -423,7 +421,7 @@ if [[ -o interactive ]] && (( $+functions[gitstatus_query] )); then
 function _vigil_prompt_update() {
   # What returns something here is no failure of the user's.
   builtin setopt local_options local_traps
-  builtin trap - ZERR
+  builtin trap - ZERR DEBUG
   _vigil_prompt_find "$@"
   builtin return 0
 }
@@ -454,6 +452,7 @@ function _vigil_prompt_find() {
   elif [[ $VCS_STATUS_RESULT == tout ]]; then
     _vigil_prompt_set_stale
   else
+    _vigil_prompt_keep
     _vigil_prompt_set_fresh
   fi
 }
@@ -473,10 +472,13 @@ function _vigil_prompt_set() {
   typeset -gi GITSTATUS_PROMPT_LEN=$2
 }
 
-function _vigil_prompt_set_fresh() {
+function _vigil_prompt_keep() {
   typeset -g _vigil_prompt_last_place=$_vigil_prompt_place
   typeset -ga _vigil_prompt_last=("${_vigil_drawn[@]}")
-  _vigil_prompt_set "$_vigil_drawn[1]" $_vigil_drawn[2] "$_vigil_drawn[4]"
+}
+
+function _vigil_prompt_set_fresh() {
+  _vigil_prompt_set "$_vigil_prompt_last[1]" $_vigil_prompt_last[2] "$_vigil_prompt_last[4]"
 }
 
 # Finds the folder of the innermost repository around $1; nothing where there is none. What is above a folder is asked of the
@@ -519,10 +521,16 @@ function _vigil_prompt_set_stale() {
 
 # The answer came while the prompt was there already.
 function _vigil_prompt_arrived() {
-  _vigil_prompt_set_fresh
+  # The shell may have gone elsewhere since.
+  [[ $_vigil_prompt_place == $GIT_DIR:$PWD ]] || builtin return
+  _vigil_prompt_keep
   if (( _vigil_prompt_again )); then
+    # It was asked before the last command.
     _vigil_prompt_again=0
     gitstatus_query -t 0 -c _vigil_prompt_arrived VIGIL
+    _vigil_prompt_set_stale
+  else
+    _vigil_prompt_set_fresh
   fi
   if builtin zle; then
     _vigil_redraw="'builtin' 'zle' '.reset-prompt'"
@@ -539,8 +547,10 @@ function _vigil_exit_code_is() {
   builtin return $1
 }
 
-typeset -ga precmd_functions
+typeset -ga precmd_functions chpwd_functions
 precmd_functions=(${precmd_functions:#_vigil_precmd} _vigil_precmd)
+# A key may lead elsewhere, and has the prompt drawn again.
+chpwd_functions=(${chpwd_functions:#_vigil_chpwd} _vigil_chpwd)
 
 typeset -g _vigil_directory GITSTATUS_PROMPT=
 typeset -gi GITSTATUS_PROMPT_LEN=0
@@ -556,4 +566,5 @@ fi
 _vigil_heard () 'builtin' 'eval' "'_vigil_hear' \"\$@\"; 'builtin' 'eval' \"\${_vigil_redraw-}\""
 # --prompt
 _vigil_precmd () '_vigil_prompt_update' "$?" "${options[promptbang]-}"
+_vigil_chpwd () 'builtin' 'eval' "'builtin' 'zle' && '_vigil_prompt_update' \"\${_vigil_prompt_status-}\" \"\${options[promptbang]-}\" || 'builtin' 'true'"
 'builtin' 'setopt' 'prompt_percent' 'prompt_subst' 'no_prompt_bang'

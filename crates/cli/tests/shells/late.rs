@@ -356,6 +356,98 @@ fn a_directory_is_shown_the_same_way_while_an_answer_is_awaited() {
 }
 
 #[test]
+fn what_was_asked_before_a_command_is_no_answer_after_it() {
+    for shell in SHELLS {
+        let slow = Slow::new();
+        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
+        slow.halt(200);
+        session.send("cd work");
+        session.wait_for("work\x1b[39m");
+        Slow::wait_until_reached(&slow.top());
+        session.send("echo >new; echo he''re");
+        session.wait_for("here");
+        session.wait_for("work\x1b[39m");
+        slow.go_on();
+        let fresh = format!("{CLEAN}main {UNTRACKED}?1\x1b[39m");
+        let seen = match shell {
+            Shell::Bash => press_until(&mut session, shell, &fresh),
+            _ => session.wait_for(&fresh),
+        };
+        assert!(!seen.contains(&format!("{CLEAN}main\x1b[39m")), "{seen:?}");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn a_late_answer_does_not_interrupt_what_a_command_opens() {
+    let (slow, shell) = (Slow::new(), Shell::Fish);
+    let pipe = slow.sandbox.make_pipe("pipe");
+    let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
+    slow.halt(200);
+    session.send("cd work");
+    session.wait_for("work\x1b[39m");
+    Slow::wait_until_reached(&slow.top());
+    session.send("echo be''gins; read line <../pipe; echo got $line,");
+    session.wait_for("begins");
+    let run = slow.sandbox.root().join("vigil");
+    let is_there = |beginning: &str| {
+        let entries = fs::read_dir(&run).into_iter().flatten().flatten();
+        let mut names = entries.map(|entry| entry.file_name().into_string().unwrap());
+        names.any(|name| name.starts_with(beginning))
+    };
+    assert!(is_there("held."));
+    slow.go_on();
+    wait_until("the answer is left", || is_there("answer."));
+    wait_until("nobody finds out", || !is_there("asker."));
+    fs::write(pipe, "text\n").unwrap();
+    session.wait_for("got text,");
+    session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+    session.send("exit");
+    session.end();
+}
+
+#[test]
+fn one_at_a_time_finds_out_and_one_that_is_halted_is_replaced() {
+    let (slow, shell) = (Slow::new(), Shell::Fish);
+    let other = slow.add("other", "second");
+    let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
+    slow.halt(200);
+    slow.halt_in(&other, 200);
+    for (number, folder) in ["work", "other", "work", "other"].into_iter().enumerate() {
+        let up = if number == 0 { "" } else { "../" };
+        session.send(&format!("cd {up}{folder}; echo a''t {number},"));
+        session.wait_for(&format!("at {number},"));
+        session.wait_for(&format!("{folder}\x1b[39m"));
+    }
+    wait_until("one finds out", || asking().len() == 1);
+    let pid = asking()[0].to_string();
+    let signalled = Command::new("kill").args(["-STOP", &pid]).status();
+    assert!(signalled.unwrap().success());
+    session.send("");
+    wait_until("another one finds out", || {
+        asking().iter().any(|one| one.to_string() != pid) && asking().len() == 1
+    });
+    Slow::release(&slow.top());
+    slow.go_on_in(&other);
+    session.wait_for(&format!("{CLEAN}second\x1b[39m"));
+    session.send("exit");
+    session.end();
+
+    fn asking() -> Vec<u32> {
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        let is_one = |entry: &fs::DirEntry| {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains("--leave-for=")
+        };
+        let entries = entries.filter(is_one);
+        entries
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect()
+    }
+}
+
+#[test]
 fn who_is_awaited_is_no_job_and_keeps_nobody() {
     let (slow, shell) = (Slow::new(), Shell::Fish);
     let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));

@@ -190,10 +190,17 @@ fn a_users_own_commands_before_the_prompt_see_the_same() {
 fn a_prompt_command_may_be_added_to_as_a_text() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
-    for earlier in ["", "PROMPT_COMMAND='echo own $?,'\n"] {
-        let rc = earlier.to_owned()
-            + &patient(Shell::Bash)
-            + "PROMPT_COMMAND=\"$PROMPT_COMMAND; echo later\"\n";
+    for (earlier, addition) in [
+        (
+            "PROMPT_COMMAND='echo own $?,'\n",
+            "$PROMPT_COMMAND; echo later",
+        ),
+        ("", "${PROMPT_COMMAND:-echo later}"),
+    ] {
+        let rc = format!(
+            "{earlier}{}PROMPT_COMMAND=\"{addition}\"\n",
+            patient(Shell::Bash)
+        );
         let mut session = Session::start(&sandbox, Shell::Bash, &rc);
         let mut seen = session.wait_for("later");
         session.send("cd work; sh -c 'exit 5'");
@@ -203,6 +210,138 @@ fn a_prompt_command_may_be_added_to_as_a_text() {
         }
         seen += &session.wait_for(&format!("{CLEAN}main"));
         assert!(!seen.contains("syntax"), "{seen}");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn options_and_traps_of_a_user_are_about_his_own_commands() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    for (shell, set) in [
+        (
+            Shell::Bash,
+            "set -E -T; trap 'echo ERR''ed' ERR; trap 'echo RET''urned' RETURN; IFS=01\n",
+        ),
+        (Shell::Bash, "set -e\n"),
+        (Shell::Bash, "export LC_ALL=xx_YY.UTF-8 2>/dev/null\n"),
+        (Shell::Bash, "PS4=tra''ced; set -x\n"),
+        (
+            Shell::Zsh,
+            "trap 'echo ERR''ed' ZERR; trap 'echo DEB''ugged' DEBUG\n",
+        ),
+    ] {
+        let rc = patient(shell) + set;
+        let mut session = Session::start(&sandbox, shell, &rc);
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main"));
+        session.send("echo st''art");
+        session.wait_for("start\r");
+        session.send("false && true");
+        let mut seen = session.wait_for(&format!("{CLEAN}main"));
+        session.send("! true");
+        seen += &session.wait_for(&format!("{CLEAN}main"));
+        // It returns to the shell, as any function.
+        assert!(seen.matches("RETurned").count() <= 2, "{seen}");
+        for unwanted in ["ERRed", "warning", "return"] {
+            assert!(!seen.contains(unwanted), "{shell:?} {set}: {seen}");
+        }
+        assert!(seen.matches("traced").count() < 20, "{seen}");
+        assert!(seen.matches("DEBugged").count() < 10, "{seen}");
+        session.send("exit");
+        session.end();
+    }
+}
+
+/// What the line finds of bash-preexec (the names are its own).
+const PREEXEC: &str = "\
+bash_preexec_imported=defined
+precmd_functions+=(own)
+own() { echo ow''n $?,; }
+invoke() { local one code=$?; for one in \"${precmd_functions[@]}\"; do (exit $code); $one; done; }
+";
+
+#[test]
+fn bash_preexec_calls_what_is_called_before_prompts() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("first");
+    for rc in [
+        format!("{PREEXEC}PROMPT_COMMAND=invoke\n{}", patient(Shell::Bash)),
+        format!("{}{PREEXEC}PROMPT_COMMAND=invoke\n", patient(Shell::Bash)),
+    ] {
+        let mut session = Session::start(&sandbox, Shell::Bash, &rc);
+        session.send("cd work; sh -c 'exit 5'");
+        session.wait_for("own 5,");
+        session.wait_for(&format!("{CLEAN}main"));
+        session.send("echo com''mands \"${PROMPT_COMMAND[@]}\" \"${precmd_functions[@]}\",");
+        let seen = session.wait_for(",");
+        session.wait_for("commands invoke");
+        let rest = session.wait_for(",");
+        assert!(
+            rest.ends_with(" own __vigil_prompt_update,"),
+            "{seen}{rest}"
+        );
+        assert!(!rest.contains('&'), "{rest}");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn a_key_that_leads_elsewhere_has_the_prompt_say_so() {
+    for (shell, bound) in [
+        (
+            Shell::Zsh,
+            "away() { cd ../away; zle reset-prompt }; zle -N away; bindkey '^T' away\n",
+        ),
+        (
+            Shell::Fish,
+            "bind \\ct 'cd ../away; commandline -f repaint'\n",
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        fs::create_dir(sandbox.root().join("away")).unwrap();
+        let mut session = Session::start(&sandbox, shell, &(patient(shell) + bound));
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main"));
+        session.type_in("\x14");
+        let seen = session.wait_for("away\x1b[39m");
+        assert!(!seen.contains("command"), "{seen}");
+        session.send("cd ../work; echo a''t,");
+        let mut seen = session.wait_for("at,");
+        seen += &session.wait_for(&format!("{CLEAN}main"));
+        assert!(!seen.contains("away\x1b[39m main"), "{seen}");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
+fn a_directory_with_a_newline_in_its_name_is_one() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        let odd = sandbox.root().join("work\n");
+        fs::create_dir_all(odd.join("b\nc/d")).unwrap();
+        let mut session = session(&sandbox, shell);
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main"));
+        for (line, end) in [
+            ("cd ../work?", "work?\x1b[39m"),
+            ("cd b*/d", "b?c/d\x1b[39m"),
+            ("cd ..", "b?c\x1b[39m"),
+        ] {
+            session.send(&format!("{line}; echo a''t {},", end.len()));
+            session.wait_for(&format!("at {},", end.len()));
+            session.wait_for(end);
+            let seen = session.wait_for(match shell {
+                Shell::Bash => "#",
+                _ => "\x1b[39m ",
+            });
+            assert!(!seen.contains("main"), "{shell:?}: {seen}");
+        }
         session.send("exit");
         session.end();
     }
@@ -433,7 +572,7 @@ fn a_line_that_stands_twice_is_as_good_as_once() {
             Shell::Zsh => ("echo hoo''ks $precmd_functions,", "hooks _vigil_precmd,"),
             Shell::Bash => (
                 "echo hoo''ks \"${PROMPT_COMMAND[@]}\",",
-                "hooks : __vigil_prompt_update,",
+                "hooks __vigil_prompt_update && :,",
             ),
             Shell::Fish => (
                 "echo hoo''ks (functions --handlers | string match '*vigil_prompt_update'),",

@@ -46,6 +46,7 @@ For Vigil's own scripts for shells (see 'vigil init'), by their full names:
       --within-ms=NUM                     exit with 75 if that takes longer
       --leave-for=PID.NUM                 have a process in the background leave that answer for question
                                           NUM of a shell, to which it sends URG then; print its number
+      --hold-for=PID.NUM                  send that shell no signal, until it looks what was left
       --take-for=PID.NUM                  print what was left for that, once
 
 A request is ID 0x1F DIRECTORY [0x1F FLAG [0x1F WHERE]] 0x1E. A directory with ':' before it is a GIT_DIR, and

@@ -62,11 +62,13 @@ pub fn run(
         },
         None => None,
     };
-    let is_to_leave = options.leave_for.is_some() && !options.is_attached;
-    if options.is_background || is_to_leave {
-        let started = match is_to_leave {
-            true => background::start_alone(arguments),
-            false => background::start(arguments),
+    let to_leave = options.leave_for.filter(|_| !options.is_attached);
+    if options.is_background || to_leave.is_some() {
+        let started = match to_leave {
+            Some(recipient) => left::ask_for(&environment, recipient, || {
+                background::start_alone(arguments)
+            }),
+            None => background::start(arguments),
         };
         return match started {
             Ok(pid) => print(format!("{pid}\n").as_bytes()),
@@ -74,6 +76,12 @@ pub fn run(
         };
     }
     crate::panics::silence();
+    if let Some(recipient) = options.hold_for {
+        return match left::hold(&environment, recipient) {
+            Ok(()) => 0,
+            Err(error) => complain(&format_args!("cannot hold the answer back: {error}"), 1),
+        };
+    }
     if let Some(recipient) = options.take_for {
         return match left::take(&environment, recipient) {
             Some(lines) => print(&lines),

@@ -60,7 +60,9 @@ pub struct Options {
     pub within: Option<Duration>,
     /// `--leave-for`: not to print it, but to have a process in the background leave it for this.
     pub leave_for: Option<Recipient>,
-    /// `--take-for`: print what was left for this, and end.
+    /// `--hold-for`: see to it that this is sent no signal, and end.
+    pub hold_for: Option<Recipient>,
+    /// `--take-for`: print what was left for this, and end. From then on it may be sent a signal again.
     pub take_for: Option<Recipient>,
 }
 
@@ -110,6 +112,7 @@ impl Default for Options {
             skip_index: false,
             within: None,
             leave_for: None,
+            hold_for: None,
             take_for: None,
         }
     }
@@ -301,7 +304,7 @@ pub const KNOWN: [Known; 18] = [
 
 /// Options that gitstatusd does not have: by their full names alone, so that none of its abbreviations means anything else. What
 /// stands for a letter is no ASCII.
-const OWN: [Known; 9] = [
+const OWN: [Known; 10] = [
     own(BACKGROUND, "background", None),
     own(ATTACHED, "attached", None),
     own(PROMPT_FOR, "prompt-for", Some("VALUE")),
@@ -310,6 +313,7 @@ const OWN: [Known; 9] = [
     own(SKIP_INDEX, "skip-index", None),
     own(WITHIN_MS, "within-ms", Some("VALUE")),
     own(LEAVE_FOR, "leave-for", Some("VALUE")),
+    own(HOLD_FOR, "hold-for", Some("VALUE")),
     own(TAKE_FOR, "take-for", Some("VALUE")),
 ];
 
@@ -322,6 +326,7 @@ const WITHIN_MS: u8 = 0x85;
 const LEAVE_FOR: u8 = 0x86;
 const TAKE_FOR: u8 = 0x87;
 const HERE: u8 = 0x88;
+const HOLD_FOR: u8 = 0x89;
 
 /// Reads the command line, without the program's name, which is `name` in messages.
 pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageError> {
@@ -472,12 +477,13 @@ impl Options {
             PROMPT_FOR => self.prompt_for = Some(value.into()),
             ASK => self.ask = Some(value.into()),
             HERE => self.here = Some(value.into()),
-            LEAVE_FOR | TAKE_FOR => {
+            LEAVE_FOR | HOLD_FOR | TAKE_FOR => {
                 let Some(recipient) = Recipient::parse(value) else {
                     return fail(format!("no question of a shell: {}", value.as_bstr()));
                 };
                 match letter {
                     LEAVE_FOR => self.leave_for = Some(recipient),
+                    HOLD_FOR => self.hold_for = Some(recipient),
                     _ => self.take_for = Some(recipient),
                 }
             }
