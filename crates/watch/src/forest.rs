@@ -33,6 +33,8 @@ struct Node {
     is_refused: bool,
     /// The age of the tree when it was watched last.
     age: u32,
+    /// When it came here by a rename.
+    arrived: Option<Timestamp>,
     below: BTreeMap<BString, NodeId>,
 }
 
@@ -77,6 +79,10 @@ pub(crate) struct Forest {
     /// When what is heard now was queued, or a little later.
     now: Timestamp,
 }
+
+/// The longest time, in seconds, between both halves of what is told of two entries that change places. They are told one right
+/// after the other, but the process that does it may have to wait for a core in between.
+const EXCHANGE_MAX_S: i64 = 2;
 
 /// The most folders that are kept in mind though they cannot be watched.
 const REFUSED_MAX: usize = 50_000;
@@ -130,11 +136,32 @@ impl Forest {
         }
         if let Some(before) = before {
             self.let_go(before, id);
+            self.forget_below(tree, path, id);
         }
         self.by_watch.entry(wd).or_default().push(id);
         // It may have been given up a moment ago, for another place.
         self.unused.retain(|unused| *unused != wd);
         self.tell_of_folder(tree, path);
+    }
+
+    /// Another folder is at `path` than was known: what was known below was in that one.
+    fn forget_below(&mut self, tree: TreeId, path: &BStr, id: NodeId) {
+        let below = self
+            .nodes
+            .get_mut(&id)
+            .map(|node| std::mem::take(&mut node.below));
+        let below = below.filter(|below| !below.is_empty());
+        let Some(below) = below else {
+            return;
+        };
+        for id in below.into_values() {
+            self.drop_below(id);
+        }
+        // Not everybody who looks at a folder looks at all that is below.
+        let now = self.now;
+        if let Some(tree) = self.trees.get_mut(&tree) {
+            tree.each_journal(|journal| journal.add_folder(path, now));
+        }
     }
 
     /// Notes that the folder at `path` in `tree` cannot be watched.
@@ -361,13 +388,14 @@ impl Forest {
             if let Some(node) = self.nodes.get_mut(&id) {
                 node.below.remove(name);
             }
-            if flags.contains(ReadFlags::MOVED_FROM) {
-                if let Some(child) = self.nodes.get_mut(&child) {
-                    child.parent = None;
+            match flags.contains(ReadFlags::MOVED_FROM) && self.is_surely(child, flags) {
+                true => {
+                    if let Some(child) = self.nodes.get_mut(&child) {
+                        child.parent = None;
+                    }
+                    self.moved.push((event.cookie, child));
                 }
-                self.moved.push((event.cookie, child));
-            } else {
-                self.drop_below(child);
+                false => self.drop_below(child),
             }
         }
         if flags.contains(ReadFlags::MOVED_TO) {
@@ -381,12 +409,10 @@ impl Forest {
                 .position(|(cookie, at)| *cookie == event.cookie && of_tree(self, *at));
             if let Some(found) = found {
                 let (_, moved) = self.moved.swap_remove(found);
-                if let Some(node) = self.nodes.get_mut(&moved) {
-                    node.parent = Some(id);
-                    node.name = name.to_owned();
-                }
-                if let Some(node) = self.nodes.get_mut(&id) {
-                    node.below.insert(name.to_owned(), moved);
+                // In the place of another folder it may be one of two that change places, of which more is told.
+                match child {
+                    None => self.hang(moved, id, name),
+                    Some(_) => self.drop_below(moved),
                 }
             }
         }
@@ -400,6 +426,44 @@ impl Forest {
                 true => journal.add_folder(path.as_bstr(), now),
                 false => journal.add_path(path.as_bstr(), now),
             });
+        }
+    }
+
+    /// Whether the node `id` is of the folder that is renamed away by an event with `flags`. Where two entries change places, the
+    /// one that came is the first to be told of, and then that the other one went, by the same name: so it cannot be told from
+    /// one that comes and goes on.
+    fn is_surely(&self, id: NodeId, flags: ReadFlags) -> bool {
+        let arrived = self.nodes.get(&id).and_then(|node| node.arrived);
+        let is_long_here = arrived.is_none_or(|then| {
+            let age_s = self.now.s.saturating_sub(then.s);
+            age_s > EXCHANGE_MAX_S
+        });
+        flags.contains(ReadFlags::ISDIR) && is_long_here
+    }
+
+    /// Has the node `moved`, which hangs on nothing, be `name` in the node `parent`.
+    fn hang(&mut self, moved: NodeId, parent: NodeId, name: &BStr) {
+        let mut above = Some(parent);
+        while let Some(id) = above {
+            if id == moved {
+                // No folder can be moved into itself: what was known of where folders are was not so.
+                let tree = self.nodes.get(&moved).map(|node| node.tree);
+                self.drop_below(moved);
+                if let Some(tree) = tree.and_then(|tree| self.trees.get_mut(&tree)) {
+                    tree.each_journal(Journal::add_everything);
+                }
+                return;
+            }
+            above = self.nodes.get(&id).and_then(|node| node.parent);
+        }
+        let now = self.now;
+        if let Some(node) = self.nodes.get_mut(&moved) {
+            node.parent = Some(parent);
+            node.name = name.to_owned();
+            node.arrived = Some(now);
+        }
+        if let Some(node) = self.nodes.get_mut(&parent) {
+            node.below.insert(name.to_owned(), moved);
         }
     }
 
@@ -462,6 +526,7 @@ impl Forest {
             wd: None,
             is_refused: false,
             age: 0,
+            arrived: None,
             below: BTreeMap::new(),
         };
         self.nodes.insert(id, node);

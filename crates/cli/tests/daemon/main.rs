@@ -16,6 +16,7 @@ mod limits;
 mod mounts;
 mod namespaces;
 mod older;
+mod renames;
 mod sandbox;
 mod shell;
 mod shown;

@@ -1,0 +1,86 @@
+//! Folders that go from here to there, and change places.
+
+use std::fs;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use vigil_testkit::chance::Chance;
+
+use super::sandbox::Sandbox;
+
+fn exchange(sandbox: &Sandbox, one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(|name| sandbox.path(name));
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).is_ok()
+}
+
+fn rename(sandbox: &Sandbox, from: &str, to: &str) -> bool {
+    fs::rename(sandbox.path(from), sandbox.path(to)).is_ok()
+}
+
+fn with_folders() -> Sandbox {
+    let sandbox = Sandbox::with_repository();
+    for name in ["a/1", "a/s/2", "b/3", "b/s/4", "c/only/5", "f"] {
+        sandbox.write(&format!("work/{name}"), name);
+    }
+    sandbox.git_in("work", &["add", "-A"]);
+    sandbox
+}
+
+#[test]
+fn two_that_change_places_are_told_apart() {
+    for (one, other, is_asked_between) in [
+        ("a", "b", false),
+        ("a", "b", true),
+        ("b", "c", true),
+        ("b", "f", false),
+        ("f", "a", true),
+        ("a/s", "b", false),
+        ("a/s", "f", true),
+    ] {
+        let sandbox = with_folders();
+        let _serving = sandbox.serve();
+        sandbox.is_answered_as_by_git("work");
+        let [one, other] = [one, other].map(|name| format!("work/{name}"));
+        assert!(exchange(&sandbox, &one, &other));
+        if is_asked_between {
+            sandbox.is_answered_as_by_git("work");
+        }
+        let (one, other) = match sandbox.path(&other).is_dir() {
+            true => (one, other),
+            false => (other, one),
+        };
+        // Into the other one, or below what is in that.
+        let below = match sandbox.path(&other).join("only").is_dir() {
+            true => format!("{other}/only/moved"),
+            false => format!("{other}/moved"),
+        };
+        assert!(rename(&sandbox, &one, &below));
+        sandbox.is_answered_as_by_git("work");
+        sandbox.write(&format!("{below}.txt"), "new");
+        sandbox.is_answered_as_by_git("work");
+    }
+}
+
+#[test]
+fn what_is_where_is_known_whatever_is_renamed() {
+    for seed in 0..4 {
+        let mut random = Chance::new(seed);
+        let sandbox = with_folders();
+        let _serving = sandbox.serve();
+        let places = [
+            "a", "b", "c", "f", "a/s", "b/s", "a/n", "b/n", "c/only", "n", "b/s/n", "a/n/s",
+        ];
+        for round in 0..40 {
+            for _ in 0..random.below(5) {
+                let mut place = || format!("work/{}", places[random.below(places.len())]);
+                let (one, other) = (place(), place());
+                let _ = match random.below(6) {
+                    0 | 1 => exchange(&sandbox, &one, &other),
+                    2 => fs::create_dir(sandbox.path(&one)).is_ok(),
+                    3 => fs::write(sandbox.path(&one), format!("{round}")).is_ok(),
+                    _ => rename(&sandbox, &one, &other),
+                };
+            }
+            sandbox.is_answered_as_by_git("work");
+        }
+    }
+}
