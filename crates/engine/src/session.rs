@@ -22,6 +22,7 @@ pub(crate) mod heard;
 mod ignoring;
 mod index;
 pub(crate) mod kept;
+mod linked;
 mod long;
 mod merged_in_conflict;
 mod monitored;

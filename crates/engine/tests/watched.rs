@@ -348,3 +348,24 @@ fn a_file_with_a_conflict_below_it_is_untracked_as_long_as_it_is_not_in_the_inde
         }
     }
 }
+
+#[test]
+fn what_is_in_a_submodule_is_not_heard_of() {
+    let play = Play::new();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let hears_all = |session: &mut Session| {
+        let still = session.still();
+        answers(session, 1, still);
+        session.hears_all()
+    };
+    let mut session = play.session(Some(&watcher));
+    assert!(hears_all(&mut session));
+    play.0.git(["init", "-q", "sub"]);
+    play.0
+        .git_in("sub", ["commit", "-q", "--allow-empty", "-m", "first"]);
+    play.0.git(["add", "sub"]);
+    assert!(!hears_all(&mut session));
+    play.0.git(["rm", "-qf", "--cached", "sub"]);
+    fs::remove_dir_all(play.0.top().join("sub")).unwrap();
+    assert!(hears_all(&mut session));
+}

@@ -84,3 +84,39 @@ fn what_is_where_is_known_whatever_is_renamed() {
         }
     }
 }
+
+#[test]
+fn what_is_written_by_another_name_is_seen() {
+    let sandbox = with_folders();
+    sandbox.write("work/.gitignore", "*.o\n");
+    sandbox.git_in("work", &["add", "-A"]);
+    let _serving = sandbox.serve();
+    let link = |from: &str, to: &str| {
+        let [from, to] = [from, to].map(|name| sandbox.path(&format!("work/{name}")));
+        fs::hard_link(from, to).unwrap();
+    };
+    let append = |name: &str| {
+        let path = sandbox.path(&format!("work/{name}"));
+        let mut text = fs::read(&path).unwrap();
+        text.extend_from_slice(b"more\n");
+        // No other file in its place.
+        fs::write(path, text).unwrap();
+    };
+    for (recorded, other) in [("f", "a/other"), ("b/3", "a/x.o"), ("a/1", "b/s/4")] {
+        sandbox.is_answered_as_by_git("work");
+        let _ = fs::remove_file(sandbox.path(&format!("work/{other}")));
+        link(recorded, other);
+        append(other);
+        sandbox.is_answered_as_by_git("work");
+        append(other);
+        sandbox.is_answered_as_by_git("work");
+        fs::remove_file(sandbox.path(&format!("work/{other}"))).unwrap();
+        sandbox.is_answered_as_by_git("work");
+        append(recorded);
+        sandbox.is_answered_as_by_git("work");
+        // Once more.
+        link(recorded, other);
+        append(other);
+        sandbox.is_answered_as_by_git("work");
+    }
+}

@@ -339,6 +339,29 @@ fn what_patterns_match_is_known_wherever_one_stands() {
 }
 
 #[test]
+fn what_is_written_by_another_name_is_seen() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        working.write("f", "1\n");
+        working.write("d/g", "1\n");
+        working.write(".hgignore", "syntax: glob\n*.o\n");
+        working.commit("first");
+        assert!(served.same(&["hg", "status"], &[]));
+        for other in ["d/h", "d/h.o"] {
+            let other = working.path(other);
+            for text in ["other\n", "1\n"] {
+                std::fs::hard_link(working.path("f"), &other).unwrap();
+                std::fs::write(&other, text).unwrap();
+                assert!(served.same(&["hg", "status"], &[]));
+                std::fs::remove_file(&other).unwrap();
+                assert!(served.same(&["hg", "status"], &[]));
+            }
+        }
+    }
+}
+
+#[test]
 fn why_says_by_what_the_daemon_knows() {
     for hg in programs() {
         let served = Served::new(&hg);

@@ -67,10 +67,12 @@ impl Session {
             .iter()
             .flat_map(|watch| watch.known_until());
         let watched = self.watched.as_ref();
-        let is_sparse = |state: &IndexState| state.written_sparse.is_some();
-        // Those are also a matter of files and references that nobody listens to.
-        let rests_on_more =
-            self.index.as_ref().is_none_or(is_sparse) || SourceTree::of(&self.repository).is_some();
+        // Those are also a matter of files, references and repositories that nobody listens to.
+        let rests_on_more = |state: &IndexState| {
+            state.written_sparse.is_some() || state.tracked.sums().gitlinks > 0
+        };
+        let rests_on_more = self.index.as_ref().is_none_or(rests_on_more)
+            || SourceTree::of(&self.repository).is_some();
         if rests_on_more {
             return false;
         }

@@ -15,6 +15,7 @@ use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
 use super::heard::HeardChange;
+use super::linked::Linked;
 
 /// Files whose change changes more than themselves: what is ignored below, and how contents are compared.
 const GOVERNING: [&[u8]; 2] = [b".gitignore", b".gitattributes"];
@@ -43,6 +44,7 @@ pub(crate) struct WatchedFindings {
     watcher: Arc<Watcher>,
     tree: Option<(Top, Arc<WatchedTree>)>,
     kept: Vec<Kept>,
+    linked: Linked,
     /// Of which directories the last answer found other records than the one before for the same question; `None` where all may
     /// be others.
     moved: Option<BTreeSet<BString>>,
@@ -84,6 +86,7 @@ impl WatchedFindings {
             watcher,
             tree: None,
             kept: Vec::new(),
+            linked: Linked::default(),
             moved: None,
         }
     }
@@ -143,7 +146,15 @@ impl WatchedFindings {
         self.moved = None;
         if let Some(mut kept) = self.take(&grounds) {
             let (changes, position) = tree.changes_since(kept.position);
-            if let Some((mut paths, mut folders)) = to_look_at(changes) {
+            let to_look_at = to_look_at(changes).filter(|(paths, _)| {
+                let is_doubted = self.linked.casts_doubt(&grounds.top.path, paths, tracked);
+                if is_doubted {
+                    // So are all answers.
+                    self.kept.clear();
+                }
+                !is_doubted
+            });
+            if let Some((mut paths, mut folders)) = to_look_at {
                 if let Some(without_effect) = without_effect {
                     let shown = &kept.known.findings().untracked;
                     without_effect.leave_out(&mut paths, &mut folders, shown, &listener);
