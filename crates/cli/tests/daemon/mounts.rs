@@ -55,6 +55,20 @@ fn mounting() {
         sandbox.sh(unmount);
         same();
     }
+    // What is written to a file that is mounted on another one.
+    sandbox.sh(
+        "cp work/file else/other; echo nothing >else/patterns; cp else/patterns work/.gitignore",
+    );
+    sandbox.sh("mount --bind else/other work/file; mount --bind else/patterns work/.gitignore");
+    same();
+    sandbox.sh("echo more >>else/other");
+    same();
+    sandbox.sh("echo new >else/patterns; touch work/new");
+    same();
+    sandbox.sh("echo other >else/patterns");
+    same();
+    sandbox.sh("umount work/file work/.gitignore; rm work/new");
+    same();
     // A folder that is seen twice.
     sandbox.sh("mount --bind work else");
     same();

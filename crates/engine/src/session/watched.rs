@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::os::fd::BorrowedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::mounts;
 use vigil_linux::stat::lstat_path;
 use vigil_model::ObjectId;
 use vigil_model::path::{directory_len, join};
@@ -45,6 +48,8 @@ pub(crate) struct WatchedFindings {
     tree: Option<(Top, Arc<WatchedTree>)>,
     kept: Vec<Kept>,
     linked: Linked,
+    /// Files on which others are mounted: what is written to those is heard of where they are.
+    mounted: Vec<BString>,
     /// Of which directories the last answer found other records than the one before for the same question; `None` where all may
     /// be others.
     moved: Option<BTreeSet<BString>>,
@@ -87,6 +92,7 @@ impl WatchedFindings {
             tree: None,
             kept: Vec::new(),
             linked: Linked::default(),
+            mounted: Vec::new(),
             moved: None,
         }
     }
@@ -111,6 +117,11 @@ impl WatchedFindings {
     /// be others.
     pub(crate) fn moved(&self) -> Option<&BTreeSet<BString>> {
         self.moved.as_ref()
+    }
+
+    /// Whether files on which others are mounted are looked at for each question.
+    pub(crate) fn has_mounted_files(&self) -> bool {
+        !self.mounted.is_empty()
     }
 
     /// The tree that is watched, if one is.
@@ -145,7 +156,8 @@ impl WatchedFindings {
         let listener = Listener(&tree);
         self.moved = None;
         if let Some(mut kept) = self.take(&grounds) {
-            let (changes, position) = tree.changes_since(kept.position);
+            let (mut changes, position) = tree.changes_since(kept.position);
+            changes.paths.extend(self.mounted.iter().cloned());
             let to_look_at = to_look_at(changes).filter(|(paths, _)| {
                 let is_doubted = self.linked.casts_doubt(&grounds.top.path, paths, tracked);
                 if is_doubted {
@@ -179,6 +191,7 @@ impl WatchedFindings {
         let seen_at = vigil_stamp::now();
         let attributes = attributes();
         let position = tree.position();
+        self.mounted = mounted_files(&grounds.top.path);
         let findings = scan(None, &listener)?;
         tree.looked_at_all();
         let known = match Known::new(findings) {
@@ -324,6 +337,20 @@ pub(super) fn governing(path: &BStr) -> impl Iterator<Item = BString> {
         let folder = path.get(..len).unwrap_or_default();
         GOVERNING.map(|name| BString::from([folder, name].concat()))
     })
+}
+
+/// The files below `top` on which another one is mounted, from the top. When something is mounted or unmounted, all is looked at.
+fn mounted_files(top: &Path) -> Vec<BString> {
+    let Ok(table) = mounts::table() else {
+        return Vec::new();
+    };
+    let points = mounts::below(top, &table).into_iter();
+    let files = points.filter(|point| lstat_path(point).is_ok_and(|stat| !stat.is_dir()));
+    let from_top = |point: PathBuf| {
+        let path = point.strip_prefix(top).ok()?;
+        Some(path.as_os_str().as_bytes().into())
+    };
+    files.filter_map(from_top).collect()
 }
 
 /// The paths of which, and the folders below which all is to be looked at for `changes`; `None` where that is everywhere.
