@@ -380,22 +380,24 @@ impl Config {
 
     /// The names of all subsections of `section`, in order of first appearance.
     pub fn subsections(&self, section: &str) -> Vec<BString> {
-        let section = section.to_ascii_lowercase();
-        let mut names: Vec<BString> = Vec::new();
         let mut seen = std::collections::HashSet::new();
-        for stored in &self.entries {
-            let name = stored
-                .key
-                .strip_prefix(section.as_bytes())
-                .and_then(|rest| rest.strip_prefix(b"."))
-                .and_then(|rest| rest.get(..rest.rfind_byte(b'.')?));
-            if let Some(name) = name
-                && seen.insert(name)
-            {
-                names.push(name.into());
-            }
-        }
-        names
+        let names = self.subsection_entries(section).map(|(name, ..)| name);
+        let names = names.filter(|name| seen.insert(*name));
+        names.map(BStr::to_owned).collect()
+    }
+
+    /// The entries in subsections of `section`, in order: the subsection, the name and the value, if there is one.
+    pub fn subsection_entries(
+        &self,
+        section: &str,
+    ) -> impl Iterator<Item = (&BStr, &BStr, Option<&BStr>)> {
+        let section = section.to_ascii_lowercase();
+        self.entries.iter().filter_map(move |stored| {
+            let rest = stored.key.strip_prefix(section.as_bytes())?;
+            let (subsection, name) = rest.strip_prefix(b".")?.rsplit_once_str(".")?;
+            let value = stored.value.as_ref().map(|value| value.as_bstr());
+            Some((subsection.as_bstr(), name.as_bstr(), value))
+        })
     }
 
     /// Whether all that was read to build this configuration (or to find the repository) still says the same.

@@ -46,6 +46,14 @@ impl Messages {
         }
     }
 
+    /// Adds `lines`, which are whole, unless the first of them is there already.
+    pub fn all_once(&self, new: Vec<BString>) {
+        let mut lines = self.0.lock();
+        if new.first().is_some_and(|first| !lines.contains(first)) {
+            lines.extend(new);
+        }
+    }
+
     /// How many were collected.
     pub fn len(&self) -> usize {
         self.0.lock().len()

@@ -107,3 +107,33 @@ fn entries_below_a_submodule() {
         }
     }
 }
+
+#[test]
+fn what_git_does_not_take_from_the_file_is_left_out_and_said() {
+    let with = |name: &str, rest: &str| format!("[submodule \"{name}\"]\n\tpath = s\n{rest}");
+    let claimed_twice = "[submodule \"a\"]\n\tpath = s\n\tignore = all\n[submodule \"b\"]\n\tpath = s\n\
+                         [submodule \"a\"]\n\tpath = s\n";
+    let mut all = vec![
+        with("ok", "\tignore = all\n"),
+        with("ok", "\tignore = bogus\n"),
+        with("ok", "\tignore = all\n\turl = -q\n\tpath = -x\n"),
+        claimed_twice.to_owned(),
+        claimed_twice.replace("[submodule \"a\"]\n\tpath = s\n\tignore = all\n", ""),
+    ];
+    for name in [
+        "../x",
+        "x/../y",
+        "..",
+        "x/..",
+        r"x\\..\\y",
+        "",
+        "a/../../b",
+        "...",
+        "a..b",
+    ] {
+        all.push(with(name, "\tignore = all\n\turl = x\n"));
+    }
+    for modules in all {
+        same(&with_submodule(&modules));
+    }
+}

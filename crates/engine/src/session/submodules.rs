@@ -1,5 +1,6 @@
 //! The state of submodules: which of their changes count, and what they are.
 
+use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -35,9 +36,11 @@ pub(super) struct SubmoduleRules {
 }
 
 /// One submodule of `.gitmodules`.
+#[derive(Default)]
 struct Known {
     name: BString,
-    path: BString,
+    /// Where it is, with the number of the entry that says so.
+    path: Option<(usize, BString)>,
     /// The value of `ignore` that counts for it.
     ignore: Option<BString>,
 }
@@ -49,16 +52,16 @@ impl Known {
         objects: &Objects,
         messages: &Messages,
     ) -> Result<Vec<Self>, SessionError> {
-        let mut known = Vec::new();
+        let mut known = Collected::default();
         let name = BStr::new(FILE_NAME);
         if tracked.find(name, 0).is_none()
             && (1..=3).any(|stage| tracked.find(name, stage).is_some())
         {
             // git does not read what is in conflict.
-            return Ok(known);
+            return Ok(known.all);
         }
         let modules = match read_gitmodules(repository, tracked, objects, messages) {
-            None => return Ok(known),
+            None => return Ok(known.all),
             Some(Source::File(text, path)) => {
                 Config::from_bytes(&text, &format!("file {}", path.display()))?
             }
@@ -70,23 +73,91 @@ impl Known {
                 modules
             }
         };
-        for submodule in modules.subsections("submodule") {
-            let submodule = submodule.as_bstr();
-            let Some(path) = modules.subsection_string("submodule", submodule, "path") else {
+        let mut warnings = Vec::new();
+        for (number, entry) in modules.subsection_entries("submodule").enumerate() {
+            let (submodule, name, value) = entry;
+            if is_suspicious(submodule) {
+                let said: &[&[u8]] = &[b"ignoring suspicious submodule name: ", submodule];
+                warnings.push(said.concat());
+                continue;
+            }
+            let key = [b"submodule.", submodule.as_bytes(), b".", name].concat();
+            let Some(value) = value else {
                 continue;
             };
-            let ignore = repository
-                .config
-                .subsection_string("submodule", submodule, "ignore")
-                .or_else(|| modules.subsection_string("submodule", submodule, "ignore"));
-            known.push(Self {
-                name: submodule.to_owned(),
-                path,
-                ignore,
+            match name.as_bytes() {
+                b"path" | b"url" if value.starts_with(b"-") => {
+                    let said: &[&[u8]] = &[
+                        b"ignoring '",
+                        &key,
+                        b"' which may be interpreted as a command-line option: ",
+                        value,
+                    ];
+                    warnings.push(said.concat());
+                }
+                b"path" => {
+                    if let Some(known) = known.of(submodule) {
+                        known.path = Some((number, value.to_owned()));
+                    }
+                }
+                b"ignore" if IgnoreSubmodules::named(value).is_none() => {
+                    let said: &[&[u8]] = &[
+                        b"Invalid parameter '",
+                        value,
+                        b"' for config option '",
+                        &key,
+                        b"'",
+                    ];
+                    warnings.push(said.concat());
+                }
+                b"ignore" => {
+                    if let Some(known) = known.of(submodule) {
+                        known.ignore = Some(value.to_owned());
+                    }
+                }
+                _ => {}
+            }
+        }
+        let warnings = warnings.into_iter();
+        let warnings = warnings.map(|said| [b"warning: ".as_slice(), &said].concat().into());
+        messages.all_once(warnings.collect());
+        for submodule in &mut known.all {
+            let config = &repository.config;
+            let name = submodule.name.as_bstr();
+            if let Some(ignore) = config.subsection_string("submodule", name, "ignore") {
+                submodule.ignore = Some(ignore);
+            }
+        }
+        Ok(known.all)
+    }
+}
+
+/// The submodules of one `.gitmodules`, in order, and where each is by its name.
+#[derive(Default)]
+struct Collected {
+    all: Vec<Known>,
+    by_name: HashMap<BString, usize>,
+}
+
+impl Collected {
+    /// The one of this name.
+    fn of(&mut self, name: &BStr) -> Option<&mut Known> {
+        let next = self.all.len();
+        let at = *self.by_name.entry(name.to_owned()).or_insert(next);
+        if at == next {
+            self.all.push(Known {
+                name: name.to_owned(),
+                ..Known::default()
             });
         }
-        Ok(known)
+        self.all.get_mut(at)
     }
+}
+
+/// Whether `name` is none that git takes from `.gitmodules`: it could lead out of the folder of submodules' repositories.
+fn is_suspicious(name: &BStr) -> bool {
+    let mut components = name.split(|byte| matches!(byte, b'/' | b'\\'));
+    name.is_empty() || components.any(|component| component == b"..")
 }
 
 /// Which changes of one submodule are left out.
@@ -171,7 +242,12 @@ impl SubmoduleRules {
 
     fn find(&self, path: &BStr) -> Option<&Known> {
         // The last submodule that claims the path is the one.
-        self.known.iter().rev().find(|known| known.path == path)
+        let claim = |known: &'_ Known| match &known.path {
+            Some((number, claimed)) if claimed == path => Some(*number),
+            _ => None,
+        };
+        let claimants = self.known.iter().filter(|known| claim(known).is_some());
+        claimants.max_by_key(|known| claim(known))
     }
 }
 

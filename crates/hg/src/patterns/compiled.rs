@@ -17,6 +17,11 @@ const GROUP_LEN_MAX: usize = 20_000;
 const SIZE_MAX: usize = 256 << 20;
 /// and of what each thread keeps of its automaton.
 const CACHE_LEN_MAX: usize = 16 << 20;
+/// The most bytes of the compiled expression of one pattern that counts repetitions. Each is a state for each time, so that a few of
+/// them one in the other would make a path take milliseconds.
+const COUNTED_SIZE_MAX: usize = 4 << 20;
+/// The most bytes of all of it where there is such a pattern.
+const WITH_COUNTED_SIZE_MAX: usize = 64 << 20;
 
 /// Patterns, any of which may match.
 #[derive(Clone, Debug, Default)]
@@ -72,12 +77,21 @@ impl Compiled {
             let said = format!("matcher pattern is too long ({} bytes)", long.len());
             return Err(Abort::plain(said));
         }
+        let too_much = || Abort::unsupported("patterns that take too much memory");
+        let mut size_max = SIZE_MAX;
         let mut plain: Vec<String> = Vec::new();
         let mut looking = Vec::new();
         for group in groups(&all) {
             let whole = joined(group.iter().map(|regular| regular.as_slice()), b"|");
             let branches = branches(&whole).map_err(|wrong| said_of(patterns, suffix, wrong))?;
             for branch in branches {
+                let counts = branch.text.contains('{');
+                if counts {
+                    size_max = WITH_COUNTED_SIZE_MAX;
+                }
+                if counts && regex(&branch.text, COUNTED_SIZE_MAX).is_err() {
+                    return Err(too_much());
+                }
                 match branch.looks.is_empty() {
                     true => plain.push(branch.text),
                     false => looking.push(branch),
@@ -85,10 +99,9 @@ impl Compiled {
             }
         }
         let text = format!("{plain:?} {looking:?} {files:?}");
-        let too_much = || Abort::unsupported("patterns that take too much memory");
         let regex = match plain.is_empty() {
             true => None,
-            false => Some(regex(&plain.join("|")).map_err(|_| too_much())?),
+            false => Some(regex(&plain.join("|"), size_max).map_err(|_| too_much())?),
         };
         Ok(Self {
             regex,
@@ -120,11 +133,11 @@ impl Compiled {
     }
 }
 
-/// What matches `text` from the beginning on.
-fn regex(text: &str) -> Result<Regex, regex::Error> {
+/// What matches `text` from the beginning on, of at most `size_max` bytes.
+fn regex(text: &str, size_max: usize) -> Result<Regex, regex::Error> {
     RegexBuilder::new(&format!(r"\A(?:{text})"))
         .unicode(false)
-        .size_limit(SIZE_MAX)
+        .size_limit(size_max)
         .dfa_size_limit(CACHE_LEN_MAX)
         .nest_limit(NEST_MAX)
         .build()
