@@ -23,6 +23,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString};
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::Dirstate;
+use vigil_hg::node::Node;
 use vigil_hg::patterns::{Ignore, IgnoreRead, Matcher};
 use vigil_hg::repository::Repository;
 use vigil_linux::stat::stat_path;
@@ -30,7 +31,7 @@ use vigil_model::HashKind;
 use vigil_model::clock::{ClockMark, distrusted_from};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_scan::{Findings, Focus, ScanError, ScanMemory, Watch};
-use vigil_stamp::trust;
+use vigil_stamp::{Stamp, trust};
 use vigil_store::{Published, Steps, Store, StoreError};
 use vigil_watch::{Top, Watcher};
 
@@ -69,6 +70,8 @@ pub struct HgSession {
     young: BTreeSet<BString>,
     /// The repository and what it ignores, as of the last question whose answer is kept.
     last: Option<(Repository, Arc<Ignore>)>,
+    /// The parents that were found in the changelog, and how that looked then.
+    parents: Option<([Node; 2], Stamp)>,
     /// When the session began to look.
     mark: ClockMark,
 }
@@ -90,6 +93,15 @@ pub struct HgRequest<'r> {
     pub ignored: bool,
 }
 
+/// The parents of a working copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parents {
+    /// Both; the null one in the place of one that is not in the changelog, as Mercurial takes it.
+    pub nodes: [Node; 2],
+    /// The first that is not.
+    pub unknown: Option<Node>,
+}
+
 /// Whether there was something that could not be looked at.
 struct Gaps(bool);
 
@@ -108,6 +120,7 @@ impl HgSession {
             compared: ComparedFiles::default(),
             young: BTreeSet::new(),
             last: None,
+            parents: None,
             mark: trust::mark(),
         }
     }
@@ -157,6 +170,37 @@ impl HgSession {
         }
         self.refresh(request.repository)?;
         self.try_status(request)
+    }
+
+    /// The parents of the working copy. The dirstate is the one that [`Self::dirstate`] gave.
+    ///
+    /// # Errors
+    /// The changelog cannot be read, or is damaged: Mercurial reads it, whatever is asked.
+    pub fn parents(&mut self, repository: &Repository) -> Result<Parents, Abort> {
+        let Some(recorded) = &self.recorded else {
+            return Ok(Parents::default());
+        };
+        let parents = recorded.dirstate.parents();
+        let store = repository.store();
+        let now = vigil_stamp::now();
+        let stamp = stat_path(&store.changelog_index()).ok();
+        let stamp = stamp.and_then(|stat| Stamp::trusted(&stat, now));
+        let found = stamp.map(|stamp| (parents, stamp));
+        if found.is_some() && self.parents == found {
+            return Ok(Parents {
+                nodes: parents,
+                unknown: None,
+            });
+        }
+        let changelog = store.changelog()?;
+        let is_unknown = |parent: &Node| !parent.is_null() && changelog.find(parent).is_none();
+        let unknown = parents.into_iter().find(is_unknown);
+        self.parents = found.filter(|_| unknown.is_none());
+        let nodes = parents.map(|parent| match is_unknown(&parent) {
+            true => Node::default(),
+            false => parent,
+        });
+        Ok(Parents { nodes, unknown })
     }
 
     fn try_status(&mut self, request: &HgRequest<'_>) -> Result<HgStatus, Abort> {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::Dirstate;
-use vigil_hg::node::Node;
 use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
 use vigil_hg::repository::Repository;
 use vigil_hg::verdict::{Verdict, verdict};
@@ -66,8 +65,6 @@ pub struct HgStatus {
     pub clean: Vec<BString>,
     /// What cannot be looked at, and why.
     pub bad: Vec<Bad>,
-    /// The first parent, if files were to be compared with it, and it is not there.
-    pub unknown_parent: Option<Node>,
     /// What is wrong with patterns that only hold below some directory.
     pub ignore_failure: Option<Abort>,
     /// Why files could not be compared with what the first parent has: then the lists are not true. Mercurial compares once all
@@ -234,7 +231,6 @@ pub(crate) fn status_of<'q>(
     let gone_with: &[BString] = if question.unknown { &nested } else { &[] };
     answer.tracked(&findings, recorded.special, gone_with);
     answer.status.failure = system.failure();
-    answer.status.unknown_parent = system.unknown_parent();
     let named = named_others(&question);
     if !ignored.patterns.is_whole() {
         let found = findings.untracked.iter().chain(&findings.ignored);

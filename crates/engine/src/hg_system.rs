@@ -240,12 +240,6 @@ impl<'a> HgSystem<'a> {
         Tracked::of_records(HashKind::Sha1, Self::records(dirstate))
     }
 
-    /// The first parent, if it was looked for and is not there.
-    pub(crate) fn unknown_parent(&self) -> Option<Node> {
-        let [p1, _] = self.dirstate.parents();
-        self.lacks_parent.load(Ordering::Relaxed).then_some(p1)
-    }
-
     /// Why the scan failed, in Mercurial's words.
     pub(crate) fn failure(&self) -> Option<Abort> {
         self.failure.lock().take().map(|(_, abort)| abort)

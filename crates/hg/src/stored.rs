@@ -76,6 +76,11 @@ impl Store {
         self.of_all("00changelog")
     }
 
+    /// Where the index of the changelog is. Whoever adds a changeset, or takes one away, writes there.
+    pub fn changelog_index(&self) -> PathBuf {
+        self.folder.join("00changelog.i")
+    }
+
     /// Opens the revlog of manifests.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use vigil_hg::revision::Revisions;
 use super::arguments::Arguments;
 use super::color::Colors;
 use super::kinds::{CLEAN, IGNORED, UNKNOWN};
-use super::look::{Pair, Subject};
+use super::look::{Pair, Subject, unknown_parent};
 use super::nested;
 use super::own_format::Told;
 use super::paths::Shown;
@@ -169,6 +169,10 @@ impl Run<'_> {
         let is_kept = self.known.is_kept();
         let session = session_of(self.known, &config, &repository, self.surroundings)?;
         let dirstate = session.dirstate(&repository)?;
+        let parents = session.parents(&repository)?;
+        if let Some(parent) = parents.unknown {
+            self.warnings.extend_from_slice(&unknown_parent(&parent));
+        }
         let unfinished = match settings.tells_state && arguments.own.is_none() {
             true => Unfinished::of(&repository, &dirstate, &config)?,
             false => Unfinished::default(),
@@ -178,7 +182,7 @@ impl Run<'_> {
             return Err(Abort::unsupported(said));
         }
         let mut revisions = match arguments.names_changesets() || arguments.subrepos {
-            true => Some(Revisions::new(&repository, dirstate.parents())?),
+            true => Some(Revisions::new(&repository, parents.nodes)?),
             false => None,
         };
         if arguments.hidden
@@ -235,6 +239,7 @@ impl Run<'_> {
             options: &arguments.config,
             surroundings: self.surroundings,
             dirstate: &dirstate,
+            has_parent: !parents.nodes[0].is_null(),
             revisions: revisions.as_ref(),
             matcher: Arc::new(matcher),
             clean: is_terse || is_shown(CLEAN),
@@ -252,7 +257,7 @@ impl Run<'_> {
         }
         if let Some(format) = arguments.own {
             let told = Told {
-                checkout: &Checkout::read(&repository, dirstate.parents()),
+                checkout: &Checkout::read(&repository, parents.nodes),
                 lists: &lists,
                 shown: &shown,
                 dirstate: &dirstate,

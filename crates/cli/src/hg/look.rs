@@ -12,6 +12,7 @@ use vigil_hg::abort::Abort;
 use vigil_hg::config::{Config, Surroundings};
 use vigil_hg::copies::{self, Tracer};
 use vigil_hg::dirstate::Dirstate;
+use vigil_hg::node::Node;
 use vigil_hg::patterns::Matcher;
 use vigil_hg::repository::Repository;
 use vigil_hg::revision::{Revisions, Target};
@@ -47,6 +48,13 @@ impl Pair {
     }
 }
 
+/// What is said of a parent of the working copy that is unknown.
+pub(super) fn unknown_parent(parent: &Node) -> BString {
+    let hex = parent.short_hex();
+    let said = "warning: ignoring unknown working parent ";
+    bytes!(said, hex, "!\n").into()
+}
+
 /// Whether what is compared with has such a file or directory.
 type IsKnown<'k> = dyn Fn(&BStr) -> Result<bool, Abort> + 'k;
 
@@ -60,6 +68,8 @@ pub(super) struct Subject<'s> {
     pub(super) options: &'s [BString],
     pub(super) surroundings: &'s Surroundings<'s>,
     pub(super) dirstate: &'s Dirstate,
+    /// Whether it has a first parent that is known.
+    pub(super) has_parent: bool,
     /// Its changesets, where some are named.
     pub(super) revisions: Option<&'s Revisions<'s>>,
     pub(super) matcher: Arc<Matcher>,
@@ -138,7 +148,7 @@ impl Subject<'_> {
                 let store = self.repository.store();
                 Tracer::new(store, revisions, self.dirstate).between(from, to, &is_match)
             }
-            _ if self.dirstate.parents()[0].is_null() => Ok(BTreeMap::new()),
+            _ if !self.has_parent => Ok(BTreeMap::new()),
             _ => Ok(copies::recorded(self.dirstate, &is_match)),
         }
     }
@@ -187,14 +197,6 @@ impl Subject<'_> {
             unknown: self.unknown,
             ignored: self.ignored,
         })?;
-        if let Some(parent) = status.unknown_parent {
-            let said = bytes!(
-                "warning: ignoring unknown working parent ",
-                parent.short_hex(),
-                "!"
-            );
-            say(warnings, &[said.into()]);
-        }
         let (met, named): (Vec<&Bad>, Vec<&Bad>) = status.bad.iter().partition(|bad| bad.was_met);
         drop(session);
         let mut all: Vec<&Bad> = Vec::new();

@@ -200,7 +200,13 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
     // Of what is known of it nothing is kept.
     let mut session = HgSession::new(&repository, Vec::new());
     let dirstate = session.dirstate(&repository)?;
-    let revisions = Revisions::new(&repository, dirstate.parents())?;
+    let parents = session.parents(&repository)?;
+    if parents.unknown.is_some() {
+        return Err(Abort::unsupported(
+            "a subrepository whose working parent is unknown",
+        ));
+    }
+    let revisions = Revisions::new(&repository, parents.nodes)?;
     let target = |node: Node| {
         let target = revisions.find(&node);
         target.ok_or_else(|| refused("whose committed changeset is not there"))
@@ -214,6 +220,7 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
         options: above.options,
         surroundings: above.surroundings,
         dirstate: &dirstate,
+        has_parent: !parents.nodes[0].is_null(),
         revisions: Some(&revisions),
         matcher: Arc::new(Matcher::default()),
         clean: above.clean,

@@ -111,3 +111,47 @@ fn a_parent_that_is_not_there_is_none() {
         }
     }
 }
+
+#[test]
+fn a_parent_that_is_not_there_any_more_is_taken_for_none_and_said() {
+    for hg in programs() {
+        for is_v2 in [false, true] {
+            let working = Working::new(&hg, is_v2);
+            working.write("a", "1\n");
+            working.commit("first");
+            working.write("a", "22\n");
+            working.commit("second");
+            working.hg(&["copy", "a", "b"]);
+            working.hg(&["status"]);
+            let index = working.path(".hg/store/00changelog.i");
+            let whole = std::fs::read(&index).unwrap();
+            // Its records and chunks are one after the other.
+            let first_len = 64 + u32::from_be_bytes(whole[8..12].try_into().unwrap()) as usize;
+            std::fs::write(&index, &whole[..first_len]).unwrap();
+            for arguments in [
+                &["status"][..],
+                &["status", "-A"],
+                &["status", "-C"],
+                &["status", "-q"],
+                &["status", "--rev", "."],
+                &["status", "--rev", "0"],
+                &["status", "--change", "."],
+                &["status", "--rev", ".", "--rev", "0"],
+                &["status", "-Tjson", "-C"],
+            ] {
+                working.same(arguments);
+            }
+            // It may come back.
+            std::fs::write(&index, &whole).unwrap();
+            working.same(&["status", "-A", "-C"]);
+            for len in [0, 40, whole.len() - 3] {
+                std::fs::write(&index, &whole[..len]).unwrap();
+                if len == 0 {
+                    working.same(&["status"]);
+                } else {
+                    assert_eq!(working.vigil(&["status"]).2, Some(255));
+                }
+            }
+        }
+    }
+}
