@@ -345,3 +345,47 @@ fn variables_that_make_no_sense_are_refused_as_git_refuses_them() {
         assert_eq!(said(VIGIL), said("git"), "{name}={value}");
     }
 }
+
+#[test]
+fn the_end_of_packed_references_is_looked_at_first() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["pack-refs", "--all"]);
+    let path = sandbox.0.path(".git/packed-refs");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let cut = whole.get(..whole.len() - 1).unwrap();
+    let with = |end: &str| format!("{whole}{end}");
+    for text in [
+        with("garbage\n"),
+        with("\n"),
+        with("#\n"),
+        with("garbage"),
+        with(&format!("{:040} refs/zz\n", 1)),
+        with(&format!("{:040}\n", 1)),
+        cut.to_owned(),
+        whole.get(..whole.len() - 30).unwrap().to_owned(),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        for arguments in [
+            &["status", "-s"][..],
+            &["status"],
+            &["describe"],
+            &["cat-file", "-t", "HEAD"],
+            &["cat-file", "-t", "v2"],
+        ] {
+            sandbox.compare(arguments, "");
+        }
+    }
+}
+
+#[test]
+fn an_empty_path_is_no_working_tree() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["config", "core.worktree", ""]);
+    for arguments in [
+        &["status", "-s"][..],
+        &["describe"],
+        &["cat-file", "-t", "HEAD"],
+    ] {
+        sandbox.compare(arguments, "");
+    }
+}

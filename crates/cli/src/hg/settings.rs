@@ -233,6 +233,18 @@ pub(super) fn beyond_show(
     if is_on("ui", "tweakdefaults") && !is_tweaked && !is_plain {
         return Some("the setting ui.tweakdefaults of a repository".into());
     }
+    let is_strict = |plain: BString| plain.split_str(",").any(|word| word == b"+strictflags");
+    let early = [&arguments.config, &arguments.cwd, &arguments.repository];
+    if surroundings.get("HGPLAIN").is_some_and(is_strict)
+        && early.iter().any(|values| !values.is_empty())
+    {
+        return Some("HGPLAIN=+strictflags".into());
+    }
+    if arguments.template.is_some()
+        && let Some(item) = config.section("templatealias").next()
+    {
+        return Some(bytes!("templatealias.", item.name));
+    }
     for name in ["formatdebug", "formatjson"] {
         if is_on("ui", name) {
             return Some(bytes!("the setting ui.", name));
@@ -301,6 +313,9 @@ pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
     }
 }
 
+/// Harmless extensions that do not come with Mercurial, and have to be named by their file.
+const ELSEWHERE: [&str; 3] = ["evolve", "interhg", "topic"];
+
 /// What in the configuration changes a status in ways that only Mercurial knows.
 pub(crate) fn beyond(config: &Config) -> Option<BString> {
     for item in config.section("extensions") {
@@ -308,8 +323,22 @@ pub(crate) fn beyond(config: &Config) -> Option<BString> {
         let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
         let name = name.strip_prefix(b"hgext3rd.").unwrap_or(name);
         let is_sub_option = name.contains(&b':');
-        if !is_off && !is_sub_option && !HARMLESS.iter().any(|known| known.as_bytes() == name) {
+        if is_off || is_sub_option {
+            continue;
+        }
+        if !HARMLESS.iter().any(|known| known.as_bytes() == name) {
             return Some(bytes!("the extension '", name, "'"));
+        }
+        // Of those that come with Mercurial another one has the name only.
+        let is_elsewhere = ELSEWHERE.iter().any(|known| known.as_bytes() == name);
+        if !item.value.is_empty() && !is_elsewhere {
+            return Some(bytes!("the extension '", name, "' from ", item.value));
+        }
+    }
+    for (section, name) in [("ui", "strict"), ("profiling", "enabled")] {
+        let value = config.get(section, name);
+        if value.is_some_and(|value| boolean(value) != Some(false)) {
+            return Some(bytes!("the setting ", section, ".", name));
         }
     }
     // Mercurial waits for files that these name.

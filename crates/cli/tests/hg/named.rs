@@ -960,3 +960,37 @@ fn files_without_end_cost_neither_time_nor_memory() {
         }
     }
 }
+
+#[test]
+fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
+    let hg = programs().into_iter().next().unwrap();
+    let working = Working::new(&hg, false);
+    working.write("a", "");
+    for (setting, named) in [
+        (
+            "extensions.rebase=nope.py",
+            "the extension 'rebase' from nope.py",
+        ),
+        (
+            "extensions.hgext.mq=~/mq.py",
+            "the extension 'mq' from ~/mq.py",
+        ),
+        ("ui.strict=yes", "the setting ui.strict"),
+        ("profiling.enabled=1", "the setting profiling.enabled"),
+        ("templatealias.path=status", "templatealias.path"),
+    ] {
+        let arguments = ["status", "-T", "{path}\\n", "--config", setting];
+        let (stdout, stderr, code) = working.vigil(&arguments);
+        assert_eq!((stdout.as_str(), code), ("", Some(255)), "{setting}");
+        let said = format!("abort: vigil does not answer this: {named}\n");
+        assert_eq!(stderr, said);
+    }
+    for setting in [
+        "extensions.rebase=",
+        "extensions.rebase=!nope.py",
+        "ui.strict=no",
+        "profiling.enabled=no",
+    ] {
+        working.same(&["status", "-T", "{path}\\n", "--config", setting]);
+    }
+}

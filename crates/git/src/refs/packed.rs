@@ -107,15 +107,7 @@ impl Packed {
             packed.peeled = peeled;
             packed.body = body;
         }
-        if let Some(last) = packed.bytes.last()
-            && *last != b'\n'
-        {
-            let start = packed.bytes.rfind_byte(b'\n').map_or(0, |at| at + 1);
-            return Err(Error::UnterminatedLine {
-                path: packed.path.clone(),
-                line: shown_part(packed.line(start)),
-            });
-        }
+        packed.check_end()?;
         if !is_sorted {
             let mut order = Vec::new();
             let mut at = packed.body;
@@ -127,6 +119,29 @@ impl Packed {
             packed.order = Some(order);
         }
         Ok(packed)
+    }
+
+    /// git looks at the end before all else: the last record has to end with its line, and to have room for an id.
+    fn check_end(&self) -> Result<(), Error> {
+        let body = self.bytes.get(self.body..).unwrap_or_default();
+        let Some(last) = body.len().checked_sub(1) else {
+            return Ok(());
+        };
+        // A peeled line is a part of the record above it.
+        let starts =
+            |at: usize| body.get(at.wrapping_sub(1)) == Some(&b'\n') && body.get(at) != Some(&b'^');
+        let start = (1..=last).rev().find(|at| starts(*at)).unwrap_or(0);
+        let record = body.get(start..).unwrap_or_default();
+        if body.last() == Some(&b'\n') && record.len() >= self.hash.len_in_hex() + 2 {
+            return Ok(());
+        }
+        if record.contains(&b'\n') {
+            return Err(self.unexpected(self.body + start));
+        }
+        Err(Error::UnterminatedLine {
+            path: self.path.clone(),
+            line: shown_part(record),
+        })
     }
 
     /// Keeps the file no longer mapped, if there is room for a copy.
@@ -362,6 +377,36 @@ mod tests {
             text(&format!("# pack-refs with: sorted\n^{}\n", id(1))),
             format!("unexpected line in packed-refs: ^{}", id(1))
         );
+        // A record with its peeled line is looked at as one, from its beginning on.
+        let sorted = format!("# pack-refs with: peeled fully-peeled sorted \n{line}\n");
+        for (end, said) in [
+            (
+                "x\n".to_owned(),
+                "unexpected line in packed-refs: x".to_owned(),
+            ),
+            (
+                "\n".to_owned(),
+                "unexpected line in packed-refs: ".to_owned(),
+            ),
+            (
+                "#\n".to_owned(),
+                "unexpected line in packed-refs: #".to_owned(),
+            ),
+            (
+                format!("^{}", id(2)),
+                format!("unexpected line in packed-refs: {line}"),
+            ),
+            (
+                format!("{line}b"),
+                format!("unterminated line in packed-refs: {line}b"),
+            ),
+        ] {
+            assert_eq!(
+                parse(&(sorted.clone() + &end)).unwrap_err().to_string(),
+                said
+            );
+        }
+        assert!(parse(&format!("{sorted}^{}\n", id(2))).is_ok());
         for (line, shown) in [
             ("l".repeat(79), "l".repeat(79)),
             ("l".repeat(80), format!("{}...", "l".repeat(75))),

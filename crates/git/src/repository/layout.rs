@@ -232,6 +232,11 @@ fn configured_work_tree(
     path: &BStr,
 ) -> Result<(PathBuf, PathBuf), Error> {
     let name = cwd.join(path_of(git_dir)).join(path_of(path));
+    if path.is_empty() {
+        // chdir(2) goes nowhere by an empty path.
+        let reason = errno::text(vigil_linux::Errno::NOENT);
+        return Err(Error::Refused(format!("cannot chdir to '': {reason}")));
+    }
     if path.first() == Some(&b'/') {
         let work_tree = real_path(cwd, path).map_err(Error::Refused)?;
         return Ok((work_tree, name));

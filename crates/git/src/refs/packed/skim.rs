@@ -327,9 +327,13 @@ mod tests {
     use crate::refs::name;
     use vigil_stamp::file::Contents;
 
+    /// `text` as it is, whatever its end is, which is looked at first.
     fn parse(text: &str) -> Packed {
-        let bytes = Contents::Read(text.as_bytes().to_vec());
-        Packed::parse("packed-refs".into(), bytes, Kind::Sha1).unwrap()
+        let contents = |text: String| Contents::Read(text.into_bytes());
+        let whole = contents(format!("{text}{} refs/zz\n", id(1)));
+        let mut packed = Packed::parse("packed-refs".into(), whole, Kind::Sha1).unwrap();
+        packed.bytes = contents(text.to_owned());
+        packed
     }
 
     fn id(n: u32) -> String {
