@@ -117,10 +117,16 @@ fn a_parent_that_is_not_there_any_more_is_taken_for_none_and_said() {
     for hg in programs() {
         for is_v2 in [false, true] {
             let working = Working::new(&hg, is_v2);
-            working.write("a", "1\n");
-            working.commit("first");
-            working.write("a", "22\n");
-            working.commit("second");
+            let commit = |text: &str, time_s: u64| {
+                working.write("a", text);
+                // Its time proves something: nothing is compared.
+                let file = std::fs::File::open(working.path("a")).unwrap();
+                let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(time_s);
+                file.set_modified(then).unwrap();
+                working.commit(text.trim());
+            };
+            commit("1\n", 1_000_000_000);
+            commit("22\n", 1_000_000_100);
             working.hg(&["copy", "a", "b"]);
             working.hg(&["status"]);
             let index = working.path(".hg/store/00changelog.i");
