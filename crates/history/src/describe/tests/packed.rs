@@ -99,8 +99,9 @@ fn of_several_packed_names_the_best_is_found_in_history() {
             format!("^{}\n", "1".repeat(40)),
         ),
     ] {
-        lines(&[&a, &d, &line], remark);
-        lines(&[&a, &new, &line], remark);
+        // The end is looked at when the file is opened.
+        lines(&[&a, &d, &line, &z], remark);
+        lines(&[&a, &new, &line, &z], remark);
     }
     // Instead of, before, among and behind packed ones.
     sandbox.git(["tag", "-f", "d", "HEAD~2"]);
