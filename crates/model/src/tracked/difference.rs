@@ -39,6 +39,10 @@ impl Moved {
 
     /// Adds a later difference, so that this is the one between the first tree and the last.
     pub fn add(&mut self, later: Self) {
+        // The number of what was removed may be given again.
+        self.removed
+            .retain(|number| !later.directories.contains_key(number));
+        self.removed_files.retain(|key| !later.files.contains(key));
         self.directories.extend(later.directories);
         self.directories
             .retain(|number, _| !later.removed.contains(number));
@@ -265,5 +269,34 @@ impl Blocks for Layered {
 
     fn depth(&self) -> u32 {
         self.base.depth().saturating_add(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_given_again_is_not_removed() {
+        let removed = || Moved {
+            removed: [5, 6].into(),
+            removed_files: [7, 8].into(),
+            ..Moved::default()
+        };
+        let given_again = || Moved {
+            directories: [(5, "b".into())].into(),
+            files: [7].into(),
+            ..Moved::default()
+        };
+        let mut all = removed();
+        all.add(given_again());
+        assert_eq!((all.removed, all.removed_files), ([6].into(), [8].into()));
+        let mut all = given_again();
+        all.add(removed());
+        assert!(all.directories.is_empty() && all.files.is_empty());
+        assert_eq!(
+            (all.removed, all.removed_files),
+            ([5, 6].into(), [7, 8].into())
+        );
     }
 }
