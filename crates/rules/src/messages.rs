@@ -40,10 +40,7 @@ impl Messages {
 
     /// Adds `line`, which is whole, unless it is there already.
     pub fn once(&self, line: BString) {
-        let mut lines = self.0.lock();
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
+        self.all_once(vec![line]);
     }
 
     /// Adds `lines`, which are whole, unless the first of them is there already.

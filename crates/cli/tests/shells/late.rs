@@ -8,8 +8,8 @@ use std::process::Command;
 use rustix::fs::{Mode, OFlags, open};
 use vigil_testkit::sandbox::Sandbox;
 
-use crate::prompt::{CLEAN, STALE, UNTRACKED, plain};
-use crate::shell::{SHELLS, Session, Shell, VIGIL, served_by, wait_until};
+use crate::prompt::{CLEAN, STALE, UNTRACKED, patient, plain, with_patience};
+use crate::shell::{SHELLS, Session, Shell, VIGIL, processes_with, served_by, wait_until};
 
 /// Repositories in which a status waits as long as a pipe is there that nobody opened.
 struct Slow {
@@ -110,22 +110,6 @@ impl Slow {
         fs::remove_file(place).unwrap();
         // Who read it may have been ended.
         let _ = pipe.write_all(b"go");
-    }
-}
-
-fn patient(shell: Shell) -> String {
-    with_patience(shell, 60_000) + "\n" + &shell.line("--prompt")
-}
-
-/// From now on answers may be late.
-fn impatient(shell: Shell) -> String {
-    with_patience(shell, 50)
-}
-
-fn with_patience(shell: Shell, ms: u32) -> String {
-    match shell {
-        Shell::Fish => format!("set -g VIGIL_PROMPT_PATIENCE_MS {ms}"),
-        _ => format!("VIGIL_PROMPT_PATIENCE_MS={ms}"),
     }
 }
 
@@ -297,7 +281,7 @@ fn what_was_known_is_shown_in_the_same_working_copy_alone() {
         let mut session = Session::start(&slow.sandbox, shell, &patient(shell));
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main\x1b[39m"));
-        session.send(&impatient(shell));
+        session.send(&with_patience(shell, 50));
         session.wait_for(&format!("{CLEAN}main\x1b[39m"));
         // By another name, through a link.
         slow.halt(200);
@@ -414,6 +398,7 @@ fn one_at_a_time_finds_out_and_one_that_is_halted_is_replaced() {
     let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
     slow.halt(200);
     slow.halt_in(&other, 200);
+    let asking = || processes_with("--leave-for=");
     for (number, folder) in ["work", "other", "work", "other"].into_iter().enumerate() {
         let up = if number == 0 { "" } else { "../" };
         session.send(&format!("cd {up}{folder}; echo a''t {number},"));
@@ -433,18 +418,6 @@ fn one_at_a_time_finds_out_and_one_that_is_halted_is_replaced() {
     session.wait_for(&format!("{CLEAN}second\x1b[39m"));
     session.send("exit");
     session.end();
-
-    fn asking() -> Vec<u32> {
-        let entries = fs::read_dir("/proc").unwrap().flatten();
-        let is_one = |entry: &fs::DirEntry| {
-            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains("--leave-for=")
-        };
-        let entries = entries.filter(is_one);
-        entries
-            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-            .collect()
-    }
 }
 
 #[test]
@@ -457,7 +430,8 @@ fn who_is_awaited_is_no_job_and_keeps_nobody() {
     session.wait_for("work\x1b[39m");
     session.send("test $before = x$last_pid; and echo jo''bs (count (jobs)),");
     session.wait_for("jobs 0,");
-    let working = || working_on(&slow);
+    let root = slow.sandbox.root().display();
+    let working = || processes_with(&format!("--ask={root}/work\0"));
     wait_until("somebody finds out", || !working().is_empty());
     Slow::wait_until_reached(&slow.top());
     session.type_in("\x04");
@@ -465,16 +439,6 @@ fn who_is_awaited_is_no_job_and_keeps_nobody() {
     assert!(!seen.contains("jobs"), "{seen}");
     wait_until("he is gone", || working().is_empty());
     Slow::release(&slow.top());
-}
-
-/// The processes that find out for a shell in the sandbox of `slow`.
-fn working_on(slow: &Slow) -> Vec<String> {
-    let root = slow.sandbox.root().to_str().unwrap();
-    let ask = format!("--ask={root}/work\0");
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let lines = entries.map(|entry| fs::read(entry.path().join("cmdline")).unwrap_or_default());
-    let lines = lines.map(|line| String::from_utf8_lossy(&line).into_owned());
-    lines.filter(|line| line.contains(&ask)).collect()
 }
 
 #[test]

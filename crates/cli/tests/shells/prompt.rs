@@ -17,12 +17,16 @@ fn session(sandbox: &Sandbox, shell: Shell) -> Session {
     Session::start(sandbox, shell, &patient(shell))
 }
 
-fn patient(shell: Shell) -> String {
-    let set = match shell {
-        Shell::Fish => "set -g VIGIL_PROMPT_PATIENCE_MS 60000\n",
-        _ => "VIGIL_PROMPT_PATIENCE_MS=60000\n",
-    };
-    set.to_owned() + &shell.line("--prompt")
+pub(crate) fn patient(shell: Shell) -> String {
+    with_patience(shell, 60_000) + "\n" + &shell.line("--prompt")
+}
+
+/// From now on a prompt waits for so long.
+pub(crate) fn with_patience(shell: Shell, ms: u32) -> String {
+    match shell {
+        Shell::Fish => format!("set -g VIGIL_PROMPT_PATIENCE_MS {ms}"),
+        _ => format!("VIGIL_PROMPT_PATIENCE_MS={ms}"),
+    }
 }
 
 #[test]

@@ -107,10 +107,14 @@ pub(crate) fn run(sandbox: &Sandbox, shell: Shell, text: &str) -> String {
 
 /// The processes of the program whose parent is, by their options, `pid`.
 pub(crate) fn served_by(pid: u32) -> Vec<u32> {
-    let option = format!("--parent-pid={pid}\0");
+    processes_with(&format!("--parent-pid={pid}\0"))
+}
+
+/// The processes whose command line, of which each word ends with NUL, has `text`.
+pub(crate) fn processes_with(text: &str) -> Vec<u32> {
     let is_one = |entry: &fs::DirEntry| {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
-        String::from_utf8_lossy(&line).contains(&option)
+        String::from_utf8_lossy(&line).contains(text)
     };
     let entries = fs::read_dir("/proc").unwrap().flatten().filter(is_one);
     entries
