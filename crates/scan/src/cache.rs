@@ -384,7 +384,8 @@ impl ScanMemory {
         }
         for &number in moved.other_names.union(&moved.removed) {
             if let Some(mut memory) = self.dir(number) {
-                memory.is_moved |= !memory.listings.is_empty();
+                // What was not loaded may be on disk, and the number may be given to another directory.
+                memory.is_moved |= !memory.listings.is_empty() || moved.removed.contains(&number);
                 memory.listings.clear();
             }
         }

@@ -132,7 +132,8 @@ impl Put for Difference<'_> {
             .then(|| self.base.directory_if_any(parent)?.find_subdir(name))
             .flatten()
             .map(|subdir| subdir.number)
-            .filter(|number| !self.seen.contains(number));
+            // One that no directory has would be given again, to another.
+            .filter(|&number| number < self.base.directories() && !self.seen.contains(&number));
         let number = known.unwrap_or_else(|| {
             let number = self.next_directory;
             self.next_directory = number.saturating_add(1);

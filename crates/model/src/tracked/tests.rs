@@ -1,4 +1,6 @@
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
@@ -175,7 +177,7 @@ fn a_damaged_block_is_noticed_and_nothing_panics() {
         for bit in [0x01, 0x80] {
             let mut flipped = block.clone();
             flipped[at] ^= bit;
-            let tracked = Tracked::new(Kind::Sha1, std::sync::Arc::new(Flipped(blocks(), flipped)));
+            let tracked = Tracked::new(Kind::Sha1, Arc::new(Flipped(blocks(), flipped)));
             let _ = all(&tracked);
             let _ = tracked.entry(17);
             let _ = tracked.find(BStr::new("d1/e1/f"), 0);
@@ -196,11 +198,11 @@ proptest! {
             index(paths.map(|(path, number)| draft(path, 0, *number)).collect())
         };
         let mut tracked = Tracked::of(&index_of(&[]));
-        let mut numbers: std::collections::BTreeMap<BString, DirNumber> = Default::default();
+        let mut numbers: BTreeMap<BString, DirNumber> = Default::default();
         for paths in &steps {
             let index = index_of(paths);
             let blocks = |tracked: &Tracked| {
-                let mut all = std::collections::BTreeMap::new();
+                let mut all = BTreeMap::new();
                 tracked.each_block(|block| if let Block::Directory(number, bytes) = block {
                     all.insert(number, bytes.to_vec());
                 });
@@ -217,7 +219,7 @@ proptest! {
                 prop_assert_eq!(moved.removed.contains(number), !after.contains_key(number));
             }
             // A directory that stays keeps its number.
-            let mut now = std::collections::BTreeMap::new();
+            let mut now = BTreeMap::new();
             for entry in index.entries() {
                 let path = index.path(entry);
                 for slash in path.find_iter("/") {
@@ -232,6 +234,102 @@ proptest! {
             numbers = now;
             tracked = next;
         }
+    }
+}
+
+/// The blocks of a state on disk, to which differences are written now and then.
+#[derive(Default)]
+struct Written {
+    directories: BTreeMap<DirNumber, Vec<u8>>,
+    files: BTreeMap<u32, Vec<u8>>,
+}
+
+impl Written {
+    fn all_of(tracked: &Tracked) -> Self {
+        let mut all = Self::default();
+        tracked.each_block(|block| {
+            match block {
+                Block::Directory(number, bytes) => all.directories.insert(number, bytes.to_vec()),
+                Block::Files(key, bytes) => all.files.insert(key, bytes.to_vec()),
+            };
+        });
+        all
+    }
+
+    fn write(&mut self, tracked: &Tracked, moved: &Moved) {
+        for number in moved.directories.keys() {
+            let block = tracked.block(*number).unwrap();
+            self.directories.insert(*number, block.to_vec());
+        }
+        for key in &moved.files {
+            let block = tracked.files_block(*key).unwrap();
+            self.files.insert(*key, block.to_vec());
+        }
+        self.directories
+            .retain(|number, _| !moved.removed.contains(number));
+        self.files
+            .retain(|key, _| !moved.removed_files.contains(key));
+    }
+
+    /// As the next process reads them.
+    fn tracked(&self) -> Tracked {
+        let mut blocks = InMemory::default();
+        for (number, block) in &self.directories {
+            blocks.put_directory(*number, block);
+        }
+        for (key, block) in &self.files {
+            blocks.put_files(*key, block);
+        }
+        Tracked::new(Kind::Sha1, Arc::new(blocks))
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_now_and_then_is_the_tree(
+        steps in proptest::collection::vec(
+            (
+                proptest::collection::vec(("[ab]([-/]?[ab]){0,3}", 0usize..3), 0..8),
+                proptest::bool::weighted(0.3),
+                proptest::bool::weighted(0.2),
+            ),
+            1..25),
+    ) {
+        let mut tracked = Tracked::of(&index(Vec::new()));
+        let mut written = Written::all_of(&tracked);
+        let mut unwritten = Moved::default();
+        for (paths, is_written, is_read) in &steps {
+            let paths = paths.iter().filter(|(path, _)| !path.contains("//"));
+            let index = index(paths.map(|(path, number)| draft(path, 0, *number)).collect());
+            let (next, moved) = tracked.moved_to(&index);
+            is_as(&next, &index);
+            tracked = next;
+            unwritten.add(moved);
+            if *is_written {
+                written.write(&tracked, &std::mem::take(&mut unwritten));
+                let all = Written::all_of(&tracked);
+                prop_assert_eq!(&written.directories, &all.directories);
+                prop_assert_eq!(&written.files, &all.files);
+                if *is_read {
+                    tracked = written.tracked();
+                    is_as(&tracked, &index);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_number_without_a_block_is_not_given_twice() {
+    let before = index(vec![draft("b/f", 0, 0), draft("c", 0, 0)]);
+    let mut written = Written::all_of(&Tracked::of(&before));
+    let number = Tracked::of(&before).find_directory("b".into()).unwrap();
+    written.directories.remove(&number);
+    for paths in [["a/f", "b/f", "c"], ["b/f", "bb/f", "c"]] {
+        let after = index(paths.map(|path| draft(path, 0, 0)).into());
+        let (next, moved) = written.tracked().moved_to(&after);
+        is_as(&next, &after);
+        assert_eq!(moved.directories.len(), 3);
     }
 }
 

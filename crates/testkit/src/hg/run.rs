@@ -190,6 +190,10 @@ fn play(
             candidate
                 .arg("hg")
                 .args(words.iter().map(|word| OsStr::from_bytes(word)));
+            // What a daemon wrote for others is read now and then, and what others wrote is read by it.
+            if daemon.is_some() && player.rng.chance(20) {
+                candidate.env("VIGIL_NO_DAEMON", "1");
+            }
             let answer = of_output(&candidate.output()?);
             if is_left(&answer) {
                 lock(totals).left += 1;
