@@ -8,6 +8,7 @@ mod blocks;
 mod budget;
 mod builder;
 mod by_number;
+mod by_path;
 mod difference;
 mod in_order;
 mod layout;
@@ -21,6 +22,7 @@ pub use self::blocks::{Blocks, Damaged, DirNumber, ROOT};
 pub use self::budget::Budget;
 pub use self::builder::{Builder, Put};
 pub use self::by_number::ByNumber;
+pub use self::by_path::ByPath;
 pub use self::difference::{Following, Moved};
 pub use self::in_order::{InOrder, Member};
 pub use self::layout::{

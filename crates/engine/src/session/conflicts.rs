@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
 use vigil_model::mode::FileMode;
-use vigil_model::tracked::{Tracked, TrackedEntry};
+use vigil_model::tracked::{ByNumber, Tracked, TrackedEntry};
 use vigil_model::verdict::{StatRules, worktree_mode};
 
 use super::submodules::{SubmoduleRules, Submodules};
@@ -114,17 +114,20 @@ impl ConflictSearch<'_> {
         if tracked.sums().conflicted == 0 {
             return Ok(all);
         }
+        let mut entries = ByNumber::new(tracked);
         for &(number, observed) in &findings.tracked {
-            let first = tracked.entry(number);
+            let first = entries.get(number);
             let Some(first) = first.filter(|first| first.flags.stage() > 0) else {
                 continue;
             };
             let path = first.path.as_bstr();
-            let mut stages = (1..=3).filter_map(|stage| tracked.find(path, stage));
-            let asked = stages.find(|stage| is_asked_for(path, stage.mode));
+            // The entries of a path follow each other.
+            let stages = (number..).map_while(|number| entries.get(number));
+            let stages: Vec<_> = stages.take_while(|entry| entry.path == path).collect();
+            let asked = stages.iter().find(|stage| is_asked_for(path, stage.mode));
             let Some(asked) = asked else { continue };
-            let mode = self.mode_by(&asked, &first, mode_of(observed));
-            let ours = tracked.find(path, 2);
+            let mode = self.mode_by(asked, &first, mode_of(observed));
+            let ours = stages.iter().find(|stage| stage.flags.stage() == 2);
             let against_ours = match ours.filter(|_| asked.flags.stage() <= 2) {
                 None => None,
                 Some(ours) if ours.mode.is_gitlink() => {
@@ -132,9 +135,9 @@ impl ConflictSearch<'_> {
                         Some(rules) => rules,
                         none => none.insert(self.submodules.rules(request, tracked)?),
                     };
-                    self.against_our_submodule(request, rules, &ours, mode)?
+                    self.against_our_submodule(request, rules, ours, mode)?
                 }
-                Some(ours) => Some(self.against_our_file(&ours, mode)),
+                Some(ours) => Some(self.against_our_file(ours, mode)),
             };
             all.push(Conflict {
                 number,

@@ -8,13 +8,14 @@
 use bstr::{BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
-use vigil_model::tracked::Tracked;
+use vigil_model::tracked::{ByPath, Tracked};
 
 use super::conflicts::{Conflict, without_stages};
 use crate::status::{Change, TrackedChange, UnmergedChange};
 use vigil_model::change::ChangeKind;
 
-/// Makes one change of each path, where `changes` are sorted by path, those of merged entries first.
+/// Makes one change of each path, where `changes` are sorted by path, those of merged entries first, and `conflicts` are in the
+/// order of the index.
 pub(super) fn join(
     tracked: &Tracked,
     has_head: bool,
@@ -22,11 +23,13 @@ pub(super) fn join(
     changes: &mut Vec<(BString, Change)>,
 ) {
     if has_head {
+        let mut entries = ByPath::new(tracked);
         for (path, change) in changes.iter_mut() {
             if let Change::Unmerged(unmerged) = change
-                && tracked.find(path.as_bstr(), 0).is_some()
+                && entries.find(path.as_bstr(), 0).is_some()
             {
-                let conflict = conflicts.iter().find(|conflict| conflict.path == *path);
+                let conflict = conflicts.binary_search_by(|conflict| conflict.path.cmp(path));
+                let conflict = conflict.ok().and_then(|at| conflicts.get(at));
                 let null = ObjectId::null(tracked.hash_kind());
                 *change = Change::Tracked(TrackedChange {
                     staged: Some(ChangeKind::Unmerged),

@@ -3,7 +3,7 @@
 use bstr::BString;
 
 use super::blocks::ROOT;
-use super::tree::{Directory, Tracked, TrackedEntry};
+use super::tree::{Directory, Placed, Tracked, TrackedEntry};
 
 /// Finds entries by their numbers. One that is near the one before costs no walk from the top: the directories on the way are
 /// kept open.
@@ -52,34 +52,30 @@ impl<'t> ByNumber<'t> {
             let last = self.open.last()?;
             self.path.truncate(last.path_len);
             let rest = number.saturating_sub(last.first);
-            let mut file = rest;
-            let mut below = None;
-            for &(before, entries, sub) in last.directory.order() {
-                if before > rest {
-                    break;
-                }
-                if rest < before.saturating_add(entries) {
-                    below = Some((before, entries, sub));
-                    break;
-                }
-                file = file.saturating_sub(entries);
-            }
-            let Some((before, entries, sub)) = below else {
+            let order = last.directory.order();
+            let begun = order.partition_point(|subdir| subdir.before <= rest);
+            let placed = begun.checked_sub(1).and_then(|at| order.get(at));
+            let Some(placed) = placed.filter(|placed| rest < placed.end()) else {
+                let after = |placed: &Placed| {
+                    let files = rest.saturating_sub(placed.end());
+                    placed.files_before.saturating_add(files)
+                };
+                let file = placed.map_or(rest, after);
                 let file = last.directory.file(file as usize)?;
                 let path = [self.path.as_slice(), file.name()].concat();
                 return Some(TrackedEntry::new(number, path.into(), &file));
             };
-            let subdir = last.directory.subdir(sub as usize)?;
+            let subdir = last.directory.subdir(placed.at as usize)?;
             self.path.extend_from_slice(subdir.name());
             self.path.push(b'/');
             // Each step goes down in a tree; one that goes on longer than there are directories is damaged.
             let is_deeper = self.open.len() <= self.tracked.directories() as usize
                 && self.path.len() <= self.tracked.path_len_max();
-            let first = last.first.saturating_add(before);
+            let first = last.first.saturating_add(placed.before);
             let opened = is_deeper.then(|| Open {
                 directory: self.tracked.directory(subdir.number),
                 first,
-                end: first.saturating_add(entries),
+                end: first.saturating_add(placed.entries),
                 path_len: self.path.len(),
             });
             self.open.push(opened?);

@@ -56,12 +56,13 @@ impl<'t> Iterator for InOrder<'t> {
     fn next(&mut self) -> Option<Self::Item> {
         let before = self.passed;
         let file = self.peek_file();
-        if let Some(&(place, entries, at)) = self.directory.order().get(self.subdir)
-            && (place <= before || file.is_none())
+        if let Some(placed) = self.directory.order().get(self.subdir)
+            && (placed.before <= before || file.is_none())
         {
             self.subdir = self.subdir.saturating_add(1);
-            self.passed = before.saturating_add(entries);
-            return Some((before, Member::Subdir(self.directory.subdir(at as usize)?)));
+            self.passed = before.saturating_add(placed.entries);
+            let subdir = self.directory.subdir(placed.at as usize)?;
+            return Some((before, Member::Subdir(subdir)));
         }
         self.file = self.file.saturating_add(1);
         self.passed = before.saturating_add(1);

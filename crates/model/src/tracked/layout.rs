@@ -185,6 +185,11 @@ impl<'b> Files<'b> {
             })
     }
 
+    /// The last file.
+    pub(super) fn last(&self) -> Option<TrackedFile<'b>> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
     /// Where the first file of this name, or a greater one, is.
     pub fn position(&self, name: &[u8]) -> usize {
         self.records.partition_point(|record| {

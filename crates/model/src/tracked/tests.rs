@@ -119,7 +119,9 @@ proptest! {
 fn large_directories_are_in_segments_of_which_few_change() {
     let paths = |skip: usize| {
         let drafts = (0..6000).filter(|n| *n != skip);
-        index(drafts.map(|n| draft(&format!("d/f{n:05}"), 0, n)).collect())
+        let below = (0..60).map(|n| draft(&format!("d/f{:05}/{n}", n / 2 * 190), 0, n));
+        let drafts = drafts.map(|n| draft(&format!("d/f{n:05}"), n as u32 % 4, n));
+        index(drafts.chain(below).collect())
     };
     let (before, after) = (paths(usize::MAX), paths(3000));
     let (tracked, moved) = (Tracked::of(&before), Tracked::of(&after));

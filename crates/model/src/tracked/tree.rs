@@ -14,6 +14,7 @@ use gix_hash::{Kind, ObjectId};
 use super::blocks::{Blocks, Damaged, DirNumber, ROOT};
 use super::builder::Builder;
 use super::by_number::ByNumber;
+use super::by_path::ByPath;
 use super::in_order::{InOrder, Member};
 use super::layout::{DirectoryBlock, Files, FilesBlock, SubdirRecord, TrackedFile};
 use super::memory::InMemory;
@@ -21,7 +22,6 @@ use super::sums::Sums;
 use crate::facts::RecordedStat;
 use crate::index::{Entry, EntryFlags, Index};
 use crate::mode::FileMode;
-use crate::path::directory_len;
 
 /// All tracked files.
 ///
@@ -218,39 +218,21 @@ impl Tracked {
         ByNumber::new(self).get(number)
     }
 
-    /// The entry of `path` and `stage`.
+    /// The entry of `path` and `stage`. Many are found by [`ByPath`].
     pub fn find(&self, path: &BStr, stage: u8) -> Option<TrackedEntry> {
-        self.find_where(path, |flags| flags.stage() == stage)
+        ByPath::new(self).find(path, stage)
     }
 
     /// The first entry of `path`, of whatever stage.
     pub fn find_first(&self, path: &BStr) -> Option<TrackedEntry> {
-        self.find_where(path, |_| true)
+        ByPath::new(self).find_first(path)
     }
 
-    fn find_where(
-        &self,
-        path: &BStr,
-        is_wanted: impl Fn(EntryFlags) -> bool,
-    ) -> Option<TrackedEntry> {
-        let mut dir = self.directory(ROOT);
-        let mut first = 0u32;
-        let (mut above, name) = path.split_at_checked(directory_len(path))?;
-        while let Some(slash) = above.find_byte(b'/') {
-            let subdir = dir.find_subdir(above.get(..slash)?)?;
-            first = first.saturating_add(subdir.before);
-            above = above.get(slash.saturating_add(1)..)?;
-            dir = self.directory(subdir.number);
-        }
-        let mut at = dir.position(name);
-        loop {
-            let file = dir.file(at).filter(|file| file.name() == name)?;
-            if is_wanted(file.flags()) {
-                let number = first.saturating_add(dir.offset(at));
-                return Some(TrackedEntry::new(number, path.to_owned(), &file));
-            }
-            at = at.saturating_add(1);
-        }
+    /// The directory called `name` in the one of number `number`.
+    pub(super) fn subdir_called(&self, number: DirNumber, name: &BStr) -> Option<Subdir<'_>> {
+        let block = self.blocks.directory(number).map(DirectoryBlock::parse);
+        let block = self.noticed(number, block)?;
+        Some(Subdir::new(block, block.find_subdir(name)?))
     }
 
     /// The directory at `path` (without a slash at its end; empty for the top), if tracked files are in or below it.
@@ -259,9 +241,8 @@ impl Tracked {
             return Some(ROOT);
         }
         path.split_str("/").try_fold(ROOT, |number, name| {
-            self.directory(number)
-                .find_subdir(name)
-                .map(|subdir| subdir.number)
+            let subdir = self.subdir_called(number, name.into());
+            subdir.map(|subdir| subdir.number)
         })
     }
 
@@ -322,8 +303,21 @@ pub struct Directory<'t> {
     block: Option<DirectoryBlock<'t>>,
     segments: Vec<Files<'t>>,
     files: usize,
-    /// The subdirectories in the order of the index, as (entries before, entries, place in the order of names).
-    order: OnceCell<Vec<(u32, u32, u32)>>,
+    /// The subdirectories in the order of the index.
+    order: OnceCell<Vec<Placed>>,
+}
+
+/// Where a subdirectory is among the entries of a directory's tree.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placed {
+    /// How many of these come before it.
+    pub(super) before: u32,
+    /// How many of those are the directory's own files.
+    pub(super) files_before: u32,
+    /// How many are below it.
+    pub(super) entries: u32,
+    /// Its place in the order of names.
+    pub(super) at: u32,
 }
 
 impl<'t> Directory<'t> {
@@ -390,15 +384,13 @@ impl<'t> Directory<'t> {
         if self.segments.is_empty() {
             return self.block.map_or(0, |block| block.files().position(name));
         }
-        let mut before = 0usize;
-        for segment in &self.segments {
-            let at = segment.position(name);
-            if at < segment.len() {
-                return before.saturating_add(at);
-            }
-            before = before.saturating_add(segment.len());
-        }
-        before
+        let segment = self
+            .segments
+            .partition_point(|segment| segment.last().is_some_and(|last| last.name() < name));
+        let passed = self.segments.iter().take(segment).map(Files::len).sum();
+        let at = self.segments.get(segment);
+        let at = at.map_or(0, |segment| segment.position(name));
+        usize::saturating_add(passed, at)
     }
 
     /// The subdirectories, in byte order of names.
@@ -429,14 +421,14 @@ impl<'t> Directory<'t> {
 
     /// How many entries of the directory's tree come before its file at `at`, in the order of the index.
     pub fn offset(&self, at: usize) -> u32 {
-        let mut offset = u32::try_from(at).unwrap_or(u32::MAX);
-        for &(before, entries, _) in self.order() {
-            if before > offset {
-                break;
-            }
-            offset = offset.saturating_add(entries);
-        }
-        offset
+        let at = u32::try_from(at).unwrap_or(u32::MAX);
+        let order = self.order();
+        let passed = order.partition_point(|subdir| subdir.files_before <= at);
+        let last = passed.checked_sub(1).and_then(|last| order.get(last));
+        last.map_or(at, |last| {
+            let files = at.saturating_sub(last.files_before);
+            last.end().saturating_add(files)
+        })
     }
 
     /// The files of the segment at `at`: all, where there are no segments.
@@ -447,16 +439,30 @@ impl<'t> Directory<'t> {
         }
     }
 
-    pub(super) fn order(&self) -> &[(u32, u32, u32)] {
+    pub(super) fn order(&self) -> &[Placed] {
         self.order.get_or_init(|| {
-            let mut order: Vec<_> = self
-                .subdirs()
-                .zip(0u32..)
-                .map(|(subdir, at)| (subdir.before, subdir.entries, at))
-                .collect();
-            order.sort_unstable();
+            let placed = |(subdir, at): (Subdir<'_>, u32)| Placed {
+                before: subdir.before,
+                files_before: 0,
+                entries: subdir.entries,
+                at,
+            };
+            let mut order: Vec<_> = self.subdirs().zip(0u32..).map(placed).collect();
+            order.sort_unstable_by_key(|subdir| (subdir.before, subdir.entries, subdir.at));
+            let mut below = 0u32;
+            for subdir in &mut order {
+                subdir.files_before = subdir.before.saturating_sub(below);
+                below = below.saturating_add(subdir.entries);
+            }
             order
         })
+    }
+}
+
+impl Placed {
+    /// How many entries come before the first one after those below it.
+    pub(super) fn end(&self) -> u32 {
+        self.before.saturating_add(self.entries)
     }
 }
 
