@@ -6,7 +6,9 @@
 //! ([`vigil_linux::map::cuts`]).
 
 use std::cmp::Ordering as Cmp;
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -22,8 +24,39 @@ use super::plan::{Plan, Readers};
 use super::table::{Table, number};
 use vigil_stamp::file;
 
-/// All packs that were ever found, by their numbers.
-pub(super) type Packs = RwLock<Vec<Arc<Pack>>>;
+/// All packs that were ever found, see [`FoundPacks`].
+pub(super) type Packs = RwLock<FoundPacks>;
+
+/// Packs by their numbers, and by where they are.
+#[derive(Debug, Default)]
+pub(super) struct FoundPacks {
+    all: Vec<Arc<Pack>>,
+    by_path: HashMap<PathBuf, u32>,
+}
+
+impl FoundPacks {
+    /// The pack at `path`.
+    pub(super) fn at(&self, path: &Path) -> Option<&Arc<Pack>> {
+        self.all.get(*self.by_path.get(path)? as usize)
+    }
+
+    /// Adds the pack that `make` makes with a number.
+    pub(super) fn add(&mut self, make: impl FnOnce(u32) -> Pack) -> Option<Arc<Pack>> {
+        let number = u32::try_from(self.all.len()).ok()?;
+        let pack = Arc::new(make(number));
+        self.by_path.insert(pack.path.clone(), number);
+        self.all.push(pack.clone());
+        Some(pack)
+    }
+}
+
+impl Deref for FoundPacks {
+    type Target = [Arc<Pack>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.all
+    }
+}
 
 const HEADER_LEN: usize = 12;
 

@@ -1,5 +1,6 @@
 //! One folder with objects: its packs, and its loose objects.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -49,6 +50,8 @@ pub(super) struct Listing {
     pub(super) order: Vec<Arc<Pack>>,
     /// The folder of packs before it was listed for the first time.
     seen: Option<Observation>,
+    /// The same before it was listed for the last time.
+    listed: Option<Observation>,
 }
 
 /// A multi-pack-index with its packs. `None` for one that is not there.
@@ -136,7 +139,8 @@ impl Source {
         let mut listing = self.listing.write();
         let listing = listing.get_or_insert_default();
         // Before anything in it is read, so that a change in between shows.
-        let opened = open_folder(&folder);
+        let is_listed = listing.listed.is_some_and(|listed| holds(listed, &folder));
+        let opened = (!is_listed).then(|| open_folder(&folder));
         let add = |name: &OsStr| self.pack(&folder.join(name), packs);
         if self.uses_midx && listing.midxes.is_empty() {
             for midx in midx::open(&folder, &shown, self.hash, said)? {
@@ -146,8 +150,12 @@ impl Source {
             }
         }
         let (seen, entries) = match opened {
-            Ok(opened) => opened,
-            Err(errno) => {
+            Some(Ok(opened)) => opened,
+            None => {
+                listing.sort();
+                return Ok(());
+            }
+            Some(Err(errno)) => {
                 if errno != Errno::NOENT {
                     said.push(format!(
                         "error: unable to open object pack directory: {}: {}",
@@ -159,6 +167,8 @@ impl Source {
             }
         };
         listing.seen.get_or_insert(seen);
+        listing.listed = Some(seen);
+        let mut numbers: HashSet<u32> = listing.order.iter().map(|pack| pack.number).collect();
         for entry in entries.flatten() {
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             let is_indexed = || {
@@ -168,15 +178,12 @@ impl Source {
             if name.as_bytes().ends_with(b".idx")
                 && !is_indexed()
                 && let Some(pack) = add(name)
-                && !listing
-                    .order
-                    .iter()
-                    .any(|known| known.number == pack.number)
+                && numbers.insert(pack.number)
             {
                 listing.order.push(pack);
             }
         }
-        listing.order.sort_by_key(|pack| -pack.mtime_s);
+        listing.sort();
         Ok(())
     }
 
@@ -184,17 +191,14 @@ impl Source {
     fn pack(&self, path: &Path, packs: &Packs) -> Option<Arc<Pack>> {
         let path = path.with_extension("pack");
         let mut packs = packs.write();
-        if let Some(known) = packs.iter().find(|pack| pack.path == path) {
+        if let Some(known) = packs.at(&path) {
             return Some(known.clone());
         }
         let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-        let number = u32::try_from(packs.len()).ok()?;
         let name = path.file_name()?.to_string_lossy();
         let shown = format!("{}/pack/{name}", self.shown);
         let facts = (metadata.len(), metadata.mtime());
-        let pack = Arc::new(Pack::new(number, path, shown, facts, self.hash));
-        packs.push(pack.clone());
-        Some(pack)
+        packs.add(|number| Pack::new(number, path, shown, facts, self.hash))
     }
 
     /// What messages call the file of the object.
@@ -279,6 +283,11 @@ impl Source {
 }
 
 impl Listing {
+    /// Has the youngest packs be looked in first, as git does after each look for new ones.
+    fn sort(&mut self) {
+        self.order.sort_by_key(|pack| -pack.mtime_s);
+    }
+
     /// The object's place, and which in the order the pack was, if it is in the order.
     fn find(
         &self,
