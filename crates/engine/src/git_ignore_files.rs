@@ -170,7 +170,9 @@ pub(crate) fn rules_in(
             (above.clone(), RulesFile::Unproven)
         }
         Ok((Some(contents), stat)) => {
+            // By another name it may be written where nobody listens.
             let stamp = Stamp::trusted(&stat, directory.scan_started_at);
+            let stamp = stamp.filter(|_| stat.nlink == 1);
             let rules = match contents.is_empty() {
                 true => above.clone(),
                 false => with_file(&contents),

@@ -122,6 +122,10 @@ impl System for GitSystem<'_> {
         self.converter.fingerprint(path)
     }
 
+    fn governs(&self, name: &[u8]) -> bool {
+        name == b".gitattributes"
+    }
+
     fn told(&self) -> usize {
         self.messages.len()
     }

@@ -52,6 +52,11 @@ pub trait System: Sync {
         Some(NOT_CONVERTED)
     }
 
+    /// Whether a file of this name decides how the files beside it and below are compared.
+    fn governs(&self, _name: &[u8]) -> bool {
+        false
+    }
+
     /// How many warnings there were so far: where one comes up, it must the next time, too.
     fn told(&self) -> usize;
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing, open_dir_at};
-use vigil_linux::stat::{lstat_path, stat_fd, stat_path};
+use vigil_linux::stat::{lstat_path, stat_at, stat_fd, stat_path};
 
 use super::cache::Witness;
 use super::filter::DirMatch;
@@ -132,6 +132,10 @@ impl<'a> Walk<'a> {
                 return;
             }
         }
+        if kind == EntryKind::File && self.may_govern_unheard(dir.fd(), path.as_bstr()) {
+            found.can_be_remembered = false;
+            found.has_unproven_rules = true;
+        }
         let before = (found.untracked.len(), found.ignored.len());
         self.treat(kind, Some(dir.fd()), path, rules, is_excluded, false, found);
         if is_tracked_name {
@@ -141,6 +145,14 @@ impl<'a> Walk<'a> {
             drop_name(&mut found.untracked, before.0, &as_dir);
             drop_name(&mut found.ignored, before.1, &as_dir);
         }
+    }
+
+    /// Whether the file at `path`, in `dir`, decides how others are compared, and has another name by which it may be written.
+    fn may_govern_unheard(&self, dir: BorrowedFd<'_>, path: &BStr) -> bool {
+        let name = vigil_model::path::file_name(path);
+        self.scan.system.governs(name)
+            && CName::new(name)
+                .is_some_and(|name| stat_at(dir, name.as_c_str()).is_ok_and(|stat| stat.nlink > 1))
     }
 
     /// Walks a directory all of whose contents are reported, leaving its subdirectories to other workers.

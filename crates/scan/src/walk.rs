@@ -467,6 +467,9 @@ impl<'a> Walk<'a> {
             )?;
             if !is_heard && self.scan.watch.is_some() {
                 findings.unheard.files.push(here.entry_number(at));
+                if self.scan.system.governs(file.name()) {
+                    findings.unheard.trees.push(here.path.to_owned());
+                }
             }
             if let Some(observed) = observed {
                 self.found_tracked(here, at, &file, observed, findings);

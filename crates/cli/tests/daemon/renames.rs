@@ -1,4 +1,4 @@
-//! Folders that go from here to there, and change places.
+//! Folders that go from here to there, and change places; files with many names.
 
 use std::fs;
 
@@ -118,5 +118,46 @@ fn what_is_written_by_another_name_is_seen() {
         link(recorded, other);
         append(other);
         sandbox.is_answered_as_by_git("work");
+    }
+}
+
+#[test]
+fn rules_that_are_written_by_another_name_are_seen() {
+    let sandbox = with_folders();
+    sandbox.write("work/a/new.o", "");
+    sandbox.write("work/new/new.o", "");
+    sandbox.write("work/a/.gitattributes", "");
+    sandbox.git_in("work", &["add", "a/.gitattributes"]);
+    sandbox.git_in("work", &["commit", "-qm", "with folders"]);
+    // Its time has it compared, and each time by what the attributes say.
+    sandbox.write("work/a/1", "1\r\n");
+    let _serving = sandbox.serve();
+    for rules in [".gitignore", "a/.gitignore", "new/.gitignore"] {
+        sandbox.write("rules", "nothing\n");
+        fs::hard_link(
+            sandbox.path("rules"),
+            sandbox.path(&format!("work/{rules}")),
+        )
+        .unwrap();
+        sandbox.is_answered_as_by_git("work");
+        for text in ["*.o\n", "new\n", "*.o\n.gitignore\n"] {
+            // Not in the place of the file, and not where anybody listens.
+            sandbox.write("rules", text);
+            sandbox.is_answered_as_by_git("work");
+        }
+        fs::remove_file(sandbox.path(&format!("work/{rules}"))).unwrap();
+        fs::remove_file(sandbox.path("rules")).unwrap();
+    }
+    for attributes in ["a/.gitattributes", ".gitattributes"] {
+        sandbox.write("rules", "");
+        let path = sandbox.path(&format!("work/{attributes}"));
+        let _ = fs::remove_file(&path);
+        fs::hard_link(sandbox.path("rules"), path).unwrap();
+        sandbox.is_answered_as_by_git("work");
+        for text in ["* text eol=crlf\n", "* -text\n", "1 text\n"] {
+            sandbox.write("rules", text);
+            sandbox.is_answered_as_by_git("work");
+        }
+        fs::remove_file(sandbox.path("rules")).unwrap();
     }
 }
