@@ -7,6 +7,7 @@
 )]
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::sync::Arc;
 
 use bstr::BString;
@@ -112,4 +113,30 @@ fn everything_is_told_only_as_long_as_the_repository_is_set_up_alike() {
     assert!(everything.told().is_some());
     sandbox.git(["config", "core.fileMode", "false"]);
     assert!(everything.told().is_none());
+}
+
+#[test]
+fn everything_is_told_where_a_name_is_written_that_is_gone() {
+    let Ok(watcher) = Watcher::new().map(Arc::new) else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    sandbox.write("file", "recorded");
+    sandbox.write("dir/file", "recorded");
+    sandbox.git(["add", "-A"]);
+    let [file, other] = ["file", "dir/file"].map(|name| sandbox.top().join(name));
+    let mut open = std::fs::File::options().write(true).open(&file).unwrap();
+    std::fs::remove_file(&other).unwrap();
+    std::fs::hard_link(&file, &other).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let mut session = session(&sandbox, &watcher);
+    let first = session.everything().unwrap().unwrap().told().unwrap();
+    let told = session.told_since(Some(first.until)).unwrap().unwrap();
+    let until = told.until;
+    assert!(told.paths.is_some());
+    open.write_all(b"R").unwrap();
+    let told = session.told_since(Some(until)).unwrap().unwrap();
+    assert_eq!(told.paths, None);
+    let told = session.told_since(Some(told.until)).unwrap().unwrap();
+    assert!(told.paths.is_some());
 }

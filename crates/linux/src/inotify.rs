@@ -9,7 +9,8 @@ use rustix::io::Errno;
 
 pub use rustix::fs::inotify::ReadFlags;
 
-/// What is heard of a folder: its entries, the contents and attributes of its files, and what becomes of itself.
+/// What is heard of a folder: its entries, the contents and attributes of its files, and what becomes of itself. A file that was
+/// opened here by a name that is gone, or by none (`O_TMPFILE`), may have another one by now: it is heard of, too.
 fn heard() -> WatchFlags {
     WatchFlags::MODIFY
         | WatchFlags::ATTRIB
@@ -20,8 +21,6 @@ fn heard() -> WatchFlags {
         | WatchFlags::DELETE_SELF
         | WatchFlags::MOVE_SELF
         | WatchFlags::ONLYDIR
-        // What was removed and is only still open concerns nobody.
-        | WatchFlags::EXCL_UNLINK
 }
 
 /// Room for many events with names of usual length.

@@ -11,6 +11,8 @@ pub struct Changes {
     pub everything: bool,
     /// Files, links and other entries that came, went or changed.
     pub paths: BTreeSet<BString>,
+    /// Those of the paths of which the last that was heard is that they went.
+    pub gone: BTreeSet<BString>,
     /// Folders that came, went or changed, with all that is below them.
     pub folders: BTreeSet<BString>,
 }
@@ -37,6 +39,14 @@ impl Changes {
     /// Takes in that the entry at `path` changed.
     pub fn add_path(&mut self, path: BString) {
         if !self.everything {
+            self.paths.insert(path);
+        }
+    }
+
+    /// Takes in that the entry at `path` went, which is the last that was heard of it.
+    pub fn add_gone(&mut self, path: BString) {
+        if !self.everything {
+            self.gone.insert(path.clone());
             self.paths.insert(path);
         }
     }

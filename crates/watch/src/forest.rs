@@ -424,6 +424,7 @@ impl Forest {
             let is_folder = flags.contains(ReadFlags::ISDIR) || child.is_some();
             tree.each_journal(|journal| match is_folder {
                 true => journal.add_folder(path.as_bstr(), now),
+                false if goes => journal.add_gone(path.as_bstr(), now),
                 false => journal.add_path(path.as_bstr(), now),
             });
         }

@@ -46,6 +46,8 @@ pub(crate) struct Journal {
 struct Changed {
     path: Arc<[u8]>,
     kind: Kind,
+    /// Whether the last that was heard of it is that it went.
+    went: bool,
     heard_at: Timestamp,
 }
 
@@ -86,14 +88,19 @@ impl Journal {
 
     /// Takes in that the entry at `path` changed, as was heard at a time.
     pub(crate) fn add_path(&mut self, path: &BStr, heard_at: Timestamp) {
-        self.add(path, Kind::Entry, heard_at);
+        self.add(path, Kind::Entry, false, heard_at);
+    }
+
+    /// Takes in that the entry at `path` went.
+    pub(crate) fn add_gone(&mut self, path: &BStr, heard_at: Timestamp) {
+        self.add(path, Kind::Entry, true, heard_at);
     }
 
     /// Takes in that the folder at `path` changed, and all below; with an empty path that is everything.
     pub(crate) fn add_folder(&mut self, path: &BStr, heard_at: Timestamp) {
         match path.is_empty() {
             true => self.add_everything(),
-            false => self.add(path, Kind::Folder, heard_at),
+            false => self.add(path, Kind::Folder, false, heard_at),
         }
     }
 
@@ -117,6 +124,7 @@ impl Journal {
         for (_, changed) in later {
             let path = BString::from(changed.path.to_vec());
             match changed.kind {
+                Kind::Entry if changed.went => changes.add_gone(path),
                 Kind::Entry => changes.add_path(path),
                 Kind::Folder => changes.add_folder(path),
             }
@@ -124,7 +132,7 @@ impl Journal {
         changes
     }
 
-    fn add(&mut self, path: &BStr, kind: Kind, heard_at: Timestamp) {
+    fn add(&mut self, path: &BStr, kind: Kind, went: bool, heard_at: Timestamp) {
         self.last = self.last.saturating_add(1);
         let (path, before) = match self.numbers.remove_entry(path.as_bytes()) {
             Some((path, number)) => (path, self.paths.remove(&number)),
@@ -138,6 +146,7 @@ impl Journal {
         let changed = Changed {
             path: path.clone(),
             kind: if was_folder { Kind::Folder } else { kind },
+            went,
             heard_at,
         };
         self.numbers.insert(path, self.last);
@@ -195,6 +204,20 @@ mod tests {
         journal.add_path("a".into(), NOW);
         let changes = journal.since(begin);
         assert_eq!((changes.paths.len(), changes.folders.len()), (0, 1));
+    }
+
+    #[test]
+    fn what_went_is_told_apart_as_long_as_that_is_the_last_of_it() {
+        let mut journal = Journal::default();
+        let begin = journal.end();
+        journal.add_gone("a".into(), NOW);
+        journal.add_path("b".into(), NOW);
+        journal.add_gone("b".into(), NOW);
+        journal.add_gone("c".into(), NOW);
+        journal.add_path("c".into(), NOW);
+        let changes = journal.since(begin);
+        assert_eq!(paths(&changes), ["a", "b", "c"]);
+        assert_eq!(changes.gone, ["a", "b"].map(BString::from).into());
     }
 
     #[test]

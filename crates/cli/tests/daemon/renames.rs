@@ -1,8 +1,10 @@
-//! Folders that go from here to there, and change places; files with many names.
+//! Folders that go from here to there, and change places; files with many names, and with none.
 
 use std::fs;
+use std::io::{Seek, Write};
+use std::os::fd::AsRawFd;
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, RenameFlags, linkat, openat, renameat_with};
 use vigil_testkit::chance::Chance;
 
 use super::sandbox::Sandbox;
@@ -159,5 +161,45 @@ fn rules_that_are_written_by_another_name_are_seen() {
             sandbox.is_answered_as_by_git("work");
         }
         fs::remove_file(sandbox.path("rules")).unwrap();
+    }
+}
+
+#[test]
+fn what_is_written_by_a_name_that_is_gone_is_seen() {
+    let sandbox = with_folders();
+    let _serving = sandbox.serve();
+    let at = |name: &str| sandbox.path(&format!("work/{name}"));
+    let write = |mut file: &fs::File, text: &str| {
+        file.rewind().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    };
+    sandbox.is_answered_as_by_git("work");
+    // One that had no name, and then the one of a recorded file.
+    for (name, contents) in [("f", "f"), ("a/s/2", "a/s/2")] {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o644);
+        let file = fs::File::from(openat(CWD, at(""), flags, mode).unwrap());
+        write(&file, contents);
+        fs::remove_file(at(name)).unwrap();
+        let shown = format!("/proc/self/fd/{}", file.as_raw_fd());
+        linkat(CWD, shown, CWD, at(name), AtFlags::SYMLINK_FOLLOW).unwrap();
+        sandbox.is_answered_as_by_git("work");
+        for text in [contents.replace(['f', '2'], "X"), contents.to_owned()] {
+            write(&file, &text);
+            sandbox.is_answered_as_by_git("work");
+        }
+    }
+    // One that lost the name by which it was opened, and got another one.
+    for (name, other) in [("b/3", "b/3"), ("b/s/4", "a/4"), ("a/1", "a/s/1")] {
+        let file = fs::File::options().write(true).open(at(name)).unwrap();
+        fs::hard_link(at(name), sandbox.path("kept")).unwrap();
+        fs::remove_file(at(name)).unwrap();
+        fs::rename(sandbox.path("kept"), at(other)).unwrap();
+        sandbox.git_in("work", &["add", "-A"]);
+        sandbox.is_answered_as_by_git("work");
+        for text in ["X", "Y"] {
+            write(&file, text);
+            sandbox.is_answered_as_by_git("work");
+        }
     }
 }

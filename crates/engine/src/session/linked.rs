@@ -1,14 +1,18 @@
 //! Files that have more than one name: what is written by one of them is heard of where that is, and nowhere else. Of a recorded file
-//! that is found to be one, nothing is believed to be heard. This is about files that become such meanwhile.
+//! that is found to be one, nothing is believed to be heard. This is about files that become such meanwhile, and about those that are
+//! written by a descriptor whose name is gone: the kernel tells of that name, and not which other one the file got.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use bstr::BString;
+use bstr::{BStr, ByteSlice};
 use vigil_linux::Errno;
-use vigil_linux::stat::lstat_path;
+use vigil_linux::stat::{Stat, lstat_path};
+use vigil_model::path::parent;
 use vigil_model::tracked::Tracked;
+use vigil_watch::Changes;
 
 /// So many are remembered. With more, all are doubted again.
 const LINKED_MAX: usize = 100_000;
@@ -21,17 +25,12 @@ pub(super) struct Linked {
 }
 
 impl Linked {
-    /// Whether a file at one of `paths` below `top`, of which a change was heard, may be one that is recorded in `tracked` by another
-    /// name, and not known to have one. Then all is to be looked at.
-    pub(super) fn casts_doubt(
-        &mut self,
-        top: &Path,
-        paths: &BTreeSet<BString>,
-        tracked: &Tracked,
-    ) -> bool {
+    /// Whether `changes` below `top` may be of a file that is recorded in `tracked` by another name, and not known to have one, or
+    /// of any other. Then all is to be looked at.
+    pub(super) fn casts_doubt(&mut self, top: &Path, changes: &Changes, tracked: &Tracked) -> bool {
         let mut fresh = HashSet::new();
-        for path in paths {
-            match lstat_path(&top.join(std::ffi::OsStr::from_bytes(path))) {
+        for path in &changes.paths {
+            match lstat_below(top, path.as_ref()) {
                 Ok(stat) if stat.is_file() && stat.nlink > 1 => {
                     let id = (stat.dev, stat.ino);
                     if !self.known.contains(&id) {
@@ -43,6 +42,9 @@ impl Linked {
                 _ => {}
             }
         }
+        if has_nameless(top, changes) {
+            return true;
+        }
         if fresh.is_empty() || !may_be_recorded(&fresh, tracked) {
             return false;
         }
@@ -52,6 +54,21 @@ impl Linked {
         self.known.extend(fresh);
         true
     }
+}
+
+/// Whether one of `changes` below `top` is of a file that was written by a name that it no longer has, in a folder that is there. It may
+/// be anywhere.
+pub(super) fn has_nameless(top: &Path, changes: &Changes) -> bool {
+    let is_there = |path: &BStr| lstat_below(top, path).is_ok_and(|stat| stat.is_dir());
+    let mut written = changes.paths.difference(&changes.gone);
+    written.any(|path| {
+        let path = path.as_bstr();
+        lstat_below(top, path).is_err_and(|error| error == Errno::NOENT) && is_there(parent(path))
+    })
+}
+
+fn lstat_below(top: &Path, path: &BStr) -> Result<Stat, Errno> {
+    lstat_path(&top.join(OsStr::from_bytes(path)))
 }
 
 /// Whether one of `files` may be recorded. An index has the lower half of the inode (gitformat-index(5)); a dirstate has none.

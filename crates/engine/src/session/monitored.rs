@@ -19,6 +19,7 @@ use vigil_watch::{Position, WatchedTree};
 
 use super::assemble::{Part, top_of};
 use super::index::LARGE_INDEX_LEN;
+use super::linked::has_nameless;
 use super::told::{Everything, Paths, Told, ToldUntil, of_tree};
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
@@ -167,7 +168,11 @@ impl Session {
                 paths
             }
             _ => {
-                let mut paths = Paths::new(tree, known.is_none() || changes.everything);
+                let top = self.repository.work_tree.as_deref();
+                let is_everything = known.is_none()
+                    || changes.everything
+                    || top.is_some_and(|top| has_nameless(top, &changes));
+                let mut paths = Paths::new(tree, is_everything);
                 paths.add_changes(&changes);
                 paths
             }

@@ -158,14 +158,15 @@ impl WatchedFindings {
         if let Some(mut kept) = self.take(&grounds) {
             let (mut changes, position) = tree.changes_since(kept.position);
             changes.paths.extend(self.mounted.iter().cloned());
-            let to_look_at = to_look_at(changes).filter(|(paths, _)| {
-                let is_doubted = self.linked.casts_doubt(&grounds.top.path, paths, tracked);
-                if is_doubted {
-                    // So are all answers.
-                    self.kept.clear();
-                }
-                !is_doubted
-            });
+            let is_doubted = is_for_one_by_one(&changes)
+                && self
+                    .linked
+                    .casts_doubt(&grounds.top.path, &changes, tracked);
+            if is_doubted {
+                // So are all answers.
+                self.kept.clear();
+            }
+            let to_look_at = to_look_at(changes).filter(|_| !is_doubted);
             if let Some((mut paths, mut folders)) = to_look_at {
                 if let Some(without_effect) = without_effect {
                     let shown = &kept.known.findings().untracked;
@@ -353,9 +354,14 @@ fn mounted_files(top: &Path) -> Vec<BString> {
     files.filter_map(from_top).collect()
 }
 
+/// Whether it costs less to look for each of `changes` than to look at all.
+fn is_for_one_by_one(changes: &Changes) -> bool {
+    !changes.everything && changes.len() <= PATHS_MAX
+}
+
 /// The paths of which, and the folders below which all is to be looked at for `changes`; `None` where that is everywhere.
 fn to_look_at(changes: Changes) -> Option<(BTreeSet<BString>, BTreeSet<BString>)> {
-    if changes.everything || changes.len() > PATHS_MAX {
+    if !is_for_one_by_one(&changes) {
         return None;
     }
     let (paths, mut folders) = (changes.paths, changes.folders);
