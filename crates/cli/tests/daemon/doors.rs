@@ -233,3 +233,33 @@ fn what_git_says_of_a_file_of_grafts_is_said_as_soon_as_there_is_one() {
     let output = sandbox.vigil("work", &["status", "-s"]);
     assert!(output.stderr.starts_with(b"hint: "), "{output:?}");
 }
+
+#[test]
+fn without_the_objects_of_head_it_says_what_git_says() {
+    let sandbox = Sandbox::with_repository();
+    let clone = ["clone", "-q", "-s", ".", "../shared"];
+    sandbox.git_in("work", &clone);
+    let _serving = sandbox.serve();
+    let move_away = |name: &str| {
+        let (path, away) = (sandbox.path(name), sandbox.path("away"));
+        let same = || {
+            sandbox.is_answered_as_by_git("work");
+            sandbox.is_answered_as_by_git("shared");
+        };
+        same();
+        std::fs::rename(&path, &away).unwrap();
+        same();
+        std::fs::rename(&away, &path).unwrap();
+        same();
+    };
+    for object in ["HEAD", "HEAD^{tree}", "HEAD^{tree}:dir"] {
+        let mut command = sandbox.command("git", "work", &["rev-parse", object]);
+        let (_, id, _) = text(&command.output().unwrap());
+        let id = id.trim();
+        move_away(&format!("work/.git/objects/{}/{}", &id[..2], &id[2..]));
+    }
+    move_away("work/.git/objects");
+    move_away("shared/.git/objects/info/alternates");
+    sandbox.git_in("work", &["gc", "-q"]);
+    move_away("work/.git/objects/pack");
+}

@@ -156,6 +156,8 @@ impl HeadComparison<'_> {
         if let Some(known) = &state.staged
             && known.head == head_id
             && (known.max.is_none() || known.max == max)
+            // git reads both each time, and gives up where they are gone.
+            && known.compared.tree == self.head_tree(head)?
         {
             return Ok(known.diff.clone());
         }

@@ -155,6 +155,9 @@ fn watch_root(folders: &mut QuietFolders, path: &Path) -> Option<()> {
     }
     if let Some(objects) = folders.folder(&root, c"objects")? {
         folders.folder(&objects, c"pack")?;
+        if let Some(info) = folders.folder(&objects, c"info")? {
+            info.are_plain(&[c"alternates"])?;
+        }
     }
     if let Some(refs) = folders.folder(&root, c"refs")? {
         folders.all_below(&refs)?;
