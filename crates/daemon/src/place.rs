@@ -16,6 +16,7 @@ use rustix::net::SocketAddrUnix;
 use rustix::process::geteuid;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
+use vigil_linux::inotify::Queue;
 use vigil_linux::lock::Locked;
 use vigil_linux::stat::{Stat, stat_fd, stat_path};
 
@@ -265,6 +266,13 @@ impl Folder {
     /// What is logged in it.
     pub(crate) fn log(&self) -> Result<Log, Errno> {
         Ok(Log::new(rustix::io::fcntl_dupfd_cloexec(&self.fd, 0)?))
+    }
+
+    /// What tells of changes in it; `None` where the user may have no more such.
+    pub(crate) fn changes(&self) -> Option<Queue> {
+        let queue = Queue::new().ok()?;
+        queue.watch(self.fd.as_fd()).ok()?;
+        Some(queue)
     }
 
     /// Which socket is there by its name, if one is.

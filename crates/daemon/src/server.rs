@@ -21,6 +21,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, accept_with, bind, listen, socket_with};
 use rustix::process::geteuid;
+use vigil_linux::inotify::Queue;
 use vigil_linux::{ending, memory};
 
 use self::connection::Connection;
@@ -172,13 +173,17 @@ impl Server {
             .spawn(move || while host.at_work().tell() {});
         let round = self.idle_max / ROUNDS;
         let mut looked_at = Instant::now();
+        // Without it, what is taken away is missed in the next round.
+        let mut changes = self.folder.changes();
         loop {
             let (listener, ends) = (self.entrance.listener.as_fd(), self.ends.as_fd());
             let doors = self.host.answers().doors().waiting();
+            let folder = changes.as_ref().map_or(ends, Queue::as_fd);
             let mut waiting = [
                 PollFd::new(&listener, PollFlags::IN),
                 PollFd::new(&ends, PollFlags::IN),
                 PollFd::new(&doors, PollFlags::IN),
+                PollFd::from_borrowed_fd(folder, PollFlags::IN),
             ];
             let rest = round.saturating_sub(looked_at.elapsed());
             match poll(&mut waiting, Some(&timespec(rest))) {
@@ -186,15 +191,23 @@ impl Server {
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error),
             }
-            let [listening, ending, at_doors] = waiting;
+            let [listening, ending, at_doors, in_folder] = waiting.map(|fd| fd.revents());
             // A signal that was sent before somebody came is handled after the call that tells of him.
-            if !ending.revents().is_empty() || self.is_to_end() {
+            if !ending.is_empty() || self.is_to_end() {
                 return Ok(());
             }
-            if !listening.revents().is_empty() {
+            if !in_folder.is_empty()
+                && let Some(queue) = &mut changes
+            {
+                queue.drain(|_| ())?;
+                if !self.is_in_place() {
+                    return Ok(());
+                }
+            }
+            if !listening.is_empty() {
                 self.let_in()?;
             }
-            if !at_doors.revents().is_empty() {
+            if !at_doors.is_empty() {
                 self.let_git_in();
             }
             if looked_at.elapsed() >= round {

@@ -209,6 +209,26 @@ fn who_can_be_found_no_more_ends_though_he_is_asked() {
 }
 
 #[test]
+fn whose_socket_or_lock_is_taken_away_makes_way_at_once() {
+    for name in ["daemon.sock", "daemon.lock", ""] {
+        let sandbox = Sandbox::with_repository();
+        let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
+        // It looks around by itself for the first time when this test is long over.
+        command.env("VIGIL_DAEMON_IDLE_S", "10000000");
+        let mut serving = Serving::start(command);
+        sandbox.write("run/other", "");
+        sandbox.write("run/other", "more");
+        assert_eq!(sandbox.daemon(&["status"]).0, Some(0));
+        std::fs::rename(sandbox.run().join(name), sandbox.path("away")).unwrap();
+        let (code, said) = sandbox.daemon(&["start"]);
+        assert_eq!(code, Some(0), "{name}: {said}");
+        assert!(said.starts_with("started (pid "), "{name}: {said}");
+        assert_eq!(serving.wait().code(), Some(0));
+        assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
+    }
+}
+
+#[test]
 fn what_is_in_the_place_of_its_socket_is_left_alone() {
     let sandbox = Sandbox::new();
     let mut serving = sandbox.serve();
