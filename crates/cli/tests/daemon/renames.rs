@@ -121,6 +121,18 @@ fn what_is_written_by_another_name_is_seen() {
         append(other);
         sandbox.is_answered_as_by_git("work");
     }
+    // Files that are not those of the index any more, but have the same contents.
+    for (recorded, other) in [("a/s/2", "a/again"), ("c/only/5", "y.o")] {
+        let [path, copy] = [recorded, "copy"].map(|name| sandbox.path(&format!("work/{name}")));
+        fs::copy(&path, &copy).unwrap();
+        fs::rename(&copy, &path).unwrap();
+        sandbox.is_answered_as_by_git("work");
+        link(recorded, other);
+        append(other);
+        sandbox.is_answered_as_by_git("work");
+        append(other);
+        sandbox.is_answered_as_by_git("work");
+    }
 }
 
 #[test]

@@ -7,11 +7,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString};
 use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, lstat_path};
 use vigil_model::path::parent;
-use vigil_model::tracked::Tracked;
 use vigil_watch::Changes;
 
 /// So many are remembered. With more, all are doubted again.
@@ -25,10 +24,11 @@ pub(super) struct Linked {
 }
 
 impl Linked {
-    /// Whether `changes` below `top` may be of a file that is recorded in `tracked` by another name, and not known to have one, or
-    /// of any other. Then all is to be looked at.
-    pub(super) fn casts_doubt(&mut self, top: &Path, changes: &Changes, tracked: &Tracked) -> bool {
+    /// Whether `changes` below `top` may be of files that are recorded by other names, and not known to have these. Then all is to be
+    /// looked at. Which file has a record cannot be told by its inode: the file may have been replaced by its like since.
+    pub(super) fn casts_doubt(&mut self, top: &Path, changes: &Changes) -> bool {
         let mut fresh = HashSet::new();
+        let mut any_nameless = false;
         for path in &changes.paths {
             match lstat_below(top, path.as_ref()) {
                 Ok(stat) if stat.is_file() && stat.nlink > 1 => {
@@ -37,49 +37,38 @@ impl Linked {
                         fresh.insert(id);
                     }
                 }
-                // It may have been one of two names, and the other one may get a third one.
-                Err(Errno::NOENT) => self.known.clear(),
+                Err(Errno::NOENT) => {
+                    // It may have been one of two names, and the other one may get a third one.
+                    self.known.clear();
+                    any_nameless = any_nameless || is_of_nameless(top, changes, path);
+                }
                 _ => {}
             }
         }
-        if has_nameless(top, changes) {
-            return true;
-        }
-        if fresh.is_empty() || !may_be_recorded(&fresh, tracked) {
-            return false;
-        }
+        let is_doubted = any_nameless || !fresh.is_empty();
         if self.known.len().saturating_add(fresh.len()) > LINKED_MAX {
             self.known.clear();
         }
         self.known.extend(fresh);
-        true
+        is_doubted
     }
 }
 
-/// Whether one of `changes` below `top` is of a file that was written by a name that it no longer has, in a folder that is there. It may
-/// be anywhere.
+/// Whether one of `changes` below `top` is of a file that was written by a name that it no longer has. It may be anywhere.
 pub(super) fn has_nameless(top: &Path, changes: &Changes) -> bool {
-    let is_there = |path: &BStr| lstat_below(top, path).is_ok_and(|stat| stat.is_dir());
-    let mut written = changes.paths.difference(&changes.gone);
-    written.any(|path| {
-        let path = path.as_bstr();
-        lstat_below(top, path).is_err_and(|error| error == Errno::NOENT) && is_there(parent(path))
+    let mut paths = changes.paths.iter();
+    paths.any(|path| {
+        let stat = lstat_below(top, path.as_ref());
+        stat.is_err_and(|error| error == Errno::NOENT) && is_of_nameless(top, changes, path)
     })
+}
+
+/// Whether `path`, at which nothing is, was written after it went, in a folder that is there.
+fn is_of_nameless(top: &Path, changes: &Changes, path: &BString) -> bool {
+    let folder = || lstat_below(top, parent(path.as_ref()));
+    !changes.gone.contains(path) && folder().is_ok_and(|stat| stat.is_dir())
 }
 
 fn lstat_below(top: &Path, path: &BStr) -> Result<Stat, Errno> {
     lstat_path(&top.join(OsStr::from_bytes(path)))
-}
-
-/// Whether one of `files` may be recorded. An index has the lower half of the inode (gitformat-index(5)); a dirstate has none.
-fn may_be_recorded(files: &HashSet<(u64, u64)>, tracked: &Tracked) -> bool {
-    let recorded: HashSet<u32> = files
-        .iter()
-        .filter_map(|(_, inode)| u32::try_from(inode & u64::from(u32::MAX)).ok())
-        .collect();
-    let mut directories = (0..tracked.directories()).map(|number| tracked.directory(number));
-    directories.any(|directory| {
-        let mut inodes = directory.files_from(0).map(|(_, file)| file.stat().ino);
-        inodes.any(|inode| inode == 0 || recorded.contains(&inode))
-    })
 }

@@ -158,10 +158,8 @@ impl WatchedFindings {
         if let Some(mut kept) = self.take(&grounds) {
             let (mut changes, position) = tree.changes_since(kept.position);
             changes.paths.extend(self.mounted.iter().cloned());
-            let is_doubted = is_for_one_by_one(&changes)
-                && self
-                    .linked
-                    .casts_doubt(&grounds.top.path, &changes, tracked);
+            let is_doubted =
+                is_for_one_by_one(&changes) && self.linked.casts_doubt(&grounds.top.path, &changes);
             if is_doubted {
                 // So are all answers.
                 self.kept.clear();
