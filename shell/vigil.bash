@@ -363,6 +363,8 @@ function __vigil_prompt_find {
   [[ ${VIGIL_PROMPT_PATIENCE_MS:-x} == *[!0-9]* ]] || _vigil_patience=$VIGIL_PROMPT_PATIENCE_MS
   [[ ${#_vigil_patience} -le 9 ]] || _vigil_patience=999999999
   builtin printf -v _vigil_patience '%d.%03d' "$((10#$_vigil_patience / 1000))" "$((10#$_vigil_patience % 1000))"
+  # Nothing can be started.
+  [[ $- != *r* ]] || builtin return
   if ! gitstatus_check; then
     gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null || builtin return
   fi
@@ -399,7 +401,7 @@ function __vigil_prompt_set {
     # What was known last, if it is of the same working copy.
     GITSTATUS_PROMPT=${__vigil_last[2]-} GITSTATUS_PROMPT_LEN=${__vigil_last[1]-0}
   fi
-  if [[ -z $__vigil_directory ]]; then
+  if [[ -z $__vigil_directory && $- != *r* ]]; then
     _vigil_lines=$(__vigil_run --ask=: --here="${PWD-}" 2>/dev/null </dev/null)
     # It is the fifth of six, of which the last is its width.
     _vigil_lines=${_vigil_lines%$'\n'*}

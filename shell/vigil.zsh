@@ -429,6 +429,11 @@ function _vigil_prompt_update() {
 function _vigil_prompt_find() {
   typeset -gi _vigil_prompt_status=$1 _vigil_prompt_again=0
   typeset -g _vigil_prompt_bang=$2
+  # Nothing can be started.
+  if [[ -o restricted ]]; then
+    _vigil_prompt_set '' 0
+    builtin return
+  fi
   if ! gitstatus_check VIGIL && ! gitstatus_start -s -1 -u -1 -c -1 -d -1 VIGIL 2>/dev/null; then
     _vigil_prompt_set '' 0
     builtin return
@@ -461,7 +466,8 @@ function _vigil_prompt_find() {
 function _vigil_prompt_set() {
   local segment=$1 directory=$3
   if [[ -z $directory ]]; then
-    local -a lines=("${(@f)$(_vigil_run --ask=: --here=$PWD 2>/dev/null </dev/null)}")
+    local -a lines
+    [[ -o restricted ]] || lines=("${(@f)$(_vigil_run --ask=: --here=$PWD 2>/dev/null </dev/null)}")
     # The last one is its width.
     directory=${lines[5]:-${${(V)${(D)PWD}}//\%/%%}}
   fi

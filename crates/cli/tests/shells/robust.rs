@@ -267,3 +267,32 @@ fn a_program_that_is_gone_is_said_once_and_costs_no_shell() {
         assert_eq!(run(&sandbox, shell, &text), "1\n1\n", "{shell:?}");
     }
 }
+
+#[test]
+fn a_restricted_shell_that_may_start_nothing_has_a_prompt_without_complaints() {
+    for shell in SERVED {
+        let sandbox = sandbox();
+        let mut session = Session::start(&sandbox, shell, &shell.line("--prompt"));
+        session.wait_for("\x1b[39m ");
+        let rc = sandbox.root().join("rc.bash/bashrc");
+        match shell {
+            Shell::Bash => session.send(&format!("bash --rcfile '{}' -i -r", rc.display())),
+            _ => session.send("zsh -d -r -i"),
+        }
+        let folder = sandbox.root().display().to_string();
+        for number in 0..3 {
+            session.send(&format!("echo nu''mber {number} $?, $-"));
+            session.wait_for(&format!("number {number} 0, "));
+            let seen = session.wait_for(&folder);
+            for complaint in ["restrict", "not allowed"] {
+                assert!(!seen.contains(complaint), "{shell:?}: {seen}");
+            }
+        }
+        session.send("cd /");
+        session.wait_for("restrict");
+        session.send("exit");
+        session.wait_for("\x1b[39m ");
+        session.send("exit");
+        session.end();
+    }
+}
