@@ -417,7 +417,8 @@ fi
 # --prompt
 if [[ -o interactive ]] && (( $+functions[gitstatus_query] )); then
 
-# Asks, and sets GITSTATUS_PROMPT. $1 is the user's exit code, and $2 says whether prompts have `!` expanded.
+# Asks, and sets GITSTATUS_PROMPT. $1 is the user's exit code, and $2 says whether prompts have `!` expanded. The exit codes of all
+# commands of the user's pipeline follow.
 function _vigil_prompt_update() {
   # What returns something here is no failure of the user's.
   builtin setopt local_options local_traps
@@ -429,6 +430,7 @@ function _vigil_prompt_update() {
 function _vigil_prompt_find() {
   typeset -gi _vigil_prompt_status=$1 _vigil_prompt_again=0
   typeset -g _vigil_prompt_bang=$2
+  typeset -ga _vigil_prompt_codes=("${@[3,-1]}")
   # Nothing can be started.
   if [[ -o restricted ]]; then
     _vigil_prompt_set '' 0
@@ -539,7 +541,8 @@ function _vigil_prompt_arrived() {
     _vigil_prompt_set_fresh
   fi
   if builtin zle; then
-    _vigil_redraw="'builtin' 'zle' '.reset-prompt'"
+    # Before a command they stand for the pipeline before it.
+    _vigil_redraw="pipestatus=(${(j: :)_vigil_prompt_codes}) 'builtin' 'zle' '.reset-prompt'"
     if (( _vigil_prompt_status )); then
       # A prompt may show the user's exit code. That failed before, and is no failure now; a condition would be part of what a
       # second prompt shows.
@@ -571,6 +574,6 @@ fi
 # No word is one that an alias may have. What zle calls when something came:
 _vigil_heard () 'builtin' 'eval' "'_vigil_hear' \"\$@\"; 'builtin' 'eval' \"\${_vigil_redraw-}\""
 # --prompt
-_vigil_precmd () '_vigil_prompt_update' "$?" "${options[promptbang]-}"
-_vigil_chpwd () 'builtin' 'eval' "'builtin' 'zle' && '_vigil_prompt_update' \"\${_vigil_prompt_status-}\" \"\${options[promptbang]-}\" || 'builtin' 'true'"
+_vigil_precmd () '_vigil_prompt_update' "$?" "${options[promptbang]-}" "${pipestatus[@]}"
+_vigil_chpwd () 'builtin' 'eval' "'builtin' 'zle' && '_vigil_prompt_update' \"\${_vigil_prompt_status-}\" \"\${options[promptbang]-}\" \"\${_vigil_prompt_codes[@]}\" || 'builtin' 'true'"
 'builtin' 'setopt' 'prompt_percent' 'prompt_subst' 'no_prompt_bang'

@@ -477,6 +477,30 @@ fn what_is_drawn_again_keeps_a_second_prompt_and_a_search() {
 }
 
 #[test]
+fn what_is_drawn_again_has_the_exit_codes_of_all_commands() {
+    let (slow, shell) = (Slow::new(), Shell::Zsh);
+    let rc = shell.line("--prompt") + "PROMPT='<${pipestatus[*]}|%?> '$PROMPT\n";
+    let mut session = Session::start(&slow.sandbox, shell, &rc);
+    session.send("cd work");
+    session.wait_for("<0|0>");
+    for (age_s, pipeline, codes) in [
+        (200, "true | sh -c 'exit 3' | true", "<0 3 0|0>"),
+        (300, "true | sh -c 'exit 3'", "<0 3|3>"),
+        (400, "sh -c 'exit 4'", "<4|4>"),
+        (500, "true | true", "<0 0|0>"),
+    ] {
+        slow.halt(age_s);
+        session.send(pipeline);
+        session.wait_for(codes);
+        slow.go_on();
+        let seen = session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+        assert!(seen.contains(codes), "{pipeline}: {seen}");
+    }
+    session.send("exit");
+    session.end();
+}
+
+#[test]
 fn a_line_that_is_read_again_leaves_nobody_behind() {
     for shell in [Shell::Zsh, Shell::Bash] {
         let sandbox = Sandbox::new();
