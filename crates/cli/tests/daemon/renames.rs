@@ -215,3 +215,22 @@ fn what_is_written_by_a_name_that_is_gone_is_seen() {
         }
     }
 }
+
+#[test]
+fn what_is_written_by_another_name_in_a_new_folder_is_seen() {
+    let sandbox = with_folders();
+    sandbox.git_in("work", &["commit", "-qm", "with folders"]);
+    let _serving = sandbox.serve();
+    let at = |name: &str| sandbox.path(&format!("work/{name}"));
+    for (recorded, folder) in [("f", "new"), ("a/s/2", "b/new/deep"), ("b/3", "new/deeper")] {
+        sandbox.is_answered_as_by_git("work");
+        // Nobody listens in it yet.
+        fs::create_dir_all(at(folder)).unwrap();
+        let other = format!("work/{folder}/link");
+        fs::hard_link(at(recorded), sandbox.path(&other)).unwrap();
+        sandbox.write(&other, "written");
+        sandbox.is_answered_as_by_git("work");
+        sandbox.write(&other, "more");
+        sandbox.is_answered_as_by_git("work");
+    }
+}

@@ -2,10 +2,13 @@
 //! that is found to be one, nothing is believed to be heard. This is about files that become such meanwhile, and about those that are
 //! written by a descriptor whose name is gone: the kernel tells of that name, and not which other one the file got.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
+use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString};
 use vigil_linux::Errno;
@@ -15,6 +18,9 @@ use vigil_watch::Changes;
 
 /// So many are remembered. With more, all are doubted again.
 const LINKED_MAX: usize = 100_000;
+
+/// So many entries of changed folders are looked at. Where there are more, all is.
+const ENTRIES_MAX: usize = 20_000;
 
 /// The files with more names of which recorded ones are known to be looked at for each question.
 #[derive(Debug, Default)]
@@ -45,12 +51,53 @@ impl Linked {
                 _ => {}
             }
         }
-        let is_doubted = any_nameless || !fresh.is_empty();
+        self.learn(fresh) || any_nameless
+    }
+
+    /// The same for what came with one of the changed `folders`: nobody listened there when it was written. To be called once somebody
+    /// does.
+    pub(super) fn casts_doubt_by(&mut self, top: &Path, folders: &BTreeSet<BString>) -> bool {
+        let mut fresh = HashSet::new();
+        let mut pending: Vec<PathBuf> = folders
+            .iter()
+            .map(|path| below(top, path.as_ref()))
+            .collect();
+        let mut entries_left = ENTRIES_MAX;
+        while let Some(folder) = pending.pop() {
+            let entries = match fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) => match error.kind() {
+                    ErrorKind::NotFound | ErrorKind::NotADirectory => continue,
+                    _ => return true,
+                },
+            };
+            for entry in entries {
+                let (Ok(entry), Some(left)) = (entry, entries_left.checked_sub(1)) else {
+                    return true;
+                };
+                entries_left = left;
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => pending.push(entry.path()),
+                    Ok(kind) if kind.is_file() => {
+                        let facts = entry.metadata().ok().filter(|facts| facts.nlink() > 1);
+                        let id = facts.map(|facts| (facts.dev(), facts.ino()));
+                        fresh.extend(id.filter(|id| !self.known.contains(id)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.learn(fresh)
+    }
+
+    /// Whether there are `fresh` ones, which are known from now on.
+    fn learn(&mut self, fresh: HashSet<(u64, u64)>) -> bool {
         if self.known.len().saturating_add(fresh.len()) > LINKED_MAX {
             self.known.clear();
         }
+        let is_any = !fresh.is_empty();
         self.known.extend(fresh);
-        is_doubted
+        is_any
     }
 }
 
@@ -70,5 +117,9 @@ fn is_of_nameless(top: &Path, changes: &Changes, path: &BString) -> bool {
 }
 
 fn lstat_below(top: &Path, path: &BStr) -> Result<Stat, Errno> {
-    lstat_path(&top.join(OsStr::from_bytes(path)))
+    lstat_path(&below(top, path))
+}
+
+fn below(top: &Path, path: &BStr) -> PathBuf {
+    top.join(OsStr::from_bytes(path))
 }

@@ -179,7 +179,11 @@ impl WatchedFindings {
                         kept.known.take_in(tracked, &focus, later)
                     }
                 };
-                if is_kept {
+                let is_doubted = self.linked.casts_doubt_by(&grounds.top.path, &folders);
+                if is_doubted {
+                    self.kept.clear();
+                }
+                if is_kept && !is_doubted {
                     kept.position = position;
                     self.kept.push(kept);
                     self.moved = Some(moved);
