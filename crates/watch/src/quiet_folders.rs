@@ -158,6 +158,15 @@ impl QuietFolders {
         }
     }
 
+    /// Whether each of the files `names` that there is in a root is plain.
+    pub fn have_plain(&self, names: &[&CStr]) -> bool {
+        let mut roots = self.roots.iter();
+        roots.all(|root| {
+            let mut names = names.iter();
+            names.all(|name| root.has_plain(BStr::new(name.to_bytes())))
+        })
+    }
+
     /// What happened in the folders since they were watched, or since this was asked last: every change whose system call
     /// returned before this was called. `needs_watch` tells of which folders all is to be heard.
     pub fn hear(&mut self, needs_watch: impl Fn(&BStr) -> bool) -> HeardOf {

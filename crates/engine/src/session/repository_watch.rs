@@ -65,8 +65,15 @@ impl RepositoryWatch {
 
     /// A question comes. To be called before anything is looked at for it.
     pub(super) fn ask(&mut self, repository: &Repository) -> Option<Still> {
-        let folders = self.folders.as_mut();
-        match folders.map(|folders| folders.hear(needs_watch)) {
+        let heard = self.folders.as_mut().map(|folders| {
+            let heard = folders.hear(needs_watch);
+            // That a file gets another name elsewhere is not heard, and these are few.
+            match heard == HeardOf::Nothing && !folders.have_plain(&FILES) {
+                true => HeardOf::More,
+                false => heard,
+            }
+        });
+        match heard {
             Some(HeardOf::Nothing) => return self.is_answered.then_some(Still(())),
             Some(HeardOf::Entries(entries)) => {
                 self.tags_moved |= entries

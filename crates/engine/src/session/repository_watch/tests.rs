@@ -239,6 +239,30 @@ fn what_can_change_unheard_is_not_watched() {
 }
 
 #[test]
+fn what_is_written_by_a_name_that_a_file_got_meanwhile_shows() {
+    for (name, old, new) in [
+        ("HEAD", "main", "other/branch"),
+        ("config", "elsewhere", "over-there"),
+        ("packed-refs", "v/first", "v/third"),
+    ] {
+        let sandbox = repository();
+        sandbox.git(["pack-refs", "--all"]);
+        let mut session = open(&sandbox.top());
+        let before = settle(&mut session);
+        link(&sandbox, name);
+        let place = sandbox.top().with_extension("link");
+        let text = fs::read_to_string(&place).unwrap().replace(old, new);
+        fs::write(&place, text).unwrap();
+        let (after, _) = ask(&mut session);
+        assert_ne!(before, after, "{name}");
+        let right = open(&sandbox.top())
+            .prompt(&PromptRequest::EVERYTHING, None)
+            .unwrap();
+        assert_eq!(after, right, "{name}");
+    }
+}
+
+#[test]
 fn linked_working_trees_are_watched_in_both_folders() {
     let sandbox = repository();
     let top = sandbox.top().with_extension("linked");
