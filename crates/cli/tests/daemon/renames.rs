@@ -162,6 +162,15 @@ fn rules_that_are_written_by_another_name_are_seen() {
         fs::remove_file(sandbox.path(&format!("work/{rules}"))).unwrap();
         fs::remove_file(sandbox.path("rules")).unwrap();
     }
+    // A link that is made later.
+    sandbox.write("work/.gitignore", "nothing\n");
+    sandbox.is_answered_as_by_git("work");
+    fs::hard_link(sandbox.path("work/.gitignore"), sandbox.path("rules")).unwrap();
+    for text in ["*.o\n", "nothing\n"] {
+        sandbox.write("rules", text);
+        sandbox.is_answered_as_by_git("work");
+    }
+    fs::remove_file(sandbox.path("rules")).unwrap();
     for attributes in ["a/.gitattributes", ".gitattributes"] {
         sandbox.write("rules", "");
         let path = sandbox.path(&format!("work/{attributes}"));

@@ -1,6 +1,7 @@
 //! What is known of the working tree, kept true by what the kernel tells: only what changed is looked at again.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -158,6 +159,7 @@ impl WatchedFindings {
         if let Some(mut kept) = self.take(&grounds) {
             let (mut changes, position) = tree.changes_since(kept.position);
             changes.paths.extend(self.mounted.iter().cloned());
+            changes.paths.extend(linked_at(&grounds.top.path));
             let is_doubted =
                 is_for_one_by_one(&changes) && self.linked.casts_doubt(&grounds.top.path, &changes);
             if is_doubted {
@@ -354,6 +356,15 @@ fn mounted_files(top: &Path) -> Vec<BString> {
         Some(path.as_os_str().as_bytes().into())
     };
     files.filter_map(from_top).collect()
+}
+
+/// The files at `top` that govern all and have other names. That they get one elsewhere is not heard of.
+fn linked_at(top: &Path) -> impl Iterator<Item = BString> {
+    let is_linked = |name: &&[u8]| {
+        let stat = lstat_path(&top.join(OsStr::from_bytes(name)));
+        stat.is_ok_and(|stat| stat.is_file() && stat.nlink > 1)
+    };
+    GOVERNING.into_iter().filter(is_linked).map(BString::from)
 }
 
 /// Whether it costs less to look for each of `changes` than to look at all.
