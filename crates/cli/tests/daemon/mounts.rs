@@ -69,6 +69,22 @@ fn mounting() {
     same();
     sandbox.sh("umount work/file work/.gitignore; rm work/new");
     same();
+    // The same of one of the repository's own.
+    let mut shell = sandbox.shell();
+    let mut same_prompt = || {
+        for _ in 0..3 {
+            let answer = shell.ask(&sandbox, "work");
+            assert_eq!(answer, sandbox.lone_shell().ask(&sandbox, "work"));
+        }
+    };
+    same_prompt();
+    sandbox.write("else/head", "ref: refs/heads/one\n");
+    sandbox.sh("mount --bind else/head work/.git/HEAD");
+    same_prompt();
+    sandbox.write("else/head", "ref: refs/heads/two\n");
+    same_prompt();
+    sandbox.sh("umount work/.git/HEAD");
+    same_prompt();
     // A folder that is seen twice.
     sandbox.sh("mount --bind work else");
     same();

@@ -8,6 +8,8 @@ use bstr::{BStr, ByteSlice};
 use vigil_git::repository::{RefFormat, Repository};
 use vigil_watch::{HeardOf, Position, QuietFolders, WatchedTree, Watcher};
 
+use super::watched::mounted_files;
+
 /// A proof, for one question about the session that gave it: nothing has changed in the repository's own folders since
 /// the last answer to a prompt.
 #[derive(Clone, Copy, Debug)]
@@ -151,6 +153,10 @@ impl Refused {
 /// Watches what there is in `path`, the repository's folder or the one that working trees share.
 fn watch_root(folders: &mut QuietFolders, path: &Path) -> Option<()> {
     let root = folders.root(path)?;
+    // What is written to a file that is mounted on another one is heard of where it is.
+    if !mounted_files(path).is_empty() {
+        return None;
+    }
     root.are_plain(&FILES)?;
     if let Some(info) = folders.folder(&root, c"info")? {
         info.are_plain(&[c"exclude", c"grafts"])?;

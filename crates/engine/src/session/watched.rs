@@ -345,7 +345,7 @@ pub(super) fn governing(path: &BStr) -> impl Iterator<Item = BString> {
 }
 
 /// The files below `top` on which another one is mounted, from the top. When something is mounted or unmounted, all is looked at.
-fn mounted_files(top: &Path) -> Vec<BString> {
+pub(super) fn mounted_files(top: &Path) -> Vec<BString> {
     let Ok(table) = mounts::table() else {
         return Vec::new();
     };
