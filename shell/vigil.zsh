@@ -417,8 +417,8 @@ fi
 # --prompt
 if [[ -o interactive ]] && (( $+functions[gitstatus_query] )); then
 
-# Asks, and sets GITSTATUS_PROMPT. $1 is the user's exit code, and $2 says whether prompts have `!` expanded. The exit codes of all
-# commands of the user's pipeline follow.
+# Asks, and sets GITSTATUS_PROMPT. $1 is the user's exit code, and $2 says whether prompts have `!` expanded. The exit codes
+# of all commands of the user's pipeline follow.
 function _vigil_prompt_update() {
   # What returns something here is no failure of the user's.
   builtin setopt local_options local_traps

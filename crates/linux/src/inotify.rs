@@ -9,8 +9,8 @@ use rustix::io::Errno;
 
 pub use rustix::fs::inotify::ReadFlags;
 
-/// What is heard of a folder: its entries, the contents and attributes of its files, and what becomes of itself. A file that was
-/// opened here by a name that is gone, or by none (`O_TMPFILE`), may have another one by now: it is heard of, too.
+/// What is heard of a folder: its entries, the contents and attributes of its files, and what becomes of itself. A file that
+/// was opened here by a name that is gone, or by none (`O_TMPFILE`), may have another one by now: it is heard of, too.
 fn heard() -> WatchFlags {
     WatchFlags::MODIFY
         | WatchFlags::ATTRIB

@@ -147,7 +147,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether the file at `path`, in `dir`, decides how others are compared, and has another name by which it may be written.
+    /// Whether the file at `path`, in `dir`, decides how others are compared, and has another name by which it may be
+    /// written.
     fn may_govern_unheard(&self, dir: BorrowedFd<'_>, path: &BStr) -> bool {
         let name = vigil_model::path::file_name(path);
         self.scan.system.governs(name)

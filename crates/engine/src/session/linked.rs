@@ -1,6 +1,7 @@
-//! Files that have more than one name: what is written by one of them is heard of where that is, and nowhere else. Of a recorded file
-//! that is found to be one, nothing is believed to be heard. This is about files that become such meanwhile, and about those that are
-//! written by a descriptor whose name is gone: the kernel tells of that name, and not which other one the file got.
+//! Files that have more than one name: what is written by one of them is heard of where that is, and nowhere else. Of a
+//! recorded file that is found to be one, nothing is believed to be heard. This is about files that become such meanwhile, and
+//! about those that are written by a descriptor whose name is gone: the kernel tells of that name, and not which other one the
+//! file got.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
@@ -30,8 +31,8 @@ pub(super) struct Linked {
 }
 
 impl Linked {
-    /// Whether `changes` below `top` may be of files that are recorded by other names, and not known to have these. Then all is to be
-    /// looked at. Which file has a record cannot be told by its inode: the file may have been replaced by its like since.
+    /// Whether `changes` below `top` may be of files that are recorded by other names, and not known to have these. Then all is
+    /// to be looked at. Which file has a record cannot be told by its inode: it may have been replaced by its like since.
     pub(super) fn casts_doubt(&mut self, top: &Path, changes: &Changes) -> bool {
         let mut fresh = HashSet::new();
         let mut any_nameless = false;
@@ -54,8 +55,8 @@ impl Linked {
         self.learn(fresh) || any_nameless
     }
 
-    /// The same for what came with one of the changed `folders`: nobody listened there when it was written. To be called once somebody
-    /// does.
+    /// The same for what came with one of the changed `folders`: nobody listened there when it was written. To be called once
+    /// somebody does.
     pub(super) fn casts_doubt_by(&mut self, top: &Path, folders: &BTreeSet<BString>) -> bool {
         let mut fresh = HashSet::new();
         let mut pending: Vec<PathBuf> = folders
@@ -101,7 +102,8 @@ impl Linked {
     }
 }
 
-/// Whether one of `changes` below `top` is of a file that was written by a name that it no longer has. It may be anywhere.
+/// Whether one of `changes` below `top` is of a file that was written by a name that it no longer has. It may be
+/// anywhere.
 pub(super) fn has_nameless(top: &Path, changes: &Changes) -> bool {
     let mut paths = changes.paths.iter();
     paths.any(|path| {
