@@ -90,7 +90,7 @@ pub(crate) fn session(environment: &Environment) -> Result<Session, Reply> {
 
 /// `error` as git would end with it.
 pub(crate) fn refuse(error: SessionError) -> Reply {
-    Reply::gave_up(&error.said(), error.label(), &error.to_string())
+    Reply::gave_up(&error.said(), error.label(), &error)
 }
 
 /// How paths are shown for `session`: as `vigil status` shows them.

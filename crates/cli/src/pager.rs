@@ -20,6 +20,7 @@ use vigil_git::environment::Environment;
 use vigil_git::repository::Repository;
 use vigil_linux::{errno, process, signals};
 use vigil_model::config_value;
+use vigil_model::raw_text::raw;
 
 use crate::reply::{Reply, bytes, labelled};
 
@@ -195,9 +196,9 @@ fn core_pager(config: &Config) -> Result<Option<BString>, Reply> {
 
 /// git reads this entry before all others, and blames the place and not the variable.
 fn missing_value(entry: &Entry<'_>) -> Reply {
-    let said = format!("error: missing value for '{}'", entry.key);
+    let said = format!("error: missing value for '{}'", raw(entry.key));
     let place = match entry.position {
-        Some((file, line)) => format!("bad config line {line} in file {file}"),
+        Some((file, line)) => format!("bad config line {line} in file {file}", file = raw(file)),
         None => "unable to parse command-line config".to_owned(),
     };
     Reply::gave_up(&[said], "fatal: ", &place)

@@ -1,5 +1,9 @@
 //! What a command has to say, before it is said.
 
+use std::fmt::Display;
+
+use vigil_model::raw_text::{bytes_of, said_by};
+
 /// The bytes for both output streams and the exit code of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reply {
@@ -42,19 +46,19 @@ impl Reply {
 
     /// The lines `said`, then [`Reply::fatal`] with the text of `error`.
     pub(crate) fn fatal_after(said: &[String], error: &dyn std::error::Error) -> Self {
-        Self::gave_up(said, "fatal: ", &error.to_string())
+        Self::gave_up(said, "fatal: ", error)
     }
 
-    /// The lines `said`, then `label` and `text`, code 128.
-    pub(crate) fn gave_up(said: &[String], label: &str, text: &str) -> Self {
-        Self::complained(labelled(label, text.as_bytes()), Self::FATAL).after(said)
+    /// The lines `said`, then `label` and what `error` says, code 128.
+    pub(crate) fn gave_up(said: &[String], label: &str, error: &(impl Display + ?Sized)) -> Self {
+        Self::complained(labelled(label, &said_by(error)), Self::FATAL).after(said)
     }
 
     /// The same, with the lines `said` on standard error before all else.
     pub(crate) fn after(mut self, said: &[String]) -> Self {
         let said = said
             .iter()
-            .flat_map(|line| labelled("", line.as_bytes()))
+            .flat_map(|line| labelled("", &bytes_of(line)))
             .collect::<Vec<u8>>();
         self.stderr.splice(..0, said);
         self

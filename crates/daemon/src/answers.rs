@@ -15,6 +15,7 @@ use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location};
 use vigil_linux::Errno;
 use vigil_linux::stat::stat_path;
+use vigil_model::raw_text::said_by;
 use vigil_watch::Watcher;
 
 use crate::ahead::Asked;
@@ -592,5 +593,5 @@ fn prefix(session: &Session, directory: &Path) -> Result<BString, Declined> {
 }
 
 fn said(error: SessionError) -> Declined {
-    Declined::Answer(error.to_string().into())
+    Declined::Answer(said_by(&error))
 }

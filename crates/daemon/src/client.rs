@@ -10,6 +10,7 @@ use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::geteuid;
 use vigil_git::environment::Environment;
+use vigil_model::raw_text::raw;
 
 use crate::place::{Place, PlaceError};
 use crate::protocol::{
@@ -59,7 +60,7 @@ pub enum Unanswered {
     #[error("the daemon hung up")]
     Broken,
     /// It does not talk to us.
-    #[error("the daemon{} refuses: {reason}", in_brackets(*.pid))]
+    #[error("the daemon{} refuses: {reason}", in_brackets(*.pid), reason = raw(reason))]
     Refused {
         /// The process, 0 where that is not known.
         pid: u32,
@@ -69,7 +70,7 @@ pub enum Unanswered {
     /// It is of another version: its answers may be other bytes.
     #[error(
         "the daemon (pid {pid}) is version {program}, and this is {}",
-        protocol::program()
+        raw(&protocol::program()), program = raw(program)
     )]
     Version {
         /// The process.

@@ -345,5 +345,5 @@ fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
 /// What is said of `path` to whoever asks about a socket.
 pub(crate) fn line(path: &Path, said: &str) -> Vec<u8> {
     let path = path.as_os_str().as_encoded_bytes().as_bstr();
-    format!("{said} {path}\n").into()
+    [said.as_bytes(), b" ", path, b"\n"].concat()
 }

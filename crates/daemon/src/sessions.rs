@@ -21,6 +21,7 @@ use vigil_engine::session::{Basis, Everything, Heard, Session, Still, Told, Watc
 use vigil_git::repository::Location;
 use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, map, memory};
+use vigil_model::raw_text::{bytes_of, said_by};
 use vigil_store::NoSteps;
 use vigil_watch::WatchedTree;
 
@@ -153,9 +154,7 @@ impl WorkingCopy {
 
     fn audit(&mut self, extent: Extent) -> Result<Audit, BString> {
         match self {
-            Self::Git(session) => session
-                .audit(extent)
-                .map_err(|error| error.to_string().into()),
+            Self::Git(session) => session.audit(extent).map_err(|error| said_by(&error)),
             Self::Mercurial(copy) => copy.audit(extent).map_err(|abort| abort.message),
         }
     }
@@ -425,7 +424,7 @@ impl Slot {
         });
         let answered = answered.unwrap_or_else(|told| {
             let reason = format!("defect: {told}");
-            Err(Declined::Answer(reason.into()))
+            Err(Declined::Answer(bytes_of(&reason)))
         });
         kept.cuts = map::cuts();
         let (session, answer) = answered?;

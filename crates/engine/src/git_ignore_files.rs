@@ -13,6 +13,7 @@ use vigil_linux::stat::{Stat, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::ObjectId;
 use vigil_model::path::join;
+use vigil_model::raw_text::{bytes_of, raw};
 
 use vigil_rules::ignore::IgnoreRules;
 use vigil_scan::{IgnoreScope, ListedDirectory, RulesFile};
@@ -142,7 +143,7 @@ pub(crate) fn rules_in(
 ) -> (Arc<dyn IgnoreScope>, RulesFile) {
     let with_file = |contents: &[u8]| of_scan(above).with_file(directory.path, contents);
     let shown = || join(directory.path, BStr::new(FILE_NAME));
-    let too_large = || BString::from(too_large(shown().as_bstr()));
+    let too_large = || bytes_of(&too_large(shown().as_bstr()));
     let left_out = |warnings: &mut Vec<BString>| {
         let tracked = directory.tracked?;
         let file = tracked.file(tracked.position(FILE_NAME))?;
@@ -183,7 +184,10 @@ pub(crate) fn rules_in(
             let is_silent = matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::ISDIR);
             if !is_silent && (directory.asks_for_rules)() {
                 let (shown, reason) = (shown(), errno::text(error));
-                warnings.push(format!("unable to access '{shown}': {reason}").into());
+                warnings.push(bytes_of(&format!(
+                    "unable to access '{shown}': {reason}",
+                    shown = raw(&shown)
+                )));
             }
             let holds = recorded_rules_hold(error, looks_at_present_skipped_files);
             let rules = match holds.then(|| left_out(warnings)).flatten() {
@@ -244,5 +248,8 @@ pub(crate) fn read_patterns(file: File, stat: &Stat) -> Result<Option<Vec<u8>>, 
 
 /// What git says of a file of ignore rules that is too large.
 pub(crate) fn too_large(shown: &BStr) -> String {
-    format!("ignoring excessively large pattern file: {shown}")
+    format!(
+        "ignoring excessively large pattern file: {shown}",
+        shown = raw(shown)
+    )
 }

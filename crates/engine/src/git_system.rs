@@ -16,6 +16,7 @@ use vigil_model::ObjectId;
 use vigil_model::facts::ObservedStat;
 use vigil_model::mode::FileMode;
 use vigil_model::path::join;
+use vigil_model::raw_text::said_by;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::TrackedFile;
 use vigil_model::verdict::{StatRules, Verdict, compare, worktree_mode};
@@ -115,7 +116,7 @@ impl System for GitSystem<'_> {
     ) -> Result<bool, ContentError> {
         self.converter
             .is_unchanged(path, &file, size, recorded)
-            .map_err(|error| ContentError(error.to_string().into()))
+            .map_err(|error| ContentError(said_by(&error)))
     }
 
     fn conversion(&self, path: &BStr) -> Option<u64> {

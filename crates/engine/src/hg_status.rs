@@ -15,6 +15,7 @@ use vigil_hg::repository::Repository;
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path, stat_path};
+use vigil_model::raw_text::said_by;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
@@ -269,7 +270,7 @@ fn of_scan(error: &ScanError) -> Abort {
             let reason = errno::text(*source);
             Abort::plain([reason.as_bytes(), b": '", path, b"'"].concat())
         }
-        other => Abort::plain(other.to_string()),
+        other => Abort::plain(said_by(&other)),
     }
 }
 

@@ -51,6 +51,7 @@ use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
 use vigil_model::clock::ClockMark;
 use vigil_model::index::Index;
+use vigil_model::raw_text::bytes_of;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 
@@ -367,7 +368,7 @@ impl Session {
     /// What attributes and filters said since the last answer, each line whole.
     pub fn take_messages(&self) -> Vec<BString> {
         let said = self.objects.alternates_said().into_iter();
-        let said = said.map(BString::from);
+        let said = said.map(|line| bytes_of(&line));
         said.chain(self.messages.take()).collect()
     }
 }

@@ -45,6 +45,6 @@ impl Advice {
 fn hint(line: &str) -> BString {
     match line {
         "" => "hint:".into(),
-        _ => format!("hint: {line}").into(),
+        _ => ["hint: ", line].concat().into_bytes().into(),
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use bstr::{BString, ByteSlice};
 
+use vigil_model::raw_text::raw;
 use vigil_rules::attributes::AttributeFiles;
 
 use crate::config;
@@ -68,7 +69,7 @@ pub enum Error {
     #[error(transparent)]
     Config(#[from] config::Error),
     /// An environment variable that must be a boolean and is not.
-    #[error("bad boolean environment value '{value}' for '{name}'")]
+    #[error("bad boolean environment value '{value}' for '{name}'", value = raw(value))]
     Environment {
         /// The variable.
         name: &'static str,
@@ -76,7 +77,7 @@ pub enum Error {
         value: BString,
     },
     /// `core.attributesFile` begins with `~` and there is no home directory.
-    #[error("failed to expand user dir in: '{0}'")]
+    #[error("failed to expand user dir in: '{}'", raw(.0))]
     NoHome(BString),
 }
 

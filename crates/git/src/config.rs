@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::config_value::{self, BadNumber};
+use vigil_model::raw_text::raw;
 
 use self::branch::Branch;
 use self::source::Source;
@@ -82,8 +83,8 @@ impl<'a> Entry<'a> {
         config_value::boolean(self.value).ok_or_else(|| {
             Error::Bad(format!(
                 "bad boolean config value '{}' for '{}'",
-                self.value.unwrap_or_default(),
-                self.key
+                raw(self.value.unwrap_or_default()),
+                raw(self.key)
             ))
         })
     }
@@ -118,7 +119,7 @@ impl<'a> Entry<'a> {
     /// The value, which must be given.
     pub fn required(&self) -> Result<&BStr, Error> {
         self.value
-            .ok_or_else(|| self.complaint(format!("missing value for '{}'", self.key)))
+            .ok_or_else(|| self.complaint(format!("missing value for '{}'", raw(self.key))))
     }
 
     /// What git answers when the value fails a check which says why in `complaint`.
@@ -134,9 +135,13 @@ impl<'a> Entry<'a> {
         match self.position {
             Some((file, line)) => format!(
                 "bad config variable '{}' in file '{file}' at line {line}",
-                self.key
+                raw(self.key),
+                file = raw(file)
             ),
-            None => format!("unable to parse '{}' from command-line config", self.key),
+            None => format!(
+                "unable to parse '{}' from command-line config",
+                raw(self.key)
+            ),
         }
     }
 
@@ -145,13 +150,13 @@ impl<'a> Entry<'a> {
     }
 
     fn bad_number(&self, bad: BadNumber) -> Error {
-        let place = self
-            .position
-            .map_or(String::new(), |(file, _)| format!(" in file {file}"));
+        let place = self.position.map_or(String::new(), |(file, _)| {
+            format!(" in file {file}", file = raw(file))
+        });
         Error::Bad(format!(
             "bad numeric config value '{}' for '{}'{place}: {}",
-            self.value.unwrap_or_default(),
-            self.key,
+            raw(self.value.unwrap_or_default()),
+            raw(self.key),
             bad.text()
         ))
     }
@@ -340,8 +345,12 @@ impl Config {
             None => (false, value),
         };
         let home = self.home.as_ref().map(|home| home.as_bstr());
-        let path = value::interpolate(home, value, false)
-            .ok_or_else(|| Error::Bad(format!("failed to expand user dir in: '{value}'")))?;
+        let path = value::interpolate(home, value, false).ok_or_else(|| {
+            Error::Bad(format!(
+                "failed to expand user dir in: '{value}'",
+                value = raw(value)
+            ))
+        })?;
         let path = path_of(&path);
         if is_optional && vigil_linux::stat::stat_path(path).is_err_and(is_missing) {
             return Ok(None);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::quote::append_shell_quoted;
+use vigil_model::raw_text::raw;
 
 const CONFIG_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 
@@ -56,18 +57,24 @@ impl Environment {
     /// `git --config-env` does. The error is git's text, without "fatal: ".
     pub fn push_config_env(&mut self, key_name: &BStr) -> Result<(), String> {
         let Some((key, name)) = key_name.rsplit_once_str("=") else {
-            return Err(format!("invalid config format: {key_name}"));
+            return Err(format!(
+                "invalid config format: {key_name}",
+                key_name = raw(key_name)
+            ));
         };
         let key = key.as_bstr();
         if name.is_empty() {
             return Err(format!(
-                "missing environment variable name for configuration '{key}'"
+                "missing environment variable name for configuration '{key}'",
+                key = raw(key)
             ));
         }
         let name = name.as_bstr();
         let Some(value) = self.variables.get(name).cloned() else {
             return Err(format!(
-                "missing environment variable '{name}' for configuration '{key}'"
+                "missing environment variable '{name}' for configuration '{key}'",
+                name = raw(name),
+                key = raw(key)
             ));
         };
         self.push_config_pair(key, Some(&value));

@@ -17,6 +17,7 @@ use vigil_model::index::{
     CacheTree, EXTENSION_HEADER_LEN, Entry, Flat, HEADER_LEN, Index, IndexParser, Join, Link,
     ParseError, ParsedIndex, Promise, Take,
 };
+use vigil_model::raw_text::{raw, raw_path};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Builder, InMemory, Moved, Tracked};
 
@@ -224,7 +225,7 @@ impl IndexFile {
     fn notice(&mut self, parsed: &ParsedIndex) {
         let notices = parsed
             .ignored_extensions()
-            .map(|name| format!("ignoring {} extension", String::from_utf8_lossy(name)));
+            .map(|name| format!("ignoring {} extension", raw(name)));
         self.notices.extend(notices);
     }
 }
@@ -347,8 +348,8 @@ impl<'a> Reader<'a> {
     fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(self.shown_from) {
             Ok(below) if below.as_os_str().is_empty() => ".".into(),
-            Ok(below) => below.display().to_string(),
-            Err(_) => path.display().to_string(),
+            Ok(below) => raw_path(below).to_string(),
+            Err(_) => raw_path(path).to_string(),
         }
     }
 }

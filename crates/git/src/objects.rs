@@ -28,6 +28,7 @@ pub use self::tags::{Circle, Link, Parsed, Tag};
 use crate::promisor::Promisor;
 use crate::refs::{self, Refs};
 use crate::repository::Repository;
+use vigil_model::raw_text::{raw, raw_path};
 use vigil_objects::commit::Commit;
 use vigil_objects::commit_graph::CommitGraph;
 use vigil_objects::parallel::on_all_cores;
@@ -56,7 +57,7 @@ pub struct Linked {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file that cannot be read.
-    #[error("unable to read {}: {source}", path.display())]
+    #[error("unable to read {}: {source}", raw_path(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -137,7 +138,7 @@ pub enum Error {
         id: ObjectId,
     },
     /// A line of the `shallow` file that is no id.
-    #[error("bad shallow line: {line}")]
+    #[error("bad shallow line: {line}", line = raw(line))]
     BadShallowLine {
         /// The line, with its end.
         line: BString,
@@ -545,7 +546,7 @@ impl Objects {
     fn say_grafts(&self) {
         let notices = self.history.take_notices();
         self.readers
-            .hear(notices.iter().map(ToString::to_string).collect());
+            .hear(notices.iter().map(|line| raw(line).to_string()).collect());
     }
 
     /// An error if a tag said of the commit `id`, to which a commit-graph leads, that it is none.

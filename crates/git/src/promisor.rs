@@ -10,6 +10,7 @@ use gix_hash::oid;
 use parking_lot::Mutex;
 use rustix::pipe::{PipeFlags, pipe_with};
 use vigil_linux::errno;
+use vigil_model::raw_text::raw;
 
 use crate::config::{self, Config};
 use crate::convert::{FilterStderr, Surroundings};
@@ -136,7 +137,10 @@ impl Remotes {
 
     fn add(&mut self, name: BString) {
         if name.starts_with(b"/") {
-            let text = format!("warning: promisor remote name cannot begin with '/': {name}");
+            let text = format!(
+                "warning: promisor remote name cannot begin with '/': {name}",
+                name = raw(&name)
+            );
             self.said.push(text);
         } else if !self.names.contains(&name) {
             self.names.push(name);

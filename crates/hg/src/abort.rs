@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bstr::BString;
 use vigil_linux::errno;
+use vigil_model::raw_text::raw;
 
 use crate::bytes::{bytes, of_path};
 
@@ -31,7 +32,7 @@ pub enum Kind {
 
 /// Mercurial's `abort: ...`, which ends the command.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[error("{}", raw(message))]
 pub struct Abort {
     /// What kind of error it is.
     pub kind: Kind,

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::BString;
 use sha1::{Digest, Sha1};
+use vigil_model::raw_text::{bytes_of, raw};
 use vigil_stamp::file::{self, Contents};
 
 use crate::abort::{Abort, Kind};
@@ -175,8 +176,8 @@ impl Revlog {
         }
         let text = delta::apply(&chunks, text_len).map_err(damaged)?;
         if text.len() != text_len || self.hash(&revision, &text) != revision.node {
-            let text = format!("integrity check failed on {}:{number}", self.name);
-            return Err(Abort::of(Kind::Storage, text));
+            let text = format!("integrity check failed on {}:{number}", raw(&self.name));
+            return Err(Abort::of(Kind::Storage, bytes_of(&text)));
         }
         Ok(text)
     }

@@ -21,6 +21,7 @@ use vigil_git::objects::{self, Objects};
 use vigil_git::refs::Head;
 use vigil_git::refs::{self, Refs};
 use vigil_git::repository::Repository;
+use vigil_model::raw_text::raw;
 
 /// Why the branch could not be described. Where git has a text for it, it is git's, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +36,7 @@ pub enum Error {
     #[error(transparent)]
     Config(#[from] config::Error),
     /// A `remote.<name>.fetch` or `remote.<name>.push` that is no refspec.
-    #[error("invalid refspec '{0}'")]
+    #[error("invalid refspec '{}'", raw(.0))]
     InvalidRefspec(BString),
     /// The history of one of both is not all there.
     #[error("bad revision '{ours}...{theirs}'")]

@@ -9,6 +9,7 @@ use bstr::BString;
 use gix_hash::{ObjectId, oid};
 
 use vigil_git::objects::{Error, MANY, Objects};
+use vigil_model::raw_text::bytes_of;
 use vigil_objects::commit_graph::CommitGraph;
 
 /// A commit's place in [`Commits`].
@@ -348,7 +349,12 @@ impl<'a> Commits<'a> {
         said: &mut Vec<BString>,
     ) -> Result<bool, Error> {
         let read = self.read(number);
-        said.extend(self.objects.take_said().into_iter().map(BString::from));
+        said.extend(
+            self.objects
+                .take_said()
+                .into_iter()
+                .map(|line| bytes_of(&line)),
+        );
         let text = match read {
             Ok(()) => return Ok(true),
             Err(Error::Missing { id }) => format!("Could not read {id}"),
@@ -360,7 +366,7 @@ impl<'a> Commits<'a> {
             ) => error.to_string(),
             Err(error) => return Err(error),
         };
-        said.push(format!("error: {text}").into());
+        said.push(bytes_of(&format!("error: {text}")));
         Ok(false)
     }
 

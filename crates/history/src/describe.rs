@@ -21,6 +21,7 @@ use self::place::abbreviated;
 use self::question::TAGS;
 use self::table::Rank;
 use super::commits::{Commits, Number};
+use vigil_model::raw_text::bytes_of;
 
 pub use self::contains::{Contained, contains};
 pub use self::error::Error;
@@ -159,7 +160,8 @@ impl<'a> Describer<'a> {
     /// Adds what git says while it reads objects.
     fn hear(&mut self) {
         let said = self.place.objects.take_said();
-        self.said.extend(said.into_iter().map(BString::from));
+        self.said
+            .extend(said.into_iter().map(|line| bytes_of(&line)));
     }
 
     /// What git says on stderr, each line whole, since this was last asked.

@@ -12,6 +12,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_object::Kind;
 use rustix::fs::{CWD, Mode, OFlags};
 use vigil_linux::errno;
+use vigil_model::raw_text::raw;
 
 use self::ident::Ident;
 use super::revision::{self, Options, Outcome, StagedPaths, resolve_in_context};
@@ -43,7 +44,7 @@ pub enum Error {
     #[error(transparent)]
     Revision(#[from] revision::Error),
     /// git ends where the name of that object is looked at; these are its last words.
-    #[error("{0}")]
+    #[error("{}", raw(.0))]
     Fatal(BString),
 }
 

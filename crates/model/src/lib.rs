@@ -17,6 +17,7 @@ pub mod index;
 pub mod mode;
 pub mod path;
 pub mod quote;
+pub mod raw_text;
 pub mod request;
 pub mod seen;
 pub mod state_layout;

@@ -13,6 +13,7 @@ use gix_hash::Kind as HashKind;
 use vigil_linux::errno;
 use vigil_linux::stat::{stat_fd, stat_path};
 use vigil_model::quote::unquote;
+use vigil_model::raw_text::raw_path;
 
 use super::promisor::FetchMissing;
 use super::source::{ALTERNATES, Source};
@@ -69,7 +70,7 @@ pub(super) fn sources(places: &Places, said: &mut Vec<String>) -> Vec<Source> {
             .work_tree
             .as_deref()
             .and_then(|top| folder.strip_prefix(top).ok());
-        below.unwrap_or(folder).display().to_string()
+        raw_path(below.unwrap_or(folder)).to_string()
     };
     let uses_midx = places.uses_multi_pack_index;
     let mut own = Some(places.shown.clone());
@@ -93,7 +94,7 @@ impl Folders {
         if !stat_path(&folder).is_ok_and(|stat| stat.is_dir()) {
             said.push(format!(
                 "error: object directory {} does not exist; check .git/objects/info/alternates",
-                folder.display()
+                raw_path(&folder)
             ));
             return;
         }
@@ -102,12 +103,12 @@ impl Folders {
         {
             return;
         }
-        let (seen, below) = alternates(&folder, &folder.display().to_string(), said);
+        let (seen, below) = alternates(&folder, &raw_path(&folder).to_string(), said);
         self.folders.push((folder.clone(), seen));
         if !below.is_empty() && depth + 1 > DEPTH_MAX {
             said.push(format!(
                 "error: {}: ignoring alternate object stores, nesting too deep",
-                folder.display()
+                raw_path(&folder)
             ));
             return;
         }
@@ -179,7 +180,7 @@ fn resolved(base: &Path, path: &[u8], said: &mut Vec<String>) -> Option<PathBuf>
             let path = base.join(path_of(path.as_bstr()));
             said.push(format!(
                 "error: unable to normalize alternate object path: {}",
-                path.display()
+                raw_path(&path)
             ));
             None
         }

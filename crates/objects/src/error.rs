@@ -4,6 +4,7 @@ use bstr::BString;
 use gix_hash::ObjectId;
 
 use super::inflate::Failed;
+use vigil_model::raw_text::raw;
 
 /// Why an object cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -87,7 +88,7 @@ pub enum Reason {
         text: String,
     },
     /// git cannot be run to fetch it.
-    #[error("cannot run git to fetch {id} from promisor remote '{remote}': {text}")]
+    #[error("cannot run git to fetch {id} from promisor remote '{remote}': {text}", remote = raw(remote))]
     NotRun {
         /// The object.
         id: ObjectId,

@@ -3,10 +3,11 @@
 use std::ops::Deref;
 use std::path::Path;
 
-use bstr::ByteSlice;
+use bstr::{BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::errno;
 use vigil_linux::map::Map;
+use vigil_model::raw_text::raw;
 
 use super::error::Reason;
 use super::table::{Disorder, FANOUT_LEN, Fanout, Table, id_of, number, row, wide_number};
@@ -35,7 +36,7 @@ pub(super) struct Midx<B = Map> {
     offsets: usize,
     wide_offsets: Option<std::ops::Range<usize>>,
     /// The names of the packs' indexes.
-    pub(super) packs: Vec<String>,
+    pub(super) packs: Vec<BString>,
 }
 
 /// Why there is none.
@@ -85,7 +86,7 @@ pub(super) fn open(
         let Ok(id) = ObjectId::from_hex(line) else {
             said.push(format!(
                 "warning: invalid multi-pack-index chain: line '{}' not a hash",
-                line.as_bstr()
+                raw(line)
             ));
             break;
         };
@@ -306,21 +307,23 @@ fn chunks(bytes: &[u8], count: u8, hash: Kind) -> Result<Chunks, String> {
     }
 }
 
-fn pack_names(names: &[u8], count: u32, version: u8) -> Result<Vec<String>, NoMidx> {
-    let mut packs: Vec<String> = Vec::new();
+fn pack_names(names: &[u8], count: u32, version: u8) -> Result<Vec<BString>, NoMidx> {
+    let mut packs: Vec<BString> = Vec::new();
     let mut rest = names;
     for _ in 0..count {
         let Some((name, after)) = rest.split_once_str("\0") else {
             return Err(fatal("multi-pack-index pack-name chunk is too short"));
         };
         rest = after;
-        let name = name.to_str_lossy().into_owned();
+        let name = BString::from(name);
         if let Some(before) = packs
             .last()
             .filter(|before| version == 1 && **before >= name)
         {
             return Err(fatal(format!(
-                "multi-pack-index pack names out of order: '{before}' before '{name}'"
+                "multi-pack-index pack names out of order: '{}' before '{}'",
+                raw(before),
+                raw(&name)
             )));
         }
         packs.push(name);

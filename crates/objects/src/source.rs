@@ -15,6 +15,7 @@ use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
 use std::sync::Arc;
 use vigil_linux::stat::stat_fd;
 use vigil_linux::{Errno, errno};
+use vigil_model::raw_text::{raw, raw_path};
 
 use super::error::Reason;
 use super::location::Place;
@@ -144,7 +145,7 @@ impl Source {
         let add = |name: &OsStr| self.pack(&folder.join(name), packs);
         if self.uses_midx && listing.midxes.is_empty() {
             for midx in midx::open(&folder, &shown, self.hash, said)? {
-                let packs = midx.packs.iter().map(|name| add(OsStr::new(name)));
+                let packs = midx.packs.iter().map(|name| add(OsStr::from_bytes(name)));
                 let packs = packs.collect();
                 listing.midxes.push(Arc::new(Layer { midx, packs }));
             }
@@ -159,7 +160,7 @@ impl Source {
                 if errno != Errno::NOENT {
                     said.push(format!(
                         "error: unable to open object pack directory: {}: {}",
-                        folder.display(),
+                        raw_path(&folder),
                         errno::text(errno)
                     ));
                 }
@@ -173,7 +174,13 @@ impl Source {
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             let is_indexed = || {
                 let mut layers = listing.midxes.iter();
-                layers.any(|layer| layer.midx.packs.iter().any(|pack| **pack == *name))
+                layers.any(|layer| {
+                    layer
+                        .midx
+                        .packs
+                        .iter()
+                        .any(|pack| **pack == *name.as_bytes())
+                })
             };
             if name.as_bytes().ends_with(b".idx")
                 && !is_indexed()
@@ -195,8 +202,8 @@ impl Source {
             return Some(known.clone());
         }
         let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-        let name = path.file_name()?.to_string_lossy();
-        let shown = format!("{}/pack/{name}", self.shown);
+        let name = path.file_name()?.as_bytes();
+        let shown = format!("{}/pack/{}", self.shown, raw(name));
         let facts = (metadata.len(), metadata.mtime());
         packs.add(|number| Pack::new(number, path, shown, facts, self.hash))
     }

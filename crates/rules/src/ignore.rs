@@ -8,6 +8,7 @@ mod list;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use vigil_model::raw_text::raw_path;
 
 use bstr::{BStr, BString, ByteSlice};
 use list::Probe;
@@ -21,11 +22,11 @@ pub const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024 - 1;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A `.gitignore` above [`FILE_SIZE_MAX`]: git warns and goes on without it.
-    #[error("ignoring excessively large pattern file: {}", .0.display())]
+    #[error("ignoring excessively large pattern file: {}", raw_path(.0))]
     TooLarge(PathBuf),
     /// `core.excludesFile` or `info/exclude` above [`FILE_SIZE_MAX`], or unreadable after it was opened (such as a
     /// directory): git gives up.
-    #[error("cannot use {} as an exclude file", .0.display())]
+    #[error("cannot use {} as an exclude file", raw_path(.0))]
     Unusable(PathBuf),
 }
 

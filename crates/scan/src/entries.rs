@@ -206,9 +206,13 @@ fn is_unchanged(
             // git takes the file for changed.
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
                 let reason = errno::text(error);
-                return Err(ContentError(
-                    format!("unable to open '{path}': {reason}").into(),
-                ));
+                let text = [
+                    b"unable to open '",
+                    path.as_slice(),
+                    b"': ",
+                    reason.as_bytes(),
+                ];
+                return Err(ContentError(text.concat().into()));
             }
             Err(_) => None,
         }

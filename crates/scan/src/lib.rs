@@ -32,6 +32,7 @@ use std::path::Path;
 
 use bstr::BString;
 use vigil_linux::errno;
+use vigil_model::raw_text::{raw, raw_path};
 use vigil_model::tracked::Tracked;
 
 use crate::progress::Progress;
@@ -98,7 +99,7 @@ impl Scan<'_> {
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
     /// The top of the working tree cannot be opened.
-    #[error("cannot open the working tree '{}': {}", path.display(), errno::text(*source))]
+    #[error("cannot open the working tree '{}': {}", raw_path(path), errno::text(*source))]
     WorkTree {
         /// The top of the working tree.
         path: std::path::PathBuf,
@@ -106,7 +107,7 @@ pub enum ScanError {
         source: vigil_linux::Errno,
     },
     /// A directory with tracked files cannot be looked into, for a reason that says nothing of those files.
-    #[error("cannot open directory '{path}': {}", errno::text(*source))]
+    #[error("cannot open directory '{path}': {}", errno::text(*source), path = raw(path))]
     Directory {
         /// The directory, from the top of the working tree.
         path: BString,

@@ -12,6 +12,7 @@ use vigil_linux::dir::Listing;
 use vigil_linux::stat::Stat;
 use vigil_model::ObjectId;
 use vigil_model::mode::FileMode;
+use vigil_model::raw_text::raw;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, TrackedFile};
 use vigil_stamp::Stamp;
@@ -153,5 +154,5 @@ pub enum RulesFile {
 /// Why contents could not be compared: a filter that must not fail did, and the text is the system's; or the kernel refused
 /// for a reason that says nothing of the file.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
+#[error("{}", raw(.0))]
 pub struct ContentError(pub BString);

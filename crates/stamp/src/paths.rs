@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::lstat_path;
 use vigil_linux::{Errno, errno};
+use vigil_model::raw_text::{raw, raw_path};
 
 /// How many symbolic links one path may go through, in git.
 const SYMLINKS_MAX: usize = 32;
@@ -57,7 +58,7 @@ fn walk(joined: &Path, original: &[u8]) -> Result<PathBuf, String> {
             Err(errno) => {
                 return Err(format!(
                     "Invalid path '{}': {}",
-                    resolved.display(),
+                    raw_path(&resolved),
                     errno::text(errno)
                 ));
             }
@@ -66,11 +67,11 @@ fn walk(joined: &Path, original: &[u8]) -> Result<PathBuf, String> {
                 if symlinks > SYMLINKS_MAX + 1 {
                     return Err(format!(
                         "More than {SYMLINKS_MAX} nested symlinks on path '{}'",
-                        original.as_bstr()
+                        raw(original)
                     ));
                 }
                 let target = std::fs::read_link(&resolved)
-                    .map_err(|_| format!("Invalid symlink '{}'", resolved.display()))?;
+                    .map_err(|_| format!("Invalid symlink '{}'", raw_path(&resolved)))?;
                 if target.is_absolute() {
                     resolved = PathBuf::from("/");
                 } else {

@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::filter::Filter;
 use super::format::Format;
 use super::output;
-use super::say::say;
+use super::say::say_texts;
 use super::tell::{Asked, Teller, What};
 use super::threads::{self, Bounds, Item, Locations};
 
@@ -54,7 +54,7 @@ pub(super) fn print(
             }),
     };
     let mut locations = find(&mut said, !is_alone);
-    say(&said);
+    say_texts(&said);
     let mut told = 0;
     if !is_alone {
         let Some(locations_found) = teller.heard(locations)? else {

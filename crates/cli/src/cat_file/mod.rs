@@ -32,7 +32,7 @@ use batch::{Lines, Questions};
 use failure::Failure;
 use format::Format;
 use output::{Output, Sink};
-use say::say;
+use say::{say, say_texts};
 use sources::Sources;
 use tell::Teller;
 use threads::Bounds;
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
 fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failure> {
     let sources = Sources::open(environment)?;
     let config = &sources.repository.config;
-    say(config.said());
+    say_texts(config.said());
     let mut drivers = Drivers::built_in();
     // All of the configuration is looked at before the command line is.
     Settings::of_objects(&sources.repository, |entry| drivers.take(entry))
@@ -140,7 +140,7 @@ fn all_objects(
     if sources.has_promisor()? {
         let text =
             "warning: This repository uses promisor remotes. Some objects may not be loaded.";
-        say(&[text]);
+        say(&[text.into()]);
     }
     sources.begin();
     let bounds = Bounds {

@@ -12,7 +12,7 @@ use vigil_objects::{Kind, Location, Reader, StreamError};
 use super::arguments::{Single, Transform};
 use super::failure::Failure;
 use super::output::{Output, Sink};
-use super::say::say;
+use super::say::{say, say_texts};
 use super::sources::Sources;
 use super::tell::{Rewriter, STREAM_MIN, heard};
 use crate::reply::{Reply, bytes};
@@ -70,7 +70,7 @@ pub(super) fn print(
             let mut said = Vec::new();
             sources.begin();
             let exists = sources.store.exists(&one.id, &mut said);
-            say(&said);
+            say_texts(&said);
             let mut exists = heard(&mut one.reader, exists)? == Some(true);
             if !exists {
                 let fetched = one.reader.fetch(&one.id);
@@ -195,7 +195,7 @@ impl One<'_> {
             && !self.is_other
             && !location.is_of(Kind::Tree, found)
         {
-            say(&[format!("error: hash mismatch {}", location.id())]);
+            say_texts(&[format!("error: hash mismatch {}", location.id())]);
             contents = None;
         }
         let Some(contents) = contents else {
@@ -318,7 +318,8 @@ impl One<'_> {
                 return Err(Reply::fatal(format!("unable to read {id}")).into());
             }
             let name = id.to_string();
-            say(&[bytes!["error: cannot read object ", name, " '", path, "'"]]);
+            let text = bytes!["error: cannot read object ", name, " '", path, "'"];
+            say(&[text.into()]);
             return Err(Reply::complained(Vec::new(), 255).into());
         };
         // Textconv takes anything, and filters only blobs.

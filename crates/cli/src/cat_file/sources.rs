@@ -17,12 +17,13 @@ use vigil_history::mailmap::{Loaded, Mailmap};
 use vigil_history::revision::staged::StagedPaths;
 use vigil_history::revision::{self, Answer, Outcome};
 use vigil_model::ObjectId;
+use vigil_model::raw_text::said_by;
 use vigil_objects::{Kind, ObjectStore};
 
 use super::arguments::Transform;
 use super::failure::Failure;
 use super::output::Account;
-use super::say::say;
+use super::say::{say, say_texts};
 use super::tell::Rewriter;
 use crate::inside;
 use crate::reply::Reply;
@@ -52,7 +53,7 @@ impl Sources {
     pub(super) fn open(environment: &Environment) -> Result<Self, Reply> {
         let account = Account::new();
         let repository = inside::find(environment)?;
-        let fatal = |error: &dyn std::error::Error| Reply::fatal(error.to_string());
+        let fatal = |error: &dyn std::error::Error| Reply::fatal(said_by(&error));
         let refs = Refs::open(&repository).map_err(|error| fatal(&error))?;
         let objects = Objects::open_fetching(&repository, &refs).map_err(|error| fatal(&error))?;
         objects.listen();
@@ -73,7 +74,7 @@ impl Sources {
 
     /// Says what git says once, when the first object is asked for.
     pub(super) fn begin(&self) {
-        say(&self.objects.take_alternates_said());
+        say_texts(&self.objects.take_alternates_said());
     }
 
     /// The id that `name` is, if it is one in full.
@@ -131,7 +132,7 @@ impl Sources {
     /// It is no boolean.
     pub(super) fn boolean_of_environment(&self, name: &str) -> Result<bool, Reply> {
         config::environment_boolean(&self.repository.environment, name, false)
-            .map_err(|error| Reply::fatal(error.to_string()))
+            .map_err(|error| Reply::fatal(said_by(&error)))
     }
 
     /// What the bases of deltas may take, in bytes, if that is configured (`core.deltaBaseCacheLimit`).
@@ -151,7 +152,7 @@ impl Sources {
         match &remotes.refusal {
             Some(text) => Err(Reply::gave_up(&remotes.said, "fatal: ", text)),
             None => {
-                say(&remotes.said);
+                say_texts(&remotes.said);
                 Ok(!remotes.is_empty())
             }
         }
@@ -161,9 +162,8 @@ impl Sources {
 impl Sources {
     fn contents(&self) -> Result<&Contents, Failure> {
         if self.contents.get().is_none() {
-            let contents = Contents::of(&self.repository, &self.objects).map_err(|error| {
-                Reply::gave_up(&error.said(), error.label(), &error.to_string())
-            })?;
+            let contents = Contents::of(&self.repository, &self.objects)
+                .map_err(|error| Reply::gave_up(&error.said(), error.label(), &error))?;
             let _ = self.contents.set(contents);
         }
         self.contents.get().ok_or(Failure::Unwanted)
@@ -172,7 +172,7 @@ impl Sources {
     fn mailmap(&self) -> Result<&Mailmap, Failure> {
         if self.mailmap.get().is_none() {
             let loaded = Loaded::read(&self.repository, &self.refs, &self.objects, &self.staged)
-                .map_err(|error| Reply::fatal(error.to_string()))?;
+                .map_err(|error| Reply::fatal(said_by(&error)))?;
             say(&loaded.said);
             let _ = self.mailmap.set(loaded.mailmap);
         }
@@ -219,7 +219,7 @@ impl Rewriter for Sources {
         path: &BStr,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let contents = self.contents()?;
-        let fatal = |error: &dyn std::error::Error| Reply::fatal(error.to_string());
+        let fatal = |error: &dyn std::error::Error| Reply::fatal(said_by(&error));
         let transformed = match transform {
             Transform::Filters if !is_file => Ok(None),
             Transform::Filters => contents

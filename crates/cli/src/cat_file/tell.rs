@@ -3,6 +3,7 @@
 use bstr::BStr;
 use vigil_model::ObjectId;
 use vigil_model::mode::FileMode;
+use vigil_model::raw_text::said_by;
 use vigil_objects::{
     self as object_store, Facts, Info, Kind, Location, Reader, StreamError, Wanted,
 };
@@ -12,7 +13,7 @@ use super::failure::Failure;
 use super::filter::Filter;
 use super::format::{Format, Object};
 use super::output::Output;
-use super::say::say;
+use super::say::say_texts;
 use crate::reply::{Reply, bytes};
 
 /// Blobs above this size, in bytes, are written as they are inflated.
@@ -391,13 +392,13 @@ pub(super) fn heard<T>(
 ) -> Result<Option<T>, Failure> {
     match result {
         Ok(read) => {
-            say(&reader.take_said());
+            say_texts(&reader.take_said());
             Ok(Some(read))
         }
         Err(error) => {
-            say(&error.said);
+            say_texts(&error.said);
             match error.is_fatal() {
-                true => Err(Reply::fatal(error.reason.to_string()).into()),
+                true => Err(Reply::fatal(said_by(&error.reason)).into()),
                 false => Ok(None),
             }
         }

@@ -8,6 +8,7 @@ use rustix::net::{SocketAddrUnix, getsockname};
 use vigil_daemon::place::Place;
 use vigil_git::environment::Environment;
 use vigil_linux::{activation, errno};
+use vigil_model::raw_text::{raw, raw_path};
 
 /// The socket at `place` that was handed to this process, if one was. From now on nothing says so any more. To be called once,
 /// while there is one thread only.
@@ -23,7 +24,10 @@ pub(super) fn socket(environment: &Environment, place: &Place) -> Result<Option<
     }
     if number("LISTEN_FDS") != Some(1) {
         let count = environment.get("LISTEN_FDS").unwrap_or_default();
-        return Err(format!("LISTEN_FDS is '{count}', and must be 1"));
+        return Err(format!(
+            "LISTEN_FDS is '{count}', and must be 1",
+            count = raw(count)
+        ));
     }
     let unusable = |error: Errno| {
         let error = errno::text(error);
@@ -35,7 +39,7 @@ pub(super) fn socket(environment: &Environment, place: &Place) -> Result<Option<
     let wanted = SocketAddrUnix::new(&path).ok();
     let is_there = SocketAddrUnix::try_from(address).is_ok_and(|found| Some(found) == wanted);
     if !is_there {
-        let path = path.display();
+        let path = raw_path(&path);
         return Err(format!(
             "descriptor 3, by LISTEN_FDS, is not the socket {path}, where clients look"
         ));

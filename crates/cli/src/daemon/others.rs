@@ -12,6 +12,7 @@ use vigil_daemon::protocol::Request;
 use vigil_daemon::start;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
+use vigil_model::raw_text::bytes_of;
 
 use crate::reply::Reply;
 
@@ -90,7 +91,7 @@ pub(super) fn restart(environment: &Environment) -> Reply {
 }
 
 fn failed(text: &str) -> Reply {
-    Reply::complained(format!("error: {text}\n"), 1)
+    Reply::complained(bytes_of(&format!("error: {text}\n")), 1)
 }
 
 /// Has the daemon that `client` asks end, and waits until it has: one that does not listen is killed. Returns the process, if

@@ -12,6 +12,7 @@ use vigil_daemon::server::{IDLE_MAX, Rhythm, Server};
 use vigil_daemon::start;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
+use vigil_model::raw_text::bytes_of;
 
 use super::{lent, others};
 use crate::reply::Reply;
@@ -106,5 +107,5 @@ fn runs_already(pid: u32) -> Reply {
 }
 
 fn refused(text: &str) -> Reply {
-    Reply::complained(format!("error: {text}\n"), 1)
+    Reply::complained(bytes_of(&format!("error: {text}\n")), 1)
 }

@@ -14,6 +14,7 @@ use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
 use vigil_history::describe::{Contained, Describer, Error, Place, contains};
+use vigil_model::raw_text::{bytes_of, said_by};
 
 use crate::command::Command;
 use crate::inside;
@@ -88,8 +89,9 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
         // The process ends soon: to take it apart would only cost time.
         Ok(describer) => ManuallyDrop::new(describer),
         Err(error) => {
-            let said = objects.take_said().into_iter().map(BString::from);
-            say(&said.collect::<Vec<_>>(), &mut reply);
+            let said = objects.take_said();
+            let said: Vec<BString> = said.iter().map(|line| bytes_of(line)).collect();
+            say(&said, &mut reply);
             end(&error, &mut reply);
             return Ok(reply);
         }
@@ -166,7 +168,7 @@ fn reply_of(contained: Contained) -> Reply {
 
 /// `text` without the lines that are among `lines`.
 fn without_lines(text: &[u8], lines: &[String]) -> Vec<u8> {
-    let is_among = |line: &[u8]| lines.iter().any(|said| said.as_bytes() == line);
+    let is_among = |line: &[u8]| lines.iter().any(|said| bytes_of(said) == line);
     let kept = text.lines_with_terminator();
     let kept = kept.filter(|line| !is_among(line.strip_suffix(b"\n").unwrap_or(line)));
     kept.collect::<Vec<_>>().concat()
@@ -181,7 +183,7 @@ fn say(lines: &[BString], reply: &mut Reply) {
 
 /// Ends `reply` as git does where it gives up: what was printed stays.
 fn end(error: &Error, reply: &mut Reply) {
-    let refusal = Reply::fatal(error.text());
+    let refusal = Reply::fatal(said_by(error));
     reply.stderr.extend(refusal.stderr);
     reply.code = refusal.code;
 }

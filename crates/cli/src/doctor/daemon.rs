@@ -13,6 +13,7 @@ use vigil_git::config::{self, Config};
 use vigil_git::environment::Environment;
 use vigil_linux::Errno;
 use vigil_model::quote::append_shell_quoted;
+use vigil_model::raw_text::said_by;
 use vigil_stamp::paths::bytes_of;
 
 use super::check::{Check, count, shown, shown_path};
@@ -172,8 +173,8 @@ fn answer(environment: &Environment) -> (Check, Option<Description>) {
         }
         // What is wrong with its folder is said there.
         Err(Unanswered::Place(_)) => Check::note(subject, "it cannot be asked", ""),
-        Err(error @ Unanswered::Foreign { .. }) => Check::problem(subject, error.to_string(), ""),
-        Err(error) => Check::problem(subject, error.to_string(), restart),
+        Err(error @ Unanswered::Foreign { .. }) => Check::problem(subject, said_by(&error), ""),
+        Err(error) => Check::problem(subject, said_by(&error), restart),
     };
     (check, None)
 }

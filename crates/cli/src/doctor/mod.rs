@@ -25,6 +25,7 @@ use vigil_git::environment::Environment;
 use vigil_git::repository::{RefFormat, Repository, discover};
 use vigil_git::state_place::{self, in_repository};
 use vigil_linux::stat::lstat_path;
+use vigil_model::raw_text::bytes_of;
 
 use self::check::{Check, Verdict};
 use self::daemon::Configured;
@@ -143,7 +144,7 @@ fn in_order(
 }
 
 fn refused(subject: &'static str, text: &str) -> Check {
-    Check::problem(subject, text, "")
+    Check::problem(subject, bytes_of(text), "")
 }
 
 /// Where a repository begins, around `standing`, that git refuses: its owner may have put anything there.

@@ -6,6 +6,7 @@ use vigil_daemon::client::{Client, Unanswered};
 use vigil_daemon::protocol::{DoorDeed, DoorQuestion, Request, Response};
 use vigil_daemon::variables;
 use vigil_git::environment::Environment;
+use vigil_model::raw_text::raw;
 
 use super::failed;
 use crate::daemon;
@@ -57,7 +58,7 @@ fn ask(environment: &Environment, deed: DoorDeed) -> Result<Response, Unanswered
 fn reply(said: Result<Response, Unanswered>) -> Reply {
     match said {
         Ok(Response::Answer { stdout, code, .. }) => Reply::printed(stdout, code),
-        Ok(Response::Yourself(reason)) => failed(&reason.to_string()),
+        Ok(Response::Yourself(reason)) => failed(&raw(&reason).to_string()),
         Ok(_) => failed("the daemon says something else"),
         Err(error) => failed(&error.to_string()),
     }

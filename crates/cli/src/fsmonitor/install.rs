@@ -10,6 +10,7 @@ use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
 use vigil_git::repository;
 use vigil_linux::errno;
+use vigil_model::raw_text::{raw, raw_path};
 use vigil_stamp::paths::path_of;
 
 use super::config::{self, Scope};
@@ -163,7 +164,7 @@ fn way(wanted: Option<Way>, gits: &[Git]) -> Result<Way, Reply> {
             let path = old.map_or(Path::new("git"), |git| &git.path);
             Err(failed(&format!(
                 "{} is older than 2.26, and asks no monitor in a way that can be trusted",
-                path.display()
+                raw_path(path)
             )))
         }
     }
@@ -222,12 +223,12 @@ fn cannot_keep(folder: &Path, error: &io::Error) -> Reply {
     let error = errno::text_of(error);
     failed(&format!(
         "cannot keep what was configured in {}: {error}",
-        folder.display()
+        raw_path(folder)
     ))
 }
 
 /// What git could not do, in its words.
 fn of_git(said: &BString) -> Reply {
     let text = said.strip_prefix(b"error: ").unwrap_or(said);
-    failed(&text.as_bstr().to_string())
+    failed(&raw(text).to_string())
 }

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
+use vigil_model::raw_text::bytes_of;
 
 use crate::command::{Command, Subcommand};
 use crate::options::{Audience, Entry, Given, Table, Value, parse, usage, with_usage};
@@ -195,5 +196,5 @@ fn refuse_others(others: &[BString]) -> Result<(), Reply> {
 
 /// That something failed, and why.
 fn failed(text: &str) -> Reply {
-    Reply::complained(format!("error: {text}\n"), 1)
+    Reply::complained(bytes_of(&format!("error: {text}\n")), 1)
 }

@@ -11,6 +11,7 @@ use vigil_git::environment::Environment;
 use vigil_git::repository::Repository;
 use vigil_linux::errno;
 use vigil_model::ObjectId;
+use vigil_model::raw_text::bytes_of;
 use vigil_model::request::RenameRule;
 
 use crate::config_parameter;
@@ -196,7 +197,7 @@ impl Wanted {
                 .any(|start| line.starts_with(start))
                 && !said_before
                     .iter()
-                    .any(|said| line.trim_end_with(|letter| letter == '\n') == said.as_bytes())
+                    .any(|said| bytes_of(said) == line.trim_end_with(|letter| letter == '\n'))
         });
         said.complaints = complaints.collect::<Vec<_>>().concat();
         Ok(said)

@@ -11,6 +11,7 @@ use vigil_engine::session::Session;
 use vigil_git::environment::Environment;
 use vigil_git::operation::comment_prefix;
 use vigil_git::repository::settings::Settings;
+use vigil_model::raw_text::{bytes_of, said_by};
 
 use super::arguments::Arguments;
 use super::plan::Plan;
@@ -55,7 +56,7 @@ impl StatusWriter for Kept {
             return Err(theirs("git has to be asked"));
         }
         plan.request.progress = None;
-        let answer = |reason: &str| Declined::Answer(reason.into());
+        let answer = |reason: &str| Declined::Answer(bytes_of(reason));
         let status = session
             .status_again(prefix, &plan.request)
             .map_err(|error| answer(&error.to_string()))?;
@@ -81,7 +82,7 @@ fn settings(session: &Session) -> Result<(PrintSettings, bool), Declined> {
     let repository = session.repository();
     let mut print = PrintSettings::default();
     let settings = Settings::read_with(repository, |entry| print.take(entry))
-        .map_err(|error| Declined::Answer(error.to_string().into()))?;
+        .map_err(|error| Declined::Answer(said_by(&error)))?;
     print.comment_prefix = settings
         .display_comment_prefix
         .then(|| comment_prefix(&repository.config));

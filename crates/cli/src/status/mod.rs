@@ -98,8 +98,7 @@ fn answer_in(
     print.comment_prefix = settings
         .display_comment_prefix
         .then(|| comment_prefix(&repository.config));
-    let refuse =
-        |error: SessionError| Reply::gave_up(&error.said(), error.label(), &error.to_string());
+    let refuse = |error: SessionError| Reply::gave_up(&error.said(), error.label(), &error);
     // All of the configuration is looked at before the command line is.
     let session =
         Session::open_with(repository, settings, false, FilterStderr::Inherit).map_err(refuse)?;

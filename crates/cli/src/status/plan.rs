@@ -8,6 +8,7 @@ use vigil_engine::status::StatusRequest;
 use vigil_git::config;
 use vigil_git::environment::Environment;
 use vigil_git::repository::settings::{Renames, Settings};
+use vigil_model::raw_text::said_by;
 use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedMode};
 
 use super::arguments::{Arguments, FormatChoice, OwnFormat};
@@ -219,7 +220,7 @@ fn renames(arguments: &Arguments, settings: &Settings) -> Option<RenameRule> {
 /// A boolean of the environment, true where it is not set.
 fn environment_boolean(environment: &Environment, name: &str) -> Result<bool, Reply> {
     config::environment_boolean(environment, name, true)
-        .map_err(|error| Reply::fatal(error.to_string()))
+        .map_err(|error| Reply::fatal(said_by(&error)))
 }
 
 /// How the long format is printed.

@@ -2,6 +2,7 @@
 
 use bstr::{BString, ByteSlice};
 use vigil_git::config::{Entry, Error};
+use vigil_model::raw_text::raw;
 
 use super::column_style::ColumnStyle;
 use crate::output::color::{self, Palette};
@@ -154,15 +155,20 @@ fn color_use(entry: &Entry<'_>) -> Result<ColorUse, Error> {
 
 fn parse_color(entry: &Entry<'_>) -> Result<Vec<u8>, Error> {
     let value = entry.required()?;
-    color::parse(value).ok_or_else(|| entry.complaint(format!("invalid color value: {value}")))
+    color::parse(value)
+        .ok_or_else(|| entry.complaint(format!("invalid color value: {value}", value = raw(value))))
 }
 
 fn column_style(entry: &Entry<'_>, style: &mut ColumnStyle) -> Result<(), Error> {
     let value = entry.required()?;
     style.apply(value).map_err(|rest| Error::Explained {
         said: vec![
-            format!("error: unsupported option '{rest}'"),
-            format!("error: invalid {} mode {value}", entry.key),
+            format!("error: unsupported option '{rest}'", rest = raw(rest)),
+            format!(
+                "error: invalid {} mode {value}",
+                raw(entry.key),
+                value = raw(value)
+            ),
         ],
         text: entry.refusal(),
     })

@@ -143,7 +143,7 @@ impl Daemon {
         self.responses.read_to_end(&mut rest).unwrap();
         assert!(rest.is_empty(), "nobody asked for {rest:?}");
         let status = self.child.wait().unwrap();
-        (status, String::from_utf8(messages).unwrap())
+        (status, String::from_utf8_lossy(&messages).into_owned())
     }
 
     /// Reads its log until `text` is in it.

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::Write;
+use vigil_model::raw_text::bytes_of;
 
 /// How grave a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +53,8 @@ impl Log {
     pub(super) fn say(self, level: Level, message: impl Display) {
         if level >= self.least {
             // Where standard error is closed there is nobody to tell.
-            let _ = writeln!(std::io::stderr(), "[{}] {message}", level.name());
+            let line = format!("[{}] {message}\n", level.name());
+            let _ = std::io::stderr().write_all(&bytes_of(&line));
         }
     }
 }

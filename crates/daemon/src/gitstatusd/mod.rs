@@ -26,6 +26,7 @@ use std::path::Path;
 
 use bstr::{BStr, ByteSlice};
 use vigil_git::environment::Environment;
+use vigil_model::raw_text::{bytes_of, raw, said_by};
 
 use left::Waiting;
 
@@ -56,7 +57,10 @@ pub fn run(
         Some(shell) => match drawers(shell.as_ref(), &environment) {
             Some(drawer) => Some(drawer),
             None => {
-                let error = UsageError::Argument(format!("no such shell: {shell}").into());
+                let error = UsageError::Argument(bytes_of(&format!(
+                    "no such shell: {shell}",
+                    shell = raw(&shell)
+                )));
                 return complain(&error, error.exit_code());
             }
         },
@@ -164,6 +168,8 @@ fn print(text: &[u8]) -> u8 {
 /// Says what is wrong, and returns the exit code.
 fn complain(error: &dyn std::fmt::Display, code: u8) -> u8 {
     // Where standard error is closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "{error}");
+    let mut line = said_by(error);
+    line.push(b'\n');
+    let _ = std::io::stderr().write_all(&line);
     code
 }

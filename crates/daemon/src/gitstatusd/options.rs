@@ -4,9 +4,10 @@ use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 use vigil_engine::prompt::PromptRequest;
 use vigil_linux::process::matches_glob;
+use vigil_model::raw_text::{bytes_of, raw};
 
 use super::log::Level;
 use super::version::VERSION;
@@ -152,10 +153,10 @@ pub enum Parsed {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UsageError {
     /// An argument that cannot be used.
-    #[error("{0}")]
+    #[error("{}", raw(.0))]
     Argument(BString),
     /// Another version is wanted.
-    #[error("Version mismatch. Wanted (pattern): \"{0}\". Actual: \"{VERSION}\".")]
+    #[error("Version mismatch. Wanted (pattern): \"{}\". Actual: \"{VERSION}\".", raw(.0))]
     Version(BString),
 }
 
@@ -371,7 +372,10 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
             for (at, &letter) in letters.iter().enumerate() {
                 let Some(known) = KNOWN.iter().find(|known| known.letter == letter) else {
                     let shown = BString::from(vec![letter]);
-                    return fail(format!("{name}: invalid option -- '{shown}'"));
+                    return fail(format!(
+                        "{name}: invalid option -- '{shown}'",
+                        shown = raw(&shown)
+                    ));
                 };
                 let takes = known.argument.is_some();
                 let attached = argument.get(at.saturating_add(2)..).unwrap_or_default();
@@ -383,7 +387,8 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
                         None => {
                             let shown = BString::from(vec![letter]);
                             return fail(format!(
-                                "{name}: option requires an argument -- '{shown}'"
+                                "{name}: option requires an argument -- '{shown}'",
+                                shown = raw(&shown)
                             ));
                         }
                     },
@@ -400,10 +405,7 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
         }
     }
     match positional {
-        Some(argument) => fail(format!(
-            "unexpected positional argument: {}",
-            argument.as_bstr()
-        )),
+        Some(argument) => fail(format!("unexpected positional argument: {}", raw(argument))),
         None => Ok(Parsed::Options(Box::new(options))),
     }
 }
@@ -421,10 +423,7 @@ fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<Known, UsageErro
     match (exact, starts.as_slice()) {
         (Some(known), _) => Ok(**known),
         (None, [known]) => Ok(**known),
-        (None, []) => fail(format!(
-            "{name}: unrecognized option '{}'",
-            argument.as_bstr()
-        )),
+        (None, []) => fail(format!("{name}: unrecognized option '{}'", raw(argument))),
         (None, several) => {
             let all: Vec<String> = several
                 .iter()
@@ -432,7 +431,8 @@ fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<Known, UsageErro
                 .collect();
             let (argument, all) = (argument.as_bstr(), all.join(" "));
             fail(format!(
-                "{name}: option '{argument}' is ambiguous; possibilities: {all}"
+                "{name}: option '{argument}' is ambiguous; possibilities: {all}",
+                argument = raw(argument)
             ))
         }
     }
@@ -459,7 +459,7 @@ impl Options {
             },
             b'v' => match Level::from_name(value) {
                 Some(level) => self.log_level = level,
-                None => return fail(format!("invalid log level: {}", value.as_bstr())),
+                None => return fail(format!("invalid log level: {}", raw(value))),
             },
             b'r' => self.repo_ttl_s = u64::try_from(long(value)?).ok(),
             b'z' => self.summary_len_max = cap(value)?,
@@ -479,7 +479,7 @@ impl Options {
             HERE => self.here = Some(value.into()),
             LEAVE_FOR | HOLD_FOR | TAKE_FOR => {
                 let Some(recipient) = Recipient::parse(value) else {
-                    return fail(format!("no question of a shell: {}", value.as_bstr()));
+                    return fail(format!("no question of a shell: {}", raw(value)));
                 };
                 match letter {
                     LEAVE_FOR => self.leave_for = Some(recipient),
@@ -497,8 +497,8 @@ impl Options {
     }
 }
 
-fn fail<T>(message: impl Into<BString>) -> Result<T, UsageError> {
-    Err(UsageError::Argument(message.into()))
+fn fail<T>(message: impl AsRef<str>) -> Result<T, UsageError> {
+    Err(UsageError::Argument(bytes_of(message.as_ref())))
 }
 
 /// A whole number as `strtol(3)` reads one: blanks before it, a sign, digits, and nothing behind.
@@ -515,17 +515,14 @@ fn long(value: &[u8]) -> Result<i64, UsageError> {
         .and_then(|text| text.parse().ok());
     match parsed {
         Some(number) => Ok(number),
-        None => fail(format!("gitstatusd: not an integer: {}", BStr::new(value))),
+        None => fail(format!("gitstatusd: not an integer: {}", raw(value))),
     }
 }
 
 fn int(value: &[u8]) -> Result<i32, UsageError> {
     match i32::try_from(long(value)?) {
         Ok(number) => Ok(number),
-        Err(_) => fail(format!(
-            "gitstatusd: integer out of bounds: {}",
-            BStr::new(value)
-        )),
+        Err(_) => fail(format!("gitstatusd: integer out of bounds: {}", raw(value))),
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use bstr::BString;
 use rustix::io::Errno;
 use vigil_linux::memory;
+use vigil_model::raw_text::said_by;
 
 use super::at_work::AtWork;
 use super::connection::{Connection, Greeting};
@@ -160,7 +161,7 @@ impl Host {
                 _ => Ok(()),
             });
         if let Err(Broken::Protocol(error)) = &attended {
-            let refused = Response::Refused(error.to_string().into());
+            let refused = Response::Refused(said_by(&error));
             let _ = connection.send(refused.to_frame());
         }
         attended

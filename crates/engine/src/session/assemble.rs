@@ -11,6 +11,7 @@ use vigil_linux::errno;
 use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::config_value;
 use vigil_model::mode::FileMode;
+use vigil_model::raw_text::{bytes_of, raw_path};
 
 use super::changes::{add_unmerged, merge};
 use super::collapsed::Collapsed;
@@ -118,10 +119,10 @@ impl Session {
             .iter()
             .map(|text| text.as_str().into())
             .collect();
-        notices.extend(of_promisors.into_iter().map(BString::from));
+        notices.extend(of_promisors.into_iter().map(|line| bytes_of(&line)));
         if head_id(&head).is_some() {
             let said = self.objects.alternates_said().into_iter();
-            notices.extend(said.map(BString::from));
+            notices.extend(said.map(|line| bytes_of(&line)));
             notices.extend_from_slice(self.objects.history().notices());
         }
         let sparse = Collapsed::of(&self.repository, &self.settings, state, &mut notices)?;
@@ -319,7 +320,7 @@ impl Session {
         });
         match vigil_stamp::file::read(&self.top()?.join(name)) {
             Err(error) if is_compared => {
-                let (name, reason) = (name.display(), errno::text_of(&error));
+                let (name, reason) = (raw_path(name), errno::text_of(&error));
                 let text = format!("failed to read orderfile '{name}': {reason}");
                 Err(repository::Error::Refused(text).into())
             }

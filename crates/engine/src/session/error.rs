@@ -8,6 +8,7 @@ use vigil_git::{
 };
 use vigil_history::branch;
 use vigil_history::tags;
+use vigil_model::raw_text::raw;
 use vigil_rules::pathspec;
 use vigil_scan::ScanError;
 
@@ -63,7 +64,7 @@ pub enum SessionError {
     #[error("bad tree object HEAD")]
     BadHeadTree,
     /// A pathspec asks for the mode of what is not there.
-    #[error("unable to stat '{path}': {reason}")]
+    #[error("unable to stat '{path}': {reason}", path = raw(path))]
     NoMode {
         /// What is not there.
         path: BString,
@@ -104,7 +105,8 @@ impl SessionError {
             Self::Branch(error) => error.said(),
             Self::Excludes(error) => {
                 let said = error.said.iter();
-                said.map(|text| format!("warning: {text}")).collect()
+                said.map(|text| format!("warning: {text}", text = raw(&text)))
+                    .collect()
             }
             Self::Index(error) => error
                 .error_lines()

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bstr::BString;
 use vigil_linux::stat::stat_fd;
 use vigil_linux::{Errno, errno};
+use vigil_model::raw_text::{bytes_of, raw};
 
 use crate::git_ignore_files::read_patterns;
 use crate::git_ignore_files::too_large;
@@ -46,7 +47,7 @@ enum Complaint {
 
 /// A file of ignore rules that can be opened, and not be used: git gives up.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("cannot use {path} as an exclude file")]
+#[error("cannot use {path} as an exclude file", path = raw(path))]
 pub struct UnusableExcludes {
     path: BString,
     /// The warnings before.
@@ -87,7 +88,7 @@ impl Excludes {
                 Some(Complaint::Warning(text)) => said.push(text.clone()),
                 Some(Complaint::Unusable { is_large }) => {
                     if *is_large {
-                        said.push(too_large(source.shown.as_ref()).into());
+                        said.push(bytes_of(&too_large(source.shown.as_ref())));
                     }
                     let path = source.shown.clone();
                     return Err(UnusableExcludes { path, said });
@@ -156,8 +157,12 @@ impl Source {
             Err(Unread::NotOpened(Errno::NOENT | Errno::NOTDIR)) => (None, None),
             Err(Unread::NotOpened(error)) => {
                 let shown = &self.shown;
-                let text = format!("unable to access '{shown}': {}", errno::text(error));
-                (None, Some(Complaint::Warning(text.into())))
+                let text = format!(
+                    "unable to access '{shown}': {}",
+                    errno::text(error),
+                    shown = raw(&shown)
+                );
+                (None, Some(Complaint::Warning(bytes_of(&text))))
             }
         };
         let is_same = !is_first && contents == self.contents;

@@ -8,6 +8,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::errno;
 use vigil_linux::stat::lstat_path;
+use vigil_model::raw_text::{bytes_of, raw, raw_path};
 use vigil_model::tracked::Tracked;
 
 use super::Session;
@@ -63,12 +64,12 @@ impl Known {
         let modules = match read_gitmodules(repository, tracked, objects, messages) {
             None => return Ok(known.all),
             Some(Source::File(text, path)) => {
-                Config::from_bytes(&text, &format!("file {}", path.display()))?
+                Config::from_bytes(&text, &format!("file {}", raw_path(&path)))?
             }
             Some(Source::Blob(text, id)) => {
                 let (modules, error) = Config::up_to_error(&text, &format!("blob {id}"));
                 if let Some(error) = error {
-                    messages.once(format!("error: {error}").into());
+                    messages.once(bytes_of(&format!("error: {error}")));
                 }
                 modules
             }
@@ -312,7 +313,11 @@ impl Submodules<'_> {
 
 fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
     IgnoreSubmodules::named(value).ok_or_else(|| {
-        repository::Error::Refused(format!("bad --ignore-submodules argument: {value}")).into()
+        repository::Error::Refused(format!(
+            "bad --ignore-submodules argument: {value}",
+            value = raw(value)
+        ))
+        .into()
     })
 }
 
@@ -337,8 +342,10 @@ fn read_gitmodules(
         Err(error) if lstat_path(&path).is_ok() => {
             if error.kind() != ErrorKind::NotFound {
                 let reason = errno::text_of(&error);
-                let path = path.display();
-                messages.once(format!("warning: unable to access '{path}': {reason}").into());
+                let path = raw_path(&path);
+                messages.once(bytes_of(&format!(
+                    "warning: unable to access '{path}': {reason}"
+                )));
             }
             return None;
         }
@@ -403,7 +410,10 @@ fn state(
         };
         let status = status_inside(repository, &request, stderr).map_err(|source| {
             SessionError::Submodule {
-                text: format!("'git status --porcelain=2' failed in submodule {path}"),
+                text: format!(
+                    "'git status --porcelain=2' failed in submodule {path}",
+                    path = raw(path)
+                ),
                 source: Box::new(source),
             }
         })?;

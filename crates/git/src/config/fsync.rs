@@ -4,6 +4,7 @@
 use bstr::{BStr, ByteSlice};
 
 use super::Config;
+use vigil_model::raw_text::raw;
 
 /// What can be written, and groups of that.
 const COMPONENTS: [&str; 11] = [
@@ -33,7 +34,8 @@ pub(crate) fn warnings(config: &Config) -> Vec<String> {
                 if !METHODS.iter().any(|method| value == *method) =>
             {
                 said.push(format!(
-                    "warning: ignoring unknown core.fsyncMethod value '{value}'"
+                    "warning: ignoring unknown core.fsyncMethod value '{value}'",
+                    value = raw(value)
                 ));
             }
             (b"core.fsyncobjectfiles", _) if !is_deprecation_said => {
@@ -66,7 +68,8 @@ fn components(value: &BStr, said: &mut Vec<String>) {
             if !COMPONENTS.iter().any(is_known) {
                 let name = name.as_bstr();
                 said.push(format!(
-                    "warning: ignoring unknown core.fsync component '{name}'"
+                    "warning: ignoring unknown core.fsync component '{name}'",
+                    name = raw(name)
                 ));
             }
         }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::{Errno, errno};
+use vigil_model::raw_text::raw;
 
 use super::branch::Branch;
 use super::error::Error;
@@ -301,19 +302,23 @@ impl<'a, 'e> Loader<'a, 'e> {
             Err(Errno::ACCESS) if may_be_denied => return Ok(()),
             Err(Errno::ISDIR) => {
                 return Err(Stop::say(format!(
-                    "warning: unable to access '{name}': Is a directory"
+                    "warning: unable to access '{name}': Is a directory",
+                    name = raw(name)
                 )));
             }
             Err(errno) => {
                 return Err(Stop::Fatal(Error::Bad(format!(
                     "unable to access '{name}': {}",
-                    errno::text(errno)
+                    errno::text(errno),
+                    name = raw(name)
                 ))));
             }
         };
         let number = self.config.files.len();
         self.config.files.push(name.to_owned());
-        let bad_line = |line: usize| move || format!("bad config line {line} in file {name}");
+        let bad_line = |line: usize| {
+            move || format!("bad config line {line} in file {name}", name = raw(name))
+        };
         for line in &text.lines {
             let position = Position {
                 scope,
@@ -399,8 +404,12 @@ impl<'a, 'e> Loader<'a, 'e> {
             return Err(Stop::say("error: missing value for 'include.path'"));
         };
         let home = self.reader.environment.get("HOME");
-        let mut name = interpolate(home, path.as_bstr(), false)
-            .ok_or_else(|| Stop::say(format!("error: could not expand include path '{path}'")))?;
+        let mut name = interpolate(home, path.as_bstr(), false).ok_or_else(|| {
+            Stop::say(format!(
+                "error: could not expand include path '{path}'",
+                path = raw(&path)
+            ))
+        })?;
         if name.first() != Some(&b'/') {
             let Some((_, from)) = position.file else {
                 return Err(Stop::say(
@@ -418,7 +427,9 @@ impl<'a, 'e> Loader<'a, 'e> {
                 .map_or("the command line".into(), |(_, name)| name);
             return Err(Stop::Fatal(Error::Bad(format!(
                 "exceeded maximum include depth ({INCLUDE_DEPTH_MAX}) while including\n\t{name}\nfrom\n\t{from}\n\
-                 This might be due to circular includes."
+                 This might be due to circular includes.",
+                from = raw(from),
+                name = raw(&name)
             ))));
         }
         self.depth += 1;

@@ -4,6 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::parse::is_key_byte;
 use crate::environment::Environment;
+use vigil_model::raw_text::raw;
 use vigil_model::white_space::{self, is_space};
 
 /// A key in its canonical form, and its value if there is an `=`.
@@ -96,7 +97,10 @@ fn unsplit(word: &BString) -> Result<Pair, String> {
         None => (word.as_bstr(), None),
     };
     if key.is_empty() {
-        return Err(format!("error: bogus config parameter: {word}"));
+        return Err(format!(
+            "error: bogus config parameter: {word}",
+            word = raw(&word)
+        ));
     }
     Ok((canonical_key(key)?, value))
 }
@@ -124,9 +128,17 @@ pub(super) fn canonical_key(key: &BStr) -> Result<BString, String> {
         return Err("error: empty config key".into());
     }
     let stem = match key.rfind_byte(b'.') {
-        None | Some(0) => return Err(format!("error: key does not contain a section: {key}")),
+        None | Some(0) => {
+            return Err(format!(
+                "error: key does not contain a section: {key}",
+                key = raw(key)
+            ));
+        }
         Some(at) if at + 1 == key.len() => {
-            return Err(format!("error: key does not contain variable name: {key}"));
+            return Err(format!(
+                "error: key does not contain variable name: {key}",
+                key = raw(key)
+            ));
         }
         Some(at) => at,
     };
@@ -136,12 +148,15 @@ pub(super) fn canonical_key(key: &BStr) -> Result<BString, String> {
         in_subsection |= *byte == b'.';
         if !in_subsection || at > stem {
             if !is_key_byte(*byte) || (at == stem + 1 && !byte.is_ascii_alphabetic()) {
-                return Err(format!("error: invalid key: {key}"));
+                return Err(format!("error: invalid key: {key}", key = raw(key)));
             }
             canonical.push(byte.to_ascii_lowercase());
         } else {
             if *byte == b'\n' {
-                return Err(format!("error: invalid key (newline): {key}"));
+                return Err(format!(
+                    "error: invalid key (newline): {key}",
+                    key = raw(key)
+                ));
             }
             canonical.push(*byte);
         }

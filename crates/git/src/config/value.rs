@@ -7,6 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 use super::error::Error;
 use crate::environment::Environment;
 use vigil_model::config_value::boolean;
+use vigil_model::raw_text::raw;
 use vigil_stamp::paths::{bytes_of, path_of};
 
 /// Where git is installed, as far as `%(prefix)/` is concerned; fits the choice of `/etc/gitconfig`.
@@ -76,7 +77,8 @@ pub fn environment_boolean(
     };
     boolean(Some(value)).ok_or_else(|| {
         Error::Bad(format!(
-            "bad boolean environment value '{value}' for '{name}'"
+            "bad boolean environment value '{value}' for '{name}'",
+            value = raw(value)
         ))
     })
 }

@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::oid;
 use vigil_linux::errno;
+use vigil_model::raw_text::raw;
 
 use super::error::Error;
 use super::settings::Direction;
@@ -111,7 +112,12 @@ impl<W: Write, R: Read> Conversation<W, R> {
 
     /// Greets the filter, which `command` started, and agrees with it on what it can do.
     pub(crate) fn shake_hands(&mut self, command: &BStr) -> Result<(), Fault> {
-        let unread = |what: &str| format!("could not read {what} from subprocess '{command}'");
+        let unread = |what: &str| {
+            format!(
+                "could not read {what} from subprocess '{command}'",
+                command = raw(command)
+            )
+        };
         self.write_line("git-filter-client")
             .map_err(|fault| fault.with("Could not write client identification"))?;
         self.write_line("version=2")
@@ -123,7 +129,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         if line.as_ref().is_none_or(|line| line != "git-filter-server") {
             return Err(Fault::said(format!(
                 "Unexpected line '{}', expected git-filter-server",
-                or_flush(line.as_ref())
+                raw(or_flush(line.as_ref()))
             )));
         }
         let line = self.greeting_line(|| unread("version"))?;
@@ -134,12 +140,13 @@ impl<W: Write, R: Read> Conversation<W, R> {
         let Some(version) = version else {
             return Err(Fault::said(format!(
                 "Unexpected line '{}', expected version",
-                or_flush(line.as_ref())
+                raw(or_flush(line.as_ref()))
             )));
         };
         if let Some(line) = self.greeting_line(|| unread("version flush"))? {
             return Err(Fault::said(format!(
-                "Unexpected line '{line}', expected flush"
+                "Unexpected line '{line}', expected flush",
+                line = raw(&line)
             )));
         }
         if version != 2 {
@@ -160,7 +167,8 @@ impl<W: Write, R: Read> Conversation<W, R> {
                 Some(other) => {
                     return Err(Fault::Fatal(Error::Protocol(format!(
                         "subprocess '{command}' requested unsupported capability '{}'",
-                        other.as_bstr()
+                        raw(other),
+                        command = raw(command)
                     ))));
                 }
             }
@@ -300,7 +308,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
             let Some(value) = char::from(digit).to_digit(16) else {
                 return Err(fatal(format!(
                     "protocol error: bad line length character: {}",
-                    header.as_bstr()
+                    raw(&header)
                 )));
             };
             length = length * 16 + value as usize;

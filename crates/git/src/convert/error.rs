@@ -4,12 +4,13 @@ use std::io;
 
 use bstr::BString;
 use vigil_linux::errno;
+use vigil_model::raw_text::raw;
 
 /// Why the recorded form of a file is not known. The text is git's own, without "fatal: " or "error: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A required filter failed: git ends here.
-    #[error("{path}: clean filter '{filter}' failed")]
+    #[error("{path}: clean filter '{filter}' failed", path = raw(path), filter = raw(filter))]
     RequiredFilter {
         /// The file.
         path: BString,
@@ -17,7 +18,7 @@ pub enum Error {
         filter: BString,
     },
     /// A required filter failed on the way to the working tree: git ends here.
-    #[error("{path}: smudge filter {filter} failed")]
+    #[error("{path}: smudge filter {filter} failed", path = raw(path), filter = raw(filter))]
     RequiredSmudge {
         /// The file.
         path: BString,
@@ -31,10 +32,10 @@ pub enum Error {
     #[error("{0}")]
     Protocol(String),
     /// A filter would have to run, and none may in this process.
-    #[error("the filter '{0}' is not run here")]
+    #[error("the filter '{}' is not run here", raw(.0))]
     NotHere(BString),
     /// The file cannot be read: git says so, and takes it as changed.
-    #[error("read error while indexing {path}: {}", errno::text_of(source))]
+    #[error("read error while indexing {path}: {}", errno::text_of(source), path = raw(path))]
     Read {
         /// The file.
         path: BString,
@@ -42,7 +43,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The file ends before its size: git says so, and takes it as changed.
-    #[error("short read while indexing {0}")]
+    #[error("short read while indexing {}", raw(.0))]
     ShortRead(BString),
 }
 

@@ -122,7 +122,9 @@ impl Settings {
                 smudge: value("smudge"),
                 process: value("process"),
                 required: config
-                    .boolean(&format!("filter.{name}.required"))?
+                    .subsection_entry("filter", name.as_ref(), "required")
+                    .map(|entry| entry.boolean())
+                    .transpose()?
                     .unwrap_or(false),
             };
             drivers.insert(name, driver);

@@ -24,7 +24,7 @@ impl Objects {
     pub fn abbreviate_to(&self, id: &oid, wanted: usize) -> Result<BString, Error> {
         let hex = id.to_string();
         if wanted >= hex.len() {
-            return Ok(hex.into());
+            return Ok(hex.into_bytes().into());
         }
         let mut length = wanted;
         for other in self.all_starting_with(prefix_of(&hex, wanted))? {

@@ -14,6 +14,7 @@ use bstr::{BStr, BString};
 use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::Mutex;
 use vigil_linux::{Errno, errno};
+use vigil_model::raw_text::{bytes_of, raw_path};
 
 use super::Error;
 use crate::advice::Advice;
@@ -118,9 +119,9 @@ impl History {
             Err(error) => {
                 let is_absent = [ErrorKind::NotFound, ErrorKind::NotADirectory];
                 if !is_absent.contains(&error.kind()) {
-                    let (path, reason) = (repo.shown(path).display(), errno::text_of(&error));
+                    let (path, reason) = (raw_path(repo.shown(path)), errno::text_of(&error));
                     let said = format!("warning: unable to access '{path}': {reason}");
-                    self.notices.push(said.into());
+                    self.notices.push(bytes_of(&said));
                 }
                 return Ok(());
             }

@@ -1,6 +1,7 @@
 //! Where the objects of a repository are: what its set-up, configuration and environment say.
 
 use bstr::BString;
+use vigil_model::raw_text::{raw, raw_path};
 use vigil_objects::Places;
 
 use crate::config;
@@ -18,9 +19,9 @@ pub(crate) fn object_places(repo: &Repository) -> Result<Places, config::Error> 
     let top = repo.work_tree.as_deref();
     let top = top.filter(|top| directory.starts_with(top));
     let shown = match environment.get("GIT_OBJECT_DIRECTORY") {
-        Some(name) => name.to_string(),
-        None if repo.common_dir == repo.git_dir => format!("{}/objects", repo.git_dir_name),
-        None => repo.shown(&repo.object_dir).display().to_string(),
+        Some(name) => raw(name).to_string(),
+        None if repo.common_dir == repo.git_dir => format!("{}/objects", raw(&repo.git_dir_name)),
+        None => raw_path(repo.shown(&repo.object_dir)).to_string(),
     };
     Ok(Places {
         hash: repo.hash,

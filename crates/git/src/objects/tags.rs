@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 
 use super::{Error, Objects, commit};
 use vigil_model::id_hasher::IdHasher;
+use vigil_model::raw_text::raw;
 
 /// The least length of a tag object, beside the digits of an id.
 const LENGTH_MIN: usize = 24;
@@ -208,7 +209,10 @@ impl Objects {
             Ok(tag) => self.believe(id, tag),
             Err(NoTag::Malformed) => None,
             Err(NoTag::UnknownKind(kind)) => {
-                self.hear(format!("error: unknown tag type '{kind}' in {id}"));
+                self.hear(format!(
+                    "error: unknown tag type '{kind}' in {id}",
+                    kind = raw(kind)
+                ));
                 None
             }
         }

@@ -1,7 +1,7 @@
 //! Why a reference could not be read.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use vigil_model::raw_text::{raw, raw_path};
 
 use bstr::BString;
 
@@ -11,7 +11,7 @@ use crate::reftable;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file that cannot be read.
-    #[error("unable to read {}: {source}", path.display())]
+    #[error("unable to read {}: {source}", raw_path(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -19,7 +19,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A `packed-refs` that cannot be read.
-    #[error("couldn't read {}: {reason}", path.display())]
+    #[error("couldn't read {}: {reason}", raw_path(path))]
     Unread {
         /// The file, as git names it.
         path: PathBuf,
@@ -27,7 +27,7 @@ pub enum Error {
         reason: String,
     },
     /// A line of `packed-refs` that is no record.
-    #[error("unexpected line in {}: {line}", path.display())]
+    #[error("unexpected line in {}: {}", raw_path(path), raw(line))]
     UnexpectedLine {
         /// The file.
         path: PathBuf,
@@ -35,7 +35,7 @@ pub enum Error {
         line: BString,
     },
     /// The last line of `packed-refs` has no end: the file was cut off.
-    #[error("unterminated line in {}: {line}", path.display())]
+    #[error("unterminated line in {}: {}", raw_path(path), raw(line))]
     UnterminatedLine {
         /// The file.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum Error {
         line: BString,
     },
     /// A name in `packed-refs` or a reftable that might be the path of a file elsewhere.
-    #[error("{text}")]
+    #[error("{}", raw(text))]
     Name {
         /// What git says of it, with the name's own bytes.
         text: BString,
@@ -60,20 +60,6 @@ pub enum Error {
 }
 
 impl Error {
-    /// The text, where that of `Display` could not show all bytes of a name or line.
-    pub fn text(&self) -> BString {
-        let (problem, path, line) = match self {
-            Self::Name { text } => return text.clone(),
-            Self::UnexpectedLine { path, line } => ("unexpected", path, line),
-            Self::UnterminatedLine { path, line } => ("unterminated", path, line),
-            other => return other.to_string().into(),
-        };
-        let path = path.as_os_str().as_bytes();
-        [problem.as_bytes(), b" line in ", path, b": ", line]
-            .concat()
-            .into()
-    }
-
     pub(super) fn read(path: &Path, source: std::io::Error) -> Self {
         Self::Read {
             path: path.to_owned(),

@@ -363,7 +363,7 @@ fn messages_keep_the_bytes_of_names_and_lines() {
         let odd = |text: &str| text.as_bytes().replace("{}", b"\xff\xfe");
         fs::write(&path, odd(&line)).unwrap();
         let error = refs.for_each(BStr::new(""), |_, _, _| ()).unwrap_err();
-        assert_eq!(error.text(), odd(&said));
+        assert_eq!(vigil_model::raw_text::said_by(&error), odd(&said));
     }
 }
 

@@ -1,12 +1,13 @@
 //! Why reftables could not be read.
 
 use std::path::PathBuf;
+use vigil_model::raw_text::raw_path;
 
 /// Why a stack of reftables could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file that cannot be read.
-    #[error("unable to read {}: {source}", path.display())]
+    #[error("unable to read {}: {source}", raw_path(path))]
     Read {
         /// The file.
         path: PathBuf,
@@ -14,7 +15,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file whose contents break the format.
-    #[error("reftable {} is corrupt: {reason}", path.display())]
+    #[error("reftable {} is corrupt: {reason}", raw_path(path))]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -22,7 +23,7 @@ pub enum Error {
         reason: &'static str,
     },
     /// The list of tables changed at every attempt to read them all.
-    #[error("reftable stack {} does not hold still", path.display())]
+    #[error("reftable stack {} does not hold still", raw_path(path))]
     Unsettled {
         /// The list.
         path: PathBuf,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::errno;
 use vigil_linux::stat::stat_path;
+use vigil_model::raw_text::{raw, raw_path};
 
 use super::error::Error;
 use super::git_dir::is_git_directory;
@@ -87,7 +88,10 @@ pub(super) fn explicit(
     if !name.is_empty() && is_git_directory(reader.environment, &path, directory)? {
         Ok(name)
     } else {
-        Err(Error::NotFound(format!("not a git repository: '{name}'")))
+        Err(Error::NotFound(format!(
+            "not a git repository: '{name}'",
+            name = raw(&name)
+        )))
     }
 }
 
@@ -123,7 +127,7 @@ fn walk_up(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
             return Err(Error::NotFound(format!(
                 "not a git repository (or any parent up to mount point {})\n\
                  Stopping at filesystem boundary (GIT_DISCOVERY_ACROSS_FILESYSTEM not set).",
-                directory.display()
+                raw_path(directory)
             )));
         }
     }
@@ -178,7 +182,7 @@ fn device(directory: &Path) -> Result<u64, Error> {
     stat_path(directory).map(|stat| stat.dev).map_err(|errno| {
         Error::Refused(format!(
             "failed to stat '{}': {}",
-            directory.display(),
+            raw_path(directory),
             errno::text(errno)
         ))
     })

@@ -10,6 +10,7 @@ use super::paths::join;
 use super::ref_format::RefFormat;
 use crate::config::load::Reader;
 use crate::config::{self, Entry, Scope};
+use vigil_model::raw_text::raw;
 
 /// The newest version that git can read.
 const VERSION_MAX: i32 = 1;
@@ -101,7 +102,7 @@ impl Format {
         let Ok(text) = reader.text(directory, name) else {
             return Ok(());
         };
-        let bad_line = |line| format!("bad config line {line} in file {name}");
+        let bad_line = |line| format!("bad config line {line} in file {name}", name = raw(name));
         for line in &text.lines {
             let entry = Entry {
                 key: line.key.as_bstr(),
@@ -144,8 +145,13 @@ impl Format {
     }
 
     fn extension(&mut self, extension: &BStr, entry: &Entry<'_>) -> Result<(), Stop> {
-        let invalid =
-            |value: &BStr| Stop::Complaint(format!("invalid value for '{}': '{value}'", entry.key));
+        let invalid = |value: &BStr| {
+            Stop::Complaint(format!(
+                "invalid value for '{}': '{value}'",
+                raw(entry.key),
+                value = raw(value)
+            ))
+        };
         match extension.as_bytes() {
             // These four were respected before versions meant anything.
             b"noop" => return Ok(()),
@@ -210,14 +216,14 @@ impl Format {
 fn required<'a>(entry: &Entry<'a>) -> Result<&'a BStr, Stop> {
     entry
         .value
-        .ok_or_else(|| Stop::Complaint(format!("missing value for '{}'", entry.key)))
+        .ok_or_else(|| Stop::Complaint(format!("missing value for '{}'", raw(entry.key))))
 }
 
 fn list(what: &str, extensions: &[BString]) -> String {
     let plural = if extensions.len() == 1 { "" } else { "s" };
     let mut text = format!("{what}{plural} found:");
     for extension in extensions {
-        text.push_str(&format!("\n\t{extension}"));
+        text.push_str(&format!("\n\t{extension}", extension = raw(&extension)));
     }
     text
 }

@@ -7,6 +7,7 @@ use rustix::fs::{Access, CWD, Mode, OFlags, access, openat};
 use rustix::io::retry_on_intr;
 use vigil_linux::stat::lstat_path;
 use vigil_linux::{Errno, errno};
+use vigil_model::raw_text::raw_path;
 
 use super::error::Error;
 use crate::config::load::Reader;
@@ -54,7 +55,7 @@ pub(crate) fn common_dir_file(
             let why = outcome.err().map_or("Success".into(), errno::text);
             return Err(Error::Refused(format!(
                 "failed to read {}: {why}",
-                file.display()
+                raw_path(&file)
             )));
         }
     };

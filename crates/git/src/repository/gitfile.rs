@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::errno;
 use vigil_linux::stat::stat_path;
+use vigil_model::raw_text::raw;
 
 use super::error::Error;
 use super::git_dir::is_git_directory;
@@ -47,19 +48,21 @@ impl Reason {
     pub(super) fn fatal(&self, path: &BStr) -> Option<String> {
         Some(match self {
             Self::Missing | Self::IsDirectory | Self::StatFailed | Self::NotAFile => return None,
-            Self::TooLarge => format!("too large to be a .git file: '{path}'"),
-            Self::OpenFailed(why) => format!("error opening '{path}': {why}"),
-            Self::InvalidFormat => format!("invalid gitfile format: {path}"),
-            Self::NoPath => format!("no path in gitfile: {path}"),
-            Self::NotARepository(folder) => format!("not a git repository: {folder}"),
+            Self::TooLarge => format!("too large to be a .git file: '{path}'", path = raw(path)),
+            Self::OpenFailed(why) => format!("error opening '{path}': {why}", path = raw(path)),
+            Self::InvalidFormat => format!("invalid gitfile format: {path}", path = raw(path)),
+            Self::NoPath => format!("no path in gitfile: {path}", path = raw(path)),
+            Self::NotARepository(folder) => {
+                format!("not a git repository: {folder}", folder = raw(&folder))
+            }
         })
     }
 
     /// git's last words where it came upon `path` in its search.
     pub(super) fn fatal_in_search(&self, path: &BStr) -> String {
         match self {
-            Self::StatFailed => format!("error reading '{path}'"),
-            Self::NotAFile => format!("not a regular file: '{path}'"),
+            Self::StatFailed => format!("error reading '{path}'", path = raw(path)),
+            Self::NotAFile => format!("not a regular file: '{path}'", path = raw(path)),
             // git forgets the folder's name here.
             Self::NotARepository(_) => "not a git repository: (null)".into(),
             _ => self.fatal(path).unwrap_or_default(),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::errno;
+use vigil_model::raw_text::raw;
 
 use super::error::Error;
 use super::find::{Kind, Location};
@@ -247,7 +248,11 @@ fn configured_work_tree(
         .map_err(|error| {
             let errno =
                 vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);
-            Error::Refused(format!("cannot chdir to '{path}': {}", errno::text(errno)))
+            Error::Refused(format!(
+                "cannot chdir to '{path}': {}",
+                errno::text(errno),
+                path = raw(path)
+            ))
         })
 }
 

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use bstr::{BString, ByteSlice};
 use rustix::process::Uid;
 use vigil_linux::stat::lstat_path;
+use vigil_model::raw_text::{raw, raw_path};
 
 use super::error::Error;
 use crate::config::load::Reader;
@@ -40,7 +41,8 @@ pub(super) fn check(
             "detected dubious ownership in repository at '{directory}'\n\
              To add an exception for this directory, call:\n\n\
              \tgit config --global --add safe.directory {}",
-            quoted_if_needed(directory)
+            raw(&quoted_if_needed(directory)),
+            directory = raw(directory)
         ),
     })
 }
@@ -89,7 +91,7 @@ fn is_safe(reader: &mut Reader<'_>, path: &Path, cwd: &Path) -> Result<bool, Err
         if !allowed.is_absolute() && bytes_of(&allowed) != "." {
             reader.said.push(format!(
                 "warning: safe.directory '{}' not absolute",
-                allowed.display()
+                raw_path(&allowed)
             ));
             continue;
         }
@@ -124,7 +126,7 @@ pub(super) fn check_bare(reader: &mut Reader<'_>, directory: &Path) -> Result<()
     }
     Err(Error::Refused(format!(
         "cannot use bare repository '{}' (safe.bareRepository is 'explicit')",
-        directory.display()
+        raw_path(directory)
     )))
 }
 

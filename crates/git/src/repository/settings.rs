@@ -5,6 +5,7 @@ mod checks;
 use std::path::PathBuf;
 
 use bstr::{BStr, ByteSlice};
+use vigil_model::raw_text::raw;
 use vigil_model::verdict::StatRules;
 
 use super::opened::Repository;
@@ -189,9 +190,11 @@ impl Settings {
                 } else if value.eq_ignore_ascii_case(b"minimal") {
                     false
                 } else {
-                    return Err(
-                        entry.complaint(format!("invalid value for '{}': '{value}'", entry.key))
-                    );
+                    return Err(entry.complaint(format!(
+                        "invalid value for '{}': '{value}'",
+                        raw(entry.key),
+                        value = raw(value)
+                    )));
                 };
             }
             b"core.ignorecase" => self.ignore_case = entry.boolean()?,
@@ -297,8 +300,12 @@ fn untracked(entry: &Entry<'_>) -> Result<UntrackedMode, Error> {
     let Some(value) = entry.value else {
         return Ok(UntrackedMode::Normal);
     };
-    UntrackedMode::named(value)
-        .ok_or_else(|| entry.complaint(format!("Invalid untracked files mode '{value}'")))
+    UntrackedMode::named(value).ok_or_else(|| {
+        entry.complaint(format!(
+            "Invalid untracked files mode '{value}'",
+            value = raw(value)
+        ))
+    })
 }
 
 fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {
@@ -315,6 +322,10 @@ fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {
 
 fn ignore_submodules(entry: &Entry<'_>) -> Result<IgnoreSubmodules, Error> {
     let value = entry.required()?;
-    IgnoreSubmodules::named(value)
-        .ok_or_else(|| Error::Bad(format!("bad --ignore-submodules argument: {value}")))
+    IgnoreSubmodules::named(value).ok_or_else(|| {
+        Error::Bad(format!(
+            "bad --ignore-submodules argument: {value}",
+            value = raw(value)
+        ))
+    })
 }

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
 use vigil_linux::errno;
+use vigil_model::raw_text::raw;
 
 use super::error::Error;
 use super::find::{self, Kind, Location};
@@ -216,7 +217,7 @@ fn used_ref_format(environment: &Environment, format: &Format) -> Result<RefForm
         let name = uri
             .split_once_str("://")
             .map_or(uri.as_bytes(), |(name, _)| name);
-        Error::Refused(format!("unknown ref storage format: '{}'", name.as_bstr()))
+        Error::Refused(format!("unknown ref storage format: '{}'", raw(name)))
     })
 }
 

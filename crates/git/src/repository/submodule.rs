@@ -4,6 +4,7 @@ use std::path::Path;
 
 use bstr::{BStr, ByteSlice};
 use vigil_linux::stat::{lstat_path, stat_path};
+use vigil_model::raw_text::raw;
 
 use super::error::Error;
 use super::git_dir::is_git_directory;
@@ -51,7 +52,8 @@ fn find(
     if !is_git_directory(&parent.environment, &folder, top)? {
         if stat_path(&folder).is_ok_and(|stat| stat.is_dir()) {
             return Err(Error::Refused(format!(
-                "'{git_dir}' not recognized as a git repository"
+                "'{git_dir}' not recognized as a git repository",
+                git_dir = raw(&git_dir)
             )));
         }
         return Ok(None);
@@ -63,7 +65,10 @@ fn find(
             said.push(format!("fatal: {error}"));
             Error::Explained {
                 said,
-                text: format!("'git status --porcelain=2' failed in submodule {path}"),
+                text: format!(
+                    "'git status --porcelain=2' failed in submodule {path}",
+                    path = raw(path)
+                ),
             }
         })
 }
@@ -100,8 +105,12 @@ fn open(
     path: &BStr,
     work_tree: Option<&str>,
 ) -> Result<Repository, Error> {
-    let directory = std::fs::canonicalize(top.join(path_of(path)))
-        .map_err(|error| Error::Refused(format!("cannot change to '{path}': {error}")))?;
+    let directory = std::fs::canonicalize(top.join(path_of(path))).map_err(|error| {
+        Error::Refused(format!(
+            "cannot change to '{path}': {error}",
+            path = raw(path)
+        ))
+    })?;
     let mut environment = Environment::new(
         parent
             .environment
@@ -132,13 +141,16 @@ fn refuse_links(top: &Path, path: &BStr) -> Result<(), Error> {
         let part = path.get(..slash).unwrap_or_default().as_bstr();
         if is_link(part) {
             return complain(format!(
-                "expected '{part}' in submodule path '{path}' not to be a symbolic link"
+                "expected '{part}' in submodule path '{path}' not to be a symbolic link",
+                part = raw(part),
+                path = raw(path)
             ));
         }
     }
     if is_link(path) {
         return complain(format!(
-            "expected submodule path '{path}' not to be a symbolic link"
+            "expected submodule path '{path}' not to be a symbolic link",
+            path = raw(path)
         ));
     }
     Ok(())

@@ -10,6 +10,7 @@ use vigil_git::config::Config;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
+use vigil_model::raw_text::{bytes_of, raw};
 
 const UPSTREAM: &str = "@{upstream}";
 const PUSH: &str = "@{push}";
@@ -45,13 +46,11 @@ pub fn compared_branches(
             &push
         } else {
             let word = word.as_bstr();
-            warnings.push(
-                format!(
-                    "warning: ignoring value '{word}' for status.compareBranches, \
-                     only {UPSTREAM} and {PUSH} are supported"
-                )
-                .into(),
-            );
+            warnings.push(bytes_of(&format!(
+                "warning: ignoring value '{word}' for status.compareBranches, \
+                     only {UPSTREAM} and {PUSH} are supported",
+                word = raw(word)
+            )));
             continue;
         };
         let Some(reference) = reference else {

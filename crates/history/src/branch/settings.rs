@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::config::{self, Config, Entry};
+use vigil_model::raw_text::{bytes_of, raw};
 
 use super::refspec::{Refspec, is_valid_for_push};
 use super::{BranchRemotes, Error};
@@ -35,21 +36,23 @@ pub fn check_settings(
             | (b"remote", None, b"pushdefault") => {
                 entry.required()?;
             }
-            (b"remote", Some(remote), name) if remote.starts_with(b"/") => said.push(
-                format!(
+            (b"remote", Some(remote), name) if remote.starts_with(b"/") => {
+                said.push(bytes_of(&format!(
                     "warning: config remote shorthand cannot begin with '/': {}.{}",
-                    remote.as_bstr(),
-                    name.as_bstr()
-                )
-                .into(),
-            ),
+                    raw(remote),
+                    raw(name)
+                )))
+            }
             (b"remote", Some(_), name) => {
                 check_remote(&entry, name, said)?;
                 let is_program = matches!(name, b"receivepack" | b"uploadpack");
                 if is_program && !programs.insert(entry.key) {
                     let name = name.as_bstr();
-                    let text = format!("error: more than one {name} given, using the first");
-                    said.push(text.into());
+                    let text = format!(
+                        "error: more than one {name} given, using the first",
+                        name = raw(name)
+                    );
+                    said.push(bytes_of(&text));
                 }
             }
             _ => {}
@@ -70,7 +73,8 @@ fn check_credentials_in_url(config: &Config) -> Result<(), Error> {
     match value.as_bytes() {
         b"allow" | b"warn" | b"die" => Ok(()),
         _ => Err(Error::Config(config::Error::Bad(format!(
-            "unrecognized value transfer.credentialsInUrl: '{value}'"
+            "unrecognized value transfer.credentialsInUrl: '{value}'",
+            value = raw(value)
         )))),
     }
 }
@@ -102,9 +106,11 @@ fn check_remote(entry: &Entry<'_>, name: &[u8], said: &mut Vec<BString>) -> Resu
                 || known.contains(&value.as_bytes())
                 || value.starts_with(b"warn-if-not-");
             if !is_known {
-                let text =
-                    format!("warning: unrecognized followRemoteHEAD value '{value}' ignored");
-                said.push(text.into());
+                let text = format!(
+                    "warning: unrecognized followRemoteHEAD value '{value}' ignored",
+                    value = raw(value)
+                );
+                said.push(bytes_of(&text));
             }
         }
         _ => {}

@@ -16,6 +16,7 @@ use crate::commits::{Commits, GENERATION_UNKNOWN, Number};
 use vigil_git::objects::Parsed;
 use vigil_git::objects::{self, MANY, Objects, Tag};
 use vigil_git::refs;
+use vigil_model::raw_text::{bytes_of, raw};
 use vigil_rules::wildmatch::{Flags, wildmatch};
 
 /// How many first parents in a row are better than one step to another parent.
@@ -122,7 +123,7 @@ fn check_replacements(place: Place<'_>) -> Result<(), Error> {
 
 /// What git says while it reads objects.
 fn heard(objects: &Objects) -> impl Iterator<Item = BString> {
-    objects.take_said().into_iter().map(BString::from)
+    objects.take_said().into_iter().map(|line| bytes_of(&line))
 }
 
 struct Naming<'a> {
@@ -307,8 +308,11 @@ impl Naming<'_> {
                     place.objects.untagged(&id)?;
                     said.extend(heard(place.objects));
                     if kind.is_none() && !includes_broken {
-                        let line = format!("error: {reference} does not point to a valid object!");
-                        said.push(line.into());
+                        let line = format!(
+                            "error: {reference} does not point to a valid object!",
+                            reference = raw(&reference)
+                        );
+                        said.push(bytes_of(&line));
                     }
                     continue;
                 }

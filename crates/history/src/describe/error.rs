@@ -5,6 +5,7 @@ use gix_hash::ObjectId;
 
 use crate::revision;
 use vigil_git::{objects, refs};
+use vigil_model::raw_text::raw;
 
 /// Why there is no description. The text is git's, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +14,7 @@ pub enum Error {
     #[error("No names found, cannot describe anything.")]
     NoNames,
     /// A name that leads nowhere, or to what has no description.
-    #[error("{text}")]
+    #[error("{text}", text = raw(text))]
     Name {
         /// What git says of it, with the name's own bytes.
         text: BString,
@@ -74,14 +75,5 @@ impl Error {
     pub(super) fn of_name(parts: &[&[u8]]) -> Self {
         let text = parts.concat().into();
         Self::Name { text }
-    }
-
-    /// The text, where that of `Display` could not show all bytes of a name.
-    pub fn text(&self) -> BString {
-        match self {
-            Self::Name { text } => text.clone(),
-            Self::Refs(error) => error.text(),
-            other => other.to_string().into(),
-        }
     }
 }

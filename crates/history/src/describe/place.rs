@@ -54,7 +54,7 @@ pub(super) fn abbreviated(
     let config = &place.repository.config;
     Ok(match digits {
         None => place.objects.abbreviate(id, config)?,
-        Some(0) => id.to_string().into(),
+        Some(0) => id.to_string().into_bytes().into(),
         Some(digits) => place.objects.abbreviate_to(id, digits)?,
     })
 }

@@ -8,6 +8,7 @@ use super::table::Rank;
 use super::{Describer, Error};
 use crate::commits::{Commits, Number, Queue};
 use vigil_git::objects;
+use vigil_model::raw_text::bytes_of;
 
 /// A commit that was reached. The flags of candidates are the bits above.
 pub(super) const SEEN: u32 = 1;
@@ -200,7 +201,8 @@ impl Describer<'_> {
                     if question.is_debugged {
                         let id = commits.id_of(number);
                         let id = id.map(|id| id.to_string()).unwrap_or_default();
-                        self.said.push(format!("finished search at {id}").into());
+                        self.said
+                            .push(bytes_of(&format!("finished search at {id}")));
                     }
                     break;
                 }
@@ -244,11 +246,12 @@ impl Describer<'_> {
             line.extend_from_slice(self.names.path(name));
             self.said.push(line.into());
         }
-        self.said.push(format!("traversed {seen} commits").into());
+        self.said
+            .push(bytes_of(&format!("traversed {seen} commits")));
         if let Some(id) = gave_up_on.and_then(|number| self.commits.id_of(number)) {
             let count = self.question.candidates;
             let line = format!("found {count} tags; gave up search at {id}");
-            self.said.push(line.into());
+            self.said.push(bytes_of(&line));
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use super::regex::Regex;
 use crate::commits::{Commits, Number, Queue};
 use vigil_git::objects::Parsed;
 use vigil_git::refs;
+use vigil_model::raw_text::bytes_of;
 
 /// What a message is searched for.
 struct Search {
@@ -83,7 +84,8 @@ impl Resolver<'_> {
         // What is said once is not to be lost.
         self.objects.store();
         let said = self.objects.take_alternates_said();
-        self.said.extend(said.into_iter().map(BString::from));
+        self.said
+            .extend(said.into_iter().map(|line| bytes_of(&line)));
         for (name, id) in tips {
             self.hear();
             let kind = self.objects.kind(id)?;

@@ -10,6 +10,7 @@ use vigil_git::objects::{self, Circle, Objects, Parsed};
 use vigil_git::refs::{self, Refs};
 use vigil_git::repository::Repository;
 use vigil_git::{config, index_file};
+use vigil_model::raw_text::bytes_of;
 
 /// Of so many commits in a row it is noted that they are commits, so that a tag that says otherwise is found out.
 const NOTED_MAX: usize = 256;
@@ -211,7 +212,8 @@ impl<'a> Resolver<'a> {
     /// Adds what git says while it reads objects.
     pub(super) fn hear(&mut self) {
         let said = self.objects.take_said();
-        self.said.extend(said.into_iter().map(BString::from));
+        self.said
+            .extend(said.into_iter().map(|line| bytes_of(&line)));
     }
 
     /// The value of a boolean that is true unless the configuration says otherwise.

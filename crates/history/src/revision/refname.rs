@@ -14,6 +14,7 @@ use vigil_git::config::Config;
 use vigil_git::refs::Head;
 use vigil_git::refs::{Raw, SHORT_NAME_RULES, SYMBOLIC_DEPTH_MAX, name};
 use vigil_git::repository::Repository;
+use vigil_model::raw_text::{bytes_of, said_by};
 
 /// What git says where a reference has the name of an id.
 const REFERENCE_LIKE_AN_ID: Advice = Advice {
@@ -484,8 +485,8 @@ impl Resolver<'_> {
         let name = branch.as_ref().map(|branch| branch.as_bstr());
         if let Err(error) = check_settings(config, name.unwrap_or_default(), &mut self.said) {
             self.said
-                .extend(error.said().into_iter().map(BString::from));
-            return Ok(Err(error.to_string().into()));
+                .extend(error.said().into_iter().map(|line| bytes_of(&line)));
+            return Ok(Err(said_by(&error)));
         }
         let Some(branch) = branch else {
             return Ok(Err("HEAD does not point to a branch".into()));

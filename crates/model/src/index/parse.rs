@@ -9,6 +9,7 @@ use super::entry::{Entry, EntryFlags};
 use super::split::{Join, Link};
 use crate::facts::RecordedStat;
 use crate::mode::FileMode;
+use crate::raw_text::raw;
 
 /// Why the bytes are no index that git would read. The text is git's last line, without "fatal: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +36,7 @@ pub enum ParseError {
     #[error("unknown index entry format 0x{0:08x}")]
     UnknownEntryFormat(u32),
     /// A path of version 4 takes away more than the previous path has.
-    #[error("malformed name field in the index, near path '{0}'")]
+    #[error("malformed name field in the index, near path '{}'", raw(.0))]
     MalformedName(BString),
     /// A shared index and the index that names it do not fit together.
     #[error("{0}")]
@@ -53,10 +54,7 @@ impl ParseError {
             Self::Version(found) => vec![format!("bad index version {found}")],
             Self::UnknownExtension(name) => vec![format!(
                 "index uses {} extension, which we do not understand",
-                name.split(|byte| *byte == 0)
-                    .next()
-                    .unwrap_or_default()
-                    .as_bstr()
+                raw(shown(name))
             )],
             Self::BadLink(lines) => lines.clone(),
             _ => Vec::new(),
@@ -87,15 +85,21 @@ impl ParsedIndex {
         self.extensions.contains(name)
     }
 
-    /// The optional extensions that git does not know either: it says `ignoring NAME extension` on stderr.
-    pub fn ignored_extensions(&self) -> impl Iterator<Item = &[u8; 4]> {
-        self.extensions.iter().filter(|name| {
+    /// The optional extensions that git does not know either, as it names them: it says `ignoring NAME extension` on stderr.
+    pub fn ignored_extensions(&self) -> impl Iterator<Item = &[u8]> {
+        let unknown = self.extensions.iter().filter(|name| {
             !matches!(
                 *name,
                 b"TREE" | b"REUC" | b"link" | b"UNTR" | b"FSMN" | b"EOIE" | b"IEOT" | b"sdir"
             )
-        })
+        });
+        unknown.map(shown)
     }
+}
+
+/// The name of an extension in git's messages, where it ends at a NUL.
+fn shown(name: &[u8; 4]) -> &[u8] {
+    name.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
 const STAT_LEN: usize = 40;

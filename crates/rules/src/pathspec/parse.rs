@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::errno;
 use vigil_model::config_value;
+use vigil_model::raw_text::{raw, raw_path};
 
 use super::location::{self, Failure};
 use super::{AttributeCondition, AttributeState, Item, Magic, Pathspec};
@@ -19,7 +20,7 @@ pub enum Error {
     )]
     Empty,
     /// A path that leads out of the working tree.
-    #[error("{spec}: '{path}' is outside repository at '{}'", .work_tree.display())]
+    #[error("{spec}: '{path}' is outside repository at '{}'", raw_path(.work_tree), spec = raw(spec), path = raw(path))]
     Outside {
         /// The pathspec as given.
         spec: BString,
@@ -29,7 +30,7 @@ pub enum Error {
         work_tree: PathBuf,
     },
     /// An absolute path with a directory on its way that cannot be looked at.
-    #[error("Invalid path '{}': {reason}", .path.display())]
+    #[error("Invalid path '{}': {reason}", raw_path(.path))]
     InvalidPath {
         /// The path up to the trouble, without symbolic links.
         path: PathBuf,
@@ -37,15 +38,15 @@ pub enum Error {
         reason: String,
     },
     /// A letter of short magic that has no meaning yet.
-    #[error("Unimplemented pathspec magic '{letter}' in '{spec}'")]
+    #[error("Unimplemented pathspec magic '{}' in '{spec}'", raw(&[*letter]), spec = raw(spec))]
     UnimplementedMagic {
         /// The letter.
-        letter: char,
+        letter: u8,
         /// The pathspec as given.
         spec: BString,
     },
     /// An unknown word of long magic.
-    #[error("Invalid pathspec magic '{magic}' in '{spec}'")]
+    #[error("Invalid pathspec magic '{magic}' in '{spec}'", magic = raw(magic), spec = raw(spec))]
     InvalidMagic {
         /// The word.
         magic: BString,
@@ -53,7 +54,7 @@ pub enum Error {
         spec: BString,
     },
     /// Long magic without its end, with the pathspec as given.
-    #[error("Missing ')' at the end of pathspec magic in '{0}'")]
+    #[error("Missing ')' at the end of pathspec magic in '{}'", raw(.0))]
     UnclosedMagic(BString),
     /// `prefix:` without a number.
     #[error("invalid parameter for pathspec magic 'prefix'")]
@@ -65,7 +66,7 @@ pub enum Error {
     #[error("error initializing pathspec_item")]
     PrefixTooLong,
     /// Magic that contradicts itself, with the pathspec as given.
-    #[error("{0}: 'literal' and 'glob' are incompatible")]
+    #[error("{}: 'literal' and 'glob' are incompatible", raw(.0))]
     LiteralAndGlob(BString),
     /// Settings that contradict each other.
     #[error("global 'glob' and 'noglob' pathspec settings are incompatible")]
@@ -76,7 +77,7 @@ pub enum Error {
     )]
     GlobalLiteralAndOthers,
     /// A setting that is no boolean.
-    #[error("bad boolean environment value '{value}' for '{name}'")]
+    #[error("bad boolean environment value '{value}' for '{name}'", value = raw(value))]
     BadSetting {
         /// Its value.
         value: BString,
@@ -90,14 +91,14 @@ pub enum Error {
     #[error("attr spec must not be empty")]
     EmptyAttributes,
     /// What cannot be an attribute's name.
-    #[error("invalid attribute name {0}")]
+    #[error("invalid attribute name {}", raw(.0))]
     InvalidAttribute(BString),
     /// An attribute's value that ends in the middle of an escape.
     #[error("Escape character '\\' not allowed as last character in attr value")]
     UnfinishedEscape,
     /// A byte that may not be in an attribute's value.
-    #[error("cannot use '{0}' for value matching")]
-    InvalidValue(char),
+    #[error("cannot use '{}' for value matching", raw(&[*.0]))]
+    InvalidValue(u8),
 }
 
 impl Error {
@@ -303,7 +304,7 @@ fn parse_short_magic<'a>(spec: &BStr, rest: &'a [u8]) -> Result<(Written, &'a [u
             b'"' | b'#' | b'%' | b'&' | b'\'' | b',' | b'-' | b';' | b'<' | b'=' | b'>' | b'@'
             | b'_' | b'`' | b'~' => {
                 return Err(Error::UnimplementedMagic {
-                    letter: char::from(*letter),
+                    letter: *letter,
                     spec: spec.to_owned(),
                 });
             }
@@ -424,7 +425,7 @@ fn unescape(value: &[u8]) -> Result<BString, Error> {
             byte = bytes.next().ok_or(Error::UnfinishedEscape)?;
         }
         if !(byte.is_ascii_alphanumeric() || matches!(byte, b',' | b'-' | b'_')) {
-            return Err(Error::InvalidValue(char::from(*byte)));
+            return Err(Error::InvalidValue(*byte));
         }
         unescaped.push(*byte);
     }

@@ -14,6 +14,7 @@ use vigil_linux::Errno;
 use vigil_linux::filesystem::set_mtime;
 use vigil_linux::process::is_alive;
 use vigil_linux::stat::stat_fd;
+use vigil_model::raw_text::raw_path;
 use vigil_model::timestamp::{Granularity, Timestamp};
 
 use super::{FileSystem, Findings, known};
@@ -34,7 +35,7 @@ const DIRECTORY: &CStr = c"c";
 
 /// Why a probe came to nothing.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {deed} '{}': {source}", path.display())]
+#[error("cannot {deed} '{}': {source}", raw_path(path))]
 pub struct Error {
     /// What could not be done.
     pub deed: &'static str,

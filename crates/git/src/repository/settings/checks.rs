@@ -5,6 +5,7 @@ mod diff;
 use bstr::ByteSlice;
 
 use crate::config::{Config, Entry, Error};
+use vigil_model::raw_text::raw;
 
 /// Booleans.
 const BOOLEANS: [&str; 20] = [
@@ -189,7 +190,10 @@ pub(super) fn check_last_values(config: &Config, reads_objects: bool) -> Result<
     if let Some(entry) = config.entry("fetch.negotiationalgorithm") {
         let value = entry.required()?;
         if !NEGOTIATIONS.iter().any(|word| is_word(&entry, word)) {
-            let text = format!("unknown fetch negotiation algorithm '{value}'");
+            let text = format!(
+                "unknown fetch negotiation algorithm '{value}'",
+                value = raw(value)
+            );
             return Err(Error::Bad(text));
         }
     }
@@ -248,7 +252,8 @@ pub(super) fn check(entry: &Entry<'_>) -> Result<(), Error> {
             match HINTS.iter().any(|hint| is_word(entry, hint)) {
                 true => Ok(()),
                 false => {
-                    let text = format!("unknown hint type for '{key}': {value}");
+                    let text =
+                        format!("unknown hint type for '{key}': {value}", value = raw(value));
                     Err(entry.complaint(text))
                 }
             }
@@ -260,7 +265,7 @@ pub(super) fn check(entry: &Entry<'_>) -> Result<(), Error> {
             b"rename" | b"link" => Ok(()),
             value => Err(Error::Bad(format!(
                 "invalid mode for object creation: {}",
-                value.as_bstr()
+                raw(value)
             ))),
         },
         "pack.packsizelimit" => entry.unsigned().map(drop),
@@ -305,7 +310,7 @@ fn comment(entry: &Entry<'_>) -> Result<(), Error> {
     } else {
         return Ok(());
     };
-    Err(entry.complaint(format!("{} {why}", entry.key)))
+    Err(entry.complaint(format!("{} {why}", raw(entry.key))))
 }
 
 fn level(entry: &Entry<'_>, what: &str) -> Result<(), Error> {
@@ -321,7 +326,11 @@ fn push_default(entry: &Entry<'_>) -> Result<(), Error> {
         b"nothing" | b"matching" | b"simple" | b"upstream" | b"tracking" | b"current" => Ok(()),
         _ => Err(Error::Explained {
             said: vec![
-                format!("error: malformed value for {}: {value}", entry.key),
+                format!(
+                    "error: malformed value for {}: {value}",
+                    raw(entry.key),
+                    value = raw(value)
+                ),
                 "error: must be one of nothing, matching, simple, upstream or current".into(),
             ],
             text: entry.refusal(),

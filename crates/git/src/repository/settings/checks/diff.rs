@@ -4,6 +4,7 @@ use bstr::{BStr, ByteSlice};
 
 use super::is_word;
 use crate::config::{Entry, Error};
+use vigil_model::raw_text::raw;
 
 /// What `diff.algorithm` may be.
 const ALGORITHMS: [&str; 5] = ["myers", "default", "minimal", "patience", "histogram"];
@@ -62,7 +63,11 @@ fn one_of(entry: &Entry<'_>, words: &[&str]) -> Result<(), Error> {
 }
 
 fn unknown_value(entry: &Entry<'_>, value: &BStr) -> Error {
-    entry.complaint(format!("unknown value for config '{}': {value}", entry.key))
+    entry.complaint(format!(
+        "unknown value for config '{}': {value}",
+        raw(entry.key),
+        value = raw(value)
+    ))
 }
 
 /// `diff.wsErrorHighlight`: words with commas between them, and perhaps one behind the last.
@@ -99,7 +104,7 @@ fn color_moved_space(entry: &Entry<'_>) -> Result<(), Error> {
             }
             unknown => {
                 let unknown = unknown.as_bstr();
-                said.push(format!("error: unknown color-moved-ws mode '{unknown}', possible values are 'ignore-space-change', 'ignore-space-at-eol', 'ignore-all-space', 'allow-indentation-change'"));
+                said.push(format!("error: unknown color-moved-ws mode '{unknown}', possible values are 'ignore-space-change', 'ignore-space-at-eol', 'ignore-all-space', 'allow-indentation-change'", unknown = raw(unknown)));
                 is_wrong = true;
             }
         }
