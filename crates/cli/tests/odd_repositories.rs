@@ -389,3 +389,70 @@ fn an_empty_path_is_no_working_tree() {
         sandbox.compare(arguments, "");
     }
 }
+
+/// Changes beside which something later in the order of paths cannot be read: a file's contents, its absence, or what is staged.
+const EARLIER: [&[&str]; 4] = [
+    &["rm", "-q", "--cached", "a"],
+    &["update-index", "--force-remove", "a"],
+    &["update-index", "--chmod=+x", "a"],
+    &[
+        "update-index",
+        "--cacheinfo",
+        "120000,e69de29bb2d1d6434b8b29ae775ad8c2e48c5391,a",
+    ],
+];
+
+const MARKS: [&[&str]; 3] = [
+    &["describe", "--dirty"],
+    &["describe", "--broken"],
+    &["describe", "--dirty", "--broken"],
+];
+
+#[test]
+fn what_comes_after_the_first_difference_does_not_make_a_mark_fail() {
+    let sandbox = Sandbox::new();
+    sandbox.0.write("z/file", "z");
+    sandbox.git(["add", "z"]);
+    sandbox.git(["commit", "-q", "-m", "z"]);
+    let tree = sandbox.git(["rev-parse", "HEAD:z"]);
+    sandbox.0.write("z/file", "changed");
+    sandbox.git(["add", "z"]);
+    let (folder, rest) = tree.trim().split_at(2);
+    std::fs::remove_file(sandbox.git_dir().join("objects").join(folder).join(rest)).unwrap();
+    for arguments in MARKS {
+        sandbox.compare(arguments, "");
+    }
+    sandbox.0.write("a", "changed");
+    for arguments in MARKS {
+        sandbox.compare(arguments, "");
+    }
+    sandbox.0.write("a", "a");
+    for earlier in EARLIER {
+        sandbox.git(earlier.iter().copied());
+        for arguments in MARKS {
+            sandbox.compare(arguments, "");
+        }
+        sandbox.git(["update-index", "--add", "--chmod=-x", "a"]);
+    }
+}
+
+#[test]
+fn a_submodule_after_the_first_difference_is_not_asked() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["init", "-q", "m"]);
+    sandbox.git(["-C", "m", "commit", "-q", "--allow-empty", "-m", "x"]);
+    sandbox.git(["add", "m"]);
+    sandbox.git(["commit", "-q", "-m", "m"]);
+    sandbox.0.write("m/.git/index", "no index");
+    let compare = |change: &str| {
+        for arguments in MARKS {
+            sandbox.compare(arguments, change);
+        }
+    };
+    compare("nothing");
+    sandbox.0.write("z", "z");
+    sandbox.git(["add", "z"]);
+    compare("after it");
+    sandbox.0.write("a", "changed");
+    compare("before it");
+}

@@ -5,10 +5,11 @@ use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
 
 use crate::session::{Session, SessionError};
-use crate::status::{Change, StatusRequest};
+use crate::status::{Change, Status, StatusRequest};
 use vigil_git::config;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
+use vigil_git::staged;
 use vigil_history::describe::{Error, Place};
 use vigil_model::change::ChangeKind;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
@@ -54,21 +55,67 @@ pub fn look_at_worktree(session: &mut Session, place: Place<'_>) -> Result<Look,
         untracked: UntrackedMode::No,
         ..StatusRequest::default()
     };
-    let status = session.status(&request)?;
-    let mut is_dirty = false;
+    let status = match session.status(&request) {
+        Ok(status) => status,
+        Err(error) => {
+            return match differs_before(session, request, place, &error)? {
+                true => Ok(Look {
+                    is_dirty: true,
+                    said: session.take_messages(),
+                }),
+                false => Err(error.into()),
+            };
+        }
+    };
+    Ok(Look {
+        is_dirty: differs(session, &status, None, place)?,
+        said: status.warnings,
+    })
+}
+
+/// Whether anything differs before what a look failed at: git goes through the paths in order, and ends at the first difference,
+/// so that it does not come to what lies behind it.
+fn differs_before(
+    session: &mut Session,
+    mut request: StatusRequest,
+    place: Place<'_>,
+    error: &SessionError,
+) -> Result<bool, LookError> {
+    match error {
+        SessionError::Submodule { path, .. } => {
+            let beside = [b":(top,exclude,literal)", path.as_slice()].concat();
+            request.pathspecs = vec![beside.into()];
+            match session.status(&request) {
+                Ok(status) => differs(session, &status, Some(path.as_bstr()), place),
+                Err(_) => Ok(false),
+            }
+        }
+        SessionError::Staged(
+            staged::Error::Missing { path, .. } | staged::Error::Unreadable { path, .. },
+        ) => Ok(session.differs_before(path.as_bstr(), &request)?),
+        _ => Ok(false),
+    }
+}
+
+/// Whether anything in `status` counts, before `end` if that is given.
+fn differs(
+    session: &Session,
+    status: &Status,
+    end: Option<&BStr>,
+    place: Place<'_>,
+) -> Result<bool, LookError> {
     for (path, change) in &status.changes {
         let path = path.as_bstr();
+        if end.is_some_and(|end| path >= end) {
+            break;
+        }
         if counts(path, change, place)?
             && !(is_of_submodule(change) && session.leaves_out_submodule(path)?)
         {
-            is_dirty = true;
-            break;
+            return Ok(true);
         }
     }
-    Ok(Look {
-        is_dirty,
-        said: status.warnings,
-    })
+    Ok(false)
 }
 
 /// git compares HEAD with the working tree, and asks the index only which paths there are: what HEAD does not have

@@ -35,6 +35,7 @@ use vigil_git::operation::Operation;
 use vigil_git::promisor;
 use vigil_git::staged::StagedDiff;
 use vigil_history::branch::BranchStatus;
+use vigil_model::tracked::ByNumber;
 use vigil_scan::{Focus, PathFilter, ScanError, Watch};
 use vigil_watch::Top;
 
@@ -416,6 +417,33 @@ impl Session {
             looks_since: self.looks_since,
         };
         comparison.staged(self.index.as_mut(), head, max, pathspec)
+    }
+
+    /// Whether anything that HEAD has differs before `end` in the order of paths, where what is there cannot be read. What is in
+    /// submodules does not count.
+    pub(crate) fn differs_before(
+        &mut self,
+        end: &BStr,
+        request: &StatusRequest,
+    ) -> Result<bool, SessionError> {
+        let head = self.refs.head()?;
+        let everything = Pathspec::default();
+        // The walk ends with the first change, and does not come to what lies behind it.
+        if let Ok(diff) = self.staged(&head, Some(1), &everything) {
+            return Ok(diff.changes.iter().any(|change| change.path < end));
+        }
+        let findings = self.scan(request, &everything)?;
+        let Some(state) = &self.index else {
+            return Ok(false);
+        };
+        let mut entries = ByNumber::new(&state.tracked);
+        let mut found = findings
+            .tracked
+            .iter()
+            .filter_map(|(number, _)| entries.get(*number));
+        Ok(found.any(|entry| {
+            entry.path < end && !entry.mode.is_gitlink() && !entry.flags.is_intent_to_add()
+        }))
     }
 
     /// Where `head` points, and what it is compared with. What git says of settings is added to `said`.

@@ -77,6 +77,8 @@ pub enum SessionError {
     /// A submodule has no answer; the text is git's.
     #[error("{text}")]
     Submodule {
+        /// Where it is.
+        path: BString,
         /// What git says of it.
         text: String,
         /// Why.

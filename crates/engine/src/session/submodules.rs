@@ -410,6 +410,7 @@ fn state(
         };
         let status = status_inside(repository, &request, stderr).map_err(|source| {
             SessionError::Submodule {
+                path: path.to_owned(),
                 text: format!(
                     "'git status --porcelain=2' failed in submodule {path}",
                     path = raw(path)

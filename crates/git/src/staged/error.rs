@@ -14,12 +14,16 @@ pub enum Error {
     Missing {
         /// The tree.
         id: ObjectId,
+        /// Its directory, with a `/` at its end; empty at the top.
+        path: BString,
     },
     /// A tree object cannot be read.
     #[error("unable to read tree ({id})")]
     Unreadable {
         /// The tree.
         id: ObjectId,
+        /// Its directory, with a `/` at its end; empty at the top.
+        path: BString,
         /// What the source says.
         source: SourceError,
     },

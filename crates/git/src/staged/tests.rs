@@ -434,7 +434,7 @@ fn a_tree_that_is_missing_or_malformed_is_named() {
     let (top, lower) = (numbered(1), numbered(2));
     let mut trees = Trees(BTreeMap::new());
     let fails = |trees: &Trees| both(Some(&top), &index, trees, None).unwrap_err();
-    assert!(matches!(fails(&trees), Error::Missing { id } if id == top));
+    assert!(matches!(fails(&trees), Error::Missing { id, .. } if id == top));
     trees.0.insert(top, tree_entry("40000", "a", lower));
     assert_eq!(
         fails(&trees).to_string(),

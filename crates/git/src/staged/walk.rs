@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use vigil_model::index::{CacheTree, Index};
 use vigil_model::path::is_odd;
@@ -319,10 +319,10 @@ impl<'t> Walker<'t> {
         }
         let head = head.filter(|_| !is_counted);
         let frame = Frame {
-            head: head.map(|id| self.read_tree(id)).transpose()?,
+            head: head.map(|id| self.read_tree(name, id)).transpose()?,
             later: match later {
                 Child::Absent(at) => Later::Absent(at),
-                Child::Tree(id) => Later::Tree(self.read_tree(id)?),
+                Child::Tree(id) => Later::Tree(self.read_tree(name, id)?),
                 Child::Index { index, range } => Later::Index { index, range },
                 Child::Tracked {
                     tracked, number, ..
@@ -376,16 +376,25 @@ impl<'t> Walker<'t> {
         Ok(())
     }
 
-    fn read_tree(&mut self, id: ObjectId) -> Result<Cursor, Stop> {
+    /// The tree `id` of the directory `name` in the one that is walked.
+    fn read_tree(&mut self, name: &[u8], id: ObjectId) -> Result<Cursor, Stop> {
+        let path = || match name {
+            b"" => BString::default(),
+            _ => [&self.path, name, b"/"].concat().into(),
+        };
         let mut data = self.spare.pop().unwrap_or_default();
         data.clear();
         // git knows the empty tree without having it.
         let found = id.is_empty_tree() || {
             let read = self.trees.tree(&id, &mut data);
-            read.map_err(|source| Error::Unreadable { id, source })?
+            read.map_err(|source| Error::Unreadable {
+                id,
+                path: path(),
+                source,
+            })?
         };
         if !found {
-            return Err(Error::Missing { id }.into());
+            return Err(Error::Missing { id, path: path() }.into());
         }
         Ok(Cursor { id, data, at: 0 })
     }
