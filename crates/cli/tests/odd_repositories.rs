@@ -456,3 +456,18 @@ fn a_submodule_after_the_first_difference_is_not_asked() {
     sandbox.0.write("a", "changed");
     compare("before it");
 }
+
+/// git reads it before it runs itself there.
+#[test]
+fn the_configuration_of_a_submodule_is_named_by_its_whole_path() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["init", "-q", "m"]);
+    sandbox.git(["-C", "m", "commit", "-q", "--allow-empty", "-m", "x"]);
+    sandbox.git(["add", "m"]);
+    for text in ["[bad", "[core]\nbare = x"] {
+        sandbox.0.write("m/.git/config", text);
+        for arguments in STATUS.iter().chain(&[MARKS[0]]) {
+            sandbox.compare(arguments, text);
+        }
+    }
+}

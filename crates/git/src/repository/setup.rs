@@ -18,7 +18,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::errno;
 use vigil_model::raw_text::raw;
 
@@ -83,9 +83,13 @@ impl<'e> Setup<'e> {
         Self::explicit(environment, Kind::Alone, Path::new("/"), &name)
     }
 
-    /// The repository in `directory`, a submodule's, where git runs itself with `GIT_DIR` set to `.git`.
-    pub(super) fn inside(environment: &'e Environment, directory: &Path) -> Result<Self, Error> {
-        Self::explicit(environment, Kind::Explicit, directory, &".git".into())
+    /// The repository `git_dir` of a submodule in `directory`, where git runs itself with `GIT_DIR` set.
+    pub(super) fn inside(
+        environment: &'e Environment,
+        directory: &Path,
+        git_dir: &BStr,
+    ) -> Result<Self, Error> {
+        Self::explicit(environment, Kind::Explicit, directory, &git_dir.to_owned())
     }
 
     fn explicit(

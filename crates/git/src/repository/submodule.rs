@@ -58,9 +58,16 @@ fn find(
         }
         return Ok(None);
     }
-    open(parent, top, path, work_tree)
+    let shown = BStr::new(b".git");
+    open(parent, top, path, (shown, work_tree))
         .map(Some)
         .map_err(|error| {
+            if matches!(error, Error::Config(_)) {
+                // git reads it before it runs itself there, and names its files by their whole paths.
+                let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
+                let opened = open(parent, top, path, (bytes_of(&folder), work_tree));
+                return opened.err().unwrap_or(error);
+            }
             let mut said = error.said().to_vec();
             said.push(format!("fatal: {error}"));
             Error::Explained {
@@ -103,7 +110,7 @@ fn open(
     parent: &Repository,
     top: &Path,
     path: &BStr,
-    work_tree: Option<&str>,
+    (git_dir, work_tree): (&BStr, Option<&str>),
 ) -> Result<Repository, Error> {
     let directory = std::fs::canonicalize(top.join(path_of(path))).map_err(|error| {
         Error::Refused(format!(
@@ -121,14 +128,14 @@ fn open(
     for name in LOCAL_VARIABLES {
         environment.remove(name);
     }
-    environment.set("GIT_DIR", ".git");
+    environment.set("GIT_DIR", git_dir);
     if let Some(work_tree) = work_tree {
         environment.set("GIT_WORK_TREE", work_tree);
     }
     let outer = (parent.git_dir.clone(), parent.work_tree.clone());
     Ok(Repository {
         outer: parent.outer.iter().cloned().chain([outer]).collect(),
-        ..Setup::inside(&environment, &directory)?.open()?
+        ..Setup::inside(&environment, &directory, git_dir)?.open()?
     })
 }
 
