@@ -7,12 +7,13 @@ use bstr::BStr;
 use vigil_engine::session::{Session, SessionError};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
-use vigil_git::repository::settings::Settings;
+use vigil_git::repository::settings::{Reads, Settings};
 use vigil_git::repository::{Repository, discover};
 
 use crate::globals;
 use crate::options::Given;
 use crate::output::Presentation;
+use crate::output::color::hint_color;
 use crate::pager;
 use crate::reply::Reply;
 
@@ -49,7 +50,7 @@ pub(crate) fn usage(
     };
     pager::begin(&mut repository)?;
     if reads_settings {
-        Settings::of_any_command(&repository)
+        Settings::of_any_command(&repository, Reads::References, hint_color)
             .map_err(|error| Reply::fatal_after(error.said(), &error))?;
     }
     Ok(usage.after(repository.config.said()))

@@ -471,3 +471,73 @@ fn the_configuration_of_a_submodule_is_named_by_its_whole_path() {
         }
     }
 }
+
+/// Values at which git ends, though its answer would be the same by any other.
+const ODD_VALUES: [&str; 19] = [
+    "[core]\nwarnAmbiguousRefs = x",
+    "[core]\nsharedRepository = x",
+    "[core]\nsharedRepository = 0400",
+    "[core]\nsharedRepository = 0660",
+    "[core]\nsharedRepository = 2",
+    "[core]\nsharedRepository = everybody",
+    "[core]\nsharedRepository = no",
+    "[core]\nsharedRepository",
+    "[core]\nhooksPath = ~nobody-here/x",
+    "[core]\nhooksPath",
+    "[core]\nmaxTreeDepth = -1",
+    "[color \"advice\"]\nhint = x",
+    "[color \"advice\"]\nreset",
+    "[color \"advice\"]\nother = x",
+    "[filter \"f\"]\nclean",
+    "[filter \"f\"]\nsmudge",
+    "[filter \"f\"]\nprocess",
+    "[filter \"f\"]\nrequired = x",
+    "[filter]\nclean",
+];
+
+#[test]
+fn bad_values_end_the_commands_that_look_them_up() {
+    const COMMANDS: [&[&str]; 5] = [
+        &["status", "-s"],
+        &["describe"],
+        &["describe", "--dirty"],
+        &["cat-file", "--textconv", "HEAD:a"],
+        &["cat-file", "--filters", "HEAD:a"],
+    ];
+    let sandbox = Sandbox::new();
+    for text in ODD_VALUES {
+        sandbox.write("config", text);
+        for arguments in COMMANDS {
+            sandbox.compare(arguments, text);
+        }
+    }
+    // Filters count where contents are looked at.
+    sandbox.0.write("a", "b");
+    for text in ODD_VALUES {
+        sandbox.write("config", text);
+        for arguments in &COMMANDS[..3] {
+            sandbox.compare(arguments, text);
+        }
+    }
+    sandbox.write("config", "[core]\nsharedRepository = x");
+    sandbox.compare(&["--no-optional-locks", "status", "-s"], "");
+    sandbox.compare(&["--no-optional-locks", "describe", "--dirty"], "");
+    sandbox.write("config", "[core]\nwarnAmbiguousRefs = x");
+    sandbox.git(["symbolic-ref", "HEAD", "refs/heads/unborn"]);
+    sandbox.compare(&["status", "-s"], "");
+}
+
+#[test]
+fn a_bad_value_for_advice_ends_each_status() {
+    let mut sandbox = Sandbox::new();
+    sandbox.0.set("GIT_ADVICE", "x");
+    for arguments in [
+        &["status", "-s"][..],
+        &["status", "-s", "-uno"],
+        &["status", "--porcelain=v2"],
+        &["status"],
+        &["describe", "--dirty"],
+    ] {
+        sandbox.compare(arguments, "");
+    }
+}

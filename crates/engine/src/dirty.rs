@@ -8,7 +8,7 @@ use crate::session::{Session, SessionError};
 use crate::status::{Change, Status, StatusRequest};
 use vigil_git::config;
 use vigil_git::repository::Repository;
-use vigil_git::repository::settings::Settings;
+use vigil_git::repository::settings::{Reads, Settings};
 use vigil_git::staged;
 use vigil_history::describe::{Error, Place};
 use vigil_model::change::ChangeKind;
@@ -22,7 +22,7 @@ use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 pub fn settings_of(repository: &Repository) -> Result<Settings, config::Error> {
     Ok(Settings {
         ignore_submodules: Some(IgnoreSubmodules::Untracked),
-        ..Settings::of_any_command(repository)?
+        ..Settings::of_any_command(repository, Reads::Index, |_| Ok(()))?
     })
 }
 

@@ -39,6 +39,7 @@ use self::process::Process;
 use self::read::FileBytes;
 use self::settings::{Direction, Program};
 use self::shell::Input;
+use vigil_model::raw_text::{bytes_of, said_by};
 use vigil_objects::hash::{BlobHasher, hash_blob};
 use vigil_rules::attributes::{Attributes, Blobs, Value};
 use vigil_rules::messages::{Messages, bytes};
@@ -153,7 +154,7 @@ impl Converter {
         match self.hash_file(path, file, size) {
             Ok(id) => Ok(id == *recorded),
             Err(error) if error.is_about_reading() => {
-                self.messages.error(error.to_string());
+                self.messages.error(said_by(&error));
                 Ok(false)
             }
             Err(error) => Err(error),
@@ -211,6 +212,11 @@ impl Converter {
     }
 
     fn plan(&self, path: &BStr) -> Result<Plan<'_>, Error> {
+        if let Some(fault) = &self.settings.fault {
+            let said = fault.said().iter().map(|line| bytes_of(line)).collect();
+            self.messages.all_once(said);
+            return Err(fault.clone().into());
+        }
         let [text, crlf, eol, ident, filter, encoding] = self.attributes.lookup(path, ATTRIBUTES);
         let driver = match filter {
             Value::Text(name) => self

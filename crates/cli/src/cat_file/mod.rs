@@ -16,7 +16,7 @@ mod threads;
 
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
-use vigil_git::repository::settings::Settings;
+use vigil_git::repository::settings::{Reads, Settings};
 use vigil_git::textconv::Drivers;
 use vigil_linux::process::cores;
 use vigil_objects::Reader;
@@ -24,6 +24,7 @@ use vigil_objects::Reader;
 use crate::command::Command;
 use crate::inside;
 use crate::options::{Audience, Value, usage};
+use crate::output::color::hint_color;
 use crate::reply::Reply;
 use crate::whole_files::ANEW_MAX;
 
@@ -74,8 +75,11 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failur
     say_texts(config.said());
     let mut drivers = Drivers::built_in();
     // All of the configuration is looked at before the command line is.
-    Settings::of_objects(&sources.repository, |entry| drivers.take(entry))
-        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    Settings::of_any_command(&sources.repository, Reads::Objects, |entry| {
+        hint_color(entry)?;
+        drivers.take(entry)
+    })
+    .map_err(|error| Reply::fatal_after(error.said(), &error))?;
     let Arguments { task, use_mailmap } = Arguments::parse(arguments)?;
     if use_mailmap {
         sources.load_mailmap()?;

@@ -12,13 +12,14 @@ use vigil_git::environment::Environment;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
-use vigil_git::repository::settings::Settings;
+use vigil_git::repository::settings::{Reads, Settings};
 use vigil_history::describe::{Contained, Describer, Error, Place, contains};
 use vigil_model::raw_text::{bytes_of, said_by};
 
 use crate::command::Command;
 use crate::inside;
 use crate::options::{Audience, Value, usage};
+use crate::output::color::hint_color;
 use crate::reply::{Reply, labelled};
 
 use arguments::{Arguments, TABLE};
@@ -55,7 +56,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
 /// Answers for `repository`, whatever was said while it was found.
 fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Reply> {
     // All of the configuration is looked at before the command line is.
-    Settings::of_any_command(repository)
+    Settings::of_any_command(repository, Reads::References, hint_color)
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
     let Arguments {
         question,
@@ -101,12 +102,19 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
         say(&describer.take_said(), &mut reply);
         mark = match (dirty, broken) {
             (dirty, Some(broken)) => {
+                if let Err(refusal) = check_locking(repository) {
+                    reply.stderr.extend(refusal.stderr);
+                }
                 let dirty = dirty.unwrap_or_else(|| "-dirty".into());
                 mark_or_broken(place, dirty, broken, &mut reply.stderr)
             }
             (Some(dirty), None) => {
                 let mut stderr = Vec::new();
-                let looked = look(place, &mut stderr);
+                let looked = look(place, &mut stderr).and_then(|is_dirty| {
+                    let stage = Stage::Refresh;
+                    check_locking(repository).map_err(|reply| Failed { reply, stage })?;
+                    Ok(is_dirty)
+                });
                 if let Err(failed) = &looked {
                     stderr.extend_from_slice(&failed.reply.stderr);
                 }
@@ -265,6 +273,12 @@ fn look(place: Place<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
             })
         }
     }
+}
+
+/// Refuses what git refuses where it locks the index, which one of its programs does.
+fn check_locking(repository: &Repository) -> Result<(), Reply> {
+    Settings::check_locking(&repository.config)
+        .map_err(|error| Reply::fatal_after(error.said(), &error))
 }
 
 /// The mark, where looking may fail.

@@ -1,6 +1,8 @@
 //! Colours: which parts have which, and how a configured one is written to the terminal (git-config(1), "color").
 
 use bstr::{BStr, ByteSlice};
+use vigil_git::config::{Entry, Error};
+use vigil_model::raw_text::raw;
 
 /// What ends a coloured part.
 pub(crate) const RESET: &[u8] = b"\x1b[m";
@@ -211,6 +213,27 @@ fn parse_attribute(word: &[u8]) -> Option<u8> {
         _ => return None,
     };
     Some(if negated { off } else { on })
+}
+
+/// Checks an entry about the colours of hints, at which every command of git looks.
+///
+/// # Errors
+/// A value that git refuses.
+pub(crate) fn hint_color(entry: &Entry<'_>) -> Result<(), Error> {
+    match entry.key.as_bytes() {
+        b"color.advice.hint" | b"color.advice.reset" => of_entry(entry).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// The value of an entry as what begins the colour.
+///
+/// # Errors
+/// A value that git refuses.
+pub(crate) fn of_entry(entry: &Entry<'_>) -> Result<Vec<u8>, Error> {
+    let value = entry.required()?;
+    parse(value)
+        .ok_or_else(|| entry.complaint(format!("invalid color value: {value}", value = raw(value))))
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ impl StatusWriter for Kept {
             question.terminal,
         )
         .map_err(|_| theirs("the command line is not plain"))?;
+        plan.check_locking(&session.repository().config);
         if plan.refusal.is_some() {
             return Err(theirs("the command line is not plain"));
         }

@@ -112,6 +112,7 @@ fn answer_in(
         &repository.environment,
         terminal::of_process(&repository.environment),
     )?;
+    plan.check_locking(&repository.config);
     let progress = plan.request.progress.clone();
     let display = progress.map(|progress| Display::start(progress, &repository.environment));
     let status = session.status(&plan.request);

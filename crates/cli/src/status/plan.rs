@@ -6,6 +6,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_daemon::protocol::Terminal;
 use vigil_engine::status::StatusRequest;
 use vigil_git::config;
+use vigil_git::config::Config;
 use vigil_git::environment::Environment;
 use vigil_git::repository::settings::{Renames, Settings};
 use vigil_model::raw_text::said_by;
@@ -36,9 +37,21 @@ pub(super) struct Plan {
     pub refusal: Option<Reply>,
     /// What begins and ends a hint on standard error, where that is coloured.
     pub hint_colors: Option<[Vec<u8>; 2]>,
+    /// Whether git would lock the index.
+    locks: bool,
 }
 
 impl Plan {
+    /// Refuses what git refuses of `config` where it locks the index.
+    pub(super) fn check_locking(&mut self, config: &Config) {
+        if self.locks
+            && self.refusal.is_none()
+            && let Err(error) = Settings::check_locking(config)
+        {
+            self.refusal = Some(Reply::fatal_after(error.said(), &error));
+        }
+    }
+
     /// Decides by the rules of git's `status`; `prefix` is the caller's directory in the working tree,
     /// and the answer goes to `terminal`.
     ///
@@ -67,7 +80,8 @@ impl Plan {
             ));
         }
         // Nothing is locked here, but git gives up where this says neither yes nor no.
-        environment_boolean(environment, "GIT_OPTIONAL_LOCKS")?;
+        let locks = environment_boolean(environment, "GIT_OPTIONAL_LOCKS")?;
+        environment_boolean(environment, "GIT_ADVICE")?;
         let wants_branch = arguments.branch.unwrap_or(is_for_people && settings.branch);
         let wants_stash = arguments.stash.unwrap_or(settings.show_stash);
         let (ignore_submodules, refusal) =
@@ -138,6 +152,7 @@ impl Plan {
             presentation,
             wanted,
             refusal,
+            locks,
             hint_colors: wants_color(
                 print.color_use_in_hints,
                 print,

@@ -105,8 +105,8 @@ impl PrintSettings {
             b"color.pager" => self.color_in_pager = entry.boolean()?,
             b"diff.color" | b"color.diff" => self.color_use_in_patches = Some(color_use(entry)?),
             b"color.advice" => self.color_use_in_hints = Some(color_use(entry)?),
-            b"color.advice.hint" => self.hint_colors[0] = parse_color(entry)?,
-            b"color.advice.reset" => self.hint_colors[1] = parse_color(entry)?,
+            b"color.advice.hint" => self.hint_colors[0] = color::of_entry(entry)?,
+            b"color.advice.reset" => self.hint_colors[1] = color::of_entry(entry)?,
             b"advice.statushints" => self.hints = entry.boolean()?,
             b"advice.statusuoption" => self.advises_on_untracked = entry.boolean()?,
             b"advice.statusaheadbehindwarning" => self.advises_on_counting = entry.boolean()?,
@@ -115,7 +115,7 @@ impl PrintSettings {
             b"core.fsmonitor" => {
                 self.has_monitor = entry.boolean().unwrap_or(true);
             }
-            key if is_color_of_patches(key) => drop(parse_color(entry)?),
+            key if is_color_of_patches(key) => drop(color::of_entry(entry)?),
             key => {
                 let slot = key
                     .strip_prefix(b"color.status.")
@@ -123,7 +123,7 @@ impl PrintSettings {
                 let Some(color) = slot.and_then(|name| self.palette.slot_mut(name)) else {
                     return Ok(false);
                 };
-                *color = parse_color(entry)?;
+                *color = color::of_entry(entry)?;
             }
         }
         Ok(true)
@@ -151,12 +151,6 @@ fn color_use(entry: &Entry<'_>) -> Result<ColorUse, Error> {
         return Ok(ColorUse::Never);
     }
     Ok(ColorUse::Auto)
-}
-
-fn parse_color(entry: &Entry<'_>) -> Result<Vec<u8>, Error> {
-    let value = entry.required()?;
-    color::parse(value)
-        .ok_or_else(|| entry.complaint(format!("invalid color value: {value}", value = raw(value))))
 }
 
 fn column_style(entry: &Entry<'_>, style: &mut ColumnStyle) -> Result<(), Error> {

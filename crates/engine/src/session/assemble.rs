@@ -101,6 +101,10 @@ impl Session {
         // git looks for promisor remotes before it compares anything.
         let of_promisors = promisor::Remotes::check(&self.repository.config)?;
         let head = self.refs.head()?;
+        if head_id(&head).is_some() {
+            // git looks HEAD up by its name, which could be that of a branch as well.
+            self.repository.config.boolean("core.warnambiguousrefs")?;
+        }
         let diff = self.staged(&head, None, &pathspec)?;
         // git reads them where it compares HEAD, and where it looks for what is untracked.
         let readings = usize::from(head_id(&head).is_some())

@@ -33,6 +33,8 @@ impl Contents {
     /// # Errors
     /// A setting is bad.
     pub fn of(repository: &Repository, objects: &Objects) -> Result<Self, SessionError> {
+        // git asks where its hooks are wherever it names a file of the repository, as the one of attributes.
+        repository.config.path("core.hookspath")?;
         let messages = Arc::new(Messages::default());
         let nothing = Tracked::of(&Index::empty(repository.hash));
         let attributes = Arc::new(Attributes::new(

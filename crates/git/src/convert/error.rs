@@ -4,6 +4,8 @@ use std::io;
 
 use bstr::BString;
 use vigil_linux::errno;
+
+use crate::config;
 use vigil_model::raw_text::raw;
 
 /// Why the recorded form of a file is not known. The text is git's own, without "fatal: " or "error: ".
@@ -28,6 +30,9 @@ pub enum Error {
     /// The attribute `working-tree-encoding` without a value: git ends here.
     #[error("true/false are no valid working-tree-encodings")]
     NoEncoding,
+    /// A setting of a filter: git ends here.
+    #[error(transparent)]
+    Config(#[from] config::Error),
     /// A filter process does not keep to the protocol: git ends here.
     #[error("{0}")]
     Protocol(String),

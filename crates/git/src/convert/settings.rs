@@ -90,6 +90,8 @@ pub struct Settings {
     pub eol_crlf: bool,
     /// Whether a loss of line endings is warned of where contents are converted to be shown (`core.safecrlf`).
     pub warns_of_loss: bool,
+    /// The first setting of a filter for which git gives up, once it looks how a file is converted.
+    pub fault: Option<config::Error>,
     /// The filters by name.
     pub drivers: HashMap<BString, Driver>,
     /// Where filters run.
@@ -123,9 +125,7 @@ impl Settings {
                 process: value("process"),
                 required: config
                     .subsection_entry("filter", name.as_ref(), "required")
-                    .map(|entry| entry.boolean())
-                    .transpose()?
-                    .unwrap_or(false),
+                    .is_some_and(|entry| entry.boolean().unwrap_or(false)),
             };
             drivers.insert(name, driver);
         }
@@ -134,8 +134,24 @@ impl Settings {
             auto_crlf,
             eol_crlf: is("core.eol", "crlf"),
             warns_of_loss,
+            fault: config.entries().find_map(|entry| check(&entry).err()),
             drivers,
             surroundings: Surroundings::of(repository, stderr),
         })
+    }
+}
+
+/// Checks an entry as git does where it reads those about filters.
+fn check(entry: &config::Entry<'_>) -> Result<(), config::Error> {
+    let Some((section, Some(_), name)) = entry.parts() else {
+        return Ok(());
+    };
+    if section != "filter" {
+        return Ok(());
+    }
+    match name.as_bytes() {
+        b"clean" | b"smudge" | b"process" => entry.required().map(drop),
+        b"required" => entry.boolean().map(drop),
+        _ => Ok(()),
     }
 }

@@ -45,6 +45,7 @@ impl Fixture {
             auto_crlf: AutoCrlf::False,
             eol_crlf: false,
             warns_of_loss: true,
+            fault: None,
             drivers,
             surroundings: Surroundings {
                 directory: self.path(""),

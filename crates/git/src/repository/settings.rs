@@ -2,6 +2,8 @@
 
 mod checks;
 
+pub use checks::Reads;
+
 use std::path::PathBuf;
 
 use bstr::{BStr, ByteSlice};
@@ -10,7 +12,7 @@ use vigil_model::verdict::StatRules;
 
 use super::opened::Repository;
 use crate::config::value::xdg_config;
-use crate::config::{BoolOrInt, Entry, Error};
+use crate::config::{BoolOrInt, Config, Entry, Error};
 use vigil_model::request::{IgnoreSubmodules, RenameRule, UntrackedMode};
 use vigil_stamp::paths::path_of;
 
@@ -92,6 +94,14 @@ impl Settings {
         self.sparse_checkout && !self.expects_files_outside
     }
 
+    /// Checks what git looks up in `config` where it locks the index.
+    ///
+    /// # Errors
+    /// A value for which git gives up.
+    pub fn check_locking(config: &Config) -> Result<(), Error> {
+        checks::check_sharing(config)
+    }
+
     /// Reads the settings of `repository`, and refuses values for which `git status` gives up. Unlike elsewhere, also
     /// values that a later one overrides must be valid, since git looks at each.
     pub fn new(repository: &Repository) -> Result<Self, Error> {
@@ -99,19 +109,14 @@ impl Settings {
     }
 
     /// As [`Self::new`], for a command of git that takes nothing from the configuration but what every one takes: what
-    /// is about statuses, differences and colours is not looked at.
-    pub fn of_any_command(repository: &Repository) -> Result<Self, Error> {
-        checks::check_last_values(&repository.config, false)?;
-        let counts = |entry: &Entry<'_>| Ok(is_for_any_command(entry.key));
-        Self::read_where(repository, counts, |_| Ok(false))
-    }
-
-    /// The same, for one that reads objects alone; `first` looks at each entry of the configuration before all others do.
-    pub fn of_objects(
+    /// is about statuses, differences and colours is not looked at; `first` looks at each entry of the configuration before all
+    /// others do.
+    pub fn of_any_command(
         repository: &Repository,
+        reads: Reads,
         mut first: impl FnMut(&Entry<'_>) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        checks::check_last_values(&repository.config, true)?;
+        checks::check_last_values(&repository.config, reads)?;
         let counts = |entry: &Entry<'_>| first(entry).map(|()| is_for_any_command(entry.key));
         Self::read_where(repository, counts, |_| Ok(false))
     }
@@ -122,7 +127,7 @@ impl Settings {
         repository: &Repository,
         other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
     ) -> Result<Self, Error> {
-        checks::check_last_values(&repository.config, false)?;
+        checks::check_last_values(&repository.config, Reads::Index)?;
         Self::read_where(repository, |_| Ok(true), other)
     }
 

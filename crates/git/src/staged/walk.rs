@@ -176,11 +176,13 @@ impl<'t> Walker<'t> {
         later: Child<'i>,
         node: Option<&'i CacheTree>,
     ) -> Result<(), Stop> {
+        let Ok(depth_max) = usize::try_from(self.trees.depth_max()) else {
+            // git does not even come to compare the tops.
+            let id = head.unwrap_or_else(|| self.hash.null());
+            return Err(Error::TooDeep { id }.into());
+        };
         let Step::Enter(top) = self.open(b"", head, later, node)? else {
             return Ok(());
-        };
-        let Ok(depth_max) = usize::try_from(self.trees.depth_max()) else {
-            return Err(self.too_deep(&top).into());
         };
         let mut stack = vec![top];
         while let Some(frame) = stack.last_mut() {

@@ -119,7 +119,7 @@ const REQUIRED: [&str; 19] = [
 ];
 
 /// Booleans of which the last value alone must be valid.
-const LAST_BOOLEANS: [&str; 16] = [
+const LAST_BOOLEANS: [&str; 15] = [
     "feature.manyfiles",
     "feature.experimental",
     "core.commitgraph",
@@ -135,8 +135,18 @@ const LAST_BOOLEANS: [&str; 16] = [
     "pack.usebitmapboundarytraversal",
     "core.usereplacerefs",
     "core.preloadindex",
-    "core.prefersymlinkrefs",
 ];
+
+/// What a command of git reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reads {
+    /// Objects, by references that it is given.
+    Objects,
+    /// All references, too.
+    References,
+    /// The index, too.
+    Index,
+}
 
 /// What `fetch.negotiationAlgorithm` may be.
 const NEGOTIATIONS: [&str; 4] = ["skipping", "noop", "consecutive", "default"];
@@ -159,17 +169,18 @@ const LAST_SIZES: [&str; 3] = [
     "core.packedgitlimit",
 ];
 
-/// Those that a command does not look up which reads objects alone.
-const LAST_OF_REFS: [&str; 4] = [
-    "core.hookspath",
-    "core.logallrefupdates",
-    "core.preloadindex",
-    "core.prefersymlinkrefs",
+/// Those that not every command looks up, with what one reads that does.
+const LAST_OF_SOME: [(&str, Reads); 2] = [
+    ("core.hookspath", Reads::References),
+    ("core.preloadindex", Reads::Index),
 ];
 
-/// Checks the values that git looks up before it looks at every entry. Where it `reads_objects` alone, it looks up fewer.
-pub(super) fn check_last_values(config: &Config, reads_objects: bool) -> Result<(), Error> {
-    let counts = |key: &str| !reads_objects || !LAST_OF_REFS.contains(&key);
+/// Checks the values that git looks up before it looks at every entry, for a command that `reads` so much.
+pub(super) fn check_last_values(config: &Config, reads: Reads) -> Result<(), Error> {
+    let counts = |key: &str| {
+        let mut some = LAST_OF_SOME.iter();
+        some.all(|(name, least)| *name != key || *least <= reads)
+    };
     for key in LAST_BOOLEANS.into_iter().filter(|key| counts(key)) {
         config.boolean(key)?;
     }
@@ -182,10 +193,11 @@ pub(super) fn check_last_values(config: &Config, reads_objects: bool) -> Result<
             .map(|entry| entry.unsigned())
             .transpose()?;
     }
-    for key in ["core.hookspath", "core.untrackedcache"] {
-        if let Some(entry) = config.entry(key).filter(|_| counts(key)) {
-            entry.required()?;
-        }
+    if let Some(entry) = config.entry("core.untrackedcache") {
+        entry.required()?;
+    }
+    if counts("core.hookspath") {
+        config.path("core.hookspath")?;
     }
     if let Some(entry) = config.entry("fetch.negotiationalgorithm") {
         let value = entry.required()?;
@@ -197,14 +209,31 @@ pub(super) fn check_last_values(config: &Config, reads_objects: bool) -> Result<
             return Err(Error::Bad(text));
         }
     }
-    let key = "core.logallrefupdates";
-    if let Some(entry) = config.entry(key).filter(|_| counts(key)) {
-        entry.required()?;
-        if !is_word(&entry, "always") {
-            entry.boolean()?;
-        }
-    }
     Ok(())
+}
+
+/// Checks what git looks up where it locks the index: for whom its files are (`core.sharedRepository`).
+pub(super) fn check_sharing(config: &Config) -> Result<(), Error> {
+    let Some(entry) = config.entry("core.sharedrepository") else {
+        return Ok(());
+    };
+    let Some(value) = entry.value else {
+        return Ok(());
+    };
+    if [&b"umask"[..], b"group", b"all", b"world", b"everybody"].contains(&value.as_bytes()) {
+        return Ok(());
+    }
+    let digits = value.to_str().ok();
+    let mode = digits.and_then(|digits| i32::from_str_radix(digits, 8).ok());
+    match mode {
+        None if !value.is_empty() => entry.boolean().map(drop),
+        None | Some(0..=2) => Ok(()),
+        Some(mode) if mode & 0o600 == 0o600 => Ok(()),
+        Some(mode) => Err(Error::Bad(format!(
+            "problem with core.sharedRepository filemode value (0{mode:03o}).\n\
+             The owner of files must always have read and write permissions."
+        ))),
+    }
 }
 
 /// Checks one entry.
