@@ -541,3 +541,91 @@ fn a_bad_value_for_advice_ends_each_status() {
         sandbox.compare(arguments, "");
     }
 }
+
+/// Changes the index of `sandbox`, of which git checks no sum.
+fn change_index(sandbox: &Sandbox, change: impl FnOnce(&mut Vec<u8>)) {
+    let path = sandbox.git_dir().join("index");
+    let mut index = std::fs::read(&path).unwrap();
+    change(&mut index);
+    std::fs::write(path, index).unwrap();
+}
+
+#[test]
+fn recorded_modes_that_git_does_not_write_are_taken_as_git_takes_them() {
+    const MODE_AT: usize = 12 + 24;
+    for mode in [
+        0o100_600_u32,
+        0o100_777,
+        0o100_000,
+        0o100_100,
+        0o120_777,
+        0o160_755,
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.git(["config", "index.skipHash", "true"]);
+        // What the index knew of directories is no longer so.
+        sandbox.0.write("d", "d");
+        sandbox.git(["add", "d"]);
+        change_index(&sandbox, |index| {
+            index[MODE_AT..MODE_AT + 4].copy_from_slice(&mode.to_be_bytes());
+        });
+        let compare = || {
+            for arguments in STATUS {
+                sandbox.compare(&[&["--no-optional-locks"], *arguments].concat(), "");
+            }
+        };
+        compare();
+        sandbox.0.write("a", "changed");
+        compare();
+        std::fs::remove_file(sandbox.top().join("a")).unwrap();
+        compare();
+    }
+}
+
+#[test]
+fn extensions_of_the_index_that_cannot_be_used_are_told_of() {
+    const MODES: &[u8] = b"path\x00100644\x000\x000\0";
+    let undo = |ids: &[u8]| [MODES, ids].concat();
+    let extensions: &[(&[u8; 4], &[u8])] = &[
+        (b"ZZZZ", b"data"),
+        (b"Z\0ZZ", b""),
+        (b"Z\xff\nZ", b""),
+        (b"zzzz", b""),
+        (b"z\0zz", b""),
+        (b"\xffzzz", b""),
+        (b"REUC", b""),
+        (b"REUC", b"x"),
+        (b"REUC", b"path\0"),
+        (b"REUC", b"path\x00100644\0"),
+        (b"REUC", b"path\x008\x000\x000\0more"),
+        (b"REUC", b"path\x00 +0\x000\x000\0"),
+        (b"REUC", b"path\x00 +0\x000\x000\0path"),
+        (b"REUC", &undo(&[b'i'; 20])),
+        (b"REUC", &undo(&[b'i'; 19])),
+        (b"REUC", &undo(&[b'i'; 21])),
+        (b"FSMN", b"12345678"),
+        (b"FSMN", b"\xff\xff\xff\xff56789"),
+    ];
+    for (name, data) in extensions {
+        let sandbox = Sandbox::new();
+        sandbox.git(["config", "index.skipHash", "true"]);
+        sandbox.0.write("d", "d");
+        sandbox.git(["add", "d"]);
+        change_index(&sandbox, |index| {
+            let sum = index.split_off(index.len() - 20);
+            index.extend_from_slice(*name);
+            index.extend(u32::try_from(data.len()).unwrap().to_be_bytes());
+            index.extend_from_slice(data);
+            index.extend(sum);
+        });
+        for arguments in [
+            &["--no-optional-locks", "status", "-s"][..],
+            &["cat-file", "-t", ":a"],
+            &["cat-file", "-p", ":b"],
+        ] {
+            let said = |program| sandbox.run(program, arguments, "");
+            let (ours, theirs) = (said(VIGIL), said("git"));
+            assert_eq!(ours, theirs, "{arguments:?} {name:?} {data:?}");
+        }
+    }
+}

@@ -227,6 +227,7 @@ impl IndexFile {
             .ignored_extensions()
             .map(|name| format!("ignoring {} extension", raw(name)));
         self.notices.extend(notices);
+        self.notices.extend_from_slice(&parsed.complaints);
     }
 }
 

@@ -21,6 +21,23 @@ impl FileMode {
     /// A submodule, "gitlink": the commit of another repository.
     pub const GITLINK: Self = Self(0o160_000);
 
+    /// What git takes a recorded mode for: of a file only whether its owner may execute it counts, and of a link or a submodule
+    /// nothing. Other types stay as they are.
+    pub fn canonical(self) -> Self {
+        if self.is_file() {
+            match self.0 & 0o100 {
+                0 => Self::FILE,
+                _ => Self::EXECUTABLE,
+            }
+        } else if self.is_symlink() {
+            Self::SYMLINK
+        } else if self.is_gitlink() {
+            Self::GITLINK
+        } else {
+            self
+        }
+    }
+
     const TYPE_MASK: u32 = 0o170_000;
 
     /// Whether the type bits say regular file, executable or not.

@@ -122,7 +122,7 @@ impl Session {
             .file
             .notices
             .iter()
-            .map(|text| text.as_str().into())
+            .map(|text| bytes_of(text))
             .collect();
         notices.extend(of_promisors.into_iter().map(|line| bytes_of(&line)));
         if head_id(&head).is_some() {

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::index::{Entry, Index};
+use vigil_model::raw_text::bytes_of;
 
 use super::names::{Resolver, Stop, fatal};
 use super::{Options, Outcome, Resolved};
@@ -22,7 +23,12 @@ impl StagedPaths {
         Self::default()
     }
 
-    fn index(&self, repository: &Repository) -> Result<&Index, index_file::Error> {
+    /// The index; what git says on stderr as it reads it is added to `said`.
+    fn index(
+        &self,
+        repository: &Repository,
+        said: &mut Vec<BString>,
+    ) -> Result<&Index, index_file::Error> {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
@@ -32,7 +38,12 @@ impl StagedPaths {
             &repository.git_dir,
             shown_from.unwrap_or(&repository.git_dir),
             repository.hash,
-        )?;
+        );
+        let loaded = loaded.inspect_err(|error| {
+            let lines = error.error_lines().into_iter();
+            said.extend(lines.map(|line| bytes_of(&format!("error: {line}"))));
+        })?;
+        said.extend(loaded.file.notices.iter().map(|line| bytes_of(line)));
         Ok(self.index.get_or_init(|| loaded.index))
     }
 }
@@ -60,7 +71,7 @@ impl Resolver<'_> {
             path => (0, path),
         };
         let path = self.path_from_top(path.as_bstr())?;
-        let index = staged.index(repository)?;
+        let index = staged.index(repository, &mut self.said)?;
         if let Some(entry) = index.find(path.as_bstr(), stage) {
             if entry.is_sparse_directory() {
                 let explains = options.explains;

@@ -73,6 +73,8 @@ pub struct ParsedIndex {
     pub checksum: ObjectId,
     /// The version of the format: 2, 3 or 4.
     pub version: u32,
+    /// What git says on stderr of extensions without which it goes on, each line whole.
+    pub complaints: Vec<String>,
     /// The names of all extensions, in order.
     pub extensions: Vec<[u8; 4]>,
     /// Where the untracked cache (`UNTR`) was made: working tree and system, in a sentence.
@@ -226,6 +228,7 @@ impl<T: Take> IndexParser<T> {
                 link: None,
                 checksum: hash.null(),
                 version,
+                complaints: Vec::new(),
                 extensions: Vec::new(),
                 untracked_cache_origin: None,
             },
@@ -278,7 +281,7 @@ impl<T: Take> IndexParser<T> {
         // A length beyond the end is cut: git does not check it.
         let len = (u32::from_be_bytes([l0, l1, l2, l3]) as usize).min(left);
         self.body_left = left.saturating_sub(len);
-        if matches!(&name, b"TREE" | b"UNTR" | b"link") {
+        if matches!(&name, b"TREE" | b"REUC" | b"UNTR" | b"FSMN" | b"link") {
             return Ok((len, Some(Extension(name))));
         }
         self.parsed.read_extension(name, &[])?;
@@ -360,6 +363,11 @@ impl ParsedIndex {
         self.extensions.push(name);
         match &name {
             b"TREE" => self.index.cache_tree = CacheTree::parse(data, self.index.hash),
+            b"REUC" if !is_resolve_undo(data, self.index.hash) => {
+                let text = "error: Index records invalid resolve-undo information";
+                self.complaints.push(text.into());
+            }
+            b"FSMN" => self.complaints.extend(complaint_of_monitor(data)),
             b"UNTR" => self.untracked_cache_origin = untracked_cache_origin(data),
             b"sdir" => self.index.is_sparse = true,
             b"link" if self.index.is_sparse => return Err(ParseError::SplitAndSparse),
@@ -373,6 +381,50 @@ impl ParsedIndex {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// Whether `data` is a list of paths, each with three modes, in octal digits, and the ids of those that are not 0.
+fn is_resolve_undo(mut data: &[u8], hash: Kind) -> bool {
+    while !data.is_empty() {
+        let Some(end) = data.find_byte(0) else {
+            return false;
+        };
+        let mut rest = data.get(end.saturating_add(1)..).unwrap_or_default();
+        let mut ids = 0;
+        for _ in 0..3 {
+            let Some((digits, after)) = rest.split_once_str(b"\0") else {
+                return false;
+            };
+            let digits = digits.trim_start();
+            let digits = digits.strip_prefix(b"+").unwrap_or(digits);
+            if digits.is_empty() || !digits.iter().all(|digit| matches!(digit, b'0'..=b'7')) {
+                return false;
+            }
+            ids += usize::from(digits.iter().any(|digit| *digit != b'0'));
+            rest = after;
+        }
+        // git wants to see more, even where no id follows.
+        let Some(after) = rest
+            .get(ids.saturating_mul(hash.len_in_bytes())..)
+            .filter(|_| !rest.is_empty())
+        else {
+            return false;
+        };
+        data = after;
+    }
+    true
+}
+
+/// What git says of what a monitor left, if it cannot be its.
+fn complaint_of_monitor(data: &[u8]) -> Option<String> {
+    // A version, what the monitor calls the time, and the length of a bitmap.
+    const LEN_MIN: usize = 9;
+    let version = data.first_chunk().filter(|_| data.len() >= LEN_MIN);
+    match version.copied().map(i32::from_be_bytes) {
+        None => Some("error: corrupt fsmonitor extension (too short)".into()),
+        Some(1 | 2) => None,
+        Some(version) => Some(format!("error: bad fsmonitor version {version}")),
     }
 }
 
@@ -526,7 +578,7 @@ fn decode_stat(bytes: &[u8; STAT_LEN]) -> (RecordedStat, FileMode) {
         gid: word(8),
         size: word(9),
     };
-    (stat, FileMode(word(6)))
+    (stat, FileMode(word(6)).canonical())
 }
 
 /// git's variable-length integer: seven bits a byte, the most significant first, each continuation adding one.
