@@ -629,3 +629,49 @@ fn extensions_of_the_index_that_cannot_be_used_are_told_of() {
         }
     }
 }
+
+#[test]
+fn names_that_replace_nothing_are_warned_of_once() {
+    let sandbox = Sandbox::new();
+    let head = sandbox.git(["rev-parse", "HEAD"]);
+    let head = head.trim();
+    let blob = sandbox.git(["rev-parse", "HEAD:a"]);
+    let other = sandbox.git(["rev-parse", "HEAD:b"]);
+    sandbox.write(&format!("refs/replace/folder/{}", blob.trim()), &other);
+    for name in ["bad", "in/folder", &head[1..]] {
+        sandbox.write(&format!("refs/replace/{name}"), &format!("{head}\n"));
+    }
+    sandbox.write("objects/info/alternates", "/nowhere\n");
+    let compare = || {
+        for arguments in STATUS {
+            sandbox.compare(arguments, "");
+        }
+        for arguments in [
+            &["describe"][..],
+            &["describe", "--dirty"],
+            &["describe", "--contains", "HEAD~"],
+            &["cat-file", "-p", "HEAD:a"],
+            &["cat-file", "--batch-all-objects", "--batch-check"],
+            &["--no-replace-objects", "cat-file", "-t", "HEAD"],
+            &["-c", "core.useReplaceRefs=no", "status", "-s"],
+        ] {
+            sandbox.compare(arguments, "");
+        }
+        sandbox.compare_name("HEAD");
+    };
+    compare();
+    sandbox.git(["pack-refs", "--all"]);
+    compare();
+}
+
+#[test]
+fn all_objects_are_listed_whatever_references_are_like() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["pack-refs", "--all"]);
+    let path = sandbox.git_dir().join("packed-refs");
+    let packed = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(path, packed + "no line\n").unwrap();
+    sandbox.compare(&["cat-file", "--batch-all-objects", "--batch-check"], "");
+    sandbox.compare(&["cat-file", "--batch-all-objects", "--batch"], "");
+    sandbox.compare_name("HEAD");
+}

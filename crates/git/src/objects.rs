@@ -208,9 +208,12 @@ impl Objects {
     }
 
     fn open_at(places: Places, repo: &Repository, refs: &Refs) -> Result<Self, Error> {
+        let history = History::read(repo, refs)?;
+        let readers = Readers::new(places);
+        readers.warn(history.warnings());
         Ok(Self {
-            readers: Arc::new(Readers::new(places)),
-            history: Arc::new(History::read(repo, refs)?),
+            readers: Arc::new(readers),
+            history: Arc::new(history),
             chains: Arc::default(),
             known: Arc::default(),
             uses_commit_graph: repo.config.boolean("core.commitGraph")? != Some(false),
@@ -226,7 +229,7 @@ impl Objects {
         self.readers.store()
     }
 
-    /// What git says where it looks for the alternates, line by line, if objects were asked for.
+    /// What git says where it looks for replacements and alternates, line by line, if objects were asked for.
     pub fn alternates_said(&self) -> Vec<String> {
         self.readers.opening_said()
     }
@@ -274,6 +277,7 @@ impl Objects {
         let history = History::read(repo, refs)?;
         let is_changed = history != *self.history;
         if is_changed {
+            self.readers.warn(history.warnings());
             self.history = Arc::new(history);
         }
         Ok(is_changed)

@@ -74,6 +74,13 @@ pub(super) enum Task {
     Batch(BatchArguments),
 }
 
+impl Task {
+    /// Whether all objects are asked for.
+    pub(super) fn is_of_all_objects(&self) -> bool {
+        matches!(self, Self::Batch(batch) if batch.all_objects)
+    }
+}
+
 /// The command line.
 #[derive(Clone, Debug)]
 pub(super) struct Arguments {

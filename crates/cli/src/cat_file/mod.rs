@@ -14,6 +14,8 @@ mod sources;
 mod tell;
 mod threads;
 
+use std::borrow::Cow;
+
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
 use vigil_git::repository::settings::{Reads, Settings};
@@ -70,7 +72,12 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
 }
 
 fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failure> {
-    let sources = Sources::open(environment)?;
+    let mut environment = Cow::Borrowed(environment);
+    if Arguments::parse(arguments).is_ok_and(|arguments| arguments.task.is_of_all_objects()) {
+        // git then takes all objects as they are, and does not even look which are replaced.
+        environment.to_mut().set("GIT_NO_REPLACE_OBJECTS", "1");
+    }
+    let sources = Sources::open(&environment)?;
     let config = &sources.repository.config;
     say_texts(config.said());
     let mut drivers = Drivers::built_in();
@@ -103,7 +110,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failur
             all_objects(&arguments, &sources, use_mailmap).map(|()| 0)
         }
         Task::Batch(arguments) => {
-            in_batch(&arguments, sources, environment, use_mailmap).map(|()| 0)
+            in_batch(&arguments, sources, &environment, use_mailmap).map(|()| 0)
         }
     }
 }

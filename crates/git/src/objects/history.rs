@@ -49,6 +49,8 @@ pub struct History {
     /// Parents that take the place of a commit's own; none for a shallow boundary.
     parents: HashMap<ObjectId, Vec<ObjectId>>,
     replacements: HashMap<ObjectId, ObjectId>,
+    /// What git says on stderr where the first object is asked for that could be replaced, each line whole.
+    warnings: Vec<BString>,
     is_shallow: bool,
     /// What git says on stderr where it reads the grafts, each line whole.
     notices: Vec<BString>,
@@ -67,6 +69,7 @@ impl PartialEq for History {
             && self.is_shallow == other.is_shallow
             && self.bad_shallow_line == other.bad_shallow_line
             && self.notices == other.notices
+            && self.warnings == other.warnings
     }
 }
 
@@ -105,8 +108,17 @@ impl History {
                 .unwrap_or(BStr::new(b"refs/replace/"));
             refs.for_each(base, |name, id, _| {
                 let replaced = name.rsplit(|byte| *byte == b'/').next();
-                if let Some(Ok(replaced)) = replaced.map(ObjectId::from_hex) {
-                    history.replacements.insert(replaced, id.to_owned());
+                match replaced.map(ObjectId::from_hex) {
+                    Some(Ok(replaced)) if replaced.kind() == repo.hash => {
+                        history.replacements.insert(replaced, id.to_owned());
+                    }
+                    _ => {
+                        let name = name
+                            .strip_prefix(AsRef::<[u8]>::as_ref(base))
+                            .unwrap_or(name);
+                        let warning = [b"warning: bad replace ref name: ", name].concat();
+                        history.warnings.push(warning.into());
+                    }
                 }
             })?;
         }
@@ -187,6 +199,11 @@ impl History {
         let mut said = [b"error: ", complaint.as_bytes(), b" graft data: ", line].concat();
         said.truncate(NOTICE_LEN_MAX);
         self.notices.push(said.into());
+    }
+
+    /// What git says on stderr where it looks which objects are replaced, each line whole.
+    pub(super) fn warnings(&self) -> &[BString] {
+        &self.warnings
     }
 
     /// What git says on stderr where it reads the grafts, each line whole.

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bstr::BString;
 use parking_lot::Mutex;
 
+use vigil_model::raw_text::raw;
 use vigil_objects::{Error, ObjectStore, Places, Reader, Reason};
 
 /// What the bases of deltas may take for each thread that reads, in bytes: some trees and commits, not contents.
@@ -22,11 +24,24 @@ pub(super) struct Readers {
     had_trouble: AtomicBool,
 }
 
-/// What git says where it looks for the alternates, which is when the first object is asked for.
+/// What git says where it looks for replacements and alternates, which is when the first object is asked for.
 #[derive(Debug, Default)]
 struct Opening {
+    /// Of replacements, whoever asks.
+    warnings: Vec<String>,
     said: Vec<String>,
+    /// An object was asked for.
+    is_over: bool,
     is_heard: bool,
+}
+
+impl Opening {
+    fn all_said(&self) -> Vec<String> {
+        match self.is_over {
+            true => [self.warnings.as_slice(), &self.said].concat(),
+            false => Vec::new(),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -101,14 +116,23 @@ impl Readers {
         let store = state.store(&self.places, &mut said);
         if is_new {
             self.note(&said);
-            self.opening.lock().said = said;
+            let mut opening = self.opening.lock();
+            (opening.said, opening.is_over) = (said, true);
         }
         store
     }
 
-    /// What git says where it looks for the alternates; nothing where objects were not asked for.
+    /// Keeps what is to be said of replacements.
+    pub(super) fn warn(&self, warnings: &[BString]) {
+        let shown = warnings.iter().map(|line| raw(line).to_string());
+        let shown: Vec<String> = shown.collect();
+        self.note(&shown);
+        self.opening.lock().warnings = shown;
+    }
+
+    /// What git says where it looks for replacements and alternates; nothing where objects were not asked for.
     pub(super) fn opening_said(&self) -> Vec<String> {
-        self.opening.lock().said.clone()
+        self.opening.lock().all_said()
     }
 
     /// Keeps that, if it was not heard before: somebody asks for an object.
@@ -118,7 +142,7 @@ impl Readers {
         }
         let mut opening = self.opening.lock();
         if !std::mem::replace(&mut opening.is_heard, true) {
-            self.hear(opening.said.clone());
+            self.hear(opening.all_said());
         }
     }
 
