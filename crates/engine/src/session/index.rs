@@ -531,10 +531,11 @@ impl Session {
 }
 
 fn read(repository: &Repository) -> Result<index_file::LoadedIndex, SessionError> {
+    repository.require_work_tree()?;
     Ok(index_file::load(
         &repository.index_path,
         &repository.git_dir,
-        repository.require_work_tree()?,
+        repository.index_shown_from(),
         repository.hash,
     )?)
 }
@@ -543,10 +544,11 @@ fn read_following(
     repository: &Repository,
     earlier: &Tracked,
 ) -> Result<Option<(LoadedTree, Moved)>, SessionError> {
+    repository.require_work_tree()?;
     Ok(index_file::load_following(
         &repository.index_path,
         &repository.git_dir,
-        repository.require_work_tree()?,
+        repository.index_shown_from(),
         earlier,
     )?)
 }
@@ -558,10 +560,11 @@ fn is_usable(ignore_case: bool, moved: &Moved) -> bool {
 }
 
 fn read_tree(repository: &Repository) -> Result<Option<LoadedTree>, SessionError> {
+    repository.require_work_tree()?;
     Ok(index_file::load_tree(
         &repository.index_path,
         &repository.git_dir,
-        repository.require_work_tree()?,
+        repository.index_shown_from(),
         repository.hash,
     )?)
 }

@@ -235,12 +235,10 @@ impl<'a, 'e> Loader<'a, 'e> {
     fn all(&mut self) -> Result<(), Error> {
         self.trusted_files()?;
         if let Some(place) = self.place {
-            let local: BString = [place.common_dir.as_bytes(), b"/config"].concat().into();
+            let local = own_file(place.common_dir, "config");
             self.top_file(local.as_bstr(), Scope::Local, false)?;
             if place.has_worktree_config {
-                let own: BString = [place.git_dir.as_bytes(), b"/config.worktree"]
-                    .concat()
-                    .into();
+                let own = own_file(place.git_dir, "config.worktree");
                 self.top_file(own.as_bstr(), Scope::Worktree, false)?;
             }
         }
@@ -554,5 +552,13 @@ impl<'a, 'e> Loader<'a, 'e> {
 fn match_trailing_folder(pattern: &mut BString) {
     if pattern.ends_with(b"/") {
         pattern.extend_from_slice(b"**");
+    }
+}
+
+/// git's name for a file in the repository's `folder`.
+fn own_file(folder: &BStr, name: &str) -> BString {
+    match folder.as_bytes() {
+        b"." => name.into(),
+        _ => [folder.as_bytes(), b"/", name.as_bytes()].concat().into(),
     }
 }

@@ -105,6 +105,15 @@ impl Repository {
         self.config.is_fresh_beside(is_own) && self.has_named_work_tree()
     }
 
+    /// The folder below which messages name the index by its path from there: none where `GIT_INDEX_FILE` names it by its
+    /// whole path.
+    pub fn index_shown_from(&self) -> &Path {
+        match self.environment.get("GIT_INDEX_FILE") {
+            Some(name) if name.starts_with(b"/") => Path::new(""),
+            _ => self.work_tree.as_deref().unwrap_or(&self.git_dir),
+        }
+    }
+
     /// git's name for `name` in the repository's folder, as messages have it.
     pub(crate) fn name_in_git_dir(&self, name: &str) -> BString {
         let full = join(self.git_dir_name.as_bstr(), name);

@@ -32,11 +32,10 @@ impl StagedPaths {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
-        let shown_from = repository.work_tree.as_deref();
         let loaded = index_file::load(
             &repository.index_path,
             &repository.git_dir,
-            shown_from.unwrap_or(&repository.git_dir),
+            repository.index_shown_from(),
             repository.hash,
         );
         let loaded = loaded.inspect_err(|error| {
