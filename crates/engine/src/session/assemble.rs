@@ -337,15 +337,18 @@ impl Session {
         if specs.is_empty() {
             return Ok(Pathspec::default());
         }
-        let settings =
-            pathspec::Settings::from_variables(|name| self.repository.environment.get(name))?;
         let prefix = self.repository.prefix.as_bstr();
-        Ok(pathspec::parse(
-            specs,
-            prefix,
-            self.repository.work_tree.as_deref(),
-            settings,
-        )?)
+        let top = self.repository.work_tree.as_deref();
+        let settings =
+            pathspec::Settings::from_variables(|name| self.repository.environment.get(name));
+        match settings {
+            Ok(settings) => Ok(pathspec::parse(specs, prefix, top, settings)?),
+            // git looks whether any is empty before it looks at settings.
+            Err(_) if specs.iter().any(|spec| spec.is_empty()) => {
+                Err(pathspec::Error::Empty.into())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether git would use the untracked cache, if there is one: it was not made elsewhere, and neither made anew
