@@ -675,3 +675,67 @@ fn all_objects_are_listed_whatever_references_are_like() {
     sandbox.compare(&["cat-file", "--batch-all-objects", "--batch"], "");
     sandbox.compare_name("HEAD");
 }
+
+#[test]
+fn values_of_gitmodules_for_which_git_ends_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["init", "-q", "m"]);
+    sandbox.git(["-C", "m", "commit", "-q", "--allow-empty", "-m", "x"]);
+    sandbox.git(["add", "m"]);
+    for text in [
+        "path",
+        "url",
+        "branch",
+        "ignore",
+        "update",
+        "shallow",
+        "shallow=x",
+        "update=x",
+        "update=!x",
+        "update=rebase",
+        "update=Rebase",
+        "fetchRecurseSubmodules",
+        "fetchRecurseSubmodules=x",
+        "fetchRecurseSubmodules=on-demand",
+        "ignore=x",
+        "unknown",
+    ] {
+        for submodule in ["m", "..", ""] {
+            let text = format!("[submodule \"{submodule}\"]\npath = m\n{text}\n");
+            sandbox.0.write(".gitmodules", &text);
+            for arguments in [&["status", "-s"][..], &["describe", "--dirty"]] {
+                sandbox.compare(arguments, &text);
+            }
+        }
+    }
+}
+
+#[test]
+fn files_are_named_as_they_were_given() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write("config", "[core]\nabbrev = 1\n");
+    for folder in [".git", ".git/refs"] {
+        sandbox.compare(&["-C", folder, "describe"], "");
+        sandbox.compare(&["-C", folder, "cat-file", "-t", "HEAD"], "");
+    }
+    sandbox.write("config", "");
+    sandbox.0.write("folder/file", "");
+    let folder = sandbox.top().join("folder");
+    for index in [folder.as_path(), Path::new("folder"), Path::new(".")] {
+        sandbox
+            .0
+            .set("GIT_INDEX_FILE", index.as_os_str().as_encoded_bytes());
+        for arguments in [&["status", "-s"][..], &["cat-file", "-t", ":a"]] {
+            sandbox.compare(arguments, "");
+        }
+    }
+}
+
+#[test]
+fn an_empty_pathspec_is_refused_before_settings_are() {
+    let mut sandbox = Sandbox::new();
+    sandbox.0.set("GIT_NOGLOB_PATHSPECS", "x");
+    for pathspecs in [&[""][..], &["a", ""], &["a"]] {
+        sandbox.compare(&[&["status", "-s", "--"], pathspecs].concat(), "");
+    }
+}

@@ -8,6 +8,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::errno;
 use vigil_linux::stat::lstat_path;
+use vigil_model::config_value;
 use vigil_model::raw_text::{bytes_of, raw, raw_path};
 use vigil_model::tracked::Tracked;
 
@@ -15,7 +16,7 @@ use super::Session;
 use super::error::SessionError;
 use crate::checked_out::head_id;
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
-use vigil_git::config::Config;
+use vigil_git::config::{self, Config, Entry};
 use vigil_git::convert::FilterStderr;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
@@ -61,19 +62,23 @@ impl Known {
             // git does not read what is in conflict.
             return Ok(known.all);
         }
-        let modules = match read_gitmodules(repository, tracked, objects, messages) {
+        let (modules, is_file) = match read_gitmodules(repository, tracked, objects, messages) {
             None => return Ok(known.all),
             Some(Source::File(text, path)) => {
-                Config::from_bytes(&text, &format!("file {}", raw_path(&path)))?
+                let name = format!("file {}", raw_path(&path));
+                (Config::from_bytes(&text, &name)?, true)
             }
             Some(Source::Blob(text, id)) => {
                 let (modules, error) = Config::up_to_error(&text, &format!("blob {id}"));
                 if let Some(error) = error {
                     messages.once(bytes_of(&format!("error: {error}")));
                 }
-                modules
+                (modules, false)
             }
         };
+        if is_file {
+            modules.entries().try_for_each(|entry| check(&entry))?;
+        }
         let mut warnings = Vec::new();
         for (number, entry) in modules.subsection_entries("submodule").enumerate() {
             let (submodule, name, value) = entry;
@@ -130,6 +135,42 @@ impl Known {
             }
         }
         Ok(known.all)
+    }
+}
+
+/// Checks an entry of a `.gitmodules` in the working tree, of which git takes more than is of use here.
+fn check(entry: &Entry<'_>) -> Result<(), config::Error> {
+    let Some((section, Some(submodule), name)) = entry.parts() else {
+        return Ok(());
+    };
+    if section != "submodule" || is_suspicious(submodule) {
+        return Ok(());
+    }
+    let key = raw(entry.key);
+    match (name.as_bytes(), entry.value) {
+        (b"path" | b"url" | b"branch" | b"ignore" | b"update", None) => {
+            let text = match entry.position {
+                Some((name, line)) => format!("bad config line {line} in {}", raw(name)),
+                None => entry.refusal(),
+            };
+            Err(config::Error::Explained {
+                said: vec![format!("error: missing value for '{key}'")],
+                text,
+            })
+        }
+        (b"update", Some(value)) => match value.as_bytes() {
+            b"none" | b"checkout" | b"rebase" | b"merge" => Ok(()),
+            _ => Err(config::Error::Bad(format!("invalid value for '{key}'"))),
+        },
+        (b"fetchrecursesubmodules", Some(value)) => {
+            if value == "on-demand" || config_value::boolean(Some(value)).is_some() {
+                return Ok(());
+            }
+            let text = format!("bad {key} argument: {}", raw(value));
+            Err(config::Error::Bad(text))
+        }
+        (b"shallow", _) => entry.boolean().map(drop),
+        _ => Ok(()),
     }
 }
 
