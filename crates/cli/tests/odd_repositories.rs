@@ -739,3 +739,26 @@ fn an_empty_pathspec_is_refused_before_settings_are() {
         sandbox.compare(&[&["status", "-s", "--"], pathspecs].concat(), "");
     }
 }
+
+#[test]
+fn a_configuration_that_cannot_be_opened_is_warned_of_as_often_as_it_is_tried() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.git_dir().join("config");
+    let compare = || {
+        for arguments in [
+            &["status", "-s"][..],
+            &["describe"],
+            &["describe", "--dirty"],
+            &["cat-file", "-t", "HEAD"],
+            &["-C", ".git", "describe"],
+        ] {
+            sandbox.compare(arguments, "");
+        }
+    };
+    std::fs::remove_file(&config).unwrap();
+    std::os::unix::fs::symlink("config", &config).unwrap();
+    compare();
+    std::fs::remove_file(&config).unwrap();
+    std::fs::create_dir(&config).unwrap();
+    compare();
+}

@@ -287,6 +287,11 @@ impl<'a, 'e> Loader<'a, 'e> {
         match self.file(name, scope, may_be_denied) {
             Err(Stop::Complaint(_)) if self.is_gentle => Ok(()),
             outcome => outcome.map_err(|stop| {
+                let stop = match stop {
+                    // git looks for a pager first, goes on without its word, and reads all anew.
+                    Stop::Complaint(said) => Stop::Complaint([said.clone(), said].concat()),
+                    other => other,
+                };
                 stop.blame(|| "unknown error occurred while reading the configuration files".into())
             }),
         }

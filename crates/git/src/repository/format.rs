@@ -10,7 +10,9 @@ use super::paths::join;
 use super::ref_format::RefFormat;
 use crate::config::load::Reader;
 use crate::config::{self, Entry, Scope};
+use vigil_linux::errno;
 use vigil_model::raw_text::raw;
+use vigil_stamp::paths::is_missing;
 
 /// The newest version that git can read.
 const VERSION_MAX: i32 = 1;
@@ -99,8 +101,18 @@ impl Format {
         name: &BStr,
         each: fn(&mut Self, &Entry<'_>) -> Result<(), Stop>,
     ) -> Result<(), Error> {
-        let Ok(text) = reader.text(directory, name) else {
-            return Ok(());
+        let text = match reader.text(directory, name) {
+            Ok(text) => text,
+            Err(errno) => {
+                if !is_missing(errno) {
+                    reader.said.push(format!(
+                        "warning: unable to access '{}': {}",
+                        raw(name),
+                        errno::text(errno)
+                    ));
+                }
+                return Ok(());
+            }
         };
         let bad_line = |line| format!("bad config line {line} in file {name}", name = raw(name));
         for line in &text.lines {
