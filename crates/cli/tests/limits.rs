@@ -159,3 +159,37 @@ fn whoever_has_little_fails_in_an_orderly_way() {
     }
     assert!(answered > 30 && refused > 0, "{answered} {refused}");
 }
+
+#[test]
+fn a_file_for_which_there_is_no_memory_ends_a_command_in_words() {
+    const LONG: u64 = 20 << 30;
+    let sandbox = Sandbox::new();
+    for name in [
+        ".git/packed-refs",
+        ".git/config",
+        ".gitignore",
+        ".git/info/exclude",
+    ] {
+        let path = sandbox.top().join(name);
+        let before = std::fs::read(&path).ok();
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path);
+        file.unwrap().set_len(LONG).unwrap();
+        for limit in [300_000, 2_000_000] {
+            for question in ["status", "describe --always", "cat-file -t HEAD"] {
+                let script = format!("ulimit -v {limit} && exec $VIGIL {question}");
+                let told = sandbox.sh(&script);
+                assert!(
+                    matches!(told.status.code(), Some(0 | 128)),
+                    "{name} {limit} {question}: {told:?}"
+                );
+            }
+        }
+        match before {
+            Some(before) => std::fs::write(path, before).unwrap(),
+            None => std::fs::remove_file(path).unwrap(),
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Reading files that are looked for by name, whatever stands there.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::ops::Deref;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -16,6 +16,9 @@ use vigil_linux::map::Map;
 pub const DEVICE_LEN_MAX: u64 = 1 << 20;
 /// The most bytes for which room is made because a file is said to be so long.
 const AT_ONCE_LEN_MAX: usize = 1 << 30;
+
+/// How much is read at a time of a file whose length is not known, or that is longer, in bytes.
+const PART_LEN: usize = 1 << 14;
 
 /// Opens `path` for reading. A pipe that nobody writes into has nothing to read; git would wait for ever.
 pub fn open(path: &Path) -> io::Result<File> {
@@ -122,15 +125,33 @@ pub fn read_to_end(file: File, regular_len: Option<u64>, len_max: u64) -> io::Re
     if let Some(len) = regular_len.filter(|len| *len > 0 && *len < len_max) {
         let at_once = usize::try_from(len).unwrap_or(0).min(AT_ONCE_LEN_MAX);
         // Room for one byte more: a file that leaves it free has no more to give.
-        contents.reserve_exact(at_once.saturating_add(1));
+        let room = contents.try_reserve_exact(at_once.saturating_add(1));
+        room.map_err(|_| no_memory())?;
         let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut contents)))?;
         if read as u64 == len {
             return Ok(contents);
         }
     }
-    let rest = len_max.saturating_sub(contents.len() as u64);
-    file.take(rest).read_to_end(&mut contents)?;
+    let mut rest = len_max.saturating_sub(contents.len() as u64);
+    let mut part = [0; PART_LEN];
+    while rest > 0 {
+        let len = usize::try_from(rest).unwrap_or(PART_LEN).min(PART_LEN);
+        let room = part.get_mut(..len).unwrap_or_default();
+        let read = retry_on_intr(|| rustix::io::read(&file, &mut *room))?;
+        let new = part.get(..read).unwrap_or_default();
+        if new.is_empty() {
+            break;
+        }
+        // There may be more than there is memory for: the standard library would end the process.
+        contents.try_reserve(read).map_err(|_| no_memory())?;
+        contents.extend_from_slice(new);
+        rest = rest.saturating_sub(read as u64);
+    }
     Ok(contents)
+}
+
+fn no_memory() -> io::Error {
+    Errno::NOMEM.into()
 }
 
 #[cfg(test)]
