@@ -390,7 +390,8 @@ fn an_empty_path_is_no_working_tree() {
     }
 }
 
-/// Changes beside which something later in the order of paths cannot be read: a file's contents, its absence, or what is staged.
+/// Changes beside which something later in the order of paths cannot be read: a file's contents, its absence, or
+/// what is staged.
 const EARLIER: [&[&str]; 4] = [
     &["rm", "-q", "--cached", "a"],
     &["update-index", "--force-remove", "a"],

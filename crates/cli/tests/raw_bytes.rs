@@ -158,11 +158,17 @@ fn files_of_the_repository() {
         (b".git/HEAD", b"\xff\n"),
         (b".git/HEAD", b"ref: refs/heads/\xff\n"),
         (b".git/packed-refs", b"\xff\xff bad\n"),
-        (b".git/index", b"DIRC\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"),
+        (b".git/index", &[b"DIRC".as_slice(), &[0xff; 28]].concat()),
         (b".git/objects/info/alternates", b"/\xff\n\xff\n"),
         (b".git/shallow", b"\xff\n"),
-        (b".gitattributes", b"* \xff=1\n* -a\xff%\n[attr]\xff% a\n\xff!a\n"),
-        (b".gitmodules", b"[submodule \"\xff\"]\npath=\xff\nignore=\xff\n"),
+        (
+            b".gitattributes",
+            b"* \xff=1\n* -a\xff%\n[attr]\xff% a\n\xff!a\n",
+        ),
+        (
+            b".gitmodules",
+            b"[submodule \"\xff\"]\npath=\xff\nignore=\xff\n",
+        ),
         (b".gitmodules", b"[\xff\n"),
     ];
     for (path, contents) in files {

@@ -1,8 +1,11 @@
-//! Bytes that are no UTF-8 within texts that must be: errors are told by `Display`, and git writes names, lines and values
+//! Bytes that are no UTF-8 within texts that must be: errors are told by `Display`, and git writes names, lines
+//! and values
 //! with the bytes that they have.
 //!
-//! A byte that is not part of a character stands in the text as one of the last 128 characters that there are, which belong to
-//! nobody, and such characters stand as their bytes. [`bytes_of`] turns the text back once it is written. As nothing but
+//! A byte that is not part of a character stands in the text as one of the last 128 characters that there are,
+//! which belong to
+//! nobody, and such characters stand as their bytes. [`bytes_of`] turns the text back once it is written. As
+//! nothing but
 //! [`raw`] and [`raw_path`] makes these characters, every byte that they were given comes out again.
 
 use std::fmt::{self, Display, Formatter, Write};
@@ -11,7 +14,8 @@ use std::path::Path;
 
 use bstr::{BString, ByteSlice};
 
-/// What stands for the byte 0, if that were ever written so: a byte's character is as far from it as the byte is from 0.
+/// What stands for the byte 0, if that were ever written so: a byte's character is as far from it as the byte is
+/// from 0.
 const BASE: u32 = 0x10_ff00;
 
 /// How the UTF-8 of all these characters begins.

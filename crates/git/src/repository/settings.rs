@@ -109,7 +109,8 @@ impl Settings {
     }
 
     /// As [`Self::new`], for a command of git that takes nothing from the configuration but what every one takes: what
-    /// is about statuses, differences and colours is not looked at; `first` looks at each entry of the configuration before all
+    /// is about statuses, differences and colours is not looked at; `first` looks at each entry of the
+    /// configuration before all
     /// others do.
     pub fn of_any_command(
         repository: &Repository,

@@ -87,7 +87,8 @@ impl ParsedIndex {
         self.extensions.contains(name)
     }
 
-    /// The optional extensions that git does not know either, as it names them: it says `ignoring NAME extension` on stderr.
+    /// The optional extensions that git does not know either, as it names them: it says `ignoring NAME
+    /// extension` on stderr.
     pub fn ignored_extensions(&self) -> impl Iterator<Item = &[u8]> {
         let unknown = self.extensions.iter().filter(|name| {
             !matches!(
