@@ -10,6 +10,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_git::convert::Converter;
 use vigil_git::objects::Objects;
 use vigil_git::repository::Repository;
+use vigil_linux::dir::EntryKind;
 use vigil_linux::errno;
 use vigil_linux::stat::Stat;
 use vigil_model::ObjectId;
@@ -139,7 +140,8 @@ impl System for GitSystem<'_> {
         self.repository.has_nested_repository(path)
     }
 
-    fn is_own_name(&self, name: &[u8]) -> bool {
+    fn is_own(&self, path: &BStr, _: EntryKind) -> bool {
+        let name = vigil_model::path::file_name(path);
         name == b".git" || (self.ignore_case && name.eq_ignore_ascii_case(b".git"))
     }
 

@@ -29,7 +29,7 @@ use vigil_linux::stat::{Stat, lstat_path, stat_at, stat_path};
 use vigil_model::facts::RecordedStat;
 use vigil_model::index::{Entry as Record, EntryFlags};
 use vigil_model::mode::FileMode;
-use vigil_model::path::join;
+use vigil_model::path::{file_name, join};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, Tracked, TrackedFile};
 use vigil_model::{HashKind, ObjectId};
@@ -520,11 +520,12 @@ impl System for HgSystem<'_> {
 
     fn is_repository(&self, path: &BStr) -> bool {
         let folder = self.top.join(OsStr::from_bytes(path)).join(".hg");
-        stat_path(&folder).is_ok_and(|stat| stat.is_dir())
+        lstat_path(&folder).is_ok_and(|stat| stat.is_dir())
     }
 
-    fn is_own_name(&self, name: &[u8]) -> bool {
-        name == b".hg"
+    fn is_own(&self, path: &BStr, kind: EntryKind) -> bool {
+        // Below the top only a directory of that name makes a repository.
+        path == ".hg" || kind == EntryKind::Dir && file_name(path) == ".hg"
     }
 
     fn holds_only_recorded(&self, dir: BorrowedFd<'_>, path: &BStr, stat: &Stat) -> bool {

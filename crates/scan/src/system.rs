@@ -8,7 +8,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
-use vigil_linux::dir::Listing;
+use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::Stat;
 use vigil_model::ObjectId;
 use vigil_model::mode::FileMode;
@@ -67,8 +67,8 @@ pub trait System: Sync {
     /// Whether the directory at `path` is the top of another repository's working copy.
     fn is_repository(&self, path: &BStr) -> bool;
 
-    /// Whether a file or directory of this name is the system's own, and never reported.
-    fn is_own_name(&self, name: &[u8]) -> bool;
+    /// Whether what is at `path`, of this kind, is the system's own, and never reported.
+    fn is_own(&self, path: &BStr, kind: EntryKind) -> bool;
 
     /// Whether it is known without a list that nothing is in the directory at `path`, which looks like `stat`, but what is recorded
     /// in it, and what the rules ignore; and that it has no rules of its own.

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::dir::EntryKind;
 use vigil_linux::stat::{Stat, lstat_path, stat_at};
 use vigil_model::facts::RecordedStat;
 use vigil_model::index::{Entry, EntryFlags};
@@ -104,8 +105,8 @@ impl System for List {
         path.ends_with(b"nested")
     }
 
-    fn is_own_name(&self, name: &[u8]) -> bool {
-        name == b".list"
+    fn is_own(&self, path: &BStr, _: EntryKind) -> bool {
+        vigil_model::path::file_name(path) == b".list"
     }
 
     fn holds_only_recorded(&self, _: BorrowedFd<'_>, path: &BStr, _: &Stat) -> bool {

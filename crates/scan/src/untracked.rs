@@ -111,7 +111,7 @@ impl<'a> Walk<'a> {
             .rfind_byte(b'/')
             .map_or(0, |slash| slash.saturating_add(1));
         let wants_each = self.scan.untracked == UntrackedMode::All && self.scan.memory.is_none();
-        if kind == EntryKind::Dir && wants_each && !self.is_own(path.as_bstr()) {
+        if kind == EntryKind::Dir && wants_each && !self.is_own(path.as_bstr(), kind) {
             // Large untracked trees are walked by all workers.
             let is_excluded = is_excluded || rules.is_ignored(path.as_bstr(), true);
             if self.is_of_no_interest(path.as_bstr(), is_excluded) {
@@ -233,7 +233,7 @@ impl<'a> Walk<'a> {
         // What is neither file nor directory is nothing, ignored or not: Mercurial looks it up in no patterns.
         let is_dir = kind == EntryKind::Dir;
         if kind == EntryKind::Other
-            || self.is_own(path.as_bstr())
+            || self.is_own(path.as_bstr(), kind)
             || self
                 .scan
                 .filter
@@ -431,7 +431,7 @@ impl<'a> Walk<'a> {
         for entry in listing.entries() {
             path.truncate(len);
             path.extend_from_slice(entry.name.to_bytes());
-            if self.is_own(path.as_bstr()) {
+            if self.is_own(path.as_bstr(), entry.kind) {
                 // What is no repository now may become one without a change to this directory.
                 found.can_be_remembered = false;
                 found.is_unheard = true;
@@ -528,10 +528,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether what is at `path` is the system's own, and never reported.
-    pub(super) fn is_own(&self, path: &BStr) -> bool {
-        let name = vigil_model::path::file_name(path);
-        self.scan.system.is_own_name(name)
+    /// Whether what is at `path`, of this kind, is the system's own, and never reported.
+    pub(super) fn is_own(&self, path: &BStr, kind: EntryKind) -> bool {
+        self.scan.system.is_own(path, kind)
     }
 
     /// The rules in force in the directory `path`, and the file there on which they rest.
@@ -580,7 +579,7 @@ impl<'a> Walk<'a> {
         listing.entries().any(|entry| {
             let name = entry.name.to_bytes();
             let path = vigil_model::path::join(path, name.as_bstr());
-            !self.is_own(path.as_bstr())
+            !self.is_own(path.as_bstr(), entry.kind)
                 && self
                     .scan
                     .filter

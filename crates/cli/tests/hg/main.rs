@@ -12,6 +12,7 @@ mod doctor;
 mod here;
 mod listed;
 mod named;
+mod odd_names;
 mod random;
 mod revisions;
 mod rewritten;

@@ -107,25 +107,53 @@ fn wrong_name(path: &BStr) -> Option<Abort> {
     }
     let input = |said: BString| Some(Abort::of(Kind::Input, said));
     let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-    let first = parts.first()?.to_ascii_lowercase();
-    let is_own = matches!(first.as_slice(), b".hg" | b".hg.");
-    if is_own || parts.iter().any(|part| matches!(*part, b".." | b".")) {
-        return input(bytes!("path contains illegal component: ", path));
+    let illegal = || input(bytes!("path contains illegal component: ", path));
+    let plain: Vec<BString> = parts.iter().map(|part| as_of_any_system(part)).collect();
+    let is_own = |name: &BString| name == ".hg" || name == ".hg.";
+    let (first, rest) = plain.split_first()?;
+    if is_own(first) || parts.iter().any(|part| matches!(*part, b".." | b".")) {
+        return illegal();
     }
-    if let Some(at) = parts
-        .iter()
-        .skip(1)
-        .position(|part| part.eq_ignore_ascii_case(b".hg"))
-    {
-        let above = joined(parts.iter().take(at.saturating_add(1)).copied(), b"/");
-        return input(bytes!(
-            "path '",
-            path,
-            "' is inside nested repo ",
-            shown(&above)
-        ));
+    if parts.iter().any(|part| is_short_for_own(part)) {
+        return illegal();
+    }
+    for name in [".hg", ".hg."] {
+        if let Some(at) = rest.iter().position(|part| part == name) {
+            let above = joined(parts.iter().take(at.saturating_add(1)).copied(), b"/");
+            return input(bytes!(
+                "path '",
+                path,
+                "' is inside nested repo ",
+                shown(&above)
+            ));
+        }
     }
     None
+}
+
+/// A name as file systems may take it that know no case, and leave out letters that are not seen (HFS+, Apple's Technote 1150).
+fn as_of_any_system(name: &[u8]) -> BString {
+    const UNSEEN: [char; 16] = [
+        '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}',
+        '\u{202d}', '\u{202e}', '\u{206a}', '\u{206b}', '\u{206c}', '\u{206d}', '\u{206e}',
+        '\u{206f}', '\u{feff}',
+    ];
+    let mut name = name.to_ascii_lowercase();
+    if !name.is_ascii() {
+        for letter in UNSEEN {
+            name = name.replace(letter.encode_utf8(&mut [0; 4]), "");
+        }
+    }
+    name.into()
+}
+
+/// Whether a name may stand for Mercurial's own folder on Windows, where long names have short ones.
+fn is_short_for_own(name: &[u8]) -> bool {
+    name.split_once_str("~").is_some_and(|(stem, number)| {
+        let stem = stem.to_ascii_uppercase();
+        let is_own = matches!(stem.as_slice(), b"HG" | b"HG8B6C");
+        is_own && !number.is_empty() && number.iter().all(u8::is_ascii_digit)
+    })
 }
 
 fn behind(root: &Path, path: &BStr) -> Option<Abort> {

@@ -1,0 +1,67 @@
+//! Files and paths that are called as Mercurial's own folder, or nearly so.
+
+use std::os::unix::fs::symlink;
+
+use super::sandbox::{FORMATS, Working, programs};
+
+#[test]
+fn below_the_top_only_a_folder_makes_a_repository() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            for name in ["tracked/f", "ignored.o"] {
+                working.write(name, "1");
+            }
+            working.commit("0");
+            for name in ["tracked/new", "file/f", "dangling/f", "leads/f", "real/f"] {
+                working.write(name, "");
+            }
+            working.write("tracked/.hg", "no folder\n");
+            working.write("file/.hg", "no folder\n");
+            symlink("nowhere", working.path("dangling/.hg")).unwrap();
+            symlink("../elsewhere", working.path("leads/.hg")).unwrap();
+            working.write("elsewhere/f", "");
+            working.write("real/.hg/f", "");
+            for arguments in [
+                &["status"][..],
+                &["status", "-A"],
+                &["status", "file", "dangling", "tracked"],
+                &["status", "file/.hg"],
+                &["status", "-i", "-X", "tracked"],
+            ] {
+                working.same(arguments);
+                working.same(arguments);
+            }
+            // What is no folder may become one.
+            std::fs::remove_file(working.path("tracked/.hg")).unwrap();
+            working.write("tracked/.hg/f", "");
+            working.same(&["status", "-A"]);
+        }
+    }
+}
+
+#[test]
+fn paths_are_refused_that_other_systems_take_for_mercurials_folder() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        for name in ["q/.hg./f", ".HG./f", "q/HG~1/f", "q/.hg\u{200c}/f"] {
+            working.write(name, "");
+        }
+        let mut server = working.server();
+        for path in [
+            "q/.hg./f",
+            "q/.hg.",
+            ".HG./f",
+            "q/.hg./.hg/f",
+            "q/.hg/.hg./f",
+            "q/HG~1/f",
+            "hg8b6c~12",
+            "q/HG~x",
+            "q/.h\u{feff}g/f",
+            ".\u{200d}hg",
+            "q/.hg\u{200c}/f",
+        ] {
+            working.same_by(&mut server, &["status", path]);
+        }
+    }
+}
