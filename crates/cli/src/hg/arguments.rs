@@ -77,7 +77,7 @@ impl Wrong {
 impl Arguments {
     /// Whether it says which changesets are compared.
     pub(super) fn names_changesets(&self) -> bool {
-        !self.revisions.is_empty() || self.change.as_ref().is_some_and(|name| !name.is_empty())
+        !self.revisions.is_empty() || self.change.is_some()
     }
 
     /// Whether it asks about all of the working copy, as it is configured: what is to be said of that, others hear, too.
@@ -262,10 +262,10 @@ impl Arguments {
         match name {
             "terse" => self.terse = Some(value),
             "rev" => self.revisions.push(value),
-            "change" => self.change = Some(value),
+            "change" => self.change = Some(value).filter(|value| !value.is_empty()),
             "include" => self.include.push(value),
             "exclude" => self.exclude.push(value),
-            "template" | "style" => self.template = Some(value),
+            "template" => self.template = Some(value),
             "repository" => self.repository.push(value),
             "cwd" => self.cwd.push(value),
             "config" => self.config.push(value),
@@ -290,7 +290,7 @@ enum Found {
 
 /// The option whose name, or the name of whose opposite, begins with `text`.
 fn beginning_with(text: &[u8]) -> Found {
-    static KNOWN: [Known; 38] = OPTIONS;
+    static KNOWN: [Known; 37] = OPTIONS;
     let names = || {
         KNOWN.iter().flat_map(|known| {
             let opposite = known.opposite().map(|name| (name, known, true));

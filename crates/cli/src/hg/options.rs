@@ -34,7 +34,7 @@ pub(super) struct Known {
 }
 
 /// All of them.
-pub(super) const OPTIONS: [Known; 38] = [
+pub(super) const OPTIONS: [Known; 37] = [
     Known::of_status(b'A', "all", None, "show status of all files"),
     Known::of_status(b'm', "modified", None, "show only modified files"),
     Known::of_status(b'a', "added", None, "show only added files"),
@@ -130,7 +130,6 @@ pub(super) const OPTIONS: [Known; 38] = [
     Known::of_mercurial(b'h', "help", None),
     Known::global(0, "hidden", None, "consider hidden changesets"),
     Known::global(0, "pager", Some("TYPE"), "when to paginate"),
-    Known::unlisted(0, "style", Some("STYLE"), "display using template map file"),
 ];
 
 type Name = Option<&'static str>;
@@ -187,7 +186,9 @@ impl Known {
             Some(stem) => stem.to_owned(),
             None => format!("no-{}", self.name),
         };
-        self.value.is_none().then_some(opposite)
+        // For these it would mean nothing.
+        let has_none = ["noninteractive", "help", "version"].contains(&self.name);
+        (self.value.is_none() && !has_none).then_some(opposite)
     }
 
     /// Its names and that of its value, as Mercurial's help has them.
@@ -244,7 +245,7 @@ impl Options for OfStatus {
                 "template" => Value::Words(&["json"]),
                 _ => Value::Any,
             },
-            negatable: option.value.is_none(),
+            negatable: option.opposite().is_some(),
             ..Entry::flag((), option.name, option.help)
         };
         OPTIONS.iter().filter(is_here).map(entry).collect()
