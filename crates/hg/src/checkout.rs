@@ -4,14 +4,15 @@
 mod merging;
 mod phase;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 use vigil_linux::stat::stat_path;
 
 pub use merging::MergeState;
 pub use phase::Phase;
 
+use crate::bookmarks;
 use crate::bytes::trim;
 use crate::node::Node;
 use crate::repository::Repository;
@@ -122,31 +123,11 @@ fn word(path: &Path) -> Option<BString> {
 fn active_bookmark(repository: &Repository) -> Option<BString> {
     let text = text_file::read(&repository.dot_hg.join("bookmarks.current")).ok()?;
     let name = text.lines().next().filter(|name| !name.is_empty())?;
-    let bookmarks = text_file::read(&bookmarks_path(repository)).ok()?;
-    let mut known = bookmarks.split(|byte| *byte == b'\n').filter_map(bookmark);
-    known.any(|known| known == name).then(|| name.into())
-}
-
-/// The name on a line of bookmarks, behind the node.
-fn bookmark(line: &[u8]) -> Option<&BStr> {
-    let (node, rest) = trim(line).split_at_checked(Node::LEN.saturating_mul(2))?;
-    Node::from_hex(node)?;
-    rest.strip_prefix(b" ").map(BStr::new)
-}
-
-/// Where the bookmarks are: those of a share are its own, unless they are shared, too.
-fn bookmarks_path(repository: &Repository) -> PathBuf {
-    let requirements = &repository.requirements;
-    if requirements.has("bookmarksinstore") {
-        return repository.shared.join("store/bookmarks");
-    }
-    let shares = text_file::read(&repository.dot_hg.join("shared"));
-    let shares = shares.is_ok_and(|text| text.lines().any(|line| line == b"bookmarks"));
-    let folder = match shares {
-        true => &repository.shared,
-        false => &repository.dot_hg,
-    };
-    folder.join("bookmarks")
+    let text = text_file::read(&bookmarks::path(repository)).ok()?;
+    let mut known = text
+        .split(|byte| *byte == b'\n')
+        .filter_map(bookmarks::line);
+    known.any(|(_, known)| known == name).then(|| name.into())
 }
 
 /// What is done with bytes from a fuzzer.
@@ -155,6 +136,6 @@ pub fn fuzz(bytes: &[u8]) {
     merging::fuzz(bytes);
     phase::fuzz(bytes);
     for line in bytes.split(|byte| *byte == b'\n') {
-        let _ = bookmark(line);
+        let _ = bookmarks::line(line);
     }
 }

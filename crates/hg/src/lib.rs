@@ -6,6 +6,7 @@
 
 pub mod abort;
 pub mod ancestry;
+mod bookmarks;
 pub mod bytes;
 pub mod checkout;
 pub mod config;

@@ -1,12 +1,15 @@
-//! What names of changesets mean, as far as no set of revisions has to be computed.
+//! What names of changesets mean, and sets of them.
 
 mod branches;
 mod description;
+mod evaluate;
 mod expression;
 #[cfg(feature = "fuzzing")]
 mod fuzzing;
+mod hidden;
 mod names;
 mod tags;
+mod unseen;
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -17,11 +20,13 @@ use crate::node::Node;
 use crate::repository::Repository;
 use crate::revlog::Revlog;
 use crate::stored::Manifest;
-use expression::{Ends, Expression};
+use evaluate::Evaluation;
+use expression::Expression;
 use names::Meaning;
+use unseen::Unseen;
 
 /// A changeset, or the working copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
     /// What comes before the first changeset.
     Null,
@@ -42,6 +47,8 @@ pub struct Revisions<'r> {
     has_hidden: bool,
     /// Whether names mean those, too.
     shows_hidden: bool,
+    /// Which are, once it was asked for.
+    unseen: Option<Unseen>,
 }
 
 impl<'r> Revisions<'r> {
@@ -58,6 +65,7 @@ impl<'r> Revisions<'r> {
             parents: [p1?, p2?],
             has_hidden: names::has_hidden(repository),
             shows_hidden: false,
+            unseen: None,
         })
     }
 
@@ -110,55 +118,32 @@ impl<'r> Revisions<'r> {
     /// # Errors
     /// There is nothing of that name, nothing at all, or it is a set that is not understood here.
     pub fn pair(&mut self, texts: &[BString]) -> Result<[Target; 2], Abort> {
-        let mut all: Vec<Target> = Vec::new();
+        let mut all = evaluate::Set::new();
         let mut has_empty = false;
         if texts.iter().any(|text| text.is_empty()) {
             return Err(Abort::of(Kind::Parse, "empty query"));
         }
         for text in texts {
-            let ends = self.ends(text.as_bstr())?;
-            let is_one = match ends {
-                Ends::One(_) => true,
-                Ends::Pair([first, last]) => first == last,
-                _ => false,
-            };
-            if texts.len() == 1 && is_one {
-                // Mercurial then looks whether it is a range, without knowing names: a dash makes it a difference.
-                let mut has_dash = false;
-                Expression::parse(text.as_bstr(), &mut |_| {
-                    has_dash = true;
-                    Ok(true)
-                })?;
-                if let (true, Ends::Pair([only, _])) = (has_dash, ends) {
-                    return Ok([only, Target::WorkingCopy]);
-                }
-            }
-            match ends {
-                Ends::None => has_empty = true,
-                Ends::One(target) => {
-                    if !all.contains(&target) {
-                        all.push(target);
-                    }
-                }
-                Ends::Pair([first, last]) if texts.len() == 1 => return Ok([first, last]),
-                Ends::Set([first, last]) if texts.len() == 1 => {
-                    return Ok(match first == last {
-                        true => [first, Target::WorkingCopy],
-                        false => [first, last],
-                    });
-                }
-                Ends::Pair(_) | Ends::Set(_) => return Err(not_understood(text.as_bstr())),
-            }
+            let set = self.set(text.as_bstr())?;
+            has_empty |= set.is_empty();
+            evaluate::add(&mut all, set);
         }
-        match (all.as_slice(), texts.len()) {
-            ([], _) => Err(Abort::of(Kind::Input, "empty revision range")),
-            ([_], 2..) if has_empty => {
+        let (Some(first), Some(last)) = (all.first(), all.last()) else {
+            return Err(Abort::of(Kind::Input, "empty revision range"));
+        };
+        let pair = [*first, *last];
+        match texts {
+            _ if first != last => Ok(pair),
+            // Mercurial looks whether it is a range, without knowing names: a dash makes it a difference.
+            [only] => match Expression::parse(only.as_bstr(), &mut |_| Ok(false))?.is_range() {
+                true => Ok(pair),
+                false => Ok([*first, Target::WorkingCopy]),
+            },
+            _ if has_empty => {
                 let said = "empty revision on one side of range";
                 Err(Abort::of(Kind::Input, said))
             }
-            ([only], 2..) => Ok([*only, *only]),
-            ([only], _) => Ok([*only, Target::WorkingCopy]),
-            ([first, .., last], _) => Ok([*first, *last]),
+            _ => Ok(pair),
         }
     }
 
@@ -167,20 +152,23 @@ impl<'r> Revisions<'r> {
     /// # Errors
     /// As of [`Self::pair`].
     pub fn change(&mut self, text: &BStr) -> Result<[Target; 2], Abort> {
-        let last = match self.ends(text)? {
-            Ends::None => return Err(Abort::of(Kind::Input, "empty revision set")),
-            Ends::One(target) => target,
-            Ends::Pair([_, last]) | Ends::Set([_, last]) => last,
-        };
-        Ok([self.parent_of(last), last])
+        match self.set(text)?.last() {
+            Some(last) => Ok([self.parent_of(*last), *last]),
+            None => Err(Abort::of(Kind::Input, "empty revision set")),
+        }
     }
 
-    fn ends(&mut self, text: &BStr) -> Result<Ends, Abort> {
+    fn set(&mut self, text: &BStr) -> Result<evaluate::Set, Abort> {
         let expression = match self.old_range(text)? {
             Some(expression) => expression,
             None => Expression::parse(text, &mut |name| self.knows(name))?,
         };
-        self.evaluate(&expression, text)
+        // Only the parents of the working copy are told apart without a word of what is hidden.
+        if !matches!(text.as_bytes(), b"." | b"null") {
+            self.look_for_hidden()?;
+        }
+        let revisions = self;
+        Evaluation { revisions, text }.set(&expression)
     }
 
     /// Names may have letters that mean something in sets; between two such may be a colon.
@@ -199,102 +187,6 @@ impl<'r> Revisions<'r> {
             None => Expression::Symbol(first.into()),
             Some(second) => Expression::Range(some(first), some(second)),
         }))
-    }
-
-    fn evaluate(&mut self, expression: &Expression, text: &BStr) -> Result<Ends, Abort> {
-        let found = match expression {
-            Expression::Symbol(name) => Some(self.known(name.as_bstr())?),
-            Expression::WorkingCopy => Some(Target::WorkingCopy),
-            Expression::WorkingParent(which) => {
-                let parent = self.parents.get(*which).copied();
-                parent.filter(|parent| *parent != Target::Null)
-            }
-            Expression::Parent(inner, which) => {
-                let Some(target) = self.one(inner, text)? else {
-                    return Ok(Ends::None);
-                };
-                let parent = match which {
-                    0 => target,
-                    1 => self.parent_of(target),
-                    _ => self.second_parent_of(target),
-                };
-                (parent != Target::Null || *which == 0).then_some(parent)
-            }
-            Expression::Ancestor(inner, generations) => {
-                let Some(mut target) = self.one(inner, text)? else {
-                    return Ok(Ends::None);
-                };
-                for _ in 0..*generations {
-                    if target == Target::Null {
-                        break;
-                    }
-                    target = self.parent_of(target);
-                }
-                Some(target)
-            }
-            Expression::Range(first, last) => {
-                return self.range(first.as_deref(), last.as_deref(), text);
-            }
-            Expression::Description(searched) => {
-                if self.has_hidden && !self.shows_hidden {
-                    return Err(not_understood(text));
-                }
-                let found = self.described(searched.as_bstr())?;
-                return Ok(match found.as_slice() {
-                    [] => Ends::None,
-                    [only] => Ends::One(Target::Changeset(*only)),
-                    [first, .., last] => Ends::Set([*first, *last].map(Target::Changeset)),
-                });
-            }
-            Expression::Path(first, last) => {
-                let (Some(first), Some(last)) = (self.one(first, text)?, self.one(last, text)?)
-                else {
-                    return Ok(Ends::None);
-                };
-                return match (first, last) {
-                    (Target::Changeset(first), Target::Changeset(last)) => {
-                        let is_so = ancestry::is_ancestor(&self.changelog, first, last);
-                        let ends = [first, last].map(Target::Changeset);
-                        Ok(if is_so { Ends::Set(ends) } else { Ends::None })
-                    }
-                    _ => Err(not_understood(text)),
-                };
-            }
-        };
-        Ok(found.map_or(Ends::None, Ends::One))
-    }
-
-    fn range(
-        &mut self,
-        first: Option<&Expression>,
-        last: Option<&Expression>,
-        text: &BStr,
-    ) -> Result<Ends, Abort> {
-        let newest = self.tip();
-        if newest == Target::Null && (first.is_none() || last.is_none()) {
-            return Err(not_understood(text));
-        }
-        let first = match first {
-            Some(first) => self.one(first, text)?,
-            None => Some(Target::Changeset(0)),
-        };
-        let last = match last {
-            Some(last) => self.one(last, text)?,
-            None => Some(newest),
-        };
-        Ok(match (first, last) {
-            (Some(first), Some(last)) => Ends::Pair([first, last]),
-            _ => Ends::None,
-        })
-    }
-
-    /// What an expression means that is about one changeset.
-    fn one(&mut self, expression: &Expression, text: &BStr) -> Result<Option<Target>, Abort> {
-        match self.evaluate(expression, text)? {
-            Ends::None => Ok(None),
-            Ends::One(target) => Ok(Some(target)),
-            Ends::Pair(_) | Ends::Set(_) => Err(not_understood(text)),
-        }
     }
 
     fn known(&mut self, name: &BStr) -> Result<Target, Abort> {
@@ -325,8 +217,8 @@ impl<'r> Revisions<'r> {
     }
 
     fn tip(&self) -> Target {
-        let last = self.changelog.len().checked_sub(1);
-        let last = last.and_then(|last| u32::try_from(last).ok());
+        let all = 0..u32::try_from(self.changelog.len()).unwrap_or(u32::MAX);
+        let last = all.rev().find(|number| !self.is_hidden(*number));
         last.map_or(Target::Null, Target::Changeset)
     }
 
@@ -362,8 +254,4 @@ fn target_of(changelog: &Revlog, node: &Node) -> Result<Target, Abort> {
         let said = bytes!("unknown changeset '", node.hex(), "'");
         Abort::of(Kind::Storage, said)
     })
-}
-
-fn not_understood(text: &BStr) -> Abort {
-    Abort::unsupported(bytes!("the set of revisions '", text, "'"))
 }

@@ -342,7 +342,7 @@ impl Run<'_> {
             let said = "names of changesets in another encoding than UTF-8";
             return Err(Abort::unsupported(said));
         }
-        if let Some(beyond) = settings::beyond_names(config, repository, names) {
+        if let Some(beyond) = settings::beyond_names(config, repository, names, arguments.hidden) {
             return Err(Abort::unsupported(beyond));
         }
         if self.surroundings.get("HG_PENDING").is_some() {

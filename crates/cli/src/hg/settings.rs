@@ -182,6 +182,7 @@ pub(super) fn beyond_names<'n>(
     config: &Config,
     repository: &Repository,
     names: impl Iterator<Item = &'n BString>,
+    shows_hidden: bool,
 ) -> Option<BString> {
     let mut names = names.peekable();
     names.peek()?;
@@ -202,11 +203,27 @@ pub(super) fn beyond_names<'n>(
     {
         return Some("names of changesets where patches of mq may be applied".into());
     }
-    if config.has("experimental", "revisions.disambiguatewithin") {
-        let said = "the setting experimental.revisions.disambiguatewithin";
-        return Some(said.into());
+    for name in [
+        "revisions.disambiguatewithin",
+        "directaccess",
+        "extra-filter-revs",
+    ] {
+        if config.has("experimental", name) {
+            return Some(bytes!("the setting experimental.", name));
+        }
     }
     let names: Vec<&BString> = names.collect();
+    let rests_on_markers = |name: &&&BString| !matches!(name.as_slice(), b"." | b"null");
+    let markers = stat_path(&repository.store().folder().join("obsstore"));
+    if !shows_hidden
+        && markers.is_ok_and(|seen| seen.size > 0)
+        && names.iter().any(|name| rests_on_markers(&name))
+        && !may_make_markers(config)
+    {
+        // Mercurial complains of them, in other words in each release.
+        let said = "names of changesets where there are obsolete markers, and experimental.evolution allows none";
+        return Some(said.into());
+    }
     let is_used = |alias: &[u8]| {
         let end = alias.iter().position(|byte| matches!(byte, b'(' | b' '));
         let word = alias.get(..end.unwrap_or(alias.len())).unwrap_or(alias);
@@ -216,6 +233,27 @@ pub(super) fn beyond_names<'n>(
         .section("revsetalias")
         .find(|item| is_used(&item.name));
     alias.map(|item| bytes!("revsetalias.", item.name))
+}
+
+/// Whether the configuration has Mercurial make obsolete markers.
+fn may_make_markers(config: &Config) -> bool {
+    let said = config.get("experimental", "evolution.createmarkers");
+    if let Some(said) = said.and_then(|said| boolean(said)) {
+        return said;
+    }
+    match config.get("experimental", "evolution") {
+        Some(said) => boolean(said).unwrap_or_else(|| {
+            let words = config.list("experimental", "evolution");
+            words
+                .iter()
+                .any(|word| word == "all" || word == "createmarkers")
+        }),
+        // The extension says so where nobody else does.
+        None => config.section("extensions").any(|item| {
+            let name = item.name.rsplit(|byte| *byte == b'.').next();
+            name == Some(b"evolve") && !item.value.starts_with(b"!")
+        }),
+    }
 }
 
 /// What in the configuration changes how a status is shown in ways that only Mercurial knows.

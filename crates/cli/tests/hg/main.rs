@@ -17,6 +17,7 @@ mod random;
 mod revisions;
 mod rewritten;
 mod sandbox;
+mod sets;
 mod state;
 mod stored;
 mod subrepositories;

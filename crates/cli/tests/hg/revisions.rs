@@ -249,7 +249,7 @@ fn names_are_ambiguous_or_hidden() {
         working.hg(&[&["debugobsolete", &node], &hides[..]].concat());
         let (_, stderr, code) = working.vigil(&["status", "--rev", "tip"]);
         assert_eq!(code, Some(255));
-        assert!(stderr.contains("some are hidden"), "{stderr}");
+        assert!(stderr.contains("obsolete markers"), "{stderr}");
         working.same(&["status", "--rev", "."]);
         let mut server = working.server();
         for name in ["tip", "29", "-1", &node, "28"] {

@@ -7,6 +7,7 @@ use std::path::Path;
 use bstr::BString;
 
 use crate::fields::u32_at;
+use crate::node::Node;
 use crate::text_file;
 
 /// The letters of records of one file each, which begin with its name and its state, a NUL behind each.
@@ -25,6 +26,8 @@ pub struct MergeState {
     pub is_active: bool,
     /// The files whose conflicts are not resolved, in order.
     pub unresolved: Vec<BString>,
+    /// The changesets that are merged.
+    pub sides: Vec<Node>,
 }
 
 impl MergeState {
@@ -43,7 +46,10 @@ impl MergeState {
                 return None;
             }
             match kind {
-                b'L' => state.is_active = true,
+                b'L' | b'O' => {
+                    state.is_active |= kind == b'L';
+                    state.sides.extend(Node::from_hex(record));
+                }
                 b'F' | b'C' | b'D' | b'P' => {
                     state.is_active = true;
                     let mut fields = record.split(|byte| *byte == 0);

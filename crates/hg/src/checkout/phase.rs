@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use bstr::ByteSlice;
 
+use crate::ancestry;
 use crate::bytes::trim;
 use crate::node::Node;
 use crate::repository::Repository;
@@ -71,6 +72,28 @@ pub(super) fn of(repository: &Repository, node: &Node) -> Option<Phase> {
         return Some(*phase);
     }
     highest_above(&repository.store().changelog().ok()?, node, &roots)
+}
+
+impl Phase {
+    /// The phase of each changeset; `None` where what says so cannot be read, or is not understood.
+    pub(crate) fn of_all(repository: &Repository, changelog: &Revlog) -> Option<Vec<Self>> {
+        let roots = match text_file::read(&repository.store().folder().join("phaseroots")) {
+            Ok(text) => roots(&text)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => HashMap::new(),
+            Err(_) => return None,
+        };
+        let len = u32::try_from(changelog.len()).ok()?;
+        let mut phases: Vec<Self> = Vec::with_capacity(changelog.len());
+        for number in 0..len {
+            let parents = ancestry::parents(changelog, number).into_iter().flatten();
+            let inherited = parents.filter_map(|parent| phases.get(parent as usize).copied());
+            let own = changelog
+                .node(number)
+                .and_then(|node| roots.get(&node).copied());
+            phases.push(inherited.chain(own).max().unwrap_or(Self::Public));
+        }
+        Some(phases)
+    }
 }
 
 /// The roots of a list that is none but what it should be.

@@ -20,6 +20,11 @@ const CACHES: [&str; 4] = [
 impl Revisions<'_> {
     /// The changeset for which a branch stands, if there is one of that name.
     pub(super) fn branch(&mut self, name: &BStr) -> Result<Option<u32>, Abort> {
+        if self.has_hidden {
+            self.refuse_unknown_heads()?;
+            self.look_for_hidden()?;
+            return self.of_changesets(name);
+        }
         for cache in CACHES {
             let path = self.repository.shared.join("cache").join(cache);
             let text = text_file::read(&path).unwrap_or_default();
@@ -58,9 +63,12 @@ impl Revisions<'_> {
         let mut is_below = vec![false; len as usize];
         let mut closed = None;
         for number in (0..len).rev() {
+            if self.is_hidden(number) {
+                continue;
+            }
             let covered = is_below.get(number as usize).copied().unwrap_or_default();
             let changeset = Store::changeset(&mut self.changelog, number)?;
-            let is_of_branch = changeset.branch == name.as_bytes();
+            let is_of_branch = changeset.branch == name.as_bytes() && !self.is_obsolete(number);
             if is_of_branch && !covered {
                 if !changeset.is_closing {
                     return Ok(Some(number));

@@ -1,58 +1,71 @@
-//! The part of Mercurial's language of revisions that is about one changeset, or two with all between them.
+//! Mercurial's language of revisions, as a tree (`hg help revisions`).
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::not_understood;
 use crate::abort::{Abort, Kind};
+use crate::bytes::{bytes, is_space};
 
 /// What a text says of changesets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expression {
     /// A name.
     Symbol(BString),
-    /// `wdir()`.
-    WorkingCopy,
-    /// `p1()` or `p2()`: the parent of this number, from 0, of the working copy.
-    WorkingParent(usize),
-    /// `X^`: its first or second parent; with 0 itself.
-    Parent(Box<Self>, u8),
+    /// The same in quotes.
+    Text(BString),
+    /// `NAME(...)`, with what is between the commas.
+    Call(BString, Vec<Self>),
+    /// `X^`: its first parent.
+    FirstParent(Box<Self>),
+    /// `X^N`: its parent of this number; with 0 itself.
+    Parent(Box<Self>, Box<Self>),
     /// `X~N`.
-    Ancestor(Box<Self>, u32),
+    Ancestor(Box<Self>, Box<Self>),
     /// `X:Y`, in which either may be missing.
     Range(Option<Box<Self>>, Option<Box<Self>>),
-    /// `X::Y`.
-    Path(Box<Self>, Box<Self>),
-    /// `desc(TEXT)`: whatever has the text in its description.
-    Description(BString),
+    /// `X::Y`, likewise.
+    Path(Option<Box<Self>>, Option<Box<Self>>),
+    /// `X and Y`.
+    And(Box<Self>, Box<Self>),
+    /// `X or Y`.
+    Or(Box<Self>, Box<Self>),
+    /// `X - Y`.
+    Minus(Box<Self>, Box<Self>),
+    /// `X % Y`, in which the latter may be missing.
+    Only(Box<Self>, Option<Box<Self>>),
+    /// `not X`.
+    Not(Box<Self>),
+    /// `-X`.
+    Negated(Box<Self>),
+    /// What is in parentheses.
+    Group(Box<Self>),
+    /// What is between commas.
+    List(Vec<Self>),
 }
 
-/// The first and the last changeset that are meant.
+/// No text has more words than this; so no tree is deeper.
+const TOKENS_MAX: usize = 200;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ends {
-    /// Nothing is meant.
-    None,
-    /// One changeset.
-    One(Target),
-    /// Two, even if they are the same.
-    Pair([Target; 2]),
-    /// The ends of a set, which may be one changeset.
-    Set([Target; 2]),
-}
-
-use super::Target;
-
-/// No text nests deeper than this.
-const DEPTH_MAX: u32 = 64;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    Symbol(BString),
+enum Operator {
     Caret,
     Tilde,
     Colon,
     Colons,
+    Minus,
+    Percent,
+    And,
+    Or,
+    Not,
+    Comma,
     Open,
     Close,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Symbol(BString),
+    Text(BString),
+    Operator(Operator),
 }
 
 /// Whether a name means something.
@@ -62,18 +75,38 @@ impl Expression {
     /// Reads a text. `knows` says which names mean something, where one may be a difference of two.
     ///
     /// # Errors
-    /// It is none of this part of the language, or what Mercurial would complain of.
+    /// It is none of this language, or what Mercurial would complain of.
     pub(super) fn parse(text: &BStr, knows: &mut Lookup<'_>) -> Result<Self, Abort> {
         let tokens = tokens(text, knows)?;
+        if tokens.len() > TOKENS_MAX {
+            return Err(not_understood(text));
+        }
         let mut parser = Parser {
             tokens: &tokens,
             text,
-            depth: 0,
         };
-        let parsed = parser.range()?;
+        let parsed = parser.parse(0)?;
         match parser.tokens {
             [] => Ok(parsed),
             _ => Err(not_understood(text)),
+        }
+    }
+
+    /// Whether it says so itself that it is a range, and not what is in parentheses.
+    pub(super) fn is_range(&self) -> bool {
+        matches!(self, Self::Range(..))
+    }
+
+    /// What is a word, in quotes or not.
+    pub(super) fn word(&self) -> Option<BString> {
+        match self {
+            Self::Symbol(word) | Self::Text(word) => Some(word.clone()),
+            Self::Negated(inner) => {
+                let word = inner.word()?;
+                Some([b"-".as_slice(), &word].concat().into())
+            }
+            Self::Group(inner) => inner.word(),
+            _ => None,
         }
     }
 }
@@ -84,79 +117,90 @@ fn tokens(text: &BStr, knows: &mut Lookup<'_>) -> Result<Vec<Token>, Abort> {
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
         rest = after;
-        let token = match (*first, after) {
-            (byte, _) if byte.is_ascii_whitespace() => continue,
-            (b'^', _) => Token::Caret,
-            (b'~', _) => Token::Tilde,
-            (b'(', _) => Token::Open,
-            (b')', _) => Token::Close,
+        let operator = match (*first, after) {
+            (byte, _) if is_space(byte) => continue,
+            (b'^', _) => Operator::Caret,
+            (b'~', _) => Operator::Tilde,
+            (b'(', _) => Operator::Open,
+            (b')', _) => Operator::Close,
+            (b',', _) => Operator::Comma,
+            (b'-', _) => Operator::Minus,
+            (b'%', _) => Operator::Percent,
+            (b'&', _) => Operator::And,
+            (b'|' | b'+', _) => Operator::Or,
+            (b'!', _) => Operator::Not,
             (b':', [b':', more @ ..]) | (b'.', [b'.', more @ ..]) => {
                 rest = more;
-                Token::Colons
+                Operator::Colons
             }
-            (b':', _) => Token::Colon,
+            (b':', _) => Operator::Colon,
             (quote @ (b'\'' | b'"'), _) => {
-                let end = after.find_byte(quote).ok_or_else(refused)?;
-                let (quoted, more) = after.split_at(end);
-                if quoted.is_empty() && text.len() == 2 {
-                    let said = "empty string is not a valid revision";
-                    return Err(Abort::of(Kind::Parse, said));
-                }
-                if quoted.is_empty() || quoted.contains(&b'\\') {
-                    return Err(refused());
-                }
-                rest = more.get(1..).unwrap_or_default();
-                Token::Symbol(quoted.into())
-            }
-            // A number from the end.
-            (b'-', [digit, ..]) if digit.is_ascii_digit() => {
-                let len = after.iter().take_while(|byte| is_within_name(**byte));
-                let (digits, more) = after.split_at(len.count());
-                let is_operand = matches!(tokens.last(), Some(Token::Symbol(_) | Token::Close));
-                if is_operand || !digits.iter().all(u8::is_ascii_digit) {
+                let (quoted, more) = quoted(after, quote).ok_or_else(refused)?;
+                // What is escaped there has another meaning.
+                if quoted.contains(&b'\\') {
                     return Err(refused());
                 }
                 rest = more;
-                Token::Symbol([b"-", digits].concat().into())
+                tokens.push(Token::Text(quoted.into()));
+                continue;
+            }
+            (b'r', [quote @ (b'\'' | b'"'), more @ ..]) => {
+                let (quoted, more) = quoted(more, *quote).ok_or_else(refused)?;
+                rest = more;
+                tokens.push(Token::Text(quoted.into()));
+                continue;
             }
             (byte, _) if is_first_of_name(byte) => {
                 let len = name_len(after);
                 let (more_of_name, more) = after.split_at(len);
                 let name = BString::from([&[byte], more_of_name].concat());
                 rest = more;
-                if matches!(name.as_slice(), b"and" | b"or" | b"not") {
-                    return Err(refused());
-                }
-                // What is searched for is no name, and without quotes no difference either.
-                if name.contains(&b'-') && is_searched_for(&tokens) {
-                    return Err(refused());
-                }
-                if name.contains(&b'-') && !knows(name.as_bstr())? {
-                    let parts = name.split(|byte| *byte == b'-');
-                    for part in parts.filter(|part| !part.is_empty()) {
-                        if !knows(part.as_bstr())? {
-                            return Err(unknown(part));
-                        }
+                match name.as_slice() {
+                    b"and" => Operator::And,
+                    b"or" => Operator::Or,
+                    b"not" => Operator::Not,
+                    _ if name.contains(&b'-') && !knows(name.as_bstr())? => {
+                        difference(&name, &mut tokens);
+                        continue;
                     }
-                    return Err(refused());
+                    _ => {
+                        tokens.push(Token::Symbol(name));
+                        continue;
+                    }
                 }
-                Token::Symbol(name)
             }
             _ => return Err(refused()),
         };
-        tokens.push(token);
+        tokens.push(Token::Operator(operator));
     }
     Ok(tokens)
 }
 
-/// Whether what comes after these tokens is a text to search descriptions for.
-fn is_searched_for(tokens: &[Token]) -> bool {
-    matches!(tokens, [.., Token::Symbol(name), Token::Open] if name == "desc")
+/// What is before the `quote` that ends a text, and what is after it.
+fn quoted(text: &[u8], quote: u8) -> Option<(&[u8], &[u8])> {
+    let mut at = 0usize;
+    loop {
+        match *text.get(at)? {
+            byte if byte == quote => {
+                let (quoted, rest) = text.split_at(at);
+                return Some((quoted, rest.get(1..)?));
+            }
+            b'\\' => at = at.saturating_add(2),
+            _ => at = at.saturating_add(1),
+        }
+    }
 }
 
-fn unknown(name: &[u8]) -> Abort {
-    let said = [b"unknown revision '", name, b"'"].concat();
-    Abort::of(Kind::Input, said)
+/// Adds a name that means nothing as the names between its dashes.
+fn difference(name: &BString, tokens: &mut Vec<Token>) {
+    for (number, part) in name.split(|byte| *byte == b'-').enumerate() {
+        if number > 0 {
+            tokens.push(Token::Operator(Operator::Minus));
+        }
+        if !part.is_empty() {
+            tokens.push(Token::Symbol(part.into()));
+        }
+    }
 }
 
 fn is_first_of_name(byte: u8) -> bool {
@@ -177,16 +221,43 @@ fn name_len(rest: &[u8]) -> usize {
     name.find("..").unwrap_or(len)
 }
 
+impl Operator {
+    /// How strongly it binds what is before it.
+    fn strength(self) -> u32 {
+        match self {
+            Self::Open => 21,
+            Self::Caret | Self::Tilde => 18,
+            Self::Colons => 17,
+            Self::Colon => 15,
+            Self::Not => 10,
+            Self::Minus | Self::Percent | Self::And => 5,
+            Self::Or => 4,
+            Self::Comma => 2,
+            Self::Close => 0,
+        }
+    }
+}
+
 struct Parser<'t> {
     tokens: &'t [Token],
     text: &'t BStr,
-    depth: u32,
 }
 
 impl Parser<'_> {
-    fn take(&mut self, token: &Token) -> bool {
+    fn next(&mut self) -> Result<Token, Abort> {
+        let split = self.tokens.split_first();
+        let (first, rest) = split.ok_or_else(|| self.refused())?;
+        self.tokens = rest;
+        Ok(first.clone())
+    }
+
+    fn refused(&self) -> Abort {
+        not_understood(self.text)
+    }
+
+    fn takes(&mut self, operator: Operator) -> bool {
         match self.tokens.split_first() {
-            Some((first, rest)) if first == token => {
+            Some((Token::Operator(first), rest)) if *first == operator => {
                 self.tokens = rest;
                 true
             }
@@ -194,129 +265,141 @@ impl Parser<'_> {
         }
     }
 
-    fn symbol(&mut self) -> Option<BString> {
-        match self.tokens.split_first() {
-            Some((Token::Symbol(name), rest)) => {
-                self.tokens = rest;
-                Some(name.clone())
+    /// Whether what is next may begin an expression.
+    fn is_at_term(&self) -> bool {
+        use Operator::{Colon, Colons, Minus, Not, Open};
+        match self.tokens.first() {
+            Some(Token::Symbol(_) | Token::Text(_)) => true,
+            Some(Token::Operator(operator)) => {
+                matches!(operator, Open | Minus | Colons | Colon | Not)
             }
-            _ => None,
+            None => false,
         }
     }
 
-    fn is_at_operand(&self) -> bool {
-        matches!(self.tokens.first(), Some(Token::Symbol(_) | Token::Open))
+    fn boxed(&mut self, strength: u32) -> Result<Box<Expression>, Abort> {
+        self.parse(strength).map(Box::new)
     }
 
-    fn range(&mut self) -> Result<Expression, Abort> {
-        let first = match self.is_at_operand() {
-            true => Some(Box::new(self.operand()?)),
-            false => None,
+    /// What comes next, up to what binds no more strongly than this.
+    fn parse(&mut self, strength: u32) -> Result<Expression, Abort> {
+        let mut found = match self.next()? {
+            Token::Symbol(name) => Expression::Symbol(name),
+            Token::Text(text) => Expression::Text(text),
+            Token::Operator(operator) => match operator {
+                Operator::Open => {
+                    let inner = self.boxed(1)?;
+                    self.close()?;
+                    Expression::Group(inner)
+                }
+                Operator::Minus => Expression::Negated(self.boxed(19)?),
+                Operator::Not => Expression::Not(self.boxed(10)?),
+                Operator::Colons if self.is_at_term() => {
+                    Expression::Path(None, Some(self.boxed(17)?))
+                }
+                Operator::Colons => Expression::Path(None, None),
+                Operator::Colon if self.is_at_term() => {
+                    Expression::Range(None, Some(self.boxed(15)?))
+                }
+                Operator::Colon => Expression::Range(None, None),
+                _ => return Err(self.refused()),
+            },
         };
-        if let Some(first) = &first
-            && self.take(&Token::Colons)
-        {
-            let last = self.operand()?;
-            return Ok(Expression::Path(first.clone(), Box::new(last)));
+        while let Some(Token::Operator(operator)) = self.tokens.first() {
+            let operator = *operator;
+            if operator.strength() <= strength {
+                break;
+            }
+            self.next()?;
+            found = self.joined(found, operator)?;
         }
-        if self.take(&Token::Colon) {
-            let last = match self.is_at_operand() {
-                true => Some(Box::new(self.operand()?)),
-                false => None,
-            };
-            return Ok(Expression::Range(first, last));
-        }
-        let first = first.ok_or_else(|| not_understood(self.text))?;
-        Ok(*first)
+        Ok(found)
     }
 
-    fn operand(&mut self) -> Result<Expression, Abort> {
-        let mut operand = self.primary()?;
-        loop {
-            if self.take(&Token::Caret) {
-                let which = match self.is_at_operand() {
-                    false => 1,
-                    true => {
-                        let which = self.symbol();
-                        let which = which.as_ref().and_then(|text| number(text.as_bstr()));
-                        let is_parent = |which: &u32| *which <= 2;
-                        let which = which.filter(is_parent);
-                        which.ok_or_else(|| {
-                            Abort::of(Kind::Parse, "^ expects a number 0, 1, or 2")
-                        })?
-                    }
+    fn close(&mut self) -> Result<(), Abort> {
+        match self.takes(Operator::Close) {
+            true => Ok(()),
+            false => Err(self.refused()),
+        }
+    }
+
+    /// What `operator` makes of what is before it, and of what comes next.
+    fn joined(&mut self, before: Expression, operator: Operator) -> Result<Expression, Abort> {
+        let has_more = self.is_at_term();
+        let before = Box::new(before);
+        Ok(match operator {
+            Operator::Open => {
+                let Expression::Symbol(name) = *before else {
+                    return Err(self.refused());
                 };
-                self.deeper()?;
-                let which = u8::try_from(which).unwrap_or(2);
-                operand = Expression::Parent(Box::new(operand), which);
-            } else if self.take(&Token::Tilde) {
-                let count = self.symbol().ok_or_else(|| not_understood(self.text))?;
-                let count = number(count.as_bstr());
-                let count = count.ok_or_else(|| Abort::of(Kind::Parse, "~ expects a number"))?;
-                self.deeper()?;
-                operand = Expression::Ancestor(Box::new(operand), count);
-            } else {
-                return Ok(operand);
+                if self.takes(Operator::Close) {
+                    return Ok(Expression::Call(name, Vec::new()));
+                }
+                let inner = self.parse(1)?;
+                self.close()?;
+                Expression::Call(
+                    name,
+                    match inner {
+                        Expression::List(all) => all,
+                        one => vec![one],
+                    },
+                )
             }
-        }
-    }
-
-    /// What is between the parentheses of `desc`.
-    fn description(&mut self) -> Result<Expression, Abort> {
-        let text = self.symbol().filter(|_| self.take(&Token::Close));
-        let text = text.ok_or_else(|| not_understood(self.text))?;
-        let searched = text.strip_prefix(b"literal:").unwrap_or(&text);
-        match searched.starts_with(b"re:") && searched.len() == text.len() || !searched.is_ascii() {
-            true => Err(not_understood(self.text)),
-            false => Ok(Expression::Description(searched.into())),
-        }
-    }
-
-    fn deeper(&mut self) -> Result<(), Abort> {
-        self.depth = self.depth.saturating_add(1);
-        match self.depth > DEPTH_MAX {
-            true => Err(not_understood(self.text)),
-            false => Ok(()),
-        }
-    }
-
-    fn primary(&mut self) -> Result<Expression, Abort> {
-        self.deeper()?;
-        if self.take(&Token::Open) {
-            let inner = self.range()?;
-            // A pair in parentheses is a pair no more.
-            let is_one = !matches!(inner, Expression::Range(..) | Expression::Path(..));
-            return match self.take(&Token::Close) && is_one {
-                true => Ok(inner),
-                false => Err(not_understood(self.text)),
-            };
-        }
-        let name = self.symbol().ok_or_else(|| not_understood(self.text))?;
-        if !self.take(&Token::Open) {
-            return Ok(Expression::Symbol(name));
-        }
-        let which = match name.as_slice() {
-            b"p1" => 0,
-            b"p2" => 1,
-            b"wdir" if self.take(&Token::Close) => return Ok(Expression::WorkingCopy),
-            b"desc" => return self.description(),
-            _ => return Err(not_understood(self.text)),
-        };
-        if self.take(&Token::Close) {
-            return Ok(Expression::WorkingParent(which));
-        }
-        let inner = self.range()?;
-        let is_one = !matches!(inner, Expression::Range(..) | Expression::Path(..));
-        if !is_one || !self.take(&Token::Close) {
-            return Err(not_understood(self.text));
-        }
-        let which = if which == 0 { 1 } else { 2 };
-        Ok(Expression::Parent(Box::new(inner), which))
+            Operator::Caret if !has_more => Expression::FirstParent(before),
+            Operator::Caret => parent(before, self.parse(18)?),
+            Operator::Tilde => Expression::Ancestor(before, self.boxed(18)?),
+            Operator::Colons if !has_more => Expression::Path(Some(before), None),
+            Operator::Colons => Expression::Path(Some(before), Some(self.boxed(17)?)),
+            Operator::Colon if !has_more => Expression::Range(Some(before), None),
+            Operator::Colon => Expression::Range(Some(before), Some(self.boxed(15)?)),
+            Operator::Percent if !has_more => Expression::Only(before, None),
+            Operator::Percent => Expression::Only(before, Some(self.boxed(5)?)),
+            Operator::Minus => Expression::Minus(before, self.boxed(5)?),
+            Operator::And => Expression::And(before, self.boxed(5)?),
+            Operator::Or => Expression::Or(before, self.boxed(4)?),
+            Operator::Comma => {
+                let after = self.parse(2)?;
+                let mut all = match *before {
+                    Expression::List(all) => all,
+                    one => vec![one],
+                };
+                all.push(after);
+                Expression::List(all)
+            }
+            Operator::Not | Operator::Close => return Err(self.refused()),
+        })
     }
 }
 
-fn number(text: &BStr) -> Option<u32> {
-    text.to_str().ok()?.parse().ok()
+/// `X^N`; a range that begins with a colon is one from the first parent on.
+fn parent(before: Box<Expression>, after: Expression) -> Expression {
+    let first = |before| Some(Box::new(Expression::FirstParent(before)));
+    match after {
+        Expression::Path(None, last) => Expression::Path(first(before), last),
+        Expression::Range(None, last) => Expression::Range(first(before), last),
+        number => Expression::Parent(before, Box::new(number)),
+    }
+}
+
+/// A number; `None` where a text is none, or one in a way of Python's own.
+///
+/// # Errors
+/// It is none, as `said` says.
+pub(super) fn number(word: Option<&BStr>, said: &str) -> Result<Option<i64>, Abort> {
+    let wrong = || Abort::of(Kind::Parse, said);
+    let word = word.ok_or_else(wrong)?;
+    if let Ok(number) = word.to_str().unwrap_or_default().parse::<i64>() {
+        return Ok(Some(number));
+    }
+    match word.iter().any(u8::is_ascii_digit) || !word.is_ascii() {
+        true => Ok(None),
+        false => Err(wrong()),
+    }
+}
+
+/// What is said of a text that is not understood here.
+pub(super) fn not_understood(text: &BStr) -> Abort {
+    Abort::unsupported(bytes!("the set of revisions '", text, "'"))
 }
 
 #[cfg(test)]
@@ -327,61 +410,102 @@ mod tests {
         Expression::parse(text.into(), &mut |name| Ok(name == "a-b"))
     }
 
-    #[test]
-    fn names_and_their_relatives_are_read() {
-        let symbol = |name: &str| Expression::Symbol(name.into());
-        let some = |name: &str| Some(Box::new(symbol(name)));
-        for (text, expected) in [
-            ("a-b", symbol("a-b")),
-            (" 'x y' ", symbol("x y")),
-            ("-2", symbol("-2")),
-            ("a:-1", Expression::Range(some("a"), some("-1"))),
-            (":", Expression::Range(None, None)),
-            (
-                "a..b",
-                Expression::Path(some("a").unwrap(), some("b").unwrap()),
-            ),
-            ("wdir()", Expression::WorkingCopy),
-            ("p2()", Expression::WorkingParent(1)),
-            ("desc('i-0')", Expression::Description("i-0".into())),
-            (
-                "desc(\"literal:re:x\")",
-                Expression::Description("re:x".into()),
-            ),
-            ("p1(a)", Expression::Parent(some("a").unwrap(), 1)),
-            ("(a)^2", Expression::Parent(some("a").unwrap(), 2)),
-            (
-                "a^~3",
-                Expression::Ancestor(Box::new(Expression::Parent(some("a").unwrap(), 1)), 3),
-            ),
-        ] {
-            assert_eq!(parsed(text).unwrap(), expected, "{text}");
+    /// The same in other words, with parentheses around all that belongs together.
+    fn grouped(expression: &Expression) -> String {
+        let some =
+            |inner: &Option<Box<Expression>>| inner.as_deref().map_or(String::new(), grouped);
+        let all = |all: &[Expression]| all.iter().map(grouped).collect::<Vec<_>>().join(", ");
+        match expression {
+            Expression::Symbol(name) => name.to_string(),
+            Expression::Text(text) => format!("'{text}'"),
+            Expression::Call(name, arguments) => format!("{name}({})", all(arguments)),
+            Expression::FirstParent(inner) => format!("[{}^]", grouped(inner)),
+            Expression::Parent(inner, which) => format!("[{}^{}]", grouped(inner), grouped(which)),
+            Expression::Ancestor(inner, count) => {
+                format!("[{}~{}]", grouped(inner), grouped(count))
+            }
+            Expression::Range(first, last) => format!("[{}:{}]", some(first), some(last)),
+            Expression::Path(first, last) => format!("[{}::{}]", some(first), some(last)),
+            Expression::And(a, b) => format!("[{} & {}]", grouped(a), grouped(b)),
+            Expression::Or(a, b) => format!("[{} | {}]", grouped(a), grouped(b)),
+            Expression::Minus(a, b) => format!("[{} - {}]", grouped(a), grouped(b)),
+            Expression::Only(a, b) => format!("[{} % {}]", grouped(a), some(b)),
+            Expression::Not(inner) => format!("[!{}]", grouped(inner)),
+            Expression::Negated(inner) => format!("[-{}]", grouped(inner)),
+            Expression::Group(inner) => format!("({})", grouped(inner)),
+            Expression::List(inner) => all(inner),
         }
     }
 
     #[test]
-    fn what_is_more_is_refused() {
-        for (text, kind) in [
-            ("a+b", Kind::Unsupported),
-            ("a or b", Kind::Unsupported),
-            ("all()", Kind::Unsupported),
-            ("desc(re:x)", Kind::Unsupported),
-            ("desc('re:x')", Kind::Unsupported),
-            ("desc(a-b)", Kind::Unsupported),
-            ("desc(x-y)", Kind::Unsupported),
-            ("desc(x", Kind::Unsupported),
-            ("desc()", Kind::Unsupported),
-            ("desc(h\u{e9})", Kind::Unsupported),
-            ("(a:b)", Kind::Unsupported),
-            ("a::", Kind::Unsupported),
-            ("a~-1", Kind::Parse),
-            ("a^3", Kind::Parse),
-            ("a~x", Kind::Parse),
-            ("b-c", Kind::Input),
-            ("'a", Kind::Unsupported),
-            (&"(".repeat(100_000), Kind::Unsupported),
+    fn what_binds_more_strongly_belongs_together() {
+        for (text, expected) in [
+            ("a-b", "a-b"),
+            ("b-c", "[b - c]"),
+            ("b--c-", ""),
+            (" 'x y' ", "'x y'"),
+            ("r'x\\y'", "'x\\y'"),
+            ("-2", "[-2]"),
+            ("a:-1", "[a:[-1]]"),
+            (":", "[:]"),
+            ("a:", "[a:]"),
+            (":a", "[:a]"),
+            ("::a", "[::a]"),
+            ("a..b", "[a::b]"),
+            ("a::", "[a::]"),
+            ("wdir()", "wdir()"),
+            ("p2(a or b)^", "[p2([a | b])^]"),
+            ("last(a, 2)", "last(a, 2)"),
+            ("f(a, b, c)", "f(a, b, c)"),
+            ("a^~3", "[[a^]~3]"),
+            ("a~-1", "[a~[-1]]"),
+            ("a^2", "[a^2]"),
+            ("(a)^2", "[(a)^2]"),
+            ("a^:b", "[[a^]:b]"),
+            ("a^::b", "[[a^]::b]"),
+            ("a^::", "[[a^]::]"),
+            ("a and b or c", "[[a & b] | c]"),
+            ("a | b & !c", "[a | [b & [!c]]]"),
+            ("not a:b", "[![a:b]]"),
+            ("a - b - c", "[[a - b] - c]"),
+            ("a % b", "[a % b]"),
+            ("a %", "[a % ]"),
+            ("a+b:c", "[a | [b:c]]"),
+            ("(a:b)", "([a:b])"),
         ] {
-            assert_eq!(parsed(text).unwrap_err().kind, kind, "{text}");
+            let said = parsed(text).map_or(String::new(), |parsed| grouped(&parsed));
+            assert_eq!(said, expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_none_of_the_language_is_refused() {
+        for text in [
+            "",
+            "a b",
+            "a or",
+            "(a",
+            "a)",
+            "'a",
+            "'a\\n'",
+            "a##b",
+            "a#g[1]",
+            "f(x=1)",
+            "(a)(b)",
+            &"(".repeat(100_000),
+            &"a+".repeat(1000),
+        ] {
+            let refused = parsed(text).unwrap_err();
+            assert_eq!(refused.kind, Kind::Unsupported, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_those_of_python() {
+        let read = |text: &str| number(Some(text.into()), "").ok();
+        assert_eq!(read("-12"), Some(Some(-12)));
+        assert_eq!(read("1_0"), Some(None));
+        assert_eq!(read("x"), None);
+        assert!(number(None, "").is_err());
     }
 }

@@ -5,11 +5,14 @@ use vigil_linux::stat::stat_path;
 
 use super::{Revisions, Target};
 use crate::abort::Abort;
-use crate::bytes::trim;
+use crate::bookmarks;
+use crate::bytes::bytes;
 use crate::node::Node;
 use crate::repository::Repository;
 use crate::text_file;
 
+/// The number of the working copy.
+const WORKING_COPY: &[u8] = b"2147483647";
 /// Phases from this on are hidden.
 const HIDDEN_PHASE: u32 = 32;
 
@@ -28,11 +31,23 @@ impl Revisions<'_> {
         match name.as_bytes() {
             b"." => return Ok(Meaning::One(self.parent())),
             b"null" => return Ok(Meaning::One(Target::Null)),
-            _ if self.has_hidden && !self.shows_hidden => {
-                let said = "names of changesets where some are hidden";
-                return Err(Abort::unsupported(said));
+            _ => {}
+        }
+        self.look_for_hidden()?;
+        let meaning = self.any_symbol(name)?;
+        match meaning {
+            Meaning::One(Target::Changeset(number)) if self.is_hidden(number) => {
+                let said = bytes!("the hidden changeset '", name, "'");
+                Err(Abort::unsupported(said))
             }
+            seen => Ok(seen),
+        }
+    }
+
+    fn any_symbol(&mut self, name: &BStr) -> Result<Meaning, Abort> {
+        match name.as_bytes() {
             b"tip" => return Ok(Meaning::One(self.tip())),
+            WORKING_COPY => return Ok(Meaning::One(Target::WorkingCopy)),
             _ => {}
         }
         if let Some(number) = number(name, self.changelog.len()) {
@@ -51,38 +66,24 @@ impl Revisions<'_> {
                 None => Ok(self.beginning(name)),
             };
         }
-        // Obsolete heads stand for no branch, and looking for them may be complained of.
-        if self.has_hidden {
-            let said = "names of branches where changesets are hidden";
-            return Err(Abort::unsupported(said));
-        }
         if let Some(number) = self.branch(name)? {
             return Ok(Meaning::One(Target::Changeset(number)));
         }
         Ok(self.beginning(name))
     }
 
-    fn bookmark(&self, name: &BStr) -> Option<Target> {
-        let repository = self.repository;
-        let shares = text_file::read(&repository.dot_hg.join("shared"));
-        let shares = shares.is_ok_and(|text| {
-            text.split(|byte| *byte == b'\n')
-                .any(|line| line == b"bookmarks")
-        });
-        let path = match repository.requirements.has("bookmarksinstore") {
-            true => repository.shared.join("store/bookmarks"),
-            false if shares => repository.shared.join("bookmarks"),
-            false => repository.dot_hg.join("bookmarks"),
-        };
-        self.bookmark_of(&text_file::read(&path).ok()?, name)
+    /// The changeset that has this bookmark.
+    pub(super) fn bookmark(&self, name: &BStr) -> Option<Target> {
+        let text = text_file::read(&bookmarks::path(self.repository)).ok()?;
+        self.bookmark_of(&text, name)
     }
 
     /// The changeset of a bookmark in the text of a file of them.
     pub(super) fn bookmark_of(&self, text: &[u8], name: &BStr) -> Option<Target> {
         let lines = text.split(|byte| *byte == b'\n');
         let node = |line| {
-            let (digits, rest) = trim(line).split_at_checked(2 * Node::LEN)?;
-            (rest.strip_prefix(b" ")? == name.as_bytes()).then(|| Node::from_hex(digits))?
+            let (node, known) = bookmarks::line(line)?;
+            (known == name).then_some(node)
         };
         // A later line wins.
         let mut known = lines.rev().filter_map(node);
@@ -153,4 +154,5 @@ fn has_hidden_root(roots: &[u8]) -> bool {
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(text: &[u8]) {
     has_hidden_root(text);
+    super::unseen::fuzz(text);
 }

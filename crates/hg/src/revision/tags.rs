@@ -1,10 +1,10 @@
 //! Tags: what `.hgtags` says in each head, and what is only said here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::Revisions;
+use super::{Revisions, Target};
 use crate::abort::Abort;
 use crate::ancestry;
 use crate::bytes::{lines_with_ends, trim};
@@ -23,6 +23,36 @@ type Tags = BTreeMap<BString, Tag>;
 impl Revisions<'_> {
     /// The node of a tag, which may be one that is not here.
     pub(super) fn tag(&mut self, name: &BStr) -> Result<Option<Node>, Abort> {
+        let all = self.all_tags(Some(name))?;
+        let node = all.get(name.as_bytes()).map(|tag| tag.node);
+        Ok(node.filter(|node| !node.is_null()))
+    }
+
+    /// The changesets that have tags.
+    pub(super) fn tagged(&mut self) -> Result<Vec<Target>, Abort> {
+        let mut all = self.all_tags(None)?;
+        all.retain(|name, tag| name != "tip" && !tag.node.is_null());
+        Ok(all
+            .values()
+            .filter_map(|tag| self.find(&tag.node))
+            .collect())
+    }
+
+    /// The nodes of the tags that are only said here.
+    pub(super) fn local_tags(&self) -> Vec<Node> {
+        let tags = self.of_local_file(None);
+        tags.values().map(|tag| tag.node).collect()
+    }
+
+    fn of_local_file(&self, wanted: Option<&BStr>) -> Tags {
+        let text = text_file::read(&self.repository.dot_hg.join("localtags"));
+        let mut tags = of_text(&text.unwrap_or_default(), wanted);
+        tags.retain(|_, tag| self.changelog.find(&tag.node).is_some());
+        tags
+    }
+
+    /// All tags, or that of a name.
+    fn all_tags(&mut self, wanted: Option<&BStr>) -> Result<Tags, Abort> {
         let mut all = Tags::new();
         let store = self.repository.store();
         if !store.file(".hgtags".into())?.is_empty() {
@@ -38,41 +68,27 @@ impl Revisions<'_> {
                 }
                 seen.push(entry.node);
                 let text = store.contents(".hgtags".into(), &entry.node)?;
-                add(&mut all, of_text(&text, name));
+                add(&mut all, of_text(&text, wanted));
             }
         }
-        if let Ok(text) = text_file::read(&self.repository.dot_hg.join("localtags")) {
-            let mut local = of_text(&text, name);
-            local.retain(|_, tag| self.changelog.find(&tag.node).is_some());
-            add(&mut all, local);
-        }
-        let node = all.get(name.as_bytes()).map(|tag| tag.node);
-        Ok(node.filter(|node| !node.is_null()))
+        add(&mut all, self.of_local_file(wanted));
+        Ok(all)
     }
 
-    /// The changesets without children, oldest first.
-    fn heads(&self) -> Vec<u32> {
-        let len = u32::try_from(self.changelog.len()).unwrap_or(u32::MAX);
-        let mut has_child = vec![false; len as usize];
-        for number in 0..len {
-            for parent in ancestry::parents(&self.changelog, number)
-                .into_iter()
-                .flatten()
-            {
-                if let Some(has_child) = has_child.get_mut(parent as usize) {
-                    *has_child = true;
-                }
-            }
-        }
-        (0u32..)
-            .zip(has_child)
-            .filter_map(|(number, has_child)| (!has_child).then_some(number))
-            .collect()
+    /// The changesets without children, of those that are not hidden, oldest first.
+    pub(super) fn heads(&self) -> Vec<u32> {
+        let mut all = self.visible();
+        let parents = all
+            .iter()
+            .flat_map(|number| ancestry::parents(&self.changelog, *number));
+        let parents: HashSet<u32> = parents.flatten().collect();
+        all.retain(|number| !parents.contains(number));
+        all
     }
 }
 
-/// What a text says of the tag `wanted`; a later line wins.
-fn of_text(text: &[u8], wanted: &BStr) -> Tags {
+/// What a text says of the tag `wanted`, or of all; a later line wins.
+fn of_text(text: &[u8], wanted: Option<&BStr>) -> Tags {
     let mut tags = Tags::new();
     for line in lines_with_ends(text) {
         let line = line.trim_end_with(|letter| matches!(letter, '\n' | '\r'));
@@ -82,7 +98,7 @@ fn of_text(text: &[u8], wanted: &BStr) -> Tags {
         let (Some(node), name) = (Node::from_hex(digits), trim(name)) else {
             continue;
         };
-        if name != wanted.as_bytes() {
+        if wanted.is_some_and(|wanted| wanted != name) {
             continue;
         }
         match tags.get_mut(name.as_bstr()) {
@@ -123,8 +139,8 @@ fn add(all: &mut Tags, tags: Tags) {
 /// What is done with bytes from a fuzzer: no more was before than there are lines.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(text: &[u8], name: &BStr) {
-    let mut all = of_text(text, name);
-    add(&mut all, of_text(text, name));
+    let mut all = of_text(text, Some(name));
+    add(&mut all, of_text(text, None));
     let lines = text.split(|byte| *byte == b'\n').count();
     assert!(all.values().all(|tag| tag.before.len() <= lines));
 }

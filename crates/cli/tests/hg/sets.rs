@@ -1,0 +1,286 @@
+//! Sets of revisions, and changesets that are hidden.
+
+use vigil_testkit::hg::server::Server;
+
+use super::sandbox::{Working, programs};
+
+/// Two branches that are merged, in three phases, with names of all kinds.
+fn history(working: &Working) {
+    let write = |name: &str, message: &str| {
+        working.write(name, "x\n");
+        working.commit(message);
+    };
+    write("a", "zero");
+    write("b", "one");
+    write("c", "two");
+    working.hg(&["update", "-q", "1"]);
+    working.hg(&["branch", "-q", "side"]);
+    write("d", "three");
+    write("e", "four fix");
+    working.hg(&["merge", "-q", "2"]);
+    working.commit("five");
+    write("f", "six");
+    working.hg(&["tag", "-r", "1", "v1", "-d", "0 0"]);
+    working.hg(&["tag", "-l", "-r", "2", "loc"]);
+    working.hg(&["bookmark", "-r", "3", "mark"]);
+    working.hg(&["bookmark", "-ir", "2", "other"]);
+    working.hg(&["phase", "-pr", "1"]);
+    working.hg(&["phase", "-fsr", "6"]);
+    working.write("u", "");
+}
+
+impl Working {
+    fn same_of(&self, server: &mut Server, set: &str) {
+        self.same_by(server, &["status", "-A", "--rev", set]);
+        self.same_by(server, &["status", "-A", "--change", set]);
+    }
+
+    /// Both say the same of a set, or Vigil names the hidden changeset that Mercurial explains.
+    fn same_or_hidden(&self, server: &mut Server, set: &str) {
+        let (stdout, stderr, code) = self.vigil(&["status", "--rev", set]);
+        match stderr.contains("the hidden changeset") {
+            true => {
+                assert_eq!((stdout.as_str(), code), ("", Some(255)));
+                let said = server.run(&["status", "--rev", set]).unwrap();
+                let said = String::from_utf8_lossy(&said.stderr).into_owned();
+                assert!(said.contains("hidden revision"), "{set}: {said}");
+            }
+            false => self.same_of(server, set),
+        }
+    }
+}
+
+#[test]
+fn sets_of_revisions_are_found_in_their_order() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        history(&working);
+        let mut server = working.server();
+        for set in [
+            "::.",
+            "::3",
+            "3::",
+            "only(4,2)",
+            "4 % 2",
+            "4%",
+            "only(3,4)",
+            "parents()",
+            "parents(5)",
+            "parents(0)",
+            "branch(side)",
+            "branch(nope)",
+            "branch('literal:side')",
+            "branch('literal:nope')",
+            "branch(2+3)",
+            "1 and 2",
+            "not 3",
+            "::5 and branch(side)",
+            "draft()",
+            "public()",
+            "secret()",
+            "descendants(3)",
+            "heads(all())",
+            "heads(0:4)",
+            "last(::4,2)",
+            "first(::4, 2)",
+            "max(draft())",
+            "min(draft())",
+            "max(1 and 2)",
+            "p2(::.)",
+            "tag(v1)",
+            "tag('loc')",
+            "tag()",
+            "tag(nope)",
+            "tag(tip)",
+            "bookmark(mark)",
+            "bookmark()",
+            "bookmark(nope)",
+            "0^1",
+            "0^2",
+            "5^1",
+            "0~-1",
+            "1~-1",
+            "7~-1",
+            "3~-4",
+            "1~-2",
+            "roots(3:5)",
+            "children(1)",
+            "merge()",
+            "none()",
+            "desc(fix)",
+            "ancestor(4,2)",
+            "reverse(::3)",
+            "last(reverse(::3))",
+            "5:2",
+            "(3:3)",
+            "(1:3)",
+            "1:3 or 5",
+            "5 or 1:3",
+            "1 + 5 + 3",
+            "5-5",
+            ". - 1",
+            "tip-1",
+            "v1-1",
+            "limit(all(), 3)",
+            "2147483647",
+            "2:null",
+            "wdir():2",
+            "null or 2",
+            "-2:",
+            "(-2):",
+            "!3",
+            "3^:5",
+            "3^::5",
+            "3^::",
+            "mark~1",
+            "::mark",
+            "draft() and ::tip and branch(side)",
+            "1::5",
+            "5::1",
+            "1..",
+            "..3",
+            "first(not public())",
+            "4:1 and 1:5",
+            "4:1 - 3",
+            "(4:1)^",
+            "last(4:1)",
+            "nope or 1",
+            "1 and nope",
+            "nope-1",
+            "r'1'",
+            "'':1",
+        ] {
+            working.same_of(&mut server, set);
+        }
+        for (one, other) in [
+            ("4:1", "1"),
+            ("1", "::4"),
+            ("none()", "2"),
+            ("2:2", "2"),
+            ("4", "draft()"),
+        ] {
+            working.same(&["status", "--rev", one, "--rev", other]);
+        }
+        for set in [
+            "author(x)",
+            "3#g[-1]",
+            "1##2",
+            "ancestors(4, depth=1)",
+            "sort(all())",
+            "null and 2",
+        ] {
+            let (_, stderr, code) = working.vigil(&["status", "--rev", set]);
+            assert_eq!(code, Some(255), "{set}");
+            assert!(stderr.contains("the set of revisions"), "{set}: {stderr}");
+        }
+    }
+}
+
+#[test]
+fn an_empty_name_of_a_change_is_none() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("a", "1");
+        working.commit("0");
+        working.write("a", "2");
+        working.same(&["status", "--rev=0", "--change="]);
+        working.same(&["status", "--rev=", "--change="]);
+        working.same(&["status", "--change="]);
+        working.same(&["status", "--change=", "--terse=u"]);
+    }
+}
+
+/// What is asked of changesets of which some are hidden.
+const SEEN: [&str; 22] = [
+    ".",
+    ".^",
+    "tip",
+    "-1",
+    "0",
+    "2",
+    "3",
+    "5",
+    "6",
+    "default",
+    "all()",
+    "heads(all())",
+    "::tip",
+    "draft()",
+    "children(0)",
+    "not 0",
+    "1:",
+    "branch(default)",
+    "tag()",
+    "bookmark()",
+    "0~-1",
+    "only(.)",
+];
+
+#[test]
+fn obsolete_changesets_are_hidden_unless_something_rests_on_them() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        let settings = "[experimental]\nevolution=all\n[extensions]\nrebase=\n";
+        let rc = working.0.home().join("hgrc");
+        let text = std::fs::read_to_string(&rc).unwrap();
+        std::fs::write(&rc, text + settings).unwrap();
+        for number in 0..4 {
+            working.write(&format!("f{number}"), "x\n");
+            working.commit(&format!("a{number}"));
+        }
+        let amend = |name: &str| {
+            working.write(name, "other\n");
+            working.hg(&["commit", "--amend", "-qm", "again", "-d", "0 0"]);
+        };
+        let check = |names: &[&str]| {
+            let mut server = working.server();
+            for name in names.iter().chain(&SEEN) {
+                working.same_or_hidden(&mut server, name);
+            }
+        };
+        amend("f3");
+        working.write("u", "");
+        check(&[]);
+        working.hg(&["update", "-q", "1"]);
+        working.hg(&["bookmark", "-ir", "3", "keep", "--hidden"]);
+        check(&["keep", "keep^"]);
+        working.hg(&["bookmark", "-d", "keep"]);
+        // An obsolete parent is seen, and so is one of the working copy.
+        working.hg(&["update", "-q", "2"]);
+        amend("f2");
+        working.hg(&["tag", "-l", "-r", "3", "loc", "--hidden"]);
+        check(&["loc"]);
+        working.hg(&["tag", "-l", "--remove", "loc"]);
+        working.hg(&["update", "-q", "-r", "2", "--hidden"]);
+        check(&[]);
+        working.hg(&["update", "-q", "tip"]);
+        working.hg(&["rebase", "-q", "-r", "4", "-d", "tip"]);
+        check(&[]);
+        std::fs::remove_dir_all(working.path(".hg/cache")).unwrap();
+        check(&[]);
+        let none = ["--config", "experimental.evolution="];
+        let (_, stderr, _) = working.vigil(&[&["status", "--rev", "0"], &none[..]].concat());
+        assert!(stderr.contains("experimental.evolution"), "{stderr}");
+    }
+}
+
+#[test]
+fn what_is_kept_for_a_shelf_is_hidden() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        std::fs::remove_dir_all(working.path(".hg")).unwrap();
+        working.hg(&["init", "--config", "format.internal-phase=yes"]);
+        working.write("a", "1");
+        working.commit("0");
+        working.write("a", "2");
+        working.hg(&["shelve", "-q", "--config", "extensions.shelve="]);
+        working.write("a", "3");
+        working.commit("1");
+        let mut server = working.server();
+        for name in [
+            "tip", "0", "default", ".^", "all()", "-1", "not tip", "draft()",
+        ] {
+            working.same_of(&mut server, name);
+        }
+    }
+}

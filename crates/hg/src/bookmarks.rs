@@ -1,0 +1,30 @@
+//! Bookmarks: names of changesets that move with what is committed on them.
+
+use std::path::PathBuf;
+
+use bstr::{BStr, ByteSlice};
+
+use crate::bytes::trim;
+use crate::node::Node;
+use crate::repository::Repository;
+use crate::text_file;
+
+/// What a line of them says: the node, and its name.
+pub(crate) fn line(line: &[u8]) -> Option<(Node, &BStr)> {
+    let (digits, rest) = trim(line).split_at_checked(Node::LEN.saturating_mul(2))?;
+    Some((Node::from_hex(digits)?, rest.strip_prefix(b" ")?.as_bstr()))
+}
+
+/// Where they are: those of a share are its own, unless they are shared, too.
+pub(crate) fn path(repository: &Repository) -> PathBuf {
+    if repository.requirements.has("bookmarksinstore") {
+        return repository.shared.join("store/bookmarks");
+    }
+    let shares = text_file::read(&repository.dot_hg.join("shared"));
+    let shares = shares.is_ok_and(|text| text.lines().any(|line| line == b"bookmarks"));
+    let folder = match shares {
+        true => &repository.shared,
+        false => &repository.dot_hg,
+    };
+    folder.join("bookmarks")
+}

@@ -1,0 +1,602 @@
+//! Which changesets a text of Mercurial's language of revisions means, in their order.
+
+use std::collections::HashSet;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::expression::{Expression, not_understood, number};
+use super::{Revisions, Target};
+use crate::abort::{Abort, Kind};
+use crate::ancestry;
+use crate::checkout::Phase;
+use crate::stored::Store;
+
+/// In the order in which they are meant; none is there twice.
+pub(super) type Set = Vec<Target>;
+
+/// One text that is evaluated.
+pub(super) struct Evaluation<'e, 'r> {
+    pub(super) revisions: &'e mut Revisions<'r>,
+    pub(super) text: &'e BStr,
+}
+
+impl Evaluation<'_, '_> {
+    fn refused(&self) -> Abort {
+        not_understood(self.text)
+    }
+
+    /// What an expression means.
+    ///
+    /// # Errors
+    /// There is no such changeset, or it is not understood here.
+    pub(super) fn set(&mut self, expression: &Expression) -> Result<Set, Abort> {
+        match expression {
+            Expression::Symbol(name) | Expression::Text(name) => self.named(name.as_bstr()),
+            Expression::Negated(_) => match expression.word() {
+                Some(word) => self.named(word.as_bstr()),
+                None => Err(self.refused()),
+            },
+            Expression::Group(inner) => self.set(inner),
+            Expression::Call(name, arguments) => self.call(name, arguments),
+            Expression::FirstParent(inner) => {
+                let found = self.set(inner)?;
+                let parents = found.iter().map(|target| self.revisions.parent_of(*target));
+                Ok(without_null(parents.collect()))
+            }
+            Expression::Parent(inner, which) => {
+                let which = match which.as_word().map(|word| word.as_bytes()) {
+                    Some(b"0") => 0,
+                    Some(b"1") => 1,
+                    Some(b"2") => 2,
+                    _ => return Err(Abort::of(Kind::Parse, "^ expects a number 0, 1, or 2")),
+                };
+                let found = self.set(inner)?;
+                let parent = |target: &Target| match which {
+                    0 => *target,
+                    1 => self.revisions.parent_of(*target),
+                    _ => self.revisions.second_parent_of(*target),
+                };
+                let parents: Set = found.iter().map(parent).collect();
+                Ok(match which {
+                    2 => without_null(parents),
+                    _ => sorted(parents),
+                })
+            }
+            Expression::Ancestor(inner, count) => {
+                let word = count.word();
+                let count = number(
+                    word.as_ref().map(|word| word.as_bstr()),
+                    "~ expects a number",
+                )?;
+                let count = count.ok_or_else(|| self.refused())?;
+                let found = self.set(inner)?;
+                match count < 0 {
+                    true => self.only_descendants(&found, count.unsigned_abs()),
+                    false => Ok(sorted(
+                        found
+                            .iter()
+                            .map(|target| self.above(*target, count))
+                            .collect(),
+                    )),
+                }
+            }
+            Expression::Range(first, last) => self.range(first.as_deref(), last.as_deref()),
+            Expression::Path(first, last) => match (first, last) {
+                (Some(first), Some(last)) => {
+                    let (first, last) = (self.real(first)?, self.real(last)?);
+                    let below = self.descendants(&first);
+                    let above: HashSet<u32> = self.ancestors(&last).into_iter().collect();
+                    Ok(targets(
+                        below.into_iter().filter(|number| above.contains(number)),
+                    ))
+                }
+                (Some(first), None) => {
+                    let first = self.real(first)?;
+                    Ok(targets(self.descendants(&first)))
+                }
+                (None, Some(last)) => {
+                    let last = self.real(last)?;
+                    Ok(targets(self.ancestors(&last)))
+                }
+                (None, None) => Err(self.refused()),
+            },
+            Expression::And(first, second) => self.both(first, second, true),
+            Expression::Minus(first, second) => self.both(first, second, false),
+            Expression::Or(first, second) => {
+                let mut found = self.set(first)?;
+                add(&mut found, self.set(second)?);
+                Ok(found)
+            }
+            Expression::Not(inner) => {
+                let without = self.set(inner)?;
+                let without: HashSet<Target> = without.into_iter().collect();
+                let all = self.all().into_iter();
+                Ok(all.filter(|target| !without.contains(target)).collect())
+            }
+            Expression::Only(first, second) => self.only(first, second.as_deref()),
+            Expression::List(_) => Err(self.refused()),
+        }
+    }
+
+    fn named(&mut self, name: &BStr) -> Result<Set, Abort> {
+        if name.is_empty() {
+            let said = "empty string is not a valid revision";
+            return Err(Abort::of(Kind::Parse, said));
+        }
+        Ok(vec![self.revisions.known(name)?])
+    }
+
+    /// The numbers of changesets that are none but such.
+    fn real(&mut self, expression: &Expression) -> Result<Vec<u32>, Abort> {
+        let found = self.set(expression)?;
+        self.numbers(&found)
+    }
+
+    fn numbers(&self, found: &[Target]) -> Result<Vec<u32>, Abort> {
+        let number = |target: &Target| match target {
+            Target::Changeset(number) => Ok(*number),
+            _ => Err(self.refused()),
+        };
+        found.iter().map(number).collect()
+    }
+
+    /// What of the first is in the second, or is not.
+    fn both(&mut self, first: &Expression, second: &Expression, is_in: bool) -> Result<Set, Abort> {
+        let found = self.set(first)?;
+        // Whether what is no changeset is in a set depends on how Mercurial finds it.
+        self.numbers(&found)?;
+        let second: HashSet<Target> = self.set(second)?.into_iter().collect();
+        let found = found.into_iter();
+        Ok(found
+            .filter(|target| second.contains(target) == is_in)
+            .collect())
+    }
+
+    fn len(&self) -> u32 {
+        u32::try_from(self.revisions.changelog.len()).unwrap_or(u32::MAX)
+    }
+
+    fn all(&self) -> Set {
+        targets(self.revisions.visible())
+    }
+
+    fn range(
+        &mut self,
+        first: Option<&Expression>,
+        last: Option<&Expression>,
+    ) -> Result<Set, Abort> {
+        let newest = self.revisions.tip();
+        if newest == Target::Null && (first.is_none() || last.is_none()) {
+            return Err(self.refused());
+        }
+        let first = match first {
+            Some(first) => self.set(first)?.first().copied(),
+            None => Some(Target::Changeset(0)),
+        };
+        let last = match last {
+            Some(last) => self.set(last)?.last().copied(),
+            None => Some(newest),
+        };
+        let (Some(first), Some(last)) = (first, last) else {
+            return Ok(Set::new());
+        };
+        if first == last {
+            return Ok(vec![first]);
+        }
+        let between = |from: Target, to: Target| {
+            let number = |target| match target {
+                Target::Null => 0,
+                Target::Changeset(number) => number,
+                Target::WorkingCopy => u32::MAX,
+            };
+            let (from_number, to_number) = (number(from), number(to));
+            let all = self.revisions.visible().into_iter();
+            let numbers = all.filter(move |number| (from_number..=to_number).contains(number));
+            let null = (from == Target::Null).then_some(Target::Null);
+            let within = numbers
+                .filter(|_| to != Target::Null)
+                .map(Target::Changeset);
+            let working = (to == Target::WorkingCopy).then_some(Target::WorkingCopy);
+            null.into_iter()
+                .chain(within)
+                .chain(working)
+                .collect::<Set>()
+        };
+        Ok(match order(first) <= order(last) {
+            true => between(first, last),
+            false => {
+                let mut all = between(last, first);
+                all.reverse();
+                all
+            }
+        })
+    }
+
+    fn above(&self, target: Target, count: i64) -> Target {
+        let mut target = target;
+        for _ in 0..count {
+            if target == Target::Null {
+                break;
+            }
+            target = self.revisions.parent_of(target);
+        }
+        target
+    }
+
+    /// `X~-N`: what is reached by as many steps to the only child.
+    fn only_descendants(&mut self, found: &[Target], count: u64) -> Result<Set, Abort> {
+        let mut reached = Set::new();
+        for number in self.numbers(found)? {
+            let mut at = Some(number);
+            for _ in 0..count {
+                let Some(parent) = at else { break };
+                let children = self.children(&[parent]);
+                at = match children.as_slice() {
+                    [] => None,
+                    [only] => Some(*only),
+                    _ => {
+                        let said = "revision in set has more than one child";
+                        return Err(Abort::of(Kind::Input, said));
+                    }
+                };
+            }
+            reached.extend(at.map(Target::Changeset));
+        }
+        Ok(sorted(reached))
+    }
+
+    fn parents(&self, number: u32) -> impl Iterator<Item = u32> {
+        ancestry::parents(&self.revisions.changelog, number)
+            .into_iter()
+            .flatten()
+    }
+
+    /// These and what comes before one of them, in order.
+    fn ancestors(&self, heads: &[u32]) -> Vec<u32> {
+        let mut is_above = vec![false; self.len() as usize];
+        for number in heads {
+            mark(&mut is_above, *number);
+        }
+        for number in (0..self.len()).rev() {
+            if is_marked(&is_above, number) {
+                self.parents(number)
+                    .for_each(|parent| mark(&mut is_above, parent));
+            }
+        }
+        marked(&is_above)
+    }
+
+    /// These and what comes after one of them, in order.
+    fn descendants(&self, roots: &[u32]) -> Vec<u32> {
+        let mut is_below = vec![false; self.len() as usize];
+        for number in roots {
+            mark(&mut is_below, *number);
+        }
+        for number in self.revisions.visible() {
+            if self
+                .parents(number)
+                .any(|parent| is_marked(&is_below, parent))
+            {
+                mark(&mut is_below, number);
+            }
+        }
+        marked(&is_below)
+    }
+
+    fn children(&self, parents: &[u32]) -> Vec<u32> {
+        let parents: HashSet<u32> = parents.iter().copied().collect();
+        let mut all = self.revisions.visible();
+        all.retain(|number| {
+            self.parents(*number)
+                .any(|parent| parents.contains(&parent))
+        });
+        all
+    }
+
+    fn only(&mut self, first: &Expression, second: Option<&Expression>) -> Result<Set, Abort> {
+        let heads = self.real(first)?;
+        let others = match second {
+            Some(second) => self.real(second)?,
+            None => {
+                let below: HashSet<u32> = self.descendants(&heads).into_iter().collect();
+                let mut others = self.revisions.heads();
+                others.retain(|head| !below.contains(head));
+                others
+            }
+        };
+        let without: HashSet<u32> = self.ancestors(&others).into_iter().collect();
+        let mut found = self.ancestors(&heads);
+        found.retain(|number| !without.contains(number));
+        Ok(targets(found))
+    }
+
+    fn call(&mut self, name: &BString, arguments: &[Expression]) -> Result<Set, Abort> {
+        match (name.as_slice(), arguments) {
+            (b"all", []) => Ok(self.all()),
+            (b"none", []) => Ok(Set::new()),
+            (b"wdir", []) => Ok(vec![Target::WorkingCopy]),
+            (b"p1", []) => Ok(without_null(vec![self.revisions.parents[0]])),
+            (b"p2", []) => Ok(without_null(vec![self.revisions.parents[1]])),
+            (b"parents", []) => Ok(without_null(self.revisions.parents.to_vec())),
+            (b"draft", []) => self.of_phase(Phase::Draft),
+            (b"public", []) => self.of_phase(Phase::Public),
+            (b"secret", []) => self.of_phase(Phase::Secret),
+            (b"merge", []) => {
+                let mut all = self.revisions.visible();
+                all.retain(|number| self.parents(*number).count() > 1);
+                Ok(targets(all))
+            }
+            (b"tag" | b"tagged", arguments @ ([] | [_])) => self.tags(arguments.first()),
+            (b"bookmark", arguments @ ([] | [_])) => self.bookmarks(arguments.first()),
+            (b"desc", [text]) => self.described(text),
+            (b"branch", [of]) => self.of_branch(of),
+            (b"only", [first]) => self.only(first, None),
+            (b"only", [first, second]) => self.only(first, Some(second)),
+            (b"first" | b"limit", [of, more @ ..]) if more.len() < 2 => self.some(of, more, true),
+            (b"last", [of, more @ ..]) if more.len() < 2 => self.some(of, more, false),
+            (b"ancestor", [_, ..]) => {
+                let mut heads = Vec::new();
+                for argument in arguments {
+                    add(&mut heads, self.set(argument)?);
+                }
+                let mut numbers = self.numbers(&heads)?.into_iter();
+                let Some(mut common) = numbers.next() else {
+                    return Ok(Set::new());
+                };
+                for number in numbers {
+                    let found = ancestry::best_common(&self.revisions.changelog, common, number);
+                    match found {
+                        Some(found) => common = found,
+                        None => return Ok(Set::new()),
+                    }
+                }
+                Ok(vec![Target::Changeset(common)])
+            }
+            (_, [of]) => self.of_one(name, of),
+            _ => Err(self.refused()),
+        }
+    }
+
+    /// Functions of one set.
+    fn of_one(&mut self, name: &BString, of: &Expression) -> Result<Set, Abort> {
+        match name.as_slice() {
+            b"p1" => {
+                let found = self.set(of)?;
+                let parents = found.iter().map(|target| self.revisions.parent_of(*target));
+                return Ok(without_null(parents.collect()));
+            }
+            b"reverse" => {
+                let mut found = self.set(of)?;
+                found.reverse();
+                return Ok(found);
+            }
+            b"p2" | b"parents" | b"ancestors" | b"descendants" | b"children" | b"heads"
+            | b"roots" | b"max" | b"min" => {}
+            _ => return Err(self.refused()),
+        }
+        let found = self.real(of)?;
+        Ok(match name.as_slice() {
+            b"p2" => {
+                let second =
+                    |number: &u32| self.revisions.second_parent_of(Target::Changeset(*number));
+                without_null(found.iter().map(second).collect())
+            }
+            b"ancestors" => targets(self.ancestors(&found)),
+            b"descendants" => targets(self.descendants(&found)),
+            b"children" => targets(self.children(&found)),
+            b"max" => targets(found.into_iter().max()),
+            b"min" => targets(found.into_iter().min()),
+            _ => {
+                let all: HashSet<u32> = found.iter().copied().collect();
+                let parents = found.iter().flat_map(|number| self.parents(*number));
+                let parents: HashSet<u32> = parents.collect();
+                match name.as_slice() {
+                    b"parents" => sorted(targets(parents)),
+                    b"heads" => {
+                        let heads = found.into_iter().filter(|number| !parents.contains(number));
+                        sorted(targets(heads))
+                    }
+                    _ => {
+                        let is_root =
+                            |number: &u32| !self.parents(*number).any(|one| all.contains(&one));
+                        sorted(targets(found.iter().copied().filter(is_root)))
+                    }
+                }
+            }
+        })
+    }
+
+    /// The first or the last changesets of a set, one where no number is given.
+    fn some(
+        &mut self,
+        of: &Expression,
+        count: &[Expression],
+        is_first: bool,
+    ) -> Result<Set, Abort> {
+        let count = match count.first() {
+            None => 1,
+            Some(count) => {
+                let word = count.word().ok_or_else(|| self.refused())?;
+                let count = word
+                    .to_str()
+                    .ok()
+                    .and_then(|word| word.parse::<usize>().ok());
+                count.ok_or_else(|| self.refused())?
+            }
+        };
+        let mut found = self.set(of)?;
+        if is_first {
+            found.truncate(count);
+        } else {
+            found.drain(..found.len().saturating_sub(count));
+        }
+        Ok(found)
+    }
+
+    fn of_phase(&mut self, phase: Phase) -> Result<Set, Abort> {
+        let phases = self.revisions.phases()?;
+        let mut all = self.revisions.visible();
+        all.retain(|number| phases.get(*number as usize) == Some(&phase));
+        Ok(targets(all))
+    }
+
+    /// A word that stands for itself, and no pattern.
+    fn literal(&self, of: &Expression) -> Result<BString, Abort> {
+        let word = of.word().ok_or_else(|| self.refused())?;
+        match word.strip_prefix(b"literal:") {
+            Some(word) => Ok(word.into()),
+            None if word.starts_with(b"re:") => Err(self.refused()),
+            None => Ok(word),
+        }
+    }
+
+    fn described(&mut self, of: &Expression) -> Result<Set, Abort> {
+        let searched = self.literal(of)?;
+        if !searched.is_ascii() {
+            return Err(self.refused());
+        }
+        let mut found = self.revisions.described(searched.as_bstr())?;
+        found.retain(|number| !self.revisions.is_hidden(*number));
+        Ok(targets(found))
+    }
+
+    fn tags(&mut self, of: Option<&Expression>) -> Result<Set, Abort> {
+        let Some(of) = of else {
+            let found = self.revisions.tagged()?;
+            return self.seen(found);
+        };
+        let name = self.literal(of)?;
+        if name == "tip" {
+            return Ok(vec![self.revisions.tip()]);
+        }
+        let node = self.revisions.tag(name.as_bstr())?;
+        let target = node.and_then(|node| self.revisions.find(&node));
+        match target {
+            Some(target) => self.seen(vec![target]),
+            None => {
+                let said = [b"tag '".as_slice(), &name, b"' does not exist"].concat();
+                Err(Abort::of(Kind::Input, said))
+            }
+        }
+    }
+
+    fn bookmarks(&mut self, of: Option<&Expression>) -> Result<Set, Abort> {
+        let Some(of) = of else {
+            let found = self.revisions.bookmarked();
+            return self.seen(found);
+        };
+        let name = self.literal(of)?;
+        // The active one.
+        if name == "." {
+            return Err(self.refused());
+        }
+        match self.revisions.bookmark(name.as_bstr()) {
+            Some(target) => self.seen(vec![target]),
+            None => {
+                let said = [b"bookmark '".as_slice(), &name, b"' does not exist"].concat();
+                Err(Abort::of(Kind::Input, said))
+            }
+        }
+    }
+
+    /// The same in order, where none of them is hidden.
+    fn seen(&self, found: Set) -> Result<Set, Abort> {
+        let numbers = self.numbers(&found)?;
+        match numbers
+            .iter()
+            .any(|number| self.revisions.is_hidden(*number))
+        {
+            true => Err(self.refused()),
+            false => Ok(sorted(found)),
+        }
+    }
+
+    /// The changesets of a branch, or of those of a set.
+    fn of_branch(&mut self, of: &Expression) -> Result<Set, Abort> {
+        self.revisions.refuse_unknown_heads()?;
+        let all = self.revisions.visible();
+        let mut branches = Vec::with_capacity(all.len());
+        for number in &all {
+            branches.push(Store::changeset(&mut self.revisions.changelog, *number)?.branch);
+        }
+        let mut within = all.iter().zip(&branches);
+        let mut is_branch = |name: &BString| {
+            within.any(|(number, branch)| branch == name && !self.revisions.is_obsolete(*number))
+        };
+        let wanted: HashSet<BString> = match of.word() {
+            Some(_) if is_branch(&self.literal(of)?) => [self.literal(of)?].into(),
+            Some(word) if word.starts_with(b"literal:") => {
+                let name = self.literal(of)?;
+                let said = [b"branch '".as_slice(), &name, b"' does not exist"].concat();
+                return Err(Abort::of(Kind::Input, said));
+            }
+            _ => {
+                let wanted: HashSet<u32> = self.real(of)?.into_iter().collect();
+                let within = all.iter().zip(&branches);
+                let within = within.filter(|(number, _)| wanted.contains(number));
+                within.map(|(_, branch)| branch.clone()).collect()
+            }
+        };
+        let found = all.iter().zip(&branches);
+        let found = found.filter(|(_, branch)| wanted.contains(*branch));
+        Ok(targets(found.map(|(number, _)| *number)))
+    }
+}
+
+impl Expression {
+    /// What is a word as it stands.
+    fn as_word(&self) -> Option<&BString> {
+        match self {
+            Self::Symbol(word) | Self::Text(word) => Some(word),
+            Self::Group(inner) => inner.as_word(),
+            _ => None,
+        }
+    }
+}
+
+/// What comes first in a range.
+fn order(target: Target) -> u64 {
+    match target {
+        Target::Null => 0,
+        Target::Changeset(number) => u64::from(number).saturating_add(1),
+        Target::WorkingCopy => u64::MAX,
+    }
+}
+
+fn targets(numbers: impl IntoIterator<Item = u32>) -> Set {
+    numbers.into_iter().map(Target::Changeset).collect()
+}
+
+fn sorted(mut found: Set) -> Set {
+    found.sort_unstable_by_key(|target| order(*target));
+    found.dedup();
+    found
+}
+
+fn without_null(mut found: Set) -> Set {
+    found.retain(|target| *target != Target::Null);
+    sorted(found)
+}
+
+/// Adds what is not there yet.
+pub(super) fn add(found: &mut Set, more: Set) {
+    let known: HashSet<Target> = found.iter().copied().collect();
+    found.extend(more.into_iter().filter(|target| !known.contains(target)));
+}
+
+fn mark(marks: &mut [bool], number: u32) {
+    if let Some(mark) = marks.get_mut(number as usize) {
+        *mark = true;
+    }
+}
+
+fn is_marked(marks: &[bool], number: u32) -> bool {
+    marks.get(number as usize).copied().unwrap_or_default()
+}
+
+fn marked(marks: &[bool]) -> Vec<u32> {
+    let numbers = (0u32..).zip(marks);
+    numbers
+        .filter_map(|(number, mark)| mark.then_some(number))
+        .collect()
+}

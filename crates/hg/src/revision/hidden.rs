@@ -1,0 +1,138 @@
+//! Changesets that are hidden: obsolete ones, and those that are archived or Mercurial's own, unless something that is not
+//! hidden rests on them (`hg help evolution`).
+
+use super::unseen::{Unseen, is_marked, precursors};
+use super::{Revisions, Target};
+use crate::abort::Abort;
+use crate::ancestry;
+use crate::bookmarks;
+use crate::checkout::{MergeState, Phase};
+use crate::text_file;
+
+impl Revisions<'_> {
+    /// Finds out which changesets are hidden, if that is not known yet.
+    ///
+    /// # Errors
+    /// What says so is damaged, or not understood.
+    pub(super) fn look_for_hidden(&mut self) -> Result<(), Abort> {
+        if self.has_hidden && !self.shows_hidden && self.unseen.is_none() {
+            self.unseen = Some(self.find_hidden()?);
+        }
+        Ok(())
+    }
+
+    /// Whether a changeset is hidden.
+    pub(super) fn is_hidden(&self, number: u32) -> bool {
+        let unseen = self.unseen.as_ref().filter(|_| !self.shows_hidden);
+        unseen.is_some_and(|unseen| is_marked(&unseen.is_hidden, number))
+    }
+
+    /// The changesets that are not hidden, in order.
+    pub(super) fn visible(&self) -> Vec<u32> {
+        let all = 0..u32::try_from(self.changelog.len()).unwrap_or(u32::MAX);
+        all.filter(|number| !self.is_hidden(*number)).collect()
+    }
+
+    /// The phase of each changeset.
+    ///
+    /// # Errors
+    /// What says so is damaged, or not understood.
+    pub(super) fn phases(&self) -> Result<Vec<Phase>, Abort> {
+        let phases = Phase::of_all(self.repository, &self.changelog);
+        phases.ok_or_else(|| Abort::unsupported("phases as they are stored"))
+    }
+
+    /// Refuses to find the heads of branches where hidden changesets are shown: it was not looked up which are obsolete.
+    ///
+    /// # Errors
+    /// They are.
+    pub(super) fn refuse_unknown_heads(&self) -> Result<(), Abort> {
+        match self.has_hidden && self.shows_hidden {
+            true => {
+                let said = "names of branches where hidden changesets are shown";
+                Err(Abort::unsupported(said))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a changeset is obsolete: such is head of no branch.
+    pub(super) fn is_obsolete(&self, number: u32) -> bool {
+        let unseen = self.unseen.as_ref();
+        unseen.is_some_and(|unseen| is_marked(&unseen.is_obsolete, number))
+    }
+
+    fn find_hidden(&mut self) -> Result<Unseen, Abort> {
+        let phases = self.phases()?;
+        let folder = self.repository.store().folder().to_path_buf();
+        let markers = text_file::read(&folder.join("obsstore")).unwrap_or_default();
+        let markers = precursors(&markers);
+        let markers = markers.ok_or_else(|| Abort::unsupported("obsolete markers as they are"))?;
+        let is_obsolete = |number: &u32| {
+            let node = self.changelog.node(*number);
+            node.is_some_and(|node| markers.contains(&node))
+        };
+        let numbers = (0u32..).zip(&phases);
+        let is_obsolete =
+            numbers.map(|(number, phase)| *phase > Phase::Public && is_obsolete(&number));
+        let is_obsolete: Vec<bool> = is_obsolete.collect();
+        let all = is_obsolete.iter().zip(&phases);
+        let is_hidden = all.map(|(is_obsolete, phase)| *is_obsolete || *phase >= Phase::Archived);
+        let mut is_hidden: Vec<bool> = is_hidden.collect();
+        for target in self.pinned()? {
+            if let Target::Changeset(number) = target {
+                show(&mut is_hidden, number);
+            }
+        }
+        for number in (0..u32::try_from(phases.len()).unwrap_or(u32::MAX)).rev() {
+            let phase = phases.get(number as usize).copied();
+            if phase > Some(Phase::Public) && !is_marked(&is_hidden, number) {
+                let parents = ancestry::parents(&self.changelog, number);
+                for parent in parents.into_iter().flatten() {
+                    show(&mut is_hidden, parent);
+                }
+            }
+        }
+        Ok(Unseen {
+            is_hidden,
+            is_obsolete,
+        })
+    }
+
+    /// What is not hidden because it has a name here, is checked out, or is being merged.
+    fn pinned(&mut self) -> Result<Vec<Target>, Abort> {
+        let mut pinned = self.parents.to_vec();
+        pinned.extend(self.bookmarked());
+        for node in self.local_tags() {
+            pinned.extend(self.find(&node));
+        }
+        let merge = self.repository.dot_hg.join("merge");
+        let state = match text_file::read(&merge.join("state2")) {
+            Ok(text) => MergeState::parse(&text),
+            Err(_) if merge.join("state").exists() => None,
+            Err(_) => Some(MergeState::default()),
+        };
+        let state = state.ok_or_else(|| Abort::unsupported("a list of files that are merged"))?;
+        if state.is_active && !state.unresolved.is_empty() {
+            for node in &state.sides {
+                pinned.extend(self.find(node));
+            }
+        }
+        Ok(pinned)
+    }
+
+    /// The changesets that have bookmarks.
+    pub(super) fn bookmarked(&self) -> Vec<Target> {
+        let text = text_file::read(&bookmarks::path(self.repository));
+        let text = text.unwrap_or_default();
+        let lines = text.split(|byte| *byte == b'\n');
+        let nodes = lines.filter_map(|line| bookmarks::line(line).map(|(node, _)| node));
+        nodes.filter_map(|node| self.find(&node)).collect()
+    }
+}
+
+fn show(is_hidden: &mut [bool], number: u32) {
+    if let Some(is_hidden) = is_hidden.get_mut(number as usize) {
+        *is_hidden = false;
+    }
+}
