@@ -25,6 +25,7 @@ use super::show::Output;
 use super::template::Template;
 use super::terse::terse;
 use super::unfinished::Unfinished;
+use super::words;
 use crate::reply::{Reply, bytes};
 
 /// The letters of `--terse`, in the same order.
@@ -125,6 +126,8 @@ impl Run<'_> {
         let is_tweaked = configuration.is_tweaked;
         let config = configuration.config;
         self.may_fall_back = config.boolean("vigil", "hg.fallback", false)?;
+        let merged = words::with_configured(&config, arguments, self.surroundings)?;
+        let arguments = merged.as_ref().unwrap_or(arguments);
         let is_plain = self.surroundings.is_plain(None);
         let has_plain_colors = self.surroundings.is_plain(Some("color"));
         let settings = Settings::new(&config, arguments, is_plain)?;
@@ -145,12 +148,12 @@ impl Run<'_> {
         if let Some(beyond) = settings::beyond_format(&config, &repository.requirements)? {
             return Err(Abort::unsupported(beyond));
         }
-        self.refuse_what_is_beyond(&config, &repository, is_tweaked)?;
+        self.refuse_what_is_beyond(arguments, &config, &repository, is_tweaked)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
         let is_terse = !settings.terse.is_empty();
         let unknown = is_terse || is_shown(UNKNOWN);
-        self.leave_what_no_daemon_answers(&config, unknown || !is_shown(IGNORED))?;
+        self.leave_what_no_daemon_answers(arguments, &config, unknown || !is_shown(IGNORED))?;
         if arguments.names_changesets() && !settings.terse.is_empty() && arguments.change.is_none()
         {
             let said = "cannot use --terse with --rev";
@@ -297,7 +300,12 @@ impl Run<'_> {
     ///
     /// # Errors
     /// It is, or unless `is_kept`, nothing is kept for it.
-    fn leave_what_no_daemon_answers(&self, config: &Config, is_kept: bool) -> Result<(), Abort> {
+    fn leave_what_no_daemon_answers(
+        &self,
+        arguments: &Arguments,
+        config: &Config,
+        is_kept: bool,
+    ) -> Result<(), Abort> {
         if !self.known.is_kept() {
             return Ok(());
         }
@@ -305,8 +313,10 @@ impl Run<'_> {
             "a daemon that the configuration does not want"
         } else if !is_kept {
             "a status of ignored files alone, by a daemon"
-        } else if self.arguments.names_changesets() || self.arguments.subrepos {
+        } else if arguments.names_changesets() || arguments.subrepos {
             "other changesets and repositories, by a daemon"
+        } else if !arguments.is_for_a_daemon() {
+            "what the configuration adds to the command line, by a daemon"
         } else {
             return Ok(());
         };
@@ -315,16 +325,15 @@ impl Run<'_> {
 
     fn refuse_what_is_beyond(
         &self,
+        arguments: &Arguments,
         config: &Config,
         repository: &Repository,
         is_tweaked: bool,
     ) -> Result<(), Abort> {
-        let arguments = self.arguments;
         if let Some(option) = arguments.only_mercurial {
             return Err(Abort::unsupported(bytes!("the option --", option)));
         }
-        let beyond = settings::beyond(config);
-        if let Some(beyond) = beyond.or_else(|| settings::other_command(config, arguments)) {
+        if let Some(beyond) = settings::beyond(config) {
             return Err(Abort::unsupported(beyond));
         }
         if !arguments.revisions.is_empty() && arguments.change.is_some() {

@@ -3,6 +3,7 @@
 use bstr::{BStr, BString, ByteSlice};
 
 use vigil_hg::config::boolean;
+use vigil_hg::patterns::is_written_elsewhere;
 
 use super::nearest::OwnFormat;
 use super::options::{Known, OPTIONS, short_help};
@@ -50,6 +51,8 @@ pub(super) struct Arguments {
     abbreviated: Option<&'static str>,
     /// A format of Vigil's own.
     pub(super) own: Option<OwnFormat>,
+    /// What was read, up to the command, and after it.
+    line: [Vec<BString>; 2],
 }
 
 /// The option that the extension of this name adds to all commands. Only that may know it, and it is not to make beginnings of
@@ -87,12 +90,27 @@ impl Arguments {
         lists.iter().all(|list| list.is_empty()) && texts.iter().all(|text| text.is_none())
     }
 
+    /// Whether a daemon may answer: what is asked of one working copy as it is.
+    pub(super) fn is_for_a_daemon(&self) -> bool {
+        let patterns = [&self.patterns, &self.include, &self.exclude];
+        let mut patterns = patterns.into_iter().flatten();
+        // The files in which some are may be anything, and keep others waiting.
+        !patterns.any(|pattern| is_written_elsewhere(pattern.as_bstr()))
+            && self.revisions.is_empty()
+            && self.change.is_none()
+            && self.only_mercurial.is_none()
+            && !self.subrepos
+            && !self.verbose
+            && !self.debug
+    }
+
     /// Reads a command line, of which the first word that is no option is the command.
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, Wrong> {
         let mut parsed = Self::default();
         let mut words = Vec::new();
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
+            let has_command = !words.is_empty();
             match argument.as_slice() {
                 b"--" => {
                     words.extend(rest.by_ref().cloned());
@@ -102,6 +120,11 @@ impl Arguments {
                     parsed.letters(letters, &mut rest)?;
                 }
                 _ => words.push(argument.clone()),
+            }
+            if !has_command && !words.is_empty() {
+                let left = rest.as_slice().len();
+                let (before, after) = arguments.split_at(arguments.len().saturating_sub(left));
+                parsed.line = [before.to_vec(), after.to_vec()];
             }
         }
         let mut words = words.into_iter();
@@ -127,6 +150,21 @@ impl Arguments {
         parsed.command = command;
         parsed.patterns = words.collect();
         Ok(parsed)
+    }
+
+    /// The same with more words right after the command; `None` where such a command line cannot be read.
+    pub(super) fn with_words(&self, words: Vec<BString>) -> Option<Self> {
+        let [before, after] = self.line.clone();
+        let line: Vec<BString> = before.into_iter().chain(words).chain(after).collect();
+        let mut merged = Self::parse(&line).ok()?;
+        merged.own = self.own;
+        Some(merged)
+    }
+
+    /// Whether those options are the same that Mercurial reads before it reads the configuration.
+    pub(super) fn has_the_early_options_of(&self, other: &Self) -> bool {
+        let early = |all: &Self| [&all.repository, &all.cwd, &all.config].map(Vec::clone);
+        early(self) == early(other) && self.only_mercurial == other.only_mercurial
     }
 
     fn long<'a>(

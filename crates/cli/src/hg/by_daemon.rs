@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use vigil_daemon::client::{Client, Unanswered};
 use vigil_daemon::protocol::StatusQuestion;
 use vigil_daemon::{start, variables};
 use vigil_git::environment::Environment;
 use vigil_hg::bytes::of_path;
 use vigil_hg::config::Surroundings;
-use vigil_hg::patterns::is_written_elsewhere;
 use vigil_hg::repository;
 
 use super::arguments::Arguments;
@@ -26,25 +25,11 @@ pub(super) fn ask(
     surroundings: &Surroundings<'_>,
     environment: &Environment,
 ) -> Option<Reply> {
-    if !is_fit(parsed) || !by_daemon::may_answer(environment) {
+    if !parsed.is_for_a_daemon() || !by_daemon::may_answer(environment) {
         return None;
     }
     let question = question(parsed, arguments, surroundings, environment)?;
     by_daemon::ask_for(question, environment)
-}
-
-/// Whether a daemon may answer: what is asked of one working copy as it is.
-pub(super) fn is_fit(parsed: &Arguments) -> bool {
-    let patterns = [&parsed.patterns, &parsed.include, &parsed.exclude];
-    let mut patterns = patterns.into_iter().flatten();
-    // The files in which some are may be anything, and keep others waiting.
-    !patterns.any(|pattern| is_written_elsewhere(pattern.as_bstr()))
-        && parsed.revisions.is_empty()
-        && parsed.change.is_none()
-        && parsed.only_mercurial.is_none()
-        && !parsed.subrepos
-        && !parsed.verbose
-        && !parsed.debug
 }
 
 fn question(

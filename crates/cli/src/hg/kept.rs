@@ -13,7 +13,6 @@ use vigil_hg::config::Surroundings;
 
 use super::answer;
 use super::arguments::Arguments;
-use super::by_daemon::is_fit;
 use super::nearest::OwnFormat;
 
 /// What the command says for `question`, by what is `known`.
@@ -35,7 +34,7 @@ pub(crate) fn write(
         true => None,
         false => Some(OwnFormat::by_name(own).ok_or_else(not_plain)?),
     };
-    if !is_fit(&parsed) {
+    if !parsed.is_for_a_daemon() {
         return Err(not_plain());
     }
     // The configuration may name any variable, and not all are sent.

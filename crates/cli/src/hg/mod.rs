@@ -21,6 +21,7 @@ mod show;
 mod template;
 mod terse;
 mod unfinished;
+mod words;
 
 use std::io::IsTerminal;
 

@@ -164,19 +164,6 @@ const HARMLESS: [&str; 56] = [
     "uncommit",
 ];
 
-/// The alias by which the command as it was typed is another one, or may be: it has that name, or begins with what is no whole
-/// name.
-pub(super) fn other_command(config: &Config, arguments: &Arguments) -> Option<BString> {
-    let command = arguments.command.as_slice();
-    let is_whole = command == b"st" || command == b"status";
-    let is_other = |item: &&Item| match is_whole {
-        true => item.name == command,
-        false => item.name.starts_with(command),
-    };
-    let alias = config.section("alias").find(is_other)?;
-    Some(bytes!("the alias '", alias.name, " = ", alias.value, "'"))
-}
-
 /// What in the configuration changes what `names` of changesets mean.
 pub(super) fn beyond_names<'n>(
     config: &Config,
@@ -390,15 +377,6 @@ pub(crate) fn beyond(config: &Config) -> Option<BString> {
         if let Some(item) = config.section(section).find(|item| item.value != "!") {
             return Some(bytes!("[", section, "] filters ('", item.name, "')"));
         }
-    }
-    if let Some(item) = config
-        .section("defaults")
-        .find(|item| item.name == "status")
-    {
-        return Some(bytes!("[defaults] status = ", item.value));
-    }
-    if let Some(item) = config.section("alias").find(|item| item.name == "status") {
-        return Some(bytes!("the alias 'status = ", item.value, "'"));
     }
     let hooks = ["pre-status", "post-status", "fail-status"];
     let is_hook = |name: &BString| {

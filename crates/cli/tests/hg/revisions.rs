@@ -281,12 +281,14 @@ fn a_command_that_an_alias_makes_another_is_left_to_mercurial() {
         let working = Working::new(&hg, false);
         working.write("a", "1");
         for (command, alias) in [
-            ("st", "st"),
-            ("sta", "sta"),
-            ("stat", "statx"),
-            ("status", "status"),
+            ("st", "st=!status"),
+            ("st", "st=log"),
+            ("sta", "stash=status"),
+            ("stat", "statx=status -m"),
+            ("status", "status=status --nothing"),
+            ("status", "status=status $1"),
         ] {
-            let alias = format!("alias.{alias}=status -m");
+            let alias = format!("alias.{alias}");
             let (_, stderr, _) = working.vigil(&[command, "--config", &alias]);
             assert!(stderr.contains("the alias '"), "{command}: {stderr}");
         }

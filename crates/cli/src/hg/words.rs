@@ -1,0 +1,141 @@
+//! Words that the configuration puts on the command line: `[defaults]`, and aliases of the command itself.
+
+use bstr::BString;
+use vigil_hg::abort::Abort;
+use vigil_hg::bytes::{bytes, is_space};
+use vigil_hg::config::{Config, Item, Surroundings};
+
+use super::arguments::Arguments;
+
+/// The command line with what the configuration adds to it; `None` where that is nothing.
+///
+/// # Errors
+/// The configuration makes it another command, or adds what only Mercurial understands.
+pub(super) fn with_configured(
+    config: &Config,
+    arguments: &Arguments,
+    surroundings: &Surroundings<'_>,
+) -> Result<Option<Arguments>, Abort> {
+    let command = arguments.command.as_slice();
+    let alias = alias(config, command);
+    let beginning = match alias {
+        None => None,
+        Some(alias) => {
+            let refused =
+                || Abort::unsupported(bytes!("the alias '", alias.name, " = ", alias.value, "'"));
+            // With --debug, Mercurial tells of it.
+            if alias.name != command || arguments.debug || has_another(config, alias) {
+                return Err(refused());
+            }
+            let words = words(&alias.value, surroundings).ok_or_else(refused)?;
+            match words.split_first() {
+                Some((first, rest)) if first == "status" || first == "st" => {
+                    let is_numbered = rest.iter().any(|word| word.contains(&b'$'));
+                    if is_numbered {
+                        return Err(refused());
+                    }
+                    Some((rest.to_vec(), refused()))
+                }
+                _ => return Err(refused()),
+            }
+        }
+    };
+    // In its own formats Vigil tells of each file, whatever is configured.
+    let name = if alias.is_some() { command } else { b"status" };
+    let default = config
+        .section("defaults")
+        .find(|item| item.name == name && !item.value.is_empty() && arguments.own.is_none());
+    let default = match default {
+        None => None,
+        Some(item) => {
+            let refused =
+                || Abort::unsupported(bytes!("[defaults] ", item.name, " = ", item.value));
+            Some((
+                words(&item.value, surroundings).ok_or_else(refused)?,
+                refused(),
+            ))
+        }
+    };
+    let (mut added, mut refused) = (Vec::new(), None);
+    for (words, refusal) in default.into_iter().chain(beginning) {
+        added.extend(words);
+        refused = Some(refusal);
+    }
+    match refused {
+        None => Ok(None),
+        Some(refused) => match arguments.with_words(added) {
+            Some(merged) if merged.has_the_early_options_of(arguments) => Ok(Some(merged)),
+            _ => Err(refused),
+        },
+    }
+}
+
+/// The alias that the command as it was typed may stand for: it has that name, or begins with what is no whole name.
+fn alias<'c>(config: &'c Config, command: &[u8]) -> Option<&'c Item> {
+    let is_whole = command == b"st" || command == b"status";
+    config.section("alias").find(|item| match is_whole {
+        true => item.name == command,
+        false => item.name.starts_with(command),
+    })
+}
+
+/// Whether another alias may have the name for which this one stands.
+fn has_another(config: &Config, alias: &Item) -> bool {
+    let first = alias.value.split(|byte| is_space(*byte)).next();
+    let mut others = config
+        .section("alias")
+        .filter(|item| item.name != alias.name);
+    others.any(|item| first == Some(item.name.as_slice()))
+}
+
+/// A text as a shell would take it apart, each word with what its variables stand for; `None` where backslashes are in it, or a
+/// quote is not closed.
+fn words(text: &[u8], surroundings: &Surroundings<'_>) -> Option<Vec<BString>> {
+    let mut words = Vec::new();
+    let mut word: Option<BString> = None;
+    let mut quote = None;
+    for byte in text {
+        match (*byte, quote) {
+            (b'\\', _) => return None,
+            (byte, Some(open)) if byte == open => quote = None,
+            (byte, Some(_)) => word.get_or_insert_default().push(byte),
+            (byte @ (b'\'' | b'"'), None) => {
+                quote = Some(byte);
+                word.get_or_insert_default();
+            }
+            (byte, None) if is_space(byte) => words.extend(word.take()),
+            (byte, None) => word.get_or_insert_default().push(byte),
+        }
+    }
+    words.extend(word);
+    let expanded = words.iter().map(|word| surroundings.expand_path(word));
+    quote.is_none().then(|| expanded.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        let surroundings = Surroundings {
+            variable: &|name| (name == "A").then(|| "x y".into()),
+            cwd: "/".into(),
+            uid: 0,
+        };
+        let read = |text: &str| words(text.as_bytes(), &surroundings);
+        let all = |words: &[&str]| {
+            Some(
+                words
+                    .iter()
+                    .map(|word| BString::from(*word))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(read(" -X 'a b'\"c\"  '' "), all(&["-X", "a bc", ""]));
+        assert_eq!(read("-I $A"), all(&["-I", "x y"]));
+        assert_eq!(read(""), all(&[]));
+        assert_eq!(read("'a"), None);
+        assert_eq!(read("a\\ b"), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! What the configuration adds to the command line.
+
+use super::daemon::Served;
+use super::sandbox::{Working, programs};
+
+fn some_files(working: &Working) {
+    for name in ["a", "b", "x y"] {
+        working.write(name, "1\n");
+    }
+    working.commit("0");
+    working.write("a", "2\n");
+    working.write("b", "2\n");
+    working.write("new", "");
+    working.hg(&["copy", "b", "copied"]);
+}
+
+#[test]
+fn defaults_come_before_what_is_typed() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        some_files(&working);
+        for default in [
+            "-q",
+            "-m -C",
+            "-X 'x y' -X new",
+            "-X $HOME -A",
+            "--rev null",
+            "a",
+            "-n -T '{path}\\n'",
+            "",
+        ] {
+            let default = format!("defaults.status={default}");
+            let defaults = ["--config", &default];
+            if default.contains('\\') {
+                let (_, stderr, _) = working.vigil(&[&["status"], &defaults[..]].concat());
+                assert!(stderr.contains("[defaults] status"), "{stderr}");
+                continue;
+            }
+            for arguments in [
+                &["status"][..],
+                &["st", "-u"],
+                &["--cwd", ".", "sta", "--", "b"],
+            ] {
+                working.same(&[&defaults[..], arguments].concat());
+            }
+        }
+        for refused in ["--config x.y=z", "-R .", "--nothing", "--time", "'a"] {
+            let default = format!("defaults.status={refused}");
+            let (_, stderr, _) = working.vigil(&["status", "--config", &default]);
+            assert!(stderr.contains("[defaults] status"), "{stderr}");
+        }
+        working.write(".hg/hgrc", "[defaults]\nstatus = -q\n");
+        working.same(&["status"]);
+        let json = working.vigil(&["status", "-T", "json"]).0;
+        assert!(!json.contains("\"new\""), "{json}");
+    }
+}
+
+#[test]
+fn an_alias_may_add_options_to_the_command() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        some_files(&working);
+        for (command, alias) in [
+            ("st", "alias.st=status -m"),
+            ("status", "alias.status=status -q -C"),
+            ("status", "alias.status=st b"),
+            ("stat", "alias.stat=status -n"),
+        ] {
+            working.same(&[command, "--config", alias]);
+            working.same(&[command, "-u", "a", "new", "--config", alias]);
+            let default = "defaults.status=-c";
+            working.same(&[command, "--config", alias, "--config", default]);
+        }
+    }
+}
+
+#[test]
+fn a_daemon_answers_with_what_the_configuration_adds() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        some_files(working);
+        working.write(".hg/hgrc", "[defaults]\nstatus = -mC\n");
+        assert!(served.same(&["hg", "status"], &[]));
+        working.same(&["status"]);
+        working.write(".hg/hgrc", "[defaults]\nstatus = --rev null\n");
+        served.same(&["hg", "status"], &[]);
+        working.same(&["status"]);
+    }
+}
