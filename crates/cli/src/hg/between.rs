@@ -14,6 +14,9 @@ use vigil_linux::stat::lstat_path;
 
 use super::kinds::Lists;
 
+/// From this length on, in bytes, it is looked up whether contents must be read at all.
+const LONG_LEN: u64 = 1 << 20;
+
 /// The working copy.
 pub(super) struct Working<'w> {
     pub(super) root: &'w Path,
@@ -147,6 +150,10 @@ impl<'w> Working<'w> {
     /// Whether the file has the contents of this version.
     fn is_same(&self, path: &BStr, version: &Node) -> Result<bool, Abort> {
         let there = self.root.join(path_of(path));
+        let len = lstat_path(&there).map_or(0, |seen| seen.size);
+        if len >= LONG_LEN && self.store.is_shorter_than(path, version, len) {
+            return Ok(false);
+        }
         let contents = working_file::read(&there, u64::MAX);
         let contents = contents.map_err(|error| Abort::io(&there, &error))?;
         self.store.has_contents(path, version, &contents)

@@ -932,6 +932,14 @@ fn files_without_end_cost_neither_time_nor_memory() {
             (Some(0), "M d/file\n".into())
         );
         file.set_len(1).unwrap();
+        working.write("d/file", "2");
+        working.commit("second");
+        file.set_len(3 << 30).unwrap();
+        assert_eq!(
+            said(&working, &["hg", "status", "--rev", "0"]),
+            (Some(0), "M d/file\n".into())
+        );
+        file.set_len(1).unwrap();
         for (name, is_refused) in [
             (".hg/requires", true),
             (".hg/store/requires", true),
