@@ -8,7 +8,7 @@ use vigil_linux::stat::stat_path;
 
 use super::{Config, Surroundings, parse};
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, of_path, path_of, trim};
+use crate::bytes::{bytes, is_space, of_path, path_of, trim};
 use crate::text_file;
 
 /// The configuration, and what was said while it was read.
@@ -114,6 +114,11 @@ impl<'s> Layers<'s> {
         Ok(())
     }
 
+    /// What is known so far.
+    pub fn config(&self) -> &Config {
+        &self.result.config
+    }
+
     fn user_files(&self) -> Vec<PathBuf> {
         let Some(home) = self
             .surroundings
@@ -163,7 +168,7 @@ impl<'s> Layers<'s> {
             }
             Err(_) => return Ok(()),
         };
-        let is_trusted = is_trusted || self.is_trusted(path);
+        let is_trusted = is_trusted || self.is_trusted(path)?;
         let read = parse::read(path, &text, self.surroundings, &mut self.result.files);
         let config = match read {
             Ok(config) => config,
@@ -216,25 +221,25 @@ impl<'s> Layers<'s> {
     }
 
     /// Whether a file is its reader's own, or its owner's word is good. Says so where not.
-    fn is_trusted(&mut self, path: &Path) -> bool {
+    fn is_trusted(&mut self, path: &Path) -> Result<bool, Abort> {
         let Ok(stat) = stat_path(path) else {
-            return false;
+            return Ok(false);
         };
         if stat.uid == self.surroundings.uid {
-            return true;
+            return Ok(true);
         }
         let config = &self.result.config;
         let (users, groups) = (
             config.list("trusted", "users"),
             config.list("trusted", "groups"),
         );
-        let user = name_of(Path::new("/etc/passwd"), stat.uid);
-        let group = name_of(Path::new("/etc/group"), stat.gid);
+        let user = name_of("passwd", stat.uid)?;
+        let group = name_of("group", stat.gid)?;
         let any = |names: &[BString], name: &BString| {
             names.iter().any(|known| known == name || known == "*")
         };
         if any(&users, &user) || any(&groups, &group) {
-            return true;
+            return Ok(true);
         }
         let reports = config.boolean("ui", "report_untrusted", true);
         if reports.unwrap_or(true) {
@@ -242,7 +247,7 @@ impl<'s> Layers<'s> {
             let said = bytes!("not trusting file ", file, " from untrusted user ", user);
             self.result.warnings.push(bytes!(said, ", group ", group));
         }
-        false
+        Ok(false)
     }
 
     /// The same with the files of a repository.
@@ -289,15 +294,73 @@ fn overriding(argument: &BString) -> Result<[&[u8]; 3], Abort> {
     }
 }
 
-/// The name of a number in one of the system's lists; the number itself where it has none.
-fn name_of(list: &Path, number: u32) -> BString {
-    let text = text_file::read(list).unwrap_or_default();
+/// The name of a number in the system's list of users (`passwd`) or of groups; the number itself where it has none.
+///
+/// # Errors
+/// It is not in the file, and there are others who may know it, whom only the C library asks (nsswitch.conf(5)).
+fn name_of(list: &str, number: u32) -> Result<BString, Abort> {
+    let folder = Path::new("/etc");
+    let text = text_file::read(&folder.join(list)).unwrap_or_default();
+    if let Some(name) = name_in(&text, number) {
+        return Ok(name);
+    }
+    let services = text_file::read(&folder.join("nsswitch.conf")).unwrap_or_default();
+    match asks_others(&services, list) {
+        true => {
+            let said =
+                format!("configuration whose owner (number {number}) is in no file of the system");
+            Err(Abort::unsupported(said))
+        }
+        false => Ok(number.to_string().into()),
+    }
+}
+
+fn name_in(text: &[u8], number: u32) -> Option<BString> {
     let wanted = number.to_string();
     let mut lines = text.split(|byte| *byte == b'\n');
-    let name = lines.find_map(|line| {
+    lines.find_map(|line| {
         let mut fields = line.split(|byte| *byte == b':');
         let name = fields.next()?;
-        (fields.nth(1)? == wanted.as_bytes()).then_some(name)
+        (fields.nth(1)? == wanted.as_bytes()).then(|| name.into())
+    })
+}
+
+/// Whether a service is asked that knows more than the system's files, and the users that systemd(1) makes up for a while.
+fn asks_others(services: &[u8], list: &str) -> bool {
+    let mut lines = services.split(|byte| *byte == b'\n');
+    let asked = lines.find_map(|line| {
+        let (name, asked) = line.split_once_str(":")?;
+        (trim(name) == list.as_bytes()).then_some(asked)
     });
-    name.map_or_else(|| wanted.into(), BString::from)
+    let asked = asked.unwrap_or_default();
+    let asked = asked.split(|byte| *byte == b'#').next().unwrap_or_default();
+    let mut words = asked
+        .split(|byte| is_space(*byte))
+        .filter(|word| !word.is_empty());
+    words.any(|word| !word.starts_with(b"[") && !matches!(word, b"files" | b"compat" | b"systemd"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_files_unless_others_are_asked() {
+        let text = b"root:x:0:0:root:/root:/bin/sh\nme:x:1000:1000::/home/me:\n";
+        assert_eq!(name_in(text, 1000), Some("me".into()));
+        assert_eq!(name_in(text, 1001), None);
+        for (services, expected) in [
+            ("passwd: files systemd\ngroup: files sss\n", false),
+            ("passwd:\tcompat [NOTFOUND=return] # ldap\n", false),
+            ("passwd: files sss", true),
+            ("group: ldap", false),
+            ("", false),
+        ] {
+            assert_eq!(
+                asks_others(services.as_bytes(), "passwd"),
+                expected,
+                "{services}"
+            );
+        }
+    }
 }
