@@ -109,7 +109,22 @@ impl Run<'_> {
 
     fn answer(&mut self) -> Result<Vec<u8>, Abort> {
         let arguments = self.arguments;
-        let layers = Layers::of_user(self.surroundings, &arguments.config)?;
+        let read = |config: &[BString]| {
+            let layers = Layers::of_user(self.surroundings, config)?;
+            settings::check_first(layers.config())?;
+            Ok(layers)
+        };
+        let layers = read(&arguments.config).inspect_err(|_: &Abort| {
+            // What was said before on the command line holds already.
+            let before = (0..arguments.config.len()).rev();
+            let mut before = before.filter_map(|len| read(arguments.config.get(..len)?).ok());
+            let is_detailed = before
+                .next()
+                .map(|layers| settings::is_detailed(layers.config()));
+            *self.detailed = matches!(is_detailed, Some(Ok(true)));
+        })?;
+        // What a repository says of that is not heeded.
+        *self.detailed = settings::is_detailed(layers.config())?;
         let named = arguments
             .repository
             .last()
@@ -122,23 +137,29 @@ impl Run<'_> {
             located => located?,
         };
         let configuration = repository::configure(layers, &root)?;
+        let has_untrusted = !configuration.warnings.is_empty();
         self.warn(configuration.warnings);
         let is_tweaked = configuration.is_tweaked;
         let config = configuration.config;
         self.may_fall_back = config.boolean("vigil", "hg.fallback", false)?;
         let merged = words::with_configured(&config, arguments, self.surroundings)?;
         let arguments = merged.as_ref().unwrap_or(arguments);
+        settings::check_first(&config)?;
         let is_plain = self.surroundings.is_plain(None);
         let has_plain_colors = self.surroundings.is_plain(Some("color"));
         let settings = Settings::new(&config, arguments, is_plain)?;
-        *self.detailed = settings.detailed_exit_code;
+        if has_untrusted && (arguments.debug || config.boolean("ui", "debug", false)?) {
+            let said = "what is said of each setting that is not trusted (--debug)";
+            return Err(Abort::unsupported(said));
+        }
         self.traceback = settings.traceback;
         let is_dumb = self
             .surroundings
             .get("TERM")
-            .is_none_or(|term| term == "dumb");
+            .is_some_and(|term| term == "dumb");
         let wanted = arguments.color.as_ref();
-        let colors = Colors::new(&config, wanted, has_plain_colors, self.is_terminal, is_dumb);
+        let is_formatted = settings::is_formatted(&config, is_plain, self.is_terminal)?;
+        let colors = Colors::new(&config, wanted, has_plain_colors, is_formatted, is_dumb);
         if let Some(beyond) = colors.beyond() {
             return Err(Abort::unsupported(beyond));
         }

@@ -2,6 +2,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
+use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::boolean;
 use vigil_hg::patterns::is_written_elsewhere;
 
@@ -68,8 +69,10 @@ pub(super) struct Wrong {
 }
 
 impl Wrong {
-    pub(super) fn into_reply(self) -> Reply {
-        let mut reply = Reply::complained(bytes!(self.said, "\n"), 255);
+    /// What is said; `detailed` is `ui.detailed-exit-code`.
+    pub(super) fn into_reply(self, detailed: bool) -> Reply {
+        let code = Abort::of(Kind::Input, "").exit_code(detailed);
+        let mut reply = Reply::complained(bytes!(self.said, "\n"), code);
         if self.help {
             reply.stdout = short_help().into();
         }
@@ -102,6 +105,20 @@ impl Arguments {
             && !self.subrepos
             && !self.verbose
             && !self.debug
+    }
+
+    /// What a command line that cannot be read says of the configuration.
+    pub(super) fn configured_by(arguments: &[BString]) -> Vec<BString> {
+        let mut found = Vec::new();
+        let mut rest = arguments.iter().take_while(|argument| *argument != "--");
+        while let Some(argument) = rest.next() {
+            match argument.strip_prefix(b"--config") {
+                Some(b"") => found.extend(rest.next().cloned()),
+                Some([b'=', value @ ..]) => found.push(value.into()),
+                _ => {}
+            }
+        }
+        found
     }
 
     /// Reads a command line, of which the first word that is no option is the command.

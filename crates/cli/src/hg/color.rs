@@ -142,11 +142,13 @@ pub(super) fn painted(out: &mut Vec<u8>, text: &[u8], effects: &[&str]) {
 }
 
 fn effects(config: &Config, label: &str) -> Vec<&'static str> {
-    let words = match config.get("color", label) {
+    let said = config.get("color", label);
+    let words = match said.filter(|said| words(said).next().is_some()) {
         Some(words) => BString::from(words),
         None => {
             let default = DEFAULTS.iter().find(|(known, _)| *known == label);
-            default.map_or("", |(_, words)| words).into()
+            // What is none may be an effect itself.
+            default.map_or(label, |(_, words)| words).into()
         }
     };
     let known = |word: &[u8]| {

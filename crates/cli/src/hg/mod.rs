@@ -31,14 +31,14 @@ use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::path_of;
-use vigil_hg::config::Surroundings;
+use vigil_hg::config::{Layers, Surroundings};
 use vigil_store::NoSteps;
 
 use crate::command::{Command, NO_OPTIONS, Subcommand};
 use crate::options::Value;
 use crate::reply::{Reply, bytes};
 
-use arguments::Arguments;
+use arguments::{Arguments, Wrong};
 pub(crate) use by_daemon::{start_for, wants_daemon, watched};
 pub(crate) use complaint::complain;
 pub(crate) use kept::write;
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Answered 
     }
     match Arguments::parse(arguments) {
         Ok(parsed) => run_parsed(&parsed, arguments, environment),
-        Err(wrong) => wrong.into_reply().into(),
+        Err(wrong) => refused(wrong, arguments, environment).into(),
     }
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> O
             parsed.own = own;
             Some(run_parsed(&parsed, &arguments, environment))
         }
-        Err(error) => wrong(error.into_reply()),
+        Err(error) => wrong(refused(error, &arguments, environment)),
     }
 }
 
@@ -120,6 +120,22 @@ pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> O
     let record = answered.reply.stdout.clone();
     answered.save();
     Some(record)
+}
+
+/// What is said of `arguments` that cannot be read.
+fn refused(wrong: Wrong, arguments: &[BString], environment: &Environment) -> Reply {
+    let variable = |name: &str| environment.get(name).map(BString::from);
+    let surroundings = Surroundings {
+        variable: &variable,
+        cwd: environment.working_directory().to_owned(),
+        uid: rustix::process::geteuid().as_raw(),
+    };
+    let layers = Layers::of_user(&surroundings, &Arguments::configured_by(arguments));
+    let is_detailed = |layers: Layers<'_>| settings::is_detailed(layers.config());
+    match layers.and_then(is_detailed) {
+        Ok(detailed) => wrong.into_reply(detailed),
+        Err(abort) => complain(&abort, false),
+    }
 }
 
 /// Runs the command whose `arguments` were read as `parsed`: the user's daemon answers if it can.

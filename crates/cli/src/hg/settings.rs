@@ -19,9 +19,66 @@ pub(super) struct Settings {
     pub(super) terse: BString,
     /// Whether an unfinished operation is told.
     pub(super) tells_state: bool,
-    pub(super) detailed_exit_code: bool,
     /// Whether it is said where in Mercurial's code something fails.
     pub(super) traceback: bool,
+}
+
+/// Settings without effect here of which Mercurial says if they are neither true nor false.
+const CHECKED: [(&str, &str); 4] = [
+    ("devel", "all-warnings"),
+    ("ui", "slash"),
+    ("ui", "paginate"),
+    ("pager", "attend-status"),
+];
+
+/// Checks what Mercurial does as soon as it has read a configuration.
+///
+/// # Errors
+/// Something of that is wrong.
+pub(super) fn check_first(config: &Config) -> Result<(), Abort> {
+    let output = config.get("ui", "message-output").unwrap_or_default();
+    match output.as_bytes() {
+        b"" if !config.has("ui", "message-output") => {}
+        b"stdio" | b"stderr" => {}
+        b"channel" => return Err(Abort::unsupported("the setting ui.message-output")),
+        other => {
+            let said = bytes!("invalid ui.message-output destination: ", other);
+            return Err(Abort::plain(said));
+        }
+    }
+    let flag = |name| config.boolean("ui", name, false);
+    if !flag("debug")? {
+        for name in ["verbose", "quiet", "report_untrusted"] {
+            flag(name)?;
+        }
+    }
+    for name in ["timestamp-output", "traceback", "logblockedtimes"] {
+        flag(name)?;
+    }
+    Ok(())
+}
+
+/// Whether exit codes tell kinds of errors apart.
+///
+/// # Errors
+/// The configuration is wrong.
+pub(super) fn is_detailed(config: &Config) -> Result<bool, Abort> {
+    config.boolean("ui", "detailed-exit-code", false)
+}
+
+/// Whether what is said is for people: by the configuration, or because it is on a terminal.
+///
+/// # Errors
+/// The configuration is wrong.
+pub(super) fn is_formatted(
+    config: &Config,
+    is_plain: bool,
+    is_terminal: bool,
+) -> Result<bool, Abort> {
+    match is_plain {
+        true => Ok(is_terminal),
+        false => config.boolean("ui", "formatted", is_terminal),
+    }
 }
 
 impl Settings {
@@ -31,6 +88,9 @@ impl Settings {
         is_plain: bool,
     ) -> Result<Self, Abort> {
         let flag = |section, name| config.boolean(section, name, false);
+        for (section, name) in CHECKED {
+            flag(section, name)?;
+        }
         // One of these on the command line speaks for all three.
         let is_said = arguments.debug || arguments.verbose || arguments.quiet;
         let either = |said: bool, name| match is_said {
@@ -65,7 +125,6 @@ impl Settings {
             is_relative: is_relative(config, !arguments.patterns.is_empty())?,
             terse,
             tells_state: tells_state && !is_plain && !arguments.print0,
-            detailed_exit_code: flag("ui", "detailed-exit-code")?,
             traceback: arguments.traceback || flag("ui", "traceback")?,
         })
     }

@@ -6,6 +6,7 @@
     reason = "all of this is tests"
 )]
 
+mod codes;
 mod configured;
 mod daemon;
 mod dirstate;

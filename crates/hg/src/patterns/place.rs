@@ -56,7 +56,7 @@ fn below(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
     let below = below.or_else(|| by_identity(root, &whole));
     below.ok_or_else(|| {
         let said = bytes!(name, " not under root '", top, "'");
-        let error = Abort::of(Kind::Input, said);
+        let error = Abort::plain(said);
         // Perhaps it was meant from the top.
         let relative = of_path(cwd).strip_prefix(top).unwrap_or_default();
         let from_top = name.starts_with(b"/") || relative.is_empty();

@@ -65,7 +65,8 @@ impl Revisions<'_> {
     fn find_hidden(&mut self) -> Result<Unseen, Abort> {
         let phases = self.phases()?;
         let folder = self.repository.store().folder().to_path_buf();
-        let markers = text_file::read(&folder.join("obsstore")).unwrap_or_default();
+        let markers = text_file::read(&folder.join("obsstore"));
+        let markers = markers.or_else(none_if_missing)?;
         let markers = precursors(&markers);
         let markers = markers.ok_or_else(|| Abort::unsupported("obsolete markers as they are"))?;
         let is_obsolete = |number: &u32| {
@@ -128,6 +129,14 @@ impl Revisions<'_> {
         let lines = text.split(|byte| *byte == b'\n');
         let nodes = lines.filter_map(|line| bookmarks::line(line).map(|(node, _)| node));
         nodes.filter_map(|node| self.find(&node)).collect()
+    }
+}
+
+/// Nothing, where a file is not there; what cannot be read may hide more.
+fn none_if_missing(error: std::io::Error) -> Result<Vec<u8>, Abort> {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        _ => Err(Abort::unsupported("obsolete markers that cannot be read")),
     }
 }
 

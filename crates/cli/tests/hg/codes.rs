@@ -1,0 +1,95 @@
+//! Exit codes, and settings of which Mercurial says what is wrong with them.
+
+use super::sandbox::{Working, programs};
+
+#[test]
+fn detailed_exit_codes_are_those_of_mercurial() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("a", "1");
+        working.write("d/b", "1");
+        working.commit("0");
+        let detailed = ["--config", "ui.detailed-exit-code=yes"];
+        for arguments in [
+            &["status", "-Z"][..],
+            &["status", "--no-all"],
+            &["status", "--cw", "."],
+            &["status", "--config", "x"],
+            &["status", ".."],
+            &["status", "-I", "/"],
+            &["status", ".hg/x"],
+            &["status", "--rev", "nope"],
+            &["status", "--rev", "0~x"],
+            &["status", "--rev", "0", "--change", "0"],
+            &["status", "-t", "x"],
+            &["status", "re:("],
+            &["status", "listfile:nope"],
+            &["status", "-R", "nope"],
+            &["status", "--cwd", "nope"],
+            &["status", "--config", "ui.relative-paths=x"],
+            &["status", "--config", "commands.status.verbose=x"],
+            &["status", "--config", "ui.quiet=x"],
+            &["status", "--config", "extensions.x=!"],
+        ] {
+            working.same(&[&detailed[..], arguments].concat());
+        }
+        // A repository has no say in it.
+        working.write(".hg/hgrc", "[ui]\ndetailed-exit-code=yes\n");
+        working.same(&["status", "--rev", "nope"]);
+        let elsewhere = working.0.home().to_path_buf();
+        let elsewhere = elsewhere.to_str().unwrap();
+        for arguments in [&["status"][..], &["status", "nope"], &["status", "-Z"]] {
+            working.same(&[&detailed[..], &["--cwd", elsewhere], arguments].concat());
+        }
+    }
+}
+
+#[test]
+fn settings_that_are_neither_true_nor_false_are_told() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("a", "1");
+        for name in [
+            "devel.all-warnings",
+            "ui.slash",
+            "ui.paginate",
+            "ui.formatted",
+            "ui.debug",
+            "ui.verbose",
+            "ui.quiet",
+            "ui.report_untrusted",
+            "ui.timestamp-output",
+            "ui.traceback",
+            "ui.logblockedtimes",
+            "ui.message-output",
+        ] {
+            let setting = format!("{name}=what");
+            working.same(&["status", "--config", &setting]);
+        }
+        working.same(&["status", "--debug", "--config", "ui.report_untrusted=what"]);
+    }
+}
+
+#[test]
+fn colours_are_those_that_are_configured() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("a", "1");
+        for more in [
+            &["--color=always", "--config", "color.status.unknown="][..],
+            &["--color=always", "--config", "color.status.unknown= , "],
+            &["--color=always", "-T", "{label('red bold', path)}\n"],
+            &[
+                "--color=always",
+                "-T",
+                "{label('status.unknown underline', path)}\n",
+            ],
+            &["--color=always", "-T", "{label('nothing', path)}\n"],
+            &["--config", "ui.formatted=yes"],
+            &["--config", "ui.formatted=yes", "--color=no"],
+            &["--config", "ui.formatted=no", "--color=always"],
+        ] {
+            working.same(&[&["status"], more].concat());
+        }
+    }
+}
