@@ -316,7 +316,9 @@ fn refuse_what_is_out_of_reach(question: &HgQuestion<'_>) -> Result<(), Abort> {
     let root = &question.repository.root;
     for path in question.matcher.named() {
         let is_there = || lstat_path(&root.join(OsStr::from_bytes(path))).is_ok();
-        if outside_of_reach(root, path).is_some() && is_there() {
+        // Such a path begins at the top for Mercurial, too, but it matches and shows it as it is.
+        let is_odd = path.starts_with(b"/");
+        if is_odd || outside_of_reach(root, path).is_some() && is_there() {
             let said = [
                 b"the path '",
                 path.as_bytes(),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use bstr::{BStr, ByteSlice};
 
+use crate::abort::Abort;
 use crate::bytes::trim;
 use crate::node::Node;
 use crate::repository::Repository;
@@ -27,4 +28,17 @@ pub(crate) fn path(repository: &Repository) -> PathBuf {
         false => &repository.dot_hg,
     };
     folder.join("bookmarks")
+}
+
+/// The text with them; an empty one where there are none, or they cannot be read.
+///
+/// # Errors
+/// A line is none, of which Mercurial tells each time it reads them.
+pub(crate) fn read(repository: &Repository) -> Result<Vec<u8>, Abort> {
+    let text = text_file::read(&path(repository)).unwrap_or_default();
+    let mut lines = text.split(|byte| *byte == b'\n');
+    match lines.any(|one| !trim(one).is_empty() && line(one).is_none()) {
+        true => Err(Abort::unsupported("a line of bookmarks that is none")),
+        false => Ok(text),
+    }
 }

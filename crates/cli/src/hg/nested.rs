@@ -9,7 +9,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_session::HgSession;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::path_of;
-use vigil_hg::config::Layers;
+use vigil_hg::config::{Config, Layers};
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::{Matcher, outside_of_reach};
@@ -124,6 +124,9 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
     let mut paths: Vec<&BStr> = before.paths().chain(after.paths()).collect();
     paths.sort_unstable();
     paths.dedup();
+    if !paths.is_empty() {
+        check_allowed(subject.config)?;
+    }
     for path in paths {
         let base = match before.has(path) {
             true => before.committed(path),
@@ -149,6 +152,24 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
         list.sort_unstable();
     }
     Ok(())
+}
+
+/// Whether subrepositories may be looked at.
+///
+/// # Errors
+/// The configuration does not want that, or is wrong.
+fn check_allowed(config: &Config) -> Result<(), Abort> {
+    if !config.boolean("subrepos", "allowed", true)? {
+        let hint = "see 'hg help config.subrepos' for details";
+        return Err(Abort::plain("subrepos not enabled").with_hint(hint));
+    }
+    match config.boolean("subrepos", "hg:allowed", true)? {
+        true => Ok(()),
+        false => {
+            let hint = "see 'hg help config.subrepos' for details";
+            Err(Abort::plain("hg subrepos not allowed").with_hint(hint))
+        }
+    }
 }
 
 fn committed_in(

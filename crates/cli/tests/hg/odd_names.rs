@@ -41,6 +41,24 @@ fn below_the_top_only_a_folder_makes_a_repository() {
 }
 
 #[test]
+fn a_path_that_begins_at_the_top_twice_is_refused() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("d/a", "");
+        for pattern in ["path:/d", "rootglob:/d/*", "path:/d/a", "path:/nothing"] {
+            let (_, stderr, code) = working.vigil(&["status", pattern]);
+            assert_eq!(code, Some(255), "{pattern}");
+            assert!(
+                stderr.contains("vigil does not answer this: the path '/"),
+                "{stderr}"
+            );
+        }
+        working.same(&["status", "-I", "path:/d"]);
+        working.same(&["status", "-X", "rootglob:/d/*"]);
+    }
+}
+
+#[test]
 fn paths_are_refused_that_other_systems_take_for_mercurials_folder() {
     for hg in programs() {
         let working = Working::new(&hg, true);

@@ -190,6 +190,27 @@ fn an_empty_name_of_a_change_is_none() {
     }
 }
 
+#[test]
+fn a_line_of_bookmarks_that_is_none_is_left_to_mercurial() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("a", "1");
+        working.commit("0");
+        working.hg(&["bookmark", "mark"]);
+        let text = std::fs::read_to_string(working.path(".hg/bookmarks")).unwrap();
+        working.write(".hg/bookmarks", format!("{text}\n  \n"));
+        working.same(&["status", "--rev", "mark"]);
+        working.write(".hg/bookmarks", format!("{text}no line\n"));
+        for name in [".", "0", "null", "-1"] {
+            working.same(&["status", "--rev", name]);
+        }
+        for name in ["mark", "default", "bookmark()"] {
+            let (_, stderr, _) = working.vigil(&["status", "--rev", name]);
+            assert!(stderr.contains("a line of bookmarks"), "{name}: {stderr}");
+        }
+    }
+}
+
 /// What is asked of changesets of which some are hidden.
 const SEEN: [&str; 22] = [
     ".",

@@ -33,6 +33,29 @@ fn nested(working: &Working) {
 }
 
 #[test]
+fn subrepositories_that_are_not_allowed_are_not_told() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        nested(&working);
+        for setting in [
+            "subrepos.allowed=no",
+            "subrepos.hg:allowed=no",
+            "subrepos.allowed=what",
+            "subrepos.git:allowed=no",
+        ] {
+            for more in [
+                &[][..],
+                &["-S"],
+                &["-S", "--rev", "0"],
+                &["-S", "--change", "null"],
+            ] {
+                working.same(&[&["status", "--config", setting], more].concat());
+            }
+        }
+    }
+}
+
+#[test]
 fn subrepositories_are_told_where_that_is_asked() {
     for hg in programs() {
         for is_v2 in FORMATS {

@@ -482,7 +482,7 @@ impl Evaluation<'_, '_> {
 
     fn bookmarks(&mut self, of: Option<&Expression>) -> Result<Set, Abort> {
         let Some(of) = of else {
-            let found = self.revisions.bookmarked();
+            let found = self.revisions.bookmarked()?;
             return self.seen(found);
         };
         let name = self.literal(of)?;
@@ -490,7 +490,7 @@ impl Evaluation<'_, '_> {
         if name == "." {
             return Err(self.refused());
         }
-        match self.revisions.bookmark(name.as_bstr()) {
+        match self.revisions.bookmark(name.as_bstr())? {
             Some(target) => self.seen(vec![target]),
             None => {
                 let said = [b"bookmark '".as_slice(), &name, b"' does not exist"].concat();

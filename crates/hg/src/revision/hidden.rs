@@ -103,7 +103,7 @@ impl Revisions<'_> {
     /// What is not hidden because it has a name here, is checked out, or is being merged.
     fn pinned(&mut self) -> Result<Vec<Target>, Abort> {
         let mut pinned = self.parents.to_vec();
-        pinned.extend(self.bookmarked());
+        pinned.extend(self.bookmarked()?);
         for node in self.local_tags() {
             pinned.extend(self.find(&node));
         }
@@ -123,12 +123,14 @@ impl Revisions<'_> {
     }
 
     /// The changesets that have bookmarks.
-    pub(super) fn bookmarked(&self) -> Vec<Target> {
-        let text = text_file::read(&bookmarks::path(self.repository));
-        let text = text.unwrap_or_default();
+    ///
+    /// # Errors
+    /// Mercurial has something to say of the file with them.
+    pub(super) fn bookmarked(&self) -> Result<Vec<Target>, Abort> {
+        let text = bookmarks::read(self.repository)?;
         let lines = text.split(|byte| *byte == b'\n');
         let nodes = lines.filter_map(|line| bookmarks::line(line).map(|(node, _)| node));
-        nodes.filter_map(|node| self.find(&node)).collect()
+        Ok(nodes.filter_map(|node| self.find(&node)).collect())
     }
 }
 

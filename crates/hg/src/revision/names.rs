@@ -56,7 +56,7 @@ impl Revisions<'_> {
         if let Some(target) = Node::from_hex(name).and_then(|node| self.find(&node)) {
             return Ok(Meaning::One(target));
         }
-        if let Some(target) = self.bookmark(name) {
+        if let Some(target) = self.bookmark(name)? {
             return Ok(Meaning::One(target));
         }
         if let Some(node) = self.tag(name)? {
@@ -73,9 +73,12 @@ impl Revisions<'_> {
     }
 
     /// The changeset that has this bookmark.
-    pub(super) fn bookmark(&self, name: &BStr) -> Option<Target> {
-        let text = text_file::read(&bookmarks::path(self.repository)).ok()?;
-        self.bookmark_of(&text, name)
+    ///
+    /// # Errors
+    /// Mercurial has something to say of the file.
+    pub(super) fn bookmark(&self, name: &BStr) -> Result<Option<Target>, Abort> {
+        let text = bookmarks::read(self.repository)?;
+        Ok(self.bookmark_of(&text, name))
     }
 
     /// The changeset of a bookmark in the text of a file of them.
