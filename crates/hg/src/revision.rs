@@ -123,8 +123,11 @@ impl<'r> Revisions<'r> {
         if texts.iter().any(|text| text.is_empty()) {
             return Err(Abort::of(Kind::Parse, "empty query"));
         }
-        for text in texts {
-            let set = self.set(text.as_bstr())?;
+        let read = texts.iter().map(|text| self.read(text.as_bstr()));
+        let expressions = read.collect::<Result<Vec<_>, _>>()?;
+        expressions.iter().try_for_each(Expression::check)?;
+        for (expression, text) in expressions.iter().zip(texts) {
+            let set = self.set(expression, text.as_bstr())?;
             has_empty |= set.is_empty();
             evaluate::add(&mut all, set);
         }
@@ -152,23 +155,28 @@ impl<'r> Revisions<'r> {
     /// # Errors
     /// As of [`Self::pair`].
     pub fn change(&mut self, text: &BStr) -> Result<[Target; 2], Abort> {
-        match self.set(text)?.last() {
+        let expression = self.read(text)?;
+        expression.check()?;
+        match self.set(&expression, text)?.last() {
             Some(last) => Ok([self.parent_of(*last), *last]),
             None => Err(Abort::of(Kind::Input, "empty revision set")),
         }
     }
 
-    fn set(&mut self, text: &BStr) -> Result<evaluate::Set, Abort> {
-        let expression = match self.old_range(text)? {
-            Some(expression) => expression,
-            None => Expression::parse(text, &mut |name| self.knows(name))?,
-        };
+    fn read(&mut self, text: &BStr) -> Result<Expression, Abort> {
+        match self.old_range(text)? {
+            Some(expression) => Ok(expression),
+            None => Expression::parse(text, &mut |name| self.knows(name)),
+        }
+    }
+
+    fn set(&mut self, expression: &Expression, text: &BStr) -> Result<evaluate::Set, Abort> {
         // Only the parents of the working copy are told apart without a word of what is hidden.
         if !matches!(text.as_bytes(), b"." | b"null") {
             self.look_for_hidden()?;
         }
         let revisions = self;
-        Evaluation { revisions, text }.set(&expression)
+        Evaluation { revisions, text }.set(expression)
     }
 
     /// Names may have letters that mean something in sets; between two such may be a colon.

@@ -148,6 +148,14 @@ fn sets_of_revisions_are_found_in_their_order() {
             "1 and nope",
             "nope-1",
             "r'1'",
+            "::",
+            "nope or ::",
+            "nope - -1::nope",
+            "--1",
+            "nope: - wdir()::",
+            "-(1)",
+            "not -3",
+            "1 and -nope",
             "'':1",
         ] {
             working.same_of(&mut server, set);
@@ -168,6 +176,7 @@ fn sets_of_revisions_are_found_in_their_order() {
             "ancestors(4, depth=1)",
             "sort(all())",
             "null and 2",
+            "nope and nowhere",
         ] {
             let (_, stderr, code) = working.vigil(&["status", "--rev", set]);
             assert_eq!(code, Some(255), "{set}");

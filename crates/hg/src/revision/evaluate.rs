@@ -142,7 +142,16 @@ impl Evaluation<'_, '_> {
 
     /// What of the first is in the second, or is not.
     fn both(&mut self, first: &Expression, second: &Expression, is_in: bool) -> Result<Set, Abort> {
-        let found = self.set(first)?;
+        let found = match self.set(first) {
+            Ok(found) => found,
+            // Mercurial begins with what it takes for the smaller set.
+            Err(abort) => {
+                return match self.set(second) {
+                    Err(other) if other != abort => Err(self.refused()),
+                    _ => Err(abort),
+                };
+            }
+        };
         // Whether what is no changeset is in a set depends on how Mercurial finds it.
         self.numbers(&found)?;
         let second: HashSet<Target> = self.set(second)?.into_iter().collect();

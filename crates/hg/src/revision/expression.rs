@@ -92,6 +92,37 @@ impl Expression {
         }
     }
 
+    /// Checks what Mercurial does before it looks up any name.
+    ///
+    /// # Errors
+    /// Something stands where it means nothing.
+    pub(super) fn check(&self) -> Result<(), Abort> {
+        let wrong = |said: &str| Err(Abort::of(Kind::Parse, said));
+        match self {
+            Self::Symbol(_) | Self::Text(_) => Ok(()),
+            Self::Negated(inner) => match **inner {
+                Self::Symbol(_) | Self::Text(_) => Ok(()),
+                _ => wrong("can't negate that"),
+            },
+            Self::Path(None, None) => wrong("can't use '::' in this context"),
+            Self::FirstParent(inner) | Self::Not(inner) | Self::Group(inner) => inner.check(),
+            Self::Parent(one, other)
+            | Self::Ancestor(one, other)
+            | Self::And(one, other)
+            | Self::Or(one, other)
+            | Self::Minus(one, other) => one.check().and_then(|()| other.check()),
+            Self::Only(one, other) => {
+                let other = other.as_deref();
+                one.check().and_then(|()| other.map_or(Ok(()), Self::check))
+            }
+            Self::Range(one, other) | Self::Path(one, other) => {
+                let mut both = [one, other].into_iter().flatten();
+                both.try_for_each(|inner| inner.check())
+            }
+            Self::Call(_, all) | Self::List(all) => all.iter().try_for_each(Self::check),
+        }
+    }
+
     /// Whether it says so itself that it is a range, and not what is in parentheses.
     pub(super) fn is_range(&self) -> bool {
         matches!(self, Self::Range(..))
