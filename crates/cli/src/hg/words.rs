@@ -88,8 +88,8 @@ fn has_another(config: &Config, alias: &Item) -> bool {
     others.any(|item| first == Some(item.name.as_slice()))
 }
 
-/// A text as a shell would take it apart, each word with what its variables stand for; `None` where backslashes are in it, or a
-/// quote is not closed.
+/// A text as a shell would take it apart, each word with what its variables stand for; `None` where backslashes are
+/// in it, or a quote is not closed.
 fn words(text: &[u8], surroundings: &Surroundings<'_>) -> Option<Vec<BString>> {
     let mut words = Vec::new();
     let mut word: Option<BString> = None;

@@ -325,7 +325,8 @@ fn name_in(text: &[u8], number: u32) -> Option<BString> {
     })
 }
 
-/// Whether a service is asked that knows more than the system's files, and the users that systemd(1) makes up for a while.
+/// Whether a service is asked that knows more than the system's files, and the users that systemd(1) makes up for a
+/// while.
 fn asks_others(services: &[u8], list: &str) -> bool {
     let mut lines = services.split(|byte| *byte == b'\n');
     let asked = lines.find_map(|line| {

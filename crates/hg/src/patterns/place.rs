@@ -131,7 +131,8 @@ fn wrong_name(path: &BStr) -> Option<Abort> {
     None
 }
 
-/// A name as file systems may take it that know no case, and leave out letters that are not seen (HFS+, Apple's Technote 1150).
+/// A name as file systems may take it that know no case, and leave out letters that are not seen (HFS+, Apple's
+/// Technote 1150).
 fn as_of_any_system(name: &[u8]) -> BString {
     const UNSEEN: [char; 16] = [
         '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}',

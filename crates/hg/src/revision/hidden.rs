@@ -1,5 +1,5 @@
-//! Changesets that are hidden: obsolete ones, and those that are archived or Mercurial's own, unless something that is not
-//! hidden rests on them (`hg help evolution`).
+//! Changesets that are hidden: obsolete ones, and those that are archived or Mercurial's own, unless something that is
+//! not hidden rests on them (`hg help evolution`).
 
 use super::unseen::{Unseen, is_marked, precursors};
 use super::{Revisions, Target};
@@ -42,7 +42,8 @@ impl Revisions<'_> {
         phases.ok_or_else(|| Abort::unsupported("phases as they are stored"))
     }
 
-    /// Refuses to find the heads of branches where hidden changesets are shown: it was not looked up which are obsolete.
+    /// Refuses to find the heads of branches where hidden changesets are shown: it was not looked up which are
+    /// obsolete.
     ///
     /// # Errors
     /// They are.

@@ -22,8 +22,8 @@ pub(super) fn is_marked(marks: &[bool], number: u32) -> bool {
     marks.get(number as usize).copied().unwrap_or_default()
 }
 
-/// The nodes of which a store of markers says that they have been rewritten, or are gone; `None` where it is damaged, or of
-/// another version.
+/// The nodes of which a store of markers says that they have been rewritten, or are gone; `None` where it is damaged,
+/// or of another version.
 pub(super) fn precursors(bytes: &[u8]) -> Option<HashSet<Node>> {
     let Some((version, mut rest)) = bytes.split_first() else {
         return Some(HashSet::new());
