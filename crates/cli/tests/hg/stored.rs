@@ -131,8 +131,10 @@ fn a_parent_that_is_not_there_any_more_is_taken_for_none_and_said() {
             working.hg(&["status"]);
             let index = working.path(".hg/store/00changelog.i");
             let whole = std::fs::read(&index).unwrap();
-            // Its records and chunks are one after the other.
-            let first_len = 64 + u32::from_be_bytes(whole[8..12].try_into().unwrap()) as usize;
+            // Records and chunks are one after the other, or chunks are in another file.
+            let chunk_len = u32::from_be_bytes(whole[8..12].try_into().unwrap()) as usize;
+            let is_inline = whole[1] & 1 != 0;
+            let first_len = 64 + if is_inline { chunk_len } else { 0 };
             std::fs::write(&index, &whole[..first_len]).unwrap();
             for arguments in [
                 &["status"][..],
