@@ -7,11 +7,10 @@
 mod blocks;
 mod budget;
 mod builder;
-mod by_number;
-mod by_path;
 mod difference;
 mod in_order;
 mod layout;
+mod lookup;
 mod memory;
 mod sums;
 #[cfg(test)]
@@ -21,13 +20,12 @@ mod tree;
 pub use self::blocks::{Blocks, Damaged, DirNumber, ROOT};
 pub use self::budget::Budget;
 pub use self::builder::{Builder, Put};
-pub use self::by_number::ByNumber;
-pub use self::by_path::ByPath;
 pub use self::difference::{Following, Moved};
 pub use self::in_order::{InOrder, Member};
 pub use self::layout::{
     DirectoryBlock, FileRecord, Files, FilesBlock, Header, SegmentRecord, SubdirRecord, TrackedFile,
 };
+pub use self::lookup::{ByNumber, ByPath};
 pub use self::memory::InMemory;
 pub use self::sums::Sums;
 pub use self::tree::{Block, Directory, Subdir, Tracked, TrackedEntry};

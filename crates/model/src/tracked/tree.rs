@@ -13,10 +13,9 @@ use gix_hash::{Kind, ObjectId};
 
 use super::blocks::{Blocks, Damaged, DirNumber, ROOT};
 use super::builder::Builder;
-use super::by_number::ByNumber;
-use super::by_path::ByPath;
 use super::in_order::{InOrder, Member};
 use super::layout::{DirectoryBlock, Files, FilesBlock, SubdirRecord, TrackedFile};
+use super::lookup::{ByNumber, ByPath};
 use super::memory::InMemory;
 use super::sums::Sums;
 use crate::facts::RecordedStat;
