@@ -411,3 +411,39 @@ fn sizes_on_disk_are_counted_as_git_counts_them() {
     std::fs::write(&index, bytes).unwrap();
     compare();
 }
+
+#[test]
+fn a_folder_in_the_place_of_a_file_of_objects_ends_git() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "a");
+    sandbox.git(["add", "a"]);
+    sandbox.git(["commit", "-q", "-m", "a"]);
+    let ask = |arguments: &[&str]| {
+        let said =
+            |program| -> Said { answer(sandbox.command(program, "", arguments), b"").into() };
+        assert_eq!(said(VIGIL), said("git"), "{arguments:?}");
+    };
+    let compare = || {
+        ask(&["cat-file", "-p", "HEAD"]);
+        ask(&["cat-file", "-t", "HEAD:a"]);
+        ask(&["cat-file", "--batch-check", "--batch-all-objects"]);
+        ask(&["status", "-s"]);
+        ask(&["describe", "--all"]);
+    };
+    let midx = sandbox.git_dir().join("objects/pack/multi-pack-index");
+    std::fs::create_dir(&midx).unwrap();
+    compare();
+    std::fs::remove_dir(&midx).unwrap();
+    let objects = sandbox.git_dir().join("objects");
+    for name in ["HEAD:a", "HEAD"] {
+        let id = sandbox.git(["rev-parse", name]);
+        let (fan, rest) = id.split_at(2);
+        let file = objects.join(fan).join(rest);
+        std::fs::remove_file(&file).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        compare();
+    }
+    std::fs::rename(objects.join("pack"), objects.join("other")).unwrap();
+    std::fs::write(objects.join("pack"), "").unwrap();
+    ask(&["cat-file", "-t", &"1".repeat(40)]);
+}

@@ -78,6 +78,9 @@ pub enum Reason {
         /// git's words.
         text: String,
     },
+    /// A file that has a length cannot be mapped: a folder is in its place.
+    #[error("mmap failed: {0}")]
+    Map(String),
     /// A size has more digits than there can be.
     #[error("size_t overflow: {0} {1} {2}")]
     SizeOverflow(u64, char, u64),

@@ -120,10 +120,7 @@ fn open_one(
         Ok(Ok(len)) if len >= HEADER_LEN + hash.len_in_bytes() => {
             match Map::read_only(&file, len) {
                 Ok(map) => Midx::parse(map, hash, shown),
-                Err(errno) => Err(NoMidx::Unusable(format!(
-                    "failed to read {shown}: {}",
-                    errno::text(errno)
-                ))),
+                Err(errno) => Err(NoMidx::Fatal(Reason::Map(errno::text(errno)), None)),
             }
         }
         Ok(_) => Midx::parse_short(shown),

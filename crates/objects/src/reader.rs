@@ -403,21 +403,24 @@ impl Reader {
     }
 
     /// The file of a loose object, opened now if it was not before.
-    fn loose(&mut self, location: &Location) -> Option<Loose> {
+    fn loose(&mut self, location: &Location) -> Result<Option<Loose>, Trouble> {
         if let Some((id, loose)) = self.opened.take()
             && id == location.id
         {
-            return Some(loose);
+            return Ok(Some(loose));
         }
-        let source = self.store.sources.get(location.source as usize)?;
-        source.open_loose(&location.id, &mut self.chains.said)
+        let Some(source) = self.store.sources.get(location.source as usize) else {
+            return Ok(None);
+        };
+        let opened = source.open_loose(&location.id, &mut self.chains.said);
+        opened.map_err(Trouble::Fatal)
     }
 
     fn info_once(&mut self, location: &Location) -> Result<Info, Trouble> {
         match location.place {
             Place::EmptyTree => Ok(EMPTY_TREE),
             Place::Loose => {
-                let loose = self.loose(location).ok_or(Trouble::Damaged)?;
+                let loose = self.loose(location)?.ok_or(Trouble::Damaged)?;
                 let Chains { inflater, said, .. } = &mut self.chains;
                 let window = &mut self.window;
                 let info = loose.info(&location.id, inflater, window, said);
@@ -493,7 +496,7 @@ impl Reader {
         if matches!(location.place, Place::EmptyTree) {
             return Ok(0);
         }
-        let loose = self.loose(location).ok_or(Trouble::Damaged)?;
+        let loose = self.loose(location)?.ok_or(Trouble::Damaged)?;
         let len = loose.len;
         self.opened = Some((location.id, loose));
         Ok(len)
@@ -508,7 +511,7 @@ impl Reader {
     ) -> Result<Info, Trouble> {
         let Place::Packed { pack: number, .. } = location.place else {
             let opened = match location.is_loose() {
-                true => self.loose(location).map(|loose| (location.id, loose)),
+                true => self.loose(location)?.map(|loose| (location.id, loose)),
                 false => None,
             };
             let has_file = opened.is_some();
@@ -553,7 +556,7 @@ impl Reader {
                 return Ok(EMPTY_TREE);
             }
             Place::Loose => {
-                let loose = self.loose(location).ok_or(Trouble::Damaged)?;
+                let loose = self.loose(location)?.ok_or(Trouble::Damaged)?;
                 let Chains { inflater, said, .. } = &mut self.chains;
                 let window = &mut self.window;
                 let begin = (begin, is_plain);
@@ -660,7 +663,7 @@ impl Reader {
         location: &Location,
         sink: Sink<'_, E>,
     ) -> Result<Option<Result<Info, E>>, Trouble> {
-        let Some(loose) = self.loose(location) else {
+        let Some(loose) = self.loose(location)? else {
             return Ok(None);
         };
         let Chains { inflater, said, .. } = &mut self.chains;

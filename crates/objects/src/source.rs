@@ -15,7 +15,7 @@ use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
 use std::sync::Arc;
 use vigil_linux::stat::stat_fd;
 use vigil_linux::{Errno, errno};
-use vigil_model::raw_text::{raw, raw_path};
+use vigil_model::raw_text::raw;
 
 use super::error::Reason;
 use super::location::Place;
@@ -160,7 +160,7 @@ impl Source {
                 if errno != Errno::NOENT {
                     said.push(format!(
                         "error: unable to open object pack directory: {}: {}",
-                        raw_path(&folder),
+                        shown,
                         errno::text(errno)
                     ));
                 }
@@ -223,10 +223,17 @@ impl Source {
     }
 
     /// Opens the file of the object. An empty one is none.
-    pub(super) fn open_loose(&self, id: &oid, said: &mut Vec<String>) -> Option<Loose> {
+    pub(super) fn open_loose(
+        &self,
+        id: &oid,
+        said: &mut Vec<String>,
+    ) -> Result<Option<Loose>, Reason> {
         let mut hex = [0; 64];
         let len = id.hex_to_buf(&mut hex).len();
-        let (fan, rest) = hex.get(..len)?.split_at_checked(2)?;
+        let hex = hex.get(..len).and_then(|hex| hex.split_at_checked(2));
+        let Some((fan, rest)) = hex else {
+            return Ok(None);
+        };
         let mut path = PathBuf::with_capacity(self.folder.as_os_str().len() + 1 + len + 1);
         path.push(&self.folder);
         path.push(OsStr::from_bytes(fan));
@@ -240,16 +247,22 @@ impl Source {
                         errno::text_of(&error)
                     ));
                 }
-                return None;
+                return Ok(None);
             }
         };
-        let len = file.metadata().ok()?.len();
+        let Ok(metadata) = file.metadata() else {
+            return Ok(None);
+        };
+        let len = metadata.len();
         if len == 0 {
             let shown = self.shown_loose(id);
             said.push(format!("error: object file {shown} is empty"));
-            return None;
+            return Ok(None);
         }
-        Some(Loose::new(file, len))
+        if metadata.is_dir() {
+            return Err(Reason::Map(errno::text(Errno::NODEV)));
+        }
+        Ok(Some(Loose::new(file, len)))
     }
 
     /// The objects in files of their own whose first byte is in `range`, folder by folder, as the system lists them.

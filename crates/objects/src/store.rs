@@ -220,7 +220,7 @@ impl ObjectStore {
                 source.list(&self.packs, said)?;
             }
             if matches!(stage, Stage::Loose(_)) {
-                if let Some(loose) = source.open_loose(id, said) {
+                if let Some(loose) = source.open_loose(id, said)? {
                     return found(number, Place::Loose, Some(loose), next);
                 }
             } else if let Some(place) = source.find_packed(id, &self.packs, said)? {
