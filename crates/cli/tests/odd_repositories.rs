@@ -791,3 +791,24 @@ fn a_file_that_leads_to_no_repository_is_named() {
         sandbox.compare(arguments, "");
     }
 }
+
+#[test]
+fn broken_references_that_replace_nothing_are_warned_of() {
+    let sandbox = Sandbox::new();
+    let ask = || {
+        for arguments in STATUS {
+            sandbox.compare(arguments, "");
+        }
+        sandbox.compare(&["cat-file", "-p", "HEAD"], "");
+        sandbox.compare(&["describe"], "");
+    };
+    for content in ["", "nonsense\n", "ref: refs/heads/none\n"] {
+        sandbox.write("refs/replace/abc", content);
+        ask();
+    }
+    std::fs::remove_file(sandbox.git_dir().join("refs/replace/abc")).unwrap();
+    let blob = sandbox.git(["rev-parse", "HEAD:b"]);
+    sandbox.write(&format!("refs/replace/{blob}"), "nonsense\n");
+    ask();
+    sandbox.compare_name("HEAD:b");
+}

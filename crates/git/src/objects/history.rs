@@ -106,7 +106,8 @@ impl History {
             let base = environment
                 .get("GIT_REPLACE_REF_BASE")
                 .unwrap_or(BStr::new(b"refs/replace/"));
-            refs.for_each(base, |name, id, _| {
+            // A name is looked at whether or not it leads to anything.
+            refs.for_each_listed(&refs.list(base)?, None, |name, id, _| {
                 let replaced = name.rsplit(|byte| *byte == b'/').next();
                 match replaced.map(ObjectId::from_hex) {
                     Some(Ok(replaced)) if replaced.kind() == repo.hash => {
