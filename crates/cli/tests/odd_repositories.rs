@@ -812,3 +812,25 @@ fn broken_references_that_replace_nothing_are_warned_of() {
     ask();
     sandbox.compare_name("HEAD:b");
 }
+
+#[test]
+fn a_log_of_the_stash_that_cannot_be_opened_has_no_records() {
+    let sandbox = Sandbox::new();
+    sandbox.0.write("a", "changed");
+    sandbox.git(["stash", "-q"]);
+    let log = sandbox.git_dir().join("logs/refs/stash");
+    let logs = sandbox.git_dir().join("logs");
+    let ask = || {
+        sandbox.compare(&["status", "--show-stash"], "");
+        sandbox.compare(&["status", "--porcelain=v2", "--show-stash"], "");
+    };
+    std::fs::remove_file(&log).unwrap();
+    std::os::unix::fs::symlink("stash", &log).unwrap();
+    ask();
+    std::fs::remove_dir_all(&logs).unwrap();
+    std::os::unix::fs::symlink("logs", &logs).unwrap();
+    ask();
+    std::fs::remove_file(&logs).unwrap();
+    sandbox.write("logs", "");
+    ask();
+}

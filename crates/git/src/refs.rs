@@ -315,11 +315,15 @@ impl Refs {
         let failed = |error: vigil_linux::Errno| Error::read(&path, error.into());
         let mut stash = self.stash.lock();
         if let Some((observation, count)) = &*stash
-            && observation.holds(&path).map_err(failed)?
+            && observation.holds(&path).unwrap_or_default()
         {
             return Ok(*count);
         }
-        let observation = Observation::of(&path).map_err(failed)?;
+        let observation = match (Observation::of(&path), &self.store) {
+            // For git a log that it cannot open has no records.
+            (Err(_), Store::Files { .. }) => return Ok(0),
+            (observation, _) => observation.map_err(failed)?,
+        };
         let count = match &self.store {
             Store::Files { .. } if observation.exists() => reflog::count(&path, self.hash),
             Store::Files { .. } => 0,
