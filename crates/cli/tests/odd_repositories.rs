@@ -336,6 +336,9 @@ fn variables_that_make_no_sense_are_refused_as_git_refuses_them() {
         ("GIT_OPTIONAL_LOCKS", "2"),
         ("GIT_ADVICE", "bad"),
         ("GIT_INDEX_FILE", "."),
+        ("GIT_ATTR_NOSYSTEM", " 1"),
+        ("GIT_ATTR_NOSYSTEM", "1k"),
+        ("GIT_ATTR_NOSYSTEM", "0x0"),
     ] {
         let said = |program: &str| {
             let mut command = sandbox.command(program, "", ["status"]);

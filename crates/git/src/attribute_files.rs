@@ -3,8 +3,9 @@
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 
+use vigil_model::config_value;
 use vigil_model::raw_text::raw;
 use vigil_rules::attributes::AttributeFiles;
 
@@ -138,19 +139,10 @@ fn is_true(environment: &Environment, name: &'static str) -> Result<bool, Error>
     let Some(value) = environment.get(name) else {
         return Ok(false);
     };
-    match value.to_ascii_lowercase().as_slice() {
-        b"true" | b"yes" | b"on" => Ok(true),
-        b"false" | b"no" | b"off" | b"" => Ok(false),
-        number => number
-            .to_str()
-            .ok()
-            .and_then(|number| number.parse::<i64>().ok())
-            .map(|number| number != 0)
-            .ok_or_else(|| Error::Environment {
-                name,
-                value: value.into(),
-            }),
-    }
+    config_value::boolean(Some(value)).ok_or_else(|| Error::Environment {
+        name,
+        value: value.into(),
+    })
 }
 
 #[cfg(test)]
