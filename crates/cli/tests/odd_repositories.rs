@@ -896,3 +896,33 @@ fn loose_file(sandbox: &Sandbox, name: &str) -> std::path::PathBuf {
     let (folder, rest) = id.split_at(2);
     sandbox.git_dir().join("objects").join(folder).join(rest)
 }
+
+/// Other programs may write an index so.
+#[test]
+fn files_at_the_top_are_compared_whatever_the_cache_tree_says() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["config", "index.skipHash", "true"]);
+    sandbox.0.write("dir/file", "x");
+    sandbox.git(["add", "dir"]);
+    sandbox.git(["commit", "-q", "-m", "dir"]);
+    sandbox.git(["reset", "-q", "--hard"]);
+    for (name, other) in [("HEAD:dir/file", "HEAD:b"), ("HEAD:a", "HEAD:b")] {
+        let id = |name| hex(&sandbox.git(["rev-parse", name]));
+        let (id, other) = (id(name), id(other));
+        change_index(&sandbox, |index| {
+            let at = index.windows(20).position(|bytes| bytes == id).unwrap();
+            index.splice(at..at + 20, other.iter().copied());
+        });
+        for arguments in STATUS {
+            let arguments = [&["--no-optional-locks"], *arguments].concat();
+            sandbox.compare(&arguments, name);
+        }
+    }
+}
+
+fn hex(id: &str) -> Vec<u8> {
+    id.as_bytes()
+        .chunks(2)
+        .map(|digits| u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap())
+        .collect()
+}

@@ -37,16 +37,16 @@ pub fn diff(
     diff_with(head_tree, index, trees, Walk::plain(max))
 }
 
-/// The same by the tracked files of an index, which was read with its `cache_tree`, and `is_sparse` if it was written as
-/// a sparse one. `None` where the cache-tree is wrong about it: only the whole index then tells what git finds.
+/// The same by the tracked files of an index, which was read with its `cache_tree`. `None` where the cache-tree is
+/// wrong about it: only the whole index then tells what git finds.
 pub fn diff_tracked(
     head_tree: Option<&oid>,
-    (tracked, cache_tree, is_sparse): (&Tracked, Option<&CacheTree>, bool),
+    (tracked, cache_tree): (&Tracked, Option<&CacheTree>),
     trees: &dyn TreeSource,
     max: Option<usize>,
 ) -> Result<Option<StagedDiff>, Error> {
     let mut walker = Walker::new(tracked.hash_kind(), trees, Walk::plain(max));
-    match walker.tracked(head_tree, tracked, cache_tree, is_sparse) {
+    match walker.tracked(head_tree, tracked, cache_tree) {
         Err(Stop::AtOdds) => return Ok(None),
         walked => finish(walked)?,
     }

@@ -182,8 +182,7 @@ impl HeadComparison<'_> {
                 state.is_moved = true;
                 let walked = match &state.cache_tree {
                     Some(cache_tree) => {
-                        let is_sparse = state.written_sparse.is_some();
-                        let index = (&state.tracked, cache_tree.as_ref(), is_sparse);
+                        let index = (&state.tracked, cache_tree.as_ref());
                         staged::diff_tracked(tree.as_deref(), index, self.objects, max)?
                     }
                     None => None,

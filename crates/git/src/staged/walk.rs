@@ -100,9 +100,6 @@ pub(super) struct Walker<'t> {
     has_counts: bool,
     /// Entries are told by their places in the index.
     has_places: bool,
-    /// The cache-tree's word for the whole of the index is not taken. git never asks for it, and may leave it wrong where
-    /// it makes an index sparse.
-    doubts_top: bool,
 }
 
 impl<'t> Walker<'t> {
@@ -120,7 +117,6 @@ impl<'t> Walker<'t> {
             spare: Vec::new(),
             has_counts: false,
             has_places: true,
-            doubts_top: false,
         }
     }
 
@@ -135,7 +131,6 @@ impl<'t> Walker<'t> {
     /// Compares the tree `head` with the whole of `index`.
     pub(super) fn index(&mut self, head: Option<&oid>, index: &Index) -> Result<(), Stop> {
         self.has_counts = !index.is_expanded();
-        self.doubts_top = index.is_sparse();
         let later = Child::Index {
             index,
             range: 0..index.entries().len(),
@@ -144,18 +139,15 @@ impl<'t> Walker<'t> {
         self.run(head.map(ObjectId::from), later, cache_tree)
     }
 
-    /// The same with the tracked files of an index, whose `cache_tree` is given; `is_sparse` if it was written as a sparse
-    /// one.
+    /// The same with the tracked files of an index, whose `cache_tree` is given.
     pub(super) fn tracked(
         &mut self,
         head: Option<&oid>,
         tracked: &Tracked,
         cache_tree: Option<&CacheTree>,
-        is_sparse: bool,
     ) -> Result<(), Stop> {
         self.has_counts = true;
         self.has_places = false;
-        self.doubts_top = is_sparse;
         let later = Child::Tracked {
             tracked,
             number: ROOT,
@@ -287,6 +279,7 @@ impl<'t> Walker<'t> {
     ///
     /// git takes the cache-tree's word for that, and passes over as many entries as it says there are. Where an index is
     /// at odds with its cache-tree, as git itself may leave it, those are the entries of other directories, or too few.
+    /// At the top git does not ask the cache-tree.
     fn open<'i>(
         &mut self,
         name: &[u8],
@@ -300,7 +293,7 @@ impl<'t> Walker<'t> {
             return Ok(Step::Next);
         }
         if let Some(head) = head.as_ref()
-            && !(name.is_empty() && self.doubts_top)
+            && !name.is_empty()
             && let Some(count) = node.and_then(|node| count_if_tree(node, head))
             && let Some(mut range) = later.range()
         {
@@ -308,7 +301,7 @@ impl<'t> Walker<'t> {
             if end == range.end {
                 return Ok(Step::Next);
             }
-            if self.has_counts && !name.is_empty() {
+            if self.has_counts {
                 if !self.has_places {
                     return Err(Stop::AtOdds);
                 }
