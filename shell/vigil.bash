@@ -24,9 +24,18 @@ __vigil_number=0 __vigil_fields=() __vigil_came='' __vigil_owner=''
 # The question of a prompt that did not wait for its answer, and that answer, once it came.
 __vigil_pending='' __vigil_late=''
 
+# Whether the descriptor $2 is still the other end of the process's $1: a user may have taken the number for a file of his
+# own. Of a process that has ended no more is known than that it had pipes.
+function __vigil_is_end {
+  builtin local _vigil_other="/proc/${GITSTATUS_DAEMON_PID-}/fd/$1"
+  [[ -n $2 && -p /proc/self/fd/$2 ]] && [[ ! -e $_vigil_other || $_vigil_other -ef /proc/self/fd/$2 ]]
+}
+
 # Closes both ends, and has the process end, whatever it does.
 function __vigil_leave {
-  if [[ -n $__vigil_request ]]; then
+  # Before it ends: who has ended has no ends to compare with.
+  __vigil_is_end 1 "$__vigil_response" || __vigil_response=''
+  if __vigil_is_end 0 "$__vigil_request"; then
     # It is that process only if it has the other end. A subshell lets it live.
     if [[ $__vigil_owner == "$BASHPID" && -n ${GITSTATUS_DAEMON_PID-} && /proc/$GITSTATUS_DAEMON_PID/fd/0 -ef /proc/self/fd/$__vigil_request ]]; then
       builtin kill -KILL "$GITSTATUS_DAEMON_PID" 2>/dev/null
@@ -68,6 +77,7 @@ function __vigil_works {
   builtin local _vigil_stat=''
   [[ -n ${GITSTATUS_DAEMON_PID-} && -n $__vigil_request ]] || builtin return
   [[ /proc/$GITSTATUS_DAEMON_PID/fd/0 -ef /proc/self/fd/$__vigil_request ]] || builtin return
+  [[ /proc/$GITSTATUS_DAEMON_PID/fd/1 -ef /proc/self/fd/$__vigil_response ]] || builtin return
   { IFS='' builtin read -r _vigil_stat <"/proc/$GITSTATUS_DAEMON_PID/stat"; } 2>/dev/null || builtin return
   [[ ${_vigil_stat##*) } != [tT]* ]]
 }
@@ -369,7 +379,7 @@ function __vigil_prompt_find {
     gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null || builtin return
   fi
   if [[ -n $__vigil_pending ]]; then
-    if [[ $__vigil_pending_place != "${GIT_DIR-}:${PWD-}" ]]; then
+    if [[ $__vigil_pending_place != "${GIT_DIR-}:${PWD-}" ]] || ! __vigil_works; then
       # It keeps the process from other questions.
       __vigil_launch 2>/dev/null || builtin return
     else

@@ -9,7 +9,9 @@ use rustix::fs::{Mode, OFlags, open};
 use vigil_testkit::sandbox::Sandbox;
 
 use crate::prompt::{CLEAN, STALE, UNTRACKED, patient, plain, with_patience};
-use crate::shell::{SHELLS, Session, Shell, VIGIL, processes_with, served_by, wait_until};
+use crate::shell::{
+    FIND_ENDS, KEEP_ENDS, SHELLS, Session, Shell, VIGIL, processes_with, served_by, wait_until,
+};
 
 /// Repositories in which a status waits as long as a pipe is there that nobody opened.
 struct Slow {
@@ -520,4 +522,25 @@ fn a_line_that_is_read_again_leaves_nobody_behind() {
         session.send("exit");
         session.end();
     }
+}
+
+#[test]
+fn what_waits_to_be_read_from_the_users_own_descriptor_is_left_there() {
+    let (slow, shell) = (Slow::new(), Shell::Bash);
+    fs::write(slow.sandbox.root().join("own"), "first\nsecond\n").unwrap();
+    let rc = format!("old=; {FIND_ENDS}; {KEEP_ENDS}\n{}", shell.line("--prompt"));
+    let mut session = Session::start(&slow.sandbox, shell, &rc);
+    slow.halt(200);
+    session.send("cd work");
+    session.wait_for("work\x1b[39m");
+    session.send(&format!(
+        "{FIND_ENDS}; eval \"exec ${{ends[1]}}<../own\"; echo he''re"
+    ));
+    session.wait_for("here");
+    session.wait_for("work\x1b[39m");
+    session.send("read one <&${ends[1]}; echo go''t $one,");
+    session.wait_for("got first,");
+    slow.go_on();
+    session.send("exit");
+    session.end();
 }

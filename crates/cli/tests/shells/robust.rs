@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use vigil_testkit::sandbox::Sandbox;
 
-use crate::shell::{SHELLS, Session, Shell, VIGIL, run, served_by, wait_until};
+use crate::shell::{
+    FIND_ENDS, KEEP_ENDS, SHELLS, Session, Shell, VIGIL, run, served_by, wait_until,
+};
 
 /// Longer than it may take, and much shorter than what it would if anything was waited for that never comes.
 const SHORT_S: u64 = 20;
@@ -246,6 +248,27 @@ fn shells_in_shells_have_processes_of_their_own() {
         );
         let written = run(&sandbox, shell, &text);
         assert_eq!(written, "ok-sync\n".repeat(4), "{shell:?}");
+    }
+}
+
+#[test]
+fn a_descriptor_that_the_user_takes_for_his_own_stays_his() {
+    let shell = Shell::Bash;
+    let query = shell.call("query", "-d work -t 30");
+    let stop = shell.call("stop", "");
+    for end in 0..2 {
+        let sandbox = sandbox();
+        let text = format!(
+            "old=; {FIND_ENDS}; {KEEP_ENDS}\n{}{}{FIND_ENDS}\n\
+             own=${{ends[{end}]}}; eval \"exec $own<>own\"; echo ${{#ends[@]}} >>\"$OUT\"\n\
+             {query}; echo $? $VCS_STATUS_RESULT >>\"$OUT\"\n\
+             echo mine >&$own; {stop}; echo still mine >&$own; cat own >>\"$OUT\"\n\
+             {FIND_ENDS}; echo ${{#ends[@]}} >>\"$OUT\"\nexit\n",
+            shell.line(""),
+            shell.start(),
+        );
+        let written = run(&sandbox, shell, &text);
+        assert_eq!(written, "2\n0 ok-sync\nmine\nstill mine\n0\n");
     }
 }
 

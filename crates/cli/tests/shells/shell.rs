@@ -23,6 +23,12 @@ pub(crate) enum Shell {
 
 pub(crate) const SHELLS: [Shell; 3] = [Shell::Zsh, Shell::Bash, Shell::Fish];
 
+/// Finds the descriptors of a bash that are pipes, and were none when `old` was set.
+pub(crate) const FIND_ENDS: &str = "ends=(); for end in /proc/$$/fd/*; do \
+                         [[ ! -p $end || $old == *\" $end \"* ]] || ends+=(${end##*/}); done";
+/// After that: sets `old`.
+pub(crate) const KEEP_ENDS: &str = "old=\" ${ends[*]/#//proc/$$/fd/} \"";
+
 impl Shell {
     pub(crate) fn name(self) -> &'static str {
         match self {
