@@ -390,10 +390,8 @@ fn session_of<'k>(
     surroundings: &Surroundings<'_>,
 ) -> Result<&'k mut HgSession, Abort> {
     let is_kept = config.boolean("vigil", "stateFile", true)?;
-    Ok(known.session_of(repository, || match is_kept {
-        true => hg_session::places(repository, surroundings.variable),
-        false => Vec::new(),
-    }))
+    let places = is_kept.then_some(|| hg_session::places(repository, surroundings.variable));
+    Ok(known.session_of(repository, places))
 }
 
 /// Which kinds are shown.

@@ -257,6 +257,33 @@ fn each_is_answered_by_his_own_configuration() {
 }
 
 #[test]
+fn no_state_is_written_for_whoever_wants_none() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let state = served.working.path(".hg/vigil");
+        served.working.write("a", "1\n");
+        served.working.commit("first");
+        let mut text = String::from("1\n");
+        let mut ask = |variables: &[(&str, &str)], config: &str| {
+            // There is something to write.
+            text.push('1');
+            served.working.write("a", &text);
+            served.working.commit("next");
+            let _ = std::fs::remove_dir_all(&state);
+            served.run(&["hg", "status", "--config", config], variables);
+            // Once it is told of, what was learned is written.
+            served.daemon.told().unwrap();
+            served.run(&["hg", "status", "--config", config], variables);
+            state.exists()
+        };
+        for wants_it in [true, false, true, false] {
+            let config = format!("vigil.stateFile={wants_it}");
+            assert_eq!(ask(&[], &config), wants_it);
+        }
+    }
+}
+
+#[test]
 fn what_patterns_match_is_known_wherever_one_stands() {
     for hg in programs() {
         let served = Served::new(&hg);

@@ -23,6 +23,8 @@ pub fn root_around(directory: &Path) -> Option<PathBuf> {
 #[derive(Default)]
 pub struct HgWorkingCopy {
     session: Option<HgSession>,
+    /// Whether that may have something on disk.
+    has_state: bool,
     /// Whether it is kept for many questions.
     is_kept: bool,
     /// Whether no file is open or mapped between two questions.
@@ -36,6 +38,7 @@ impl HgWorkingCopy {
     pub fn watched_by(watcher: Option<Arc<Watcher>>) -> Self {
         Self {
             session: None,
+            has_state: false,
             is_kept: true,
             holds_no_files: false,
             watcher,
@@ -52,17 +55,21 @@ impl HgWorkingCopy {
         self.is_kept
     }
 
-    /// The session of `repository`; a new one, of which something may be on disk in `places`, where there is none.
+    /// The session of `repository`; a new one where there is none, of which something may be on disk in `places`, if that is
+    /// wanted.
     pub fn session_of(
         &mut self,
         repository: &Repository,
-        places: impl FnOnce() -> Vec<Store>,
+        places: Option<impl FnOnce() -> Vec<Store>>,
     ) -> &mut HgSession {
-        let known = self.session.take();
+        let has_state = places.is_some();
+        let known = self.session.take().filter(|_| self.has_state == has_state);
         let known = known.filter(|session| session.is_of(repository));
+        self.has_state = has_state;
         let watcher = &self.watcher;
         let session = known.unwrap_or_else(|| {
-            let mut session = HgSession::new(repository, places());
+            let places = places.map(|places| places()).unwrap_or_default();
+            let mut session = HgSession::new(repository, places);
             if let Some(watcher) = watcher {
                 session.watch_by(watcher.clone());
             }

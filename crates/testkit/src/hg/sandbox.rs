@@ -75,6 +75,8 @@ impl HgSandbox {
             .env("HGRCPATH", self.home().join("hgrc"))
             .env("HGUSER", "tester")
             .env("HGMERGE", ":merge3")
+            // Where nobody answers, unless a daemon is started there.
+            .env("VIGIL_RUNTIME_DIR", self.folder.path().join("run"))
             .env("HGEDITOR", "true")
             .env("LC_ALL", "C.UTF-8")
             .env("TZ", "UTC")
