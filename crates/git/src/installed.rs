@@ -222,7 +222,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         program(&folder.path().join("slow/git"), "sleep 1000 & wait");
         program(&folder.path().join("loud/git"), "tr '\\0' x < /dev/zero");
-        let slow = environment(folder.path(), &["slow"]);
+        let slow = environment_with_tools(environment(folder.path(), &["slow"]));
         let found = on_path(&slow, "git", &[], &[], Duration::ZERO);
         assert_eq!(found[0].version, Err(Unsaid::Late));
         let loud = environment(folder.path(), &["loud"]);
