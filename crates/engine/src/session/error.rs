@@ -108,6 +108,7 @@ impl SessionError {
         match self {
             Self::BadHeadTree
             | Self::Staged(staged::Error::TooDeep { .. })
+            | Self::Repository(repository::Error::LinkedSubmodule(_))
             | Self::NoSubmodule {
                 source: repository::Error::LinkedSubmodule(_),
                 ..
