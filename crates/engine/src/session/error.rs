@@ -108,7 +108,6 @@ impl SessionError {
         match self {
             Self::BadHeadTree
             | Self::Staged(staged::Error::TooDeep { .. })
-            | Self::Repository(repository::Error::LinkedSubmodule(_))
             | Self::NoSubmodule {
                 source: repository::Error::LinkedSubmodule(_),
                 ..
