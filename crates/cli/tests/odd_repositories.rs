@@ -870,26 +870,6 @@ fn a_head_that_cannot_be_read_is_told_of_as_git_tells() {
     }
 }
 
-/// git compares with the tree that the commit-graph has, and reads what it describes.
-#[test]
-fn a_commit_of_the_graph_that_is_gone_has_a_status_and_no_description() {
-    for name in ["HEAD", "HEAD^{tree}"] {
-        let sandbox = Sandbox::new();
-        sandbox.git(["commit-graph", "write", "--reachable"]);
-        std::fs::remove_file(loose_file(&sandbox, name)).unwrap();
-        for arguments in STATUS.iter().chain(&MARKS) {
-            sandbox.compare(arguments, name);
-        }
-        for arguments in [
-            &["describe"][..],
-            &["describe", "--all"],
-            &["describe", "--always"],
-        ] {
-            sandbox.compare(arguments, name);
-        }
-    }
-}
-
 /// The file of an object.
 fn loose_file(sandbox: &Sandbox, name: &str) -> std::path::PathBuf {
     let id = sandbox.git(["rev-parse", name]);

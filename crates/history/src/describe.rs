@@ -41,8 +41,6 @@ pub struct Describer<'a> {
     /// What the only name leads to, and what was said of it, until it is asked about.
     only: Option<Resolved>,
     said: Vec<BString>,
-    /// What the commit-graph has is not read.
-    believes_graph: bool,
 }
 
 /// What a name leads to.
@@ -101,7 +99,6 @@ impl<'a> Describer<'a> {
             start: None,
             only,
             said: Vec::new(),
-            believes_graph: false,
         };
         describer.hear();
         Ok(describer)
@@ -140,12 +137,8 @@ impl<'a> Describer<'a> {
     /// The commit to which the object `id` leads, which `name` stands for.
     fn commit(&mut self, name: &BStr, id: &ObjectId) -> Result<Option<ObjectId>, Error> {
         self.hear();
-        // What is described is read, whatever the commit-graph says.
-        let is_there = self.believes_graph
-            || !self.commits.has_in_graph(id)
-            || matches!(self.place.objects.kind(id), Ok(Some(Kind::Commit)));
         // A path leads to a blob, which may be large.
-        if is_there && !name.contains(&b':') {
+        if !name.contains(&b':') {
             let number = self.commits.number_of(id);
             let mut said = Vec::new();
             if matches!(self.commits.read_or_say(number, &mut said), Ok(true)) {
@@ -162,12 +155,6 @@ impl<'a> Describer<'a> {
         let number = self.commits.number_of(&id);
         let is_read = self.commits.read_or_say_damage(number, &mut self.said)?;
         Ok(is_read.then_some(id))
-    }
-
-    /// What is described was compared with the working tree: git knows it by the commit-graph then, where that has it,
-    /// and does not read it.
-    pub fn believe_graph(&mut self) {
-        self.believes_graph = true;
     }
 
     /// Adds what git says while it reads objects.

@@ -126,7 +126,6 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
                     Ok(is_dirty) => {
                         // What there is to say once, was.
                         objects.set_said([true, true]);
-                        describer.believe_graph();
                         is_dirty.then_some(dirty)
                     }
                     Err(failed) => {

@@ -227,17 +227,11 @@ impl HeadComparison<'_> {
             return error;
         };
         objects.listen();
-        let read = match tree_in_graph(&objects, id) {
-            Some(_) => Ok(Some(Kind::Commit)),
-            None => {
-                for _ in 0..LOOKS {
-                    // What is wrong is heard.
-                    let _ = objects.kind(id);
-                }
-                objects.read(id, &mut Vec::new())
-            }
-        };
-        let source = match read {
+        for _ in 0..LOOKS {
+            // What is wrong is heard.
+            let _ = objects.kind(id);
+        }
+        let source = match objects.read(id, &mut Vec::new()) {
             Err(error) => error.into(),
             Ok(None) => error,
             Ok(Some(_)) => match tree_of(&objects, id, Check::Contents) {
@@ -293,16 +287,11 @@ const LOOKS: usize = 2;
 /// The tree of the commit `id`, which HEAD names.
 fn tree_of(objects: &Objects, id: &ObjectId, check: Check) -> Result<ObjectId, SessionError> {
     let tree = match objects.peel_to_tree(id) {
-        Ok(tree) => tree,
-        Err(error) => match (tree_in_graph(objects, id), error) {
-            // git does not read what the commit-graph has.
-            (Some(tree), _) => tree,
-            (None, objects::Error::Missing { id: missing }) if missing == *id => {
-                objects.check_replacement(id)?;
-                return Err(SessionError::BadHead);
-            }
-            (None, error) => return Err(error.into()),
-        },
+        Err(objects::Error::Missing { id: missing }) if missing == *id => {
+            objects.check_replacement(id)?;
+            return Err(SessionError::BadHead);
+        }
+        tree => tree?,
     };
     let is_good = match check {
         Check::Presence => objects.kind(&tree)?.is_some(),
@@ -313,12 +302,6 @@ fn tree_of(objects: &Objects, id: &ObjectId, check: Check) -> Result<ObjectId, S
     }
     objects.check_replacement(&tree)?;
     Err(SessionError::BadHeadTree)
-}
-
-/// The tree of the commit `id` as the commit-graph has it.
-fn tree_in_graph(objects: &Objects, id: &ObjectId) -> Option<ObjectId> {
-    let graph = objects.commit_graph()?;
-    graph.tree_at(graph.position_of(id)?)
 }
 
 /// Whether a change lies in a directory deeper than `depth_max`.
