@@ -838,45 +838,6 @@ fn a_log_of_the_stash_that_cannot_be_opened_has_no_records() {
     ask();
 }
 
-#[test]
-fn a_head_that_cannot_be_read_is_told_of_as_git_tells() {
-    type Damage = fn(&[u8]) -> Vec<u8>;
-    let damages: [(&str, Damage); 5] = [
-        ("is empty", |_| Vec::new()),
-        ("is no object", |_| b"garbage\n".to_vec()),
-        ("has too long a header", |object| object[..20].to_vec()),
-        ("is cut", |object| object[..object.len() - 10].to_vec()),
-        ("goes on", |object| object.repeat(2)),
-    ];
-    for name in ["HEAD", "HEAD^{tree}"] {
-        for (what, damage) in damages {
-            let sandbox = Sandbox::new();
-            let file = loose_file(&sandbox, name);
-            let object = std::fs::read(&file).unwrap();
-            std::fs::remove_file(&file).unwrap();
-            std::fs::write(&file, damage(&object)).unwrap();
-            for arguments in STATUS.iter().chain(&MARKS[..1]) {
-                sandbox.compare(arguments, what);
-            }
-        }
-    }
-    let sandbox = Sandbox::new();
-    let file = loose_file(&sandbox, "HEAD^{tree}");
-    let other = loose_file(&sandbox, "HEAD~1^{tree}");
-    std::fs::remove_file(&file).unwrap();
-    std::fs::copy(other, &file).unwrap();
-    for arguments in STATUS.iter().chain(&MARKS[..1]) {
-        sandbox.compare(arguments, "is another one");
-    }
-}
-
-/// The file of an object.
-fn loose_file(sandbox: &Sandbox, name: &str) -> std::path::PathBuf {
-    let id = sandbox.git(["rev-parse", name]);
-    let (folder, rest) = id.split_at(2);
-    sandbox.git_dir().join("objects").join(folder).join(rest)
-}
-
 /// Other programs may write an index so.
 #[test]
 fn files_at_the_top_are_compared_whatever_the_cache_tree_says() {

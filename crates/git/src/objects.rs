@@ -416,12 +416,6 @@ impl Objects {
         Ok(is_sound.then_some(kind))
     }
 
-    /// Whether the object `id` is there, and its contents have that id, which git finds out where it parses one.
-    pub fn is_sound(&self, id: &oid) -> Result<bool, Error> {
-        let found = self.read_checked(id, &mut Vec::new(), false)?;
-        Ok(found.is_some())
-    }
-
     /// The type of the object `id`, without its contents. `None` if there is no such object.
     pub fn kind(&self, id: &oid) -> Result<Option<Kind>, Error> {
         let id = self.history.replaced(id)?;

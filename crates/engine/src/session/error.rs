@@ -63,14 +63,6 @@ pub enum SessionError {
     /// The tree of HEAD is not there.
     #[error("bad tree object HEAD")]
     BadHeadTree,
-    /// HEAD's commit or its tree cannot be read, and git says more than that.
-    #[error("{source}")]
-    Head {
-        /// What git says before, in whole lines.
-        said: Vec<String>,
-        /// Why.
-        source: Box<SessionError>,
-    },
     /// A pathspec asks for the mode of what is not there.
     #[error("unable to stat '{path}': {reason}", path = raw(path))]
     NoMode {
@@ -112,7 +104,6 @@ impl SessionError {
                 source: repository::Error::LinkedSubmodule(_),
                 ..
             } => "error: ",
-            Self::Head { source, .. } => source.label(),
             _ => "fatal: ",
         }
     }
@@ -127,7 +118,6 @@ impl SessionError {
                 error.said().to_vec()
             }
             Self::Branch(error) => error.said(),
-            Self::Head { said, .. } => said.clone(),
             Self::Excludes(error) => {
                 let said = error.said.iter();
                 said.map(|text| format!("warning: {text}", text = raw(&text)))

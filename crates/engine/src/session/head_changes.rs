@@ -49,12 +49,12 @@ impl HeadComparison<'_> {
     ) -> Result<Arc<StagedDiff>, SessionError> {
         let Some(state) = index else {
             if head_id(head).and_then(|id| self.known_tree(&id)).is_none() {
-                self.head_tree(head, Check::Contents)?;
+                self.head_tree(head)?;
             }
             return Ok(Arc::default());
         };
         if self.has_no_cache_tree(state)? {
-            let tree = self.head_tree(head, Check::Contents)?;
+            let tree = self.head_tree(head)?;
             let walk = Walk {
                 max,
                 one_entry: &|_| None,
@@ -98,7 +98,7 @@ impl HeadComparison<'_> {
                 }
             }
         };
-        let tree = self.head_tree(head, Check::Contents)?;
+        let tree = self.head_tree(head)?;
         let walk = Walk {
             max,
             one_entry: &one_entry,
@@ -157,14 +157,14 @@ impl HeadComparison<'_> {
             && known.head == head_id
             && (known.max.is_none() || known.max == max)
             // git reads both each time, and gives up where they are gone.
-            && known.compared.tree == self.head_tree(head, Check::Presence)?
+            && known.compared.tree == self.head_tree(head)?
         {
             return Ok(known.diff.clone());
         }
         let known = head_id.and_then(|id| self.known_tree(&id));
         let tree = match &known {
             Some(known) => Some(known.tree),
-            None => self.head_tree(head, Check::Contents)?,
+            None => self.head_tree(head)?,
         };
         let is_known = known.is_some();
         let told = known.or_else(|| self.head_tree_to_tell(head_id?, tree?));
@@ -211,41 +211,23 @@ impl HeadComparison<'_> {
 
     /// The tree of the commit that HEAD names; `None` on an unborn branch. It is there, whether or not it is needed:
     /// git gives up without it.
-    fn head_tree(&self, head: &Head, check: Check) -> Result<Option<ObjectId>, SessionError> {
+    fn head_tree(&self, head: &Head) -> Result<Option<ObjectId>, SessionError> {
         let Some(id) = head_id(head) else {
             return Ok(None);
         };
-        tree_of(self.objects, &id, check)
-            .map(Some)
-            .map_err(|error| self.explained(&id, error))
-    }
-
-    /// Why HEAD, which is `id`, has no tree, with what git says before: `error` was found without listening.
-    fn explained(&self, id: &ObjectId, error: SessionError) -> SessionError {
-        // In those at hand, what other threads read would be heard, too.
-        let Ok(objects) = Objects::open(self.repository) else {
-            return error;
+        let tree = match self.objects.peel_to_tree(&id) {
+            Err(objects::Error::Missing { id: missing }) if missing == id => {
+                self.objects.check_replacement(&id)?;
+                return Err(SessionError::BadHead);
+            }
+            tree => tree?,
         };
-        objects.listen();
-        for _ in 0..LOOKS {
-            // What is wrong is heard.
-            let _ = objects.kind(id);
-        }
-        let source = match objects.read(id, &mut Vec::new()) {
-            Err(error) => error.into(),
-            Ok(None) => error,
-            Ok(Some(_)) => match tree_of(&objects, id, Check::Contents) {
-                Err(error) => error,
-                Ok(_) => return error,
-            },
-        };
-        let said = objects.take_said();
-        match said.is_empty() {
-            true => source,
-            false => SessionError::Head {
-                said,
-                source: Box::new(source),
-            },
+        match self.objects.kind(&tree)? {
+            Some(_) => Ok(Some(tree)),
+            None => {
+                self.objects.check_replacement(&tree)?;
+                Err(SessionError::BadHeadTree)
+            }
         }
     }
 
@@ -270,38 +252,6 @@ impl HeadComparison<'_> {
             files,
         })
     }
-}
-
-/// What of HEAD's tree is looked at.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Check {
-    /// Whether it is there: its contents were looked at before.
-    Presence,
-    /// Whether it can be read, and is what its id stands for.
-    Contents,
-}
-
-/// How often git asks for the type of HEAD's commit before it reads it, and says each time what is wrong.
-const LOOKS: usize = 2;
-
-/// The tree of the commit `id`, which HEAD names.
-fn tree_of(objects: &Objects, id: &ObjectId, check: Check) -> Result<ObjectId, SessionError> {
-    let tree = match objects.peel_to_tree(id) {
-        Err(objects::Error::Missing { id: missing }) if missing == *id => {
-            objects.check_replacement(id)?;
-            return Err(SessionError::BadHead);
-        }
-        tree => tree?,
-    };
-    let is_good = match check {
-        Check::Presence => objects.kind(&tree)?.is_some(),
-        Check::Contents => objects.is_sound(&tree)?,
-    };
-    if is_good {
-        return Ok(tree);
-    }
-    objects.check_replacement(&tree)?;
-    Err(SessionError::BadHeadTree)
 }
 
 /// Whether a change lies in a directory deeper than `depth_max`.
