@@ -768,34 +768,6 @@ fn a_configuration_that_cannot_be_opened_is_warned_of_as_often_as_it_is_tried() 
 }
 
 #[test]
-fn a_file_that_leads_to_no_repository_is_named() {
-    let sandbox = Sandbox::new();
-    sandbox.git(["init", "-q", "m"]);
-    sandbox.git(["-C", "m", "commit", "-q", "--allow-empty", "-m", "x"]);
-    sandbox.git(["add", "m"]);
-    sandbox.git(["commit", "-q", "-m", "m"]);
-    std::fs::rename(sandbox.top().join("m/.git"), sandbox.place("there")).unwrap();
-    sandbox.0.write("m/.git", "gitdir: ../../nowhere\n");
-    // Older gits name another path.
-    let text = |path: &str| {
-        failed(&format!(
-            "fatal: gitfile does not point to a valid repository: {path}\n"
-        ))
-    };
-    for arguments in STATUS {
-        assert_eq!(sandbox.ours(arguments, ""), text("m/.git"), "{arguments:?}");
-    }
-    assert_eq!(sandbox.ours(MARKS[0], ""), text("m/.git"));
-    let inside = sandbox.top().join("m/.git");
-    let asked = ["-C", "m", "status"];
-    assert_eq!(sandbox.ours(&asked, ""), text(&inside.to_string_lossy()));
-    sandbox.0.write("a", "changed");
-    for arguments in MARKS {
-        sandbox.compare(arguments, "");
-    }
-}
-
-#[test]
 fn broken_references_that_replace_nothing_are_warned_of() {
     let sandbox = Sandbox::new();
     let ask = || {

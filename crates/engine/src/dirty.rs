@@ -83,7 +83,7 @@ fn differs_before(
     error: &SessionError,
 ) -> Result<bool, LookError> {
     match error {
-        SessionError::Submodule { path, .. } | SessionError::NoSubmodule { path, .. } => {
+        SessionError::Submodule { path, .. } => {
             let beside = [b":(top,exclude,literal)", path.as_slice()].concat();
             request.pathspecs = vec![beside.into()];
             match session.status(&request) {

@@ -74,14 +74,6 @@ pub enum SessionError {
     /// What is under way.
     #[error(transparent)]
     UnderWay(#[from] under_way::Error),
-    /// The repository of a submodule cannot be used.
-    #[error("{source}")]
-    NoSubmodule {
-        /// Where it is.
-        path: BString,
-        /// Why.
-        source: repository::Error,
-    },
     /// A submodule has no answer; the text is git's.
     #[error("{text}")]
     Submodule {
@@ -100,10 +92,7 @@ impl SessionError {
         match self {
             Self::BadHeadTree
             | Self::Staged(staged::Error::TooDeep { .. })
-            | Self::NoSubmodule {
-                source: repository::Error::LinkedSubmodule(_),
-                ..
-            } => "error: ",
+            | Self::Repository(repository::Error::LinkedSubmodule(_)) => "error: ",
             _ => "fatal: ",
         }
     }
@@ -111,9 +100,7 @@ impl SessionError {
     /// The lines that git writes to stderr before the one that begins with "fatal: ", whole.
     pub fn said(&self) -> Vec<String> {
         match self {
-            Self::Repository(error) | Self::NoSubmodule { source: error, .. } => {
-                error.said().to_vec()
-            }
+            Self::Repository(error) => error.said().to_vec(),
             Self::Config(error) | Self::Objects(objects::Error::Config(error)) => {
                 error.said().to_vec()
             }

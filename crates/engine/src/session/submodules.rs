@@ -430,10 +430,7 @@ fn state(
     let repository = match found {
         // Whoever does not look inside finds nothing to be wrong with it.
         Err(repository::Error::Refused(_) | repository::Error::Format(_)) if ignored.dirty => None,
-        found => found.map_err(|source| SessionError::NoSubmodule {
-            path: path.to_owned(),
-            source,
-        })?,
+        found => found?,
     };
     let Some(repository) = repository else {
         return Ok(None);
