@@ -73,9 +73,8 @@ pub fn look_at_worktree(session: &mut Session, place: Place<'_>) -> Result<Look,
     })
 }
 
-/// Whether anything differs before what a look failed at: git goes through the paths in order, and ends at the
-/// first difference,
-/// so that it does not come to what lies behind it.
+/// Whether anything differs before what a look failed at: git goes through the paths in order, and ends at the first
+/// difference, so that it does not come to what lies behind it.
 fn differs_before(
     session: &mut Session,
     mut request: StatusRequest,

@@ -21,9 +21,8 @@ impl FileMode {
     /// A submodule, "gitlink": the commit of another repository.
     pub const GITLINK: Self = Self(0o160_000);
 
-    /// What git takes a recorded mode for: of a file only whether its owner may execute it counts, and of a
-    /// link or a submodule
-    /// nothing. Other types stay as they are.
+    /// What git takes a recorded mode for: of a file only whether its owner may execute it counts, and of a link or a
+    /// submodule nothing. Other types stay as they are.
     pub fn canonical(self) -> Self {
         if self.is_file() {
             match self.0 & 0o100 {

@@ -1,12 +1,9 @@
-//! Bytes that are no UTF-8 within texts that must be: errors are told by `Display`, and git writes names, lines
-//! and values
-//! with the bytes that they have.
+//! Bytes that are no UTF-8 within texts that must be: errors are told by `Display`, and git writes names, lines and
+//! values with the bytes that they have.
 //!
-//! A byte that is not part of a character stands in the text as one of the last 128 characters that there are,
-//! which belong to
-//! nobody, and such characters stand as their bytes. [`bytes_of`] turns the text back once it is written. As
-//! nothing but
-//! [`raw`] and [`raw_path`] makes these characters, every byte that they were given comes out again.
+//! A byte that is not part of a character stands in the text as one of the last 128 characters that there are, which
+//! belong to nobody, and such characters stand as their bytes. [`bytes_of`] turns the text back once it is written.
+//! As nothing but [`raw`] and [`raw_path`] makes these characters, every byte that they were given comes out again.
 
 use std::fmt::{self, Display, Formatter, Write};
 use std::os::unix::ffi::OsStrExt;

@@ -159,17 +159,17 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
 /// # Errors
 /// The configuration does not want that, or is wrong.
 fn check_allowed(config: &Config) -> Result<(), Abort> {
-    if !config.boolean("subrepos", "allowed", true)? {
-        let hint = "see 'hg help config.subrepos' for details";
-        return Err(Abort::plain("subrepos not enabled").with_hint(hint));
-    }
-    match config.boolean("subrepos", "hg:allowed", true)? {
-        true => Ok(()),
-        false => {
+    let settings = [
+        ("allowed", "subrepos not enabled"),
+        ("hg:allowed", "hg subrepos not allowed"),
+    ];
+    for (name, refusal) in settings {
+        if !config.boolean("subrepos", name, true)? {
             let hint = "see 'hg help config.subrepos' for details";
-            Err(Abort::plain("hg subrepos not allowed").with_hint(hint))
+            return Err(Abort::plain(refusal).with_hint(hint));
         }
     }
+    Ok(())
 }
 
 fn committed_in(

@@ -426,9 +426,8 @@ impl Session {
         comparison.staged(self.index.as_mut(), head, max, pathspec)
     }
 
-    /// Whether anything that HEAD has differs before `end` in the order of paths, where what is there cannot
-    /// be read. What is in
-    /// submodules does not count.
+    /// Whether anything that HEAD has differs before `end` in the order of paths, where what is there cannot be read.
+    /// What is in submodules does not count.
     pub(crate) fn differs_before(
         &mut self,
         end: &BStr,

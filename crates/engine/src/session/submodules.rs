@@ -62,23 +62,22 @@ impl Known {
             // git does not read what is in conflict.
             return Ok(known.all);
         }
-        let (modules, is_file) = match read_gitmodules(repository, tracked, objects, messages) {
+        let modules = match read_gitmodules(repository, tracked, objects, messages) {
             None => return Ok(known.all),
             Some(Source::File(text, path)) => {
                 let name = format!("file {}", raw_path(&path));
-                (Config::from_bytes(&text, &name)?, true)
+                let modules = Config::from_bytes(&text, &name)?;
+                modules.entries().try_for_each(|entry| check(&entry))?;
+                modules
             }
             Some(Source::Blob(text, id)) => {
                 let (modules, error) = Config::up_to_error(&text, &format!("blob {id}"));
                 if let Some(error) = error {
                     messages.once(bytes_of(&format!("error: {error}")));
                 }
-                (modules, false)
+                modules
             }
         };
-        if is_file {
-            modules.entries().try_for_each(|entry| check(&entry))?;
-        }
         let mut warnings = Vec::new();
         for (number, entry) in modules.subsection_entries("submodule").enumerate() {
             let (submodule, name, value) = entry;

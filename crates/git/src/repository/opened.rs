@@ -105,9 +105,8 @@ impl Repository {
         self.config.is_fresh_beside(is_own) && self.has_named_work_tree()
     }
 
-    /// The folder below which messages name the index by its path from there: none where `GIT_INDEX_FILE`
-    /// names it by its
-    /// whole path.
+    /// The folder below which messages name the index by its path from there: none where `GIT_INDEX_FILE` names it by
+    /// its whole path.
     pub fn index_shown_from(&self) -> &Path {
         match self.environment.get("GIT_INDEX_FILE") {
             Some(name) if name.starts_with(b"/") => Path::new(""),
