@@ -39,6 +39,11 @@ impl Reply {
         }
     }
 
+    /// `error: <text>`, code 1. In the text some bytes may be [shown by characters](vigil_model::raw_text).
+    pub(crate) fn error(text: &str) -> Self {
+        Self::complained(bytes_of(&format!("error: {text}\n")), 1)
+    }
+
     /// `fatal: <text>`, code 128.
     pub(crate) fn fatal(text: impl AsRef<[u8]>) -> Self {
         Self::complained(labelled("fatal: ", text.as_ref()), Self::FATAL)

@@ -14,7 +14,6 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// What was compared; the exit code is 1 where anything differed.
 pub(super) fn run(environment: &Environment) -> Reply {
     let client = Client::of_daemon(environment, PATIENCE);
-    let refused = |text: &str| Reply::complained(format!("error: {text}\n"), 1);
     match client.ask(&Request::Audit) {
         Ok(said) => match said.response {
             Response::Answer {
@@ -26,8 +25,8 @@ pub(super) fn run(environment: &Environment) -> Reply {
                 stderr,
                 code,
             },
-            _ => refused("the daemon says something else"),
+            _ => Reply::error("the daemon says something else"),
         },
-        Err(error) => refused(&error.to_string()),
+        Err(error) => Reply::error(&error.to_string()),
     }
 }

@@ -12,7 +12,6 @@ use vigil_daemon::protocol::Request;
 use vigil_daemon::start;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
-use vigil_model::raw_text::bytes_of;
 
 use crate::reply::Reply;
 
@@ -36,7 +35,7 @@ pub(super) fn start(environment: &Environment) -> Reply {
         Err(Unanswered::Absent | Unanswered::Broken) => start_new(environment, &client),
         // The new one has it end.
         Err(older) if older.is_of_older() => start_new(environment, &client),
-        Err(error) => failed(&error.to_string()),
+        Err(error) => Reply::error(&error.to_string()),
     }
 }
 
@@ -44,11 +43,11 @@ pub(super) fn start(environment: &Environment) -> Reply {
 fn start_new(environment: &Environment, client: &Client) -> Reply {
     // What is wrong with the folder is said here: the daemon has nobody to tell.
     if let Err(error) = client.place().make() {
-        return failed(&error.to_string());
+        return Reply::error(&error.to_string());
     }
     let mut child = match start::spawn_heard(environment) {
         Ok(child) => child,
-        Err(error) => return failed(&errno::text_of(&error)),
+        Err(error) => return Reply::error(&errno::text_of(&error)),
     };
     if let Some(mut lines) = child.stdout.take() {
         // One line, or the end of what is no daemon.
@@ -66,10 +65,10 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
                 return Reply::printed(format!("a daemon runs already (pid {})\n", said.pid), 0);
             }
             Err(Unanswered::Absent | Unanswered::Broken) => {}
-            Err(error) => return failed(&error.to_string()),
+            Err(error) => return Reply::error(&error.to_string()),
         }
         if end.is_none_or(|end| Instant::now() >= end) {
-            return failed("the daemon does not start");
+            return Reply::error("the daemon does not start");
         }
         std::thread::sleep(MOMENT);
     }
@@ -79,19 +78,15 @@ pub(super) fn stop(environment: &Environment) -> Reply {
     match end(&Client::of_daemon(environment, PATIENCE)) {
         Ok(Some(pid)) => Reply::printed(format!("stopped (pid {pid})\n"), 0),
         Ok(None) => Reply::printed("no daemon runs\n", 0),
-        Err(text) => failed(&text),
+        Err(text) => Reply::error(&text),
     }
 }
 
 pub(super) fn restart(environment: &Environment) -> Reply {
     match end(&Client::of_daemon(environment, PATIENCE)) {
         Ok(_) => start(environment),
-        Err(text) => failed(&text),
+        Err(text) => Reply::error(&text),
     }
-}
-
-fn failed(text: &str) -> Reply {
-    Reply::complained(bytes_of(&format!("error: {text}\n")), 1)
 }
 
 /// Has the daemon that `client` asks end, and waits until it has: one that does not listen is killed. Returns the process, if

@@ -12,7 +12,6 @@ use vigil_daemon::server::{IDLE_MAX, Rhythm, Server};
 use vigil_daemon::start;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
-use vigil_model::raw_text::bytes_of;
 
 use super::{lent, others};
 use crate::reply::Reply;
@@ -37,7 +36,7 @@ pub(super) fn serve(environment: &Environment, is_detached: bool) -> u8 {
 
 fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> {
     if is_detached {
-        start::detach().map_err(|error| refused(&errno::text(error)))?;
+        start::detach().map_err(|error| Reply::error(&errno::text(error)))?;
     } else {
         // It is to hold no directory that others may want to remove or to unmount.
         let _ = std::env::set_current_dir("/");
@@ -45,9 +44,11 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
     let place = Place::of(environment);
     let lent = match is_detached {
         true => None,
-        false => lent::socket(environment, &place).map_err(|error| refused(&error))?,
+        false => lent::socket(environment, &place).map_err(|error| Reply::error(&error))?,
     };
-    let folder = place.make().map_err(|error| refused(&error.to_string()))?;
+    let folder = place
+        .make()
+        .map_err(|error| Reply::error(&error.to_string()))?;
     let lock = lock(environment, &folder)?;
     let seconds = |name: &str| {
         let value = environment.get(name)?;
@@ -60,7 +61,7 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
         patience: client::patience(environment).unwrap_or(client::PATIENCE),
     };
     let server = Server::new(folder, lock, lent, Box::new(Kept), rhythm);
-    let server = server.map_err(|error| refused(&error.to_string()))?;
+    let server = server.map_err(|error| Reply::error(&error.to_string()))?;
     let line = format!(
         "serving on {} as pid {}\n",
         place.socket().display(),
@@ -69,9 +70,11 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
     // Who started this need not be there any more.
     let _ = write(rustix::stdio::stdout(), line.as_bytes());
     if is_detached {
-        start::fall_silent().map_err(|error| refused(&errno::text(error)))?;
+        start::fall_silent().map_err(|error| Reply::error(&errno::text(error)))?;
     }
-    server.serve().map_err(|error| refused(&error.to_string()))
+    server
+        .serve()
+        .map_err(|error| Reply::error(&error.to_string()))
 }
 
 /// The lock of the one daemon. One that serves already is asked to end if it is of an older version.
@@ -80,23 +83,23 @@ fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
     let end = Instant::now().checked_add(PATIENCE);
     loop {
         let lock = folder.lock();
-        let lock = lock.map_err(|error| refused(&errno::text(error)))?;
+        let lock = lock.map_err(|error| Reply::error(&errno::text(error)))?;
         if let Some(lock) = lock {
             return Ok(lock);
         }
         match client.ask_any(&Request::Describe) {
             Ok(said) => match said.response {
                 Response::Description(other) if is_older(&other.program, program()) => {
-                    others::end(&client).map_err(|error| refused(&error))?;
+                    others::end(&client).map_err(|error| Reply::error(&error))?;
                 }
                 _ => return Err(runs_already(said.pid)),
             },
             // It has the lock, and no socket yet or no more.
             Err(Unanswered::Absent | Unanswered::Broken) => {}
-            Err(error) => return Err(refused(&error.to_string())),
+            Err(error) => return Err(Reply::error(&error.to_string())),
         }
         if end.is_none_or(|end| Instant::now() >= end) {
-            return Err(refused(others::IDLE_HOLDER));
+            return Err(Reply::error(others::IDLE_HOLDER));
         }
         std::thread::sleep(MOMENT);
     }
@@ -104,8 +107,4 @@ fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
 
 fn runs_already(pid: u32) -> Reply {
     Reply::complained(format!("error: a daemon runs already (pid {pid})\n"), 1)
-}
-
-fn refused(text: &str) -> Reply {
-    Reply::complained(bytes_of(&format!("error: {text}\n")), 1)
 }

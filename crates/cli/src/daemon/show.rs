@@ -12,14 +12,13 @@ use crate::reply::Reply;
 
 pub(super) fn run(environment: &Environment, json: bool) -> Reply {
     let client = Client::of_daemon(environment, PATIENCE);
-    let refused = |text: &str| Reply::complained(format!("error: {text}\n"), 1);
     match client.ask_any(&Request::Describe) {
         Ok(said) => match said.response {
             Response::Description(daemon) if json => Reply::printed(json::write(&daemon), 0),
             Response::Description(daemon) => Reply::printed(table::write(&daemon), 0),
-            _ => refused("the daemon says something else"),
+            _ => Reply::error("the daemon says something else"),
         },
-        Err(error) => refused(&error.to_string()),
+        Err(error) => Reply::error(&error.to_string()),
     }
 }
 

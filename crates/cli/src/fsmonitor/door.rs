@@ -8,7 +8,6 @@ use vigil_daemon::variables;
 use vigil_git::environment::Environment;
 use vigil_model::raw_text::raw;
 
-use super::failed;
 use crate::daemon;
 use crate::reply::Reply;
 
@@ -26,7 +25,7 @@ pub(super) fn start(environment: &Environment) -> Reply {
 
 fn start_daemon(environment: &Environment, why: &Unanswered) -> Reply {
     if variables::is_off(environment) {
-        return failed(&why.to_string());
+        return Reply::error(&why.to_string());
     }
     let started = daemon::start(environment);
     match started.code {
@@ -58,8 +57,8 @@ fn ask(environment: &Environment, deed: DoorDeed) -> Result<Response, Unanswered
 fn reply(said: Result<Response, Unanswered>) -> Reply {
     match said {
         Ok(Response::Answer { stdout, code, .. }) => Reply::printed(stdout, code),
-        Ok(Response::Yourself(reason)) => failed(&raw(&reason).to_string()),
-        Ok(_) => failed("the daemon says something else"),
-        Err(error) => failed(&error.to_string()),
+        Ok(Response::Yourself(reason)) => Reply::error(&raw(&reason).to_string()),
+        Ok(_) => Reply::error("the daemon says something else"),
+        Err(error) => Reply::error(&error.to_string()),
     }
 }

@@ -16,7 +16,7 @@ use vigil_stamp::paths::path_of;
 use super::config::{self, Scope};
 use super::gits::{self, Git};
 use super::state::{self, Changed};
-use super::{HOOK, door, failed};
+use super::{HOOK, door};
 use crate::reply::{Reply, bytes};
 
 /// How git asks.
@@ -50,7 +50,7 @@ impl Target {
             };
             let data = absolute("XDG_DATA_HOME")
                 .or_else(|| absolute("HOME").map(|home| home.join(".local/share")));
-            let data = data.ok_or_else(|| failed("neither XDG_DATA_HOME nor HOME is set"))?;
+            let data = data.ok_or_else(|| Reply::error("neither XDG_DATA_HOME nor HOME is set"))?;
             return Ok(Self {
                 scope: Scope::Global,
                 folder: data.join("vigil"),
@@ -147,7 +147,7 @@ pub(super) fn uninstall(environment: &Environment, is_global: bool) -> Result<Re
 /// The way that all `gits` can go, or the one that is `wanted`.
 fn way(wanted: Option<Way>, gits: &[Git]) -> Result<Way, Reply> {
     if gits.is_empty() {
-        return Err(failed("there is no git"));
+        return Err(Reply::error("there is no git"));
     }
     let all_can = |way: Way| {
         gits.iter().all(|git| match way {
@@ -162,7 +162,7 @@ fn way(wanted: Option<Way>, gits: &[Git]) -> Result<Way, Reply> {
         None => {
             let old = gits.iter().find(|git| !git.can_ask_hook());
             let path = old.map_or(Path::new("git"), |git| &git.path);
-            Err(failed(&format!(
+            Err(Reply::error(&format!(
                 "{} is older than 2.26, and asks no monitor in a way that can be trusted",
                 raw_path(path)
             )))
@@ -173,7 +173,7 @@ fn way(wanted: Option<Way>, gits: &[Git]) -> Result<Way, Reply> {
 fn take_back(target: &Target) -> Result<Vec<u8>, Reply> {
     let kept = |error: io::Error| cannot_keep(&target.folder, &error);
     let Some(changed) = state::read(&target.folder).map_err(kept)? else {
-        return Err(failed("it is not installed here"));
+        return Err(Reply::error("it is not installed here"));
     };
     let mut said = Vec::new();
     for one in changed.iter().rev() {
@@ -221,7 +221,7 @@ fn as_command(hook: &Path) -> BString {
 
 fn cannot_keep(folder: &Path, error: &io::Error) -> Reply {
     let error = errno::text_of(error);
-    failed(&format!(
+    Reply::error(&format!(
         "cannot keep what was configured in {}: {error}",
         raw_path(folder)
     ))
@@ -230,5 +230,5 @@ fn cannot_keep(folder: &Path, error: &io::Error) -> Reply {
 /// What git could not do, in its words.
 fn of_git(said: &BString) -> Reply {
     let text = said.strip_prefix(b"error: ").unwrap_or(said);
-    failed(&raw(text).to_string())
+    Reply::error(&raw(text).to_string())
 }

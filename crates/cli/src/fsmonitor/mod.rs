@@ -12,7 +12,6 @@ use std::path::Path;
 
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
-use vigil_model::raw_text::bytes_of;
 
 use crate::command::{Command, Subcommand};
 use crate::options::{Audience, Entry, Given, Table, Value, parse, usage, with_usage};
@@ -192,9 +191,4 @@ fn refuse_others(others: &[BString]) -> Result<(), Reply> {
         [] => Ok(()),
         _ => Err(with_usage(&INSTALL, b"too many arguments")),
     }
-}
-
-/// That something failed, and why.
-fn failed(text: &str) -> Reply {
-    Reply::complained(bytes_of(&format!("error: {text}\n")), 1)
 }
