@@ -584,6 +584,40 @@ fn a_damaged_tag_is_told_of_as_git_tells_of_it() {
 }
 
 #[test]
+fn a_commit_whose_object_is_lost_is_described_by_no_commit_graph() {
+    for (is_annotated, has_graph) in [(true, true), (false, true), (true, false), (false, false)] {
+        for lost in ["HEAD", "HEAD~2"] {
+            let sandbox = row();
+            sandbox.git(["tag", "-a", "-m", "x", "good", "HEAD~3"]);
+            sandbox.git(["tag", "light", "HEAD~3"]);
+            match is_annotated {
+                true => sandbox.git(["tag", "-a", "-m", "x", "bad", "HEAD~2"]),
+                false => sandbox.git(["tag", "bad", "HEAD~2"]),
+            };
+            sandbox.git(["pack-refs", "--all"]);
+            if has_graph {
+                sandbox.git(["commit-graph", "write", "--reachable"]);
+            }
+            let id = sandbox.id(lost).to_string();
+            let (folder, rest) = id.split_at(2);
+            std::fs::remove_file(sandbox.git_dir().join("objects").join(folder).join(rest))
+                .unwrap();
+            for options in [
+                &[][..],
+                &["--tags"],
+                &["--all"],
+                &["--exact-match"],
+                &["--always", "--match=bad"],
+                &["--long", "--candidates=1"],
+            ] {
+                let remark = format!("{lost} {is_annotated} {has_graph}");
+                compare(&sandbox, options, &["HEAD"], &remark);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_tag_that_cannot_be_unpacked_is_passed_over() {
     let sandbox = row();
     sandbox.git(["tag", "-a", "-m", "x", "good", "HEAD~3"]);

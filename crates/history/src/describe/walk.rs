@@ -5,7 +5,7 @@ use bstr::BString;
 use gix_hash::ObjectId;
 
 use super::table::Rank;
-use super::{Describer, Error};
+use super::{Describer, Error, is_stored};
 use crate::commits::{Commits, Number, Queue};
 use vigil_git::objects;
 use vigil_model::raw_text::bytes_of;
@@ -77,7 +77,9 @@ impl Describer<'_> {
                 return self.abbreviated(id);
             }
             let commits = &self.commits;
-            let is_seen = |id: &ObjectId| commits.flags_by_id(id) & SEEN != 0;
+            let is_seen = |id: &ObjectId| {
+                commits.flags_by_id(id) & SEEN != 0 && is_stored(self.place.objects, id)
+            };
             let has_lightweight =
                 met_lightweight || self.names.has_lightweight(commits, &is_seen)?;
             return Err(match has_lightweight {
@@ -135,6 +137,7 @@ impl Describer<'_> {
         }
         self.hear();
         let enough = question.candidates.min(count);
+        let objects = self.place.objects;
         let commits = &mut self.commits;
         commits.read_or_say(start, &mut self.said)?;
         if let Some(commit) = commits.get_mut(start) {
@@ -173,7 +176,10 @@ impl Describer<'_> {
                 None => None,
             };
             if let (Some(id), Some(rank)) = (id, rank) {
-                if question.counts_lightweight() || rank == Rank::Annotated {
+                let is_candidate = question.counts_lightweight() || rank == Rank::Annotated;
+                if (!is_candidate && found.met_lightweight) || !is_stored(objects, &id) {
+                    // It tells nothing new, or git gives it no name.
+                } else if is_candidate {
                     let flag = 2 << found.candidates.len();
                     found.candidates.push(Candidate {
                         id,
