@@ -7,6 +7,7 @@ use std::collections::{BinaryHeap, HashSet};
 
 use bstr::BString;
 use gix_hash::{ObjectId, oid};
+use gix_object::Kind;
 
 use vigil_git::objects::{Error, MANY, Objects};
 use vigil_model::raw_text::bytes_of;
@@ -114,7 +115,7 @@ impl<'a> Commits<'a> {
     }
 
     /// The number of the commit `id`, if it was met.
-    fn number_by_id(&self, id: &oid) -> Option<Number> {
+    pub(super) fn number_by_id(&self, id: &oid) -> Option<Number> {
         let position = self.graph().and_then(|graph| graph.position_of(id));
         let slot = position.and_then(|position| self.of_positions.get(index(position)));
         match slot {
@@ -153,10 +154,18 @@ impl<'a> Commits<'a> {
         matches!(source, Some(Source::Graph(_)))
     }
 
-    /// What walks noted of the commit `id`; nothing of one that was not met.
-    pub(super) fn flags_by_id(&self, id: &oid) -> u32 {
-        let number = self.number_by_id(id);
-        number.map_or(0, |number| self.flags_of(number))
+    /// Whether the object of the commit `number`, which was read, is there: the commit-graph also tells of one that was
+    /// lost. What is wrong with it is said to whoever listens to the objects.
+    pub(super) fn is_stored(&self, number: Number) -> bool {
+        let Some(commit) = self.get(number) else {
+            return false;
+        };
+        match commit.source {
+            Source::Object(_) => commit.is_read,
+            Source::Graph(_) => self
+                .id_of(number)
+                .is_some_and(|id| matches!(self.objects.kind(&id), Ok(Some(Kind::Commit)))),
+        }
     }
 
     fn outside(&mut self, id: &oid) -> Number {

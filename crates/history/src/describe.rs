@@ -13,7 +13,7 @@ mod targets;
 mod walk;
 
 use bstr::{BStr, BString, ByteSlice};
-use gix_hash::{ObjectId, oid};
+use gix_hash::ObjectId;
 use gix_object::Kind;
 
 use self::names::Names;
@@ -21,7 +21,6 @@ use self::place::abbreviated;
 use self::question::TAGS;
 use self::table::Rank;
 use super::commits::{Commits, Number};
-use vigil_git::objects::Objects;
 use vigil_model::raw_text::bytes_of;
 
 pub use self::contains::{Contained, contains};
@@ -143,7 +142,7 @@ impl<'a> Describer<'a> {
             let number = self.commits.number_of(id);
             let mut said = Vec::new();
             if matches!(self.commits.read_or_say(number, &mut said), Ok(true))
-                && (!self.commits.is_in_graph(number) || is_stored(self.place.objects, id))
+                && self.commits.is_stored(number)
             {
                 self.said.extend(said);
                 return Ok(Some(*id));
@@ -271,12 +270,6 @@ impl Resolved {
             _ => None,
         }
     }
-}
-
-/// Whether the object of the commit `id` is there. The commit-graph, or a child, also tells of one that was lost, and git
-/// gives that no name.
-fn is_stored(objects: &Objects, id: &oid) -> bool {
-    matches!(objects.kind(id), Ok(Some(Kind::Commit)))
 }
 
 #[cfg(test)]

@@ -106,5 +106,5 @@ fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
 }
 
 fn runs_already(pid: u32) -> Reply {
-    Reply::complained(format!("error: a daemon runs already (pid {pid})\n"), 1)
+    Reply::error(&format!("a daemon runs already (pid {pid})"))
 }

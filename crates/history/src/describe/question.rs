@@ -2,6 +2,8 @@
 
 use bstr::BString;
 
+use super::table::Rank;
+
 /// The most candidates that are considered.
 pub const CANDIDATES_MAX: usize = 28;
 
@@ -54,6 +56,11 @@ impl Question {
     /// Whether lightweight tags are names.
     pub(super) fn counts_lightweight(&self) -> bool {
         self.all || self.tags
+    }
+
+    /// Whether a name of this rank is one.
+    pub(super) fn counts(&self, rank: Rank) -> bool {
+        self.counts_lightweight() || rank == Rank::Annotated
     }
 }
 

@@ -5,7 +5,7 @@ use bstr::BString;
 use gix_hash::ObjectId;
 
 use super::table::Rank;
-use super::{Describer, Error, is_stored};
+use super::{Describer, Error};
 use crate::commits::{Commits, Number, Queue};
 use vigil_git::objects;
 use vigil_model::raw_text::bytes_of;
@@ -78,7 +78,10 @@ impl Describer<'_> {
             }
             let commits = &self.commits;
             let is_seen = |id: &ObjectId| {
-                commits.flags_by_id(id) & SEEN != 0 && is_stored(self.place.objects, id)
+                let number = commits.number_by_id(id);
+                number.is_some_and(|number| {
+                    commits.flags_of(number) & SEEN != 0 && commits.is_stored(number)
+                })
             };
             let has_lightweight =
                 met_lightweight || self.names.has_lightweight(commits, &is_seen)?;
@@ -112,11 +115,8 @@ impl Describer<'_> {
 
     /// Whether the name may be an answer.
     fn counts(&self, name: u32) -> bool {
-        self.question.counts_lightweight()
-            || self
-                .names
-                .get(name)
-                .is_some_and(|name| name.rank == Rank::Annotated)
+        let name = self.names.get(name);
+        name.is_some_and(|name| self.question.counts(name.rank))
     }
 
     /// Looks for names in the history of `start`.
@@ -137,7 +137,6 @@ impl Describer<'_> {
         }
         self.hear();
         let enough = question.candidates.min(count);
-        let objects = self.place.objects;
         let commits = &mut self.commits;
         commits.read_or_say(start, &mut self.said)?;
         if let Some(commit) = commits.get_mut(start) {
@@ -175,11 +174,12 @@ impl Describer<'_> {
                 Some(id) => self.names.rank_of(id),
                 None => None,
             };
-            if let (Some(id), Some(rank)) = (id, rank) {
-                let is_candidate = question.counts_lightweight() || rank == Rank::Annotated;
-                if (!is_candidate && found.met_lightweight) || !is_stored(objects, &id) {
-                    // It tells nothing new, or git gives it no name.
-                } else if is_candidate {
+            // git gives no name to a commit whose object was lost.
+            if let (Some(id), Some(rank)) = (id, rank)
+                && (question.counts(rank) || !found.met_lightweight)
+                && commits.is_stored(number)
+            {
+                if question.counts(rank) {
                     let flag = 2 << found.candidates.len();
                     found.candidates.push(Candidate {
                         id,
