@@ -4,7 +4,7 @@
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
 use vigil_testkit::sandbox::{answer, git_is_at_least};
@@ -333,10 +333,7 @@ fn a_closed_pipe_ends_it_quietly() {
 fn damage_is_told_as_git_tells_it() {
     let sandbox = Sandbox::new("sha1");
     let id = sandbox.git(&["rev-parse", "HEAD:late"]).trim().to_owned();
-    let path: PathBuf = Path::new(&sandbox.top())
-        .join(".git/objects")
-        .join(&id[..2])
-        .join(&id[2..]);
+    let path = sandbox.loose_object(&id);
     let whole = std::fs::read(&path).unwrap();
     let mut permissions = std::fs::metadata(&path).unwrap().permissions();
     PermissionsExt::set_mode(&mut permissions, 0o644);
@@ -455,7 +452,7 @@ fn what_is_wrong_with_a_stream_is_told_as_git_tells_it() {
     for name in ["base", "change", "start", "large", "loose", "streamed"] {
         let id = sandbox.git(&["rev-parse", &format!(":{name}")]);
         let id = id.trim();
-        let loose = objects.join(&id[..2]).join(&id[2..]);
+        let loose = sandbox.loose_object(id);
         let (file, start, len) = match loose.exists() {
             true => (loose.clone(), 0, std::fs::metadata(&loose).unwrap().len()),
             false => {
@@ -565,8 +562,7 @@ fn streams_end_where_those_of_git_end() {
     .unwrap();
     let id = sandbox.git(&["hash-object", "-w", "noise"]);
     let id = id.trim();
-    let objects = sandbox.top().join(".git/objects");
-    let loose = objects.join(&id[..2]).join(&id[2..]);
+    let loose = sandbox.loose_object(id);
     let whole = std::fs::read(&loose).unwrap();
     std::fs::remove_file(&loose).unwrap();
     for at in [40, 1000, 300_000, whole.len() / 2, whole.len() - 2] {
@@ -679,8 +675,7 @@ fn a_tree_in_the_place_of_another_one_is_none() {
     let sandbox = Sandbox::new("sha1");
     let file = |name: &str| {
         let id = sandbox.git(&["rev-parse", name]);
-        let (fan, rest) = id.trim().split_at(2);
-        sandbox.top().join(".git/objects").join(fan).join(rest)
+        sandbox.loose_object(id.trim())
     };
     sandbox.git(&["update-index", "--force-remove", "late"]);
     sandbox.git(&["update-index", "--force-remove", "file"]);

@@ -189,8 +189,7 @@ fn all_objects_are_told_as_by_one_who_goes_through_them() {
     let large: Vec<u8> = std::iter::repeat_with(next).take(3 << 20).collect();
     sandbox.write("large", large);
     let large = sandbox.git(["hash-object", "-w", "large"]);
-    let (folder, name) = large.trim().split_at(2);
-    let path = sandbox.top().join(".git/objects").join(folder).join(name);
+    let path = sandbox.loose_object(large.trim());
     let mut bytes = std::fs::read(&path).unwrap();
     let place = bytes.len() - 3000;
     bytes[place..place + 100].fill(0);
@@ -437,8 +436,7 @@ fn a_folder_in_the_place_of_a_file_of_objects_ends_git() {
     let objects = sandbox.git_dir().join("objects");
     for name in ["HEAD:a", "HEAD"] {
         let id = sandbox.git(["rev-parse", name]);
-        let (fan, rest) = id.split_at(2);
-        let file = objects.join(fan).join(rest);
+        let file = sandbox.loose_object(&id);
         std::fs::remove_file(&file).unwrap();
         std::fs::create_dir(&file).unwrap();
         compare();

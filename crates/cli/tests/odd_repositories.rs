@@ -421,8 +421,7 @@ fn what_comes_after_the_first_difference_does_not_make_a_mark_fail() {
     let tree = sandbox.git(["rev-parse", "HEAD:z"]);
     sandbox.0.write("z/file", "changed");
     sandbox.git(["add", "z"]);
-    let (folder, rest) = tree.trim().split_at(2);
-    std::fs::remove_file(sandbox.git_dir().join("objects").join(folder).join(rest)).unwrap();
+    std::fs::remove_file(sandbox.loose_object(tree.trim())).unwrap();
     for arguments in MARKS {
         sandbox.compare(arguments, "");
     }

@@ -353,11 +353,7 @@ fn replacements_shallow_boundaries_and_grafts_hold() {
 fn damaged_loose_objects_are_named() {
     let sandbox = filled();
     let tree = sandbox.id("HEAD^{tree}").to_string();
-    let path = sandbox
-        .git_dir()
-        .join("objects")
-        .join(&tree[..2])
-        .join(&tree[2..]);
+    let path = sandbox.loose_object(&tree);
     let good = fs::read(&path).unwrap();
     let mut writable = fs::metadata(&path).unwrap().permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut writable, 0o644);

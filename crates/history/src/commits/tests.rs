@@ -74,9 +74,7 @@ fn a_history_is_as_git_has_it_with_a_graph_of_all_of_some_and_of_none() {
 fn a_commit_that_is_gone_ends_the_history_and_is_told() {
     let sandbox = Sandbox::with_history(COUNT);
     let [gone, top] = ["gone", "top"].map(|message| sandbox.commit(message));
-    let hex = gone.to_string();
-    let (fan, rest) = hex.split_at(2);
-    fs::remove_file(sandbox.git_dir().join("objects").join(fan).join(rest)).unwrap();
+    fs::remove_file(sandbox.loose_object(&gone.to_string())).unwrap();
     let lines = walk(&sandbox, &top);
     assert_eq!(lines.len(), 2);
     assert!(lines.contains(&format!("bad object {gone}")), "{lines:?}");

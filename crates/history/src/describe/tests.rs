@@ -515,8 +515,7 @@ fn tags_in_a_circle_lead_nowhere() {
 
 /// Damages the loose object `id`: its file holds `bytes` from now on.
 fn overwrite(sandbox: &Sandbox, id: &str, bytes: &[u8]) {
-    let (folder, file) = id.split_at(2);
-    let path = sandbox.git_dir().join("objects").join(folder).join(file);
+    let path = sandbox.loose_object(id);
     let kept = std::fs::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     let bytes = match bytes {
@@ -599,9 +598,7 @@ fn a_commit_whose_object_is_lost_is_described_by_no_commit_graph() {
                 sandbox.git(["commit-graph", "write", "--reachable"]);
             }
             let id = sandbox.id(lost).to_string();
-            let (folder, rest) = id.split_at(2);
-            std::fs::remove_file(sandbox.git_dir().join("objects").join(folder).join(rest))
-                .unwrap();
+            std::fs::remove_file(sandbox.loose_object(&id)).unwrap();
             for options in [
                 &[][..],
                 &["--tags"],
@@ -978,9 +975,7 @@ fn tips_that_are_many_are_named_as_by_git() {
     check("not in a pack");
     for gone in ["t290^{}", "t285"] {
         let id = sandbox.id(gone).to_string();
-        let (folder, rest) = id.split_at(2);
-        let object = sandbox.git_dir().join("objects").join(folder).join(rest);
-        std::fs::remove_file(object).unwrap();
+        std::fs::remove_file(sandbox.loose_object(&id)).unwrap();
         check(gone);
     }
     sandbox.git(["pack-refs", "--all"]);

@@ -170,8 +170,7 @@ fn a_tag_whose_object_arrives_later_counts_from_then_on() {
     let commit = sandbox.commit("one");
     sandbox.git(["tag", "-m", "t", "late"]);
     let id = sandbox.id("late").to_string();
-    let objects = sandbox.git_dir().join("objects");
-    let object = objects.join(&id[..2]).join(&id[2..]);
+    let object = sandbox.loose_object(&id);
     let aside = sandbox.root().join("aside");
     fs::rename(&object, &aside).unwrap();
     let mut asker = Asker::new(&sandbox);

@@ -194,6 +194,12 @@ impl Sandbox {
         self.top().join(".git")
     }
 
+    /// The file of the object `id`, where that lies in no pack.
+    pub fn loose_object(&self, id: &str) -> PathBuf {
+        let (folder, file) = id.split_at(2);
+        self.git_dir().join("objects").join(folder).join(file)
+    }
+
     /// Where Vigil keeps what it knows of the working copy.
     pub fn state_folder(&self) -> PathBuf {
         self.git_dir().join("vigil")

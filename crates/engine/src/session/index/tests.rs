@@ -514,9 +514,8 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     let sandbox = repository();
     let name = sandbox.git(["rev-parse", "HEAD"]);
     let id = ObjectId::from_hex(name.as_bytes()).unwrap();
-    let (fan, rest) = name.split_at(2);
-    let objects = sandbox.top().join(".git/objects");
-    let loose = objects.join(fan).join(rest);
+    let objects = sandbox.git_dir().join("objects");
+    let loose = sandbox.loose_object(&name);
     let is_known = |session: &Session| known_head_tree(session, &id).is_some();
     let settled = || {
         settle(&sandbox);

@@ -172,11 +172,7 @@ fn a_commit_may_be_missing_only_further_down_than_the_common_one() {
         sandbox.commit_at(&format!("{n}"), 1000 + n);
     }
     let [ours, theirs] = ["main", "main~1"].map(|name| sandbox.id(name));
-    let file_of = |name| {
-        let id = sandbox.id(name).to_string();
-        let (folder, file) = id.split_at(2);
-        sandbox.git_dir().join("objects").join(folder).join(file)
-    };
+    let file_of = |name| sandbox.loose_object(&sandbox.id(name).to_string());
     let (below, further_down) = (file_of("main~2"), file_of("main~3"));
     std::fs::remove_file(further_down).unwrap();
     assert_eq!(
