@@ -92,7 +92,11 @@ fn differs_before(
         }
         SessionError::Staged(
             staged::Error::Missing { path, .. } | staged::Error::Unreadable { path, .. },
-        ) => Ok(session.differs_before(path.as_bstr(), &request)?),
+        )
+        | SessionError::Damaged {
+            directory: Some(path),
+            ..
+        } => Ok(session.differs_before(path.as_bstr(), &request)?),
         _ => Ok(false),
     }
 }

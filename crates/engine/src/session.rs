@@ -18,6 +18,7 @@ pub mod contents;
 mod error;
 mod excludes;
 mod head_changes;
+mod head_tree;
 pub(crate) mod heard;
 mod ignoring;
 mod index;

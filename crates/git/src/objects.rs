@@ -416,6 +416,12 @@ impl Objects {
         Ok(is_sound.then_some(kind))
     }
 
+    /// Whether the object `id` is there, and its contents have that id: git asks where it parses one.
+    pub fn is_sound(&self, id: &oid) -> Result<bool, Error> {
+        let found = self.read_checked(id, &mut Vec::new(), false)?;
+        Ok(found.is_some())
+    }
+
     /// The type of the object `id`, without its contents. `None` if there is no such object.
     pub fn kind(&self, id: &oid) -> Result<Option<Kind>, Error> {
         let id = self.history.replaced(id)?;
@@ -653,6 +659,12 @@ impl Objects {
         }
         let info = self.places().folder.join("info");
         CommitGraph::open(&info, self.hash_kind())
+    }
+
+    /// The tree of the commit `id` as the commit-graph has it.
+    pub fn tree_in_graph(&self, id: &oid) -> Option<ObjectId> {
+        let graph = self.commit_graph()?;
+        graph.tree_at(graph.position_of(id)?)
     }
 }
 

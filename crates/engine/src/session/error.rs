@@ -63,6 +63,16 @@ pub enum SessionError {
     /// The tree of HEAD is not there.
     #[error("bad tree object HEAD")]
     BadHeadTree,
+    /// HEAD's commit or one of its trees is damaged, and git says how.
+    #[error("{source}")]
+    Damaged {
+        /// What git says before, in whole lines.
+        said: Vec<String>,
+        /// The directory whose tree it is, with a `/` at its end, where only that one cannot be read.
+        directory: Option<BString>,
+        /// What git says last.
+        source: Box<SessionError>,
+    },
     /// A pathspec asks for the mode of what is not there.
     #[error("unable to stat '{path}': {reason}", path = raw(path))]
     NoMode {
@@ -93,6 +103,7 @@ impl SessionError {
             Self::BadHeadTree
             | Self::Staged(staged::Error::TooDeep { .. })
             | Self::Repository(repository::Error::LinkedSubmodule(_)) => "error: ",
+            Self::Damaged { source, .. } => source.label(),
             _ => "fatal: ",
         }
     }
@@ -105,6 +116,7 @@ impl SessionError {
                 error.said().to_vec()
             }
             Self::Branch(error) => error.said(),
+            Self::Damaged { said, .. } => said.clone(),
             Self::Excludes(error) => {
                 let said = error.said.iter();
                 said.map(|text| format!("warning: {text}", text = raw(&text)))

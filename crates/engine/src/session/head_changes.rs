@@ -10,12 +10,13 @@ use vigil_model::timestamp::Timestamp;
 
 use super::SessionError;
 use super::collapsed::{Collapsed, collapsing_rules};
+use super::head_tree::{Check, explained, tree_of};
 use super::index::{IndexState, StagedMemory};
 use super::object_mode::ObjectModes;
 use super::path_question::PathQuestion;
 use crate::checked_out::head_id;
 use crate::state::{Compared, HeadTree, State};
-use vigil_git::objects::{self, Objects};
+use vigil_git::objects::Objects;
 use vigil_git::refs::Head;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
@@ -40,7 +41,21 @@ pub(super) struct HeadComparison<'s> {
 impl HeadComparison<'_> {
     /// HEAD against the index, of which git looks only where `pathspec` does if it is a sparse one. With `max`, at least
     /// so many changes, if there are.
+    ///
+    /// # Errors
+    /// HEAD or the index cannot be read; with all that git says of an object that is damaged.
     pub(super) fn staged(
+        &self,
+        index: Option<&mut IndexState>,
+        head: &Head,
+        max: Option<usize>,
+        pathspec: &Pathspec,
+    ) -> Result<Arc<StagedDiff>, SessionError> {
+        self.compared(index, head, max, pathspec)
+            .map_err(|error| explained(self.repository, head, error))
+    }
+
+    fn compared(
         &self,
         index: Option<&mut IndexState>,
         head: &Head,
@@ -49,12 +64,12 @@ impl HeadComparison<'_> {
     ) -> Result<Arc<StagedDiff>, SessionError> {
         let Some(state) = index else {
             if head_id(head).and_then(|id| self.known_tree(&id)).is_none() {
-                self.head_tree(head)?;
+                self.head_tree(head, Check::Contents)?;
             }
             return Ok(Arc::default());
         };
         if self.has_no_cache_tree(state)? {
-            let tree = self.head_tree(head)?;
+            let tree = self.head_tree(head, Check::Contents)?;
             let walk = Walk {
                 max,
                 one_entry: &|_| None,
@@ -98,7 +113,7 @@ impl HeadComparison<'_> {
                 }
             }
         };
-        let tree = self.head_tree(head)?;
+        let tree = self.head_tree(head, Check::Contents)?;
         let walk = Walk {
             max,
             one_entry: &one_entry,
@@ -157,14 +172,14 @@ impl HeadComparison<'_> {
             && known.head == head_id
             && (known.max.is_none() || known.max == max)
             // git reads both each time, and gives up where they are gone.
-            && known.compared.tree == self.head_tree(head)?
+            && known.compared.tree == self.head_tree(head, Check::Presence)?
         {
             return Ok(known.diff.clone());
         }
         let known = head_id.and_then(|id| self.known_tree(&id));
         let tree = match &known {
             Some(known) => Some(known.tree),
-            None => self.head_tree(head)?,
+            None => self.head_tree(head, Check::Contents)?,
         };
         let is_known = known.is_some();
         let told = known.or_else(|| self.head_tree_to_tell(head_id?, tree?));
@@ -211,24 +226,11 @@ impl HeadComparison<'_> {
 
     /// The tree of the commit that HEAD names; `None` on an unborn branch. It is there, whether or not it is needed:
     /// git gives up without it.
-    fn head_tree(&self, head: &Head) -> Result<Option<ObjectId>, SessionError> {
+    fn head_tree(&self, head: &Head, check: Check) -> Result<Option<ObjectId>, SessionError> {
         let Some(id) = head_id(head) else {
             return Ok(None);
         };
-        let tree = match self.objects.peel_to_tree(&id) {
-            Err(objects::Error::Missing { id: missing }) if missing == id => {
-                self.objects.check_replacement(&id)?;
-                return Err(SessionError::BadHead);
-            }
-            tree => tree?,
-        };
-        match self.objects.kind(&tree)? {
-            Some(_) => Ok(Some(tree)),
-            None => {
-                self.objects.check_replacement(&tree)?;
-                Err(SessionError::BadHeadTree)
-            }
-        }
+        tree_of(self.objects, &id, check).map(Some)
     }
 
     /// What an earlier process found HEAD's tree to be, if the commit `id` and its tree are certain to be there still.

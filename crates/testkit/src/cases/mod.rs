@@ -198,9 +198,8 @@ fn compare_case(settings: &Settings, case: &Case, prompts: bool) -> Result<Repor
     })
 }
 
-/// States that are refused more clearly than by git: it prints what it happens to find in memory, or names a file
-/// several times and then what it wanted of it.
-const CLEARER_REFUSALS: &[&str] = &["index cut in the middle", "pack cut", "pack index cut"];
+/// States that are refused more clearly than by git, which prints what it happens to find in memory.
+const CLEARER_REFUSALS: &[&str] = &["index cut in the middle"];
 
 /// Whether the candidate's part of `differences` is a refusal with a reason, and nothing else.
 fn is_refusal(differences: &[Difference]) -> bool {

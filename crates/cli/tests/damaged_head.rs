@@ -1,0 +1,165 @@
+//! `vigil status` and `vigil describe --dirty` beside git's where HEAD's commit or one of its trees is damaged: the same
+//! answer, messages and exit code.
+
+#![allow(clippy::unwrap_used, reason = "all of this file is tests")]
+
+use std::path::{Path, PathBuf};
+
+use vigil_testkit::sandbox::{Said, answer};
+
+const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+const STATUS: &[&[&str]] = &[
+    &["status"],
+    &["status", "-sb"],
+    &["status", "--porcelain=v2", "--branch"],
+    &["status", "--porcelain=v2", "-uno"],
+];
+
+type Damage = fn(&[u8]) -> Vec<u8>;
+
+const DAMAGES: [(&str, Damage); 7] = [
+    ("is empty", |_| Vec::new()),
+    ("is something else", |_| b"garbage\n".to_vec()),
+    ("ends early", |bytes| {
+        bytes.iter().take(20).copied().collect()
+    }),
+    ("is cut", |bytes| {
+        bytes.iter().take(bytes.len() - 10).copied().collect()
+    }),
+    ("has a changed byte", |bytes| {
+        let mut bytes = bytes.to_vec();
+        let middle = bytes.len() / 2;
+        bytes
+            .iter_mut()
+            .skip(middle)
+            .take(1)
+            .for_each(|byte| *byte ^= 0xff);
+        bytes
+    }),
+    ("has a changed end", |bytes| {
+        let mut bytes = bytes.to_vec();
+        bytes
+            .iter_mut()
+            .rev()
+            .skip(4)
+            .take(1)
+            .for_each(|byte| *byte ^= 1);
+        bytes
+    }),
+    ("goes on", |bytes| bytes.repeat(2)),
+];
+
+/// Two commits, the second with a file in a directory, another one staged there, and one that is not tracked.
+struct Sandbox(vigil_testkit::sandbox::Sandbox);
+
+vigil_testkit::wraps_a_sandbox!(Sandbox);
+
+impl Sandbox {
+    fn new() -> Self {
+        let sandbox = Self(vigil_testkit::sandbox::Sandbox::initialised(&[]));
+        sandbox.commit("a", "first");
+        sandbox.commit("dir/b", "second");
+        sandbox.write("dir/c", "staged");
+        sandbox.git(["add", "dir/c"]);
+        sandbox.write("new", "");
+        sandbox
+    }
+
+    fn commit(&self, path: &str, contents: &str) {
+        self.write(path, contents);
+        self.git(["add", path]);
+        self.git(["commit", "-q", "-m", path]);
+        self.git(["tag", "-a", "-m", "x", contents]);
+    }
+
+    fn object_file(&self, name: &str) -> PathBuf {
+        self.loose_object(self.git(["rev-parse", name]).trim())
+    }
+
+    /// The only file with this extension among the packs.
+    fn pack_file(&self, extension: &str) -> PathBuf {
+        let packs = std::fs::read_dir(self.git_dir().join("objects/pack")).unwrap();
+        let mut paths = packs.map(|entry| entry.unwrap().path());
+        let path = paths.find(|path| path.extension().is_some_and(|it| it == extension));
+        path.unwrap()
+    }
+
+    #[track_caller]
+    fn compare(&self, arguments: &[&str], what: &str) {
+        let [ours, theirs] = [VIGIL, "git"]
+            .map(|program| Said::from(answer(self.command(program, "", arguments), b"")));
+        assert_eq!(ours, theirs, "{arguments:?} {what}");
+    }
+
+    #[track_caller]
+    fn compare_all(&self, what: &str) {
+        for arguments in STATUS {
+            self.compare(arguments, what);
+        }
+    }
+}
+
+fn change(path: &Path, damage: Damage) {
+    let bytes = damage(&std::fs::read(path).unwrap());
+    std::fs::remove_file(path).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_file_of_head_is_named() {
+    for name in ["HEAD", "HEAD^{tree}", "HEAD:dir"] {
+        for (what, damage) in DAMAGES {
+            let sandbox = Sandbox::new();
+            change(&sandbox.object_file(name), damage);
+            sandbox.compare_all(&format!("{name} {what}"));
+        }
+        let sandbox = Sandbox::new();
+        std::fs::remove_file(sandbox.object_file(name)).unwrap();
+        sandbox.compare_all(&format!("{name} is gone"));
+    }
+}
+
+#[test]
+fn another_tree_in_the_place_of_heads_is_none() {
+    let sandbox = Sandbox::new();
+    let tree = sandbox.object_file("HEAD^{tree}");
+    std::fs::remove_file(&tree).unwrap();
+    std::fs::copy(sandbox.object_file("HEAD~1^{tree}"), &tree).unwrap();
+    sandbox.compare_all("");
+}
+
+#[test]
+fn a_damaged_pack_of_head_is_named() {
+    for extension in ["pack", "idx"] {
+        for (what, damage) in DAMAGES {
+            let sandbox = Sandbox::new();
+            sandbox.git(["repack", "-q", "-a", "-d"]);
+            change(&sandbox.pack_file(extension), damage);
+            sandbox.compare_all(&format!("{extension} {what}"));
+        }
+        let sandbox = Sandbox::new();
+        sandbox.git(["repack", "-q", "-a", "-d"]);
+        std::fs::remove_file(sandbox.pack_file(extension)).unwrap();
+        sandbox.compare_all(&format!("{extension} is gone"));
+    }
+}
+
+/// git does not read a commit that is in the commit-graph.
+#[test]
+fn a_damaged_commit_that_is_in_the_graph_has_a_status() {
+    for (name, is_answered) in [("HEAD", true), ("HEAD^{tree}", false)] {
+        for (what, damage) in DAMAGES {
+            let sandbox = Sandbox::new();
+            sandbox.git(["commit-graph", "write", "--reachable"]);
+            change(&sandbox.object_file(name), damage);
+            sandbox.compare_all(&format!("{name} {what}"));
+            let said = answer(sandbox.command(VIGIL, "", ["status"]), b"");
+            assert_eq!(said.status.success(), is_answered, "{name} {what}");
+        }
+        let sandbox = Sandbox::new();
+        sandbox.git(["commit-graph", "write", "--reachable"]);
+        std::fs::remove_file(sandbox.object_file(name)).unwrap();
+        sandbox.compare_all(&format!("{name} is gone"));
+    }
+}
