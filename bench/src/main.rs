@@ -34,7 +34,7 @@ usage: vigil-bench listing [--rounds R]
        vigil-bench all [the options of listing and scan]
 Written by listing, scan, objects and hg: docs/benchmarks.md, docs/*.json, docs/*.svg.
 Environment: VIGIL (the binary; else target/release/vigil), VIGIL_BEFORE (an earlier one that is to take part), GITSTATUSD (the binary, if it is to take part),
-HG and RHG (Mercurial's programs; else those on PATH, if any), VIGIL_BENCH_GIT (the git that objects are compared with; else git),
+HG and RHG (Mercurial's programs; else those on PATH, if any), VIGIL_BENCH_GIT (the git that objects are compared with, else git; its status is measured, too),
 VIGIL_BENCH_REPOSITORY (one whose objects are asked for, else one is made), VIGIL_BENCH_DIR (where corpora are kept; else target/bench-corpora).";
 
 fn main() -> ExitCode {

@@ -171,7 +171,9 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
             &manners,
         );
     }
-    for git in ["/usr/local/bin/git", "/usr/bin/git"].map(PathBuf::from) {
+    let own = std::env::var_os("VIGIL_BENCH_GIT").map(PathBuf::from);
+    let installed = ["/usr/local/bin/git", "/usr/bin/git"].map(PathBuf::from);
+    for git in own.into_iter().chain(installed) {
         let name = match git.is_file() {
             true => version(&git).replace(" version", ""),
             false => format!("git in {}", git.display()),
