@@ -23,7 +23,7 @@ use crate::command::Command;
 use crate::inside;
 use crate::options::{Audience, Value, usage};
 use crate::output::{self, Format};
-use crate::reply::{Reply, bytes};
+use crate::reply::{Reply, bytes, labelled};
 use crate::terminal;
 
 pub(crate) use kept::Kept;
@@ -167,10 +167,9 @@ fn lines(texts: &[BString], hint_colors: Option<&[Vec<u8>; 2]>) -> Vec<u8> {
     let mut lines = Vec::new();
     for text in texts {
         match hint_colors.filter(|_| text.starts_with(b"hint:")) {
-            Some([start, end]) => lines.extend(bytes![start, text, end]),
-            None => lines.extend_from_slice(text),
+            Some([start, end]) => lines.extend(bytes![start, text, end, "\n"]),
+            None => lines.extend(labelled("", text)),
         }
-        lines.push(b'\n');
     }
     lines
 }

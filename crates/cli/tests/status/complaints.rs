@@ -135,6 +135,28 @@ fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
 }
 
 #[test]
+fn a_warning_is_cut_and_cleaned_as_any_other_report() {
+    let sandbox = Sandbox::with_history();
+    // No path leads to the end of it.
+    let nest = r#"
+        mkdir "$1" && cd "$1" || exit
+        for depth in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do
+            mkdir "$2" && cd "$2" || exit
+        done
+        : >file
+    "#;
+    let name = "x".repeat(200);
+    let mut command = sandbox.command(
+        "bash",
+        sandbox.top(),
+        ["-c", nest, "bash", "d\u{1}\u{1b}\r", &name],
+    );
+    assert!(command.status().unwrap().success());
+    sandbox.same(&["status"]);
+    sandbox.same(&["status", "-s", "-uall"]);
+}
+
+#[test]
 fn help_comes_after_a_look_for_the_repository() {
     let sandbox = Sandbox::empty();
     let set = |key: &str, value: &str| {
