@@ -1,5 +1,7 @@
 //! Little of what the daemon may use: it answers more slowly, or not at all, and never wrongly.
 
+use bstr::ByteSlice;
+
 use super::namespaces::{is_inside, run};
 use super::sandbox::{Sandbox, Serving, VIGIL};
 
@@ -168,6 +170,28 @@ fn with_few_descriptors_it_is_never_wrong() {
         most = count;
     }
     assert_eq!(most, 64);
+}
+
+#[test]
+fn with_few_descriptors_no_prompt_misses_its_repository() {
+    let mut served = 0;
+    for count in 12..36 {
+        let sandbox = Sandbox::with_repository();
+        sandbox.write("work/new", "");
+        let Some(serving) = sandbox.serve_limited(&format!("ulimit -n {count}")) else {
+            continue;
+        };
+        for _ in 0..3 {
+            let mut command = sandbox.command(VIGIL, "work", &["prompt"]);
+            // One that cannot open what it needs may leave those who ask at the door.
+            let output = command.env_remove("VIGIL_DAEMON_PATIENCE_MS").output();
+            let output = output.unwrap();
+            assert_eq!(output.stdout.as_bstr(), "main ?1\n", "{count}");
+        }
+        drop(serving);
+        served += 1;
+    }
+    assert!(served > 0);
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) fn is_git_directory(
     path: &Path,
     cwd: &Path,
 ) -> Result<bool, Error> {
-    if !is_head(&path.join("HEAD")) {
+    if !is_head(&path.join("HEAD"))? {
         return Ok(false);
     }
     let common = match environment.get("GIT_COMMON_DIR") {
@@ -95,25 +95,32 @@ fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> 
 }
 
 /// Whether `path` is a HEAD: a symbolic reference below `refs/`, or an object id.
-fn is_head(path: &Path) -> bool {
+fn is_head(path: &Path) -> Result<bool, Error> {
     let mut buffer = [0; 255];
     let start = match read_start(path, &mut buffer) {
         Ok(start) => start,
         Err(Errno::LOOP) => {
-            return std::fs::read_link(path)
-                .is_ok_and(|target| bytes_of(&target).starts_with(b"refs/"));
+            let target = std::fs::read_link(path);
+            return Ok(target.is_ok_and(|target| bytes_of(&target).starts_with(b"refs/")));
         }
-        Err(_) => return false,
+        // That this process can open no file says nothing of this one.
+        Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
+            return Err(Error::Refused(format!(
+                "failed to read {}: {}",
+                raw_path(path),
+                errno::text(errno)
+            )));
+        }
+        Err(_) => return Ok(false),
     };
     if let Some(target) = start.strip_prefix(b"ref:")
         && target
             .trim_start_with(|c| matches!(c, ' ' | '\t' | '\n' | '\r'))
             .starts_with(b"refs/")
     {
-        return true;
+        return Ok(true);
     }
     const SHA1_DIGITS: usize = 40;
-    start
-        .get(..SHA1_DIGITS)
-        .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    let id = start.get(..SHA1_DIGITS);
+    Ok(id.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)))
 }
