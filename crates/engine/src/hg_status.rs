@@ -293,6 +293,15 @@ impl PathFilter for Filter<'_> {
             false => DirMatch::No,
         }
     }
+
+    fn begins_below(&self, path: &BStr) -> bool {
+        let named = self.0.named();
+        let has = |name: &&BStr| {
+            let rest = path.strip_prefix(name.as_bytes());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        !named.is_empty() && !named.iter().any(has)
+    }
 }
 
 struct Answer<'a> {

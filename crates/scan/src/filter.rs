@@ -1,6 +1,6 @@
 //! Which paths a scan is about.
 
-use bstr::BStr;
+use bstr::{BStr, ByteSlice};
 
 /// How a directory that holds no tracked file relates to what is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,5 +27,17 @@ pub trait PathFilter: Sync {
     /// The directory that all paths asked for are in, without `/` at its end; empty where there is none.
     fn common_directory(&self) -> &BStr {
         BStr::new("")
+    }
+
+    /// Whether the search for what is not tracked begins further down than in the directory `path`, which is not listed then.
+    fn begins_below(&self, path: &BStr) -> bool {
+        let common = self.common_directory();
+        match path.is_empty() {
+            true => !common.is_empty(),
+            false => {
+                let below = common.strip_prefix(path.as_bytes());
+                below.is_some_and(|rest| rest.starts_with(b"/"))
+            }
+        }
     }
 }

@@ -13,6 +13,8 @@ pub(super) struct Spot {
     pub(super) path: BString,
     /// Whether all of it is looked at, where only a part of the tree is.
     pub(super) is_whole: bool,
+    /// Whether a directory above cannot be listed: then nothing is told of but what is tracked.
+    pub(super) is_out_of_sight: bool,
 }
 
 impl Spot {
@@ -23,6 +25,7 @@ impl Spot {
             first: 0,
             path: BString::default(),
             is_whole: false,
+            is_out_of_sight: false,
         }
     }
 }
@@ -34,6 +37,8 @@ pub(super) struct Here<'t> {
     pub(super) number: DirNumber,
     first: u32,
     pub(super) is_whole: bool,
+    /// Whether that holds for what is below.
+    pub(super) is_out_of_sight: bool,
 }
 
 impl<'t> Here<'t> {
@@ -44,6 +49,7 @@ impl<'t> Here<'t> {
             number: spot.number,
             first: spot.first,
             is_whole: spot.is_whole,
+            is_out_of_sight: spot.is_out_of_sight,
         }
     }
 
@@ -55,6 +61,7 @@ impl<'t> Here<'t> {
             number: spot.number,
             first: spot.first,
             is_whole: spot.is_whole,
+            is_out_of_sight: spot.is_out_of_sight,
         }
     }
 
@@ -65,6 +72,7 @@ impl<'t> Here<'t> {
             first: self.first.saturating_add(sub.before),
             path: vigil_model::path::join(self.path, sub.name()),
             is_whole: self.is_whole,
+            is_out_of_sight: self.is_out_of_sight,
         }
     }
 

@@ -40,6 +40,7 @@ const FILES_PER_TASK: usize = 1024;
 pub(super) struct Walk<'a> {
     pub(super) scan: &'a Scan<'a>,
     pub(super) top: OwnedFd,
+    may_list_top: bool,
     pub(super) folded: Option<FoldedNames>,
     /// No mtime from here on proves anything.
     pub(super) started_at: Timestamp,
@@ -98,18 +99,24 @@ pub(super) enum Task<'s> {
 impl Scan<'_> {
     /// Looks at the disk and says how it differs from the index.
     pub fn run(&self) -> Result<Findings, ScanError> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let top_fd =
-            rustix::fs::openat(CWD, self.work_tree, flags, Mode::empty()).map_err(|source| {
-                ScanError::WorkTree {
-                    path: self.work_tree.to_path_buf(),
-                    source,
-                }
-            })?;
+        let open_top = |flags| {
+            let flags = flags | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::openat(CWD, self.work_tree, flags, Mode::empty())
+        };
+        let (top_fd, may_list_top) = match open_top(OFlags::RDONLY) {
+            // It is enough for what is tracked.
+            Err(Errno::ACCESS) => (open_top(OFlags::PATH), false),
+            opened => (opened, true),
+        };
+        let top_fd = top_fd.map_err(|source| ScanError::WorkTree {
+            path: self.work_tree.to_path_buf(),
+            source,
+        })?;
         let wants_others = self.untracked != UntrackedMode::No;
         let walk = Walk {
             scan: self,
             top: top_fd,
+            may_list_top,
             folded: (self.ignore_case && wants_others)
                 .then(|| FoldedNames::new(self.tracked_files)),
             started_at: now(),
@@ -268,21 +275,31 @@ impl<'a> Walk<'a> {
             return Ok(());
         }
         let opened = match is_root {
-            true => Ok(DirFd::Top(self.top.as_fd())),
+            true if self.may_list_top => Ok(DirFd::Top(self.top.as_fd())),
+            true => Err(Errno::ACCESS),
             false => self.open(parent.map(OpenDir::fd), path).map(DirFd::Own),
         };
+        let mut is_out_of_sight = spot.is_out_of_sight;
         let (fd, may_list) = match opened {
-            Ok(fd) => (fd, true),
+            Ok(fd) => (fd, !is_out_of_sight),
             Err(Errno::ACCESS) => {
-                if !is_excluded {
-                    self.note_unlisted(path, Errno::ACCESS, worker);
+                let mut filter = self.scan.filter.iter();
+                if !is_out_of_sight && !filter.any(|filter| filter.begins_below(path)) {
+                    is_out_of_sight = true;
+                    if !is_excluded {
+                        self.note_unlisted(path, Errno::ACCESS, worker);
+                    }
                 }
                 let name = CName::new(vigil_model::path::file_name(path));
-                let searchable = parent
-                    .zip(name)
-                    .map(|(p, n)| open_for_search(p.fd(), n.as_c_str()));
+                let searchable = match is_root {
+                    true => Some(DirFd::Top(self.top.as_fd())),
+                    false => parent.zip(name).and_then(|(parent, name)| {
+                        let fd = open_for_search(parent.fd(), name.as_c_str());
+                        fd.ok().map(DirFd::Own)
+                    }),
+                };
                 match searchable {
-                    Some(Ok(fd)) => (DirFd::Own(fd), false),
+                    Some(fd) => (fd, false),
                     // What may not even be searched is not known to have changed.
                     _ => {
                         self.report_below(spot, Err(Errno::ACCESS), false, &mut worker.findings);
@@ -308,7 +325,8 @@ impl<'a> Walk<'a> {
             }
         };
         let dir = Arc::new(self.keep(fd));
-        let here = Here::met(spot, self.scan.tracked_files, &self.budget);
+        let mut here = Here::met(spot, self.scan.tracked_files, &self.budget);
+        here.is_out_of_sight = is_out_of_sight;
         let focus = self.focus_in(&here);
         let has_others = focus.is_none_or(|focus| focus.has_others(here.number));
         // Where only files are looked at, changes are heard of already.

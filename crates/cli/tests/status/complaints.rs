@@ -1,5 +1,9 @@
 //! What is said on standard error beside an answer.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+
 use crate::sandbox::{Sandbox, VIGIL};
 
 const GRAFTS: &str = "\
@@ -111,7 +115,7 @@ fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
     sandbox.git(["status"]);
     sandbox.same(&["--no-optional-locks", "status", "-s"]);
     let elsewhere = sandbox.top().with_file_name("elsewhere");
-    std::fs::rename(sandbox.top(), &elsewhere).unwrap();
+    fs::rename(sandbox.top(), &elsewhere).unwrap();
     for arguments in [
         &["status"][..],
         &["status", "-s", "-uall"],
@@ -157,16 +161,79 @@ fn a_warning_is_cut_and_cleaned_as_any_other_report() {
 }
 
 #[test]
+fn below_a_folder_that_cannot_be_listed_only_what_is_tracked_is_told_of() {
+    if !rustix::process::geteuid().is_root() {
+        // Nobody else may run a program as another user.
+        return;
+    }
+    const NOBODY: u32 = 65534;
+    let sandbox = Sandbox::with_history();
+    sandbox.write("far/deep/deeper/file", "tracked\n");
+    sandbox.git(["add", "."]);
+    for folder in ["", "far/", "far/deep/", "far/deep/deeper/", "dir/"] {
+        sandbox.write(format!("{folder}new"), "");
+        sandbox.write(format!("{folder}new.o"), "");
+    }
+    sandbox.write(".git/info/exclude", "*.o\n");
+    let above = sandbox.top().with_file_name("");
+    let vigil = above.join("vigil");
+    fs::copy(VIGIL, &vigil).unwrap();
+    let mode = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(&above, 0o755);
+    let same = |folder: &str, rights, arguments: &[&str]| {
+        let said = |program: &std::ffi::OsStr| {
+            let options = ["-c", "safe.directory=*", "--no-optional-locks", "status"];
+            let arguments = [&options, arguments].concat();
+            let mut command = sandbox.command(program, sandbox.top(), arguments);
+            let output = command.uid(NOBODY).gid(NOBODY).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            [output.stdout, output.stderr].map(|said| String::from_utf8(said).unwrap())
+        };
+        let (ours, theirs) = (said(vigil.as_ref()), said("git".as_ref()));
+        assert_eq!(ours, theirs, "{folder:?} {rights:o} {arguments:?}");
+    };
+    for (folder, rights) in [
+        ("", 0o711),
+        ("far", 0o700),
+        ("far", 0o711),
+        ("far", 0o733),
+        ("far/deep", 0o700),
+        ("far/deep", 0o711),
+        ("far/deep/deeper", 0o711),
+    ] {
+        mode(&sandbox.top().join(folder), rights);
+        for arguments in [
+            &["-s"][..],
+            &["-s", "-uall"],
+            &["-s", "-uno"],
+            &["-s", "--ignored"],
+            &["-s", "far"],
+            &["-s", "far/"],
+            &["-s", "far/deep"],
+            &["-s", "far/deep/"],
+            &["-s", "far/deep/new"],
+            &["-s", "far/*"],
+            &["-s", "dir/"],
+        ] {
+            same(folder, rights, arguments);
+        }
+        mode(&sandbox.top().join(folder), 0o755);
+    }
+}
+
+#[test]
 fn help_comes_after_a_look_for_the_repository() {
     let sandbox = Sandbox::empty();
     let set = |key: &str, value: &str| {
         let path = sandbox.top().join(".git/config");
-        let config = std::fs::read_to_string(&path).unwrap();
+        let config = fs::read_to_string(&path).unwrap();
         let (section, name) = key.split_once('.').unwrap();
-        std::fs::write(&path, format!("{config}[{section}]\n\t{name} = {value}\n")).unwrap();
+        fs::write(&path, format!("{config}[{section}]\n\t{name} = {value}\n")).unwrap();
         config
     };
-    let reset = |config: String| std::fs::write(sandbox.top().join(".git/config"), config).unwrap();
+    let reset = |config: String| fs::write(sandbox.top().join(".git/config"), config).unwrap();
     for (key, value) in [("core.worktree", "../../missing"), ("core.bare", "maybe")] {
         let before = set(key, value);
         for command in ["status", "describe", "cat-file"] {
