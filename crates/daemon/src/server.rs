@@ -175,6 +175,10 @@ impl Server {
         let mut looked_at = Instant::now();
         // Without it, what is taken away is missed in the next round.
         let mut changes = self.folder.changes();
+        // What was taken away before that is not heard of.
+        if !self.is_in_place() {
+            return Ok(());
+        }
         loop {
             let (listener, ends) = (self.entrance.listener.as_fd(), self.ends.as_fd());
             let doors = self.host.answers().doors().waiting();

@@ -229,6 +229,19 @@ fn whose_socket_or_lock_is_taken_away_makes_way_at_once() {
 }
 
 #[test]
+fn whose_socket_is_taken_away_as_it_begins_makes_way_at_once() {
+    let sandbox = Sandbox::new();
+    for _ in 0..8 {
+        let mut serving = sandbox.serve();
+        std::fs::remove_file(sandbox.run().join("daemon.sock")).unwrap();
+        let began_at = Instant::now();
+        assert!(serving.wait().success());
+        // It looks for its socket once a minute, too.
+        assert!(began_at.elapsed() < Duration::from_secs(30));
+    }
+}
+
+#[test]
 fn what_is_in_the_place_of_its_socket_is_left_alone() {
     let sandbox = Sandbox::new();
     let mut serving = sandbox.serve();
