@@ -412,9 +412,17 @@ impl HgSession {
             return Ok(Published::Unchanged);
         }
         if state.is_superseded() {
-            // What is in memory does not fit to what is published now: the next question begins with that.
+            // What is in memory does not fit to what is published now.
             self.state = None;
-            self.recorded = None;
+            match self.watched.is_some() {
+                // To look at all again would cost more than to write all: the next one replaces what is published.
+                true => {
+                    recorded.moved = None;
+                    self.open_state();
+                }
+                // The next question begins with that.
+                false => self.recorded = None,
+            }
             return Ok(Published::Superseded);
         }
         let published = state.save(

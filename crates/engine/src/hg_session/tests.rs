@@ -315,6 +315,31 @@ fn what_another_process_published_is_begun_with() {
 }
 
 #[test]
+fn what_is_watched_is_not_looked_at_again_for_what_another_process_published() {
+    let copy = with_files();
+    let (mut first, mut second) = (copy.session(true), copy.session(true));
+    second.watch_by(Arc::new(Watcher::new().unwrap()));
+    for session in [&mut first, &mut second] {
+        copy.ask(session, false, false).unwrap();
+    }
+    let looked_at_all = |session: &HgSession| session.basis("d/new".into()).unwrap().looked_at_all;
+    let before = looked_at_all(&second);
+    first.save(&NoSteps).unwrap();
+    copy.write("d/new", "");
+    let want = copy.ask(&mut first, false, false).unwrap();
+    first.save(&NoSteps).unwrap();
+    for _ in 0..2 {
+        assert_eq!(second.save(&NoSteps).unwrap(), Published::Superseded);
+        assert_eq!(copy.ask(&mut second, false, false).unwrap(), want);
+    }
+    assert_eq!(looked_at_all(&second), before);
+    assert!(matches!(
+        second.save(&NoSteps).unwrap(),
+        Published::Rewritten { .. }
+    ));
+}
+
+#[test]
 fn an_audit_finds_what_was_not_heard_of() {
     let copy = with_files();
     // A dirstate that is as young as the look at it is read again, and nothing is compared meanwhile.

@@ -460,9 +460,14 @@ impl Session {
             return Ok(Published::Unchanged);
         }
         if state.is_superseded() {
-            // What is in memory does not fit to what is published now: the next question begins with that.
+            // What is in memory does not fit to what is published now.
             self.state = State::of(&self.repository, self.mark);
-            self.index = None;
+            match self.watched.is_some() {
+                // To look at all again would cost more than to write all: the next one replaces what is published.
+                true => index.moved = None,
+                // The next question begins with that.
+                false => self.index = None,
+            }
             return Ok(Published::Superseded);
         }
         let has_replacements = self.objects.history().has_replacements();

@@ -15,6 +15,7 @@ use vigil_rules::pathspec::Pathspec;
 use vigil_store::NoSteps;
 use vigil_testkit::clock::tick;
 use vigil_testkit::sandbox::Sandbox;
+use vigil_watch::Watcher;
 
 fn repository() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -314,6 +315,34 @@ fn two_who_learn_the_same_do_not_mix() {
     right_answer(&sandbox);
     two.status(&StatusRequest::default()).unwrap();
     two.save(&NoSteps).unwrap();
+    settle(&sandbox);
+}
+
+#[test]
+fn what_is_watched_is_not_looked_at_again_for_what_another_process_published() {
+    let sandbox = repository();
+    settle(&sandbox);
+    let (mut one, mut two) = (session(&sandbox), session_at(&sandbox.top(), true));
+    two.watch_by(Arc::new(Watcher::new().unwrap()));
+    sandbox.write("n/new", "");
+    sandbox.git(["add", "n"]);
+    for session in [&mut one, &mut two] {
+        session.status(&StatusRequest::default()).unwrap();
+    }
+    let looked_at_all = |session: &Session| session.basis("n/new".into()).unwrap().looked_at_all;
+    let before = looked_at_all(&two);
+    one.save(&NoSteps).unwrap();
+    sandbox.git(["rm", "-q", "--cached", "a/one"]);
+    for _ in 0..2 {
+        assert_eq!(two.save(&NoSteps).unwrap(), Published::Superseded);
+        two.status(&StatusRequest::default()).unwrap();
+    }
+    assert_eq!(looked_at_all(&two), before);
+    assert!(matches!(
+        two.save(&NoSteps).unwrap(),
+        Published::Rewritten { .. }
+    ));
+    right_answer(&sandbox);
     settle(&sandbox);
 }
 
