@@ -466,7 +466,7 @@ impl Answers {
         let standing = variables::are_about_a_place(&variables).then(|| directory.to_owned());
         let key = found.map(|location| Key {
             location: Place::Git(location),
-            variables,
+            variables: variables::telling_apart(&variables),
             directory: standing,
         });
         Ok((environment, key))

@@ -175,7 +175,7 @@ impl WorkingCopy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) location: Place,
-    /// The variables that count.
+    /// The variables by which memories are told apart.
     pub(crate) variables: Vec<(BString, BString)>,
     /// Where the asker stands, if they may be about that.
     pub(crate) directory: Option<PathBuf>,

@@ -100,6 +100,13 @@ pub fn counting(variables: &[(BString, BString)]) -> Vec<(BString, BString)> {
     counting
 }
 
+/// Those of `counting` by which memories are told apart. By `PATH` only iconv(1) is found, and what that says is no matter of who
+/// asks: each project may have a `PATH` of its own, and each shell.
+pub fn telling_apart(counting: &[(BString, BString)]) -> Vec<(BString, BString)> {
+    let others = counting.iter().filter(|(name, _)| name != "PATH");
+    others.cloned().collect()
+}
+
 /// Whether what `counting` says may depend on where the caller stands: git takes relative paths.
 pub fn are_about_a_place(counting: &[(BString, BString)]) -> bool {
     counting.iter().any(|(name, value)| {
@@ -152,6 +159,18 @@ mod tests {
         assert_eq!(names(&counting), ["GIT_DIR", "HOME", "LC_ALL", "VIGIL_X"]);
         assert!(are_about_a_place(&counting));
         assert!(!are_about_a_place(&counting[1..]));
+    }
+
+    #[test]
+    fn another_path_finds_the_same_memory() {
+        let counting = |path| {
+            let environment = environment(&[("HOME", "/h"), ("PATH", path), ("TZ", "UTC")]);
+            counting(&to_send(&environment))
+        };
+        let (one, two) = (counting("/bin"), counting("/venv/bin:/bin"));
+        assert_ne!(one, two);
+        assert_eq!(telling_apart(&one), telling_apart(&two));
+        assert_eq!(telling_apart(&one).len(), 2);
     }
 
     #[test]
