@@ -45,8 +45,9 @@ pub const REQUEST_LEN_MAX: usize = 256 * 1024;
 /// The longest frame that a daemon sends. What is longer, whoever asks finds out by himself.
 pub const RESPONSE_LEN_MAX: usize = 64 * 1024 * 1024;
 
-/// The longest that says anything else than what changed.
-pub const ANSWER_LEN_MAX: usize = 4 * 1024 * 1024;
+/// The longest that says anything else than what changed: some 200,000 paths. To find out more by himself costs whoever asks a look
+/// at everything, each time.
+pub const ANSWER_LEN_MAX: usize = 16 * 1024 * 1024;
 
 /// The most bytes of memory that stay with a connection on which nothing is said.
 const KEPT_LEN_MAX: usize = 16 * 1024;
