@@ -27,6 +27,7 @@ mod linked;
 mod long;
 mod merged_in_conflict;
 mod monitored;
+mod narrowed;
 mod object_mode;
 mod patches;
 mod path_question;

@@ -19,13 +19,14 @@ use super::conflicts::ConflictSearch;
 use super::head_changes::HeadComparison;
 use super::ignoring::RulesIn;
 use super::long::LongQuestion;
+use super::narrowed::narrowed;
 use super::object_mode::ObjectModes;
 use super::patches::PatchQuestion;
 use super::path_question::PathQuestion;
 use super::renamed::RenameSearch;
 use super::submodules::Submodules;
 use super::unstaged::unstaged;
-use super::watched::{self, Grounds};
+use super::watched::{self, Grounds, WatchedFindings};
 use super::without_effect::WithoutEffect;
 use super::*;
 use crate::git_system::{self, GitSystem};
@@ -333,7 +334,7 @@ impl Session {
         }
     }
 
-    fn parse_pathspecs(&self, specs: &[BString]) -> Result<Pathspec, SessionError> {
+    pub(super) fn parse_pathspecs(&self, specs: &[BString]) -> Result<Pathspec, SessionError> {
         if specs.is_empty() {
             return Ok(Pathspec::default());
         }
@@ -488,7 +489,10 @@ impl Session {
         request: &StatusRequest,
         pathspec: &Pathspec,
     ) -> Result<Findings, SessionError> {
-        let mut findings = self.scan_part(request, pathspec, &Part::ALL)?;
+        let mut findings = match self.known_for(request, pathspec)? {
+            Some(findings) => findings,
+            None => self.scan_part(request, pathspec, &Part::ALL)?,
+        };
         let has_others = !findings.untracked.is_empty() || !findings.ignored.is_empty();
         if has_others && has_link(self.top()?, pathspec.common_prefix()) {
             // What was found is above the link: git does not set out at all.
@@ -496,6 +500,33 @@ impl Session {
             findings.ignored.clear();
         }
         Ok(findings)
+    }
+
+    /// What is known of the whole working tree, for `pathspec`. `None` where too little is known, or all is asked for.
+    pub(super) fn known_for(
+        &mut self,
+        request: &StatusRequest,
+        pathspec: &Pathspec,
+    ) -> Result<Option<Findings>, SessionError> {
+        let number = vigil_scan::question::number(request.untracked, request.ignored);
+        let is_known = |watched: &WatchedFindings| watched.questions().contains(&number);
+        if pathspec.is_empty()
+            || pathspec.uses_attributes()
+            || !self.watched.as_ref().is_some_and(is_known)
+        {
+            return Ok(None);
+        }
+        let before = self.messages.take();
+        let all = self.scan_part(request, &Pathspec::default(), &Part::ALL)?;
+        // What is said of other files is not to be heard.
+        let is_silent = self.messages.take().is_empty();
+        self.messages.extend(&before);
+        let (Ok(top), Some(state)) = (self.top(), &self.index) else {
+            return Ok(None);
+        };
+        let question = self.question(pathspec, &state.tracked)?;
+        let found = narrowed(all, (top, &state.tracked), pathspec, &question);
+        Ok(found.filter(|_| is_silent))
     }
 
     /// [`Self::scan`] of a part.

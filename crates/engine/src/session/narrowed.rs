@@ -1,0 +1,72 @@
+//! What is known of the whole working tree, for the paths that pathspecs ask for.
+
+use bstr::{BString, ByteSlice};
+use vigil_linux::stat::lstat_path;
+use vigil_model::tracked::{ByNumber, Tracked};
+use vigil_rules::pathspec::{Pathspec, Relation};
+use vigil_scan::{Findings, PathFilter, Unseen};
+
+use super::path_question::PathQuestion;
+use std::path::Path;
+
+/// What of `all`, the findings in the working tree `top`, `pathspec` asks for. `None` where only a look can tell: git shows
+/// a directory without tracked files by other names where it is not asked for as a whole, and sets out elsewhere.
+pub(super) fn narrowed(
+    mut all: Findings,
+    (top, tracked): (&Path, &Tracked),
+    pathspec: &Pathspec,
+    question: &PathQuestion<'_>,
+) -> Option<Findings> {
+    // Which of these git comes upon depends on where it sets out.
+    let is_clear = |seen: &[Unseen]| seen.is_empty();
+    if !is_clear(&all.unlisted) || !is_clear(&all.unknown) || !all.warnings.is_empty() {
+        return None;
+    }
+    let has_others = !all.untracked.is_empty() || !all.ignored.is_empty();
+    if !begins_in_tracked(top, tracked, pathspec) && has_others {
+        return None;
+    }
+    let mut entries = ByNumber::new(tracked);
+    all.tracked.retain(|(number, _)| {
+        entries.get(*number).is_some_and(|entry| {
+            let (path, is_nested) = (entry.path.as_bstr(), entry.mode.is_gitlink());
+            question.matches(path, is_nested)
+                || entry.flags.stage() > 0 && question.matches(path, !is_nested)
+        })
+    });
+    for list in [&mut all.untracked, &mut all.ignored] {
+        let mut asked_for = Vec::new();
+        for path in std::mem::take(list) {
+            if is_asked_for(&path, pathspec, question)? {
+                asked_for.push(path);
+            }
+        }
+        *list = asked_for;
+    }
+    Some(all)
+}
+
+/// Whether the directory in which git begins to search is there, and has tracked files, so that it is searched in any case.
+fn begins_in_tracked(top: &Path, tracked: &Tracked, pathspec: &Pathspec) -> bool {
+    let prefix = pathspec.common_prefix();
+    let Some(directory) = prefix.strip_suffix(b"/") else {
+        return true;
+    };
+    tracked.find_directory(directory.as_bstr()).is_some()
+        && lstat_path(&top.join(directory.to_path_lossy())).is_ok_and(|stat| stat.is_dir())
+}
+
+/// Whether `path`, which is not tracked, is asked for; `None` where it is a directory of which only some may be.
+fn is_asked_for(path: &BString, pathspec: &Pathspec, question: &PathQuestion<'_>) -> Option<bool> {
+    let Some(directory) = path.strip_suffix(b"/") else {
+        return Some(question.matches(path.as_bstr(), false));
+    };
+    match pathspec.directory_relation_with(directory.as_bstr(), question) {
+        Relation::None if !pathspec.may_concern(directory.as_bstr()) => Some(false),
+        Relation::All => Some(true),
+        Relation::None | Relation::Some | Relation::Itself => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+use std::sync::Arc;
+
+use crate::session::Session;
+use crate::status::{Status, StatusRequest};
+use crate::testing::session_at;
+use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_testkit::sandbox::Sandbox;
+use vigil_watch::Watcher;
+
+/// Changed, untracked and ignored files in directories with tracked files and without.
+fn repository() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for name in ["a/one", "a/deep/one.c", "b/one", "b/two.c", "top.c"] {
+        sandbox.write(name, "recorded\n");
+    }
+    sandbox.write(".gitignore", "*.o\nbuild/\n");
+    sandbox.git(["add", "."]);
+    sandbox.git(["commit", "-qm", "all"]);
+    for name in [
+        "a/one", "b/two.c", "a/new", "a/new.o", "new/x", "new/y.c", "new/y.o", "build/x", "c.c",
+    ] {
+        sandbox.write(name, "changed now\n");
+    }
+    sandbox
+}
+
+fn request(pathspecs: &[&str], untracked: UntrackedMode, ignored: IgnoredMode) -> StatusRequest {
+    StatusRequest {
+        pathspecs: pathspecs.iter().map(|&spec| spec.into()).collect(),
+        untracked,
+        ignored,
+        ..StatusRequest::default()
+    }
+}
+
+fn shown(status: &Status) -> String {
+    format!(
+        "{:?} {:?} {:?} {:?}",
+        status.changes, status.untracked, status.ignored, status.warnings
+    )
+}
+
+fn is_known(session: &mut Session, request: &StatusRequest) -> bool {
+    let pathspec = session.parse_pathspecs(&request.pathspecs).unwrap();
+    session.known_for(request, &pathspec).unwrap().is_some()
+}
+
+const SPECS: [(&[&str], bool); 13] = [
+    (&["."], true),
+    (&["a"], true),
+    (&["a/", "b"], true),
+    (&["a/one"], true),
+    (&["a/new", "top.c"], true),
+    (&["new"], true),
+    (&["new/", "c.c"], true),
+    // A part of what is shown as one, and what might be.
+    (&["new/x"], false),
+    (&["*.c"], false),
+    (&["ne*"], false),
+    (&[".", ":!new/x"], false),
+    (&["nowhere"], true),
+    (&["nowhere/at/all"], false),
+];
+
+#[test]
+fn what_is_known_of_all_is_told_of_a_part_without_a_look() {
+    let sandbox = repository();
+    let mut session = session_at(&sandbox.top(), true);
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
+    let all = request(&[], UntrackedMode::Normal, IgnoredMode::No);
+    session.status(&all).unwrap();
+    for (specs, is_told) in SPECS {
+        let request = request(specs, UntrackedMode::Normal, IgnoredMode::No);
+        let look = session_at(&sandbox.top(), false).status(&request).unwrap();
+        let told = session.status(&request).unwrap();
+        assert_eq!(shown(&told), shown(&look), "{specs:?}");
+        assert_eq!(is_known(&mut session, &request), is_told, "{specs:?}");
+    }
+}
+
+#[test]
+fn a_part_is_told_in_every_mode_as_by_a_look() {
+    let sandbox = repository();
+    let mut session = session_at(&sandbox.top(), true);
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
+    for untracked in [UntrackedMode::No, UntrackedMode::Normal, UntrackedMode::All] {
+        for ignored in [
+            IgnoredMode::No,
+            IgnoredMode::Traditional,
+            IgnoredMode::Matching,
+        ] {
+            session.status(&request(&[], untracked, ignored)).unwrap();
+            for (specs, _) in SPECS {
+                let request = request(specs, untracked, ignored);
+                let look = session_at(&sandbox.top(), false).status(&request).unwrap();
+                let told = session.status(&request).unwrap();
+                assert_eq!(
+                    shown(&told),
+                    shown(&look),
+                    "{specs:?} {untracked:?} {ignored:?}"
+                );
+            }
+        }
+    }
+    // What changes meanwhile is heard of.
+    sandbox.write("b/one", "changed later\n");
+    sandbox.write("a/later", "");
+    for (specs, _) in SPECS {
+        let request = request(specs, UntrackedMode::Normal, IgnoredMode::No);
+        let look = session_at(&sandbox.top(), false).status(&request).unwrap();
+        let told = session.status(&request).unwrap();
+        assert_eq!(shown(&told), shown(&look), "{specs:?}");
+    }
+}
