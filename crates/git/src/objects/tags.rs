@@ -255,7 +255,7 @@ impl Objects {
         if known.is_some_and(|known| known != Kind::Tag) {
             return Ok((known, None));
         }
-        let sound = self.read_sound_tag(id, buf);
+        let sound = self.read_sound(id, Kind::Tag, buf);
         let kind = match known.or(sound) {
             Some(kind) => kind,
             // What is wrong shows here, or further below.
