@@ -15,6 +15,7 @@ use vigil_hg::repository::Repository;
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path, stat_path};
+use vigil_model::path::is_at_or_below;
 use vigil_model::raw_text::said_by;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::timestamp::Timestamp;
@@ -23,7 +24,7 @@ use vigil_scan::{
     DirMatch, Findings, Focus, Observed, PathFilter, Scan, ScanError, ScanMemory, Watch,
 };
 
-use self::walk::{Walk, is_at_or_below};
+use self::walk::Walk;
 use crate::hg_system::{HgSystem, Ignored, NO_FILE, UNREADABLE};
 
 /// What is asked.
@@ -296,11 +297,7 @@ impl PathFilter for Filter<'_> {
 
     fn begins_below(&self, path: &BStr) -> bool {
         let named = self.0.named();
-        let has = |name: &&BStr| {
-            let rest = path.strip_prefix(name.as_bytes());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-        };
-        !named.is_empty() && !named.iter().any(has)
+        !named.is_empty() && !named.iter().any(|name| is_at_or_below(path, name))
     }
 }
 

@@ -48,6 +48,12 @@ pub fn is_odd(name: &BStr) -> bool {
     matches!(name.first(), None | Some(b'/' | b'.')) && (name.is_empty() || name.contains(&b'/'))
 }
 
+/// Whether `path` is `above`, which has no trailing slash, or below it.
+pub fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
+    let rest = path.strip_prefix(above);
+    rest.is_some_and(|rest| rest.first().is_none_or(|first| *first == b'/'))
+}
+
 /// The path of `name` in the directory `dir`, which may be empty for the top.
 pub fn join(dir: &BStr, name: &BStr) -> BString {
     let mut path = BString::new(Vec::with_capacity(

@@ -8,6 +8,7 @@ use std::path::Path;
 use bstr::{BStr, ByteSlice};
 use vigil_hg::patterns::{Ignore, Matcher};
 use vigil_linux::stat::lstat_path;
+use vigil_model::path::is_at_or_below;
 
 /// One walk.
 pub(super) struct Walk<'w> {
@@ -69,10 +70,4 @@ impl<'w> Walk<'w> {
         let mut ends = std::iter::once(0).chain(path.find_iter("/"));
         begins_above && (self.enters_ignored || !ends.any(is_ignored))
     }
-}
-
-/// Whether `path` is `above`, or below it.
-pub(super) fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
-    let rest = path.strip_prefix(above);
-    rest.is_some_and(|rest| rest.first().is_none_or(|first| *first == b'/'))
 }

@@ -517,16 +517,20 @@ impl Session {
             return Ok(None);
         }
         let before = self.messages.take();
-        let all = self.scan_part(request, &Pathspec::default(), &Part::ALL)?;
+        let found = self.refresh_findings(request, &Pathspec::default(), &Part::ALL)?;
         // What is said of other files is not to be heard.
         let is_silent = self.messages.take().is_empty();
         self.messages.extend(&before);
-        let (Ok(top), Some(state)) = (self.top(), &self.index) else {
+        let kept = || self.watched.as_ref()?.known();
+        let (Some(all), Some(state)) = (found.as_ref().or_else(kept), &self.index) else {
             return Ok(None);
         };
+        if !is_silent {
+            return Ok(None);
+        }
         let question = self.question(pathspec, &state.tracked)?;
-        let found = narrowed(all, (top, &state.tracked), pathspec, &question);
-        Ok(found.filter(|_| is_silent))
+        let top = self.top()?;
+        Ok(narrowed(all, (top, &state.tracked), pathspec, &question))
     }
 
     /// [`Self::scan`] of a part.

@@ -1,25 +1,25 @@
 //! What is known of the whole working tree, for the paths that pathspecs ask for.
 
+use std::path::Path;
+
 use bstr::{BString, ByteSlice};
 use vigil_linux::stat::lstat_path;
 use vigil_model::tracked::{ByNumber, Tracked};
 use vigil_rules::pathspec::{Pathspec, Relation};
-use vigil_scan::{Findings, PathFilter, Unseen};
+use vigil_scan::{Findings, PathFilter};
 
 use super::path_question::PathQuestion;
-use std::path::Path;
 
 /// What of `all`, the findings in the working tree `top`, `pathspec` asks for. `None` where only a look can tell: git shows
 /// a directory without tracked files by other names where it is not asked for as a whole, and sets out elsewhere.
 pub(super) fn narrowed(
-    mut all: Findings,
+    all: &Findings,
     (top, tracked): (&Path, &Tracked),
     pathspec: &Pathspec,
     question: &PathQuestion<'_>,
 ) -> Option<Findings> {
     // Which of these git comes upon depends on where it sets out.
-    let is_clear = |seen: &[Unseen]| seen.is_empty();
-    if !is_clear(&all.unlisted) || !is_clear(&all.unknown) || !all.warnings.is_empty() {
+    if !(all.unlisted.is_empty() && all.unknown.is_empty() && all.warnings.is_empty()) {
         return None;
     }
     let has_others = !all.untracked.is_empty() || !all.ignored.is_empty();
@@ -27,23 +27,29 @@ pub(super) fn narrowed(
         return None;
     }
     let mut entries = ByNumber::new(tracked);
-    all.tracked.retain(|(number, _)| {
+    let tracked = all.tracked.iter().filter(|(number, _)| {
         entries.get(*number).is_some_and(|entry| {
             let (path, is_nested) = (entry.path.as_bstr(), entry.mode.is_gitlink());
             question.matches(path, is_nested)
                 || entry.flags.stage() > 0 && question.matches(path, !is_nested)
         })
     });
-    for list in [&mut all.untracked, &mut all.ignored] {
+    let tracked = tracked.copied().collect();
+    let others = |paths: &[BString]| {
         let mut asked_for = Vec::new();
-        for path in std::mem::take(list) {
-            if is_asked_for(&path, pathspec, question)? {
-                asked_for.push(path);
+        for path in paths {
+            if is_asked_for(path, pathspec, question)? {
+                asked_for.push(path.clone());
             }
         }
-        *list = asked_for;
-    }
-    Some(all)
+        Some(asked_for)
+    };
+    Some(Findings {
+        tracked,
+        untracked: others(&all.untracked)?,
+        ignored: others(&all.ignored)?,
+        ..Findings::default()
+    })
 }
 
 /// Whether the directory in which git begins to search is there, and has tracked files, so that it is searched in any case.

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use bstr::{BStr, ByteSlice};
+use vigil_model::path::is_at_or_below;
 use vigil_model::tracked::Tracked;
 
 use super::error::SessionError;
@@ -75,12 +76,9 @@ impl<'a> PathQuestion<'a> {
 
     /// Whether `path` is in the directory that all pathspecs have in common, or on the way there.
     fn is_on_the_way(&self, path: &BStr) -> bool {
-        let is_within = |inner: &BStr, outer: &BStr| {
-            inner
-                .strip_prefix(outer.as_bytes())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-        };
-        self.common.is_empty() || is_within(path, self.common) || is_within(self.common, path)
+        self.common.is_empty()
+            || is_at_or_below(path, self.common)
+            || is_at_or_below(self.common, path)
     }
 }
 

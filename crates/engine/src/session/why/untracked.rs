@@ -3,7 +3,7 @@
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::{Stat, lstat_path};
 use vigil_linux::{Errno, errno};
-use vigil_model::path::join;
+use vigil_model::path::{is_at_or_below, join};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, ROOT};
 
@@ -182,10 +182,7 @@ impl Explanation<'_> {
 /// The path under which a status lists `path`.
 fn listed_as(path: &BStr, stat: &Stat, said: &Said) -> Option<BString> {
     let is_it = |listed: &&BString| match listed.strip_suffix(b"/") {
-        Some(dir) => {
-            let rest = path.strip_prefix(dir);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-        }
+        Some(dir) => is_at_or_below(path, dir),
         None => {
             let below = listed.strip_prefix(path.as_bytes());
             **listed == path || stat.is_dir() && below.is_some_and(|below| below.starts_with(b"/"))
