@@ -16,6 +16,7 @@ pub mod why;
 mod without_effect;
 mod working_copy;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -321,7 +322,8 @@ impl HgSession {
                 (_, memory) => look(Look {
                     memory,
                     ..Look::default()
-                }),
+                })
+                .map(Cow::Owned),
             };
             gaps = Gaps(
                 found
@@ -527,15 +529,15 @@ fn top(root: &std::path::Path) -> Result<Top, ScanError> {
 }
 
 /// What is found by looking at what changed, or at all where that is not known.
-fn by_watch(
-    watched: &mut WatchedFindings,
+fn by_watch<'w>(
+    watched: &'w mut WatchedFindings,
     grounds: Grounds,
     without_effect: Option<&dyn WithoutEffect>,
     recorded: &Recorded,
     memory: &ScanMemory,
     system: &HgSystem<'_>,
     look: &dyn Fn(Look<'_>) -> Result<Findings, ScanError>,
-) -> Result<Findings, ScanError> {
+) -> Result<Cow<'w, Findings>, ScanError> {
     let scan = |focus: Option<&Focus>, watch: &dyn Watch| {
         look(Look {
             focus,
@@ -545,8 +547,10 @@ fn by_watch(
     };
     let found = watched.findings(grounds, without_effect, Vec::new, &recorded.tracked, scan)?;
     watched.doubt(&system.young());
-    let known = || watched.known().cloned();
-    Ok(found.or_else(known).unwrap_or_default())
+    Ok(match found {
+        Some(found) => Cow::Owned(found),
+        None => watched.known().map(Cow::Borrowed).unwrap_or_default(),
+    })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod walk;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -150,14 +151,14 @@ pub(crate) struct Look<'l> {
     pub(crate) watch: Option<&'l dyn Watch>,
 }
 
-/// Answers a question by what `find` finds, which is handed what looks.
-pub(crate) fn status_of<'q>(
+/// Answers a question by what `find` finds, which is handed what looks, or by what it knows.
+pub(crate) fn status_of<'q, 'f>(
     question: HgQuestion<'q>,
     recorded: &RecordedFiles<'_>,
     find: impl FnOnce(
         &HgSystem<'_>,
         &dyn Fn(Look<'_>) -> Result<Findings, ScanError>,
-    ) -> Result<Findings, ScanError>,
+    ) -> Result<Cow<'f, Findings>, ScanError>,
 ) -> Result<HgStatus, Abort> {
     let repository = question.repository;
     refuse_what_is_out_of_reach(&question)?;
@@ -406,13 +407,16 @@ impl Answer<'_> {
     }
 
     fn tracked(&mut self, findings: &Findings, special: &[u32], nested: &[BString]) {
-        let mut differing = findings.tracked.clone();
-        for unseen in &findings.unknown {
-            let number = self.dirstate.position(unseen.path.as_bstr());
-            let number = number.and_then(|number| u32::try_from(number).ok());
-            differing.extend(number.map(|number| (number, Observed::Missing)));
+        let mut differing = Cow::Borrowed(findings.tracked.as_slice());
+        if !findings.unknown.is_empty() {
+            let all = differing.to_mut();
+            for unseen in &findings.unknown {
+                let number = self.dirstate.position(unseen.path.as_bstr());
+                let number = number.and_then(|number| u32::try_from(number).ok());
+                all.extend(number.map(|number| (number, Observed::Missing)));
+            }
+            all.sort_by_key(|&(number, _)| number);
         }
-        differing.sort_by_key(|&(number, _)| number);
         let len = u32::try_from(self.dirstate.len()).unwrap_or(u32::MAX);
         let numbers: Box<dyn Iterator<Item = u32>> = match self.lists_clean {
             // Of the others there is nothing to tell, and they may be many.
@@ -425,7 +429,7 @@ impl Answer<'_> {
             }
             _ => Box::new(0..len),
         };
-        let mut differing = differing.into_iter().peekable();
+        let mut differing = differing.iter().peekable();
         for number in numbers {
             let Some((path, entry)) = self.dirstate.get(number as usize) else {
                 continue;
@@ -433,7 +437,7 @@ impl Answer<'_> {
             let mut observed = None;
             // What is said of a file last counts.
             while let Some((of, next)) = differing.next_if(|(of, _)| *of <= number) {
-                observed = (of == number).then_some(next);
+                observed = (*of == number).then_some(*next);
             }
             if self.is_filtered && !self.matcher.is_match(path) {
                 continue;
@@ -536,7 +540,7 @@ impl Answer<'_> {
     /// Takes what is not recorded, and says whether there is any, and whether some is at or below `below`.
     fn others(
         &mut self,
-        findings: Findings,
+        findings: Cow<'_, Findings>,
         unknown: bool,
         ignored: bool,
         nested: &[BString],
@@ -553,9 +557,21 @@ impl Answer<'_> {
                 && !path.ends_with(b"/")
                 && !nested.iter().any(|directory| path.starts_with(directory))
         };
-        let files = |paths: Vec<BString>| paths.into_iter().filter(is_file).collect();
-        let (all_unknown, all_ignored): (Vec<_>, Vec<_>) =
-            (files(findings.untracked), files(findings.ignored));
+        let (all_unknown, all_ignored, unlisted) = match findings {
+            Cow::Borrowed(known) => {
+                let files = |paths: &[BString]| {
+                    let files = paths.iter().filter(|path| is_file(path));
+                    files.cloned().collect::<Vec<_>>()
+                };
+                let unlisted = known.unlisted.clone();
+                (files(&known.untracked), files(&known.ignored), unlisted)
+            }
+            Cow::Owned(mut found) => {
+                found.untracked.retain(is_file);
+                found.ignored.retain(is_file);
+                (found.untracked, found.ignored, found.unlisted)
+            }
+        };
         let mut all = all_unknown.iter().chain(&all_ignored).peekable();
         let found = match (
             all.peek().is_some(),
@@ -571,7 +587,7 @@ impl Answer<'_> {
         if ignored {
             self.status.ignored = all_ignored;
         }
-        let met = findings.unlisted.into_iter().map(|unseen| Bad {
+        let met = unlisted.into_iter().map(|unseen| Bad {
             path: unseen.path,
             reason: errno::text(unseen.reason).into(),
             was_met: true,

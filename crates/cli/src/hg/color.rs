@@ -113,12 +113,17 @@ impl<'c> Colors<'c> {
         effects.filter(|effects| !effects.is_empty())
     }
 
-    /// The text, which is in pieces, in the colours of `label`, each line by itself.
-    pub(super) fn paint(&self, out: &mut Vec<u8>, text: &[&[u8]], label: &str) {
-        match self.effects(label) {
-            Some(effects) => painted(out, &text.concat(), &effects),
-            None => text.iter().for_each(|piece| out.extend_from_slice(piece)),
-        }
+    /// The text in the colours of `label`, each line by itself.
+    pub(super) fn paint(&self, out: &mut Vec<u8>, text: &[u8], label: &str) {
+        paint_pieces(out, &[text], self.effects(label).as_deref());
+    }
+}
+
+/// The text, which is in pieces, with `effects` if there are some, each line by itself.
+pub(super) fn paint_pieces(out: &mut Vec<u8>, text: &[&[u8]], effects: Option<&[&str]>) {
+    match effects {
+        Some(effects) => painted(out, &text.concat(), effects),
+        None => text.iter().for_each(|piece| out.extend_from_slice(piece)),
     }
 }
 

@@ -334,6 +334,16 @@ pub(super) fn beyond_show(
             return Some(bytes!("the setting ui.", name));
         }
     }
+    if arguments.debug || is_on("ui", "debug") {
+        // Mercurial tells more of what it does.
+        let mut of_debug = config.section("devel");
+        let told = of_debug.find(|item| {
+            item.name.starts_with(b"debug.") && is_on("devel", &item.name.to_str_lossy())
+        });
+        if let Some(item) = told {
+            return Some(bytes!("the setting devel.", item.name));
+        }
+    }
     let said = arguments.color.as_ref().map(|color| color.as_bstr());
     let color = said.or_else(|| config.get("ui", "color"));
     if color.is_some_and(|color| color == "debug") && !surroundings.is_plain(Some("color")) {

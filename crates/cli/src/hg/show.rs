@@ -6,7 +6,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use vigil_hg::abort::Abort;
 
-use super::color::Colors;
+use super::color::{Colors, paint_pieces};
 use super::kinds::{KINDS, Lists};
 use super::paths::Shown;
 use super::template::{Around, Item, Template};
@@ -43,17 +43,19 @@ impl<'o> Output<'o> {
         let mut out = Vec::new();
         let end: &[u8] = if self.ends_with_nul { b"\0" } else { b"\n" };
         for ((letter, label), files) in self.kinds() {
-            let (label, start) = (format!("status.{label}"), format!("{letter} "));
+            let effects = self.colors.effects(&format!("status.{label}"));
+            let effects = effects.as_deref();
+            let start = format!("{letter} ");
             for path in files {
                 if self.has_letters {
-                    self.colors.paint(&mut out, &[start.as_bytes()], &label);
+                    paint_pieces(&mut out, &[start.as_bytes()], effects);
                 }
                 let shown = self.paths.path(path.as_bstr());
-                self.colors.paint(&mut out, &[&shown, end], &label);
+                paint_pieces(&mut out, &[&shown, end], effects);
                 if let Some(source) = self.copies.get(path) {
                     let shown = self.paths.path(source.as_bstr());
-                    self.colors
-                        .paint(&mut out, &[b"  ", &shown, end], "status.copied");
+                    let effects = self.colors.effects("status.copied");
+                    paint_pieces(&mut out, &[b"  ", &shown, end], effects.as_deref());
                 }
             }
         }

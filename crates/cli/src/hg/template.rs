@@ -175,7 +175,7 @@ impl Part {
                 let mut all = Vec::new();
                 let painted = text(part)?;
                 let label = label.to_str_lossy();
-                around.colors.paint(&mut all, &[&painted], &label);
+                around.colors.paint(&mut all, &painted, &label);
                 all.into()
             }
             Self::RelativePath(part) => around.paths.relative(text(part)?.as_bstr()).into_owned(),

@@ -135,7 +135,7 @@ impl Unfinished {
                 lines.push(b'\n');
             }
             lines.push(b'\n');
-            colors.paint(out, &[&lines], "status.morestatus");
+            colors.paint(out, &lines, "status.morestatus");
         };
         if let Some((name, _)) = self.operation {
             let said = format!("The repository is in an unfinished *{name}* state.");

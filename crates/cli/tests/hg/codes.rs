@@ -71,6 +71,23 @@ fn settings_that_are_neither_true_nor_false_are_told() {
 }
 
 #[test]
+fn what_mercurial_tells_of_its_own_work_is_left_to_it() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("a", "1");
+        let copies = ["--config", "devel.debug.copies=yes"];
+        working.same(&[&["status", "-C"], &copies[..]].concat());
+        for more in [&["--debug"][..], &["--config", "ui.debug=yes"]] {
+            let (_, stderr, _) = working.vigil(&[&["status", "-C"], &copies[..], more].concat());
+            assert!(
+                stderr.contains("the setting devel.debug.copies"),
+                "{stderr}"
+            );
+        }
+    }
+}
+
+#[test]
 fn colours_are_those_that_are_configured() {
     for hg in programs() {
         let working = Working::new(&hg, true);

@@ -17,8 +17,9 @@ use crate::stream::Broken;
 pub(super) struct Connection {
     socket: Arc<OwnedFd>,
     frames: Frames,
-    /// What has not gone out yet.
-    unsent: Vec<u8>,
+    /// What is to go out, of which the first `sent` bytes have gone.
+    outgoing: Vec<u8>,
+    sent: usize,
     greeting: Greeting,
     /// What it is told of without being asked.
     subscription: Option<Subscription>,
@@ -42,7 +43,8 @@ impl Connection {
         Self {
             socket: Arc::new(socket),
             frames: Frames::new(REQUEST_LEN_MAX),
-            unsent: Vec::new(),
+            outgoing: Vec::new(),
+            sent: 0,
             greeting: Greeting::Awaited,
             subscription: None,
             git: None,
@@ -107,7 +109,7 @@ impl Connection {
     /// # Errors
     /// The connection has ended.
     pub(super) fn tell_news(&mut self) -> Result<(), Broken> {
-        if !self.unsent.is_empty() {
+        if self.unsent() > 0 {
             return Ok(());
         }
         let Some(news) = self.subscription.as_ref().and_then(Subscription::take_news) else {
@@ -121,7 +123,7 @@ impl Connection {
 
     /// How many bytes wait for whoever is there to read.
     pub(super) fn unsent(&self) -> usize {
-        self.unsent.len()
+        self.outgoing.len().saturating_sub(self.sent)
     }
 
     /// Whether nothing is under way, in either direction.
@@ -130,7 +132,7 @@ impl Connection {
             Some(_) => false,
             None => self.greeting != Greeting::Awaited && self.frames.is_empty(),
         };
-        has_said_all && self.unsent.is_empty()
+        has_said_all && self.unsent() == 0
     }
 
     /// Takes what has come, a part of it if it is much.
@@ -167,10 +169,12 @@ impl Connection {
     /// # Errors
     /// The connection has ended.
     pub(super) fn send(&mut self, frame: Vec<u8>) -> Result<(), Broken> {
-        if self.unsent.is_empty() {
-            self.unsent = frame;
+        if self.outgoing.is_empty() {
+            self.outgoing = frame;
         } else {
-            self.unsent.extend_from_slice(&frame);
+            self.outgoing.drain(..self.sent);
+            self.sent = 0;
+            self.outgoing.extend_from_slice(&frame);
         }
         self.flush()
     }
@@ -180,25 +184,20 @@ impl Connection {
     /// # Errors
     /// The connection has ended.
     pub(super) fn flush(&mut self) -> Result<(), Broken> {
-        let mut sent = 0;
-        let end = loop {
-            let rest = self.unsent.get(sent..).unwrap_or_default();
+        loop {
+            let rest = self.outgoing.get(self.sent..).unwrap_or_default();
             if rest.is_empty() {
-                break Ok(());
+                self.outgoing = Vec::new();
+                self.sent = 0;
+                return Ok(());
             }
             match send(&self.socket, rest, SendFlags::NOSIGNAL) {
-                Ok(len) => sent = sent.saturating_add(len),
+                Ok(len) => self.sent = self.sent.saturating_add(len),
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break Ok(()),
-                Err(Errno::PIPE | Errno::CONNRESET) => break Err(Broken::Closed),
-                Err(error) => break Err(error.into()),
+                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::PIPE | Errno::CONNRESET) => return Err(Broken::Closed),
+                Err(error) => return Err(error.into()),
             }
-        };
-        if sent >= self.unsent.len() {
-            self.unsent = Vec::new();
-        } else {
-            self.unsent.drain(..sent);
         }
-        end
     }
 }

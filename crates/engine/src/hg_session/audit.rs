@@ -1,5 +1,6 @@
 //! Doubt: what is kept of the working copy, compared with what a look finds that believes nothing which was heard or seen before.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use vigil_hg::abort::Abort;
@@ -96,7 +97,7 @@ impl HgSession {
                 focus: focus.as_ref(),
                 ..Look::default()
             })?;
-            Ok(found.clone())
+            Ok(Cow::Owned(found.clone()))
         })?
         .compared()?;
         // It may be young for seconds: Mercurial sets its time ahead where two writes would have the same.

@@ -10,7 +10,7 @@ use vigil_hg::patterns::leads_out_of_reach;
 use crate::hg_system::StoreSeen;
 
 /// How many files are looked up for one question where the store was left alone.
-const LOOKED_UP_MAX: usize = 256;
+const LOOKED_UP_MAX: usize = 64;
 
 /// The files that were compared. Nobody tells what happens in the store, unlike in the working copy.
 #[derive(Debug, Default)]
@@ -96,7 +96,12 @@ mod tests {
             Some(1)
         };
         let store = |number| Some(StoreSeen::for_tests(number));
-        for (number, expected) in [(1, FILES), (1, LOOKED_UP_MAX), (2, FILES), (2, 256)] {
+        for (number, expected) in [
+            (1, FILES),
+            (1, LOOKED_UP_MAX),
+            (2, FILES),
+            (2, LOOKED_UP_MAX),
+        ] {
             looked_up.set(0);
             assert!(files.take_others(store(number), same).is_empty());
             assert_eq!(looked_up.get(), expected);
@@ -116,7 +121,8 @@ mod tests {
             let store = Some(StoreSeen::for_tests(1));
             files.take_others(store, |_| Some(1));
             let with = |path: &BStr| Some(if path == other { 2 } else { 1 });
-            let found = (0..3).flat_map(|_| files.take_others(store, with));
+            let found =
+                (0..FILES.div_ceil(LOOKED_UP_MAX)).flat_map(|_| files.take_others(store, with));
             assert_eq!(found.collect::<Vec<_>>(), [other]);
         }
     }
