@@ -444,6 +444,10 @@ impl HgSession {
         ) {
             recorded.is_saved();
         }
+        if published.is_new() && self.watched.is_some() {
+            let memory = recorded.memory.as_mut();
+            state.carry(&recorded.file, &mut recorded.tracked, memory);
+        }
         Ok(published)
     }
 

@@ -306,22 +306,41 @@ impl State {
             published = self.publish(self.changes(save, true), true, mark, steps);
         }
         let published = published?;
-        match published {
-            vigil_store::Published::Superseded => self.is_superseded = true,
-            vigil_store::Published::Appended { .. } | vigil_store::Published::Rewritten { .. } => {
-                if let Some(memory) = save.memory {
-                    memory.settle();
-                }
-                self.snapshot = self
-                    .stores
-                    .get(self.chosen)
-                    .and_then(|store| store.open().ok());
-                self.distrusted_from = None;
-                self.is_damaged = false;
+        if published == vigil_store::Published::Superseded {
+            self.is_superseded = true;
+        }
+        if published.is_new() {
+            if let Some(memory) = save.memory {
+                memory.settle();
             }
-            _ => {}
+            self.snapshot = self
+                .stores
+                .get(self.chosen)
+                .and_then(|store| store.open().ok());
+            self.distrusted_from = None;
+            self.is_damaged = false;
         }
         Ok(published)
+    }
+
+    /// Has `tracked` and what scans saw of it, which were published just now as of `file`, rest on what is published: so nothing
+    /// of that is in memory twice. To be called where most of it is asked for rarely: then it is read again.
+    pub(crate) fn carry(
+        &self,
+        file: &IndexFile,
+        tracked: &mut Tracked,
+        memory: Option<&mut ScanMemory>,
+    ) {
+        let published = self.usable().zip(self.recorded(tracked.hash_kind()));
+        // Somebody else may have published since.
+        let Some((snapshot, recorded)) = published.filter(|(_, recorded)| recorded.file == *file)
+        else {
+            return;
+        };
+        *tracked = recorded.tracked;
+        if let Some(memory) = memory.filter(|_| self.keeps_what_is_seen()) {
+            memory.rest_on(Arc::new(Published(snapshot.clone())));
+        }
     }
 
     /// Makes the folders above the chosen store's own, if it is in the user's cache. A repository's are the repository's: it

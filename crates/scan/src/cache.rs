@@ -437,11 +437,10 @@ impl ScanMemory {
         .collect()
     }
 
-    /// The blocks of all directories of which something was remembered or asked for, whether they moved or not.
+    /// The blocks of all directories of which something is remembered, here or where blocks are.
     pub fn all(&self) -> Vec<(DirNumber, Option<Vec<u8>>)> {
-        let dirs = (0..).zip(&self.dirs);
-        dirs.map(|(number, memory)| (number, memory.lock().block()))
-            .filter(|(_, block)| block.is_some())
+        let dirs = (0..).zip(&self.dirs).map(|(number, _)| number);
+        dirs.filter_map(|number| Some((number, Some(self.dir(number)?.block()?))))
             .collect()
     }
 
@@ -450,6 +449,26 @@ impl ScanMemory {
         for memory in &self.dirs {
             memory.lock().is_moved = false;
         }
+    }
+
+    /// Frees what is remembered, which `blocks` have: it is read from them once it is asked for again.
+    pub fn rest_on(&mut self, blocks: Arc<dyn SeenBlocks>) {
+        for memory in &mut self.dirs {
+            let memory = memory.get_mut();
+            if memory.is_loaded {
+                *memory = DirMemory::default();
+            }
+        }
+        self.left = blocks.len_in_all().into();
+        self.blocks = Some(blocks);
+        self.distrusted_from = None;
+        self.may_have_moved = AtomicBool::new(false);
+    }
+
+    /// Of how many directories something is in memory.
+    pub fn loaded(&self) -> usize {
+        let dirs = self.dirs.iter();
+        dirs.filter(|memory| memory.lock().is_loaded).count()
     }
 }
 

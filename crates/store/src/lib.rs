@@ -139,6 +139,13 @@ pub enum Published {
     Superseded,
 }
 
+impl Published {
+    /// Whether there is a new state.
+    pub fn is_new(self) -> bool {
+        matches!(self, Self::Appended { .. } | Self::Rewritten { .. })
+    }
+}
+
 /// What came of an attempt to remove the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {

@@ -340,6 +340,19 @@ fn what_is_watched_is_not_looked_at_again_for_what_another_process_published() {
 }
 
 #[test]
+fn what_is_watched_and_published_is_not_in_memory_as_well() {
+    let copy = with_files();
+    let mut watched = copy.session(true);
+    watched.watch_by(Arc::new(Watcher::new().unwrap()));
+    vigil_testkit::clock::tick();
+    copy.ask(&mut watched, false, false).unwrap();
+    assert!(watched.save(&NoSteps).unwrap().is_new());
+    let recorded = watched.recorded.as_ref().unwrap();
+    assert!(!recorded.tracked.is_in_memory());
+    assert_eq!(recorded.memory.as_ref().unwrap().loaded(), 0);
+}
+
+#[test]
 fn an_audit_finds_what_was_not_heard_of() {
     let copy = with_files();
     // A dirstate that is as young as the look at it is read again, and nothing is compared meanwhile.

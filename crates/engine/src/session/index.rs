@@ -491,6 +491,9 @@ impl Session {
             index.moved = Some(Moved::default());
             index.is_moved = false;
         }
+        if published.is_new() && self.watched.is_some() {
+            state.carry(&index.file, &mut index.tracked, index.memory.as_mut());
+        }
         Ok(published)
     }
 

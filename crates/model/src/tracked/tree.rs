@@ -141,6 +141,11 @@ impl Tracked {
         }
     }
 
+    /// Whether all blocks lie in memory, or some of them do.
+    pub fn is_in_memory(&self) -> bool {
+        self.blocks.foreign_len().is_none()
+    }
+
     /// The block of a directory, or of files, by itself.
     pub fn block(&self, number: DirNumber) -> Option<&[u8]> {
         self.noticed(number, self.blocks.directory(number).map(Some))

@@ -347,6 +347,41 @@ fn what_is_watched_is_not_looked_at_again_for_what_another_process_published() {
 }
 
 #[test]
+fn what_is_watched_and_published_is_not_in_memory_as_well() {
+    let sandbox = repository();
+    let mut watched = session_at(&sandbox.top(), true);
+    watched.watch_by(Arc::new(Watcher::new().unwrap()));
+    for name in ["m", "b/n", "b/c/one"] {
+        sandbox.write(name, name);
+        sandbox.git(["add", name]);
+        tick();
+        watched.status(&StatusRequest::default()).unwrap();
+        assert!(watched.save(&NoSteps).unwrap().is_new());
+        let index = watched.index.as_ref().unwrap();
+        assert!(!index.tracked.is_in_memory(), "{name}");
+        assert_eq!(index.memory.as_ref().unwrap().loaded(), 0, "{name}");
+    }
+    settle(&sandbox);
+
+    // Nor is it lost where all is written again, since somebody else published.
+    sandbox.git(["rm", "-q", "--cached", "b/n"]);
+    assert!(right_answer(&sandbox).0.is_new());
+    for _ in 0..2 {
+        watched.status(&StatusRequest::default()).unwrap();
+        assert_eq!(watched.save(&NoSteps).unwrap(), Published::Superseded);
+    }
+    tick();
+    watched.status(&StatusRequest::default()).unwrap();
+    let published = watched.save(&NoSteps).unwrap();
+    assert!(matches!(published, Published::Rewritten { .. }));
+    let mut session = session(&sandbox);
+    session.refresh_index().unwrap();
+    let index = session.index.as_ref().unwrap();
+    let memory = index.memory.as_ref().unwrap();
+    assert!((0..index.tracked.directories()).all(|number| memory.has_listing(number)));
+}
+
+#[test]
 fn without_regard_to_case_other_names_matter_everywhere() {
     let sandbox = repository();
     sandbox.git(["config", "core.ignoreCase", "true"]);
