@@ -204,6 +204,7 @@ pub(crate) fn status_of<'q, 'f>(
             memory: look.memory,
             watch: look.watch,
             progress: None,
+            timing: None,
         };
         system.scan(&scan)
     };

@@ -88,7 +88,7 @@ use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_rules::attributes::Attributes;
 use vigil_rules::messages::Messages;
 use vigil_rules::pathspec::{self, Pathspec};
-use vigil_scan::{Findings, Scan, ScanMemory};
+use vigil_scan::{Findings, Scan, ScanMemory, Timing};
 use vigil_stamp::now;
 use vigil_stamp::trust;
 use vigil_watch::Watcher;
@@ -102,6 +102,8 @@ pub struct Session {
     converter: Converter,
     attributes: Arc<Attributes>,
     messages: Arc<Messages>,
+    /// How the last search of the working tree spent its time.
+    timing: Timing,
     /// Attributes were asked for that should come from a tree that is not there.
     missed_attributes: Arc<MissedAttributes>,
     excludes: Excludes,
@@ -187,6 +189,7 @@ impl Session {
             watched: None,
             is_kept,
             holds_no_files: false,
+            timing: Timing::default(),
             stderr,
             has_kept_silent: false,
         })

@@ -146,7 +146,7 @@ pub struct LongStatus {
     pub compared: Vec<ComparedBranch>,
     /// How long that comparison took: git gives advice when it is slow.
     pub compared_in: Duration,
-    /// How long the search of the working tree took: git gives advice when untracked files are slow to find.
+    /// How long it took to find untracked files: git gives advice when that is slow.
     pub searched_in: Duration,
     /// For a sparse checkout, how much of it is there.
     pub sparse: Option<SparseState>,

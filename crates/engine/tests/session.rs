@@ -3,12 +3,15 @@
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
 use std::path::Path;
+use std::time::Duration;
 
 use vigil_engine::prompt::{Counts, PromptRequest};
 use vigil_engine::session::Session;
+use vigil_engine::status::StatusRequest;
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
+use vigil_model::request::UntrackedMode;
 use vigil_testkit::sandbox::Sandbox;
 
 /// Writes a file as if it had been written `age_s` seconds ago.
@@ -45,6 +48,28 @@ fn attributes_that_change_are_seen_though_the_file_stands_still() {
     assert_eq!(counts(&mut session).unstaged, 1);
     std::fs::remove_file(sandbox.top().join("sub/.gitattributes")).unwrap();
     assert_eq!(counts(&mut session).unstaged, 0);
+}
+
+#[test]
+fn time_that_is_taken_for_tracked_files_is_none_that_untracked_ones_took() {
+    let sandbox = Sandbox::new();
+    write(&sandbox, "dir/tracked", "1\n", 100);
+    sandbox.git(["add", "dir"]);
+    write(&sandbox, "dir/tracked", "2\n", 50);
+    let mut session = session(&sandbox);
+    let mut searched_in = |untracked| {
+        let request = StatusRequest {
+            long: true,
+            untracked,
+            ..StatusRequest::default()
+        };
+        let status = session.status(&request).unwrap();
+        assert_eq!(status.changes.len(), 1);
+        status.long.unwrap().searched_in
+    };
+    assert_eq!(searched_in(UntrackedMode::No), Duration::ZERO);
+    assert!(searched_in(UntrackedMode::Normal) > Duration::ZERO);
+    assert_eq!(searched_in(UntrackedMode::No), Duration::ZERO);
 }
 
 #[test]

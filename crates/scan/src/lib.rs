@@ -24,6 +24,7 @@ pub mod question;
 mod system;
 #[cfg(test)]
 mod tests;
+mod timing;
 mod untracked;
 mod walk;
 mod watch;
@@ -45,6 +46,7 @@ pub use known::Known;
 pub use system::{
     ContentError, Difference, IgnoreScope, ListedDirectory, NOT_CONVERTED, RulesFile, System,
 };
+pub use timing::Timing;
 pub use watch::{Unheard, Watch};
 
 use vigil_model::request::{IgnoredMode, UntrackedMode};
@@ -85,6 +87,8 @@ pub struct Scan<'a> {
     pub watch: Option<&'a dyn Watch>,
     /// Where it is counted how many tracked files were looked at.
     pub progress: Option<&'a Progress>,
+    /// Where it is added up how the time is spent.
+    pub timing: Option<&'a Timing>,
 }
 
 impl Scan<'_> {

@@ -211,6 +211,7 @@ impl List {
             memory,
             watch: None,
             progress: None,
+            timing: None,
         }
         .run()
         .unwrap();

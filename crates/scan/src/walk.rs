@@ -26,6 +26,7 @@ use super::open::{CName, DirFd, OpenDir, PATH_LEN_MAX, open_below, open_for_sear
 use super::pool::{Local, Pool, open_dirs_max};
 use super::position::{Here, Spot};
 use super::system::IgnoreScope;
+use super::timing::Timing;
 use super::untracked::UntrackedDir;
 use super::{Scan, ScanError};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
@@ -142,7 +143,7 @@ impl Scan<'_> {
         };
         let is_small = self.focus.is_some() || entries < ENTRIES_FOR_THREADS;
         let workers = pool.run(first, is_small, Worker::default, |task, worker, local| {
-            walk.step(&pool, task, worker, local);
+            Timing::task(self.timing, || walk.step(&pool, task, worker, local));
         });
         if let Some(error) = walk.error.lock().take() {
             return Err(error);
@@ -201,7 +202,9 @@ impl<'a> Walk<'a> {
                 self.check_files(&here, dir.fd(), start..end, &mut worker.findings)
             }
             Task::Untracked { dir, parent } => {
-                self.walk_untracked(&dir, parent, worker, local);
+                Timing::others(self.scan.timing, || {
+                    self.walk_untracked(&dir, parent, worker, local);
+                });
                 Ok(())
             }
         };
@@ -344,15 +347,10 @@ impl<'a> Walk<'a> {
             if !is_root {
                 self.note_gap(path, &mut worker.findings.unlisted);
             }
-            self.look_at_others(
-                &here,
-                &dir,
-                rules,
-                is_excluded,
-                memory.as_deref_mut(),
-                worker,
-                local,
-            )
+            Timing::others(self.scan.timing, || {
+                let memory = memory.as_deref_mut();
+                self.look_at_others(&here, &dir, rules, is_excluded, memory, worker, local)
+            })
         } else {
             self.push_subdirs(&here, &dir, rules, is_excluded, &[], local);
             rules.clone()

@@ -37,7 +37,7 @@ use vigil_git::promisor;
 use vigil_git::staged::StagedDiff;
 use vigil_history::branch::BranchStatus;
 use vigil_model::tracked::ByNumber;
-use vigil_scan::{Focus, PathFilter, ScanError, Watch};
+use vigil_scan::{Focus, PathFilter, ScanError, Timing, Watch};
 use vigil_watch::Top;
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
@@ -111,9 +111,12 @@ impl Session {
         let readings = usize::from(head_id(&head).is_some())
             + usize::from(request.untracked != UntrackedMode::No);
         self.excludes.check(readings, &mut status.warnings)?;
+        self.timing = Timing::default();
         let search_start = Instant::now();
         let findings = self.scan(request, &pathspec)?;
-        let searched_in = search_start.elapsed();
+        // git looks at tracked files by themselves, before.
+        let share = self.timing.share_of_others();
+        let searched_in = search_start.elapsed().mul_f64(share);
         let rules = self.rules_beside_sparse_directories(request);
         let Some(state) = &self.index else {
             return Ok(status);
@@ -606,6 +609,7 @@ impl Session {
                     .filter(|_| pathspec.is_empty() && !part.is_afresh),
                 watch,
                 progress: request.progress.as_deref(),
+                timing: request.long.then_some(&self.timing),
             }
             .run()
         };
