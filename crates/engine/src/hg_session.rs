@@ -549,7 +549,14 @@ fn by_watch<'w>(
             watch: Some(watch),
         })
     };
-    let found = watched.findings(grounds, without_effect, Vec::new, &recorded.tracked, scan)?;
+    let found = watched.findings(
+        grounds,
+        without_effect,
+        Vec::new,
+        &recorded.tracked,
+        scan,
+        None,
+    )?;
     watched.doubt(&system.young());
     Ok(match found {
         Some(found) => Cow::Owned(found),

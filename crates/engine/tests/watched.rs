@@ -23,6 +23,7 @@ use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
+use vigil_scan::progress::Progress;
 use vigil_testkit::chance::Chance;
 use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
@@ -368,4 +369,74 @@ fn what_is_in_a_submodule_is_not_heard_of() {
     play.0.git(["rm", "-qf", "--cached", "sub"]);
     fs::remove_dir_all(play.0.top().join("sub")).unwrap();
     assert!(hears_all(&mut session));
+}
+
+#[test]
+fn for_a_folder_with_very_much_in_it_that_comes_and_goes_not_all_is_looked_at() {
+    let play = Play::new();
+    let top = play.0.top();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut session = play.session(Some(&watcher));
+    let request = StatusRequest {
+        untracked: UntrackedMode::All,
+        ..StatusRequest::default()
+    };
+    let mut untracked = |before: usize| {
+        let untracked = session.status(&request).unwrap().untracked.len();
+        assert_eq!(untracked, before);
+        session.basis("a".into()).unwrap().looked_at_all
+    };
+    let first = untracked(0);
+    // More than are looked for one by one, and in parts for which the kernel's queue has room.
+    const FOLDERS: usize = 5;
+    const FILES: usize = 5000;
+    for folder in 0..FOLDERS {
+        let folder = top.join(format!("g/many/{folder}"));
+        fs::create_dir_all(&folder).unwrap();
+        for file in 0..FILES {
+            fs::write(folder.join(file.to_string()), "").unwrap();
+        }
+        watcher.listen();
+    }
+    // So many entries of a folder that came are more than there are tracked files.
+    let second = untracked(FOLDERS * FILES);
+    for folder in 0..FOLDERS {
+        fs::remove_dir_all(top.join(format!("g/many/{folder}"))).unwrap();
+        watcher.listen();
+    }
+    assert_eq!(untracked(0), second);
+    fs::remove_dir(top.join("g/many")).unwrap();
+    assert_eq!(untracked(0), second);
+    assert!(first <= second);
+}
+
+#[test]
+fn for_another_question_no_tracked_file_is_looked_at_again() {
+    let play = Play::new();
+    let watcher = Arc::new(Watcher::new().unwrap());
+    let mut session = play.session(Some(&watcher));
+    let mut looked_at = |untracked, ignored| {
+        let progress = Arc::new(Progress::default());
+        let request = StatusRequest {
+            untracked,
+            ignored,
+            progress: Some(progress.clone()),
+            ..StatusRequest::default()
+        };
+        let status = session.status(&request).unwrap();
+        (progress.counts().0, status.untracked.len())
+    };
+    assert_eq!(looked_at(UntrackedMode::Normal, IgnoredMode::No), (7, 0));
+    fs::create_dir(play.0.top().join("new")).unwrap();
+    for file in ["new/a", "new/b", "d/new"] {
+        fs::write(play.0.top().join(file), "").unwrap();
+    }
+    for (untracked, ignored, shown) in [
+        (UntrackedMode::No, IgnoredMode::No, 0),
+        (UntrackedMode::All, IgnoredMode::No, 3),
+        (UntrackedMode::Normal, IgnoredMode::Traditional, 2),
+        (UntrackedMode::Normal, IgnoredMode::No, 2),
+    ] {
+        assert_eq!(looked_at(untracked, ignored), (0, shown));
+    }
 }

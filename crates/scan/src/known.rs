@@ -48,6 +48,29 @@ impl Known {
             && !findings.unheard.trees.iter().any(|path| path.is_empty())
     }
 
+    /// The same of what is tracked, for another question for which `others` were found. `None` where these cannot be kept.
+    pub fn with_others(&self, others: Findings) -> Option<Self> {
+        if !Self::can_be_kept(&others) {
+            return None;
+        }
+        let mut findings = Findings {
+            tracked: self.findings.tracked.clone(),
+            untracked: others.untracked,
+            ignored: others.ignored,
+            unheard: self.findings.unheard.clone(),
+            ..Findings::default()
+        };
+        findings.unheard.add(others.unheard);
+        findings.unheard.sort();
+        Some(Self {
+            findings,
+            moved: self.moved.clone(),
+            other_names: self.other_names.clone(),
+            doubted: self.doubted.clone(),
+            doubted_trees: self.doubted_trees.clone(),
+        })
+    }
+
     /// The directories whose records are others than when this was asked last.
     pub fn take_moved(&mut self) -> BTreeSet<BString> {
         std::mem::take(&mut self.moved)
@@ -59,14 +82,17 @@ impl Known {
     }
 
     /// From now on holds for the records `now`, which differ by `moved` from those in `before`. What has another record is looked
-    /// at the next time, and so is what was found to differ, and now may not with the same record, as `is_in_doubt` says.
+    /// at the next time, and so is what was found to differ, and now may not with the same record, as `is_in_doubt` says. Whether
+    /// these are no more than `files_max`: else it is of no use any more.
+    #[must_use]
     pub fn move_to(
         &mut self,
         before: &Tracked,
         now: &Tracked,
         moved: &Moved,
         is_in_doubt: impl Fn(&TrackedEntry) -> bool,
-    ) {
+        files_max: usize,
+    ) -> bool {
         let doubted = &mut self.doubted;
         let (mut old, mut new) = (ByNumber::new(before), ByNumber::new(now));
         let mut renumbered = |number: u32| {
@@ -94,6 +120,9 @@ impl Known {
         known.tracked.sort_by_key(|&(number, _)| number);
         known.unheard.files.sort_unstable();
         for (&number, path) in &moved.directories {
+            if self.doubted.len() > files_max {
+                return false;
+            }
             if moved.other_names.contains(&number) {
                 if number < before.directories() {
                     let names = subdirs_with_other_files(before, now, number);
@@ -111,6 +140,7 @@ impl Known {
             }
             self.moved.insert(path.clone());
         }
+        self.doubted.len() <= files_max
     }
 
     /// From now on it is not known whether the file at `path` is as its record says.
@@ -192,17 +222,11 @@ impl Known {
         known.untracked.extend(later.untracked);
         known.ignored.extend(later.ignored);
         known.unheard.add(later.unheard);
-        for paths in [
-            &mut known.untracked,
-            &mut known.ignored,
-            &mut known.unheard.folders,
-            &mut known.unheard.trees,
-        ] {
+        for paths in [&mut known.untracked, &mut known.ignored] {
             paths.sort_unstable();
             paths.dedup();
         }
-        known.unheard.files.sort_unstable();
-        known.unheard.files.dedup();
+        known.unheard.sort();
         true
     }
 }

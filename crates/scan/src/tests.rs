@@ -350,7 +350,7 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
     list.0.insert("c/file", "longer text");
     let (now, moved) =
         tracked.moved_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
-    known.move_to(&tracked, &now, &moved, |_| true);
+    assert!(known.move_to(&tracked, &now, &moved, |_| true, 2));
     let expected = (vec![longer("c/file")], paths(&["a/new"]));
     assert_eq!(look(&list, &mut known, &now, &[]), expected);
     assert_eq!(
@@ -362,9 +362,16 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
     let (later, moved) =
         now.moved_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
     write("c/newer", "");
-    known.move_to(&now, &later, &moved, |_| true);
+    assert!(known.move_to(&now, &later, &moved, |_| true, 2));
     let expected = (vec![longer("c/file")], paths(&["a/new", "c/newer"]));
     assert_eq!(look(&list, &mut known, &later, &[]), expected);
+    // Where very many records are others, nothing holds on.
+    for contents in list.0.values_mut() {
+        *contents = "other";
+    }
+    let (last, moved) =
+        later.moved_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
+    assert!(!known.move_to(&later, &last, &moved, |_| false, 4));
 }
 
 #[test]

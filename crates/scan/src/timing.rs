@@ -15,7 +15,11 @@ impl Timing {
     pub fn share_of_others(&self) -> f64 {
         let ns = |of: &AtomicU64| Duration::from_nanos(of.load(Ordering::Relaxed)).as_secs_f64();
         let (others, all) = (ns(&self.others_ns), ns(&self.all_ns));
-        if all > 0.0 { (others / all).min(1.0) } else { 0.0 }
+        if all > 0.0 {
+            (others / all).min(1.0)
+        } else {
+            0.0
+        }
     }
 
     /// Does `work`, which is a task of a worker.

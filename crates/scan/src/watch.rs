@@ -30,4 +30,14 @@ impl Unheard {
         self.folders.extend(other.folders);
         self.trees.extend(other.trees);
     }
+
+    /// Puts all in order, each once.
+    pub(super) fn sort(&mut self) {
+        self.files.sort_unstable();
+        self.files.dedup();
+        for paths in [&mut self.folders, &mut self.trees] {
+            paths.sort_unstable();
+            paths.dedup();
+        }
+    }
 }

@@ -28,6 +28,29 @@ impl Changes {
         self.paths.len().saturating_add(self.folders.len())
     }
 
+    /// Takes out the entries below the folders, and the folders below others: whoever looks at all that is below a folder looks at
+    /// them.
+    pub fn take_below_folders(&mut self) -> Self {
+        let with_slash = |folder: &BString| BString::from([folder.as_slice(), b"/"].concat());
+        let mut tops: Vec<BString> = self.folders.iter().map(with_slash).collect();
+        // What is below a folder follows it.
+        tops.sort_unstable();
+        tops.dedup_by(|later, earlier| later.starts_with(earlier));
+        let is_below = |path: &BString| {
+            let before = tops.partition_point(|top| top < path);
+            let top = before.checked_sub(1).and_then(|at| tops.get(at));
+            top.is_some_and(|top| path.starts_with(top))
+        };
+        let below =
+            |paths: &mut BTreeSet<BString>| paths.extract_if(.., |path| is_below(path)).collect();
+        Self {
+            everything: false,
+            paths: below(&mut self.paths),
+            gone: below(&mut self.gone),
+            folders: below(&mut self.folders),
+        }
+    }
+
     /// Takes in that all may have changed.
     pub fn add_everything(&mut self) {
         *self = Self {
@@ -58,5 +81,37 @@ impl Changes {
         } else if !self.everything {
             self.folders.insert(path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_below_a_folder_is_taken_out() {
+        let set = |paths: &[&str]| paths.iter().map(|path| BString::from(*path)).collect();
+        let mut changes = Changes {
+            everything: false,
+            paths: set(&["a", "a-/b", "a/b", "a/c/d", "a0", "b", "c/d/e/f", "c/f"]),
+            gone: set(&["a/b", "b", "c/f"]),
+            folders: set(&["a", "a-/c", "a/c", "c/d"]),
+        };
+        let below = changes.take_below_folders();
+        let wanted = Changes {
+            everything: false,
+            paths: set(&["a", "a-/b", "a0", "b", "c/f"]),
+            gone: set(&["b", "c/f"]),
+            folders: set(&["a", "a-/c", "c/d"]),
+        };
+        assert_eq!(changes, wanted);
+        let wanted = Changes {
+            everything: false,
+            paths: set(&["a/b", "a/c/d", "c/d/e/f"]),
+            gone: set(&["a/b"]),
+            folders: set(&["a/c"]),
+        };
+        assert_eq!(below, wanted);
+        assert!(changes.take_below_folders().is_empty());
     }
 }

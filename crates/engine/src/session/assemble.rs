@@ -586,7 +586,7 @@ impl Session {
         let is_watched = !part.is_afresh && pathspec.is_empty() && can_be_watched;
         let lacks_sparse_directories = state.lacks_sparse_directories();
         let state = &*state;
-        let scan = |focus: Option<&Focus>, watch: Option<&dyn Watch>| {
+        let scan = |focus: Option<&Focus>, watch: Option<&dyn Watch>, tracked: bool| {
             Scan {
                 work_tree: &top,
                 tracked_files: &state.tracked,
@@ -596,7 +596,7 @@ impl Session {
                 system: &system,
                 filter: (!pathspec.is_empty()).then_some(&filter),
                 focus,
-                tracked: watch.is_some() || part.tracked_enough > 0,
+                tracked,
                 untracked: request.untracked,
                 ignored: request.ignored,
                 // What is kept is kept whole.
@@ -614,7 +614,8 @@ impl Session {
             .run()
         };
         let Some(watched) = self.watched.as_mut().filter(|_| is_watched) else {
-            return Ok(Some(scan(part.focus.as_ref(), None)?));
+            let looks_at_tracked = part.tracked_enough > 0;
+            return Ok(Some(scan(part.focus.as_ref(), None, looks_at_tracked)?));
         };
         let grounds = Grounds {
             question: vigil_scan::question::number(request.untracked, request.ignored),
@@ -636,8 +637,18 @@ impl Session {
         let tells_apart = request.ignored == IgnoredMode::No && !self.settings.ignore_case;
         let without_effect = tells_apart.then_some(&without_effect as &dyn watched::WithoutEffect);
         let attributes = || self.attributes.outer_files();
-        let scan = |focus: Option<&Focus>, watch: &dyn Watch| scan(focus, Some(watch));
-        Ok(watched.findings(grounds, without_effect, attributes, &state.tracked, scan)?)
+        let scan_others = |watch: &dyn Watch| match request.untracked {
+            UntrackedMode::No => Ok(Findings::default()),
+            _ => scan(None, Some(watch), false),
+        };
+        Ok(watched.findings(
+            grounds,
+            without_effect,
+            attributes,
+            &state.tracked,
+            |focus, watch| scan(focus, Some(watch), true),
+            Some(&scan_others),
+        )?)
     }
 }
 

@@ -20,8 +20,8 @@ use vigil_watch::Changes;
 /// So many are remembered. With more, all are doubted again.
 const LINKED_MAX: usize = 100_000;
 
-/// So many entries of changed folders are looked at. Where there are more, all is.
-const ENTRIES_MAX: usize = 20_000;
+/// So many entries of changed folders are looked at in any case.
+const ENTRIES_MIN: usize = 20_000;
 
 /// The files with more names of which recorded ones are known to be looked at for each question.
 #[derive(Debug, Default)]
@@ -32,11 +32,21 @@ pub(super) struct Linked {
 
 impl Linked {
     /// Whether `changes` below `top` may be of files that are recorded by other names, and not known to have these. Then all is
-    /// to be looked at. Which file has a record cannot be told by its inode: it may have been replaced by its like since.
-    pub(super) fn casts_doubt(&mut self, top: &Path, changes: &Changes) -> bool {
+    /// to be looked at. Which file has a record cannot be told by its inode: it may have been replaced by its like since. Of
+    /// what went of `below_folders` nothing is there: what came in its place is gone through with its folder.
+    pub(super) fn casts_doubt(
+        &mut self,
+        top: &Path,
+        changes: &Changes,
+        below_folders: &Changes,
+    ) -> bool {
         let mut fresh = HashSet::new();
         let mut any_nameless = false;
-        for path in &changes.paths {
+        if !below_folders.gone.is_empty() {
+            self.known.clear();
+        }
+        let not_gone = below_folders.paths.difference(&below_folders.gone);
+        for path in changes.paths.iter().chain(not_gone) {
             match lstat_below(top, path.as_ref()) {
                 Ok(stat) if stat.is_file() && stat.nlink > 1 => {
                     let id = (stat.dev, stat.ino);
@@ -56,14 +66,19 @@ impl Linked {
     }
 
     /// The same for what came with one of the changed `folders`: nobody listened there when it was written. To be called once
-    /// somebody does.
-    pub(super) fn casts_doubt_by(&mut self, top: &Path, folders: &BTreeSet<BString>) -> bool {
+    /// somebody does. Where they have more entries than there are `tracked` files, to look at all takes no longer.
+    pub(super) fn casts_doubt_by(
+        &mut self,
+        top: &Path,
+        folders: &BTreeSet<BString>,
+        tracked: usize,
+    ) -> bool {
         let mut fresh = HashSet::new();
         let mut pending: Vec<PathBuf> = folders
             .iter()
             .map(|path| below(top, path.as_ref()))
             .collect();
-        let mut entries_left = ENTRIES_MAX;
+        let mut entries_left = tracked.max(ENTRIES_MIN);
         while let Some(folder) = pending.pop() {
             let entries = match fs::read_dir(&folder) {
                 Ok(entries) => entries,
@@ -124,4 +139,28 @@ fn lstat_below(top: &Path, path: &BStr) -> Result<Stat, Errno> {
 
 fn below(top: &Path, path: &BStr) -> PathBuf {
     top.join(OsStr::from_bytes(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_folder_is_gone_through_unless_all_that_is_tracked_is_less() {
+        let top = tempfile::tempdir().unwrap();
+        fs::create_dir_all(top.path().join("many/below")).unwrap();
+        for number in 0..=ENTRIES_MIN {
+            fs::write(top.path().join(format!("many/below/{number}")), "").unwrap();
+        }
+        let folders = BTreeSet::from([BString::from("many"), BString::from("gone")]);
+        let casts_doubt =
+            |linked: &mut Linked, tracked| linked.casts_doubt_by(top.path(), &folders, tracked);
+        let mut linked = Linked::default();
+        assert!(casts_doubt(&mut linked, ENTRIES_MIN));
+        assert!(!casts_doubt(&mut linked, 2 * ENTRIES_MIN));
+        // What has another name is still found, and once.
+        fs::hard_link(top.path().join("many/below/7"), top.path().join("other")).unwrap();
+        assert!(casts_doubt(&mut linked, 2 * ENTRIES_MIN));
+        assert!(!casts_doubt(&mut linked, 2 * ENTRIES_MIN));
+    }
 }

@@ -27,8 +27,9 @@ const GOVERNING: [&[u8]; 2] = [b".gitignore", b".gitattributes"];
 /// How many questions are kept: those of prompts, of git's status and of one or two with options.
 const QUESTIONS_MAX: usize = 4;
 
-/// From so many changed paths on, to look at all costs less than to look for each.
-const PATHS_MAX: usize = 20_000;
+/// Where more paths changed than this, and than one for so many tracked files, to look at all costs less than to look for each.
+const PATHS_MIN: usize = 20_000;
+const FILES_FOR_A_PATH: usize = 8;
 
 /// Tells which changes show in no answer.
 pub(crate) trait WithoutEffect {
@@ -69,6 +70,20 @@ pub(crate) struct Grounds {
     pub(crate) rules: u128,
     /// Which directory the top is.
     pub(crate) top: Top,
+}
+
+/// Looks at what is beside tracked files, and at none of these.
+type ScanOthers<'s, E> = dyn Fn(&dyn Watch) -> Result<Findings, E> + 's;
+
+/// What changed since something was known, and is to be looked for one by one.
+struct Since {
+    /// That is what is known of the same question, and not of another one.
+    is_of_same_question: bool,
+    changes: Changes,
+    /// The changes below folders that changed.
+    below: Changes,
+    /// Up to where these are all.
+    position: Position,
 }
 
 /// The findings for one question.
@@ -143,8 +158,9 @@ impl WatchedFindings {
         }
     }
 
-    /// Finds out what differs in the working tree, by looking with `scan` at what changed, or at all where that is not known.
-    /// Changes that `without_effect` leaves out are not looked at. `None` where it is what is [`Self::known`] now.
+    /// Finds out what differs in the working tree, by looking with `scan` at what changed, or at all where that is not known; and with
+    /// `scan_others`, if there is one, at no more than what is not tracked, where all else is known by another question. Changes
+    /// that `without_effect` leaves out are not looked at. `None` where it is what is [`Self::known`] now.
     pub(crate) fn findings<E>(
         &mut self,
         grounds: Grounds,
@@ -152,21 +168,19 @@ impl WatchedFindings {
         attributes: impl Fn() -> Vec<SeenFile>,
         tracked: &Tracked,
         scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, E>,
+        scan_others: Option<&ScanOthers<'_, E>>,
     ) -> Result<Option<Findings>, E> {
         let tree = self.tree(&grounds.top);
         let listener = Listener(&tree);
         self.moved = None;
-        if let Some(mut kept) = self.take(&grounds) {
-            let (mut changes, position) = tree.changes_since(kept.position);
-            changes.paths.extend(self.mounted.iter().cloned());
-            changes.paths.extend(linked_at(&grounds.top.path));
-            let is_doubted =
-                is_for_one_by_one(&changes) && self.linked.casts_doubt(&grounds.top.path, &changes);
+        if let Some((mut kept, since)) = self.begin(&grounds, &tree, tracked, scan_others)? {
+            let top = &grounds.top.path;
+            let is_doubted = self.linked.casts_doubt(top, &since.changes, &since.below);
             if is_doubted {
                 // So are all answers.
                 self.kept.clear();
             }
-            let to_look_at = to_look_at(changes).filter(|_| !is_doubted);
+            let to_look_at = to_look_at(since.changes).filter(|_| !is_doubted);
             if let Some((mut paths, mut folders)) = to_look_at {
                 if let Some(without_effect) = without_effect {
                     let shown = &kept.known.findings().untracked;
@@ -181,14 +195,15 @@ impl WatchedFindings {
                         kept.known.take_in(tracked, &focus, later)
                     }
                 };
-                let is_doubted = self.linked.casts_doubt_by(&grounds.top.path, &folders);
+                let files = tracked.sums().entries as usize;
+                let is_doubted = self.linked.casts_doubt_by(top, &folders, files);
                 if is_doubted {
                     self.kept.clear();
                 }
                 if is_kept && !is_doubted {
-                    kept.position = position;
-                    self.kept.push(kept);
-                    self.moved = Some(moved);
+                    kept.position = since.position;
+                    self.keep(kept);
+                    self.moved = since.is_of_same_question.then_some(moved);
                     return Ok(None);
                 }
             }
@@ -203,13 +218,7 @@ impl WatchedFindings {
             Ok(known) => known,
             Err(findings) => return Ok(Some(*findings)),
         };
-        let surplus = self
-            .kept
-            .len()
-            .saturating_add(1)
-            .saturating_sub(QUESTIONS_MAX);
-        self.kept.drain(..surplus);
-        self.kept.push(Kept {
+        self.keep(Kept {
             grounds,
             attributes,
             seen_at,
@@ -218,6 +227,61 @@ impl WatchedFindings {
             position,
         });
         Ok(None)
+    }
+
+    /// What is known on `grounds`, or of what is tracked by another question and beside it by `scan_others`, and what changed since.
+    /// `None` where nothing is, or so much changed that to look at all that is `tracked` costs less than to look for each change.
+    fn begin<E>(
+        &mut self,
+        grounds: &Grounds,
+        tree: &WatchedTree,
+        tracked: &Tracked,
+        scan_others: Option<&ScanOthers<'_, E>>,
+    ) -> Result<Option<(Kept, Since)>, E> {
+        let paths_max = one_by_one_max(tracked);
+        let mounted = self.mounted.clone();
+        let since = |kept: &Kept| {
+            let (mut changes, position) = tree.changes_since(kept.position);
+            changes.paths.extend(mounted.iter().cloned());
+            changes.paths.extend(linked_at(&grounds.top.path));
+            let below = changes.take_below_folders();
+            let is_for_one_by_one = !changes.everything && changes.len() <= paths_max;
+            is_for_one_by_one.then_some(Since {
+                is_of_same_question: kept.grounds.question == grounds.question,
+                changes,
+                below,
+                position,
+            })
+        };
+        if let Some(kept) = self.take(grounds)
+            && let Some(since) = since(&kept)
+        {
+            return Ok(Some((kept, since)));
+        }
+        let Some(scan_others) = scan_others else {
+            return Ok(None);
+        };
+        let others = self.kept.iter().rev();
+        let mut others = others.filter(|kept| kept.holds_for_what_is_tracked_on(grounds));
+        let Some((kept, since)) = others.find_map(|kept| Some((kept, since(kept)?))) else {
+            return Ok(None);
+        };
+        let known = kept.known.with_others(scan_others(&Listener(tree))?);
+        Ok(known.map(|known| {
+            let kept = Kept {
+                grounds: grounds.clone(),
+                attributes: kept.attributes.clone(),
+                known,
+                ..*kept
+            };
+            (kept, since)
+        }))
+    }
+
+    fn keep(&mut self, kept: Kept) {
+        let all = self.kept.len().saturating_add(1);
+        self.kept.drain(..all.saturating_sub(QUESTIONS_MAX));
+        self.kept.push(kept);
     }
 
     /// When all was looked at for the last question, and what was heard since of `path`, or of the files `governing` it.
@@ -296,11 +360,17 @@ impl WatchedFindings {
         is_in_doubt: impl Fn(&TrackedEntry) -> bool,
     ) {
         let governed = governed_otherwise(&self.tree, before.1, now.1, moved);
+        let files_max = one_by_one_max(now.1);
         self.kept.retain_mut(|kept| {
             if kept.grounds.index != before.0 {
                 return false;
             }
-            kept.known.move_to(before.1, now.1, moved, &is_in_doubt);
+            if !kept
+                .known
+                .move_to(before.1, now.1, moved, &is_in_doubt, files_max)
+            {
+                return false;
+            }
             for path in &governed {
                 kept.known.doubt_tree(path.clone());
             }
@@ -326,12 +396,20 @@ impl WatchedFindings {
             .iter()
             .position(|kept| kept.grounds.question == question)?;
         let kept = self.kept.remove(at);
-        let holds = kept.grounds == *grounds
-            && kept
-                .attributes
-                .iter()
-                .all(|file| file.is_current(kept.seen_at));
-        holds.then_some(kept)
+        kept.holds_for_what_is_tracked_on(grounds).then_some(kept)
+    }
+}
+
+impl Kept {
+    /// Whether it holds on `grounds`, whose question may be another one.
+    fn holds_for_what_is_tracked_on(&self, grounds: &Grounds) -> bool {
+        let question = self.grounds.question;
+        let same_question = Grounds {
+            question,
+            ..grounds.clone()
+        };
+        let mut attributes = self.attributes.iter();
+        self.grounds == same_question && attributes.all(|file| file.is_current(self.seen_at))
     }
 }
 
@@ -367,16 +445,14 @@ fn linked_at(top: &Path) -> impl Iterator<Item = BString> {
     GOVERNING.into_iter().filter(is_linked).map(BString::from)
 }
 
-/// Whether it costs less to look for each of `changes` than to look at all.
-fn is_for_one_by_one(changes: &Changes) -> bool {
-    !changes.everything && changes.len() <= PATHS_MAX
+/// How many changes of the `tracked` files, or beside them, are looked for one by one.
+fn one_by_one_max(tracked: &Tracked) -> usize {
+    let files = tracked.sums().entries as usize;
+    PATHS_MIN.max(files / FILES_FOR_A_PATH)
 }
 
 /// The paths of which, and the folders below which all is to be looked at for `changes`; `None` where that is everywhere.
 fn to_look_at(changes: Changes) -> Option<(BTreeSet<BString>, BTreeSet<BString>)> {
-    if !is_for_one_by_one(&changes) {
-        return None;
-    }
     let (paths, mut folders) = (changes.paths, changes.folders);
     for path in &paths {
         // Each governs all that is below its folder.
