@@ -45,8 +45,10 @@ impl Slow {
         let git = |arguments: &[&str]| self.sandbox.git_in(top, arguments);
         let pipe = top.join(".git/pipe");
         let place = pipe.display();
+        // What is opened for both never waits, and what is read by `read` is a line and no more.
         let filter = format!(
-            "if test -p '{place}'; then echo >'{place}.reached'; cat '{place}' >/dev/null; fi; cat"
+            "if test -p '{place}'; then exec 3<>'{place}'; cat /proc/$PPID/cmdline >>'{place}.reached'; \
+             read go <&3; fi; cat"
         );
         git(&["config", "filter.slow.clean", &filter]);
         fs::create_dir_all(top.join(".git/info")).unwrap();
@@ -71,23 +73,38 @@ impl Slow {
         self.halt_in(&self.top(), age_s);
     }
 
-    /// Waits until somebody has come as far as the pipe.
-    fn wait_until_reached(top: &Path) {
+    /// Waits until who finds out for the prompt has come as far as the pipe. In fish somebody in a hurry may have been there before.
+    fn wait_until_reached(top: &Path, shell: Shell) {
         let reached = top.join(".git/pipe.reached");
-        wait_until("somebody waits", || reached.exists());
+        let who = match shell {
+            Shell::Fish => "--leave-for=",
+            _ => "gitstatusd",
+        };
+        wait_until("somebody waits", || {
+            let all = fs::read(&reached).unwrap_or_default();
+            String::from_utf8_lossy(&all).contains(who)
+        });
     }
 
     /// Nobody waits any more.
     fn release(top: &Path) {
         let flags = OFlags::WRONLY | OFlags::NONBLOCK;
-        let pipe = open(top.join(".git/pipe"), flags, Mode::empty());
         // There may be nobody who does.
-        drop(pipe);
+        if let Ok(pipe) = open(top.join(".git/pipe"), flags, Mode::empty()) {
+            Self::let_go(&mut File::from(pipe));
+        }
+    }
+
+    /// More may wait than one: in fish somebody in a hurry has left a filter there. Who read it may have been ended.
+    fn let_go(pipe: &mut File) {
+        let _ = pipe.write_all(&b"go\n".repeat(16));
     }
 
     fn halt_in(&self, top: &Path, age_s: i64) {
         self.sandbox.age(top.join("file"), age_s);
         let pipe = top.join(".git/pipe");
+        // There may have been nobody yet.
+        let _ = fs::remove_file(top.join(".git/pipe.reached"));
         let name = pipe.strip_prefix(self.sandbox.root()).unwrap();
         self.sandbox.make_pipe(name.to_str().unwrap());
     }
@@ -110,8 +127,7 @@ impl Slow {
         let mut pipe = File::options().write(true).open(place).unwrap();
         deed();
         fs::remove_file(place).unwrap();
-        // Who read it may have been ended.
-        let _ = pipe.write_all(b"go");
+        Self::let_go(&mut pipe);
     }
 }
 
@@ -231,6 +247,8 @@ fn what_is_always_late_is_shown_by_a_later_prompt() {
         session.send("cd work");
         session.wait_for("work");
         for age_s in [300, 400] {
+            // Else one in a hurry takes what is meant for who stays.
+            Slow::wait_until_reached(&slow.top(), shell);
             slow.go_on();
             slow.halt(age_s);
             press_until(&mut session, shell, "main\x1b[39m");
@@ -251,7 +269,7 @@ fn an_answer_is_shown_where_it_is_about() {
         slow.halt_in(&other, 200);
         session.send("cd work");
         session.wait_for("work\x1b[39m");
-        Slow::wait_until_reached(&slow.top());
+        Slow::wait_until_reached(&slow.top(), shell);
         session.send("cd ../other; echo a''t,");
         session.wait_for("at,");
         let mut seen = session.wait_for("other\x1b[39m");
@@ -349,7 +367,7 @@ fn what_was_asked_before_a_command_is_no_answer_after_it() {
         slow.halt(200);
         session.send("cd work");
         session.wait_for("work\x1b[39m");
-        Slow::wait_until_reached(&slow.top());
+        Slow::wait_until_reached(&slow.top(), shell);
         session.send("echo >new; echo he''re");
         session.wait_for("here");
         session.wait_for("work\x1b[39m");
@@ -373,7 +391,7 @@ fn a_late_answer_does_not_interrupt_what_a_command_opens() {
     slow.halt(200);
     session.send("cd work");
     session.wait_for("work\x1b[39m");
-    Slow::wait_until_reached(&slow.top());
+    Slow::wait_until_reached(&slow.top(), shell);
     session.send("echo be''gins; read line <../pipe; echo got $line,");
     session.wait_for("begins");
     let run = slow.sandbox.root().join("vigil");
@@ -435,7 +453,7 @@ fn who_is_awaited_is_no_job_and_keeps_nobody() {
     let root = slow.sandbox.root().display();
     let working = || processes_with(&format!("--ask={root}/work\0"));
     wait_until("somebody finds out", || !working().is_empty());
-    Slow::wait_until_reached(&slow.top());
+    Slow::wait_until_reached(&slow.top(), shell);
     session.type_in("\x04");
     let seen = session.end();
     assert!(!seen.contains("jobs"), "{seen}");
