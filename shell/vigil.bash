@@ -59,9 +59,9 @@ function __vigil_run {
 
 # Starts a process in the place of the one that may be there.
 function __vigil_launch {
-  builtin local _vigil_pid='' _vigil_request='' _vigil_response=''
+  builtin local _vigil_pid='' _vigil_request='' _vigil_response='' _vigil_shell="$BASHPID"
   __vigil_leave
-  _vigil_pid=$(__vigil_run --background --parent-pid="$$" "${__vigil_options[@]}") || builtin return
+  _vigil_pid=$(__vigil_run --background --parent-pid="$_vigil_shell" "${__vigil_options[@]}") || builtin return
   [[ $_vigil_pid == [1-9]* && $_vigil_pid != *[!0-9]* ]] || builtin return
   {
     builtin exec {_vigil_request}<>"/proc/$_vigil_pid/fd/0" {_vigil_response}<"/proc/$_vigil_pid/fd/1"
@@ -72,9 +72,11 @@ function __vigil_launch {
   __vigil_request=$_vigil_request __vigil_response=$_vigil_response GITSTATUS_DAEMON_PID=$_vigil_pid __vigil_owner=$BASHPID
 }
 
-# Whether the process is there and not halted.
+# Whether there is a process for this shell that is not halted. A subshell has one of its own: of two who read from the same pipe
+# each would take the other's answers.
 function __vigil_works {
   builtin local _vigil_stat=''
+  [[ $__vigil_owner == "$BASHPID" ]] || builtin return
   [[ -n ${GITSTATUS_DAEMON_PID-} && -n $__vigil_request ]] || builtin return
   [[ /proc/$GITSTATUS_DAEMON_PID/fd/0 -ef /proc/self/fd/$__vigil_request ]] || builtin return
   [[ /proc/$GITSTATUS_DAEMON_PID/fd/1 -ef /proc/self/fd/$__vigil_response ]] || builtin return

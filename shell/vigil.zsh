@@ -11,10 +11,10 @@ typeset -g _vigil_program=@program@
 # Themes that have a plugin of their own find the process by this.
 typeset -g GITSTATUS_DAEMON=${GITSTATUS_DAEMON:-$_vigil_program}
 
-# By NAME: 1 while it starts, 2 once it answers; its options; the size of an index beyond which is not looked; its process; both
-# ends; what came and is no whole answer yet.
-typeset -gA _vigil_state _vigil_options _vigil_index_max _vigil_pid _vigil_request _vigil_response _vigil_came
-# By NAME and number: questions that wait for an answer, which of them were asked twice, and what is called with the answer.
+# By NAME: 1 while it starts, 2 once it answers; its options; the size of an index beyond which is not looked; its process; the
+# shell it was started for; both ends; what came and is no whole answer yet.
+typeset -gA _vigil_state _vigil_options _vigil_index_max _vigil_pid _vigil_owner _vigil_request _vigil_response _vigil_came
+# By NAME, shell and number: questions that wait for an answer, which of them were asked twice, and what is called with the answer.
 typeset -gA _vigil_asked _vigil_again _vigil_callback
 # By descriptor: the NAME.
 typeset -gA _vigil_name
@@ -41,12 +41,12 @@ function _vigil_has_name() {
   fi
 }
 
-# Closes both ends of NAME's process. With a second argument it is made to end, too, whatever it does.
+# Closes both ends of NAME's process. With a second argument it is made to end, too, whatever it does. A subshell lets it live.
 function _vigil_leave() {
   local -i request=${_vigil_request[$1]:-0} response=${_vigil_response[$1]:-0}
   if (( request > 0 )); then
     # It is that process only if it has the other end.
-    if (( ARGC == 2 )) && [[ /proc/$_vigil_pid[$1]/fd/0 -ef /proc/self/fd/$request ]]; then
+    if (( ARGC == 2 )) && [[ $_vigil_owner[$1] == $sysparams[pid] && /proc/$_vigil_pid[$1]/fd/0 -ef /proc/self/fd/$request ]]; then
       builtin kill -KILL $_vigil_pid[$1] 2>/dev/null
     fi
     builtin exec {request}>&-
@@ -56,7 +56,7 @@ function _vigil_leave() {
     builtin unset "_vigil_name[$response]"
     builtin exec {response}<&-
   fi
-  _vigil_request[$1]= _vigil_response[$1]= _vigil_pid[$1]= _vigil_came[$1]=
+  _vigil_request[$1]= _vigil_response[$1]= _vigil_pid[$1]= _vigil_owner[$1]= _vigil_came[$1]=
 }
 
 # Runs the program with the options $@, and all that prompts are drawn by. For a subshell, in which it may export that.
@@ -79,25 +79,27 @@ function _vigil_launch() {
     fi
     builtin zle -F $response _vigil_heard
   } 2>/dev/null
-  _vigil_pid[$1]=$pid _vigil_request[$1]=$request _vigil_response[$1]=$response _vigil_came[$1]=
+  _vigil_pid[$1]=$pid _vigil_owner[$1]=$shell _vigil_request[$1]=$request _vigil_response[$1]=$response
   _vigil_name[$response]=$1
   typeset -gi GITSTATUS_DAEMON_PID_$1=$pid
 }
 
-# Whether NAME's process is there and not halted.
+# Whether NAME has a process for this shell that is not halted. A subshell has one of its own: of two who read from the same pipe
+# each would take the other's answers.
 function _vigil_works() {
+  [[ $_vigil_owner[$1] == $sysparams[pid] ]] || builtin return
   [[ -n $_vigil_pid[$1] && /proc/$_vigil_pid[$1]/fd/0 -ef /proc/self/fd/$_vigil_request[$1] ]] || builtin return
   local stat=$(</proc/$_vigil_pid[$1]/stat) 2>/dev/null
   [[ ${stat##*\) } != [tT]* ]]
 }
 
-# Starts NAME's process anew, and asks it what the last one was asked in vain: once more, and no more.
+# Starts NAME's process anew, and asks it what this shell asked the last one in vain: once more, and no more.
 function _vigil_heal() {
   local key
   _vigil_launch $1 2>/dev/null || builtin return
   for key in ${(k)_vigil_asked}; do
     [[ $key == $1.* ]] || continue
-    if [[ -n ${_vigil_again[$key]} ]]; then
+    if [[ $key != $1.$sysparams[pid].* || -n ${_vigil_again[$key]} ]]; then
       _vigil_forget $key
     else
       _vigil_again[$key]=1
@@ -265,7 +267,7 @@ function gitstatus_start() {
   if (( async || _vigil_state[$name] == 2 )); then
     builtin return 0
   fi
-  if ! { _vigil_send $name $'}hello\x1f\x1e' && _vigil_wait $name $(( EPOCHREALTIME + timeout )) }; then
+  if ! { { _vigil_works $name || _vigil_launch $name } && _vigil_send $name $'}hello\x1f\x1e' && _vigil_wait $name $(( EPOCHREALTIME + timeout )) }; then
     gitstatus_stop $name
     builtin print -ru2 -- '[ERROR]: gitstatus failed to initialize.'
     builtin return 1
@@ -283,7 +285,7 @@ function gitstatus_stop() {
     [[ $key == $1.* ]] && _vigil_forget $key
   done
   builtin unset "_vigil_state[$1]" "_vigil_options[$1]" "_vigil_index_max[$1]" "_vigil_pid[$1]"
-  builtin unset "_vigil_request[$1]" "_vigil_response[$1]" "_vigil_came[$1]"
+  builtin unset "_vigil_owner[$1]" "_vigil_request[$1]" "_vigil_response[$1]" "_vigil_came[$1]"
   builtin unset GITSTATUS_DAEMON_PID_$1 VCS_STATUS_RESULT
   _vigil_clear
 }
@@ -401,7 +403,7 @@ function gitstatus_process_results() {
   name=$@[OPTIND]
   [[ ${_vigil_state[$name]} == 2 ]] || builtin return
   (( timeout >= 0 )) && (( end = EPOCHREALTIME + timeout ))
-  while [[ -n ${(M)${(k)_vigil_asked}:#$name.*} ]]; do
+  while [[ -n ${(M)${(k)_vigil_asked}:#$name.$sysparams[pid].*} ]]; do
     _vigil_wait $name $end
     case $? in
       0) _vigil_take $name '' ;;

@@ -260,6 +260,34 @@ fn what_is_always_late_is_shown_by_a_later_prompt() {
 }
 
 #[test]
+fn a_question_of_a_subshell_takes_no_answer_from_the_prompt() {
+    for shell in [Shell::Zsh, Shell::Bash] {
+        let slow = Slow::new();
+        let other = slow.add("other", "second");
+        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
+        slow.halt(200);
+        session.send("cd work");
+        session.wait_for("work\x1b[39m");
+        Slow::wait_until_reached(&slow.top(), shell);
+        let name = match shell {
+            Shell::Zsh => " VIGIL",
+            _ => "",
+        };
+        session.send(&format!(
+            "echo as''ks; (gitstatus_query -d {}{name}; echo go''t $VCS_STATUS_LOCAL_BRANCH)",
+            other.display()
+        ));
+        session.wait_for("asks");
+        // A process that both asked answers the prompt first.
+        slow.go_on();
+        session.wait_for("got second");
+        wait_for_redraw(&mut session, shell, &format!("{CLEAN}main\x1b[39m"));
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
 fn an_answer_is_shown_where_it_is_about() {
     for shell in SHELLS {
         let slow = Slow::new();

@@ -252,6 +252,25 @@ fn shells_in_shells_have_processes_of_their_own() {
 }
 
 #[test]
+fn subshells_that_ask_at_once_take_no_answer_from_each_other() {
+    for shell in SERVED {
+        let sandbox = sandbox();
+        let query = shell.call("query", "-d work -t 30");
+        let tell = "echo $? $VCS_STATUS_RESULT >>\"$OUT\"";
+        let pid = shell.pid_variable();
+        let text = format!(
+            "{}{}old={pid}\n\
+             for one in 1 2 3 4 5 6; do ( {query}; {tell} ) & done; wait\n\
+             {query}; {tell}; [[ $old == {pid} ]] && echo same >>\"$OUT\"\nexit\n",
+            shell.line(""),
+            shell.start(),
+        );
+        let want = "0 ok-sync\n".repeat(7) + "same\n";
+        assert_eq!(run(&sandbox, shell, &text), want, "{shell:?}");
+    }
+}
+
+#[test]
 fn a_descriptor_that_the_user_takes_for_his_own_stays_his() {
     let shell = Shell::Bash;
     let query = shell.call("query", "-d work -t 30");
