@@ -20,7 +20,7 @@ __vigil_program=@program@
 builtin unset GITSTATUS_DAEMON_PID
 # Its options; the size of an index beyond which is not looked; both ends; how many bytes may lie there unread.
 __vigil_options=() __vigil_index_max=-1 __vigil_request='' __vigil_response='' __vigil_unread=0
-__vigil_number=0 __vigil_fields=() __vigil_came='' __vigil_owner=''
+__vigil_number=0 __vigil_fields=() __vigil_came='' __vigil_owner='' __vigil_home=''
 # The question of a prompt that did not wait for its answer, and that answer, once it came.
 __vigil_pending='' __vigil_late=''
 
@@ -69,14 +69,14 @@ function __vigil_launch {
     [[ /proc/self/fd/$_vigil_response -ef /proc/$_vigil_pid/fd/1 ]] || exec {_vigil_request}<>"/proc/$_vigil_pid/fd/0" {_vigil_response}<"/proc/$_vigil_pid/fd/1"
     [[ /proc/self/fd/$_vigil_response -ef /proc/$_vigil_pid/fd/1 ]] || builtin return 1
   } 2>/dev/null
-  __vigil_request=$_vigil_request __vigil_response=$_vigil_response GITSTATUS_DAEMON_PID=$_vigil_pid __vigil_owner=$BASHPID
+  __vigil_request=$_vigil_request __vigil_response=$_vigil_response GITSTATUS_DAEMON_PID=$_vigil_pid __vigil_owner=$BASHPID __vigil_home=${HOME-}
 }
 
 # Whether there is a process for this shell that is not halted. A subshell has one of its own: of two who read from the same pipe
-# each would take the other's answers.
+# each would take the other's answers. So has another home: the user's configuration is there.
 function __vigil_works {
   builtin local _vigil_stat=''
-  [[ $__vigil_owner == "$BASHPID" ]] || builtin return
+  [[ $__vigil_owner == "$BASHPID" && $__vigil_home == "${HOME-}" ]] || builtin return
   [[ -n ${GITSTATUS_DAEMON_PID-} && -n $__vigil_request ]] || builtin return
   [[ /proc/$GITSTATUS_DAEMON_PID/fd/0 -ef /proc/self/fd/$__vigil_request ]] || builtin return
   [[ /proc/$GITSTATUS_DAEMON_PID/fd/1 -ef /proc/self/fd/$__vigil_response ]] || builtin return

@@ -12,8 +12,8 @@ typeset -g _vigil_program=@program@
 typeset -g GITSTATUS_DAEMON=${GITSTATUS_DAEMON:-$_vigil_program}
 
 # By NAME: 1 while it starts, 2 once it answers; its options; the size of an index beyond which is not looked; its process; the
-# shell it was started for; both ends; what came and is no whole answer yet.
-typeset -gA _vigil_state _vigil_options _vigil_index_max _vigil_pid _vigil_owner _vigil_request _vigil_response _vigil_came
+# shell and the home it was started for; both ends; what came and is no whole answer yet.
+typeset -gA _vigil_state _vigil_options _vigil_index_max _vigil_pid _vigil_owner _vigil_home _vigil_request _vigil_response _vigil_came
 # By NAME, shell and number: questions that wait for an answer, which of them were asked twice, and what is called with the answer.
 typeset -gA _vigil_asked _vigil_again _vigil_callback
 # By descriptor: the NAME.
@@ -56,7 +56,7 @@ function _vigil_leave() {
     builtin unset "_vigil_name[$response]"
     builtin exec {response}<&-
   fi
-  _vigil_request[$1]= _vigil_response[$1]= _vigil_pid[$1]= _vigil_owner[$1]= _vigil_came[$1]=
+  _vigil_request[$1]= _vigil_response[$1]= _vigil_pid[$1]= _vigil_owner[$1]= _vigil_home[$1]= _vigil_came[$1]=
 }
 
 # Runs the program with the options $@, and all that prompts are drawn by. For a subshell, in which it may export that.
@@ -79,15 +79,15 @@ function _vigil_launch() {
     fi
     builtin zle -F $response _vigil_heard
   } 2>/dev/null
-  _vigil_pid[$1]=$pid _vigil_owner[$1]=$shell _vigil_request[$1]=$request _vigil_response[$1]=$response
+  _vigil_pid[$1]=$pid _vigil_owner[$1]=$shell _vigil_home[$1]=$HOME _vigil_request[$1]=$request _vigil_response[$1]=$response
   _vigil_name[$response]=$1
   typeset -gi GITSTATUS_DAEMON_PID_$1=$pid
 }
 
 # Whether NAME has a process for this shell that is not halted. A subshell has one of its own: of two who read from the same pipe
-# each would take the other's answers.
+# each would take the other's answers. So has another home: the user's configuration is there.
 function _vigil_works() {
-  [[ $_vigil_owner[$1] == $sysparams[pid] ]] || builtin return
+  [[ $_vigil_owner[$1] == $sysparams[pid] && $_vigil_home[$1] == "$HOME" ]] || builtin return
   [[ -n $_vigil_pid[$1] && /proc/$_vigil_pid[$1]/fd/0 -ef /proc/self/fd/$_vigil_request[$1] ]] || builtin return
   local stat=$(</proc/$_vigil_pid[$1]/stat) 2>/dev/null
   [[ ${stat##*\) } != [tT]* ]]
@@ -285,7 +285,7 @@ function gitstatus_stop() {
     [[ $key == $1.* ]] && _vigil_forget $key
   done
   builtin unset "_vigil_state[$1]" "_vigil_options[$1]" "_vigil_index_max[$1]" "_vigil_pid[$1]"
-  builtin unset "_vigil_owner[$1]" "_vigil_request[$1]" "_vigil_response[$1]" "_vigil_came[$1]"
+  builtin unset "_vigil_owner[$1]" "_vigil_home[$1]" "_vigil_request[$1]" "_vigil_response[$1]" "_vigil_came[$1]"
   builtin unset GITSTATUS_DAEMON_PID_$1 VCS_STATUS_RESULT
   _vigil_clear
 }

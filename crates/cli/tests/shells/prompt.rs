@@ -95,6 +95,34 @@ fn the_prompt_shows_where_the_shell_is_whatever_its_git_dir() {
 }
 
 #[test]
+fn another_home_is_the_users_from_then_on() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        sandbox.write("new", "");
+        let home = sandbox.root().join("another");
+        fs::create_dir(&home).unwrap();
+        fs::write(home.join("excluded"), "new\n").unwrap();
+        let config = "[core]\n\texcludesFile = ~/excluded\n";
+        fs::write(home.join(".gitconfig"), config).unwrap();
+        let mut session = session(&sandbox, shell);
+        session.send("cd work");
+        session.wait_for(&format!("{CLEAN}main {UNTRACKED}?1"));
+        let home = home.display();
+        session.send(&match shell {
+            Shell::Fish => format!("set -gx HOME {home}"),
+            _ => format!("export HOME={home}"),
+        });
+        session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+        session.send("cd; echo a''t,");
+        session.wait_for("at,");
+        session.wait_for(&format!("{UNTRACKED}~\x1b[39m"));
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
 fn a_directory_that_cannot_be_asked_about_is_shown_without_a_segment() {
     for shell in [Shell::Zsh, Shell::Bash] {
         let sandbox = Sandbox::new();
