@@ -375,8 +375,11 @@ function __vigil_prompt_find {
   [[ ${VIGIL_PROMPT_PATIENCE_MS:-x} == *[!0-9]* ]] || _vigil_patience=$VIGIL_PROMPT_PATIENCE_MS
   [[ ${#_vigil_patience} -le 9 ]] || _vigil_patience=999999999
   builtin printf -v _vigil_patience '%d.%03d' "$((10#$_vigil_patience / 1000))" "$((10#$_vigil_patience % 1000))"
-  # Nothing can be started.
-  [[ $- != *r* ]] || builtin return
+  if [[ $- == *r* ]]; then
+    # Nothing can be asked, now or later.
+    __vigil_last=('' 0 '') __vigil_last_directory=''
+    builtin return 0
+  fi
   if ! gitstatus_check; then
     gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null || builtin return
   fi
@@ -428,17 +431,18 @@ function __vigil_prompt_set {
 
 # To be called before each prompt, with `&& :` behind it, so that what it returns is no failure.
 function __vigil_prompt_update {
-  builtin local _vigil_status="$?"
+  # A local variable would get no value where `set -k` has assignments be for a command's environment.
+  builtin set -- "$?"
   # No trace is shown of this, and no trap hears of it.
   [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 44 ]] || builtin local -
-  builtin set +x +T +E
+  builtin set +x +T +E +k
   __vigil_prompt_set || builtin :
   if [[ -n ${bash_preexec_imported-}${__bp_imported-} ]]; then
     # It was read later.
     __vigil_prompt_leave_to_preexec
   fi
   # In one string with the user's commands, these are to see his.
-  builtin return "$_vigil_status"
+  builtin return "$1"
 }
 
 # bash-preexec calls functions before each prompt, and takes all others for the user's commands.

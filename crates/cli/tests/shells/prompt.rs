@@ -257,6 +257,7 @@ fn options_and_traps_of_a_user_are_about_his_own_commands() {
             "set -E -T; trap 'echo ERR''ed' ERR; trap 'echo RET''urned' RETURN; IFS=01\n",
         ),
         (Shell::Bash, "set -e\n"),
+        (Shell::Bash, "set -k\n"),
         (Shell::Bash, "export LC_ALL=xx_YY.UTF-8 2>/dev/null\n"),
         (Shell::Bash, "PS4=tra''ced; set -x\n"),
         (
@@ -276,7 +277,7 @@ fn options_and_traps_of_a_user_are_about_his_own_commands() {
         seen += &session.wait_for(&format!("{CLEAN}main"));
         // It returns to the shell, as any function.
         assert!(seen.matches("RETurned").count() <= 2, "{seen}");
-        for unwanted in ["ERRed", "warning", "return"] {
+        for unwanted in ["ERRed", "warning", "return", "invalid"] {
             assert!(!seen.contains(unwanted), "{shell:?} {set}: {seen}");
         }
         assert!(seen.matches("traced").count() < 20, "{seen}");

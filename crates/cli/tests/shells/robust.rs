@@ -311,6 +311,23 @@ fn a_program_that_is_gone_is_said_once_and_costs_no_shell() {
 }
 
 #[test]
+fn a_shell_that_becomes_restricted_shows_nothing_that_is_no_longer_found_out() {
+    for shell in SERVED {
+        let sandbox = sandbox();
+        let rc = shell.line("--prompt") + "cd work\n";
+        let mut session = Session::start(&sandbox, shell, &rc);
+        session.wait_for("main");
+        session.send("set -r; echo fr''om now on");
+        session.wait_for("from now on");
+        session.send("echo la''ter");
+        let seen = session.wait_for("later\r");
+        assert!(!seen.contains("main"), "{shell:?}: {seen}");
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
 fn a_restricted_shell_that_may_start_nothing_has_a_prompt_without_complaints() {
     for shell in SERVED {
         let sandbox = sandbox();
