@@ -71,7 +71,10 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     let program = program.as_os_str().as_bytes();
     let script = match shell.as_slice() {
         b"zsh" => zsh(program, has_prompt),
-        b"bash" => filled(&cut(BASH, has_prompt), &quote::posix(program)),
+        b"bash" => {
+            let script = without_comments(&cut(BASH, has_prompt));
+            filled(&script, &quote::posix(program))
+        }
         b"fish" => filled(&cut(FISH, has_prompt), &quote::fish(program)),
         _ => return Err(with_usage(&TABLE, &bytes!["no script for '", shell, "'"])),
     };
@@ -94,15 +97,20 @@ fn filled(script: &str, program: &[u8]) -> Vec<u8> {
     script.as_bytes().replace(PROGRAM, program)
 }
 
+/// `script` without comments: whether one is taken for that depends on the shell's options, and in zsh on `histchars`, too.
+fn without_comments(script: &str) -> String {
+    let is_comment = |line: &&str| line.trim_start().starts_with('#');
+    let lines = script.lines().filter(|line| !is_comment(line));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
 /// In zsh even what text means depends on options: so all is one word, whose quoting no option changes, and which is evaluated as
 /// by a zsh in which nothing was set. Functions that are defined there keep to that.
 fn zsh(program: &[u8], has_prompt: bool) -> Vec<u8> {
     let (inside, outside) = ZSH.split_once(OUTSIDE).unwrap_or((ZSH, ""));
-    let inside = filled(&cut(inside, has_prompt), &quote::posix(program));
-    // Whether a comment is one depends on options, too.
-    let outside = cut(outside, has_prompt);
-    let outside = outside.lines().filter(|line| !line.starts_with('#'));
-    let outside: String = outside.map(|line| format!("{line}\n")).collect();
+    let inside = without_comments(&cut(inside, has_prompt));
+    let inside = filled(&inside, &quote::posix(program));
+    let outside = without_comments(&cut(outside, has_prompt));
     bytes![
         "'builtin' 'emulate' '-R' 'zsh' '-o' 'no_aliases' '-c' ",
         quote::zsh(&inside),

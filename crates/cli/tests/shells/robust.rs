@@ -85,6 +85,7 @@ fn soups(shell: Shell) -> Vec<&'static str> {
              kill() { return 1 }; zle() { return 1 }; getopts() { return 1 }; setopt() { return 1 }\n\
              sysread() { return 1 }; emulate() { return 1 }; zmodload() { return 1 }; printf() { return 1 }",
             "HOME='/no such/place with \"quotes\"'",
+            "histchars='!^'",
         ],
         Shell::Bash => vec![
             "set -o posix",
@@ -92,7 +93,7 @@ fn soups(shell: Shell) -> Vec<&'static str> {
             "readonly LC_ALL=de_DE.UTF-8 2>/dev/null",
             "readonly pid=x name=x stat=x status=x dir=x id=x here=x opt=x options=x timeout=x part=x tail=x",
             "set -f -C; shopt -s nocasematch extglob nullglob failglob localvar_inherit varredir_close",
-            "shopt -u expand_aliases extglob",
+            "shopt -u expand_aliases extglob interactive_comments",
             "IFS=0123456789abc_",
             "IFS=",
             "unset HOME TMPDIR; export TMPDIR=/nowhere",
