@@ -35,7 +35,7 @@ pub(crate) enum Reason {
     /// It ends there.
     NoPath,
     /// The folder that it names is no repository.
-    NotARepository(BString),
+    NotARepository,
 }
 
 impl Reason {
@@ -52,9 +52,10 @@ impl Reason {
             Self::OpenFailed(why) => format!("error opening '{path}': {why}", path = raw(path)),
             Self::InvalidFormat => format!("invalid gitfile format: {path}", path = raw(path)),
             Self::NoPath => format!("no path in gitfile: {path}", path = raw(path)),
-            Self::NotARepository(folder) => {
-                format!("not a git repository: {folder}", folder = raw(&folder))
-            }
+            Self::NotARepository => format!(
+                "gitfile does not point to a valid repository: {path}",
+                path = raw(path)
+            ),
         })
     }
 
@@ -63,8 +64,6 @@ impl Reason {
         match self {
             Self::StatFailed => format!("error reading '{path}'", path = raw(path)),
             Self::NotAFile => format!("not a regular file: '{path}'", path = raw(path)),
-            // git forgets the folder's name here.
-            Self::NotARepository(_) => "not a git repository: (null)".into(),
             _ => self.fatal(path).unwrap_or_default(),
         }
     }
@@ -108,7 +107,7 @@ pub(super) fn read_gitfile(
         _ => target.into(),
     };
     if !is_git_directory(reader.environment, &directory.join(path_of(&folder)), cwd)? {
-        return Ok(Err(Reason::NotARepository(folder)));
+        return Ok(Err(Reason::NotARepository));
     }
     real_path(directory, &folder)
         .map(Ok)

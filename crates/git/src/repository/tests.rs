@@ -259,11 +259,19 @@ fn a_file_may_name_the_folder() {
     sandbox.write("main/.git", &"x".repeat((1 << 20) + 1));
     assert!(same_as_git(&sandbox, "main", &[]).is_none());
     std::fs::remove_file(sandbox.root.join("main/.git")).unwrap();
-    // Not compared: before 2.53 git passed over what is neither file nor folder.
-    symlink("/dev/null", sandbox.root.join("main/.git")).unwrap();
-    let error = discover(&sandbox.environment, &sandbox.root.join("main")).unwrap_err();
-    let expected = format!("not a regular file: '{}/main/.git'", sandbox.root.display());
-    assert_eq!(error.to_string(), expected);
+    let refused = || {
+        let error = discover(&sandbox.environment, &sandbox.root.join("main")).unwrap_err();
+        error.to_string()
+    };
+    let file = format!("{}/main/.git", sandbox.root.display());
+    // Not compared: before 2.53 git passed over what is neither file nor folder,
+    symlink("/dev/null", &file).unwrap();
+    assert_eq!(refused(), format!("not a regular file: '{file}'"));
+    // and up to 2.55 it did not name a file that leads to no repository.
+    std::fs::remove_file(&file).unwrap();
+    sandbox.write("main/.git", "gitdir: ../none");
+    let expected = format!("gitfile does not point to a valid repository: {file}");
+    assert_eq!(refused(), expected);
 }
 
 #[test]
@@ -551,7 +559,7 @@ fn submodules_open_in_an_environment_of_their_own() {
     sandbox.write("main/a/b/.git", "gitdir: none");
     assert_eq!(
         submodule(&parent, "a/b".into()).unwrap_err().to_string(),
-        "not a git repository: a/b/none"
+        "gitfile does not point to a valid repository: a/b/.git"
     );
     std::fs::remove_dir_all(sandbox.root.join("main/sub/.git/refs")).unwrap();
     assert_eq!(

@@ -112,10 +112,11 @@ pub(crate) fn same_as_git(
         Ok(repository) => repository,
         Err(error) => {
             let expected = stderr_of(&error);
-            // Before 2.48 git did not forget the name.
-            let is_nameless = expected == "fatal: not a git repository: (null)\n"
-                && status.stderr.starts_with(b"fatal: not a git repository: /");
-            if !is_nameless {
+            // Releases up to 2.55 name the folder that is no repository, or nothing, and not the file that leads there.
+            let is_named_otherwise = expected
+                .starts_with("fatal: gitfile does not point to a valid repository: ")
+                && status.stderr.starts_with(b"fatal: not a git repository: ");
+            if !is_named_otherwise {
                 assert_eq!(
                     expected.as_bytes().as_bstr(),
                     status.stderr.as_bstr(),
