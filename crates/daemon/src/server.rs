@@ -22,7 +22,7 @@ use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, accept_with, bind, listen, socket_with};
 use rustix::process::geteuid;
 use vigil_linux::inotify::Queue;
-use vigil_linux::{ending, memory};
+use vigil_linux::{ending, memory, mounts};
 
 use self::connection::Connection;
 use self::conversation::Host;
@@ -173,9 +173,10 @@ impl Server {
             .spawn(move || while host.at_work().tell() {});
         let round = self.idle_max / ROUNDS;
         let mut looked_at = Instant::now();
-        // Without it, what is taken away is missed in the next round.
+        // Without these, what is taken away or hidden is missed in the next round.
         let mut changes = self.folder.changes();
-        // What was taken away before that is not heard of.
+        let mounts = mounts::Changes::new().ok();
+        // What was taken away before is not heard of.
         if !self.is_in_place() {
             return Ok(());
         }
@@ -183,11 +184,13 @@ impl Server {
             let (listener, ends) = (self.entrance.listener.as_fd(), self.ends.as_fd());
             let doors = self.host.answers().doors().waiting();
             let folder = changes.as_ref().map_or(ends, Queue::as_fd);
+            let mounted = mounts.as_ref().map_or(ends, mounts::Changes::as_fd);
             let mut waiting = [
                 PollFd::new(&listener, PollFlags::IN),
                 PollFd::new(&ends, PollFlags::IN),
                 PollFd::new(&doors, PollFlags::IN),
                 PollFd::from_borrowed_fd(folder, PollFlags::IN),
+                PollFd::from_borrowed_fd(mounted, mounts::Changes::TOLD),
             ];
             let rest = round.saturating_sub(looked_at.elapsed());
             match poll(&mut waiting, Some(&timespec(rest))) {
@@ -195,7 +198,7 @@ impl Server {
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error),
             }
-            let [listening, ending, at_doors, in_folder] = waiting.map(|fd| fd.revents());
+            let [listening, ending, at_doors, in_folder, mounting] = waiting.map(|fd| fd.revents());
             // A signal that was sent before somebody came is handled after the call that tells of him.
             if !ending.is_empty() || self.is_to_end() {
                 return Ok(());
@@ -204,9 +207,10 @@ impl Server {
                 && let Some(queue) = &mut changes
             {
                 queue.drain(|_| ())?;
-                if !self.is_in_place() {
-                    return Ok(());
-                }
+            }
+            let may_be_gone = !in_folder.is_empty() || mounts::Changes::are_in(mounting);
+            if may_be_gone && !self.is_in_place() {
+                return Ok(());
             }
             if !listening.is_empty() {
                 self.let_in()?;

@@ -3,8 +3,14 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+/// Where this process's mounts are told of.
+const TABLE: &str = "/proc/self/mountinfo";
 
 /// How much of a table of mounts is read, in bytes.
 const TABLE_LEN_MAX: u64 = 4 << 20;
@@ -15,9 +21,47 @@ const TABLE_LEN_MAX: u64 = 4 << 20;
 /// There is no proc(5).
 pub fn table() -> std::io::Result<Vec<u8>> {
     let mut table = Vec::new();
-    let file = File::open("/proc/self/mountinfo")?;
+    let file = File::open(TABLE)?;
     file.take(TABLE_LEN_MAX).read_to_end(&mut table)?;
     Ok(table)
+}
+
+/// Tells when something is mounted or unmounted (proc_pid_mountinfo(5)): inotify(7) does not.
+#[derive(Debug)]
+pub struct Changes(File);
+
+impl Changes {
+    /// Those from now on.
+    ///
+    /// # Errors
+    /// There is no proc(5).
+    pub fn new() -> std::io::Result<Self> {
+        File::open(TABLE).map(Self)
+    }
+
+    /// Whether there were some since this was asked last, or that cannot be told.
+    pub fn happened(&self) -> bool {
+        let mut waiting = [PollFd::from_borrowed_fd(self.as_fd(), Self::TOLD)];
+        match poll(&mut waiting, Some(&Timespec::default())) {
+            Ok(0) => false,
+            Ok(_) => waiting.iter().any(|one| Self::are_in(one.revents())),
+            Err(_) => true,
+        }
+    }
+
+    /// What poll(2) is to wait for. What it tells once, it does not tell again.
+    pub const TOLD: PollFlags = PollFlags::PRI;
+
+    /// Whether poll(2) tells of some by `flags`.
+    pub fn are_in(flags: PollFlags) -> bool {
+        flags.intersects(PollFlags::PRI | PollFlags::ERR)
+    }
+}
+
+impl AsFd for Changes {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
 }
 
 /// Where something is mounted below `folder` by `table`, itself not.

@@ -1,7 +1,6 @@
 //! The one instance of inotify(7) of a process, and the trees that it watches.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +12,7 @@ use parking_lot::Mutex;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use vigil_linux::Errno;
 use vigil_linux::inotify::Queue;
+use vigil_linux::mounts;
 use vigil_linux::stat::stat_fd;
 use vigil_model::timestamp::Timestamp;
 use vigil_stamp::trust::FileSystem;
@@ -66,8 +66,8 @@ struct Inner {
     heard: Arc<OwnedFd>,
     /// A folder is not watched because the user has no watch left.
     ran_out: bool,
-    /// Tells when something is mounted or unmounted (proc_pid_mountinfo(5)): what is below a mount is not heard.
-    mounts: Option<File>,
+    /// What is below a mount is not heard; none where that cannot be told.
+    mounts: Option<mounts::Changes>,
 }
 
 /// How many watches are given back before what is queued is heard: a small part of `max_queued_events`.
@@ -103,7 +103,7 @@ impl Watcher {
                 trees: HashMap::new(),
                 devices: HashMap::new(),
                 ran_out: false,
-                mounts: File::open("/proc/self/mountinfo").ok(),
+                mounts: mounts::Changes::new().ok(),
             }),
         })
     }
@@ -289,7 +289,7 @@ impl Inner {
     /// Takes in all that is queued.
     fn listen(&mut self) {
         self.hear();
-        if self.mounts_changed() {
+        if self.mounts.as_ref().is_none_or(mounts::Changes::happened) {
             self.devices.clear();
             self.forest.doubt_everything();
         }
@@ -350,25 +350,6 @@ impl Inner {
                 }
                 self.hear();
             }
-        }
-    }
-
-    /// Whether mounts changed since this was asked last, or that cannot be told.
-    fn mounts_changed(&self) -> bool {
-        let Some(mounts) = &self.mounts else {
-            return true;
-        };
-        let mut waiting = [PollFd::new(mounts, PollFlags::PRI)];
-        let at_once = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        match poll(&mut waiting, Some(&at_once)) {
-            Ok(0) => false,
-            Ok(_) => waiting
-                .iter()
-                .any(|mounts| mounts.revents().intersects(PollFlags::PRI | PollFlags::ERR)),
-            Err(_) => true,
         }
     }
 }

@@ -221,3 +221,33 @@ fn full_runtime_folder() {
         sandbox.sh("umount run");
     }
 }
+
+#[test]
+fn one_whose_folder_is_hidden_makes_way_at_once() {
+    run("mounts::hidden_runtime_folder", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn hidden_runtime_folder() {
+    if !is_inside() {
+        return;
+    }
+    for (first, hide) in [
+        ("mount -t tmpfs -o mode=700 none run", "umount -l run"),
+        ("true", "mount -t tmpfs -o mode=700 none run"),
+    ] {
+        let sandbox = Sandbox::with_repository();
+        sandbox.sh(&format!("mkdir -m 700 run && {first}"));
+        let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
+        // It looks around by itself for the first time when this test is long over.
+        command.env("VIGIL_DAEMON_IDLE_S", "10000000");
+        let mut serving = Serving::start(command);
+        sandbox.sh("mkdir else && mount -t tmpfs none else && umount else");
+        sandbox.is_answered_as_by_git("work");
+        assert!(serving.lives());
+        sandbox.sh(hide);
+        assert_eq!(serving.wait().code(), Some(0), "{hide}");
+        sandbox.is_answered_as_by_git("work");
+    }
+}

@@ -1,4 +1,4 @@
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 
 use bstr::BString;
