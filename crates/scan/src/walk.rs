@@ -285,12 +285,29 @@ impl<'a> Walk<'a> {
         let mut is_out_of_sight = spot.is_out_of_sight;
         let (fd, may_list) = match opened {
             Ok(fd) => (fd, !is_out_of_sight),
-            Err(Errno::ACCESS) => {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
+                let (observed, is_link) = self.look_through_link(path);
+                // Where a link leads is decided elsewhere, also of one that leads nowhere now.
+                let place = self.scan.work_tree.join(OsStr::from_bytes(path));
+                if self.scan.watch.is_some() && lstat_path(&place).is_ok_and(|it| it.is_symlink()) {
+                    self.note_unheard_tree(path, worker);
+                }
+                self.report_below(spot, observed, is_link, &mut worker.findings);
+                return Ok(());
+            }
+            Err(source @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NAMETOOLONG)) => {
+                return Err(ScanError::Directory {
+                    path: path.to_owned(),
+                    source,
+                });
+            }
+            // It may not be listed, or its disk or its server is gone: what is not seen in it is no reason to say nothing of the rest.
+            Err(reason) => {
                 let mut filter = self.scan.filter.iter();
                 if !is_out_of_sight && !filter.any(|filter| filter.begins_below(path)) {
                     is_out_of_sight = true;
                     if !is_excluded {
-                        self.note_unlisted(path, Errno::ACCESS, worker);
+                        self.note_unlisted(path, reason, worker);
                     }
                 }
                 let name = CName::new(vigil_model::path::file_name(path));
@@ -305,26 +322,10 @@ impl<'a> Walk<'a> {
                     Some(fd) => (fd, false),
                     // What may not even be searched is not known to have changed.
                     _ => {
-                        self.report_below(spot, Err(Errno::ACCESS), false, &mut worker.findings);
+                        self.report_below(spot, Err(reason), false, &mut worker.findings);
                         return Ok(());
                     }
                 }
-            }
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
-                let (observed, is_link) = self.look_through_link(path);
-                // Where a link leads is decided elsewhere, also of one that leads nowhere now.
-                let place = self.scan.work_tree.join(OsStr::from_bytes(path));
-                if self.scan.watch.is_some() && lstat_path(&place).is_ok_and(|it| it.is_symlink()) {
-                    self.note_unheard_tree(path, worker);
-                }
-                self.report_below(spot, observed, is_link, &mut worker.findings);
-                return Ok(());
-            }
-            Err(source) => {
-                return Err(ScanError::Directory {
-                    path: path.to_owned(),
-                    source,
-                });
             }
         };
         let dir = Arc::new(self.keep(fd));

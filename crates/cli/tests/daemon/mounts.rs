@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::namespaces::{is_inside, run};
+use super::namespaces::{is_inside, run, skipped};
 use super::sandbox::{Sandbox, Serving, VIGIL};
 
 impl Sandbox {
@@ -250,4 +250,37 @@ fn hidden_runtime_folder() {
         assert_eq!(serving.wait().code(), Some(0), "{hide}");
         sandbox.is_answered_as_by_git("work");
     }
+}
+
+#[test]
+fn a_folder_whose_server_is_gone_hides_nothing_else() {
+    if !std::path::Path::new("/dev/fuse").exists() {
+        return skipped("a folder whose server is gone", "there is no /dev/fuse");
+    }
+    run("mounts::gone_server", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn gone_server() {
+    if !is_inside() {
+        return;
+    }
+    let sandbox = Sandbox::with_repository();
+    let mut serving = sandbox.serve();
+    for folder in ["dir", "new"] {
+        sandbox.write(&format!("work/{folder}/other"), "changed\n");
+        sandbox.is_answered_as_by_git("work");
+        // Who would serve it ends with the shell.
+        let options = "fd=3,rootmode=40000,user_id=0,group_id=0";
+        let mount = format!("mount -i -t fuse -o {options} none work/{folder}");
+        sandbox.sh(&format!("exec 3<>/dev/fuse; {mount}"));
+        assert!(std::fs::read_dir(sandbox.path(&format!("work/{folder}"))).is_err());
+        sandbox.write(&format!("work/beside-{folder}"), "");
+        sandbox.write("work/file", folder);
+        sandbox.is_answered_as_by_git("work");
+        sandbox.sh(&format!("umount work/{folder}"));
+        sandbox.is_answered_as_by_git("work");
+    }
+    assert!(serving.lives());
 }
