@@ -69,6 +69,18 @@ pub enum PlaceError {
     },
 }
 
+/// Why a file in the folder cannot be what it is meant to be.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {deed} {}: {}", path.display(), errno::text(*source))]
+pub struct FileError {
+    /// What could not be done.
+    deed: &'static str,
+    /// To what.
+    path: PathBuf,
+    /// What the system says.
+    source: Errno,
+}
+
 impl From<PlaceError> for io::Error {
     fn from(error: PlaceError) -> Self {
         Self::other(error)
@@ -197,7 +209,15 @@ impl Folder {
     ///
     /// # Errors
     /// The file cannot be made or locked.
-    pub fn lock(&self) -> Result<Option<Lock>, Errno> {
+    pub fn lock(&self) -> Result<Option<Lock>, FileError> {
+        self.try_lock().map_err(|source| FileError {
+            deed: "lock",
+            path: self.path.join(LOCK),
+            source,
+        })
+    }
+
+    fn try_lock(&self) -> Result<Option<Lock>, Errno> {
         loop {
             let flags = OFlags::CREATE | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let file = openat(&self.fd, LOCK, flags, Mode::from_raw_mode(0o600))?;
@@ -255,7 +275,10 @@ impl Folder {
     /// # Errors
     /// The system.
     pub(crate) fn slow_note(&self, _: &Lock) -> Result<SlowNote, Errno> {
-        Ok(SlowNote(rustix::io::fcntl_dupfd_cloexec(&self.fd, 3)?))
+        Ok(SlowNote {
+            folder: rustix::io::fcntl_dupfd_cloexec(&self.fd, 3)?,
+            path: self.path.join(SLOW),
+        })
     }
 
     /// The folder itself, for files that others keep in it.
@@ -285,7 +308,7 @@ impl Folder {
     ///
     /// # Errors
     /// It is there, and cannot be removed.
-    pub fn remove_socket(&self, _: &Lock) -> Result<(), Errno> {
+    pub fn remove_socket(&self, _: &Lock) -> Result<(), FileError> {
         self.remove(SOCKET)
     }
 
@@ -293,35 +316,43 @@ impl Folder {
     ///
     /// # Errors
     /// It is there, and cannot be removed.
-    pub fn remove_lock(&self, lock: Lock) -> Result<(), Errno> {
+    pub fn remove_lock(&self, lock: Lock) -> Result<(), FileError> {
         let removed = self.remove(LOCK);
         drop(lock);
         removed
     }
 
-    fn remove(&self, name: &str) -> Result<(), Errno> {
-        remove_at(self.fd.as_fd(), name)
+    fn remove(&self, name: &str) -> Result<(), FileError> {
+        remove_at(self.fd.as_fd(), name, &self.path.join(name))
     }
 }
 
-fn remove_at(folder: BorrowedFd<'_>, name: &str) -> Result<(), Errno> {
+/// Removes `name` in `folder`, whose path is `path`, if it is there.
+fn remove_at(folder: BorrowedFd<'_>, name: &str, path: &Path) -> Result<(), FileError> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(error),
+        Err(source) => Err(FileError {
+            deed: "remove",
+            path: path.to_owned(),
+            source,
+        }),
     }
 }
 
 /// The note that a daemon was too slow, whether it is there or not.
 #[derive(Debug)]
-pub(crate) struct SlowNote(OwnedFd);
+pub(crate) struct SlowNote {
+    folder: OwnedFd,
+    path: PathBuf,
+}
 
 impl SlowNote {
     /// Forgets it.
     ///
     /// # Errors
     /// It is there, and cannot be removed.
-    pub(crate) fn forget(&self) -> Result<(), Errno> {
-        remove_at(self.0.as_fd(), SLOW)
+    pub(crate) fn forget(&self) -> Result<(), FileError> {
+        remove_at(self.folder.as_fd(), SLOW, &self.path)
     }
 }
 

@@ -31,7 +31,7 @@ use self::workers::Workers;
 use crate::answers::{Answers, StatusWriter};
 use crate::audit::Auditor;
 use crate::panics;
-use crate::place::{Folder, Lock, SocketId};
+use crate::place::{FileError, Folder, Lock, SocketId};
 use crate::stream::timespec;
 use crate::work_ahead;
 
@@ -49,8 +49,14 @@ pub const IDLE_MAX: Duration = Duration::from_secs(3600);
 
 /// Why a daemon cannot serve.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot serve: {}", vigil_linux::errno::text(*.0))]
-pub struct ServeError(#[from] Errno);
+pub enum ServeError {
+    /// The system.
+    #[error("cannot serve: {}", vigil_linux::errno::text(*.0))]
+    System(#[from] Errno),
+    /// What is in its folder.
+    #[error("cannot serve: {0}")]
+    File(#[from] FileError),
+}
 
 /// Where those come in who ask.
 struct Entrance {
@@ -292,7 +298,7 @@ impl Server {
 }
 
 /// A socket in `folder` that listens, instead of one that is there and on which nobody does: whoever might has the lock.
-fn make_socket(folder: &Folder, lock: &Lock) -> Result<OwnedFd, Errno> {
+fn make_socket(folder: &Folder, lock: &Lock) -> Result<OwnedFd, ServeError> {
     folder.remove_socket(lock)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;

@@ -83,7 +83,7 @@ fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
     let end = Instant::now().checked_add(PATIENCE);
     loop {
         let lock = folder.lock();
-        let lock = lock.map_err(|error| Reply::error(&errno::text(error)))?;
+        let lock = lock.map_err(|error| Reply::error(&error.to_string()))?;
         if let Some(lock) = lock {
             return Ok(lock);
         }

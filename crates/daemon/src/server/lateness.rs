@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use rustix::io::Errno;
-
-use crate::place::SlowNote;
+use crate::place::{FileError, SlowNote};
 use crate::statistics::Statistics;
 
 /// What is done about late answers.
@@ -30,7 +28,7 @@ impl Lateness {
     ///
     /// # Errors
     /// It was noted, and cannot be removed.
-    pub(super) fn forget(&self) -> Result<(), Errno> {
+    pub(super) fn forget(&self) -> Result<(), FileError> {
         self.note.forget()
     }
 }
