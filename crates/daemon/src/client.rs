@@ -2,11 +2,12 @@
 
 mod subscription;
 
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice};
-use rustix::io::Errno;
-use rustix::net::sockopt::socket_peercred;
+use rustix::io::{Errno, ioctl_fionbio};
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::geteuid;
 use vigil_git::environment::Environment;
@@ -120,6 +121,8 @@ pub struct Client {
     patience: Duration,
     /// Whether the answer depends on which files are seen.
     is_about_files: bool,
+    /// Whether he can answer by himself.
+    can_do_without: bool,
 }
 
 impl Client {
@@ -129,6 +132,7 @@ impl Client {
             place: Place::of(environment),
             patience: patience(environment).unwrap_or(PATIENCE),
             is_about_files: true,
+            can_do_without: true,
         }
     }
 
@@ -138,6 +142,7 @@ impl Client {
             place: Place::of(environment),
             patience,
             is_about_files: false,
+            can_do_without: false,
         }
     }
 
@@ -147,6 +152,7 @@ impl Client {
             place: Place::of(environment),
             patience,
             is_about_files: true,
+            can_do_without: false,
         }
     }
 
@@ -235,6 +241,19 @@ impl Client {
         maker.unwrap_or_default()
     }
 
+    /// A socket to connect by. Whoever can do without the daemon does not wait where as many wait to be let in as may.
+    fn socket(&self) -> Result<OwnedFd, Errno> {
+        let flags = match self.can_do_without {
+            true => SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+            false => SocketFlags::CLOEXEC,
+        };
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        if !self.can_do_without {
+            set_socket_timeout(&socket, Timeout::Send, Some(self.patience))?;
+        }
+        Ok(socket)
+    }
+
     /// A connection to a process of this user.
     fn connect(&self) -> Result<Connection, Unanswered> {
         let folder = self.place.open().map_err(|error| match error {
@@ -245,16 +264,21 @@ impl Client {
             error => error.into(),
         })?;
         let failed = |_: Errno| Unanswered::Broken;
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket =
-            socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).map_err(failed)?;
         let address = folder.address().map_err(failed)?;
+        let socket = self.socket().map_err(failed)?;
         match connect(&socket, &address) {
             Ok(()) => {}
             Err(Errno::NOENT | Errno::CONNREFUSED) => return Err(Unanswered::Absent),
             // As many wait to be let in as may.
-            Err(Errno::AGAIN) => return Err(Unanswered::Late { pid: 0 }),
+            Err(Errno::AGAIN) => {
+                let holder = (!self.can_do_without).then(|| folder.holder());
+                let pid = holder.flatten().unwrap_or_default();
+                return Err(Unanswered::Late { pid });
+            }
             Err(_) => return Err(Unanswered::Broken),
+        }
+        if !self.can_do_without {
+            ioctl_fionbio(&socket, true).map_err(failed)?;
         }
         let peer = socket_peercred(&socket).map_err(failed)?;
         if peer.uid != geteuid() {

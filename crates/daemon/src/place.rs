@@ -18,6 +18,7 @@ use vigil_git::environment::Environment;
 use vigil_linux::errno;
 use vigil_linux::inotify::Queue;
 use vigil_linux::lock::Locked;
+use vigil_linux::process::has_open;
 use vigil_linux::stat::{Stat, stat_fd, stat_path};
 
 use crate::log::Log;
@@ -253,6 +254,14 @@ impl Folder {
         let mut text = [0; 16];
         let len = pread(&file, &mut text[..], 0).ok()?;
         std::str::from_utf8(text.get(..len)?).ok()?.parse().ok()
+    }
+
+    /// The process that holds the lock, if it has the lock file open by what proc(5) shows: in another name space, processes have
+    /// other numbers.
+    pub(crate) fn holder(&self) -> Option<u32> {
+        let pid = self.is_locked().then(|| self.last_holder())??;
+        let lock = stat_path(&self.path.join(LOCK)).ok()?;
+        has_open(pid, (lock.dev, lock.ino)).then_some(pid)
     }
 
     fn note_slow(&self) -> Result<(), Errno> {

@@ -9,6 +9,9 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::process::{Flock, FlockType, Pid, fcntl_getlk, test_kill_process};
 
+use crate::limits::PROC;
+use crate::stat::stat_path;
+
 /// How many cores this process may use. Asked once.
 ///
 /// Where more than two are allowed (sched_getaffinity(2)), what the control group grants counts, too (cgroups(7)). That
@@ -33,6 +36,15 @@ pub fn is_alive(pid: i32) -> bool {
 pub fn is_locked(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
     let wanted = Flock::from(FlockType::ReadLock);
     Ok(fcntl_getlk(fd, &wanted)?.is_some())
+}
+
+/// Whether the process `pid` has the file with this device and inode open, as proc(5) shows it to whoever may look.
+pub fn has_open(pid: u32, (dev, ino): (u64, u64)) -> bool {
+    let open = std::fs::read_dir(format!("{PROC}/{pid}/fd"));
+    open.into_iter().flatten().flatten().any(|fd| {
+        let stat = stat_path(&fd.path());
+        stat.is_ok_and(|stat| (stat.dev, stat.ino) == (dev, ino))
+    })
 }
 
 /// What this process has used so far.
@@ -114,6 +126,19 @@ mod tests {
     fn this_process_lives_and_process_zero_does_not_count() {
         assert!(is_alive(i32::try_from(std::process::id()).unwrap()));
         assert!(!is_alive(0));
+    }
+
+    #[test]
+    fn a_file_that_is_open_is_found_and_another_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let id = |path: &std::path::Path| stat_path(path).map(|stat| (stat.dev, stat.ino)).unwrap();
+        let (own, path) = (std::process::id(), dir.path().join("file"));
+        let file = std::fs::File::create(&path).unwrap();
+        assert!(has_open(own, id(&path)));
+        assert!(!has_open(own, id(dir.path())));
+        drop(file);
+        assert!(!has_open(own, id(&path)));
+        assert!(!has_open(0, id(&path)));
     }
 
     #[test]

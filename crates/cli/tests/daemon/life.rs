@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use rustix::io::FdFlags;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::Signal;
 
 use std::time::{Duration, Instant};
@@ -323,6 +324,26 @@ fn one_that_is_halted_is_stopped_nevertheless() {
     serving.wait();
     assert!(stopping.unwrap().wait().unwrap().success());
     assert_eq!(sandbox.daemon(&["status"]).0, Some(1));
+}
+
+#[test]
+fn one_that_is_halted_is_stopped_though_as_many_wait_for_it_as_may() {
+    let sandbox = Sandbox::new();
+    let mut serving = sandbox.serve();
+    serving.signal(Signal::STOP);
+    serving.wait_until_halted();
+    let address = SocketAddrUnix::new(sandbox.run().join("daemon.sock")).unwrap();
+    let come = || {
+        let flags = SocketFlags::NONBLOCK;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+        connect(&socket, &address).map(|()| socket)
+    };
+    let waiting: Vec<_> = std::iter::repeat_with(come).map_while(Result::ok).collect();
+    assert!(waiting.len() > 1);
+    let (code, said) = sandbox.daemon(&["stop"]);
+    let text = format!("stopped (pid {})\n", serving.pid());
+    assert_eq!((code, said), (Some(0), text));
+    serving.wait();
 }
 
 #[test]
