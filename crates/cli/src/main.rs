@@ -50,7 +50,7 @@ use say::{say, write};
 use whole_files::of_whole_files;
 
 fn main() -> ExitCode {
-    run(std::env::args_os().collect()).into()
+    vigil_linux::process::with_usual_stack(|| run(std::env::args_os().collect())).into()
 }
 
 /// Runs the command of the command line `arguments`, and returns the exit code.

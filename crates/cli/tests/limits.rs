@@ -42,6 +42,17 @@ impl Sandbox {
 }
 
 #[test]
+fn with_little_stack_the_answers_are_the_same() {
+    let sandbox = Sandbox::new();
+    for command in ["status", "status --porcelain=v2 --branch -uall", "prompt"] {
+        let answer = sandbox.sh(&format!("$VIGIL {command}"));
+        assert!(answer.status.success() && !answer.stdout.is_empty());
+        let same = sandbox.sh(&format!("ulimit -s 64 && exec $VIGIL {command}"));
+        assert_eq!(same, answer, "{command}");
+    }
+}
+
+#[test]
 fn a_state_that_may_not_be_so_long_is_not_written_and_leaves_nothing() {
     let sandbox = Sandbox::new();
     let expected = sandbox.sh("git status --porcelain").stdout;

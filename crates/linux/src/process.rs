@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::{Flock, FlockType, Pid, fcntl_getlk, test_kill_process};
+use rustix::process::{Flock, FlockType, Pid, Resource, fcntl_getlk, getrlimit, test_kill_process};
 
 use crate::limits::PROC;
 use crate::stat::stat_path;
@@ -106,6 +106,27 @@ pub fn survive_long_files() {
             libc::sigaction(libc::SIGXFSZ, &raw const action, std::ptr::null_mut());
         }
     }
+}
+
+/// How much stack there is for whatever runs, in bytes: as much as the standard library gives a thread.
+const STACK_LEN: usize = 2 << 20;
+
+/// Calls `run`, on a stack of usual size, however little of it this process may have (`RLIMIT_STACK` in getrlimit(2)).
+pub fn with_usual_stack<T: Send>(run: impl Fn() -> T + Sync) -> T {
+    let limit = getrlimit(Resource::Stack).current;
+    if limit.is_none_or(|limit| limit >= STACK_LEN as u64) {
+        return run();
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_LEN);
+        match thread.spawn_scoped(scope, &run) {
+            Ok(thread) => thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // Where there may be no other thread, what there is may do.
+            Err(_) => run(),
+        }
+    })
 }
 
 /// Whether `text` matches the shell pattern `pattern` (fnmatch(3) without flags). A NUL in either never matches.
