@@ -89,6 +89,9 @@ impl Packed {
         let mut is_sorted = false;
         if packed.bytes.first() == Some(&b'#') {
             let line = packed.line(0);
+            if line.len() == packed.bytes.len() {
+                return Err(packed.unterminated(line));
+            }
             let Some(traits) = line.strip_prefix(b"# pack-refs with:") else {
                 return Err(packed.unexpected(0));
             };
@@ -138,10 +141,7 @@ impl Packed {
         if record.contains(&b'\n') {
             return Err(self.unexpected(self.body + start));
         }
-        Err(Error::UnterminatedLine {
-            path: self.path.clone(),
-            line: shown_part(record),
-        })
+        Err(self.unterminated(record))
     }
 
     /// Keeps the file no longer mapped, if there is room for a copy.
@@ -160,6 +160,13 @@ impl Packed {
         Error::UnexpectedLine {
             path: self.path.clone(),
             line: shown_part(self.line(at)),
+        }
+    }
+
+    fn unterminated(&self, line: &[u8]) -> Error {
+        Error::UnterminatedLine {
+            path: self.path.clone(),
+            line: shown_part(line),
         }
     }
 
@@ -368,6 +375,10 @@ mod tests {
         };
         assert_eq!(text("junk\n"), "unexpected line in packed-refs: junk");
         assert_eq!(text("# other\n"), "unexpected line in packed-refs: # other");
+        for header in ["#", "# pack-refs with: peeled"] {
+            let unterminated = format!("unterminated line in packed-refs: {header}");
+            assert_eq!(text(header), unterminated);
+        }
         let line = format!("{} refs/a", id(1));
         assert_eq!(
             text(&line),
