@@ -121,6 +121,25 @@ fn a_damaged_file_of_head_is_named() {
 }
 
 #[test]
+fn a_folder_of_objects_that_is_gone_is_told_of_once() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".git/objects/info/alternates", "/no/such/folder\n");
+    std::fs::remove_file(sandbox.object_file("HEAD")).unwrap();
+    for arguments in STATUS {
+        let [ours, theirs] = [VIGIL, "git"].map(|program| {
+            let output = answer(sandbox.command(program, "", *arguments), b"");
+            let said = String::from_utf8(output.stderr).unwrap();
+            said.lines().map(str::to_owned).collect::<Vec<_>>()
+        });
+        // Some releases repeat themselves.
+        let mut once = theirs;
+        once.dedup();
+        assert_eq!(once.len(), 2);
+        assert_eq!(ours, once, "{arguments:?}");
+    }
+}
+
+#[test]
 fn another_tree_in_the_place_of_heads_is_none() {
     let sandbox = Sandbox::new();
     let tree = sandbox.object_file("HEAD^{tree}");

@@ -54,6 +54,9 @@ pub(super) fn explained(repository: &Repository, head: &Head, error: SessionErro
     };
     // In those at hand, what other threads read would be heard, too.
     objects.listen();
+    // What is said of the alternates is told of those.
+    let [_, grafts] = objects.has_said();
+    objects.set_said([true, grafts]);
     let failed = match tree {
         Some(tree) => objects.read(&tree, &mut Vec::new()).err().map(Into::into),
         None => reread(&objects, &head).err(),
