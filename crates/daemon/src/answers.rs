@@ -12,7 +12,7 @@ use vigil_engine::hg_session::{HgWorkingCopy, root_around};
 use vigil_engine::session::{Everything, Heard, Session, SessionError, Still};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
-use vigil_git::repository::{self, Location};
+use vigil_git::repository::{self, Location, Search};
 use vigil_linux::Errno;
 use vigil_linux::stat::stat_path;
 use vigil_model::raw_text::said_by;
@@ -203,7 +203,7 @@ impl Answers {
 
     /// The place for what is asked, if there is one.
     fn known(&self, question: &MonitorQuestion) -> Option<Arc<Slot>> {
-        let located = self.locate(&question.directory, &question.variables, false);
+        let located = self.locate(&question.directory, &question.variables, Search::Commands);
         let (_, key) = located.ok()?;
         self.sessions.known(&key?)
     }
@@ -255,7 +255,7 @@ impl Answers {
         if question.is_of_mercurial {
             return self.status_of_mercurial(question, &shown, look);
         }
-        let (environment, key) = self.locate(directory, &question.variables, false)?;
+        let (environment, key) = self.locate(directory, &question.variables, Search::Commands)?;
         let Some(key) = key else {
             return Err(theirs("there is no repository"));
         };
@@ -314,8 +314,11 @@ impl Answers {
         let directory = &question.directory;
         let _waiting = self.wait(directory)?;
         let id = question.id.as_bstr();
-        let (environment, key) =
-            self.locate(directory, &question.variables, question.from_git_dir)?;
+        let (environment, key) = self.locate(
+            directory,
+            &question.variables,
+            Search::of_prompt(question.from_git_dir),
+        )?;
         let Some(key) = key else {
             return Ok((Response::Record(response::none(id)), None));
         };
@@ -336,7 +339,7 @@ impl Answers {
     ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
         let directory = &question.directory;
         let _waiting = self.wait(directory)?;
-        let (environment, key) = self.locate(directory, &question.variables, false)?;
+        let (environment, key) = self.locate(directory, &question.variables, Search::Commands)?;
         let Some(key) = key else {
             return Err(theirs("there is no repository"));
         };
@@ -391,7 +394,7 @@ impl Answers {
     fn try_door(&self, question: &DoorQuestion) -> Result<(Vec<u8>, u8), Declined> {
         let directory = &question.directory;
         let _waiting = self.wait(directory)?;
-        let (environment, key) = self.locate(directory, &question.variables, false)?;
+        let (environment, key) = self.locate(directory, &question.variables, Search::Commands)?;
         let Some(key) = key else {
             return Err(theirs("there is no repository"));
         };
@@ -434,7 +437,10 @@ impl Answers {
         let nothing = || theirs("nothing is kept of it");
         let key = match question.is_of_mercurial {
             true => of_mercurial(directory),
-            false => self.locate(directory, &question.variables, false)?.1,
+            false => {
+                self.locate(directory, &question.variables, Search::Commands)?
+                    .1
+            }
         };
         let key = key.ok_or_else(|| theirs("there is no repository"))?;
         let slot = self.sessions.known(&key).ok_or_else(nothing)?;
@@ -457,11 +463,11 @@ impl Answers {
         &self,
         directory: &Path,
         all: &[(BString, BString)],
-        from_git_dir: bool,
+        search: Search,
     ) -> Result<(Environment, Option<Key>), Declined> {
         let variables = variables::counting(all);
         let environment = Environment::new(variables.iter().cloned(), directory);
-        let found = repository::discover_git_dir(&environment, directory, from_git_dir);
+        let found = repository::discover_git_dir(&environment, directory, search);
         let found = found.map_err(|error| said(error.into()))?;
         let standing = variables::are_about_a_place(&variables).then(|| directory.to_owned());
         let key = found.map(|location| Key {

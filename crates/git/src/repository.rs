@@ -23,7 +23,7 @@ mod submodule;
 pub(crate) mod tests;
 
 pub use self::error::Error;
-pub use self::find::Location;
+pub use self::find::{Location, Search};
 pub use self::local_variables::LOCAL_VARIABLES;
 pub use self::opened::Repository;
 pub use self::ref_format::RefFormat;
@@ -37,15 +37,16 @@ pub fn discover(environment: &Environment, start: &Path) -> Result<Repository, E
 
 /// Finds only where the repository for `start` is, without reading its configuration.
 ///
-/// `None` if there is none. With `from_dotgit`, `start` is itself the repository's folder ([`Setup::named`]).
+/// `None` if there is none.
 pub fn discover_git_dir(
     environment: &Environment,
     start: &Path,
-    from_dotgit: bool,
+    search: Search,
 ) -> Result<Option<Location>, Error> {
-    let found = match from_dotgit {
-        true => Setup::named(environment, start),
-        false => Setup::locate(environment, start),
+    let found = match search {
+        Search::Commands => Setup::locate(environment, start),
+        Search::Prompts => Setup::around(environment, start),
+        Search::Nowhere => Setup::named(environment, start),
     };
     match found {
         Ok(setup) => Ok(Some(setup.into_location())),

@@ -182,9 +182,30 @@ fn a_colon_says_that_the_path_is_the_repository() {
     }
     assert_eq!(work_tree("work/.git"), None);
     assert_eq!(work_tree(""), None);
-    // Without the colon, what is inside of a repository has no working tree.
-    assert!(!daemon.ask(sandbox.top().join(".git")).is_some());
     assert!(!daemon.ask(bare).is_some());
+}
+
+#[test]
+fn inside_of_a_repository_the_answer_is_about_the_working_tree_around_it() {
+    let sandbox = Sandbox::with_repository();
+    let linked = sandbox.path("linked");
+    sandbox.git(["worktree", "add", "-q", linked.to_str().unwrap()]);
+    let bare = sandbox.path("bare");
+    sandbox.git(["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+    sandbox.git(["config", "--global", "safe.bareRepository", "explicit"]);
+    let mut daemon = sandbox.unlimited();
+    let mut work_tree = |dir: &str| {
+        let answer = daemon.ask(sandbox.root().join(dir));
+        answer
+            .is_some()
+            .then(|| String::from_utf8(answer.field(3).to_vec()).unwrap())
+    };
+    let around = sandbox.top().to_str().unwrap().to_owned();
+    for dir in ["work/.git", "work/.git/refs", "work/.git/worktrees/linked"] {
+        assert_eq!(work_tree(dir).as_deref(), Some(&*around), "{dir}");
+    }
+    assert_eq!(work_tree("linked/.git").as_deref(), linked.to_str());
+    assert_eq!(work_tree("bare/refs"), None);
 }
 
 #[test]

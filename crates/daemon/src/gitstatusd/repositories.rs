@@ -7,7 +7,7 @@ use vigil_engine::prompt::{Prompt, PromptRequest};
 use vigil_engine::session::{Session, SessionError};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
-use vigil_git::repository::{self, Location};
+use vigil_git::repository::{self, Location, Search};
 use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, map, memory};
 use vigil_store::NoSteps;
@@ -122,7 +122,8 @@ impl Repositories {
         from_git_dir: bool,
         skip_index: bool,
     ) -> Result<Option<Prompt>, Error> {
-        let found = repository::discover_git_dir(&self.environment, dir, from_git_dir);
+        let search = Search::of_prompt(from_git_dir);
+        let found = repository::discover_git_dir(&self.environment, dir, search);
         let Some(location) = found.map_err(SessionError::from)? else {
             return Ok(None);
         };

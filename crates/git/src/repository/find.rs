@@ -39,6 +39,27 @@ impl Location {
     }
 }
 
+/// How the repository of a directory is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// As git's commands do: by `GIT_DIR`, and then in the directory and all above, as `.git` or as the directory itself.
+    Commands,
+    /// As prompts do: the same, but only as `.git`. Whoever stands in a repository's folder is told of the working tree around it.
+    Prompts,
+    /// Not at all: the directory is the repository's folder ([`Setup::named`](super::Setup::named)).
+    Nowhere,
+}
+
+impl Search {
+    /// How that for the directory of a prompt's question is looked for, which may name the repository's folder itself.
+    pub fn of_prompt(from_git_dir: bool) -> Self {
+        match from_git_dir {
+            true => Self::Nowhere,
+            false => Self::Prompts,
+        }
+    }
+}
+
 /// How a repository was found, which decides what its working tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
@@ -52,8 +73,12 @@ pub(super) enum Kind {
     Alone,
 }
 
-/// Finds the repository for the physical directory `start`.
-pub(super) fn find(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
+/// Finds the repository for the physical directory `start`. With `is_for_prompts` a directory above may not be one itself.
+pub(super) fn find(
+    reader: &mut Reader<'_>,
+    start: &Path,
+    is_for_prompts: bool,
+) -> Result<Location, Error> {
     match reader.environment.get("GIT_DIR") {
         Some(name) => {
             let name = explicit(reader, start, &name.to_owned())?;
@@ -63,7 +88,7 @@ pub(super) fn find(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Er
                 directory: start.to_owned(),
             })
         }
-        None => walk_up(reader, start),
+        None => walk_up(reader, start, is_for_prompts),
     }
 }
 
@@ -95,7 +120,7 @@ pub(super) fn explicit(
     }
 }
 
-fn walk_up(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
+fn walk_up(reader: &mut Reader<'_>, start: &Path, is_for_prompts: bool) -> Result<Location, Error> {
     let environment = reader.environment;
     let ceiling = ceiling(environment, start);
     let across = environment_boolean(environment, "GIT_DISCOVERY_ACROSS_FILESYSTEM", false)?;
@@ -103,8 +128,17 @@ fn walk_up(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
     let mut start_device = None;
     let mut directory = start;
     loop {
-        if let Some(location) = look(reader, directory, start)? {
+        if let Some(location) = look_for_dot_git(reader, directory, start)? {
             return Ok(location);
+        }
+        if !is_for_prompts && is_git_directory(reader.environment, directory, start)? {
+            ownership::check_bare(reader, directory)?;
+            ownership::check(reader, None, None, directory, directory, start)?;
+            return Ok(Location {
+                kind: Kind::Bare,
+                name: ".".into(),
+                directory: directory.to_owned(),
+            });
         }
         let slash = bytes_of(directory).rfind_byte(b'/');
         let parent = match (directory.parent(), slash) {
@@ -133,16 +167,16 @@ fn walk_up(reader: &mut Reader<'_>, start: &Path) -> Result<Location, Error> {
     }
 }
 
-/// Looks for a repository in one directory; `start` is git's working directory meanwhile.
-fn look(
+/// Looks for a repository as `.git` in one directory; `start` is git's working directory meanwhile.
+fn look_for_dot_git(
     reader: &mut Reader<'_>,
     directory: &Path,
     start: &Path,
 ) -> Result<Option<Location>, Error> {
     let dot_git = directory.join(".git");
-    let location = |kind, name: &BStr| {
+    let location = |name: &BStr| {
         Some(Location {
-            kind,
+            kind: Kind::Discovered,
             name: name.to_owned(),
             directory: directory.to_owned(),
         })
@@ -157,23 +191,18 @@ fn look(
                 directory,
                 start,
             )?;
-            return Ok(location(Kind::Discovered, bytes_of(&git_dir)));
+            return Ok(location(bytes_of(&git_dir)));
         }
         Err(gitfile::Reason::Missing) => {}
         Err(gitfile::Reason::IsDirectory) => {
             if is_git_directory(reader.environment, &dot_git, start)? {
                 ownership::check(reader, None, Some(directory), &dot_git, directory, start)?;
-                return Ok(location(Kind::Discovered, ".git".into()));
+                return Ok(location(".git".into()));
             }
         }
         Err(reason) => {
             return Err(Error::Refused(reason.fatal_in_search(bytes_of(&dot_git))));
         }
-    }
-    if is_git_directory(reader.environment, directory, start)? {
-        ownership::check_bare(reader, directory)?;
-        ownership::check(reader, None, None, directory, directory, start)?;
-        return Ok(location(Kind::Bare, ".".into()));
     }
     Ok(None)
 }

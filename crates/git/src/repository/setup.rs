@@ -52,7 +52,7 @@ impl<'e> Setup<'e> {
         let cwd = physical(start)?;
         let mut reader = Reader::new(environment);
         reader.check_early()?;
-        Self::search(reader, cwd)
+        Self::search(reader, cwd, false)
     }
 
     /// As [`Self::discover`], for whoever asks again and again: the user's own configuration is left for step 6.
@@ -61,11 +61,20 @@ impl<'e> Setup<'e> {
     /// As for [`Self::discover`].
     pub fn locate(environment: &'e Environment, start: &Path) -> Result<Self, Error> {
         let cwd = physical(start)?;
-        Self::search(Reader::new(environment), cwd)
+        Self::search(Reader::new(environment), cwd, false)
     }
 
-    fn search(mut reader: Reader<'e>, cwd: PathBuf) -> Result<Self, Error> {
-        let location = find::find(&mut reader, &cwd)?;
+    /// As [`Self::locate`], for prompts ([`Search::Prompts`](find::Search::Prompts)).
+    ///
+    /// # Errors
+    /// As for [`Self::discover`].
+    pub fn around(environment: &'e Environment, start: &Path) -> Result<Self, Error> {
+        let cwd = physical(start)?;
+        Self::search(Reader::new(environment), cwd, true)
+    }
+
+    fn search(mut reader: Reader<'e>, cwd: PathBuf, is_for_prompts: bool) -> Result<Self, Error> {
+        let location = find::find(&mut reader, &cwd, is_for_prompts)?;
         Ok(Self {
             reader,
             location,

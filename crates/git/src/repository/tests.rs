@@ -456,14 +456,25 @@ fn the_door_for_prompts_finds_without_opening() {
     sandbox.git("", &["init", "-q", "main"]);
     sandbox.git("main", &["commit", "-q", "--allow-empty", "-m", "x"]);
     sandbox.git("main", &["worktree", "add", "-q", "../linked"]);
+    sandbox.git("", &["init", "-q", "--bare", "bare.git"]);
     sandbox.folder("main/a/b");
     sandbox.folder("tree");
     let environment = &sandbox.environment;
     let find = |path: &str, from_dotgit| {
-        discover_git_dir(environment, &sandbox.root.join(path), from_dotgit)
+        let search = Search::of_prompt(from_dotgit);
+        discover_git_dir(environment, &sandbox.root.join(path), search)
     };
     let location = find("main/a/b", false).unwrap().unwrap();
-    assert_eq!(find("main", false).unwrap(), Some(location.clone()));
+    // In a repository's folder that is the one around.
+    for path in [
+        "main",
+        "main/.git",
+        "main/.git/refs",
+        "main/.git/worktrees/linked",
+    ] {
+        assert_eq!(find(path, false).unwrap(), Some(location.clone()), "{path}");
+    }
+    assert_eq!(find("bare.git", false).unwrap(), None);
     assert_eq!(location.git_dir(), sandbox.root.join("main/.git"));
     assert_eq!(location.directory(), sandbox.root.join("main"));
     assert_eq!(find("tree", false).unwrap(), None);
