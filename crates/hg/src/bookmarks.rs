@@ -30,15 +30,22 @@ pub(crate) fn path(repository: &Repository) -> PathBuf {
     folder.join("bookmarks")
 }
 
-/// The text with them; an empty one where there are none, or they cannot be read.
+/// The text with them; an empty one where there are none.
 ///
 /// # Errors
-/// A line is none, of which Mercurial tells each time it reads them.
+/// They cannot be read, or the active one, which Mercurial reads with them; or a line is none, of which Mercurial tells each time it
+/// reads them.
 pub(crate) fn read(repository: &Repository) -> Result<Vec<u8>, Abort> {
-    let text = text_file::read(&path(repository)).unwrap_or_default();
+    let text = text_file::read_if_there(&path(repository))?;
+    text_file::read_if_there(&active_path(repository))?;
     let mut lines = text.split(|byte| *byte == b'\n');
     match lines.any(|one| !trim(one).is_empty() && line(one).is_none()) {
         true => Err(Abort::unsupported("a line of bookmarks that is none")),
         false => Ok(text),
     }
+}
+
+/// Where it stands which of them is active in the working copy.
+pub(crate) fn active_path(repository: &Repository) -> PathBuf {
+    repository.dot_hg.join("bookmarks.current")
 }

@@ -2,9 +2,9 @@
 //! operation that waits to be finished.
 
 mod merging;
-mod phase;
+pub(crate) mod phase;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
 use vigil_linux::stat::stat_path;
@@ -12,6 +12,7 @@ use vigil_linux::stat::stat_path;
 pub use merging::MergeState;
 pub use phase::Phase;
 
+use crate::abort::Abort;
 use crate::bookmarks;
 use crate::bytes::trim;
 use crate::node::Node;
@@ -100,7 +101,7 @@ impl Checkout {
         let [p1, _] = parents;
         Self {
             parents,
-            branch: word(&dot_hg.join("branch")).unwrap_or_else(|| "default".into()),
+            branch: word(&branch_path(repository)).unwrap_or_else(|| "default".into()),
             bookmark: active_bookmark(repository),
             topic: word(&dot_hg.join("topic")),
             phase: phase::of(repository, &p1),
@@ -112,6 +113,19 @@ impl Checkout {
     }
 }
 
+/// Mercurial reads the branch whatever is asked of the working copy.
+///
+/// # Errors
+/// It cannot be read.
+pub fn check_branch(repository: &Repository) -> Result<(), Abort> {
+    text_file::read_if_there(&branch_path(repository)).map(drop)
+}
+
+/// Where the branch of the next commit stands.
+fn branch_path(repository: &Repository) -> PathBuf {
+    repository.dot_hg.join("branch")
+}
+
 /// What stands in a small file, without the spaces around it.
 fn word(path: &Path) -> Option<BString> {
     let text = text_file::read(path).ok()?;
@@ -121,7 +135,7 @@ fn word(path: &Path) -> Option<BString> {
 
 /// The bookmark that is active: one that is no more is none.
 fn active_bookmark(repository: &Repository) -> Option<BString> {
-    let text = text_file::read(&repository.dot_hg.join("bookmarks.current")).ok()?;
+    let text = text_file::read(&bookmarks::active_path(repository)).ok()?;
     let name = text.lines().next().filter(|name| !name.is_empty())?;
     let text = text_file::read(&bookmarks::path(repository)).ok()?;
     let mut known = text

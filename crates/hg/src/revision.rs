@@ -43,8 +43,8 @@ pub struct Revisions<'r> {
     changelog: Revlog,
     /// The parents of the working copy.
     parents: [Target; 2],
-    /// Whether some changesets may be hidden.
-    has_hidden: bool,
+    /// Whether some changesets may be hidden, or why that cannot be told: only names ask for it.
+    has_hidden: Result<bool, Abort>,
     /// Whether names mean those, too.
     shows_hidden: bool,
     /// Which are, once it was asked for.

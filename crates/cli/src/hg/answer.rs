@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_session::{self, HgSession, HgWorkingCopy};
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::checkout::Checkout;
+use vigil_hg::checkout::{self, Checkout};
 use vigil_hg::config::{Config, Layers, Surroundings};
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::{self, Repository};
@@ -227,6 +227,9 @@ impl Run<'_> {
         let within = nested::of_working_copy(&repository, &dirstate, cwd, &mut said);
         if pair.ends_in_working_copy() {
             self.warnings.append(&mut said);
+        }
+        if pair.ends_in_working_copy() {
+            checkout::check_branch(&repository)?;
         }
         let within = match within {
             // Between changesets nobody asks what is in the working copy.

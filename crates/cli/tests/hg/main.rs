@@ -25,4 +25,5 @@ mod stored;
 mod subrepositories;
 mod templates;
 mod unfinished;
+mod unreadable;
 mod why;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use bstr::ByteSlice;
 
+use crate::abort::Abort;
 use crate::ancestry;
 use crate::bytes::trim;
 use crate::node::Node;
@@ -57,12 +58,7 @@ pub(super) fn of(repository: &Repository, node: &Node) -> Option<Phase> {
     if node.is_null() {
         return Some(Phase::Public);
     }
-    let folder = repository.store().folder().join("phaseroots");
-    let roots = match text_file::read(&folder) {
-        Ok(text) => roots(&text)?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => HashMap::new(),
-        Err(_) => return None,
-    };
+    let roots = roots(repository).ok()?;
     if roots.is_empty() {
         return Some(Phase::Public);
     }
@@ -77,11 +73,7 @@ pub(super) fn of(repository: &Repository, node: &Node) -> Option<Phase> {
 impl Phase {
     /// The phase of each changeset; `None` where what says so cannot be read, or is not understood.
     pub(crate) fn of_all(repository: &Repository, changelog: &Revlog) -> Option<Vec<Self>> {
-        let roots = match text_file::read(&repository.store().folder().join("phaseroots")) {
-            Ok(text) => roots(&text)?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => HashMap::new(),
-            Err(_) => return None,
-        };
+        let roots = roots(repository).ok()?;
         let len = u32::try_from(changelog.len()).ok()?;
         let mut phases: Vec<Self> = Vec::with_capacity(changelog.len());
         for number in 0..len {
@@ -96,8 +88,18 @@ impl Phase {
     }
 }
 
+/// The roots, with their phases.
+///
+/// # Errors
+/// They cannot be read, or are damaged.
+pub(crate) fn roots(repository: &Repository) -> Result<HashMap<Node, Phase>, Abort> {
+    let path = repository.store().folder().join("phaseroots");
+    let text = text_file::read_if_there(&path)?;
+    parse(&text).ok_or_else(|| Abort::damaged(&path, "a line is no root of a phase"))
+}
+
 /// The roots of a list that is none but what it should be.
-fn roots(text: &[u8]) -> Option<HashMap<Node, Phase>> {
+fn parse(text: &[u8]) -> Option<HashMap<Node, Phase>> {
     let lines = text.lines().filter(|line| !trim(line).is_empty());
     let root = |line: &[u8]| {
         let (number, node) = trim(line).split_once_str(" ")?;
@@ -109,7 +111,7 @@ fn roots(text: &[u8]) -> Option<HashMap<Node, Phase>> {
 /// What is done with bytes from a fuzzer.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(bytes: &[u8]) {
-    let _ = roots(bytes);
+    let _ = parse(bytes);
 }
 
 /// The highest phase of those `roots` that are `node` or above it. Nothing before the first root is looked at.

@@ -20,7 +20,7 @@ const CACHES: [&str; 4] = [
 impl Revisions<'_> {
     /// The changeset for which a branch stands, if there is one of that name.
     pub(super) fn branch(&mut self, name: &BStr) -> Result<Option<u32>, Abort> {
-        if self.has_hidden {
+        if self.may_hide()? {
             self.refuse_unknown_heads()?;
             self.look_for_hidden()?;
             return self.of_changesets(name);

@@ -15,10 +15,18 @@ impl Revisions<'_> {
     /// # Errors
     /// What says so is damaged, or not understood.
     pub(super) fn look_for_hidden(&mut self) -> Result<(), Abort> {
-        if self.has_hidden && !self.shows_hidden && self.unseen.is_none() {
+        if self.may_hide()? && !self.shows_hidden && self.unseen.is_none() {
             self.unseen = Some(self.find_hidden()?);
         }
         Ok(())
+    }
+
+    /// Whether some changesets may be hidden.
+    ///
+    /// # Errors
+    /// What says so cannot be read, or is damaged.
+    pub(super) fn may_hide(&self) -> Result<bool, Abort> {
+        self.has_hidden.clone()
     }
 
     /// Whether a changeset is hidden.
@@ -48,7 +56,7 @@ impl Revisions<'_> {
     /// # Errors
     /// They are.
     pub(super) fn refuse_unknown_heads(&self) -> Result<(), Abort> {
-        match self.has_hidden && self.shows_hidden {
+        match self.may_hide()? && self.shows_hidden {
             true => {
                 let said = "names of branches where hidden changesets are shown";
                 Err(Abort::unsupported(said))

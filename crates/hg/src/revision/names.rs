@@ -1,20 +1,19 @@
 //! Names of changesets in the order in which Mercurial looks for them.
 
 use bstr::{BStr, ByteSlice};
+use vigil_linux::Errno;
 use vigil_linux::stat::stat_path;
 
 use super::{Revisions, Target};
 use crate::abort::Abort;
 use crate::bookmarks;
 use crate::bytes::bytes;
+use crate::checkout::{Phase, phase};
 use crate::node::Node;
 use crate::repository::Repository;
-use crate::text_file;
 
 /// The number of the working copy.
 const WORKING_COPY: &[u8] = b"2147483647";
-/// Phases from this on are hidden.
-const HIDDEN_PHASE: u32 = 32;
 
 /// What a name means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,27 +134,22 @@ fn number(name: &BStr, len: usize) -> Option<u32> {
 }
 
 /// Whether some changesets may be hidden: obsolete ones, or those that are only there for a shelf.
-pub(super) fn has_hidden(repository: &Repository) -> bool {
-    let folder = repository.store().folder().to_path_buf();
-    let obsolete = stat_path(&folder.join("obsstore"));
-    let has_obsolete = obsolete.is_ok_and(|seen| seen.size > 0);
-    let roots = text_file::read(&folder.join("phaseroots")).unwrap_or_default();
-    has_obsolete || has_hidden_root(&roots)
-}
-
-/// Whether a phase in the text of `phaseroots` hides changesets.
-fn has_hidden_root(roots: &[u8]) -> bool {
-    let phase = |line: &[u8]| {
-        let (phase, _) = line.split_once_str(" ")?;
-        phase.to_str().ok()?.parse::<u32>().ok()
+///
+/// # Errors
+/// What says so cannot be read, or is damaged.
+pub(super) fn has_hidden(repository: &Repository) -> Result<bool, Abort> {
+    let markers = repository.store().folder().join("obsstore");
+    let obsolete = match stat_path(&markers) {
+        Err(errno) if errno != Errno::NOENT => return Err(Abort::io(&markers, &errno.into())),
+        seen => seen,
     };
-    let mut lines = roots.split(|byte| *byte == b'\n');
-    lines.any(|line| phase(line).is_some_and(|phase| phase >= HIDDEN_PHASE))
+    let has_obsolete = obsolete.is_ok_and(|seen| seen.size > 0);
+    let roots = phase::roots(repository)?;
+    Ok(has_obsolete || roots.values().any(|phase| *phase >= Phase::Archived))
 }
 
 /// What is done with bytes from a fuzzer.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(text: &[u8]) {
-    has_hidden_root(text);
     super::unseen::fuzz(text);
 }

@@ -1,0 +1,89 @@
+//! Small files of a repository that cannot be read, or are damaged: Mercurial says so wherever it needs them.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::sandbox::{Working, programs};
+
+/// Puts something in the place of the file at `name` while `look` looks.
+fn instead(working: &Working, name: &str, put: impl Fn(&std::path::Path), look: impl Fn()) {
+    let (path, aside) = (working.path(name), working.path(".hg/aside"));
+    let was_there = fs::rename(&path, &aside).is_ok();
+    put(&path);
+    look();
+    fs::remove_file(&path)
+        .or_else(|_| fs::remove_dir(&path))
+        .unwrap();
+    if was_there {
+        fs::rename(&aside, &path).unwrap();
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named_where_it_is_needed() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("a", "1");
+        working.commit("one");
+        working.hg(&["bookmark", "mark"]);
+        working.write("new", "");
+        for name in [
+            "branch",
+            "bookmarks",
+            "bookmarks.current",
+            "store/phaseroots",
+            "store/obsstore",
+        ] {
+            let name = format!(".hg/{name}");
+            // A directory with markers is refused as they are.
+            if !name.ends_with("obsstore") {
+                instead(
+                    &working,
+                    &name,
+                    |path| fs::create_dir(path).unwrap(),
+                    || same(&working),
+                );
+            }
+            let to_itself = |path: &std::path::Path| symlink(path.file_name().unwrap(), path);
+            instead(
+                &working,
+                &name,
+                |path| to_itself(path).unwrap(),
+                || same(&working),
+            );
+        }
+    }
+}
+
+fn same(working: &Working) {
+    for arguments in [
+        &["status"][..],
+        &["status", "--rev", "."],
+        &["status", "--rev", "0"],
+        &["status", "--rev", "mark"],
+        &["status", "--change", "."],
+        &["status", "--change", "tip"],
+    ] {
+        working.same(arguments);
+    }
+}
+
+#[test]
+fn damaged_roots_of_phases_are_named() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        working.write("a", "1");
+        working.commit("one");
+        for text in ["x", "1 0", "7 0000000000000000000000000000000000000000"] {
+            working.write(".hg/store/phaseroots", text);
+            working.same(&["status", "--rev", "."]);
+            // Mercurial ends by an error of Python's.
+            let (stdout, stderr, code) = working.vigil(&["status", "--rev", "0"]);
+            assert_eq!((stdout.as_str(), code), ("", Some(255)), "{text}");
+            assert!(
+                stderr.contains("phaseroots': a line is no root"),
+                "{stderr}"
+            );
+        }
+    }
+}
