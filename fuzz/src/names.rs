@@ -10,7 +10,7 @@ use vigil_git::environment::Environment;
 use vigil_git::fuzzing;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
-use vigil_git::repository::{self, Repository};
+use vigil_git::repository::{self, Repository, Search};
 use vigil_history::fuzzing::{Clocks, regex, shown_date};
 use vigil_history::mailmap::Mailmap;
 use vigil_history::revision::{Options, Outcome, StagedPaths, resolve_in_context};
@@ -158,7 +158,7 @@ fn asked() -> &'static Asked {
             assert!(git.status().expect("git").success(), "{command}");
         }
         let environment = Environment::new([], &top);
-        let found = repository::discover_git_dir(&environment, &top, false);
+        let found = repository::discover_git_dir(&environment, &top, Search::Commands);
         let location = found.expect("a repository").expect("a repository");
         let repository = repository::open(&environment, &location).expect("a repository");
         let refs = Refs::open(&repository).expect("references");

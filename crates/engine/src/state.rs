@@ -305,7 +305,7 @@ impl State {
             self.is_damaged = true;
             published = self.publish(self.changes(save, true), true, mark, steps);
         }
-        let published = published?;
+        let (published, snapshot) = published?;
         if published == vigil_store::Published::Superseded {
             self.is_superseded = true;
         }
@@ -313,10 +313,7 @@ impl State {
             if let Some(memory) = save.memory {
                 memory.settle();
             }
-            self.snapshot = self
-                .stores
-                .get(self.chosen)
-                .and_then(|store| store.open().ok());
+            self.snapshot = snapshot;
             self.distrusted_from = None;
             self.is_damaged = false;
         }
@@ -332,7 +329,6 @@ impl State {
         memory: Option<&mut ScanMemory>,
     ) {
         let published = self.usable().zip(self.recorded(tracked.hash_kind()));
-        // Somebody else may have published since.
         let Some((snapshot, recorded)) = published.filter(|(_, recorded)| recorded.file == *file)
         else {
             return;
@@ -359,9 +355,9 @@ impl State {
         is_whole: bool,
         mark: [u8; ClockMark::LEN],
         steps: &dyn Steps,
-    ) -> Result<vigil_store::Published, StoreError> {
+    ) -> Result<(vigil_store::Published, Option<Snapshot>), StoreError> {
         let Some(store) = self.stores.get(self.chosen) else {
-            return Ok(vigil_store::Published::Unchanged);
+            return Ok((vigil_store::Published::Unchanged, None));
         };
         match (&self.snapshot, is_whole) {
             (Some(base), true) => store.replace(base, changes, mark, steps),

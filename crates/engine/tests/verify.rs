@@ -53,7 +53,10 @@ impl Sandbox {
         let mut changes = Changes::new();
         changes.set(table, 0, Cow::Owned(block));
         let published = store.publish(Some(&base), changes, *base.clock(), &NoSteps);
-        assert!(matches!(published, Ok(Published::Appended { .. })));
+        assert!(matches!(
+            published,
+            Ok((Published::Appended { .. }, Some(_)))
+        ));
     }
 
     fn verify(&self) -> Verification {

@@ -56,7 +56,8 @@ impl<'a> Base<'a> {
 
 impl Store {
     /// Publishes `changes` to `base` with the mark `clock`: behind the blocks of the base, or in a new data file where
-    /// there is no base or too much would be dead. The folder is created, but not those above it.
+    /// there is no base or too much would be dead. The folder is created, but not those above it. Also returns the new state, if
+    /// there is one and it can be opened: it is opened before anybody else may publish.
     ///
     /// # Errors
     /// Nothing was published.
@@ -66,7 +67,7 @@ impl Store {
         changes: Changes<'_>,
         clock: [u8; 48],
         steps: &dyn Steps,
-    ) -> Result<Published, StoreError> {
+    ) -> Result<(Published, Option<Snapshot>), StoreError> {
         let base = base.map_or(Base::None, Base::Changed);
         self.publish_onto(base, &changes, clock, steps)
     }
@@ -82,7 +83,7 @@ impl Store {
         changes: Changes<'_>,
         clock: [u8; 48],
         steps: &dyn Steps,
-    ) -> Result<Published, StoreError> {
+    ) -> Result<(Published, Option<Snapshot>), StoreError> {
         self.publish_onto(Base::Replaced(base), &changes, clock, steps)
     }
 
@@ -92,7 +93,7 @@ impl Store {
         changes: &Changes<'_>,
         clock: [u8; 48],
         steps: &dyn Steps,
-    ) -> Result<Published, StoreError> {
+    ) -> Result<(Published, Option<Snapshot>), StoreError> {
         let edits = changes
             .edits(base.changed())
             .map_err(|error| self.refusal(error))?;
@@ -100,14 +101,14 @@ impl Store {
             && edits.iter().all(Vec::is_empty)
             && *base.clock() == clock
         {
-            return Ok(Published::Unchanged);
+            return Ok((Published::Unchanged, None));
         }
         let folder = self.create_folder()?;
         let Some(_lock) = self.lock(&folder)? else {
-            return Ok(Published::Busy);
+            return Ok((Published::Busy, None));
         };
         if !self.is_in_force(base.expected(), &folder)? {
-            return Ok(Published::Superseded);
+            return Ok((Published::Superseded, None));
         }
         steps.reached(Step::Locked);
         folder.sweep(base.expected().map(Snapshot::docket));
@@ -117,7 +118,8 @@ impl Store {
             steps,
             changes,
         };
-        writer.write(base, &edits, clock)
+        let published = writer.write(base, &edits, clock)?;
+        Ok((published, self.open_in(&folder).ok()))
     }
 
     /// Removes the state, and the folder where nothing else is in it.

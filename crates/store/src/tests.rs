@@ -46,9 +46,14 @@ impl Sandbox {
     }
 
     fn publish(&self, base: Option<&Snapshot>, changes: Changes<'_>, clock: u8) -> Published {
-        self.store
-            .publish(base, changes, [clock; 48], &NoSteps)
-            .unwrap()
+        let published = self.store.publish(base, changes, [clock; 48], &NoSteps);
+        let (published, state) = published.unwrap();
+        // The new state is handed out, and no other.
+        assert_eq!(state.is_some(), published.is_new());
+        if let Some(state) = state {
+            assert_eq!(state.docket(), self.store.open().unwrap().docket());
+        }
+        published
     }
 }
 
@@ -254,10 +259,11 @@ fn who_comes_too_late_publishes_nothing() {
         sandbox.publish(Some(&first), change(), 3),
         Published::Superseded
     );
-    let replaced = sandbox
+    let (replaced, state) = sandbox
         .store
         .replace(&first, change(), [3; 48], &NoSteps)
         .unwrap();
+    assert!(state.is_none());
     assert_eq!(replaced, Published::Superseded);
     assert_eq!(sandbox.store.open().unwrap().docket(), second.docket());
 
@@ -316,7 +322,7 @@ fn a_replaced_state_holds_only_what_is_set() {
         1,
     );
     let changes = set(&[(Table::Seen, 1, b"one")]);
-    let published = sandbox
+    let (published, _) = sandbox
         .store
         .replace(&first, changes, [1; 48], &NoSteps)
         .unwrap();

@@ -173,7 +173,7 @@ fn another_version_or_identity_is_not_used_but_replaced() {
 
     let other = Store::new(sandbox.store.folder().to_owned(), [8; 32]);
     assert!(matches!(other.open(), Err(NoState::Foreign { .. })));
-    let published = other
+    let (published, _) = other
         .publish(None, Changes::new(), [4; 48], &NoSteps)
         .unwrap();
     assert!(matches!(published, Published::Rewritten { .. }));

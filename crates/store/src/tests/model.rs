@@ -106,7 +106,8 @@ proptest! {
                 Deed::Publish(changes, clock) => {
                     keys.extend(changes.iter().map(|(_, key, _)| *key));
                     let changes = apply(&mut model, changes);
-                    let published = store.publish(base.as_ref(), changes, [clock; 48], &NoSteps).unwrap();
+                    let published = store.publish(base.as_ref(), changes, [clock; 48], &NoSteps);
+                    let (published, _) = published.unwrap();
                     let is_same = before.as_ref() == Some(&model)
                         && base.as_ref().is_some_and(|base| *base.clock() == [clock; 48]);
                     prop_assert_eq!(published == Published::Unchanged, is_same);
@@ -117,7 +118,7 @@ proptest! {
                     keys.extend(changes.iter().map(|(_, key, _)| *key));
                     model.clear();
                     let changes = apply(&mut model, changes);
-                    store.replace(base, changes, [9; 48], &NoSteps).unwrap()
+                    store.replace(base, changes, [9; 48], &NoSteps).unwrap().0
                 }
                 Deed::Drop => {
                     store.drop_state().unwrap();

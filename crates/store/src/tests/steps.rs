@@ -19,7 +19,7 @@ impl Steps for Onlooker<'_> {
         });
         self.seen.borrow_mut().push((step, clock));
         let changes = set(&[(Table::Seen, 1, b"another's")]);
-        let published = self
+        let (published, _) = self
             .store
             .publish(self.base, changes, [9; 48], &NoSteps)
             .unwrap();
@@ -117,6 +117,7 @@ pub(super) fn increment(store: &Store) {
         match store
             .publish(Some(&base), changes, [0; 48], &NoSteps)
             .unwrap()
+            .0
         {
             Published::Appended { .. } | Published::Rewritten { .. } => return,
             Published::Busy | Published::Superseded => std::thread::yield_now(),

@@ -25,7 +25,7 @@ fn publish(sandbox: &Sandbox, changes: Changes<'_>) {
     let store = stores.first().unwrap();
     let appended = store.publish(Some(&base), changes, mark.to_bytes(), &NoSteps);
     assert!(!matches!(
-        appended.unwrap(),
+        appended.unwrap().0,
         Published::Busy | Published::Superseded
     ));
 }
