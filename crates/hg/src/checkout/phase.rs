@@ -166,12 +166,12 @@ mod tests {
     fn roots_are_lines_of_a_number_and_a_node() {
         let node = "0123456789abcdef0123456789abcdef01234567";
         let text = format!("1 {node}\n96 {}\n", "f".repeat(40));
-        let read = roots(text.as_bytes()).unwrap();
+        let read = parse(text.as_bytes()).unwrap();
         let phase = read.get(&Node::from_hex(node.as_bytes()).unwrap());
         assert_eq!((read.len(), phase), (2, Some(&Phase::Draft)));
-        assert_eq!(roots(b""), Some(HashMap::new()));
+        assert_eq!(parse(b""), Some(HashMap::new()));
         for damaged in ["1", "1 xyz", "7 0123456789abcdef0123456789abcdef01234567"] {
-            assert_eq!(roots(damaged.as_bytes()), None, "{damaged}");
+            assert_eq!(parse(damaged.as_bytes()), None, "{damaged}");
         }
     }
 }
