@@ -45,6 +45,7 @@ impl Revlog {
     /// # Errors
     /// It cannot be read, or is damaged.
     pub fn open(path: &Path, data_path: PathBuf, name: impl Into<BString>) -> Result<Self, Abort> {
+        let name = name.into();
         let index_bytes = match file::read_or_map(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Contents::Read(Vec::new()),
@@ -56,13 +57,13 @@ impl Revlog {
                 Abort::unsupported("a revlog that tells more of deltas or copies")
             }
             index::Unread::Unknown(version) => {
-                let name = name_of(path);
-                let message = format!("unknown version ({version}) in revlog {name}");
+                let version = version.to_string();
+                let message = bytes!("unknown version (", version, ") in revlog ", name);
                 Abort::of(Kind::Storage, message)
             }
         })?;
         Ok(Self {
-            name: name.into(),
+            name,
             index,
             index_bytes,
             data_path,
@@ -229,11 +230,6 @@ impl Revlog {
         };
         bytes.get(start..start.checked_add(len)?)
     }
-}
-
-fn name_of(path: &Path) -> String {
-    let name = path.file_stem().unwrap_or_default();
-    name.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -95,7 +95,7 @@ impl Store {
     /// They cannot be read, or are damaged.
     pub fn file(&self, path: &BStr) -> Result<Revlog, Abort> {
         let data = self.of_file(path, ".d");
-        Revlog::open(&self.file_index(path), data, bytes!("data/", path))
+        Revlog::open(&self.file_index(path), data, path.to_owned())
     }
 
     /// Where the index of the versions of the file `path` is, if it has any. Whatever rewrites what is stored of the file
@@ -278,7 +278,7 @@ fn without_metadata(text: &[u8]) -> &[u8] {
 pub(crate) fn no_version(path: &BStr, node: &Node) -> Abort {
     Abort::of(
         Kind::Storage,
-        bytes!("data/", path, "@", node.hex(), ": no match found"),
+        bytes!(path, "@", node.hex(), ": no match found"),
     )
 }
 

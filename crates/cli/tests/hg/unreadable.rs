@@ -87,3 +87,29 @@ fn damaged_roots_of_phases_are_named() {
         }
     }
 }
+
+#[test]
+fn damaged_files_of_the_store_are_named_as_the_newest_mercurial_names_them() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        for text in ["1", "2"] {
+            working.write("d/a", text);
+            working.commit(text);
+        }
+        working.write("d/a", "3");
+        let index = working.path(".hg/store/data/d/a.i");
+        let sound = fs::read(&index).unwrap();
+        let of_another_version = [b"text".as_slice(), &sound[4..]].concat();
+        for (damaged, said) in [
+            (of_another_version, "unknown version (30836) in revlog d/a"),
+            (Vec::new(), "abort: d/a@"),
+        ] {
+            fs::write(&index, damaged).unwrap();
+            if working.is_from_version_7() {
+                working.same(&["status"]);
+            }
+            let (_, stderr, _) = working.vigil(&["status"]);
+            assert!(stderr.contains(said), "{stderr}");
+        }
+    }
+}
