@@ -533,7 +533,15 @@ impl Session {
         }
         let question = self.question(pathspec, &state.tracked)?;
         let top = self.top()?;
-        Ok(narrowed(all, (top, &state.tracked), pathspec, &question))
+        let looks_for_untracked = request.untracked != UntrackedMode::No;
+        let files = (top, &state.tracked);
+        Ok(narrowed(
+            all,
+            files,
+            pathspec,
+            &question,
+            looks_for_untracked,
+        ))
     }
 
     /// [`Self::scan`] of a part.

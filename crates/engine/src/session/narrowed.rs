@@ -11,19 +11,21 @@ use vigil_scan::{Findings, PathFilter};
 use super::path_question::PathQuestion;
 
 /// What of `all`, the findings in the working tree `top`, `pathspec` asks for. `None` where only a look can tell: git shows
-/// a directory without tracked files by other names where it is not asked for as a whole, and sets out elsewhere.
+/// a directory without tracked files by other names where it is not asked for as a whole, and sets out elsewhere where it
+/// `looks_for_untracked` files.
 pub(super) fn narrowed(
     all: &Findings,
     (top, tracked): (&Path, &Tracked),
     pathspec: &Pathspec,
     question: &PathQuestion<'_>,
+    looks_for_untracked: bool,
 ) -> Option<Findings> {
     // Which of these git comes upon depends on where it sets out.
     if !(all.unlisted.is_empty() && all.unknown.is_empty() && all.warnings.is_empty()) {
         return None;
     }
-    let has_others = !all.untracked.is_empty() || !all.ignored.is_empty();
-    if !begins_in_tracked(top, tracked, pathspec) && has_others {
+    // It says so where it cannot open the directory in which it sets out.
+    if looks_for_untracked && !begins_in_tracked(top, tracked, pathspec) {
         return None;
     }
     let mut entries = ByNumber::new(tracked);

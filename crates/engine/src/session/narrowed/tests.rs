@@ -79,6 +79,25 @@ fn what_is_known_of_all_is_told_of_a_part_without_a_look() {
 }
 
 #[test]
+fn a_directory_that_cannot_be_opened_is_told_though_nothing_is_untracked() {
+    let sandbox = Sandbox::new();
+    sandbox.write("dir/recorded", "recorded\n");
+    sandbox.git(["add", "."]);
+    let mut session = session_at(&sandbox.top(), true);
+    session.watch_by(Arc::new(Watcher::new().unwrap()));
+    for (untracked, warnings) in [(UntrackedMode::Normal, 1), (UntrackedMode::No, 0)] {
+        session
+            .status(&request(&[], untracked, IgnoredMode::No))
+            .unwrap();
+        let request = request(&["dir/no/such"], untracked, IgnoredMode::No);
+        let look = session_at(&sandbox.top(), false).status(&request).unwrap();
+        let told = session.status(&request).unwrap();
+        assert_eq!(shown(&told), shown(&look));
+        assert_eq!(told.warnings.len(), warnings);
+    }
+}
+
+#[test]
 fn a_part_is_told_in_every_mode_as_by_a_look() {
     let sandbox = repository();
     let mut session = session_at(&sandbox.top(), true);
