@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use bstr::ByteSlice;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
@@ -22,6 +23,8 @@ pub(crate) struct Daemon {
     requests: Option<ChildStdin>,
     responses: ChildStdout,
     messages: Option<ChildStderr>,
+    /// What was read of its log, and is still to be looked at.
+    unseen: Vec<u8>,
     read: Vec<u8>,
 }
 
@@ -74,6 +77,7 @@ impl Daemon {
             requests: child.stdin.take(),
             responses: child.stdout.take().unwrap(),
             messages: child.stderr.take(),
+            unseen: Vec::new(),
             child,
             read: Vec::new(),
         }
@@ -119,7 +123,7 @@ impl Daemon {
         answer
     }
 
-    /// Ends its input; its exit status, and what it wrote on standard error. Nothing may be left on its output.
+    /// Ends its input; its exit status, and what it wrote on standard error, after what was waited for. Nothing may be left on its output.
     pub(crate) fn end(&mut self) -> (ExitStatus, String) {
         drop(self.requests.take());
         self.wait()
@@ -128,7 +132,7 @@ impl Daemon {
     /// Waits for its end.
     pub(crate) fn wait(&mut self) -> (ExitStatus, String) {
         let deadline = Instant::now() + PATIENCE;
-        let mut messages = Vec::new();
+        let mut messages = std::mem::take(&mut self.unseen);
         if let Some(mut stream) = self.messages.take() {
             let mut buffer = [0; 4096];
             loop {
@@ -146,18 +150,21 @@ impl Daemon {
         (status, String::from_utf8_lossy(&messages).into_owned())
     }
 
-    /// Reads its log until `text` is in it.
+    /// Reads its log up to `text`.
     pub(crate) fn wait_for_message(&mut self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
         let mut stream = self.messages.take().unwrap();
-        let mut messages = Vec::new();
-        while !String::from_utf8_lossy(&messages).contains(text) {
+        let end = loop {
+            if let Some(start) = self.unseen.find(text) {
+                break start + text.len();
+            }
             wait_for(&stream, deadline);
             let mut buffer = [0; 4096];
             let len = stream.read(&mut buffer).unwrap();
             assert!(len > 0, "it ended without saying {text:?}");
-            messages.extend_from_slice(&buffer[..len]);
-        }
+            self.unseen.extend_from_slice(&buffer[..len]);
+        };
+        self.unseen.drain(..end);
         self.messages = Some(stream);
     }
 
