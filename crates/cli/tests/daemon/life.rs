@@ -334,7 +334,8 @@ fn one_that_is_halted_is_stopped_though_as_many_wait_for_it_as_may() {
     serving.wait_until_halted();
     let address = SocketAddrUnix::new(sandbox.run().join("daemon.sock")).unwrap();
     let come = || {
-        let flags = SocketFlags::NONBLOCK;
+        // What other tests start meanwhile must not have it.
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
         connect(&socket, &address).map(|()| socket)
     };
