@@ -227,8 +227,6 @@ impl Run<'_> {
         let within = nested::of_working_copy(&repository, &dirstate, cwd, &mut said);
         if pair.ends_in_working_copy() {
             self.warnings.append(&mut said);
-        }
-        if pair.ends_in_working_copy() {
             checkout::check_branch(&repository)?;
         }
         let within = match within {

@@ -42,6 +42,7 @@ impl<'o> Output<'o> {
     pub(super) fn lines(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let end: &[u8] = if self.ends_with_nul { b"\0" } else { b"\n" };
+        let of_copied = self.colors.effects("status.copied");
         for ((letter, label), files) in self.kinds() {
             let effects = self.colors.effects(&format!("status.{label}"));
             let effects = effects.as_deref();
@@ -54,8 +55,7 @@ impl<'o> Output<'o> {
                 paint_pieces(&mut out, &[&shown, end], effects);
                 if let Some(source) = self.copies.get(path) {
                     let shown = self.paths.path(source.as_bstr());
-                    let effects = self.colors.effects("status.copied");
-                    paint_pieces(&mut out, &[b"  ", &shown, end], effects.as_deref());
+                    paint_pieces(&mut out, &[b"  ", &shown, end], of_copied.as_deref());
                 }
             }
         }

@@ -24,7 +24,7 @@ pub(super) fn narrowed(
     if !(all.unlisted.is_empty() && all.unknown.is_empty() && all.warnings.is_empty()) {
         return None;
     }
-    // It says so where it cannot open the directory in which it sets out.
+    // Where git cannot open the directory in which it sets out, it says so.
     if looks_for_untracked && !begins_in_tracked(top, tracked, pathspec) {
         return None;
     }
