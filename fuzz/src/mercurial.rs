@@ -209,7 +209,7 @@ pub(crate) fn hg_matcher(data: &[u8]) {
         patterns: &patterns,
         include: &[],
         exclude: &[],
-        is_of_working_copy: true,
+        subrepositories: Some(&Subrepositories::default()),
     });
     if let Ok(matcher) = matcher
         && matcher.is_match(path)
@@ -231,7 +231,7 @@ pub(crate) fn hg_subrepositories(data: &[u8]) {
         assert!(read.paths().count() <= lines.count());
         for path in read.paths() {
             assert!(read.has(path) && !path.is_empty());
-            let _ = read.committed(path);
+            let _ = read.get(path);
         }
         assert_eq!(read.is_empty(), read.paths().next().is_none());
     }

@@ -9,34 +9,44 @@ use crate::abort::Abort;
 use crate::bytes::{bytes, is_space, lines_with_ends, trim, trim_end};
 use crate::node::Node;
 
-/// Where subrepositories are, and what is committed of each; nothing is of one that is new.
+/// Where subrepositories are, and what is committed of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subrepositories(BTreeMap<BString, Option<Node>>);
+pub struct Subrepositories(BTreeMap<BString, Subrepository>);
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subrepository {
+    /// Mercurial's, with the changeset that is committed of it; none is of one that is new.
+    OfMercurial(Option<Node>),
+    /// Another system's.
+    Other,
+}
 
 impl Subrepositories {
     /// Reads the text of `.hgsub`, and that of `.hgsubstate`, which messages call `name`.
     ///
     /// # Errors
-    /// One of them is not understood, or a subrepository is none of Mercurial's.
+    /// One of them is not understood.
     pub fn parse(places: &[u8], committed: &[u8], name: &BStr) -> Result<Self, Abort> {
         // Mercurial reads one after the other, and complains of the first that it does not understand.
         let places = read_places(places)?;
         let nodes = read_committed(committed, name)?;
         let mut all = BTreeMap::new();
         for Placed { line, path, source } in places {
-            if source.starts_with(b"[") && !source.starts_with(b"[hg]") {
-                let said = bytes!(
-                    "the subrepository '",
-                    path,
-                    "', which is none of Mercurial's"
-                );
-                return Err(Abort::unsupported(said));
+            if source.starts_with(b"[") && !source.contains(&b']') {
+                return Err(Abort::plain("missing ] in subrepository source"));
             }
-            let node = match nodes.get(path) {
-                None => None,
-                Some(node) => Some(Node::from_hex(node).ok_or_else(|| refused(line))?),
+            let subrepository = match nodes.get(path) {
+                _ if source.starts_with(b"[") && !source.starts_with(b"[hg]") => {
+                    Subrepository::Other
+                }
+                None => Subrepository::OfMercurial(None),
+                Some(node) => {
+                    let node = Node::from_hex(node).ok_or_else(|| refused(line))?;
+                    Subrepository::OfMercurial(Some(node))
+                }
             };
-            all.insert(path.into(), node);
+            all.insert(path.into(), subrepository);
         }
         Ok(Self(all))
     }
@@ -56,9 +66,16 @@ impl Subrepositories {
         self.0.contains_key(path.as_bytes().as_bstr())
     }
 
-    /// What is committed of the one at `path`.
-    pub fn committed(&self, path: &BStr) -> Option<Node> {
-        self.0.get(path.as_bytes().as_bstr()).copied().flatten()
+    /// The one at `path`.
+    pub fn get(&self, path: &BStr) -> Option<&Subrepository> {
+        self.0.get(path.as_bytes().as_bstr())
+    }
+
+    /// Whether `path` is in one.
+    pub fn has_below(&self, path: &BStr) -> bool {
+        let ends = path.find_iter("/");
+        let mut above = ends.filter_map(|end| path.get(..end));
+        above.any(|above| self.has(above.as_bstr()))
     }
 }
 
@@ -134,6 +151,7 @@ mod tests {
         // What is first is said first.
         assert!(said(b"nonsense", b"nonsense").contains("of .hgsub"));
         assert!(said(b"a = [git]b", b"nonsense").contains("specifier in '.hgsubstate' line 1"));
+        assert!(said(b"a = [git b", b"").contains("missing ] in"));
         let node = Node([0xab; Node::LEN]);
         let committed = format!("{node} d/sub\n\n  {node} other\n");
         let places = b"# a comment\nd/sub = ../there\n new = [hg]x\n";
@@ -141,15 +159,20 @@ mod tests {
         let places = b"# a comment\nd/sub = ../there\r\nnew=[hg]x\n[subpaths]\na = b\n";
         let read = parse(places, committed.as_bytes()).unwrap();
         assert_eq!(read.paths().collect::<Vec<_>>(), ["d/sub", "new"]);
-        assert_eq!(read.committed("d/sub".into()), Some(node));
-        assert_eq!(read.committed("new".into()), None);
+        let one = |path: &str| read.get(path.into()).cloned();
+        assert_eq!(one("d/sub"), Some(Subrepository::OfMercurial(Some(node))));
+        assert_eq!(one("new"), Some(Subrepository::OfMercurial(None)));
+        assert_eq!(one("d"), None);
+        // What is committed of another system's may be anything.
+        let read = parse(b"a = [git]x\n", b"12 a\n").unwrap();
+        assert_eq!(read.get("a".into()), Some(&Subrepository::Other));
+        assert!(read.has_below("a/b/c".into()) && !read.has_below("a".into()));
     }
 
     #[test]
     fn what_is_not_understood_is_told() {
         for (places, committed) in [
-            (&b"a = [git]x\n"[..], &b""[..]),
-            (b"%include x\n", b""),
+            (&b"%include x\n"[..], &b""[..]),
             (b"a\n", b""),
             (b"a =\n", b""),
             (b"a = b\n", b"nonsense\n"),

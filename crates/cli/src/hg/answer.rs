@@ -244,19 +244,14 @@ impl Run<'_> {
             patterns: &arguments.patterns,
             include: &arguments.include,
             exclude: &arguments.exclude,
-            is_of_working_copy: pair.ends_in_working_copy(),
-        });
-        let matcher = match matcher {
-            // A path may lead into a subrepository.
-            Err(_) if !within.is_empty() => {
-                return Err(Abort::unsupported(
-                    "such paths where there are subrepositories",
-                ));
-            }
-            other => other?,
-        };
-        nested::refuse_names(&within, &matcher.named())?;
-        let is_everything = matcher.is_everything();
+            subrepositories: pair.ends_in_working_copy().then_some(&within),
+        })?;
+        if let Some(name) = matcher.named_elsewhere().first()
+            && arguments.subrepos
+        {
+            let said = bytes!("the path '", name, "' in a subrepository");
+            return Err(Abort::unsupported(said));
+        }
         let subject = Subject {
             repository: &repository,
             session: RefCell::new(session),
@@ -266,6 +261,7 @@ impl Run<'_> {
             dirstate: &dirstate,
             has_parent: !parents.nodes[0].is_null(),
             revisions: revisions.as_ref(),
+            within: &within,
             matcher: Arc::new(matcher),
             clean: is_terse || is_shown(CLEAN),
             unknown,
@@ -273,12 +269,7 @@ impl Run<'_> {
         };
         let mut lists = subject.lists(pair, &mut self.warnings)?;
         if arguments.subrepos {
-            let before: usize = lists.iter().map(Vec::len).sum();
             nested::add(&mut lists, &subject, pair)?;
-            let has_more = lists.iter().map(Vec::len).sum::<usize>() != before;
-            if has_more && !is_everything {
-                return Err(Abort::unsupported("patterns with subrepositories"));
-            }
         }
         if let Some(format) = arguments.own {
             let told = Told {

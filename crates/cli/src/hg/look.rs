@@ -16,6 +16,7 @@ use vigil_hg::node::Node;
 use vigil_hg::patterns::Matcher;
 use vigil_hg::repository::Repository;
 use vigil_hg::revision::{Revisions, Target};
+use vigil_hg::subrepositories::Subrepositories;
 
 use super::between::{self, Working};
 use super::kinds::Lists;
@@ -72,6 +73,8 @@ pub(super) struct Subject<'s> {
     pub(super) has_parent: bool,
     /// Its changesets, where some are named.
     pub(super) revisions: Option<&'s Revisions<'s>>,
+    /// The repositories that belong to its working copy.
+    pub(super) within: &'s Subrepositories,
     pub(super) matcher: Arc<Matcher>,
     pub(super) clean: bool,
     pub(super) unknown: bool,
@@ -197,6 +200,7 @@ impl Subject<'_> {
             unknown: self.unknown,
             ignored: self.ignored,
         })?;
+        self.leave_out_subrepositories(&mut status);
         let (met, named): (Vec<&Bad>, Vec<&Bad>) = status.bad.iter().partition(|bad| bad.was_met);
         drop(session);
         let mut all: Vec<&Bad> = Vec::new();
@@ -224,6 +228,21 @@ impl Subject<'_> {
             Some(abort) => Err(abort),
             None => Ok(status),
         }
+    }
+
+    /// Takes out what is not recorded, or could not be looked at, in the place of a subrepository: that may be another system's, or
+    /// not be there.
+    fn leave_out_subrepositories(&self, status: &mut HgStatus) {
+        if self.within.is_empty() {
+            return;
+        }
+        let is_own = |path: &BString| {
+            let path = path.as_bstr();
+            !self.within.has(path) && !self.within.has_below(path)
+        };
+        status.unknown.retain(is_own);
+        status.ignored.retain(is_own);
+        status.bad.retain(|bad| is_own(&bad.path));
     }
 
     /// What is said of what could not be looked at.

@@ -15,7 +15,7 @@ use vigil_hg::node::Node;
 use vigil_hg::patterns::{Matcher, outside_of_reach};
 use vigil_hg::repository::{self, Repository};
 use vigil_hg::revision::{Revisions, Target};
-use vigil_hg::subrepositories::Subrepositories;
+use vigil_hg::subrepositories::{Subrepositories, Subrepository};
 use vigil_hg::text_file::LEN_MAX;
 use vigil_hg::working_file;
 use vigil_linux::stat::lstat_path;
@@ -32,7 +32,7 @@ const DEPTH_MAX: u32 = 16;
 /// The subrepositories of a working copy; what is odd is said in `warnings`, with paths from `cwd`.
 ///
 /// # Errors
-/// What is said of them is not understood, or one is not where it should be.
+/// What is said of them is not understood.
 pub(super) fn of_working_copy(
     repository: &Repository,
     dirstate: &Dirstate,
@@ -70,35 +70,7 @@ pub(super) fn of_working_copy(
         false => Vec::new(),
     };
     let name = shown.path(".hgsubstate".into());
-    let all = Subrepositories::parse(&places, &committed, name.as_bstr())?;
-    for path in all.paths() {
-        let there = repository.root.join(path_of(path));
-        let is_gone = lstat_path(&there).is_err();
-        let is_repository = lstat_path(&there.join(".hg")).is_ok_and(|seen| seen.is_dir());
-        let is_odd = outside_of_reach(&repository.root, path).is_some();
-        if is_odd || !is_gone && !is_repository {
-            let said = bytes!("the subrepository '", path, "' as it is");
-            return Err(Abort::unsupported(said));
-        }
-    }
-    Ok(all)
-}
-
-/// Refuses paths in subrepositories: what is asked for by name is looked for in each.
-pub(super) fn refuse_names(all: &Subrepositories, named: &[&BStr]) -> Result<(), Abort> {
-    let is_within = |name: &&&BStr| {
-        all.paths().any(|path| {
-            let rest = name.strip_prefix(path.as_bytes());
-            rest.is_some_and(|rest| rest.first().is_none_or(|first| *first == b'/'))
-        })
-    };
-    match named.iter().find(is_within) {
-        Some(name) => {
-            let said = bytes!("the path '", name, "' in a subrepository");
-            Err(Abort::unsupported(said))
-        }
-        None => Ok(()),
-    }
+    Subrepositories::parse(&places, &committed, name.as_bstr())
 }
 
 /// Adds what is to be said of the subrepositories of `subject`.
@@ -128,30 +100,49 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
         check_allowed(subject.config)?;
     }
     for path in paths {
-        let base = match before.has(path) {
-            true => before.committed(path),
-            false => Some(Node::NULL),
+        let base = match before.get(path) {
+            Some(subrepository) => committed_of(subrepository, path)?,
+            None => Node::NULL,
         };
-        // One that is gone in the end is compared with what is there.
-        let other = match to == Target::WorkingCopy || !after.has(path) {
-            true => Some(Node::WORKING_COPY),
-            false => after.committed(path),
+        let other = match after.get(path) {
+            Some(subrepository) if to != Target::WorkingCopy => committed_of(subrepository, path)?,
+            Some(Subrepository::Other) => committed_of(&Subrepository::Other, path)?,
+            // One that is gone in the end is compared with what is there.
+            _ => Node::WORKING_COPY,
         };
-        let (Some(base), Some(other)) = (base, other) else {
-            let said = bytes!("the subrepository '", path, "', which is not committed yet");
-            return Err(Abort::unsupported(said));
-        };
+        if outside_of_reach(&subject.repository.root, path).is_some() {
+            return Err(refused("behind a link or in another repository"));
+        }
         let root = subject.repository.root.join(path_of(path));
         let inner = of_one(subject, &root, [base, other], depth.saturating_add(1))?;
         for (list, more) in lists.iter_mut().zip(inner) {
             let whole = |file: BString| vigil_model::path::join(path, file.as_bstr());
-            list.extend(more.into_iter().map(whole));
+            let more = more.into_iter().map(whole);
+            list.extend(more.filter(|file| subject.matcher.is_match(file.as_bstr())));
         }
     }
     for list in lists {
         list.sort_unstable();
     }
     Ok(())
+}
+
+/// What is committed of the subrepository at `path`.
+///
+/// # Errors
+/// Nothing is, or it is none of Mercurial's.
+fn committed_of(subrepository: &Subrepository, path: &BStr) -> Result<Node, Abort> {
+    let what = match subrepository {
+        Subrepository::OfMercurial(Some(node)) => return Ok(*node),
+        Subrepository::OfMercurial(None) => "which is not committed yet",
+        Subrepository::Other => "which is none of Mercurial's",
+    };
+    Err(Abort::unsupported(bytes!(
+        "the subrepository '",
+        path,
+        "', ",
+        what
+    )))
 }
 
 /// Whether subrepositories may be looked at.
@@ -234,6 +225,16 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
     };
     let [from, to] = nodes;
     let pair = Pair::new([target(from)?, target(to)?], &revisions);
+    let mut warnings = Vec::new();
+    let within = match pair.ends_in_working_copy() {
+        true => of_working_copy(
+            &repository,
+            &dirstate,
+            &above.surroundings.cwd,
+            &mut warnings,
+        )?,
+        false => Subrepositories::default(),
+    };
     let subject = Subject {
         repository: &repository,
         session: RefCell::new(&mut session),
@@ -243,12 +244,12 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
         dirstate: &dirstate,
         has_parent: !parents.nodes[0].is_null(),
         revisions: Some(&revisions),
+        within: &within,
         matcher: Arc::new(Matcher::default()),
         clean: above.clean,
         unknown: above.unknown,
         ignored: above.ignored,
     };
-    let mut warnings = Vec::new();
     let mut lists = subject.lists(pair, &mut warnings)?;
     if !warnings.is_empty() || !configuration.warnings.is_empty() {
         return Err(refused("of which there is more to say"));

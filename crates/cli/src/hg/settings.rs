@@ -164,7 +164,7 @@ fn is_relative(config: &Config, has_patterns: bool) -> Result<bool, Abort> {
 }
 
 /// Extensions that leave a status as it is.
-const HARMLESS: [&str; 56] = [
+const HARMLESS: [&str; 62] = [
     "absorb",
     "acl",
     "amend",
@@ -177,6 +177,7 @@ const HARMLESS: [&str; 56] = [
     "censor",
     "children",
     "churn",
+    "clang-format",
     "clonebundles",
     "closehead",
     "color",
@@ -188,6 +189,7 @@ const HARMLESS: [&str; 56] = [
     "fastannotate",
     "fastexport",
     "fetch",
+    "firefoxtree",
     "fix",
     "fsmonitor",
     "githelp",
@@ -200,6 +202,7 @@ const HARMLESS: [&str; 56] = [
     "infinitepush",
     "interhg",
     "journal",
+    "js-format",
     "logtoprocess",
     "mq",
     "notify",
@@ -208,10 +211,12 @@ const HARMLESS: [&str; 56] = [
     "phabricator",
     "progress",
     "purge",
+    "push-to-try",
     "rebase",
     "record",
     "releasenotes",
     "relink",
+    "remotenames",
     "schemes",
     "share",
     "shelve",
@@ -221,6 +226,7 @@ const HARMLESS: [&str; 56] = [
     "topic",
     "transplant",
     "uncommit",
+    "zeroconf",
 ];
 
 /// What in the configuration changes what `names` of changesets mean.
@@ -237,12 +243,7 @@ pub(super) fn beyond_names<'n>(
         let stat = stat_path(&repository.dot_hg.join(name));
         stat.is_ok_and(|stat| stat.size > 0)
     };
-    let is_mq = |item: &Item| {
-        let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
-        name == b"mq" && !item.value.starts_with(b"!")
-    };
-    let has_mq = config.section("extensions").any(is_mq);
-    if has_mq
+    if extensions(config).any(|(name, _)| name == b"mq")
         && ["patches/status", "patches.queues"]
             .into_iter()
             .any(has_patches)
@@ -259,11 +260,18 @@ pub(super) fn beyond_names<'n>(
         }
     }
     let names: Vec<&BString> = names.collect();
-    let rests_on_markers = |name: &&&BString| !matches!(name.as_slice(), b"." | b"null");
+    let is_plain = |name: &&BString| matches!(name.as_slice(), b"." | b"null");
+    let naming = extensions(config).find(|(name, _)| is_among(name, &NAMING));
+    if let Some((name, _)) = naming
+        && !names.iter().all(is_plain)
+    {
+        let said = bytes!("names of changesets with the extension '", name, "'");
+        return Some(said);
+    }
     let markers = stat_path(&repository.store().folder().join("obsstore"));
     if !shows_hidden
         && markers.is_ok_and(|seen| seen.size > 0)
-        && names.iter().any(|name| rests_on_markers(&name))
+        && !names.iter().all(is_plain)
         && !may_make_markers(config)
     {
         // Mercurial complains of them, in other words in each release.
@@ -295,10 +303,7 @@ fn may_make_markers(config: &Config) -> bool {
                 .any(|word| word == "all" || word == "createmarkers")
         }),
         // The extension says so where nobody else does.
-        None => config.section("extensions").any(|item| {
-            let name = item.name.rsplit(|byte| *byte == b'.').next();
-            name == Some(b"evolve") && !item.value.starts_with(b"!")
-        }),
+        None => extensions(config).any(|(name, _)| name == b"evolve"),
     }
 }
 
@@ -407,25 +412,50 @@ pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
     }
 }
 
-/// Harmless extensions that do not come with Mercurial, and have to be named by their file.
-const ELSEWHERE: [&str; 3] = ["evolve", "interhg", "topic"];
+/// Harmless extensions that do not come with Mercurial, and have to be named by their file: Mozilla's are among them.
+const ELSEWHERE: [&str; 7] = [
+    "clang-format",
+    "evolve",
+    "firefoxtree",
+    "interhg",
+    "js-format",
+    "push-to-try",
+    "topic",
+];
+
+/// The harmless extension of Mercurial's own tests, which name it in more than one way.
+const OF_TESTS: &[u8] = b"/drawdag.py";
+
+/// Extensions that give changesets names of their own.
+const NAMING: [&str; 2] = ["firefoxtree", "remotenames"];
+
+/// The extensions that are on, each with the word by which it is known.
+fn extensions(config: &Config) -> impl Iterator<Item = (&[u8], &Item)> {
+    let all = config.section("extensions").map(|item| {
+        let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
+        (name.strip_prefix(b"hgext3rd.").unwrap_or(name), item)
+    });
+    all.filter(|(name, item)| {
+        let is_sub_option = name.contains(&b':');
+        !item.value.starts_with(b"!") && !is_sub_option
+    })
+}
+
+fn is_among(name: &[u8], list: &[&str]) -> bool {
+    list.iter().any(|known| known.as_bytes() == name)
+}
 
 /// What in the configuration changes a status in ways that only Mercurial knows.
 pub(crate) fn beyond(config: &Config) -> Option<BString> {
-    for item in config.section("extensions") {
-        let is_off = item.value.starts_with(b"!");
-        let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
-        let name = name.strip_prefix(b"hgext3rd.").unwrap_or(name);
-        let is_sub_option = name.contains(&b':');
-        if is_off || is_sub_option {
+    for (name, item) in extensions(config) {
+        if item.value.ends_with(OF_TESTS) {
             continue;
         }
-        if !HARMLESS.iter().any(|known| known.as_bytes() == name) {
+        if !is_among(name, &HARMLESS) {
             return Some(bytes!("the extension '", name, "'"));
         }
         // Of those that come with Mercurial another one has the name only.
-        let is_elsewhere = ELSEWHERE.iter().any(|known| known.as_bytes() == name);
-        if !item.value.is_empty() && !is_elsewhere {
+        if !item.value.is_empty() && !is_among(name, &ELSEWHERE) {
             return Some(bytes!("the extension '", name, "' from ", item.value));
         }
     }

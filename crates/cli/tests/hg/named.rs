@@ -1006,3 +1006,35 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
         working.same(&["status", "-T", "{path}\\n", "--config", setting]);
     }
 }
+
+#[test]
+fn extensions_that_leave_a_status_as_it_is_are_no_hindrance() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        working.write("a", "");
+        working.commit("0");
+        working.write("b", "");
+        let file = working.path("../drawdag.py");
+        std::fs::write(&file, "").unwrap();
+        let from = |name: &str| format!("extensions.{name}={}", file.display());
+        for setting in [
+            from("drawdag"),
+            from("any"),
+            from("firefoxtree"),
+            from("push-to-try"),
+            "extensions.remotenames=".into(),
+            "extensions.hgext.zeroconf=".into(),
+        ] {
+            working.same(&["status", "--config", &setting]);
+            working.same(&["status", "--rev", ".", "--config", &setting]);
+        }
+        // It may be a name that the extension gives.
+        let setting = "extensions.remotenames=";
+        let (_, stderr, code) = working.vigil(&["status", "--rev", "0", "--config", setting]);
+        assert_eq!(code, Some(255));
+        assert!(
+            stderr.contains("names of changesets with the extension 'remotenames'"),
+            "{stderr}"
+        );
+    }
+}

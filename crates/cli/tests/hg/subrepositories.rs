@@ -1,6 +1,7 @@
 //! Repositories in a working copy that belong to it.
 
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::sandbox::{FORMATS, Working, programs};
 
@@ -92,21 +93,19 @@ fn what_needs_more_than_that_is_named() {
     for hg in programs() {
         let working = Working::new(&hg, true);
         nested(&working);
-        for (arguments, what) in [
-            (&["status", "-S", "sub/a"][..], "subrepositories"),
-            (&["status", "sub"], "in a subrepository"),
-            (
-                &["status", "-S", "-I", "**a"],
-                "patterns with subrepositories",
-            ),
+        for arguments in [
+            &["status", "-S", "sub/a"][..],
+            &["status", "-S", "sub/inner", "top"],
         ] {
             let (_, stderr, code) = working.vigil(arguments);
             assert_eq!(code, Some(255), "{arguments:?}");
-            assert!(stderr.contains(what), "{stderr}");
+            assert!(stderr.contains("in a subrepository"), "{stderr}");
         }
         working.write(".hgsub", "sub = [git]x\n");
-        let (_, stderr, _) = working.vigil(&["status"]);
+        let (_, stderr, _) = working.vigil(&["status", "-S"]);
         assert!(stderr.contains("none of Mercurial's"), "{stderr}");
+        working.write(".hgsub", "sub = [git x\n");
+        working.same(&["status"]);
         // What is not understood is told by its place.
         working.write(".hgsub", "sub = sub\n");
         working.write(".hgsubstate", "\n\nnonsense\n");
@@ -149,6 +148,118 @@ fn damage_in_the_working_copy_does_not_matter_between_changesets() {
             &["status", "--change", "1"],
         ] {
             working.same(arguments);
+        }
+    }
+}
+
+#[test]
+fn patterns_hold_in_subrepositories_too() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        nested(&working);
+        for arguments in [
+            &["status", "-S", "-I", "**a"][..],
+            &["status", "-SA", "-X", "sub/inner"],
+            &["status", "-SA", "-X", "sub"],
+            &["status", "-SA", "sub"],
+            &["status", "-SA", "d"],
+            &["status", "-SA", "d", "nosuch"],
+            &["status", "-SA", "glob:*/*/a"],
+            &["status", "-S", "re:.*new"],
+            &["status", "-S", "--rev", "0", "-I", "sub"],
+            &["status", "-S", "--rev", "0", "--rev", "1", "sub/a"],
+            &["status", "-S", "--change", "0", "sub/inner", "top"],
+        ] {
+            working.same(arguments);
+        }
+        working.same_in("d", &["status", "-S", "."]);
+    }
+}
+
+#[test]
+fn what_is_asked_for_in_a_subrepository_is_for_that_to_say() {
+    for hg in programs() {
+        let working = Working::new(&hg, true);
+        nested(&working);
+        for names in [
+            &["sub"][..],
+            &["sub/a"],
+            &["sub/nosuch"],
+            &["sub/nosuch", "nosuch"],
+            &["sub/a", "top", "new"],
+            &["d"],
+            &["d/other/new", "d/none"],
+            &["glob:sub/*"],
+            &["-I", "sub/a"],
+            &["-X", "sub/a"],
+        ] {
+            for more in [
+                &["status"][..],
+                &["status", "-A"],
+                &["status", "-u"],
+                &["status", "--rev", "0"],
+            ] {
+                working.same(&[more, names].concat());
+            }
+        }
+        working.same_in("sub/../d", &["status", "other/a", "../top"]);
+        // Of repositories in one, that one says which are its own.
+        let (_, stderr, code) = working.vigil(&["status", "sub/inner/a"]);
+        assert_eq!(code, Some(255));
+        assert!(
+            stderr.contains("in repositories in a subrepository"),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
+fn what_is_in_the_place_of_a_subrepository_is_not_told() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::new(&hg, is_v2);
+            working.write(".hgignore", "\\.o$\n");
+            working.write("top", "1\n");
+            let node = "ffcae53422e35ff408ac4fda8d687ae9a1d31b94";
+            working.write(".hgsubstate", format!("12 d/s\n{node} g\n"));
+            working.commit("0");
+            let places = [
+                "g = [git]x",
+                "d/s = [svn]y",
+                "d/gone = z",
+                "plain = p",
+                "link = l",
+                "file = f",
+            ];
+            working.write(".hgsub", places.join("\n"));
+            working.hg(&["add", ".hgsub"]);
+            for folder in ["g", "d/s", "plain/deep", "other"] {
+                working.write(&format!("{folder}/new"), "");
+                working.write(&format!("{folder}/x.o"), "");
+            }
+            working.write("d/new", "");
+            working.write("file", "");
+            symlink("other", working.path("link")).unwrap();
+            let locked = working.path("plain/locked");
+            std::fs::create_dir(&locked).unwrap();
+            std::fs::set_permissions(&locked, Permissions::from_mode(0o000)).unwrap();
+            for arguments in [
+                &["status"][..],
+                &["status", "-A"],
+                &["status", "-i"],
+                &["status", "--rev", "0"],
+                &["status", "--rev", "null"],
+                &["status", "g"],
+                &["status", "g/new", "nosuch"],
+                &["status", "d/gone", "d/s", "d"],
+                &["status", "link", "plain/locked", "plain"],
+                &["status", "file"],
+                &["status", "-t", "u"],
+                &["status", "-I", "**new"],
+            ] {
+                working.same(arguments);
+            }
+            std::fs::set_permissions(&locked, Permissions::from_mode(0o700)).unwrap();
         }
     }
 }

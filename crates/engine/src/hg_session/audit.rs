@@ -6,6 +6,7 @@ use std::sync::Arc;
 use vigil_hg::abort::Abort;
 use vigil_hg::patterns::{Ignore, Matcher, MatcherQuestion};
 use vigil_hg::repository::Repository;
+use vigil_hg::subrepositories::Subrepositories;
 use vigil_model::request::IgnoredMode;
 use vigil_scan::{Findings, Focus};
 
@@ -48,7 +49,7 @@ impl HgSession {
             patterns: &[],
             include: &[],
             exclude: &[],
-            is_of_working_copy: true,
+            subrepositories: Some(&Subrepositories::default()),
         })?);
         let is_ignored = ignored != IgnoredMode::No;
         self.dirstate(repository)?;

@@ -2,6 +2,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use tempfile::TempDir;
+use vigil_hg::subrepositories::Subrepositories;
 use vigil_store::NoSteps;
 
 use super::*;
@@ -89,7 +90,7 @@ impl Copy {
             patterns: &[],
             include: &[],
             exclude: &[],
-            is_of_working_copy: true,
+            subrepositories: Some(&Subrepositories::default()),
         });
         session.status(&HgRequest {
             repository: &repository,

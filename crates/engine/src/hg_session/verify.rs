@@ -9,6 +9,7 @@ use bstr::BString;
 use vigil_hg::abort::Abort;
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::Repository;
+use vigil_hg::subrepositories::Subrepositories;
 use vigil_model::HashKind;
 use vigil_model::tracked::{Tracked, TrackedEntry};
 use vigil_store::Store;
@@ -189,7 +190,7 @@ fn status(
         patterns: &[],
         include: &[],
         exclude: &[],
-        is_of_working_copy: true,
+        subrepositories: Some(&Subrepositories::default()),
     })?;
     let mut session = HgSession::new(question.repository, places.to_vec());
     let ignore = session.ignore(question.ignore_files).ignore.clone()?;

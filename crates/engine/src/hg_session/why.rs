@@ -12,6 +12,7 @@ use vigil_hg::patterns::{
     Ignore, IgnoreLine, Matcher, MatcherQuestion, ignore_line, outside_of_reach,
 };
 use vigil_hg::repository::Repository;
+use vigil_hg::subrepositories::Subrepositories;
 use vigil_hg::verdict::{Reason, Verdict, reason};
 use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path};
@@ -174,7 +175,7 @@ impl HgSession {
             patterns: &patterns,
             include: &[],
             exclude: &[],
-            is_of_working_copy: true,
+            subrepositories: Some(&Subrepositories::default()),
         })?);
         self.status(&HgRequest {
             repository: question.repository,

@@ -7,9 +7,10 @@ use bstr::{BStr, BString, ByteSlice};
 use super::compiled::Compiled;
 use super::file::parse;
 use super::kinds::{Kind, Pattern};
-use super::place::{canonical, canonical_by_name};
+use super::place::{canonical_by_name, canonical_with};
 use crate::abort::Abort;
 use crate::bytes::{bytes, joined, lines_with_ends, normal_path, of_path, path_of};
+use crate::subrepositories::Subrepositories;
 use crate::text_file;
 
 /// What a command line says.
@@ -25,8 +26,9 @@ pub struct MatcherQuestion<'q> {
     pub include: &'q [BString],
     /// What is not asked for (`-X`).
     pub exclude: &'q [BString],
-    /// Whether paths must not lead through links or into other repositories, as those of the working copy.
-    pub is_of_working_copy: bool,
+    /// For paths of the working copy, which must not lead through links or into other repositories: those into which they may,
+    /// and in which nothing is looked for. `None` for paths of changesets.
+    pub subrepositories: Option<&'q Subrepositories>,
 }
 
 /// Which paths are asked for.
@@ -35,6 +37,8 @@ pub struct Matcher {
     patterns: Option<Part>,
     include: Option<Part>,
     exclude: Option<Part>,
+    /// What is asked for by name in subrepositories.
+    elsewhere: Vec<BString>,
 }
 
 /// Patterns that stand together.
@@ -70,6 +74,11 @@ impl Matcher {
             if !patterns.iter().all(is_all) {
                 let mut part = Part::new(&patterns, "$")?;
                 part.matches_files = true;
+                if let Some(all) = question.subrepositories {
+                    let is_elsewhere = |file: &BString| all.has_below(file.as_bstr());
+                    let files = std::mem::take(&mut part.files).into_iter();
+                    (matcher.elsewhere, part.files) = files.partition(is_elsewhere);
+                }
                 matcher.patterns = Some(part);
             }
         }
@@ -125,6 +134,11 @@ impl Matcher {
         }
     }
 
+    /// What is asked for by name in subrepositories: it is for those to say what is there.
+    pub fn named_elsewhere(&self) -> &[BString] {
+        &self.elsewhere
+    }
+
     /// Whether `path` is asked for by name.
     pub fn is_exact(&self, path: &BStr) -> bool {
         self.patterns
@@ -159,9 +173,9 @@ fn normal(
         let (kind, text) = Kind::split(text, default);
         match kind {
             Kind::RelPath | Kind::Glob => {
-                let text = match question.is_of_working_copy {
-                    true => canonical(question.root, question.cwd, text)?,
-                    false => canonical_by_name(question.root, question.cwd, text)?,
+                let text = match question.subrepositories {
+                    Some(all) => canonical_with(question.root, question.cwd, text, all)?,
+                    None => canonical_by_name(question.root, question.cwd, text)?,
                 };
                 patterns.push(of(kind, text));
             }

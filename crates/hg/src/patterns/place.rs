@@ -8,14 +8,29 @@ use vigil_linux::stat::{lstat_path, stat_path};
 
 use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, joined, normal_path, of_path, path_of, shown};
+use crate::subrepositories::Subrepositories;
 
 /// The path from `root` of what is called `name` in the directory `cwd`.
 ///
 /// # Errors
 /// It is outside, or where nothing may be asked for.
 pub fn canonical(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
+    canonical_with(root, cwd, name, &Subrepositories::default())
+}
+
+/// The same where a path may lead into one of these subrepositories.
+///
+/// # Errors
+/// As those of [`canonical`].
+pub(super) fn canonical_with(
+    root: &Path,
+    cwd: &Path,
+    name: &[u8],
+    subrepositories: &Subrepositories,
+) -> Result<BString, Abort> {
     let below = below(root, cwd, name)?;
-    match outside_of_reach(root, below.as_bstr()) {
+    let path = below.as_bstr();
+    match wrong_name(path).or_else(|| behind(root, path, subrepositories)) {
         Some(error) => Err(error),
         None => Ok(below),
     }
@@ -97,7 +112,7 @@ fn by_identity(root: &Path, whole: &BString) -> Option<BString> {
 /// Why nothing is said of `path`, if that is so: it leads into Mercurial's own folder, through a link, or into another
 /// repository.
 pub fn outside_of_reach(root: &Path, path: &BStr) -> Option<Abort> {
-    wrong_name(path).or_else(|| behind(root, path))
+    wrong_name(path).or_else(|| behind(root, path, &Subrepositories::default()))
 }
 
 /// What is wrong with a path by its text alone.
@@ -157,7 +172,8 @@ fn is_short_for_own(name: &[u8]) -> bool {
     })
 }
 
-fn behind(root: &Path, path: &BStr) -> Option<Abort> {
+fn behind(root: &Path, path: &BStr, subrepositories: &Subrepositories) -> Option<Abort> {
+    let mut is_within = false;
     let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     for len in 1..parts.len() {
         let above = joined(parts.iter().take(len).copied(), b"/");
@@ -166,6 +182,15 @@ fn behind(root: &Path, path: &BStr) -> Option<Abort> {
             Some(WayOut::Link) => {
                 let (path, above) = (shown(path), shown(&above));
                 bytes!("path ", path, " traverses symbolic link ", above)
+            }
+            Some(WayOut::Repository) if subrepositories.has(above.as_bstr()) => {
+                is_within = true;
+                continue;
+            }
+            // What the outer one says of subrepositories decides.
+            Some(WayOut::Repository) if is_within => {
+                let said = bytes!("the path '", path, "' in repositories in a subrepository");
+                return Some(Abort::unsupported(said));
             }
             Some(WayOut::Repository) => {
                 bytes!("path '", path, "' is inside nested repo ", shown(&above))
