@@ -7,53 +7,6 @@ use serde::Serialize;
 
 use crate::Done;
 
-const DOCUMENT: &str = "\
-# Benchmarks
-
-Made by `make bench` (`cargo run --release -p vigil-bench -- all`); the parts between markers are rewritten by
-each run. The measured programs take turns, round by round, each round beginning with another one; a time is
-the median of the rounds, and a ratio the median of the ratios within a round. Raw figures, with quartiles, are
-in the JSON files beside this one.
-
-## Listing a directory
-
-Sorted names of one directory, hot cache, in processor time of the listing thread. Each step adds one idea to the one before; the last line opens the
-directory, calls `getdents64` into the same memory until the end, and closes it, and looks at nothing. Scores
-are relative to the first step, higher is faster.
-
-<!-- listing: begin -->
-<!-- listing: end -->
-
-## Status of a working copy
-
-The floor opens each tracked directory from its parent, calls `fstat` on it, `fstatat` on each tracked file,
-and, where it lists, `getdents64` until the end; it does nothing else, in as many threads as there are cores.
-Commands are measured from their start to their end, with all output read; daemons are asked through pipes,
-once at their start (`first`) and then again (`hot`).
-
-<!-- scan: begin -->
-<!-- scan: end -->
-
-## Objects and descriptions
-
-`git cat-file` and `git describe` beside Vigil's, from their start to their end with all output read; of objects
-that are asked for one after the other by one process, the median from the question to the end of the answer, with
-a process between two pipes that answers without looking at anything as its floor. Memory is the most that was seen
-of what is no file's.
-
-<!-- objects: begin -->
-<!-- objects: end -->
-
-## Working copies of Mercurial's
-
-`vigil hg status` beside `hg status` and `rhg status` in one working copy of 100,000 files: clean, with 10,000 files changed, and with
-500,000 more that are ignored; from their start to their end with all output read. The daemon is asked by a process, too. By
-`vigil-bench hg`, which `HG` and `RHG` tell where those programs are, with `--v1` on a dirstate of the first format.
-
-<!-- hg: begin -->
-<!-- hg: end -->
-";
-
 /// Writes `value` as JSON that is easy to compare.
 pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Done<()> {
     let mut text = serde_json::to_string_pretty(value)?;
@@ -61,9 +14,10 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Done<()> {
     Ok(std::fs::write(path, text)?)
 }
 
-/// Replaces what is between the markers of `name` in the document, which is begun if it is not there.
+/// Replaces the part of the document between the markers of `name`.
 pub(crate) fn replace_section(path: &Path, name: &str, text: &str) -> Done<()> {
-    let old = std::fs::read_to_string(path).unwrap_or_else(|_| DOCUMENT.to_owned());
+    let old = std::fs::read_to_string(path)
+        .map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
     let new = with_section(&old, name, text)
         .ok_or_else(|| format!("{}: no markers for {name}", path.display()))?;
     Ok(std::fs::write(path, new)?)
@@ -125,7 +79,8 @@ mod tests {
 
     #[test]
     fn sections_are_replaced() {
-        let once = with_section(DOCUMENT, "scan", "one").unwrap();
+        let document = "before\n<!-- scan: begin -->\n<!-- scan: end -->\nafter\n";
+        let once = with_section(document, "scan", "one").unwrap();
         let twice = with_section(&once, "scan", "two").unwrap();
         assert!(twice.contains("<!-- scan: begin -->\n\ntwo\n\n<!-- scan: end -->"));
         assert!(!twice.contains("one\n"));
