@@ -55,7 +55,7 @@ pub(crate) fn overview(known: Known, code: u8) -> Reply {
     let text = format!(
         "usage: {}\n\nThese are the commands:\n{commands}\n\
          'vigil status -h' lists the options of 'vigil status', and 'vigil help status'\n\
-         shows its manual page; so for the others.\n",
+         shows its manual page; likewise for the other commands.\n",
         known.globals.synopsis()
     );
     Reply::printed(text, code)

@@ -43,7 +43,7 @@ use threads::Bounds;
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
     name: "cat-file",
-    summary: "Print objects and what is known of them, as 'git cat-file'",
+    summary: "Print objects and their properties, as 'git cat-file'",
     options: &TABLE,
     arguments: Some(Value::Revision),
     subcommands: &[],

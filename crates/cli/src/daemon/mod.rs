@@ -44,7 +44,7 @@ const PLAIN: Table<Key> = Table {
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
     name: "daemon",
-    summary: "Start, stop or show the process that answers from memory",
+    summary: "Manage the daemon, which answers from memory",
     options: &PLAIN,
     arguments: None,
     subcommands: &[

@@ -27,7 +27,7 @@ use arguments::{Arguments, TABLE};
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
     name: "describe",
-    summary: "Name a commit by the nearest tag, as 'git describe'",
+    summary: "Name a commit after the nearest tag, as 'git describe'",
     options: &TABLE,
     arguments: Some(Value::Revision),
     subcommands: &[],

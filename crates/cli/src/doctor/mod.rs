@@ -51,7 +51,7 @@ const TABLE: Table<Key> = Table {
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
     name: "doctor",
-    summary: "Tell what is slow here, and the command that mends it",
+    summary: "Find what is slow here, and the command that fixes it",
     options: &TABLE,
     arguments: None,
     subcommands: &[],

@@ -86,7 +86,7 @@ pub(crate) fn run_hook(arguments: &[BString], environment: &Environment) -> u8 {
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
     name: "fsmonitor",
-    summary: "Have git itself ask that process what changed",
+    summary: "Let git itself ask the daemon what changed",
     options: &PLAIN,
     arguments: None,
     subcommands: &[

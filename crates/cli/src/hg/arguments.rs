@@ -149,7 +149,7 @@ impl Arguments {
         let is_status = command.len() >= 2 && "status".as_bytes().starts_with(&command);
         if !is_status {
             let said = match command.is_empty() {
-                true => bytes!("vigil: a command of Mercurial is missing: vigil hg status"),
+                true => bytes!("vigil: no Mercurial command is given: try 'vigil hg status'"),
                 false => bytes!(
                     "vigil: '",
                     command,

@@ -50,7 +50,7 @@ pub(crate) use settings::beyond;
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
     name: "hg",
-    summary: "Show what changed in Mercurial's working copies, as 'hg status'",
+    summary: "Show what changed in a Mercurial working copy, as 'hg status'",
     options: NO_OPTIONS,
     arguments: None,
     subcommands: &[Subcommand {

@@ -28,7 +28,7 @@ const TABLE: Table<Key> = Table {
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
     name: "watch",
-    summary: "Show in a line what changed, now and each time that it does",
+    summary: "Print the state as a line, now and whenever it changes",
     options: &TABLE,
     arguments: None,
     subcommands: &[],

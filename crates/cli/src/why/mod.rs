@@ -29,7 +29,7 @@ const TABLE: Table<Key> = Table {
 /// What is said of it.
 pub(crate) const COMMAND: Command = Command {
     name: "why",
-    summary: "Explain what 'vigil status' says of single paths",
+    summary: "Explain what 'vigil status' says of paths",
     options: &TABLE,
     arguments: Some(Value::Path),
     subcommands: &[],
