@@ -1,39 +1,38 @@
-//! What is to be looked at again.
+//! The set of paths that must be looked at again.
 
 use std::collections::BTreeSet;
 
 use bstr::BString;
 
-/// What changed, or may have, in one tree. Paths are from its top.
+/// What changed, or may have changed, in one tree. Paths are relative to its top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Nothing is known any more: all is to be looked at.
+    /// Nothing is known any more: everything must be looked at.
     pub everything: bool,
     /// Files, links and other entries that came, went or changed.
     pub paths: BTreeSet<BString>,
-    /// Those of the paths of which the last that was heard is that they went.
+    /// The subset of `paths` whose last event said that the entry went away.
     pub gone: BTreeSet<BString>,
     /// Folders that came, went or changed, with all that is below them.
     pub folders: BTreeSet<BString>,
 }
 
 impl Changes {
-    /// Nothing changed.
+    /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// How many paths it names.
+    /// The number of paths and folders named.
     pub fn len(&self) -> usize {
         self.paths.len().saturating_add(self.folders.len())
     }
 
-    /// Takes out the entries below the folders, and the folders below others: whoever looks at all that is below a folder looks at
-    /// them.
+    /// Takes out the entries below the folders, and the folders below other folders: the look at the outer folder covers them.
     pub fn take_below_folders(&mut self) -> Self {
         let with_slash = |folder: &BString| BString::from([folder.as_slice(), b"/"].concat());
         let mut tops: Vec<BString> = self.folders.iter().map(with_slash).collect();
-        // What is below a folder follows it.
+        // Sorted, whatever is below a folder follows it.
         tops.sort_unstable();
         tops.dedup_by(|later, earlier| later.starts_with(earlier));
         let is_below = |path: &BString| {
@@ -51,7 +50,7 @@ impl Changes {
         }
     }
 
-    /// Takes in that all may have changed.
+    /// Records that everything may have changed.
     pub fn add_everything(&mut self) {
         *self = Self {
             everything: true,
@@ -59,14 +58,14 @@ impl Changes {
         };
     }
 
-    /// Takes in that the entry at `path` changed.
+    /// Records that the entry at `path` changed.
     pub fn add_path(&mut self, path: BString) {
         if !self.everything {
             self.paths.insert(path);
         }
     }
 
-    /// Takes in that the entry at `path` went, which is the last that was heard of it.
+    /// Records that the entry at `path` went away, as its latest event.
     pub fn add_gone(&mut self, path: BString) {
         if !self.everything {
             self.gone.insert(path.clone());
@@ -74,7 +73,7 @@ impl Changes {
         }
     }
 
-    /// Takes in that the folder at `path` changed, and all below; with an empty path that is everything.
+    /// Records that the folder at `path` and everything below it changed. An empty path means everything.
     pub fn add_folder(&mut self, path: BString) {
         if path.is_empty() {
             self.add_everything();

@@ -1,9 +1,9 @@
-//! The watched folders of several trees, as nodes, and what events do to them.
+//! The watched folders of several trees, as nodes, and what each event does to them.
 //!
-//! A watch descriptor leads to nodes, never to a path: a folder that is renamed takes its node along, with all below. So a
-//! path is only made when something is to be said of it, and it is the one that holds at that event of the queue.
+//! A watch descriptor leads to nodes, never to a path: when a folder is renamed, its node moves along with everything below it. A
+//! path is only built when there is something to report, and it is the path at that point of the event queue.
 //!
-//! This is all that there is to decide; it makes no system calls, and so it can be driven step by step.
+//! All decisions are made here, without system calls, so that tests can drive them step by step.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,26 +14,26 @@ use vigil_model::timestamp::Timestamp;
 
 use crate::journal::Journal;
 
-/// A tree of folders that is watched.
+/// The identifier of a watched tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct TreeId(u32);
 
-/// A node's place in the list of all.
+/// The identifier of a node.
 type NodeId = u32;
 
-/// A folder that is watched, or that is on the way to one.
+/// A watched folder, or an ancestor of one.
 #[derive(Debug)]
 struct Node {
     tree: TreeId,
     parent: Option<NodeId>,
     name: BString,
-    /// Its watch; none where it could not be had.
+    /// Its watch descriptor, or `None` if it is not watched.
     wd: Option<i32>,
-    /// It could not be had when it was last asked for.
+    /// The last attempt to watch it failed.
     is_refused: bool,
-    /// The age of the tree when it was watched last.
+    /// The tree's age when the folder was last watched or refused.
     age: u32,
-    /// When it came here by a rename.
+    /// When a rename brought it to its current place.
     arrived: Option<Timestamp>,
     below: BTreeMap<BString, NodeId>,
 }
@@ -42,22 +42,22 @@ struct Node {
 struct Tree {
     root: NodeId,
     journal: Journal,
-    /// The same for those who know nothing of folders before they are watched, once there are such.
+    /// The second journal, for readers that know nothing of a folder before it is watched. `None` until one asks.
     told: Option<Journal>,
-    /// How often events were lost: a node that was not watched again since may be of a folder that is gone.
+    /// The number of times that events were lost. A node with an older age may stand for a folder that is gone.
     age: u32,
 }
 
-/// What happened to a folder, or to an entry of it.
+/// An event for a watched folder or for an entry in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard<'e> {
     /// The watch descriptor.
     pub wd: i32,
-    /// What the kernel says of it.
+    /// The event's flags.
     pub flags: ReadFlags,
-    /// What both halves of a rename have in common.
+    /// The number that both halves of a rename share.
     pub cookie: u32,
-    /// The entry.
+    /// The name of the entry, or `None` for the folder itself.
     pub name: Option<&'e BStr>,
 }
 
@@ -68,23 +68,24 @@ pub(crate) struct Forest {
     next_node: NodeId,
     next_tree: u32,
     trees: HashMap<TreeId, Tree>,
-    /// A folder has one watch, and may be in several trees, or by a mount at several places of one.
+    /// The nodes of each watch. A folder has one watch, but may be in several trees or, through a mount, at several places in
+    /// one.
     by_watch: HashMap<i32, Vec<NodeId>>,
-    /// Folders that were renamed away and have not come up again, by cookie.
+    /// Folders that were renamed away and have not reappeared yet, by cookie.
     moved: Vec<(u32, NodeId)>,
-    /// Watches that nothing is at any more.
+    /// Watches without any node.
     unused: Vec<i32>,
-    /// How many nodes could not be watched.
+    /// The number of nodes that could not be watched.
     refused: usize,
-    /// When what is heard now was queued, or a little later.
+    /// The time at which the events being handled were queued, or a little later.
     now: Timestamp,
 }
 
-/// The longest time, in seconds, between both halves of what is told of two entries that change places. They are told one right
-/// after the other, but the process that does it may have to wait for a core in between.
+/// The longest time, in seconds, between the two halves of an exchange (`RENAME_EXCHANGE`). They are queued one right after the
+/// other, but the process may have to wait for a core in between.
 const EXCHANGE_MAX_S: i64 = 2;
 
-/// The most folders that are kept in mind though they cannot be watched.
+/// The most nodes that are kept for folders that cannot be watched.
 const REFUSED_MAX: usize = 50_000;
 
 impl Tree {
@@ -95,7 +96,7 @@ impl Tree {
 }
 
 impl Forest {
-    /// Begins a tree, of which nothing is known.
+    /// Adds a tree of which nothing is known.
     pub(crate) fn begin(&mut self) -> TreeId {
         let tree = TreeId(self.next_tree);
         self.next_tree = self.next_tree.wrapping_add(1);
@@ -110,15 +111,15 @@ impl Forest {
         tree
     }
 
-    /// Forgets a tree and its folders.
+    /// Removes a tree and its nodes.
     pub(crate) fn forget(&mut self, tree: TreeId) {
         if let Some(tree) = self.trees.remove(&tree) {
             self.drop_below(tree.root);
         }
     }
 
-    /// Notes that the folder at `path` in `tree` has the watch `wd`. To be called before the folder is looked at, and before
-    /// events are heard that came after the watch was set.
+    /// Records that the folder at `path` in `tree` has the watch `wd`. Must be called before the caller looks at the folder, and
+    /// before any event is handled that came after the watch was set.
     pub(crate) fn watched(&mut self, tree: TreeId, path: &BStr, wd: i32) {
         let Some(id) = self.node_at(tree, path) else {
             return;
@@ -139,12 +140,12 @@ impl Forest {
             self.forget_below(tree, path, id);
         }
         self.by_watch.entry(wd).or_default().push(id);
-        // It may have been given up a moment ago, for another place.
+        // The watch may just have been given up for another place.
         self.unused.retain(|unused| *unused != wd);
         self.tell_of_folder(tree, path);
     }
 
-    /// Another folder is at `path` than was known: what was known below was in that one.
+    /// Forgets what was below `path`: another folder is there now than was known.
     fn forget_below(&mut self, tree: TreeId, path: &BStr, id: NodeId) {
         let below = self
             .nodes
@@ -157,17 +158,17 @@ impl Forest {
         for id in below.into_values() {
             self.drop_below(id);
         }
-        // Not everybody who looks at a folder looks at all that is below.
+        // Some readers look at the folder only, not at everything below it.
         let now = self.now;
         if let Some(tree) = self.trees.get_mut(&tree) {
             tree.each_journal(|journal| journal.add_folder(path, now));
         }
     }
 
-    /// Notes that the folder at `path` in `tree` cannot be watched.
+    /// Records that the folder at `path` in `tree` cannot be watched.
     pub(crate) fn refused(&mut self, tree: TreeId, path: &BStr) {
         if self.refused >= REFUSED_MAX && self.known_at(tree, path).is_none() {
-            // So many are not told one by one.
+            // There are too many to report one by one.
             if let Some(told) = self.told_mut(tree) {
                 told.add_everything();
             }
@@ -189,14 +190,14 @@ impl Forest {
         self.tell_of_folder(tree, path);
     }
 
-    /// From now on tells those who ask for it of each folder of `tree` that is watched anew, too.
+    /// Starts the second journal of `tree`, which also reports each newly watched folder as changed.
     pub(crate) fn begin_to_tell(&mut self, tree: TreeId) {
         if let Some(tree) = self.trees.get_mut(&tree) {
             tree.told.get_or_insert_default();
         }
     }
 
-    /// Tells those who asked to be told that the entry at `path` in `tree` changed.
+    /// Adds the entry at `path` to the second journal of `tree`.
     pub(crate) fn tell_of_path(&mut self, tree: TreeId, path: &BStr) {
         let now = self.now;
         if let Some(told) = self.told_mut(tree) {
@@ -204,19 +205,19 @@ impl Forest {
         }
     }
 
-    /// Tells those who asked to be told that everything in `tree` may have changed.
+    /// Makes the second journal of `tree` report that everything may have changed.
     pub(crate) fn tell_of_everything(&mut self, tree: TreeId) {
         if let Some(told) = self.told_mut(tree) {
             told.add_everything();
         }
     }
 
-    /// What changed in `tree`, or was not watched before, for those who asked to be told.
+    /// The second journal of `tree`: what changed there, or was not watched before.
     pub(crate) fn told(&self, tree: TreeId) -> Option<&Journal> {
         self.trees.get(&tree)?.told.as_ref()
     }
 
-    /// The folder at `path` in `tree` and those below that are known, at most `max`; and whether these are all.
+    /// Returns the folder at `path` in `tree` and the known folders below it, at most `max`, and whether these are all.
     pub(crate) fn folders_from(
         &self,
         tree: TreeId,
@@ -261,12 +262,12 @@ impl Forest {
         self.trees.get_mut(&tree)?.told.as_mut()
     }
 
-    /// What is heard from now on is heard at `now`.
+    /// Sets the time of the events that are handled from now on.
     pub(crate) fn set_time(&mut self, now: Timestamp) {
         self.now = now;
     }
 
-    /// Takes in what was heard.
+    /// Handles one event.
     pub(crate) fn hear(&mut self, event: Heard<'_>) {
         if event.flags.contains(ReadFlags::QUEUE_OVERFLOW) {
             self.doubt_everything();
@@ -287,15 +288,16 @@ impl Forest {
         }
     }
 
-    /// To be called when all was heard that was queued: a folder that was renamed away and has not come up is outside, and
-    /// what happens there concerns nobody.
+    /// To be called when the queue is empty. A folder that was renamed away and has not reappeared is outside the tree, where its
+    /// events no longer matter.
     pub(crate) fn settle(&mut self) {
         for (_, id) in std::mem::take(&mut self.moved) {
             self.drop_below(id);
         }
     }
 
-    /// To be called when all of a tree was looked at, each folder after it was watched: what was not met is gone.
+    /// To be called once the whole tree has been looked at, each folder after it was watched. Nodes that the look did not meet
+    /// are gone.
     pub(crate) fn looked_at_all(&mut self, tree: TreeId) {
         let Some((root, age)) = self.trees.get(&tree).map(|tree| (tree.root, tree.age)) else {
             return;
@@ -307,7 +309,7 @@ impl Forest {
             met.extend(below.into_iter().flatten().map(|(_, sub)| *sub));
             at = at.saturating_add(1);
         }
-        // Those further down come first: a node without a watch is there for what is below.
+        // Deepest first: a node without a watch is only kept for the nodes below it.
         for id in met.into_iter().skip(1).rev() {
             let Some(node) = self.nodes.get(&id) else {
                 continue;
@@ -325,29 +327,29 @@ impl Forest {
         }
     }
 
-    /// The watches that nobody needs any more.
+    /// Takes the watches that no node needs any more.
     pub(crate) fn take_unused(&mut self) -> Vec<i32> {
         std::mem::take(&mut self.unused)
     }
 
-    /// What changed in `tree`.
+    /// The journal of `tree`.
     pub(crate) fn journal(&self, tree: TreeId) -> Option<&Journal> {
         self.trees.get(&tree).map(|tree| &tree.journal)
     }
 
-    /// Nothing is known any more of any tree, as after events were lost.
+    /// Makes all trees report that everything may have changed, as after a lost event.
     pub(crate) fn doubt_everything(&mut self) {
         for tree in self.trees.values_mut() {
             tree.each_journal(Journal::add_everything);
         }
     }
 
-    /// How many folders are watched.
+    /// The number of watched folders.
     pub(crate) fn watches(&self) -> usize {
         self.by_watch.len()
     }
 
-    /// How many folders of `tree` are watched.
+    /// The number of watched folders in `tree`.
     pub(crate) fn watches_of(&self, tree: TreeId) -> usize {
         let nodes = self.nodes.values();
         nodes
@@ -363,7 +365,7 @@ impl Forest {
         if event.flags.contains(ReadFlags::IGNORED) {
             node.wd = None;
         } else if event.flags.contains(ReadFlags::MOVE_SELF) && !is_root {
-            // The folder above tells where it went, unless nobody listens there.
+            // The parent's event tells where it went, unless the parent is not watched.
             let above = node.parent.and_then(|above| self.nodes.get(&above));
             if above.is_some_and(|above| above.wd.is_some()) {
                 return;
@@ -409,7 +411,7 @@ impl Forest {
                 .position(|(cookie, at)| *cookie == event.cookie && of_tree(self, *at));
             if let Some(found) = found {
                 let (_, moved) = self.moved.swap_remove(found);
-                // In the place of another folder it may be one of two that change places, of which more is told.
+                // If it takes another folder's place, it may be half of an exchange, and more events follow.
                 match child {
                     None => self.hang(moved, id, name),
                     Some(_) => self.drop_below(moved),
@@ -430,9 +432,9 @@ impl Forest {
         }
     }
 
-    /// Whether the node `id` is of the folder that is renamed away by an event with `flags`. Where two entries change places, the
-    /// one that came is the first to be told of, and then that the other one went, by the same name: so it cannot be told from
-    /// one that comes and goes on.
+    /// Whether the node `id` certainly stands for the folder that an event with `flags` renames away. In an exchange, the arrival
+    /// of one entry is queued first, and then the departure of the other one under the same name: that looks the same as one
+    /// folder that arrives and moves on.
     fn is_surely(&self, id: NodeId, flags: ReadFlags) -> bool {
         let arrived = self.nodes.get(&id).and_then(|node| node.arrived);
         let is_long_here = arrived.is_none_or(|then| {
@@ -442,12 +444,12 @@ impl Forest {
         flags.contains(ReadFlags::ISDIR) && is_long_here
     }
 
-    /// Has the node `moved`, which hangs on nothing, be `name` in the node `parent`.
+    /// Attaches the detached node `moved` as `name` below `parent`.
     fn hang(&mut self, moved: NodeId, parent: NodeId, name: &BStr) {
         let mut above = Some(parent);
         while let Some(id) = above {
             if id == moved {
-                // No folder can be moved into itself: what was known of where folders are was not so.
+                // A folder cannot be moved into itself, so the known places of folders were wrong.
                 let tree = self.nodes.get(&moved).map(|node| node.tree);
                 self.drop_below(moved);
                 if let Some(tree) = tree.and_then(|tree| self.trees.get_mut(&tree)) {
@@ -478,7 +480,7 @@ impl Forest {
         }
     }
 
-    /// The path of a node; none where it is in no tree, as after it was renamed away.
+    /// The path of a node, or `None` if it is in no tree, as after it was renamed away.
     fn path_of(&self, id: NodeId) -> Option<BString> {
         let mut names = Vec::new();
         let mut node = self.nodes.get(&id)?;
@@ -493,7 +495,7 @@ impl Forest {
         (at == root).then(|| bstr::join("/", names).into())
     }
 
-    /// The node at `path`, which is made with those on the way if there is none.
+    /// Returns the node at `path`, creating it and its ancestors if needed.
     fn node_at(&mut self, tree: TreeId, path: &BStr) -> Option<NodeId> {
         let mut at = self.trees.get(&tree)?.root;
         if path.is_empty() {
@@ -534,7 +536,7 @@ impl Forest {
         id
     }
 
-    /// Forgets a node that hangs on nothing any more, and all below.
+    /// Removes a detached node and everything below it.
     fn drop_below(&mut self, id: NodeId) {
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
@@ -551,7 +553,7 @@ impl Forest {
         }
     }
 
-    /// The node `id` has the watch `wd` no longer.
+    /// Records that the node `id` no longer has the watch `wd`.
     fn let_go(&mut self, wd: i32, id: NodeId) {
         let Some(nodes) = self.by_watch.get_mut(&wd) else {
             return;

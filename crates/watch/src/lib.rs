@@ -1,8 +1,8 @@
-//! What the kernel tells of changes (inotify(7)), and what is to be looked at again for it: a [`Watcher`] of trees of folders, the
-//! one instance of its process.
+//! Listens to the kernel's change notifications (inotify(7)) and says what must be looked at again: a [`Watcher`] of trees of
+//! folders, the only instance in its process.
 //!
-//! May import `stamp`, `model` and `linux`. It knows no system: whoever watches says which folders matter. A change that the
-//! kernel cannot report is never taken for none: such folders are refused.
+//! May import `stamp`, `model` and `linux`. It knows no version control system: the caller says which folders matter. Changes
+//! that the kernel cannot report are never taken for no changes: such folders are refused.
 
 mod changes;
 mod forest;

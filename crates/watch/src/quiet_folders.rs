@@ -1,4 +1,4 @@
-//! Folders in which every change is heard, for whoever would else look at each thing in them.
+//! Folders in which every change is heard, for callers that would otherwise look at each entry in them.
 
 use std::ffi::{CStr, OsStr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -15,8 +15,9 @@ use vigil_model::path::join;
 use crate::journal::Position;
 use crate::watcher::{Top, WatchedTree, Watcher};
 
-/// Folders, each watched since before it was looked at. What is `None` cannot be watched: another machine can write there, a
-/// link leads elsewhere, a file has another name by which it could be written unheard, or there is too much.
+/// A set of folders, each watched before it is looked at. Methods return `None` for what cannot be watched: another machine can
+/// write there, a link leads elsewhere, a file has another name through which it could be written unheard, or there is too
+/// much.
 #[derive(Debug)]
 pub struct QuietFolders {
     watcher: Arc<Watcher>,
@@ -27,12 +28,12 @@ pub struct QuietFolders {
     entries: usize,
 }
 
-/// Where watched folders begin, which may itself be moved away.
+/// The top of a set of watched folders, which may itself be moved away.
 #[derive(Debug)]
 struct Root {
     top: Top,
     tree: Arc<WatchedTree>,
-    /// Up to where it is known what changed.
+    /// The position in the journal up to which changes are known.
     position: Position,
 }
 
@@ -45,20 +46,21 @@ pub struct QuietFolder {
     folder: OwnedFd,
 }
 
-/// What was heard of folders.
+/// What has happened in the folders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeardOf {
     /// Nothing.
     Nothing,
-    /// Changes of single files, which have no other names now, and of folders that need not be watched: each with the number of
-    /// its root, and its path from there.
+    /// Changes of single files that have no other names now, and of folders that need not be watched: the number of the root
+    /// and the path from there.
     Entries(Vec<(usize, BString)>),
-    /// More than that: the folders are to be watched anew.
+    /// More than that: the folders must be watched anew.
     More,
 }
 
 impl QuietFolders {
-    /// No folders yet, and at most `folders_max` of them, with `entries_max` entries in those of which all is watched.
+    /// Creates an empty set of at most `folders_max` folders, with at most `entries_max` entries in those passed to
+    /// [`Self::all_below`].
     pub fn new(watcher: Arc<Watcher>, folders_max: usize, entries_max: usize) -> Self {
         Self {
             watcher,
@@ -70,7 +72,7 @@ impl QuietFolders {
         }
     }
 
-    /// Watches the folder `path`, and remembers which it is. Roots are numbered as they come, from 0.
+    /// Watches the folder `path` and records its identity. Roots are numbered from 0 in the order of the calls.
     pub fn root(&mut self, path: &Path) -> Option<QuietFolder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, path, flags, Mode::empty()).ok()?;
@@ -117,8 +119,8 @@ impl QuietFolders {
         Some(())
     }
 
-    /// Watches the folder `name` in `parent`, if there is one. A link is refused: where it leads may be replaced from
-    /// elsewhere.
+    /// Watches the folder `name` in `parent`. `Some(None)` if there is none. A symbolic link is refused: its target may be
+    /// replaced from elsewhere.
     pub fn folder(&mut self, parent: &QuietFolder, name: &CStr) -> Option<Option<QuietFolder>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat(&parent.folder, name, flags, Mode::empty()) {
@@ -146,19 +148,19 @@ impl QuietFolders {
         Some(folder)
     }
 
-    /// The trees that have the folders, each with the position up to which it is known what changed.
+    /// The trees of the roots, each with the position up to which changes are known.
     pub fn known_until(&self) -> impl Iterator<Item = (&Arc<WatchedTree>, Position)> {
         self.roots.iter().map(|root| (&root.tree, root.position))
     }
 
-    /// To be called once all are watched.
+    /// To be called once all folders are watched.
     pub fn finish(&self) {
         for root in &self.roots {
             root.tree.looked_at_all();
         }
     }
 
-    /// Whether each of the files `names` that there is in a root is plain.
+    /// Whether each of the files `names` is plain or absent, in every root.
     pub fn have_plain(&self, names: &[&CStr]) -> bool {
         let mut roots = self.roots.iter();
         roots.all(|root| {
@@ -167,8 +169,8 @@ impl QuietFolders {
         })
     }
 
-    /// What happened in the folders since they were watched, or since this was asked last: every change whose system call
-    /// returned before this was called. `needs_watch` tells of which folders all is to be heard.
+    /// Returns what has happened since the folders were watched, or since the last call: every change whose system call
+    /// returned before this call. `needs_watch` says in which folders every change must be heard.
     pub fn hear(&mut self, needs_watch: impl Fn(&BStr) -> bool) -> HeardOf {
         let mut entries = Vec::new();
         for (number, root) in self.roots.iter_mut().enumerate() {
@@ -197,7 +199,7 @@ impl QuietFolders {
 }
 
 impl QuietFolder {
-    /// Whether each of the files `names` in the folder that there is is plain.
+    /// Returns `Some` if each of the files `names` in the folder is plain or absent.
     pub fn are_plain(&self, names: &[&CStr]) -> Option<()> {
         let folder = self.folder.as_fd();
         names
@@ -230,7 +232,7 @@ fn is_plain_or_absent(folder: BorrowedFd<'_>, name: &CStr) -> bool {
     }
 }
 
-/// Whether it is a file without another name, by which it could be written unheard.
+/// Whether it is a regular file with a single name: through another one it could be written unheard.
 fn is_plain(stat: &Stat) -> bool {
     stat.is_file() && stat.nlink == 1
 }

@@ -1,4 +1,4 @@
-//! The one instance of inotify(7) of a process, and the trees that it watches.
+//! The process's one inotify(7) instance, and the trees that it watches.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,26 +21,26 @@ use crate::changes::Changes;
 use crate::forest::{Forest, Heard, TreeId};
 use crate::journal::{Journal, Position};
 
-/// Watches trees of folders. All who ask share it.
+/// Watches trees of folders. All sessions share it.
 #[derive(Debug)]
 pub struct Watcher {
     inner: Mutex<Inner>,
-    /// The queue again, to wait for events while others ask,
+    /// A duplicate of the queue's descriptor, to wait for events while others use the queue.
     queue: OwnedFd,
-    /// and what tells that one of them heard some: an eventfd(2).
+    /// An eventfd(2) that is signalled when another thread has read events.
     heard: Arc<OwnedFd>,
 }
 
-/// Which tree it is.
+/// The identity of a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Top {
-    /// Where its top is.
+    /// The path of its top.
     pub path: PathBuf,
-    /// The device and inode of that.
+    /// The device and inode of its top.
     pub id: (u64, u64),
 }
 
-/// A tree of folders that is watched, for all who ask about it. When the last of them lets go, so does the kernel.
+/// A watched tree of folders, shared by all who ask about it. When the last reference is dropped, its watches are removed.
 #[derive(Debug)]
 pub struct WatchedTree {
     watcher: Arc<Watcher>,
@@ -48,7 +48,7 @@ pub struct WatchedTree {
     serial: u64,
 }
 
-/// A number that no tree had before.
+/// Returns a number that no tree has had before.
 fn next_serial() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -58,25 +58,25 @@ fn next_serial() -> u64 {
 struct Inner {
     queue: Queue,
     forest: Forest,
-    /// Those that somebody holds.
+    /// The trees that are still referenced.
     trees: HashMap<Top, Weak<WatchedTree>>,
-    /// Whether the file system of a device tells of all changes.
+    /// Whether each device's file system reports all changes.
     devices: HashMap<u64, bool>,
-    /// Is told of each time something was heard.
+    /// An eventfd(2), signalled whenever events were read.
     heard: Arc<OwnedFd>,
-    /// A folder is not watched because the user has no watch left.
+    /// Some folder is not watched because the user's watches ran out.
     ran_out: bool,
-    /// What is below a mount is not heard; none where that cannot be told.
+    /// Changes of the mount table: a new mount hides folders without an event. `None` where they cannot be followed.
     mounts: Option<mounts::Changes>,
 }
 
-/// How many watches are given back before what is queued is heard: a small part of `max_queued_events`.
+/// The number of watches to remove before reading the queue: a small part of `max_queued_events`.
 const UNWATCHED_AT_ONCE: usize = 1024;
 
 /// Why a folder is not watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unwatched {
-    /// Another machine can write there, and no event says so.
+    /// Another machine can write there, and no event reports it.
     #[error("its file system tells of no changes by others")]
     Untold,
     /// The kernel has no more watches for this user, or refuses for another reason.
@@ -85,10 +85,10 @@ pub enum Unwatched {
 }
 
 impl Watcher {
-    /// Without trees.
+    /// Creates a watcher without trees.
     ///
     /// # Errors
-    /// The user has no instance left.
+    /// The user has no inotify instance left, or another system call failed.
     pub fn new() -> Result<Self, Errno> {
         let queue = Queue::new()?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
@@ -108,7 +108,7 @@ impl Watcher {
         })
     }
 
-    /// The tree below `top`: the one that others hold, or a new one, of which nothing is watched yet.
+    /// Returns the tree below `top`: the existing one if it is still referenced, else a new one in which nothing is watched yet.
     pub fn tree(self: &Arc<Self>, top: Top) -> Arc<WatchedTree> {
         let mut inner = self.inner.lock();
         if let Some(tree) = inner.trees.get(&top).and_then(Weak::upgrade) {
@@ -124,12 +124,12 @@ impl Watcher {
         tree
     }
 
-    /// Has [`WatchedTree::told_since`] tell of everything for whatever was told before, in the tree whose top has the device and
-    /// inode `id`.
+    /// Makes [`WatchedTree::told_since`] report that everything changed, for all positions given out so far, in the tree whose
+    /// top has the device and inode `id`.
     pub fn tell_of_everything(&self, id: (u64, u64)) {
         let mut inner = self.inner.lock();
         let trees = inner.trees.iter().filter(|(top, _)| top.id == id);
-        // Whoever held the last one may want this lock to let go of it.
+        // If ours becomes the last reference, dropping it takes this lock: so it is dropped after the lock is released.
         let trees: Vec<Arc<WatchedTree>> = trees.filter_map(|(_, tree)| tree.upgrade()).collect();
         for tree in &trees {
             inner.forest.tell_of_everything(tree.id);
@@ -137,11 +137,11 @@ impl Watcher {
         drop(inner);
     }
 
-    /// Waits until something happened since this was called last, heard by somebody already or not, at most for `time` (without
-    /// end if there is none); whether it did. For one thread, which is to [`Self::listen`] then.
+    /// Waits for at most `time` (`None`: for ever) until an event has come since the last call, even if another thread has read
+    /// it. Returns whether one has. For a single thread, which must then call [`Self::listen`].
     ///
     /// # Errors
-    /// What poll(2) says.
+    /// poll(2) failed.
     pub fn wait(&self, time: Option<Duration>) -> Result<bool, Errno> {
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         let mut waiting = [
@@ -155,39 +155,39 @@ impl Watcher {
         }
     }
 
-    /// Has whoever waits come back at once: there is something else to do.
+    /// Wakes the thread in [`Self::wait`], because there is something else to do.
     pub fn wake(&self) {
-        // Whoever waits is told already where it cannot take more.
+        // If the counter is full, that thread has been signalled already.
         let _ = rustix::io::write(&*self.heard, &1u64.to_ne_bytes());
     }
 
-    /// Takes in all that happened, so that the kernel has room for more.
+    /// Reads all queued events, so that the kernel has room for more.
     pub fn listen(&self) {
         self.inner.lock().listen();
         let mut count = [0; 8];
-        // Nothing to be read is as good.
+        // It does not matter if there is nothing to read.
         let _ = rustix::io::read(&*self.heard, &mut count);
     }
 
-    /// How many folders are watched.
+    /// The number of watched folders.
     pub fn watches(&self) -> usize {
         self.inner.lock().forest.watches()
     }
 
-    /// Whether the user had no watch left for some folder since this was asked last.
+    /// Whether watches have run out for some folder since the last call.
     pub fn has_run_out(&self) -> bool {
         std::mem::take(&mut self.inner.lock().ran_out)
     }
 }
 
 impl WatchedTree {
-    /// Watches the open folder at `path` from the top. To be called before it is looked at.
+    /// Watches the open folder at `path`, relative to the top. Must be called before the caller looks at the folder.
     ///
     /// # Errors
-    /// What happens in it would not be heard: it is to be looked at again at each question, with all below.
+    /// Events in the folder would be missed: it must be looked at again for each question, with everything below it.
     pub fn watch(&self, path: &BStr, folder: BorrowedFd<'_>) -> Result<(), Unwatched> {
         let device = stat_fd(folder).map_err(Unwatched::Refused)?.dev;
-        // Nothing is heard between the watch and the note of it.
+        // The lock keeps events from being read before the watch is recorded.
         let mut inner = self.watcher.inner.lock();
         let watched = match inner.is_told_of(device, folder) {
             Ok(true) => inner.queue.watch(folder).map_err(Unwatched::Refused),
@@ -204,15 +204,15 @@ impl WatchedTree {
         watched.map(drop)
     }
 
-    /// Where the journal ends, with every change whose system call returned before this was called.
+    /// The end of the journal. It includes every change whose system call returned before this call.
     pub fn position(&self) -> Position {
         let mut inner = self.watcher.inner.lock();
         inner.listen();
         inner.end(self.id)
     }
 
-    /// What changed after `position`, with every change whose system call returned before this was called; and up to where
-    /// that is.
+    /// Returns the changes after `position`, including every change whose system call returned before this call, and the
+    /// position after them.
     pub fn changes_since(&self, position: Position) -> (Changes, Position) {
         let mut inner = self.watcher.inner.lock();
         inner.listen();
@@ -221,35 +221,36 @@ impl WatchedTree {
         (changes, inner.end(self.id))
     }
 
-    /// Where the journal ends by what was heard until now, whoever listened.
+    /// The end of the journal by the events read so far, by any thread. Reads no events itself.
     pub fn heard_until(&self) -> Position {
         self.watcher.inner.lock().end(self.id)
     }
 
-    /// Where the entry at `path` changed last, and when that was heard of, by what was heard until now and is still known.
+    /// The position and time of the latest change of the entry at `path`, by the events read so far, if the journal still has
+    /// it.
     pub fn heard_of(&self, path: &BStr) -> Option<(Position, Timestamp)> {
         let inner = self.watcher.inner.lock();
         inner.forest.journal(self.id)?.last_of(path)
     }
 
-    /// Which tree it is of all that this process ever watched.
+    /// The number of this tree, unique among all that this process ever watched.
     pub fn serial(&self) -> u64 {
         self.serial
     }
 
-    /// From now on [`Self::told_since`] tells of what happens.
+    /// Starts the second journal, from which [`Self::told_since`] answers.
     pub fn begin_to_tell(&self) {
         self.watcher.inner.lock().forest.begin_to_tell(self.id);
     }
 
-    /// Has [`Self::told_since`] tell of `path`, too.
+    /// Makes [`Self::told_since`] report `path`, too.
     pub fn tell_of(&self, path: &BStr) {
         self.watcher.inner.lock().forest.tell_of_path(self.id, path);
     }
 
-    /// As [`Self::changes_since`], for those who look by themselves at whatever was not watched before: a folder that was
-    /// watched since is one that changed. `None` before [`Self::begin_to_tell`]. The positions are not those of
-    /// [`Self::changes_since`].
+    /// Like [`Self::changes_since`], for readers that look by themselves at folders that were not watched before: a folder that
+    /// was watched since `position` counts as changed. `None` before [`Self::begin_to_tell`]. Positions are not interchangeable
+    /// with those of [`Self::changes_since`].
     pub fn told_since(&self, position: Option<Position>) -> Option<(Changes, Position)> {
         let mut inner = self.watcher.inner.lock();
         inner.listen();
@@ -258,18 +259,18 @@ impl WatchedTree {
         Some((changes, told.end()))
     }
 
-    /// The folder at `path` and those below that were met, at most `max`; and whether these are all.
+    /// Returns the folder at `path` and the known folders below it, at most `max`, and whether these are all.
     pub fn folders_from(&self, path: &BStr, max: usize) -> (Vec<BString>, bool) {
         let inner = self.watcher.inner.lock();
         inner.forest.folders_from(self.id, path, max)
     }
 
-    /// How many of its folders are watched.
+    /// The number of watched folders in this tree.
     pub fn watches(&self) -> usize {
         self.watcher.inner.lock().forest.watches_of(self.id)
     }
 
-    /// To be called when all of it was looked at, each folder after it was watched.
+    /// To be called once the whole tree has been looked at, each folder after it was watched.
     pub fn looked_at_all(&self) {
         let mut inner = self.watcher.inner.lock();
         inner.forest.looked_at_all(self.id);
@@ -286,7 +287,7 @@ impl Drop for WatchedTree {
 }
 
 impl Inner {
-    /// Takes in all that is queued.
+    /// Reads all queued events.
     fn listen(&mut self) {
         self.hear();
         if self.mounts.as_ref().is_none_or(mounts::Changes::happened) {
@@ -314,7 +315,7 @@ impl Inner {
             self.forest.doubt_everything();
         }
         if count > 0 {
-            // Whoever waits is told already where it cannot take more.
+            // If the counter is full, the waiting thread has been signalled already.
             let _ = rustix::io::write(&*self.heard, &1u64.to_ne_bytes());
         }
     }
@@ -324,7 +325,7 @@ impl Inner {
         journal.map_or_else(Position::default, Journal::end)
     }
 
-    /// Whether the kernel tells of all changes on `device`, on which `folder` is.
+    /// Whether the kernel reports all changes on `device`, the device of `folder`.
     fn is_told_of(&mut self, device: u64, folder: BorrowedFd<'_>) -> Result<bool, Unwatched> {
         if let Some(is_told) = self.devices.get(&device) {
             return Ok(*is_told);
@@ -342,10 +343,11 @@ impl Inner {
             if unused.is_empty() {
                 return;
             }
-            // The kernel tells of each: too many at once would make it lose what others change.
+            // The kernel queues an event for each removed watch: too many at once would overflow the queue and lose real
+            // changes.
             for some in unused.chunks(UNWATCHED_AT_ONCE) {
                 for wd in some {
-                    // Its folder may be gone, and the watch with it.
+                    // The folder may be gone, and its watch with it.
                     let _ = self.queue.unwatch(*wd);
                 }
                 self.hear();

@@ -1,11 +1,11 @@
-//! A kernel and a disk in memory, driven step by step, and one who believes what the forest says.
+//! A kernel and a disk in memory, driven step by step, and an observer that believes what the forest says.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::*;
 use crate::journal::Position;
 
-/// Numbers that look random, the same for the same seed.
+/// A pseudo-random sequence, determined by the seed.
 struct Random(u64);
 
 impl Random {
@@ -24,8 +24,8 @@ enum Entry {
     Folder(u32),
 }
 
-/// Folders by inode, what is queued, and which folder has which watch. The folder 0 is the top of the tree, and 1 is one
-/// beside it that nobody watches.
+/// Folders by inode, the queued events, and each folder's watch. Folder 0 is the top of the tree; folder 1 is beside it
+/// and is not watched.
 #[derive(Default)]
 struct Kernel {
     folders: BTreeMap<u32, BTreeMap<String, Entry>>,
@@ -88,7 +88,7 @@ impl Kernel {
             })
     }
 
-    /// One operation, wherever it leads.
+    /// Performs one random operation.
     fn operate(&mut self, random: &mut Random) {
         let inodes: Vec<u32> = self.folders.keys().copied().collect();
         let folder = inodes[random.below(inodes.len())];
@@ -166,7 +166,7 @@ impl Kernel {
         }
     }
 
-    /// `renameat2(2)` with `RENAME_EXCHANGE`: both moves are told one after the other.
+    /// Acts like `renameat2(2)` with `RENAME_EXCHANGE`: both moves are queued one after the other.
     fn exchange(&mut self, (from, name, entry): (u32, &str, Entry), random: &mut Random) {
         let inodes: Vec<u32> = self.folders.keys().copied().collect();
         let to = inodes[random.below(inodes.len())];
@@ -226,18 +226,19 @@ fn below(path: &str, name: &str) -> String {
     }
 }
 
-/// What somebody knows of the tree: files with their versions, and folders.
+/// What an observer knows of the tree: files with their versions, and folders.
 #[derive(Debug, Default)]
 struct View {
     known: BTreeMap<String, Option<u32>>,
-    /// Folders that could not be watched: they are looked at again each time, with all below.
+    /// Folders that could not be watched: they are looked at again each time, with everything below them.
     unwatched: BTreeSet<String>,
-    /// Up to where the journal is known.
+    /// The position in the journal up to which changes are known.
     position: Position,
 }
 
 impl View {
-    /// Looks at the folder `path` and all below, each folder after it is watched. Meanwhile others go on.
+    /// Looks at the folder `path` and everything below it, each folder after it is watched. Meanwhile other processes
+    /// make changes.
     fn look(
         &mut self,
         path: &str,
@@ -268,7 +269,7 @@ impl View {
             if is_busy && random.below(4) == 0 {
                 kernel.operate(random);
             }
-            // It is open, wherever it is by now.
+            // It is open, wherever it has been moved by now.
             let Some(entries) = kernel.folders.get(&folder).cloned() else {
                 continue;
             };
@@ -298,7 +299,7 @@ impl View {
         }
     }
 
-    /// What is true.
+    /// The true state of the disk.
     fn of(kernel: &Kernel) -> BTreeMap<String, Option<u32>> {
         let mut all = BTreeMap::new();
         let mut pending = vec![(String::new(), 0)];
@@ -320,7 +321,7 @@ impl View {
     }
 }
 
-/// Hears all that is queued. It may be empty in between.
+/// Handles all queued events. The queue may be empty for a moment in between.
 fn listen(kernel: &mut Kernel, forest: &mut Forest, random: &mut Random) {
     while let Some((wd, flags, cookie, name)) = kernel.queue.pop_front() {
         let name = name.as_deref().map(|name| name.as_bytes().as_bstr());
@@ -340,7 +341,7 @@ fn listen(kernel: &mut Kernel, forest: &mut Forest, random: &mut Random) {
     }
 }
 
-/// Asks: hears all, and looks at what is named and at nothing else.
+/// Handles all queued events, and looks at what they name and nothing else.
 fn ask(
     view: &mut View,
     kernel: &mut Kernel,
@@ -372,7 +373,7 @@ fn ask(
     }
 }
 
-/// `fault` comes between operations, now and then.
+/// Makes random changes, with an occasional `fault` between operations.
 fn play(seeds: std::ops::Range<u64>, mut fault: impl FnMut(&mut Kernel, &mut Random)) {
     for seed in seeds {
         let mut random = Random(seed);
@@ -382,7 +383,7 @@ fn play(seeds: std::ops::Range<u64>, mut fault: impl FnMut(&mut Kernel, &mut Ran
         let mut now = Timestamp::default();
         let mut has_heard_all = true;
         for step in 0..60 {
-            // Now and then it is some time later.
+            // Now and then some time passes.
             now.s += [0, 0, 0, 10][random.below(4)];
             forest.set_time(now);
             for _ in 0..random.below(6) {
@@ -394,11 +395,11 @@ fn play(seeds: std::ops::Range<u64>, mut fault: impl FnMut(&mut Kernel, &mut Ran
                     kernel.operate(&mut random);
                 }
             }
-            // Somebody else may ask meanwhile, and hear for all.
+            // Another reader may ask meanwhile and handle the events for all.
             if random.below(3) == 0 {
                 listen(&mut kernel, &mut forest, &mut random);
             }
-            // What changes while it looks is in the next answer.
+            // Changes during the look are in the next answer.
             let is_busy = random.below(2) == 0;
             ask(
                 &mut view,
@@ -420,7 +421,7 @@ fn play(seeds: std::ops::Range<u64>, mut fault: impl FnMut(&mut Kernel, &mut Ran
             }
             let truth = View::of(&kernel);
             assert_eq!(view.known, truth, "seed {seed}, step {step}");
-            // No node is left of what is gone, unless nobody could hear that it went.
+            // No node is left for what is gone, unless its removal could not be heard.
             if kernel.watches_max < usize::MAX || view.unwatched != BTreeSet::new() {
                 has_heard_all = false;
             }

@@ -5,7 +5,7 @@ use bstr::BString;
 
 use super::*;
 
-/// One who asks about a tree now and then.
+/// A reader that asks about a tree now and then.
 struct Asker {
     tree: Arc<WatchedTree>,
     position: Position,
@@ -171,7 +171,7 @@ fn what_was_told_before_is_everything_once_that_is_wanted() {
     let (all, new) = asker.tree.told_since(Some(old)).unwrap();
     assert!(all.everything);
     assert!(asker.tree.told_since(Some(new)).unwrap().0.is_empty());
-    // Who asks for himself knows what he knew.
+    // Each reader has a position of its own.
     assert!(asker.changes().is_empty());
 }
 
@@ -187,7 +187,7 @@ fn whoever_waits_is_told_that_something_happened() {
     assert_eq!(watcher.wait(None), Ok(true));
     watcher.listen();
     assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
-    // Though somebody else hears it first.
+    // Even if another reader handles the events first.
     fs::write(top.join("other"), "").unwrap();
     asker.tree.position();
     assert_eq!(watcher.wait(None), Ok(true));
