@@ -1,5 +1,5 @@
-//! What work there is before anybody asks: once what happened in a working copy has settled, the last questions about it are
-//! answered again, so that whoever asks next finds it done.
+//! Work that is done before anybody asks: once a working copy has settled after changes, its last questions are answered
+//! again, so that the next client finds the work done.
 
 use std::time::{Duration, Instant};
 
@@ -10,16 +10,16 @@ use crate::protocol::{MonitorQuestion, PromptQuestion, StatusQuestion};
 /// How long nothing must have happened before work begins,
 const QUIET: Duration = Duration::from_millis(20);
 
-/// but after so long it does though things go on.
+/// but it begins after this long even if changes go on.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// After work there is rest for so many times as long: less than a fifth of a core is taken.
+/// After work there is rest for this many times as long: less than a fifth of a core is used.
 const REST: u32 = 5;
 
-/// For whoever has not asked for so long, nothing is done ahead.
+/// Nothing is done ahead for a working copy that nobody has asked about for this long.
 const ASKED_MAX: Duration = Duration::from_secs(600);
 
-/// How many questions about one working copy are answered ahead.
+/// The number of questions about one working copy that are answered ahead.
 const QUESTIONS_MAX: usize = 3;
 
 /// A question that may come again.
@@ -30,28 +30,28 @@ pub(crate) enum Asked {
     Monitor(MonitorQuestion),
 }
 
-/// What there is to do ahead for one working copy.
+/// The work to be done ahead for one working copy.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
-    /// The last questions, the last one last.
+    /// The latest questions, the newest last.
     asked: Vec<Asked>,
     asked_at: Option<Instant>,
-    /// On what the last answer rests,
+    /// What the last answer rests on,
     heard: Heard,
-    /// and how many there were.
+    /// and the number of answers.
     answers: u64,
-    /// How often there was work.
+    /// How many times work was done.
     done: u64,
     changes: Option<Changing>,
     rests_until: Option<Instant>,
 }
 
-/// What happened since the last answer.
+/// The changes since the last answer.
 #[derive(Clone, Copy, Debug)]
 struct Changing {
     first_at: Instant,
     last_at: Instant,
-    /// How much was heard.
+    /// How many changes were heard of.
     count: u64,
 }
 
@@ -64,12 +64,12 @@ pub(crate) struct Work {
 }
 
 impl Ahead {
-    /// Somebody asked.
+    /// Records that `question` was asked.
     pub(crate) fn asked(&mut self, mut question: Asked, now: Instant) {
         match &mut question {
-            // Each has a name of its own.
+            // Each request has an id of its own.
             Asked::Prompt(question) => question.id.clear(),
-            // Only the way to the answer is the same.
+            // The token differs each time; only the work for the answer is the same.
             Asked::Monitor(question) => question.token.clear(),
             Asked::Status(_) => {}
         }
@@ -80,19 +80,19 @@ impl Ahead {
         self.asked_at = Some(now);
     }
 
-    /// Somebody waits for the next answer: there is work however long ago it was that somebody asked.
+    /// Records that somebody waits for the next answer, so there is work however long ago the last question was.
     pub(crate) fn is_waited_for(&mut self, now: Instant) {
         self.asked_at = Some(now);
     }
 
-    /// There was an answer, which rests on `heard`.
+    /// Records an answer, which rests on `heard`.
     pub(crate) fn answered(&mut self, heard: Heard) {
         self.heard = heard;
         self.answers = self.answers.wrapping_add(1);
         self.changes = None;
     }
 
-    /// Nothing is known any more of what was asked.
+    /// Forgets the questions and changes, because the session is not kept any more.
     pub(crate) fn rest(&mut self) {
         *self = Self {
             answers: self.answers,
@@ -122,12 +122,12 @@ impl Ahead {
         Some(settled.min(latest).max(self.rests_until.unwrap_or(now)))
     }
 
-    /// How often there was work.
+    /// How many times work was done.
     pub(crate) fn done(&self) -> u64 {
         self.done
     }
 
-    /// Begins to work.
+    /// Begins the work.
     pub(crate) fn begin(&self, now: Instant) -> Work {
         Work {
             questions: self.asked.clone(),
@@ -137,10 +137,10 @@ impl Ahead {
         }
     }
 
-    /// The work is done, at `now`.
+    /// Records that the work was finished at `now`.
     pub(crate) fn finish(&mut self, work: Work, now: Instant) {
         if self.answers == work.answers {
-            // There is no answer: it is not tried again before something else happens.
+            // There was no answer: it is not tried again before something else happens.
             self.answered(work.until_now);
         }
         self.done = self.done.saturating_add(1);

@@ -1,4 +1,4 @@
-//! From a question to an answer, or to the word that whoever asks has to find out by himself.
+//! From a question to its answer, or to the reply that the client must compute the answer itself.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -33,20 +33,21 @@ use crate::sessions::{Key, Place, Sessions, Slot, WorkingCopy};
 use crate::variables;
 use crate::waiting::{Waiting, Waits};
 
-/// How long nothing is tried again where there was no answer, unless somebody wants another time: the work would be done twice.
+/// How long a working copy is not tried again after it had no answer, by default: the client does the work then, so it would be
+/// done twice.
 pub const DECLINED_REST: Duration = Duration::from_secs(2);
 
 fn theirs(reason: &str) -> Declined {
     Declined::Question(reason.into())
 }
 
-/// Who makes bytes of a working copy's status: the command's own code, which lies above.
+/// Formats a working copy's status. Implemented by the command, in the crate above.
 pub trait StatusWriter: Send + Sync {
-    /// What `vigil status` says of `session` where `question` is asked by one who stands in `prefix` of the working tree: the
-    /// bytes for standard output. Only an answer that says nothing on standard error and ends with 0 is one.
+    /// Returns what `vigil status` prints on standard output for `question` about `session`, asked in the directory `prefix` of
+    /// the working tree. Only the plain case has an answer: nothing on standard error, and exit code 0.
     ///
     /// # Errors
-    /// It is no such answer, or what has to be done for it can be done only by whoever asks.
+    /// It is not the plain case, or answering takes something that only the client can do.
     fn write(
         &self,
         session: &mut Session,
@@ -55,8 +56,8 @@ pub trait StatusWriter: Send + Sync {
         environment: &Environment,
     ) -> Result<Vec<u8>, Declined>;
 
-    /// What `vigil hg status` says of the working copy of Mercurial's of which `copy` is known, by the variables of `environment`,
-    /// which are those that are sent.
+    /// Returns what `vigil hg status` prints for the Mercurial working copy `copy`. `environment` holds the variables that were
+    /// sent.
     ///
     /// # Errors
     /// As for [`Self::write`].
@@ -68,43 +69,43 @@ pub trait StatusWriter: Send + Sync {
     ) -> Result<Vec<u8>, Declined>;
 }
 
-/// Who answers.
+/// Answers the questions of all connections.
 pub(crate) struct Answers {
     writer: Box<dyn StatusWriter>,
-    /// Hears of changes in all working copies, if this user can have that.
+    /// Hears of changes in all working copies. `None` if this user can have no inotify(7) instance.
     watcher: Option<Arc<Watcher>>,
     sessions: Sessions,
-    /// Where git asks a monitor.
+    /// The sockets at which git asks its monitor.
     doors: Doors,
     waiting: Waiting,
-    /// How long nothing is tried again where there was no answer.
+    /// How long a working copy is not tried again after it had no answer.
     declined_rest: Duration,
 }
 
-/// An answer, and what is left to do once it is out.
+/// An answer, and the work that is left once it has been sent.
 pub(crate) struct Answer {
     pub(crate) response: Response,
-    /// Where something was learned.
+    /// The slot to save, if something was learned.
     pub(crate) slot: Option<Arc<Slot>>,
 }
 
-/// An answer, and on what it rests.
+/// An answer, and what it rests on.
 pub(crate) struct Watched {
     pub(crate) answer: Answer,
     pub(crate) ground: Ground,
 }
 
-/// What tells that an answer may be another one.
+/// How to tell that an answer may have changed.
 #[derive(Default)]
 pub(crate) struct Ground {
     pub(crate) heard: Heard,
-    /// Whether nothing can change unheard but the configuration of the user and of the system.
+    /// Whether everything that the answer rests on is heard of, except the user's and the system's configuration.
     pub(crate) is_all: bool,
 }
 
 impl Answers {
     /// # Errors
-    /// The system.
+    /// A system call failed.
     pub(crate) fn new(
         writer: Box<dyn StatusWriter>,
         declined_rest: Duration,
@@ -119,7 +120,7 @@ impl Answers {
         })
     }
 
-    /// Where git asks.
+    /// The sockets at which git asks.
     pub(crate) fn doors(&self) -> &Doors {
         &self.doors
     }
@@ -134,7 +135,7 @@ impl Answers {
         answer
     }
 
-    /// The same for one who is to be told when it changes.
+    /// Answers like [`Self::status`], for a client that is told when the answer changes.
     pub(crate) fn watched(&self, question: &StatusQuestion) -> Watched {
         let mut ground = Ground::default();
         let answered = self.status_on(question, |found| ground = found);
@@ -150,16 +151,16 @@ impl Answers {
         answer
     }
 
-    /// What git is told, in `form`; a response that is no [`Response::Changed`] says why nothing is known.
+    /// What git is told, in `form`. Any other response than [`Response::Changed`] says why nothing is known.
     pub(crate) fn monitor(&self, question: &MonitorQuestion, form: Form) -> Answer {
         let answer = answered_with(self.try_monitor(question, form, true));
         answer.expect_again(|| Asked::Monitor(question.clone()));
         answer
     }
 
-    /// As [`Self::monitor`], but where everything has to be looked at first, git waits no longer than `time`: then it is told that
-    /// everything may have changed, and what is found out here meanwhile is there for its next question. With `always` that is so
-    /// wherever the answer takes that long.
+    /// Answers like [`Self::monitor`], but git waits for at most `time` if everything must be looked at first. After that, git is
+    /// told that everything may have changed, and the look goes on for its next question. With `always`, the limit holds for
+    /// every answer.
     pub(crate) fn monitor_within(
         self: &Arc<Self>,
         time: Duration,
@@ -179,7 +180,7 @@ impl Answers {
                     slot: Some(slot), ..
                 })) = sender.send(answer)
             {
-                // Nobody waits for it any more.
+                // The caller no longer waits for it.
                 let _ = panics::catch(|| slot.save());
             }
         };
@@ -189,35 +190,35 @@ impl Answers {
         }
         let answer = receiver.recv_timeout(time);
         answer.unwrap_or_else(|_| {
-            // However long others take.
+            // This does not wait for the slot, however long others hold it.
             let told = self.known(&question).and_then(|slot| slot.everything());
             let told = told.ok_or_else(|| theirs("all is being looked at"));
             answered_with(told.map(|told| (Response::Changed(payload(&told, form)), None)))
         })
     }
 
-    /// Whether what is asked is answered without a look at everything.
+    /// Whether the question can be answered without a look at everything.
     fn has_looked(&self, question: &MonitorQuestion) -> bool {
         self.known(question).is_some_and(|slot| slot.has_looked())
     }
 
-    /// The place for what is asked, if there is one.
+    /// The slot of the question, if there is one.
     fn known(&self, question: &MonitorQuestion) -> Option<Arc<Slot>> {
         let located = self.locate(&question.directory, &question.variables, Search::Commands);
         let (_, key) = located.ok()?;
         self.sessions.known(&key?)
     }
 
-    /// Has everything be told to git in the working tree at `top`, whatever it was told before.
+    /// Makes git hear that everything may have changed in the working tree at `top`, whatever it was told before.
     pub(crate) fn tell_git_of_everything(&self, top: &Path) {
         if let (Some(watcher), Ok(stat)) = (&self.watcher, stat_path(top)) {
             watcher.tell_of_everything((stat.dev, stat.ino));
         }
     }
 
-    /// Finds out again what is answered to `question`, for whoever asks next.
+    /// Finds the answer to `question` again, for the next client.
     pub(crate) fn again(&self, question: &Asked) {
-        // Where there is no answer, whoever asks is told.
+        // A client that asks is told if there is no answer.
         match question {
             Asked::Status(question) => drop(self.try_status(question)),
             Asked::Prompt(question) => drop(self.try_prompt(question)),
@@ -225,7 +226,7 @@ impl Answers {
         }
     }
 
-    /// Who hears of changes.
+    /// What hears of changes.
     pub(crate) fn watcher(&self) -> Option<&Watcher> {
         self.watcher.as_deref()
     }
@@ -237,7 +238,7 @@ impl Answers {
         self.status_on(question, |_| {})
     }
 
-    /// Tells `look` on what the answer rests.
+    /// Passes what the answer rests on to `look`.
     fn status_on(
         &self,
         question: &StatusQuestion,
@@ -275,8 +276,8 @@ impl Answers {
         Ok((printed(stdout), Some(slot)))
     }
 
-    /// The same for Mercurial's working copies: what the repository requires and what is configured is read for each question, so
-    /// that whoever asks is answered from the same memory.
+    /// Answers a status question about a Mercurial working copy. Requirements and configuration are read for each question, so
+    /// all clients share one session.
     fn status_of_mercurial(
         &self,
         question: &StatusQuestion,
@@ -299,7 +300,7 @@ impl Answers {
             let written = self.writer.write_of_mercurial(copy, question, shown);
             look(Ground {
                 heard: copy.heard(),
-                // What is configured and what is ignored may rest on files anywhere.
+                // The configuration and the ignore patterns may come from files anywhere.
                 is_all: false,
             });
             written
@@ -330,7 +331,8 @@ impl Answers {
         Ok((Response::Record(record), Some(slot)))
     }
 
-    /// `is_waited_for` if git is to be told what is known at once, where a look would tell it no more.
+    /// Answers a monitor's question. With `is_waited_for`, git is told at once what is known if a look would tell it nothing
+    /// more.
     fn try_monitor(
         &self,
         question: &MonitorQuestion,
@@ -356,7 +358,7 @@ impl Answers {
             let told = everything.as_ref().and_then(Everything::told);
             *slot.everything.lock() = everything;
             if let Some(told) = told.filter(|_| is_waited_for && is_new && session.is_large()) {
-                // A look, of which git would be told no more, would only compete with its own.
+                // A look would tell git nothing more, and would only compete with git's own.
                 return Ok(told);
             }
             let told = session.told_since(since).map_err(said)?;
@@ -366,7 +368,7 @@ impl Answers {
         Ok((Response::Changed(payload(&told, form)), Some(slot)))
     }
 
-    /// As [`open`]; its working tree is watched from now on.
+    /// Opens a session as [`open`] does, and has its working tree watched.
     fn open(&self, environment: &Environment, location: &Location) -> Result<Session, Declined> {
         let mut session = open(environment, location)?;
         if let Some(watcher) = &self.watcher {
@@ -379,7 +381,7 @@ impl Answers {
         Ok(session)
     }
 
-    /// Does what `question` says with the socket at which git looks for its monitor, and tells of it.
+    /// Does what `question` asks with the socket at which git looks for its monitor, and says how it went.
     pub(crate) fn door(&self, question: &DoorQuestion) -> Response {
         match self.try_door(question) {
             Ok((stdout, code)) => Response::Answer {
@@ -423,7 +425,7 @@ impl Answers {
         })
     }
 
-    /// By what is known what is said of the paths of `question`. Nothing is looked at for it.
+    /// Explains what the answer for each path of `question` rests on. Looks at nothing for it.
     pub(crate) fn basis(&self, question: &BasisQuestion) -> Response {
         match self.try_basis(question) {
             Ok(known) => Response::KnownBy(known),
@@ -452,13 +454,13 @@ impl Answers {
         known.ok_or_else(nothing)
     }
 
-    /// How many folders are watched.
+    /// The number of watched folders.
     pub(crate) fn watches(&self) -> usize {
         self.watcher.as_ref().map_or(0, |watcher| watcher.watches())
     }
 
-    /// The environment that counts for a question about `directory`, and what its answer is remembered by; `None` where there
-    /// is no repository.
+    /// Returns the environment that counts for a question about `directory`, and the key of its session: `None` if there is no
+    /// repository.
     fn locate(
         &self,
         directory: &Path,
@@ -514,14 +516,14 @@ impl Answers {
         answered.map(|answer| (answer, slot))
     }
 
-    /// Counts a question about `directory`, as long as it is not answered.
+    /// Counts a question about `directory` until it is answered.
     fn wait(&self, directory: &Path) -> Result<Waits<'_>, Declined> {
         let waits = self.waiting.begin(directory);
         waits.ok_or_else(|| theirs("too many ask about the directory"))
     }
 }
 
-/// By what what is known of the working copy of Mercurial's around `directory` is remembered, if there is one.
+/// The key of the Mercurial working copy around `directory`, or `None` if there is none.
 fn of_mercurial(directory: &Path) -> Option<Key> {
     Some(Key {
         location: Place::Mercurial(root_around(directory)?),
@@ -531,7 +533,7 @@ fn of_mercurial(directory: &Path) -> Option<Key> {
 }
 
 impl Answer {
-    /// Notes that the question may come again.
+    /// Records that the question may be asked again.
     fn expect_again(&self, question: impl FnOnce() -> Asked) {
         if let Some(slot) = &self.slot {
             slot.ahead.lock().asked(question(), Instant::now());
@@ -557,7 +559,8 @@ fn answered_with(answered: Result<(Response, Option<Arc<Slot>>), Declined>) -> A
     }
 }
 
-/// A session with the repository at `location`. What has to be said of its configuration only its asker can say.
+/// Opens a session with the repository at `location`. Fails if its configuration calls for a message, which only the client can
+/// print.
 fn open(environment: &Environment, location: &Location) -> Result<Session, Declined> {
     let repository = repository::open(environment, location).map_err(|error| said(error.into()))?;
     if repository.work_tree.is_none() {
@@ -574,7 +577,7 @@ fn open(environment: &Environment, location: &Location) -> Result<Session, Decli
     Session::open(repository, true, FilterStderr::Refuse).map_err(said)
 }
 
-/// Whether `index`, as it is said in `directory`, is the repository's own.
+/// Whether `index`, a path as seen from `directory`, is the repository's own index.
 fn is_own_index(session: &Session, directory: &Path, index: &BString) -> bool {
     let id = |path: &Path| stat_path(path).ok().map(|stat| (stat.dev, stat.ino));
     let own = &session.repository().index_path;
@@ -582,7 +585,7 @@ fn is_own_index(session: &Session, directory: &Path, index: &BString) -> bool {
     said.is_ok_and(|said| said == *own || id(&said).is_some() && id(&said) == id(own))
 }
 
-/// Where `directory` is in the working tree of `session`, with a `/` at the end unless it is the top.
+/// The path of `directory` within the working tree of `session`, with a trailing `/` unless it is the top.
 fn prefix(session: &Session, directory: &Path) -> Result<BString, Declined> {
     let repository = session.repository();
     let top = repository

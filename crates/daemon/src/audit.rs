@@ -1,4 +1,4 @@
-//! Doubt: what is kept of working copies is compared with what is there. A difference is healed, counted and logged.
+//! Audits: what is kept about working copies is compared with the disk. A difference is healed, counted and logged.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,19 +11,19 @@ use vigil_model::request::{IgnoredMode, UntrackedMode};
 use crate::log::Log;
 use crate::sessions::{Sessions, Slot};
 
-/// How long it is from one sample to the next, at least, and how long nobody must have asked, if nothing else is said.
+/// The default of the least time between two samples, and of the time without questions before one.
 pub const SAMPLE_REST: Duration = Duration::from_secs(60);
 
-/// There is rest for so many times as long as a sample took: it takes less than a thousandth of a core.
+/// After a sample, the auditor rests for this many times as long: it takes less than a thousandth of a core.
 const REST: u32 = 2000;
 
-/// How long an audit waits for those who ask.
+/// How long an audit waits while a question is being answered.
 const TURN_MAX: Duration = Duration::from_secs(10);
 
-/// How many differences of one working copy are named.
+/// The most differences of one working copy that are named.
 const NAMED_MAX: usize = 100;
 
-/// Who doubts.
+/// Compares what is kept with the disk.
 pub(crate) struct Auditor {
     log: Log,
     rest: Duration,
@@ -32,23 +32,23 @@ pub(crate) struct Auditor {
 
 #[derive(Default)]
 struct Turns {
-    /// How many samples were taken.
+    /// The number of samples taken.
     count: usize,
-    /// When the next one is.
+    /// When the next one is due.
     next_at: Option<Instant>,
 }
 
-/// What was found.
+/// The result of an audit.
 #[derive(Default)]
 pub(crate) struct Report {
-    /// In sentences, a line each.
+    /// The findings as text, one line each.
     pub(crate) text: Vec<u8>,
-    /// How much differed.
+    /// The number of differences.
     pub(crate) differences: usize,
 }
 
 impl Auditor {
-    /// Takes a sample each `rest`.
+    /// Creates an auditor that takes at most one sample per `rest`.
     pub(crate) fn new(log: Log, rest: Duration) -> Self {
         Self {
             log,
@@ -57,7 +57,7 @@ impl Auditor {
         }
     }
 
-    /// Compares all of it.
+    /// Audits everything that is kept.
     pub(crate) fn all(&self, sessions: &Sessions) -> Report {
         let mut report = Report::default();
         for slot in sessions.all() {
@@ -73,8 +73,8 @@ impl Auditor {
         report
     }
 
-    /// Compares a sample if it is time, and nobody has asked for some time, which is now `idle`. Returns whether it differed, and
-    /// when the next one is due, if there will be anything to compare.
+    /// Takes a sample if one is due and there has been no question for some time; `idle` is the time since the last one. Returns
+    /// whether there was a difference, and when the next sample is due, if anything is kept.
     pub(crate) fn sample(&self, sessions: &Sessions, idle: Duration) -> (bool, Option<Instant>) {
         let slots = sessions.all();
         let start = Instant::now();
@@ -103,7 +103,7 @@ impl Auditor {
         (differs, turns.next_at)
     }
 
-    /// Logs how `slot` was found to differ, and says so.
+    /// Logs the differences of `slot`, and reports them.
     fn note(&self, slot: &Slot, audited: &Result<Audit, BString>) -> Report {
         let mut report = Report::default();
         let path = slot.path();
@@ -153,14 +153,14 @@ impl Auditor {
             );
         }
         if !log.is_empty() {
-            // There is nobody who could be told that it cannot be written.
+            // There is nobody to tell if the log cannot be written.
             let _ = self.log.write(&log);
         }
         report
     }
 }
 
-/// What is kept, what was found, for which question, and what was heard.
+/// A difference as text: what was kept, what was found, for which question, and what had been heard.
 fn words(difference: &Difference) -> Vec<u8> {
     let mut out = shown(&difference.disagreement.path);
     let untracked = match difference.untracked {
@@ -198,7 +198,7 @@ fn said(saw: Saw) -> &'static str {
     }
 }
 
-/// `text` as a terminal may have it.
+/// `text` quoted so that it is safe on a terminal.
 fn shown(text: &BString) -> Vec<u8> {
     let rule = QuoteRule {
         high_bytes: false,

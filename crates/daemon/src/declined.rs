@@ -1,13 +1,13 @@
-//! Why a question is left to whoever asks.
+//! Why a question is left to the client.
 
 use bstr::BString;
 
-/// Why a question has no answer here.
+/// Why a question has no answer from the daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Declined {
-    /// It is of a kind that only whoever asks can answer. Nothing was looked at for it.
+    /// This question is left to the client. The next one may be answered at once.
     Question(BString),
-    /// The answer would be one that only he can give, and so would be the next one.
+    /// Only the client can give the answer, and that would be so for the next question, too.
     Answer(BString),
 }
 

@@ -1,7 +1,8 @@
-//! Vigil's long-lived processes: the daemon of a user, and gitstatusd, which a shell starts; and those who ask the daemon.
+//! Vigil's long-lived processes, which are the daemon of each user and the gitstatusd that a shell starts, and the clients of
+//! the daemon.
 //!
-//! May import `engine`, `watch` and what is below them. It never answers by itself what a repository is like, which is asked of
-//! a session; how `vigil status` writes its answer is handed in. It never ends because of a request or a repository.
+//! May import `engine`, `watch` and what is below them. It never works out a repository's status itself: a session does. How
+//! `vigil status` formats its answer is passed in by the caller. It never ends because of a request or a repository.
 
 mod ahead;
 mod answers;

@@ -1,4 +1,4 @@
-//! What a daemon writes down for whoever looks for the reason of a fault.
+//! The daemon's log, for finding the cause of a fault.
 
 use std::os::fd::OwnedFd;
 
@@ -6,27 +6,28 @@ use parking_lot::Mutex;
 use rustix::fs::{Mode, OFlags, fstat, openat, renameat};
 use rustix::io::{Errno, write};
 
-/// The file's name in the daemon's folder, and that of the one before.
+/// The names of the log and of the previous one, in the daemon's folder.
 const NAME: &str = "daemon.log";
 const BEFORE: &str = "daemon.log.1";
 
-/// How many bytes one of them has at most.
+/// The greatest length of a log file, in bytes.
 const LEN_MAX: usize = 256 * 1024;
 
-/// A file of lines in a daemon's folder. It is there once there is a line.
+/// A log file in a daemon's folder. It is created with the first line.
 #[derive(Debug)]
 pub(crate) struct Log(Mutex<OwnedFd>);
 
 impl Log {
-    /// In `folder`.
+    /// Creates a log in `folder`.
     pub(crate) fn new(folder: OwnedFd) -> Self {
         Self(Mutex::new(folder))
     }
 
-    /// Writes `lines`, whole ones, and as much as a file may have. Where that would be too long with what is there, another file is
-    /// begun, and the one before that is forgotten.
+    /// Appends `lines`, which are whole lines, up to the length that a file may have. If the file would become too long, it
+    /// replaces the previous one and a new file is begun.
     ///
     /// # Errors
+    /// The lines could not be written.
     /// They are not written.
     pub(crate) fn write(&self, lines: &[u8]) -> Result<(), Errno> {
         let folder = self.0.lock();

@@ -1,4 +1,4 @@
-//! Which file systems the user may want to unmount while the daemon runs.
+//! File systems that the user may want to unmount while the daemon runs.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use bstr::ByteSlice;
 use vigil_git::environment::Environment;
 use vigil_linux::stat::mount_id;
 
-/// Whether `path` is on another mount than the system itself and the user's home, as a disk that can be taken away is. Where that
-/// cannot be told, it is not.
+/// Whether `path` is on another mount than `/` and the user's home, as on a removable disk. False where that cannot be
+/// determined.
 pub(crate) fn can_be_unmounted(path: &Path, environment: &Environment) -> bool {
     let mount = |path: &Path| mount_id(path).ok().flatten();
     let home = environment.get("HOME");

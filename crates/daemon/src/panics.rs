@@ -1,14 +1,14 @@
-//! Panics are not written to standard error: the engine catches those that damaged files cause in libraries, and
-//! what is a defect is logged where it is caught.
+//! Keeps panics off standard error. The engine catches those that damaged files cause in libraries; defects are
+//! logged where they are caught.
 
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};
 
 use parking_lot::Mutex;
 
-/// What the first panic said since somebody last asked: those that follow are its consequences.
+/// The message of the first panic since [`catch`] began: later ones are its consequences.
 static FIRST: Mutex<Option<String>> = Mutex::new(None);
 
-/// Keeps panics from standard error from now on.
+/// Installs a hook that keeps panics off standard error.
 pub(crate) fn silence() {
     set_hook(Box::new(remember));
 }
@@ -19,8 +19,8 @@ fn remember(panic: &PanicHookInfo<'_>) {
         .get_or_insert_with(|| panic.to_string().replace('\n', " "));
 }
 
-/// Runs `work`, and says what went wrong if it panics. The caller sees to it that nothing is used on that was left
-/// half done.
+/// Runs `work`, and returns the message if it panics. The caller must not go on using anything that was left half
+/// done.
 pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     FIRST.lock().take();
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| FIRST.lock().take().unwrap_or_default())

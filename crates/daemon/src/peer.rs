@@ -1,4 +1,4 @@
-//! What a process of git is about that came in at a socket, which says nothing of it: by what the kernel tells of the process.
+//! What a git process that connected to a socket asks about: it does not say so itself, but the kernel tells about the process.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -11,21 +11,21 @@ use vigil_linux::stat::stat_path;
 use crate::protocol::MonitorQuestion;
 use crate::variables;
 
-/// The longest command line and environment that are looked at: a part says nothing.
+/// The longest command line and environment that are read. A truncated one would prove nothing.
 const LEN_MAX: usize = 1 << 20;
 
-/// Options of git before its command that another value follows.
+/// git's global options whose value is the next argument.
 const WITH_VALUE: [&[u8]; 3] = [b"-C", b"--git-dir", b"--namespace"];
 
-/// The question of the git at the other end of `socket`, if its working tree is the one that `question` is about; with the
-/// variables that count for it. `None` where that is not certain.
+/// Completes `question` with the variables of the git at the other end of `socket`, if that git works in the same working tree.
+/// `None` if that is not certain.
 pub(crate) fn question(socket: impl AsFd, question: MonitorQuestion) -> Option<MonitorQuestion> {
     let pid = socket_peercred(socket).ok()?.pid.as_raw_nonzero();
     let read = |name: &str| {
         let bytes = fs::read(format!("/proc/{pid}/{name}")).ok()?;
         (bytes.len() < LEN_MAX).then_some(bytes)
     };
-    // git stands at the top of its working tree.
+    // git's working directory is the top of its working tree.
     let id = |path: &std::path::Path| stat_path(path).ok().map(|stat| (stat.dev, stat.ino));
     let standing = id(format!("/proc/{pid}/cwd").as_ref())?;
     if id(&question.directory) != Some(standing) || !is_plain(&read("cmdline")?) {
@@ -37,7 +37,7 @@ pub(crate) fn question(socket: impl AsFd, question: MonitorQuestion) -> Option<M
         .filter_map(|pair| pair.split_once_str("="));
     let pairs = pairs.map(|(name, value)| (name.into(), value.into()));
     let environment = Environment::new(pairs, &question.directory);
-    // What these say of places may be relative to where git was started.
+    // Paths in these may be relative to the directory in which git was started.
     if environment.get("GIT_WORK_TREE").is_some() {
         return None;
     }
@@ -51,8 +51,7 @@ pub(crate) fn question(socket: impl AsFd, question: MonitorQuestion) -> Option<M
     })
 }
 
-/// Whether no option in the command line says that git looks at another working tree, or at files by other rules, than it would
-/// without.
+/// Whether no option on the command line makes git look at another working tree, or judge files by other rules.
 fn is_plain(cmdline: &[u8]) -> bool {
     let mut words = cmdline
         .strip_suffix(b"\0")

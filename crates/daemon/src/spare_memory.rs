@@ -1,13 +1,13 @@
-//! Giving memory back once it is not needed for now.
+//! Returns memory to the system when it is not needed for now.
 
 use std::time::{Duration, Instant};
 
 use vigil_linux::{map, memory};
 
-/// What took so long had much to read, and so much to free.
+/// Work that took at least this long read much, and so has much to free.
 const LONG: Duration = Duration::from_millis(50);
 
-/// To be called after work that began at `start`.
+/// Returns spare memory if the work that began at `start` took long. To be called after it.
 pub(crate) fn give_back_after(start: Instant) {
     if start.elapsed() >= LONG {
         memory::give_back();

@@ -1,4 +1,4 @@
-//! Starting a daemon that outlives whoever starts it.
+//! Starting a daemon that outlives the process that starts it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -16,11 +16,11 @@ use vigil_linux::ending;
 
 use crate::stream::timespec;
 
-/// The option by which `vigil daemon run` knows that it was started here.
+/// The option that tells `vigil daemon run` that it was started here.
 pub const DETACHED: &str = "--detached";
 
-/// Variables that a daemon has from whoever starts it: those by which it finds its own folder and the system's programs. What
-/// an answer rests on comes with each question.
+/// Variables that a daemon inherits: those by which it finds its own folder and the system's programs. Variables that an answer
+/// depends on come with each question.
 const VARIABLES: [&str; 6] = [
     "HOME",
     "LOGNAME",
@@ -30,7 +30,7 @@ const VARIABLES: [&str; 6] = [
     "XDG_RUNTIME_DIR",
 ];
 
-/// Starts `vigil daemon run` by this very program, and does not wait for it.
+/// Starts `vigil daemon run` from this very executable, and does not wait for it.
 ///
 /// # Errors
 /// It cannot be started.
@@ -38,7 +38,7 @@ pub fn spawn(environment: &Environment) -> io::Result<Child> {
     command(environment).spawn()
 }
 
-/// The same; its standard output is a pipe, on which it says when it can be asked.
+/// Does the same, with a pipe as standard output, on which the daemon reports that it is ready.
 ///
 /// # Errors
 /// It cannot be started.
@@ -47,7 +47,7 @@ pub fn spawn_heard(environment: &Environment) -> io::Result<Child> {
 }
 
 fn command(environment: &Environment) -> Command {
-    // The file may have been replaced since: this is the one that runs.
+    // Not the file's path: it may have been replaced since, and the new daemon must be the running version.
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0("vigil")
@@ -67,20 +67,20 @@ fn command(environment: &Environment) -> Command {
     command
 }
 
-/// How long it takes until a daemon is started again: where one cannot live, each start is in vain.
+/// The least time between two starts: where no daemon can live, each start would be in vain.
 const PAUSE: Duration = Duration::from_secs(30);
 
-/// Starts daemons for one who comes again, and not one after the other in vain.
+/// Starts daemons for a long-lived client, but not one after the other in vain.
 #[derive(Debug)]
 pub struct Starter {
     environment: Environment,
-    /// When one was started last, and the process.
+    /// When the last one was started, and its process.
     started_at: Option<Instant>,
     started: Option<Child>,
 }
 
 impl Starter {
-    /// Has started none yet.
+    /// Creates a starter that has started none yet.
     pub fn new(environment: Environment) -> Self {
         Self {
             environment,
@@ -89,13 +89,14 @@ impl Starter {
         }
     }
 
-    /// Starts one, unless one was started a moment ago. That none can be started is no news to whoever does without.
+    /// Starts a daemon, unless one was started a moment ago. A failure is not reported: the client does without a daemon
+    /// anyway.
     pub fn start(&mut self) {
         self.start_by(spawn);
     }
 
-    /// The same, and waits for at most `time` until it can be asked, or until it has ended since another one was first; whether
-    /// either has come to pass.
+    /// Does the same, and waits for at most `time` until the new daemon is ready, or has ended because another one was first.
+    /// Returns whether either has happened.
     pub fn start_and_wait(&mut self, time: Duration) -> bool {
         let started = self.start_by(spawn_heard);
         let Some(output) = started.and_then(|child| child.stdout.take()) else {
@@ -105,10 +106,10 @@ impl Starter {
         poll(&mut waiting, Some(&timespec(time))) == Ok(1)
     }
 
-    /// The daemon, if one is started now.
+    /// Starts a daemon by `spawn`, unless one was started a moment ago.
     fn start_by(&mut self, spawn: fn(&Environment) -> io::Result<Child>) -> Option<&mut Child> {
         if let Some(child) = &mut self.started {
-            // Who has ended is not to stay as a shadow of a process.
+            // Reaps it if it has ended, so that no zombie is left.
             let _ = child.try_wait();
         }
         if self.started_at.is_some_and(|then| then.elapsed() < PAUSE) {
@@ -120,24 +121,24 @@ impl Starter {
     }
 }
 
-/// Leaves the session of whoever started this process, and what he left open but the standard streams. To be called before
-/// this process opens anything.
+/// Leaves the session of the parent process, and closes all inherited descriptors but the standard streams. Must be called
+/// before this process opens anything.
 ///
 /// # Errors
-/// The system refuses it.
+/// A system call failed.
 pub fn detach() -> Result<(), Errno> {
     ending::close_inherited();
-    // Who leads a group already, since he was started otherwise, stays in his session.
+    // A process that leads its group already, because it was started otherwise, stays in its session.
     match rustix::process::setsid() {
         Ok(_) | Err(Errno::PERM) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Lets go of standard output.
+/// Redirects standard output to /dev/null.
 ///
 /// # Errors
-/// The system refuses it.
+/// A system call failed.
 pub fn fall_silent() -> Result<(), Errno> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let sink = open("/dev/null", flags, Mode::empty())?;

@@ -1,11 +1,11 @@
-//! What a daemon has done so far.
+//! Statistics about the answers that a daemon has given.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-/// Of so many answers the times are known.
+/// The number of answers whose times are kept.
 const TIMES_MAX: usize = 128;
 
 /// `time` in whole microseconds.
@@ -13,7 +13,7 @@ pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The number of questions, and how long answers took of late.
+/// The number of questions, and the time that recent answers took.
 pub(crate) struct Statistics {
     since: Instant,
     inner: Mutex<Inner>,
@@ -26,7 +26,7 @@ struct Inner {
     times: VecDeque<Duration>,
 }
 
-/// What there is to tell of them.
+/// A summary of the statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Summary {
     pub(crate) questions: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Summary {
     pub(crate) median: Duration,
     pub(crate) last: Duration,
     pub(crate) running: Duration,
-    /// Since when nobody asked.
+    /// The time since the last question.
     pub(crate) idle: Duration,
 }
 
@@ -52,7 +52,8 @@ impl Statistics {
         }
     }
 
-    /// A question came at `start` and has its answer now, or was left to whoever asked.
+    /// Records a question that came at `start` and has been answered just now, or was left to the
+    /// client.
     pub(crate) fn note(&self, start: Instant, is_answered: bool) {
         let mut inner = self.inner.lock();
         inner.asked_at = Instant::now();
@@ -67,7 +68,7 @@ impl Statistics {
         inner.times.push_back(start.elapsed());
     }
 
-    /// How long the last answer took.
+    /// The time that the last answer took.
     pub(crate) fn last(&self) -> Option<Duration> {
         self.inner.lock().times.back().copied()
     }
@@ -76,7 +77,7 @@ impl Statistics {
         Self::summary_of([self])
     }
 
-    /// Of several, as if all questions had been noted in one.
+    /// Summarises several, as if all questions had been recorded in one.
     pub(crate) fn summary_of<'a>(all: impl IntoIterator<Item = &'a Self>) -> Summary {
         let mut summary = Summary::default();
         let mut times: Vec<Duration> = Vec::new();

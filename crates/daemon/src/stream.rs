@@ -1,4 +1,4 @@
-//! Frames over a socket, within a time.
+//! Frames over a socket, with a time limit.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -9,24 +9,24 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use crate::protocol::{Frames, ProtocolError};
 
-/// Why nothing more is said.
+/// Why a connection cannot be used any more.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Broken {
-    /// The other side is gone.
+    /// The other side closed it.
     #[error("the connection was closed")]
     Closed,
     /// It took too long.
     #[error("no answer in time")]
     Late,
-    /// The system.
+    /// A system call failed.
     #[error(transparent)]
     System(#[from] Errno),
-    /// What came is no message.
+    /// What came is not a valid message.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
 }
 
-/// One end of a connection, which does not block.
+/// One end of a connection, non-blocking.
 #[derive(Debug)]
 pub(crate) struct Stream {
     socket: OwnedFd,
@@ -34,7 +34,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Takes frames of at most `len_max`.
+    /// Creates a stream that accepts frames of at most `len_max` bytes.
     pub(crate) fn new(socket: OwnedFd, len_max: usize) -> Self {
         Self {
             socket,
@@ -42,12 +42,12 @@ impl Stream {
         }
     }
 
-    /// To wait for what comes.
+    /// The socket, to poll for input.
     pub(crate) fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// The next frame, which has to come before `end`.
+    /// Reads the next frame, which must arrive before `end`.
     pub(crate) fn read(&mut self, end: Instant) -> Result<(u8, Vec<u8>), Broken> {
         let mut buffer = [0; 64 * 1024];
         loop {
@@ -65,7 +65,7 @@ impl Stream {
         }
     }
 
-    /// Writes `bytes`, which has to be done before `end`.
+    /// Writes `bytes`, which must be done before `end`.
     pub(crate) fn write(&self, mut bytes: &[u8], end: Instant) -> Result<(), Broken> {
         while !bytes.is_empty() {
             match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
@@ -93,7 +93,7 @@ impl Stream {
     }
 }
 
-/// `time` as poll(2) takes it, not rounded down to nothing.
+/// `time` as poll(2) takes it, in nanoseconds, so that it is not rounded down to nothing.
 pub(crate) fn timespec(time: Duration) -> Timespec {
     Timespec {
         tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),

@@ -1,11 +1,10 @@
-//! Which of the environment's variables an answer can depend on. Two callers who have the same ones may be answered from the
-//! same memory.
+//! The environment variables on which an answer can depend. Clients whose values agree may be answered from the same session.
 
 use bstr::{BStr, BString};
 use vigil_git::environment::Environment;
 use vigil_model::config_value;
 
-/// Variables by name.
+/// Variables that count, by name.
 const NAMED: [&str; 11] = [
     "HOME",
     "LANG",
@@ -20,16 +19,16 @@ const NAMED: [&str; 11] = [
     "XDG_CONFIG_HOME",
 ];
 
-/// Variables by how their name begins.
+/// Variables that count, by the beginning of their names.
 const BEGINNINGS: [&str; 3] = ["GIT_", "LC_", "VIGIL_"];
 
-/// Variables that say where an answer is shown: not what it is made of.
+/// Variables about the terminal in which the answer is shown. They do not change the answer itself.
 const SHOWN: [&str; 2] = ["COLUMNS", "TERM"];
 
-/// Variables that name a directory, which git allows to be relative to where the caller stands.
+/// Variables that name a directory, which git allows to be relative to the client's directory.
 const PLACES: [&str; 3] = ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"];
 
-/// Variables that begin like those that count, and say only what a prompt looks like.
+/// The beginning of variables that only affect how a prompt looks, though they match [`BEGINNINGS`].
 const DRAWN: &str = "VIGIL_PROMPT_";
 
 fn counts(name: &BStr) -> bool {
@@ -42,7 +41,7 @@ fn counts(name: &BStr) -> bool {
             .any(|beginning| name.starts_with(beginning.as_bytes()))
 }
 
-/// How the names of Mercurial's variables begin. Its configuration is read for each question, so that no memory is bound to
+/// The beginning of the names of Mercurial's variables. Its configuration is read for each question, so no session depends on
 /// them.
 const OF_MERCURIAL: &[u8] = b"HG";
 
@@ -55,7 +54,7 @@ fn is_shown(name: &BStr) -> bool {
     SHOWN.iter().any(|known| name == *known)
 }
 
-/// The variables of `environment` that count, those that say where the answer is shown, and Mercurial's.
+/// The variables of `environment` to send: those that count, those about the terminal, and Mercurial's.
 pub fn to_send(environment: &Environment) -> Vec<(BString, BString)> {
     let variables = environment.variables();
     variables
@@ -64,8 +63,8 @@ pub fn to_send(environment: &Environment) -> Vec<(BString, BString)> {
         .collect()
 }
 
-/// Variables of those that count by which git, and so a monitor, finds the repository and what is ignored in it. What others say
-/// would only have each shell answered from another memory.
+/// The subset of the counting variables by which git, and so a monitor, finds the repository and what is ignored in it. Any
+/// others would only give each shell a session of its own.
 const MONITORED: [&str; 10] = [
     "GIT_ATTR_NOSYSTEM",
     "GIT_ATTR_SOURCE",
@@ -92,7 +91,7 @@ fn is_monitored(name: &BStr) -> bool {
     name.starts_with(b"GIT_CONFIG") || MONITORED.iter().any(|known| name == *known)
 }
 
-/// Those of `variables` that count, in order of their names.
+/// The variables among `variables` that count, sorted by name.
 pub fn counting(variables: &[(BString, BString)]) -> Vec<(BString, BString)> {
     let counting = variables.iter().filter(|(name, _)| counts(name.as_ref()));
     let mut counting: Vec<_> = counting.cloned().collect();
@@ -100,14 +99,14 @@ pub fn counting(variables: &[(BString, BString)]) -> Vec<(BString, BString)> {
     counting
 }
 
-/// Those of `counting` by which memories are told apart. By `PATH` only iconv(1) is found, and what that says is no matter of who
-/// asks: each project may have a `PATH` of its own, and each shell.
+/// The variables among `counting` by which sessions are told apart. `PATH` is not among them: it only serves to find iconv(1),
+/// whose output does not depend on the client, and each project and each shell may have a `PATH` of its own.
 pub fn telling_apart(counting: &[(BString, BString)]) -> Vec<(BString, BString)> {
     let others = counting.iter().filter(|(name, _)| name != "PATH");
     others.cloned().collect()
 }
 
-/// Whether what `counting` says may depend on where the caller stands: git takes relative paths.
+/// Whether the meaning of `counting` may depend on the client's directory: git accepts relative paths.
 pub fn are_about_a_place(counting: &[(BString, BString)]) -> bool {
     counting.iter().any(|(name, value)| {
         let is_relative = PLACES.iter().any(|known| name == known) && !value.starts_with(b"/");
@@ -115,7 +114,7 @@ pub fn are_about_a_place(counting: &[(BString, BString)]) -> bool {
     })
 }
 
-/// Whether the caller wants no daemon (`VIGIL_NO_DAEMON`).
+/// Whether the user wants no daemon (`VIGIL_NO_DAEMON`).
 pub fn is_off(environment: &Environment) -> bool {
     environment
         .get("VIGIL_NO_DAEMON")

@@ -1,4 +1,5 @@
-//! By what a process sees files: the same path may be another file, or another's, in a container or with other groups.
+//! The view that a process has of the file system: in a container, or with other groups, the same path may lead to
+//! another file, or be denied.
 
 use std::path::Path;
 
@@ -7,8 +8,8 @@ use rustix::process::{getegid, getgroups};
 use vigil_linux::stat::stat_path;
 use vigil_model::bytes::Writer;
 
-/// What must be the same of two processes of one user for a path to lead both to the same file, with the same rights: the
-/// name spaces of mounts and users, the root directory, and the groups. `None` where that cannot be told.
+/// What two processes of one user must share for each path to lead them to the same file with the same rights: the mount
+/// and user name spaces, the root directory and the groups. `None` if it cannot be determined.
 pub fn of_process() -> Option<BString> {
     let mut view = Writer::default();
     for path in ["/proc/self/ns/mnt", "/proc/self/ns/user", "/"] {

@@ -1,23 +1,23 @@
-//! Who waits for an answer: so many at a time that a directory which does not answer leaves threads for the others.
+//! Limits on questions that wait for an answer, so that a directory that hangs leaves threads for the others.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-/// So many questions about one directory may be unanswered at a time whatever else is asked,
+/// The number of questions about one directory that may always be open at a time,
 const FEW: usize = 8;
 
-/// and further ones as long as there are no more than these in all: the directory may be on a disk that does not answer, and each
-/// takes one of the threads.
+/// and the number of open questions in all up to which one directory may have more: it may be on a disk that hangs, and each
+/// question takes a thread.
 const ALL: usize = 32;
 
-/// The questions that are not answered yet, by the directory that they are about.
+/// The number of open questions for each directory.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(Mutex<HashMap<PathBuf, usize>>);
 
 impl Waiting {
-    /// Counts a question about `directory` as long as what is returned lives; `None` where too many wait already.
+    /// Counts a question about `directory` until the returned value is dropped. `None` if too many are open already.
     pub(crate) fn begin(&self, directory: &Path) -> Option<Waits<'_>> {
         let mut counts = self.0.lock();
         let all: usize = counts.values().sum();
@@ -33,7 +33,7 @@ impl Waiting {
     }
 }
 
-/// A question that is not answered yet.
+/// A question that has not been answered yet.
 #[derive(Debug)]
 pub(crate) struct Waits<'a> {
     among: &'a Waiting,

@@ -1,15 +1,15 @@
-//! The thread that listens to the kernel and works ahead of questions.
+//! The thread that reads the kernel's events and finds answers ahead of questions.
 
 use std::time::{Duration, Instant};
 
 use crate::answers::Answers;
 use crate::spare_memory;
 
-/// Events come in bursts: it is listened to once for all of so long.
+/// Events come in bursts: all events of one such period are read at once.
 const BURST: Duration = Duration::from_millis(10);
 
-/// Works ahead for `answers` as long as there is something to hear. `tell` tells those of changes who want to know, and when that is
-/// to be done next.
+/// Works ahead for `answers` until events can no longer be waited for. `tell` informs the subscribers of changes, and returns
+/// when it must be called next.
 pub(crate) fn run(answers: &Answers, tell: &dyn Fn() -> Option<Instant>) {
     let Some(watcher) = answers.watcher() else {
         return;

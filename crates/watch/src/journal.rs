@@ -1,4 +1,4 @@
-//! What changed in one tree, in order, for several who ask at their own times.
+//! A journal of the changes in one tree, in order, for several readers that ask at different times.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,32 +9,33 @@ use vigil_model::timestamp::Timestamp;
 
 use crate::changes::Changes;
 
-/// How many paths are kept, and how many bytes they may have. Whoever asks for what was before those looks at all.
+/// The most paths that are kept, and the most bytes in them. A reader whose position is older than those must look
+/// at everything.
 const PATHS_MAX: usize = 100_000;
 const BYTES_MAX: usize = 16 << 20;
 
-/// Up to where somebody knows a journal. It means nothing to another one.
+/// A reader's position in a journal. It is meaningless in any other journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position(u64);
 
 impl Position {
-    /// How many changes came before, which no two positions of one journal have in common.
+    /// The number of changes before this position. It is unique within one journal.
     pub fn number(self) -> u64 {
         self.0
     }
 
-    /// The position that has this [`Self::number`].
+    /// Returns the position with this [`Self::number`].
     pub fn of_number(number: u64) -> Self {
         Self(number)
     }
 }
 
-/// Each path is in it once, where it changed last.
+/// The changes of one tree. Each path is listed once, at its latest change.
 #[derive(Debug)]
 pub(crate) struct Journal {
     /// The number of the last change.
     last: u64,
-    /// All that is not newer than this was forgotten.
+    /// Changes up to and including this number were forgotten.
     forgotten: u64,
     paths: BTreeMap<u64, Changed>,
     numbers: HashMap<Arc<[u8]>, u64>,
@@ -46,22 +47,22 @@ pub(crate) struct Journal {
 struct Changed {
     path: Arc<[u8]>,
     kind: Kind,
-    /// Whether the last that was heard of it is that it went.
+    /// Whether its latest event said that it went away.
     went: bool,
     heard_at: Timestamp,
 }
 
-/// What a path stands for.
+/// What a changed path stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// An entry by itself.
+    /// The entry itself.
     Entry,
-    /// A folder with all below.
+    /// A folder with everything below it.
     Folder,
 }
 
 impl Default for Journal {
-    /// Of a tree of which nothing is known: the first position is older than all.
+    /// The journal of a tree of which nothing is known: the default position is older than its first.
     fn default() -> Self {
         Self {
             last: 1,
@@ -74,29 +75,30 @@ impl Default for Journal {
 }
 
 impl Journal {
-    /// Where it ends.
+    /// The position after the last change.
     pub(crate) fn end(&self) -> Position {
         Position(self.last)
     }
 
-    /// Where the last change of the entry at `path` is, and when it was heard of, if that is known.
+    /// The position of the latest change of the entry at `path` and the time at which it was heard, if the journal
+    /// still has it.
     pub(crate) fn last_of(&self, path: &BStr) -> Option<(Position, Timestamp)> {
         let number = self.numbers.get(path.as_bytes())?;
         let changed = self.paths.get(number)?;
         Some((Position(*number), changed.heard_at))
     }
 
-    /// Takes in that the entry at `path` changed, as was heard at a time.
+    /// Records that the entry at `path` changed, as was heard at `heard_at`.
     pub(crate) fn add_path(&mut self, path: &BStr, heard_at: Timestamp) {
         self.add(path, Kind::Entry, false, heard_at);
     }
 
-    /// Takes in that the entry at `path` went.
+    /// Records that the entry at `path` went away.
     pub(crate) fn add_gone(&mut self, path: &BStr, heard_at: Timestamp) {
         self.add(path, Kind::Entry, true, heard_at);
     }
 
-    /// Takes in that the folder at `path` changed, and all below; with an empty path that is everything.
+    /// Records that the folder at `path` and everything below it changed. An empty path means everything.
     pub(crate) fn add_folder(&mut self, path: &BStr, heard_at: Timestamp) {
         match path.is_empty() {
             true => self.add_everything(),
@@ -104,7 +106,7 @@ impl Journal {
         }
     }
 
-    /// Takes in that all may have changed.
+    /// Records that everything may have changed.
     pub(crate) fn add_everything(&mut self) {
         self.last = self.last.saturating_add(1);
         self.forgotten = self.last;
@@ -113,7 +115,7 @@ impl Journal {
         self.bytes = 0;
     }
 
-    /// What changed after `position`. A position that this journal never gave is older than all.
+    /// The changes after `position`. A position that this journal never issued counts as older than everything.
     pub(crate) fn since(&self, position: Position) -> Changes {
         let mut changes = Changes::default();
         if position.0 < self.forgotten || position.0 > self.last {
@@ -141,7 +143,7 @@ impl Journal {
                 (Arc::from(path.to_vec()), None)
             }
         };
-        // Who asks for both must look below.
+        // A reader that has seen neither change must still look below.
         let was_folder = before.is_some_and(|before| before.kind == Kind::Folder);
         let changed = Changed {
             path: path.clone(),

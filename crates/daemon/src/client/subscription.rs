@@ -1,4 +1,4 @@
-//! Being told each time that an answer changes.
+//! Subscribing to an answer and its changes.
 
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
@@ -6,17 +6,17 @@ use std::time::Instant;
 use super::{Client, Connection, End, Unanswered};
 use crate::protocol::{Request, Response, StatusQuestion};
 
-/// A connection on which a daemon says what `vigil status` says, now and each time that it says something else.
+/// A connection on which the daemon sends what `vigil status` prints, now and whenever that changes.
 #[derive(Debug)]
 pub struct Subscription {
     connection: Connection,
 }
 
 impl Client {
-    /// Asks to be told what `vigil status` says, as long as the connection lasts. The answers have yet to come.
+    /// Subscribes to what `vigil status` prints, for as long as the connection lasts. Does not wait for the first answer.
     ///
     /// # Errors
-    /// No daemon of this version is there, or it does not say so in time.
+    /// There is no daemon of this version, or it does not reply in time.
     pub fn subscribe(&self, question: StatusQuestion) -> Result<Subscription, Unanswered> {
         let request = Request::Watch(question).to_frame();
         let connection = self.greet(&request, true, &self.end()?)?;
@@ -25,15 +25,16 @@ impl Client {
 }
 
 impl Subscription {
-    /// To wait for what comes.
+    /// The socket, to poll for input.
     pub fn socket(&self) -> BorrowedFd<'_> {
         self.connection.stream.socket()
     }
 
-    /// What has come by now, if anything has: an answer, the word that whoever asks has to find out by himself from now on, or
-    /// what follows a [ping](Self::ping).
+    /// Returns the next message if one has arrived: an answer, the reply that the client must compute it itself from now on,
+    /// or the response to a [ping](Self::ping).
     ///
     /// # Errors
+    /// Nothing more will come.
     /// Nothing more will come.
     pub fn receive(&mut self) -> Result<Option<Response>, Unanswered> {
         match self.connection.read(&End::now()) {
@@ -46,7 +47,7 @@ impl Subscription {
     /// Asks for a sign of life.
     ///
     /// # Errors
-    /// It cannot be asked for: there is none.
+    /// The request could not be sent: the daemon is gone.
     pub fn ping(&self) -> Result<(), Unanswered> {
         self.connection
             .write(&Request::Ping.to_frame(), Instant::now())
