@@ -158,9 +158,9 @@ impl Answers {
         answer
     }
 
-    /// Answers like [`Self::monitor`], but git waits for at most `time` if everything must be looked at first. After that, git is
-    /// told that everything may have changed, and the look goes on for its next question. With `always`, the limit holds for
-    /// every answer.
+    /// Answers like [`Self::monitor`], but git waits for at most `time` if everything must be looked at first. Then git is
+    /// told that everything may have changed, while the look goes on and serves its next question. With `always`, the limit holds
+    /// for every answer.
     pub(crate) fn monitor_within(
         self: &Arc<Self>,
         time: Duration,

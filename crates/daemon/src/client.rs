@@ -1,4 +1,4 @@
-//! Asking a daemon, for no longer than whoever asks can wait: without an answer he finds out by himself.
+//! Asking a daemon, within the time that the client can wait. Without an answer, the client computes it itself.
 
 mod subscription;
 
@@ -22,13 +22,13 @@ use crate::view;
 
 pub use subscription::Subscription;
 
-/// How long whoever can answer by himself waits, if nothing else is said.
+/// How long a client that can compute the answer itself waits, by default.
 pub const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Who hears that his answer is being found out waits for so many times as long, at most.
+/// The total wait of a client that hears that its answer is being worked on, as a multiple of its patience.
 const AT_WORK_TIMES: u32 = 16;
 
-/// How long the user has said that whoever asks waits (`VIGIL_DAEMON_PATIENCE_MS`), if he has.
+/// How long the user wants clients to wait (`VIGIL_DAEMON_PATIENCE_MS`), if that is set.
 pub fn patience(environment: &Environment) -> Option<Duration> {
     let value = environment.get("VIGIL_DAEMON_PATIENCE_MS")?;
     Some(Duration::from_millis(value.to_str().ok()?.parse().ok()?))
@@ -40,35 +40,35 @@ pub enum Unanswered {
     /// No daemon runs.
     #[error("no daemon runs")]
     Absent,
-    /// The folder in which its socket should be is not to be trusted.
+    /// The folder in which its socket should be cannot be trusted.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// The socket belongs to somebody else.
+    /// The socket is served by another user.
     #[error("the socket in {path} is served by user {uid}", path = .place.path().display())]
     Foreign {
-        /// Where it is.
+        /// The folder.
         place: Place,
-        /// Whose it is.
+        /// The user.
         uid: u32,
     },
-    /// It takes too long.
+    /// There was no answer in time.
     #[error("the daemon{} does not answer", in_brackets(*.pid))]
     Late {
-        /// The process, 0 where that is not known.
+        /// The process, or 0 if it is not known.
         pid: u32,
     },
     /// The connection ended before there was an answer.
     #[error("the daemon hung up")]
     Broken,
-    /// It does not talk to us.
+    /// The daemon refuses the client.
     #[error("the daemon{} refuses: {reason}", in_brackets(*.pid), reason = raw(reason))]
     Refused {
-        /// The process, 0 where that is not known.
+        /// The process, or 0 if it is not known.
         pid: u32,
-        /// Why.
+        /// The reason.
         reason: BString,
     },
-    /// It is of another version: its answers may be other bytes.
+    /// The daemon is of another version: its answers may differ in their bytes.
     #[error(
         "the daemon (pid {pid}) is version {program}, and this is {}",
         raw(&protocol::program()), program = raw(program)
@@ -79,7 +79,7 @@ pub enum Unanswered {
         /// Its version.
         program: BString,
     },
-    /// It cannot be told whether it sees the same files.
+    /// It cannot be determined whether the daemon sees the same files.
     #[error("it cannot be told which files the daemon sees")]
     NoView,
     /// The question cannot be asked.
@@ -88,7 +88,7 @@ pub enum Unanswered {
 }
 
 impl Unanswered {
-    /// Whether a daemon runs that is older than this program.
+    /// Whether a daemon is running that is older than this program.
     pub fn is_of_older(&self) -> bool {
         match self {
             Self::Version { program, .. } => is_older(program, protocol::program()),
@@ -97,7 +97,7 @@ impl Unanswered {
     }
 }
 
-/// The process as it stands in a sentence, if it is known.
+/// ` (pid N)` for a message, or nothing if the process is not known.
 fn in_brackets(pid: u32) -> String {
     match pid {
         0 => String::new(),
@@ -105,7 +105,7 @@ fn in_brackets(pid: u32) -> String {
     }
 }
 
-/// What a daemon said, and who it is.
+/// A daemon's answer, and which daemon gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
     /// Its answer.
@@ -114,19 +114,20 @@ pub struct Said {
     pub pid: u32,
 }
 
-/// Whoever asks.
+/// A client of the daemon.
 #[derive(Clone, Debug)]
 pub struct Client {
     place: Place,
     patience: Duration,
-    /// Whether the answer depends on which files are seen.
+    /// Whether the answer depends on how this process sees files.
     is_about_files: bool,
-    /// Whether he can answer by himself.
+    /// Whether the client can compute the answer itself.
     can_do_without: bool,
 }
 
 impl Client {
-    /// One who can answer by himself: he waits no longer than `VIGIL_DAEMON_PATIENCE_MS` says, 250 if nothing does.
+    /// Creates a client that can compute the answer itself. It waits at most `VIGIL_DAEMON_PATIENCE_MS`, by default
+    /// [`PATIENCE`].
     pub fn of_command(environment: &Environment) -> Self {
         Self {
             place: Place::of(environment),
@@ -136,7 +137,7 @@ impl Client {
         }
     }
 
-    /// One who asks about the daemon itself, and waits for `patience`.
+    /// Creates a client that asks about the daemon itself, and waits for `patience`.
     pub fn of_daemon(environment: &Environment, patience: Duration) -> Self {
         Self {
             place: Place::of(environment),
@@ -146,7 +147,7 @@ impl Client {
         }
     }
 
-    /// One who asks about files and cannot answer by himself, and waits for `patience`.
+    /// Creates a client that asks about files, cannot compute the answer itself, and waits for `patience`.
     pub fn of_files(environment: &Environment, patience: Duration) -> Self {
         Self {
             place: Place::of(environment),
@@ -156,20 +157,20 @@ impl Client {
         }
     }
 
-    /// Where the daemon is looked for.
+    /// Where the client looks for the daemon.
     pub fn place(&self) -> &Place {
         &self.place
     }
 
-    /// Asks for `request`, whose answer must be of this version of the program.
+    /// Sends `request` and returns the answer, which must come from this version of the program.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no answer.
     pub fn ask(&self, request: &Request) -> Result<Said, Unanswered> {
         self.converse(request, true)
     }
 
-    /// The same, whatever the version.
+    /// Does the same with a daemon of any version.
     ///
     /// # Errors
     /// There is no answer.
@@ -185,7 +186,7 @@ impl Client {
         Ok(Said { response, pid })
     }
 
-    /// Until when whoever asks now waits.
+    /// The end of the wait that begins now.
     fn end(&self) -> Result<End, Unanswered> {
         let last = self.patience.checked_mul(AT_WORK_TIMES);
         let last = last.and_then(|last| Instant::now().checked_add(last));
@@ -196,7 +197,7 @@ impl Client {
         })
     }
 
-    /// A new connection, on which `request` has been asked.
+    /// Opens a connection and sends `request` on it.
     fn greet(
         &self,
         request: &[u8],
@@ -234,14 +235,15 @@ impl Client {
         Ok(connection)
     }
 
-    /// The process that serves on `connection`, on which it does not say so; 0 where that is not certain.
+    /// The process that serves `connection`, if it has not told its pid. 0 if that is not certain.
     fn who_serves(&self, connection: &Connection) -> u32 {
         let holder = self.place.open().ok().and_then(|one| one.last_holder());
         let maker = Some(connection.maker).filter(|maker| Some(*maker) == holder);
         maker.unwrap_or_default()
     }
 
-    /// A socket to connect by. Whoever can do without the daemon does not wait where as many wait to be let in as may.
+    /// Creates a socket to connect by. A client that can do without the daemon does not wait when the daemon's backlog is
+    /// full.
     fn socket(&self) -> Result<OwnedFd, Errno> {
         let flags = match self.can_do_without {
             true => SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
@@ -254,7 +256,7 @@ impl Client {
         Ok(socket)
     }
 
-    /// A connection to a process of this user.
+    /// Connects to a process of this user.
     fn connect(&self) -> Result<Connection, Unanswered> {
         let folder = self.place.open().map_err(|error| match error {
             PlaceError::Unusable {
@@ -269,7 +271,7 @@ impl Client {
         match connect(&socket, &address) {
             Ok(()) => {}
             Err(Errno::NOENT | Errno::CONNREFUSED) => return Err(Unanswered::Absent),
-            // As many wait to be let in as may.
+            // The backlog is full.
             Err(Errno::AGAIN) => {
                 let holder = (!self.can_do_without).then(|| folder.holder());
                 let pid = holder.flatten().unwrap_or_default();
@@ -296,17 +298,17 @@ impl Client {
     }
 }
 
-/// Whoever asks often, and stays connected meanwhile.
+/// A client that asks often, and keeps its connection.
 #[derive(Debug)]
 pub struct Caller {
     client: Client,
     kept: Option<Connection>,
-    /// An answer that was waited for in vain, and is still to come on this connection.
+    /// A connection on which a late answer is still to come.
     owed: Option<Connection>,
 }
 
 impl Caller {
-    /// Asks as `client` would.
+    /// Creates a caller that asks as `client` would.
     pub fn new(client: Client) -> Self {
         Self {
             client,
@@ -315,8 +317,8 @@ impl Caller {
         }
     }
 
-    /// Asks for `request`, whose answer must be of this version of the program. Where the connection has ended since the last
-    /// question, or ends before there is an answer, a new one is tried, once.
+    /// Sends `request` and returns the answer, which must come from this version of the program. If the connection has ended
+    /// since the last question, or ends before the answer, a new one is tried once.
     ///
     /// # Errors
     /// There is no answer.
@@ -333,7 +335,7 @@ impl Caller {
         self.answer_on(connection, &end)
     }
 
-    /// The answer on `connection`, which is kept then, or waited for later.
+    /// Reads the answer on `connection`, and keeps it for the next question, or for the answer if that is late.
     fn answer_on(&mut self, mut connection: Connection, end: &End) -> Result<Said, Unanswered> {
         let (answered, pid) = (connection.read(end), connection.pid);
         match &answered {
@@ -344,23 +346,23 @@ impl Caller {
         answered.map(|response| Said { response, pid })
     }
 
-    /// Asks for `request`, whose answer nobody waits for: the daemon then has it in memory.
+    /// Sends `request` without waiting for the answer, so that the daemon has it in memory.
     ///
     /// # Errors
-    /// It cannot be asked.
+    /// The request could not be sent.
     pub fn ask_ahead(&mut self, request: &Request) -> Result<(), Unanswered> {
         let end = self.client.end()?;
         self.owed = Some(self.client.greet(&request.to_frame(), true, &end)?);
         Ok(())
     }
 
-    /// Whether an answer that came late has come by now: the daemon lives, and is asked again at no risk.
+    /// Whether a late answer has arrived by now. Then the daemon is alive, and can be asked again without risk.
     pub fn has_caught_up(&mut self) -> bool {
         let Some(mut owed) = self.owed.take() else {
             return false;
         };
         match owed.read(&End::now()) {
-            // It answers a question that is out of date.
+            // The answer is to an old question, and of no use.
             Ok(_) => {
                 self.kept = Some(owed);
                 true
@@ -378,14 +380,15 @@ impl Caller {
 #[derive(Debug)]
 struct Connection {
     stream: Stream,
-    /// The process that made the socket, which need not be the one that serves.
+    /// The process that created the socket, which need not be the one that serves it.
     maker: u32,
-    /// The process that serves, 0 as long as it has not said so.
+    /// The process that serves, or 0 until it has told its pid.
     pid: u32,
 }
 
 impl Connection {
-    /// Sends `frames`, as far as they are taken: who refuses does so before he has read all, and what he says counts.
+    /// Sends `frames`. Errors other than lateness are ignored: a daemon that refuses the client may close before it has read
+    /// everything, and its reply counts.
     fn write(&self, frames: &[u8], end: Instant) -> Result<(), Unanswered> {
         if frames.len() > REQUEST_LEN_MAX {
             return Err(Unanswered::TooLong);
@@ -396,7 +399,7 @@ impl Connection {
         }
     }
 
-    /// The next message, which is no refusal, and not that it is still to come.
+    /// Reads the next message, skipping those that the answer is being worked on. A refusal is an error.
     fn read(&mut self, end: &End) -> Result<Response, Unanswered> {
         let (pid, mut until) = (self.pid, end.first());
         loop {
@@ -420,18 +423,18 @@ impl Connection {
     }
 }
 
-/// Until when somebody waits.
+/// How long a client waits.
 #[derive(Debug)]
 struct End {
-    /// How long he waits for a sign of life,
+    /// How long it waits for a sign of life,
     patience: Duration,
     heard_at: Instant,
-    /// and until when whatever he hears.
+    /// and when it gives up in any case.
     last: Instant,
 }
 
 impl End {
-    /// He does not.
+    /// Does not wait at all.
     fn now() -> Self {
         Self {
             patience: Duration::ZERO,
@@ -440,13 +443,13 @@ impl End {
         }
     }
 
-    /// Until when, if he hears nothing.
+    /// When the client gives up if it hears nothing.
     fn first(&self) -> Instant {
         let end = self.heard_at.checked_add(self.patience);
         end.map_or(self.last, |end| end.min(self.last))
     }
 
-    /// Until when, if he hears just now that his answer is being found out.
+    /// When the client gives up if it hears just now that its answer is being worked on.
     fn later(&self) -> Instant {
         let end = Instant::now().checked_add(self.patience);
         end.map_or(self.last, |end| end.min(self.last))
@@ -462,7 +465,7 @@ mod tests {
 
     use super::*;
 
-    /// Greets whoever comes, and hands the connections out.
+    /// Greets all connections, and hands them out.
     fn greet_all(listener: UnixListener) -> Receiver<UnixStream> {
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
@@ -472,7 +475,7 @@ mod tests {
             };
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
-                // He may have gone.
+                // The client may be gone.
                 let _ = stream.write_all(&welcome.to_frame());
                 if sender.send(stream).is_err() {
                     return;
@@ -498,7 +501,7 @@ mod tests {
         let environment = Environment::new(variables, "/");
         let mut caller = Caller::new(Client::of_command(&environment));
         let greeted = greet_all(listener);
-        // Whoever was not greeted in time is late, too, and comes again.
+        // A client that was not greeted in time is late, too, and asks again.
         let (late, mut stream) = loop {
             let asked = caller.ask(&Request::Ping);
             let stream = greeted.recv().unwrap();
@@ -515,7 +518,7 @@ mod tests {
         assert!(caller.has_caught_up());
         assert!(!caller.has_caught_up());
         stream.write_all(&Response::Done.to_frame()).unwrap();
-        // It lies ready.
+        // The connection is ready for it.
         let said = caller.ask(&Request::Ping).unwrap();
         assert_eq!(said.response, Response::Done);
     }

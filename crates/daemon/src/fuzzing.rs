@@ -1,4 +1,4 @@
-//! Parsers that are no part of the public interface, for the fuzz targets.
+//! Parsers that are not part of the public interface, for the fuzz targets.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use crate::fsmonitor::{Form, Token};
 use crate::gitstatusd::request::{self, Records};
 use crate::protocol::{Frames, ProtocolError, Request, Response};
 
-/// The longest record that is kept.
+/// The length of the longest record that is kept.
 pub const RECORD_LEN_MAX: usize = request::RECORD_LEN_MAX;
 
-/// The records in the stream that comes in `pieces`.
+/// Returns the records in the stream that comes in `pieces`.
 pub fn records<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<BString> {
     let mut records = Records::default();
     let mut all = Vec::new();
@@ -26,15 +26,15 @@ pub fn records<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<BString> {
     all
 }
 
-/// The id, the directory (if it can be one) and the two flags of the request in `record`.
+/// Returns the id, the directory (if it is valid) and the two flags of the request in `record`.
 pub fn request(record: &[u8]) -> Option<(BString, Option<PathBuf>, bool, bool)> {
     let request = request::Request::parse(record)?;
     let path = request.path().map(ToOwned::to_owned);
     Some((request.id, path, request.from_git_dir, request.skip_index))
 }
 
-/// The frames, of at most `len_max` bytes, in the stream that comes in `pieces`; and the length of the one at which it ends, if
-/// one is no frame.
+/// Returns the frames, of at most `len_max` bytes, in the stream that comes in `pieces`, and the error at which it ends, if there
+/// is one.
 pub fn frames<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     len_max: usize,
@@ -54,7 +54,7 @@ pub fn frames<'a>(
     (all, None)
 }
 
-/// The messages of git in the stream that comes in `pieces`; and whether it ends at what is none.
+/// Returns git's messages in the stream that comes in `pieces`, and whether it ends at an invalid one.
 pub fn messages_of_git<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<Vec<u8>>, bool) {
     let mut packets = Packets::default();
     let mut all = Vec::new();
@@ -71,13 +71,13 @@ pub fn messages_of_git<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<V
     (all, false)
 }
 
-/// The packets that say `message`.
+/// Returns the packets of `message`.
 pub fn packets_of_git(message: &[u8]) -> Vec<u8> {
     packets(message)
 }
 
-/// What a token says when it is written again, by either form, if this process said it. `number` is that of one that it did say, in
-/// whose words `text` may have any other.
+/// Parses `text` as a token of this process, and writes it again in both forms. `OWN` in `text` stands for the ground and process
+/// of this process's token with `number`.
 pub fn token(text: &[u8], number: u64) -> Option<[BString; 2]> {
     let own = Token(ToldUntil {
         ground: 0,
@@ -89,14 +89,14 @@ pub fn token(text: &[u8], number: u64) -> Option<[BString; 2]> {
         .rfind_byte(b'.')
         .and_then(|at| own.get(..at))
         .unwrap_or_default();
-    // Process and time are guessed by nobody.
+    // A fuzzer cannot guess the process.
     let text = text.replace(b"OWN", begin.get(6..).unwrap_or_default());
     let token = Token::parse(&text)?;
     Some([Form::Builtin, Form::Hook].map(|form| token.to_text(form)))
 }
 
-/// What the message of `kind` with `body` is when it is written again: as a request, and as a response. Of what says how a
-/// daemon is, nothing is left that is not known here.
+/// Parses the message of `kind` with `body` as a request and as a response, and writes it again. Unknown fields of a description
+/// are lost.
 pub fn message(kind: u8, body: &[u8]) -> [Option<Vec<u8>>; 2] {
     [
         Request::from_frame(kind, body)

@@ -1,7 +1,7 @@
-//! The process that serves one user: it lets in who is that user, and answers.
+//! The process that serves one user: it accepts connections of that user, and answers.
 //!
-//! Whoever sends half a message, reads nothing, sends garbage or only stays costs one of a bounded number of connections, and
-//! his question alone. A thread is busy only with a question.
+//! A client that sends half a message, reads nothing, sends garbage or merely stays costs one of a bounded number of connections,
+//! and only its own question. A thread is busy only with a question.
 
 mod at_work;
 mod connection;
@@ -35,52 +35,52 @@ use crate::place::{FileError, Folder, Lock, SocketId};
 use crate::stream::timespec;
 use crate::work_ahead;
 
-/// How many may wait to be let in.
+/// The most connections that wait to be accepted.
 const BACKLOG: i32 = 128;
 
-/// How long a connection has for the rest of a message, and for taking an answer, at least.
+/// The least time that a connection has for the rest of a message, and for reading an answer.
 const MESSAGE_TIME: Duration = Duration::from_secs(5);
 
-/// How often it is looked at whether something is idle, in the time that makes it so.
+/// The number of checks for idleness within the idle time.
 const ROUNDS: u32 = 60;
 
-/// How long whatever nobody asks for is kept, if nothing else is said.
+/// How long a session, and the daemon itself, stays without a question, by default.
 pub const IDLE_MAX: Duration = Duration::from_secs(3600);
 
 /// Why a daemon cannot serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The system.
+    /// A system call failed.
     #[error("cannot serve: {}", vigil_linux::errno::text(*.0))]
     System(#[from] Errno),
-    /// What is in its folder.
+    /// A file in its folder could not be used.
     #[error("cannot serve: {0}")]
     File(#[from] FileError),
 }
 
-/// Where those come in who ask.
+/// The socket to which clients connect.
 struct Entrance {
     listener: OwnedFd,
-    /// The socket by its name.
+    /// The identity of the socket file, as found by its path.
     id: Option<SocketId>,
-    /// Whether another process made it, and has it when this one is gone.
+    /// Whether another process created the socket, and keeps it when this one ends.
     is_lent: bool,
 }
 
-/// How often what is done unasked, and by when there are to be answers.
+/// How often things are done unasked, and how soon clients expect answers.
 #[derive(Clone, Copy, Debug)]
 pub struct Rhythm {
-    /// How long whatever nobody asks for is kept.
+    /// How long a session, and the daemon itself, stays without a question.
     pub idle_max: Duration,
-    /// How long it is between two samples of what is kept, which are compared with what is there.
+    /// The least time between two samples that compare what is kept with the disk.
     pub sample_rest: Duration,
-    /// How long nothing is tried again in a working copy where there was no answer.
+    /// How long a working copy is not tried again after it had no answer.
     pub declined_rest: Duration,
-    /// How long whoever asks waits at the least: whom a longer answer reaches too late may have noted that this daemon is slow.
+    /// The least time that a client waits. A client whose answer took longer may have noted that this daemon is slow.
     pub patience: Duration,
 }
 
-/// A daemon that can be asked.
+/// A daemon that is ready to serve.
 pub struct Server {
     entrance: Entrance,
     folder: Folder,
@@ -91,12 +91,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens in `folder`, whose `lock` this process holds, and has `writer` write what `vigil status` says. `lent` is the socket
-    /// in it that somebody else has opened already, and keeps. From now on a signal that would end this process ends
-    /// [`Self::serve`].
+    /// Listens in `folder`, whose `lock` this process holds. `writer` formats the answers of `vigil status`. `lent` is the
+    /// listening socket if another process has created it, and keeps it. From now on, a signal that would end this process makes
+    /// [`Self::serve`] return.
     ///
     /// # Errors
-    /// The system.
+    /// A system call failed, or a file in the folder could not be used.
     pub fn new(
         folder: Folder,
         lock: Lock,
@@ -138,20 +138,22 @@ impl Server {
         })
     }
 
-    /// Answers until it is told to end, by a signal or a message, or nobody has asked for long. Socket and lock are gone then.
+    /// Answers until a signal or a message tells it to end, or until nobody has asked for long. Removes the socket and the lock
+    /// then.
     ///
     /// # Errors
-    /// The system.
+    /// A system call failed, or a file in the folder could not be removed.
     pub fn serve(self) -> Result<(), ServeError> {
         let served = self.serve_on();
         self.host.answers().doors().close_all();
         let forgotten = self.host.lateness().forget();
-        // Where there is another socket by now, that is somebody else's.
+        // If another socket is in its place by now, that belongs to another process.
         let removed = match !self.entrance.is_lent && self.is_in_place() {
             true => self.folder.remove_socket(&self.lock),
             false => Ok(()),
         };
-        // Who comes now finds no socket, and who locks now finds no lock.
+        // The socket goes first, then the lock: a client that comes now finds no socket, and a daemon that starts now finds no
+        // lock.
         let unlocked = match self.lock.is_in_place() {
             true => self.folder.remove_lock(self.lock),
             false => Ok(()),
@@ -168,21 +170,21 @@ impl Server {
             return Err(Errno::AGAIN);
         }
         let host = self.host.clone();
-        // Without it each question finds its own work to do.
+        // Without this thread, each question does its own work.
         let _ = Builder::new()
             .name("ahead".to_owned())
             .spawn(move || work_ahead::run(host.answers(), &|| host.look_around()));
         let host = self.host.clone();
-        // Without it who waits for long finds out by himself.
+        // Without this thread, clients that wait for long compute the answer themselves.
         let _ = Builder::new()
             .name("at work".to_owned())
             .spawn(move || while host.at_work().tell() {});
         let round = self.idle_max / ROUNDS;
         let mut looked_at = Instant::now();
-        // Without these, what is taken away or hidden is missed in the next round.
+        // Without these, a removed or hidden folder is only noticed in the next round.
         let mut changes = self.folder.changes();
         let mounts = mounts::Changes::new().ok();
-        // What was taken away before is not heard of.
+        // What was removed earlier causes no event.
         if !self.is_in_place() {
             return Ok(());
         }
@@ -205,7 +207,7 @@ impl Server {
                 Err(error) => return Err(error),
             }
             let [listening, ending, at_doors, in_folder, mounting] = waiting.map(|fd| fd.revents());
-            // A signal that was sent before somebody came is handled after the call that tells of him.
+            // A signal sent before a client connected may be handled only after poll(2) has reported the client.
             if !ending.is_empty() || self.is_to_end() {
                 return Ok(());
             }
@@ -235,24 +237,24 @@ impl Server {
         }
     }
 
-    /// Whether those who look for a daemon find this one.
+    /// Whether processes that look for a daemon find this one.
     fn is_in_place(&self) -> bool {
         self.lock.is_in_place() && self.folder.socket() == self.entrance.id
     }
 
-    /// Lets in one who waits for it.
+    /// Accepts a waiting connection.
     fn let_in(&self) -> Result<(), Errno> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = match accept_with(&self.entrance.listener, flags) {
             Ok(socket) => socket,
             Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS) => {
-                // He stays at the door, so it would be asked again at once.
+                // The connection stays in the backlog, so poll(2) would report it again at once.
                 if !self.host.connections().close_oldest() {
                     self.pause();
                 }
                 return Ok(());
             }
-            // He did not wait.
+            // The client did not wait.
             Err(_) => return Ok(()),
         };
         let is_ours = socket_peercred(&socket).is_ok_and(|peer| peer.uid == geteuid());
@@ -262,7 +264,7 @@ impl Server {
         Ok(())
     }
 
-    /// Lets in one who waits where git asks.
+    /// Accepts a waiting connection at a socket for git.
     fn let_git_in(&self) {
         match self.host.answers().doors().let_in() {
             Ok(Some((socket, door))) => {
@@ -278,18 +280,18 @@ impl Server {
         }
     }
 
-    /// Whether it has been told to end.
+    /// Whether the daemon has been told to end.
     fn is_to_end(&self) -> bool {
         self.ends_within(Duration::ZERO)
     }
 
-    /// Waits for a moment, unless it is to end.
+    /// Waits for a moment, unless the daemon is told to end.
     fn pause(&self) {
         const MOMENT: Duration = Duration::from_millis(10);
         self.ends_within(MOMENT);
     }
 
-    /// Whether it is told to end before `time` is over.
+    /// Whether the daemon is told to end before `time` is over.
     fn ends_within(&self, time: Duration) -> bool {
         let ends = self.ends.as_fd();
         let mut waiting = [PollFd::new(&ends, PollFlags::IN)];
@@ -297,7 +299,7 @@ impl Server {
     }
 }
 
-/// A socket in `folder` that listens, instead of one that is there and on which nobody does: whoever might has the lock.
+/// Creates a listening socket in `folder`, replacing a stale one. No live daemon can be listening there: it would hold the lock.
 fn make_socket(folder: &Folder, lock: &Lock) -> Result<OwnedFd, ServeError> {
     folder.remove_socket(lock)?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

@@ -1,7 +1,6 @@
-//! The working copies that are kept in memory: by where their repository is, by what is asked of them, and by what of the
-//! asker's environment counts.
+//! The working copies that are kept in memory, by the location of their repository and by the client's variables that count.
 //!
-//! Each is answered for by one thread at a time, and none waits for another's.
+//! Each is used by one thread at a time, and none waits for another.
 
 #[cfg(test)]
 mod tests;
@@ -31,22 +30,22 @@ use crate::panics;
 use crate::protocol::RepositoryDescription;
 use crate::statistics::{Statistics, micros};
 
-/// The most that are kept.
+/// The most slots that are kept.
 const KEPT_MAX: usize = 64;
 
-/// Of so many working trees of one repository, those that were asked about last, all is kept; of the others only what is watched,
-/// with what changed there. Who works in one of them now works in few.
+/// The number of working trees of one repository, those asked about last, of which everything is kept. Of the others only the
+/// watches and the journal are kept: a user works in few of them at a time.
 const AWAKE_MAX: usize = 4;
 
-/// How long one question waits for the one before it: as long as whoever asks waits for a daemon that is at work. He can answer by
-/// himself, but many who did so at a time would slow down each other, and the one who is answered.
+/// How long a question waits for the one before it: as long as a client waits for a daemon that is at work. The client could
+/// compute the answer itself, but many that did so at once would slow down each other and the answer under way.
 const TURN_MAX: Duration = Duration::from_secs(4);
 
-/// Where a repository is, and whose it is.
+/// The location of a working copy, and its version control system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Git(Location),
-    /// The top of a working copy of Mercurial's.
+    /// The top of a Mercurial working copy.
     Mercurial(PathBuf),
 }
 
@@ -60,17 +59,17 @@ impl Place {
     }
 }
 
-/// What is known of a working copy of either system.
+/// A working copy of either system, as kept in memory.
 pub(crate) enum WorkingCopy {
     Git(Box<Session>),
     Mercurial(Box<HgWorkingCopy>),
 }
 
 impl WorkingCopy {
-    /// The session with git's, if it is that.
+    /// Returns git's session.
     ///
     /// # Errors
-    /// It is not.
+    /// It is not git's.
     pub(crate) fn git(&mut self) -> Result<&mut Session, Declined> {
         match self {
             Self::Git(session) => Ok(session),
@@ -78,7 +77,7 @@ impl WorkingCopy {
         }
     }
 
-    /// By what is known whatever is said of `path`; `None` where nothing is kept.
+    /// What the answer for `path` rests on. `None` if nothing is kept.
     pub(crate) fn basis(&self, path: &BStr) -> Option<Basis> {
         match self {
             Self::Git(session) => session.basis(path),
@@ -89,7 +88,7 @@ impl WorkingCopy {
     fn still(&mut self) -> Option<Still> {
         match self {
             Self::Git(session) => session.still(),
-            // What a repository of Mercurial's is like is read for each question.
+            // A Mercurial repository's set-up is read for each question.
             Self::Mercurial(_) => None,
         }
     }
@@ -115,7 +114,7 @@ impl WorkingCopy {
         }
     }
 
-    /// The folder that its repository has in common with those of other working trees.
+    /// The folder that its repository shares with other working trees.
     fn common_dir(&self) -> Option<&Path> {
         match self {
             Self::Git(session) => Some(&session.repository().common_dir),
@@ -126,7 +125,7 @@ impl WorkingCopy {
     fn has_looked(&self) -> bool {
         match self {
             Self::Git(session) => session.has_looked(),
-            // No monitor asks.
+            // No monitor asks about these.
             Self::Mercurial(_) => false,
         }
     }
@@ -163,7 +162,7 @@ impl WorkingCopy {
         match self {
             Self::Git(session) => {
                 drop(session.take_dropped_states());
-                // A state that cannot be written is missed by nobody here.
+                // The daemon can do without a state that cannot be written.
                 let _ = session.save(&NoSteps);
             }
             Self::Mercurial(copy) => copy.save(&NoSteps),
@@ -171,55 +170,55 @@ impl WorkingCopy {
     }
 }
 
-/// What must be the same for two questions to be answered from one memory.
+/// What two questions must have in common to be answered from one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) location: Place,
-    /// The variables by which memories are told apart.
+    /// The variables by which sessions are told apart.
     pub(crate) variables: Vec<(BString, BString)>,
-    /// Where the asker stands, if they may be about that.
+    /// The client's directory, if the variables may be relative to it.
     pub(crate) directory: Option<PathBuf>,
 }
 
-/// One working copy.
+/// The place of one working copy, which may be empty.
 #[derive(Default)]
 pub(crate) struct Slot {
     kept: Mutex<Kept>,
-    /// How many files are tracked in it.
+    /// The number of tracked files.
     files: AtomicUsize,
-    /// The top of its working tree, once there was an answer.
+    /// The top of its working tree, once there has been an answer.
     top: OnceLock<PathBuf>,
-    /// What was asked about it.
+    /// Statistics of the questions about it.
     pub(crate) statistics: Statistics,
-    /// What is done before it is asked.
+    /// The work that is done ahead of questions.
     pub(crate) ahead: Mutex<Ahead>,
     audited: Mutex<Audited>,
-    /// What git can be told while others are being answered.
+    /// What git can be told while other questions are being answered.
     pub(crate) everything: Mutex<Option<Everything>>,
-    /// Whether the session that is kept began with a look at everything: what is asked now is about what changed since.
+    /// Whether the kept session has looked at everything: the next question is only about what changed since.
     has_looked: AtomicBool,
-    /// The folder that its repository has in common with others, once there was an answer.
+    /// The folder that its repository shares with other working trees, once there has been an answer.
     common_dir: OnceLock<PathBuf>,
-    /// What stays watched while no session is kept.
+    /// The tree that stays watched while no session is kept.
     at_rest: Mutex<Option<Arc<WatchedTree>>>,
 }
 
-/// What came of doubting what is known of one working copy.
+/// The results of the audits of one working copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Audited {
-    /// With which file the next sample begins.
+    /// The number of the file with which the next sample begins.
     pub(crate) next: u32,
-    /// How often it was compared.
+    /// The number of audits.
     pub(crate) audits: u64,
-    /// How often something differed, in all.
+    /// The number of differences in all audits.
     pub(crate) differences: u64,
 }
 
-/// What is known of one working copy.
+/// What is kept of one working copy.
 #[derive(Default)]
 pub(crate) struct Kept {
     session: Option<WorkingCopy>,
-    /// How many mapped files were found to be cut by the end of the last answer.
+    /// The count of truncated mapped files at the end of the last answer.
     cuts: usize,
     /// Until when it is of no use to ask again, and why.
     declined: Option<(Instant, BString)>,
@@ -231,12 +230,12 @@ struct Known {
     used_at: Instant,
 }
 
-/// All of them; the one that was asked last is the last.
+/// All slots. The one that was asked for last is the last.
 #[derive(Default)]
 pub(crate) struct Sessions(Mutex<Vec<Known>>);
 
 impl Sessions {
-    /// The place for what `key` says, which may be empty.
+    /// Returns the slot for `key`, creating an empty one if there is none.
     pub(crate) fn slot(&self, key: Key) -> Arc<Slot> {
         let mut all = self.0.lock();
         let known = all.iter().rposition(|known| known.key == key);
@@ -259,7 +258,7 @@ impl Sessions {
             false => not_asked_of_late(&all),
         };
         drop(all);
-        // To free what is remembered of many files takes time.
+        // Freeing what is kept of many files takes time, so the lock is released first.
         drop(old);
         if others.iter().filter(|slot| slot.rest()).count() > 0 {
             memory::give_back();
@@ -267,25 +266,25 @@ impl Sessions {
         slot
     }
 
-    /// The place for what `key` says, if there is one.
+    /// Returns the slot for `key`, if there is one.
     pub(crate) fn known(&self, key: &Key) -> Option<Arc<Slot>> {
         let all = self.0.lock();
         let known = all.iter().find(|known| known.key == *key);
         known.map(|known| known.slot.clone())
     }
 
-    /// All of them.
+    /// All slots.
     pub(crate) fn all(&self) -> Vec<Arc<Slot>> {
         let all = self.0.lock();
         all.iter().map(|known| known.slot.clone()).collect()
     }
 
-    /// Forgets those that nobody asked for in the last `ttl`.
+    /// Drops slots that have not been asked for within the last `ttl`.
     pub(crate) fn drop_idle(&self, ttl: Duration) {
         self.drop_those(|known| known.used_at.elapsed() >= ttl);
     }
 
-    /// Forgets those whose repository or working tree is gone. This waits for their disks.
+    /// Drops slots whose repository or working tree is gone. May block on slow disks.
     pub(crate) fn drop_gone(&self) {
         let all = self.0.lock();
         let looked_at = all.iter().map(|known| {
@@ -311,7 +310,7 @@ impl Sessions {
         drop(old);
     }
 
-    /// What there is to tell of each repository. The one that was asked about last is the first.
+    /// Describes each repository, the one that was asked about last first.
     pub(crate) fn describe(&self) -> Vec<RepositoryDescription> {
         let all = self.0.lock();
         let mut by_location: Vec<(&Place, Vec<&Slot>)> = Vec::new();
@@ -344,7 +343,7 @@ impl Sessions {
             };
             (summary.idle, description)
         });
-        // Work ahead is use of a session, too, and no question.
+        // Work ahead moves a session to the end, too, but is not a question: so they are sorted by their questions.
         let mut described: Vec<_> = described.collect();
         described.sort_by_key(|(idle, _)| *idle);
         let descriptions = described.into_iter().map(|(_, description)| description);
@@ -352,7 +351,7 @@ impl Sessions {
     }
 }
 
-/// Those of working trees after whose last question others of the same repository were asked about: [`AWAKE_MAX`], or more.
+/// The slots of working trees that are not among the [`AWAKE_MAX`] of their repository that were asked about last.
 fn not_asked_of_late(all: &[Known]) -> Vec<Arc<Slot>> {
     let mut awake: HashMap<&Path, Vec<PathBuf>> = HashMap::new();
     let mut late = Vec::new();
@@ -373,27 +372,27 @@ fn not_asked_of_late(all: &[Known]) -> Vec<Arc<Slot>> {
     late
 }
 
-/// No session is opened where what is known is asked for.
+/// Declines instead of opening a session, for questions about what is kept.
 fn gone() -> Result<WorkingCopy, Declined> {
     Err(Declined::Question("nothing is kept of it".into()))
 }
 
-/// Whether nothing is at `path`: what cannot be looked at just now may be.
+/// Whether there is certainly nothing at `path`. On any other error, something may be there.
 fn is_gone(path: &Path) -> bool {
     matches!(stat_path(path), Err(Errno::NOENT | Errno::NOTDIR))
 }
 
 impl Slot {
-    /// Waits for the questions before this one, but not for long.
+    /// Waits for the questions before this one, for at most [`TURN_MAX`].
     pub(crate) fn take_turn(&self) -> Option<MutexGuard<'_, Kept>> {
         self.kept.try_lock_for(TURN_MAX)
     }
 
-    /// Answers by `answer` from the session that is kept, if it is still right, or else from the one that `open` gives. Where
-    /// something was looked at and there is no answer, nothing is kept: what was left half done is not used again.
+    /// Answers by `answer` from the kept session if it is still valid, else from a session that `open` returns. If the attempt
+    /// fails after something was looked at, the session is dropped, so that nothing half done is used again.
     ///
     /// # Errors
-    /// There is no answer, and why.
+    /// There is no answer, for the reason returned.
     pub(crate) fn answer<T>(
         &self,
         kept: &mut Kept,
@@ -448,8 +447,8 @@ impl Slot {
         answer
     }
 
-    /// Keeps no more than what is watched: tokens that git has stay right, and the next answer begins with a look at everything. Not
-    /// while it is being asked about. Whether there was more.
+    /// Drops the session but keeps its tree watched: git's tokens stay valid, and the next answer begins with a look at
+    /// everything. Does nothing while a question is being answered. Returns whether there was a session.
     fn rest(&self) -> bool {
         let Some(mut kept) = self.kept.try_lock() else {
             return false;
@@ -465,27 +464,27 @@ impl Slot {
         false
     }
 
-    /// That everything may have changed, as git is told it, while nobody can say more.
+    /// What to tell git when nothing else can be said for now: that everything may have changed.
     pub(crate) fn everything(&self) -> Option<Told> {
         self.everything.lock().as_ref()?.told()
     }
 
-    /// The top of its working tree, once that is known.
+    /// The top of its working tree, once it is known.
     pub(crate) fn path(&self) -> Option<BString> {
         let top = self.top.get()?;
         Some(BString::from(top.clone().into_os_string().into_vec()))
     }
 
-    /// What came of doubting what is known until now.
+    /// The results of the audits so far.
     pub(crate) fn audited(&self) -> Audited {
         *self.audited.lock()
     }
 
-    /// Compares what is known with what is there, and forgets it if that differs. `None` where nothing is known, or others are
-    /// being answered for `patience` or longer.
+    /// Compares what is kept with the disk, and drops it if it differs. `None` if nothing is kept, or if other questions take
+    /// `patience` or longer.
     ///
     /// # Errors
-    /// It cannot be compared, and why.
+    /// It could not be compared, for the reason returned.
     pub(crate) fn audit(
         &self,
         extent: Extent,
@@ -494,7 +493,7 @@ impl Slot {
         let mut kept = self.kept.try_lock_for(patience)?;
         kept.session.as_ref()?;
         let audited = self.answer(&mut kept, gone, |copy, _| {
-            // It is not the fault of what is known.
+            // A failure here is not the fault of what is kept.
             copy.audit(extent).map_err(Declined::Question)
         });
         let audit = match audited {
@@ -513,35 +512,35 @@ impl Slot {
         Some(Ok(audit))
     }
 
-    /// What `look` makes of the session that is kept, if one is.
+    /// Calls `look` with the session that is kept.
     ///
     /// # Errors
-    /// None is, and why.
+    /// No session is kept, or it is busy for too long.
     pub(crate) fn look<T>(&self, look: impl FnOnce(&WorkingCopy) -> T) -> Result<T, Declined> {
         let kept = self.take_turn();
         let mut kept = kept.ok_or_else(|| Declined::Question("it is being asked about".into()))?;
         self.answer(&mut kept, gone, |copy, _| Ok(look(copy)))
     }
 
-    /// Whether what is asked is answered without a look at everything, even while others are being answered.
+    /// Whether a question can be answered without a look at everything. Does not wait for other questions.
     pub(crate) fn has_looked(&self) -> bool {
         self.has_looked.load(Ordering::Relaxed)
     }
 
-    /// Whether a session is kept; `None` while it is being asked about.
+    /// Whether a session is kept. `None` while a question is being answered.
     #[cfg(test)]
     pub(crate) fn is_kept(&self) -> Option<bool> {
         Some(self.kept.try_lock()?.session.is_some())
     }
 
-    /// What is watched for it, unless it is being asked about.
+    /// What is watched for it. `None` if nothing is kept or a question is being answered.
     fn watch_report(&self) -> Option<WatchReport> {
         let kept = self.kept.try_lock()?;
         kept.session.as_ref().map(WorkingCopy::watch_report)
     }
 
-    /// Writes what was learned in the last answer to the state on disk, for other processes. Whoever answers meanwhile does
-    /// it himself.
+    /// Writes what the last answer learned to the state on disk, for other processes. Does nothing while another question is
+    /// being answered: that one will save.
     pub(crate) fn save(&self) {
         if let Some(mut kept) = self.kept.try_lock()
             && let Some(mut session) = kept.session.take()
@@ -553,13 +552,13 @@ impl Slot {
 }
 
 impl Kept {
-    /// Says that there will be no answer for `pause`.
+    /// Records that there will be no answer for `pause`.
     pub(crate) fn decline_for(&mut self, pause: Duration, reason: BString) {
         let until = Instant::now().checked_add(pause);
         self.declined = until.map(|until| (until, reason));
     }
 
-    /// Why there is no answer now, if there was none of late.
+    /// The reason why there is no answer now, after a recent failure.
     pub(crate) fn declined(&self) -> Option<&BString> {
         let (until, reason) = self.declined.as_ref()?;
         (Instant::now() < *until).then_some(reason)

@@ -1,5 +1,5 @@
-//! Tells those who wait that their answer is being found out: whoever hears so waits on, and does not do the same work himself,
-//! at the same time, on the same disk. A process that is halted or hangs as a whole says nothing.
+//! Tells waiting clients that their answers are being worked on. A client that hears it waits on, and does not do the same work
+//! at the same time on the same disk. A process that is halted, or hangs as a whole, says nothing.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,13 +16,13 @@ use rustix::time::{
 use crate::protocol::Response;
 use crate::stream::timespec;
 
-/// How often it is told: well within the time that clients wait for a sign of life.
+/// The interval between messages: well within the time that clients wait for a sign of life.
 pub(super) const EVERY: Duration = Duration::from_millis(80);
 
 /// The questions that are being answered.
 #[derive(Debug)]
 pub(super) struct AtWork {
-    /// Runs while there are any.
+    /// Runs while there are any questions.
     timer: OwnedFd,
     waiting: Mutex<Waiting>,
 }
@@ -40,10 +40,10 @@ pub(super) struct Answering<'a> {
 }
 
 impl AtWork {
-    /// Nobody waits.
+    /// Creates an empty set.
     ///
     /// # Errors
-    /// The system.
+    /// A system call failed.
     pub(super) fn new() -> Result<Self, Errno> {
         Ok(Self {
             timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?,
@@ -51,7 +51,7 @@ impl AtWork {
         })
     }
 
-    /// From now on, and until what is returned is dropped, whoever is at `socket` is told. Nothing else may be sent there meanwhile.
+    /// Keeps the client at `socket` informed until the returned value is dropped. Nothing else may be sent there meanwhile.
     pub(super) fn begin(&self, socket: Arc<OwnedFd>) -> Answering<'_> {
         let mut waiting = self.waiting.lock();
         let id = waiting.next;
@@ -63,7 +63,7 @@ impl AtWork {
         Answering { at_work: self, id }
     }
 
-    /// Waits until it is time to tell those who wait, and tells them; whether this goes on.
+    /// Waits for the timer, and informs the waiting clients. Returns whether it can be called again.
     pub(super) fn tell(&self) -> bool {
         let mut times = [0; 8];
         match rustix::io::read(&self.timer, &mut times) {
@@ -75,7 +75,7 @@ impl AtWork {
         let waiting = self.waiting.lock();
         for (socket, since) in waiting.all.values() {
             if since.elapsed() >= EVERY / 2 {
-                // So few bytes go out as one or not at all. Whoever is not there any more has no use for them.
+                // So few bytes are sent whole or not at all. A client that is gone has no use for them.
                 let _ = send(socket, &frame, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
             }
         }
@@ -88,7 +88,7 @@ impl AtWork {
             it_interval: every,
             it_value: every,
         };
-        // Without it nobody is told, and everybody answers by himself.
+        // Without the timer nobody is told, and all clients compute their answers themselves.
         let _ = timerfd_settime(self.timer.as_fd(), TimerfdTimerFlags::empty(), &time);
     }
 }
@@ -116,7 +116,7 @@ mod tests {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let ours = Arc::new(OwnedFd::from(ours));
         let answering = at_work.begin(ours.clone());
-        // One who begins just before the time is told the next time.
+        // A question that begins just before the timer fires is reported the next time.
         assert!(at_work.tell() && at_work.tell());
         drop(answering);
         drop(ours);

@@ -1,4 +1,4 @@
-//! One connection, as the daemon has it: it is read from and written to as far as that goes at once, and nobody waits for it.
+//! One connection on the daemon's side. Reads and writes go as far as they can at once; nothing waits for the client.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -12,29 +12,29 @@ use crate::fsmonitor::packets::{PacketError, Packets};
 use crate::protocol::{Frames, ProtocolError, REQUEST_LEN_MAX};
 use crate::stream::Broken;
 
-/// A client's connection, whose socket does not block.
+/// A client's connection, with a non-blocking socket.
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: Arc<OwnedFd>,
     frames: Frames,
-    /// What is to go out, of which the first `sent` bytes have gone.
+    /// The bytes to send, of which the first `sent` are gone.
     outgoing: Vec<u8>,
     sent: usize,
     greeting: Greeting,
-    /// What it is told of without being asked.
+    /// The answer about which it is kept informed.
     subscription: Option<Subscription>,
-    /// Where git came in, and what it says.
+    /// The door by which git connected, and the messages that it sends.
     git: Option<(Arc<Door>, Packets)>,
 }
 
-/// What is known of who is there.
+/// What is known of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Greeting {
     /// Nothing yet.
     Awaited,
-    /// One who sees files as this process does,
+    /// The client sees files as this process does,
     Alike,
-    /// or otherwise.
+    /// or differently.
     Otherwise,
 }
 
@@ -51,7 +51,7 @@ impl Connection {
         }
     }
 
-    /// One of git, which came in by `door` and says nothing of itself.
+    /// Creates a connection of git, which came in by `door` and sends no greeting.
     pub(super) fn of_git(socket: OwnedFd, door: Arc<Door>) -> Self {
         Self {
             git: Some((door, Packets::default())),
@@ -59,15 +59,15 @@ impl Connection {
         }
     }
 
-    /// Where git came in, if it is there.
+    /// The door by which git connected, if this is git's connection.
     pub(super) fn door(&self) -> Option<Arc<Door>> {
         self.git.as_ref().map(|(door, _)| door.clone())
     }
 
-    /// The next whole message of git.
+    /// Returns the next complete message from git.
     ///
     /// # Errors
-    /// What came is none.
+    /// The bytes are not a valid message.
     pub(super) fn take_of_git(&mut self) -> Result<Option<Vec<u8>>, PacketError> {
         match &mut self.git {
             Some((_, packets)) => packets.take(),
@@ -79,7 +79,7 @@ impl Connection {
         self.socket.as_fd()
     }
 
-    /// The socket, for one who sends there while nothing else is sent.
+    /// The socket, for a thread that sends while nothing else does.
     pub(super) fn shared_socket(&self) -> Arc<OwnedFd> {
         self.socket.clone()
     }
@@ -92,19 +92,19 @@ impl Connection {
         self.greeting = greeting;
     }
 
-    /// From now on it is told of what `subscription` is about, and of nothing else.
+    /// Replaces the subscription, if there is one.
     pub(super) fn subscribe(&mut self, subscription: Option<Subscription>) {
         self.subscription = subscription;
     }
 
-    /// Whether there is something to tell that was not asked for.
+    /// Whether there is news for a subscriber.
     pub(super) fn has_news(&self) -> bool {
         self.subscription
             .as_ref()
             .is_some_and(Subscription::has_news)
     }
 
-    /// Sends what there is to tell, unless what was sent before waits to be read.
+    /// Sends the news, unless earlier bytes are still unsent.
     ///
     /// # Errors
     /// The connection has ended.
@@ -121,12 +121,12 @@ impl Connection {
         self.send(news.frame.to_vec())
     }
 
-    /// How many bytes wait for whoever is there to read.
+    /// The number of bytes that the client has yet to read before they can be sent.
     pub(super) fn unsent(&self) -> usize {
         self.outgoing.len().saturating_sub(self.sent)
     }
 
-    /// Whether nothing is under way, in either direction.
+    /// Whether nothing is pending in either direction.
     pub(super) fn is_at_rest(&self) -> bool {
         let has_said_all = match &self.git {
             Some(_) => false,
@@ -135,7 +135,7 @@ impl Connection {
         has_said_all && self.unsent() == 0
     }
 
-    /// Takes what has come, a part of it if it is much.
+    /// Receives what has arrived, or a part of it if it is much.
     ///
     /// # Errors
     /// The connection has ended.
@@ -156,15 +156,15 @@ impl Connection {
         }
     }
 
-    /// The next whole frame of what was received: its kind and its body.
+    /// Returns the kind and the body of the next complete frame.
     ///
     /// # Errors
-    /// What came is none.
+    /// The bytes are not a valid frame.
     pub(super) fn take(&mut self) -> Result<Option<(u8, Vec<u8>)>, ProtocolError> {
         self.frames.take()
     }
 
-    /// Sends `frame`, and keeps what does not go out at once.
+    /// Sends `frame`, and keeps the part that cannot be sent at once.
     ///
     /// # Errors
     /// The connection has ended.
@@ -179,7 +179,7 @@ impl Connection {
         self.flush()
     }
 
-    /// Sends of what was kept as much as goes.
+    /// Sends as many of the kept bytes as possible.
     ///
     /// # Errors
     /// The connection has ended.

@@ -1,5 +1,5 @@
-//! All connections. Those on which nothing happens cost a descriptor each, and no thread: whoever is free takes the next one on
-//! which something does.
+//! All connections. An idle one costs a descriptor, and no thread: any free thread takes the next connection on which something
+//! happens.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -11,11 +11,11 @@ use rustix::io::Errno;
 
 use super::connection::Connection;
 
-/// The most connections at a time. For one more, the one is closed on which nothing has happened for longest: a shell that
-/// sleeps connects again when it has a question.
+/// The most connections at a time. To make room for one more, the one that has been idle for longest is closed: a sleeping
+/// shell connects again when it has a question.
 pub(super) const CONNECTIONS_MAX: usize = 256;
 
-/// The most bytes of answers that wait for those who do not read them, all together.
+/// The most unsent bytes of answers on all connections together.
 const UNSENT_MAX: usize = 32 << 20;
 
 /// The connections.
@@ -26,11 +26,12 @@ pub(super) struct Connections {
 
 #[derive(Default)]
 struct Inner {
-    /// Those on which nobody works.
+    /// Connections on which no thread works.
     resting: HashMap<u64, Resting>,
-    /// How many are worked on.
+    /// The number of connections on which a thread works.
     taken: usize,
-    /// The name of the next one. None is used twice: what the kernel tells of one that is gone is about no other.
+    /// The id of the next connection. Ids are never reused, so that a late event for a closed connection is not taken for
+    /// another one's.
     next: u64,
 }
 
@@ -39,7 +40,7 @@ struct Resting {
     since: Instant,
 }
 
-/// A connection that one thread works on.
+/// A connection on which one thread works.
 pub(super) struct Turn<'a> {
     connections: &'a Connections,
     id: u64,
@@ -55,7 +56,7 @@ impl Connections {
         })
     }
 
-    /// Lets one in. Where all others are worked on and there is no room, it is closed.
+    /// Adds a connection. If there is no room and all others are being worked on, it is closed.
     pub(super) fn add(&self, connection: Connection) {
         let mut inner = self.inner.lock();
         let closed = match inner.len() >= CONNECTIONS_MAX {
@@ -76,10 +77,10 @@ impl Connections {
         drop(closed);
     }
 
-    /// Waits for a connection on which something happens, which is the caller's until he gives it back or drops it.
+    /// Waits for a connection on which something happens. It is the caller's until it is given back or dropped.
     ///
     /// # Errors
-    /// The system.
+    /// A system call failed.
     pub(super) fn next(&self) -> Result<Turn<'_>, Errno> {
         loop {
             let mut events = [Event {
@@ -95,7 +96,7 @@ impl Connections {
             let data = event.data;
             let id = data.u64();
             let mut inner = self.inner.lock();
-            // It may have been closed for another one.
+            // It may have been closed to make room.
             if let Some(resting) = inner.resting.remove(&id) {
                 inner.taken = inner.taken.saturating_add(1);
                 return Ok(Turn {
@@ -108,33 +109,33 @@ impl Connections {
         }
     }
 
-    /// Has somebody work on the connection `id` as soon as it takes what is sent, if nobody works on it: there is news.
+    /// Has a thread send the news on the connection `id` once the client can take it. Does nothing while a thread works on it.
     pub(super) fn wake(&self, id: u64) {
         let inner = self.inner.lock();
         if let Some(resting) = inner.resting.get(&id) {
             let (connection, data) = (&resting.connection, EventData::new_u64(id));
-            // One that cannot be waited for ends when something is sent to it the next time.
+            // If that fails, the connection ends the next time something is sent on it.
             let _ = epoll::modify(&self.epoll, connection.socket(), data, wanted(connection));
         }
     }
 
-    /// How many there are.
+    /// The number of connections.
     pub(super) fn len(&self) -> usize {
         self.inner.lock().len()
     }
 
-    /// How many of them are worked on.
+    /// The number of connections on which a thread works.
     pub(super) fn taken(&self) -> usize {
         self.inner.lock().taken
     }
 
-    /// Closes the one on which nothing has happened for longest. Returns whether there was one.
+    /// Closes the connection that has been idle for longest. Returns whether there was one.
     pub(super) fn close_oldest(&self) -> bool {
         let oldest = self.inner.lock().remove_oldest();
         oldest.is_some()
     }
 
-    /// Closes those who owe the rest of a message, or a greeting, or do not read their answer, for `time` or longer.
+    /// Closes connections that for `time` or longer have owed the rest of a message or a greeting, or not read their answer.
     pub(super) fn close_unfinished(&self, time: Duration) {
         let is_late =
             |resting: &Resting| !resting.connection.is_at_rest() && resting.since.elapsed() >= time;
@@ -171,7 +172,7 @@ impl Turn<'_> {
         self.connection.as_mut().map(|connection| (id, connection))
     }
 
-    /// Gives the connection back: it rests until something happens on it.
+    /// Gives the connection back, to rest until something happens on it.
     pub(super) fn give_back(mut self) {
         let Some(connection) = self.connection.take() else {
             return;
@@ -199,9 +200,9 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// What is to happen before somebody works on `connection`; it is told once.
+/// The events after which a thread is to work on `connection`. They are reported once.
 fn wanted(connection: &Connection) -> EventFlags {
-    // Who does not read his answers is asked for no more questions.
+    // A client that does not read its answers is not heard with further questions.
     let wanted = match connection.unsent() {
         0 if connection.has_news() => EventFlags::IN | EventFlags::OUT,
         0 => EventFlags::IN,

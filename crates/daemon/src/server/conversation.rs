@@ -1,4 +1,4 @@
-//! What is said on a connection.
+//! The conversation on a connection: which answer each message gets.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -31,17 +31,16 @@ use crate::statistics::{Statistics, micros};
 use crate::stream::Broken;
 use crate::view;
 
-/// After which part of the time for which what nobody asks for is kept it gives way, where there are too few watches for all.
+/// When watches run out, sessions are dropped after one part in this many of the usual idle time.
 const GIVE_WAY_PART: u32 = 12;
 
-/// How long git waits where everything has to be looked at first: it looks at everything itself without an answer.
+/// How long git waits if everything must be looked at first. Without an answer, git looks at everything itself.
 const FIRST_TIME: Duration = Duration::from_millis(150);
 
-/// How long the hook waits, whatever has to be looked at: with what it costs to start and to be heard git is never held up for longer
-/// than 0.3 s.
+/// How long the hook waits in any case. Including the time to start and to connect, git is never held up for longer than 0.3 s.
 const HOOK_TIME: Duration = Duration::from_millis(200);
 
-/// Who has all connections, and an answer for them.
+/// Owns all connections and what is needed to answer on them.
 pub(super) struct Host {
     answers: Arc<Answers>,
     statistics: Statistics,
@@ -56,10 +55,10 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Asks `answers`, and writes to `ends`, an eventfd(2), when it is told to end.
+    /// Creates a host that asks `answers`, and writes to `ends`, an eventfd(2), when it is told to end.
     ///
     /// # Errors
-    /// The system.
+    /// A system call failed.
     pub(super) fn new(
         answers: Answers,
         ends: OwnedFd,
@@ -96,15 +95,15 @@ impl Host {
         &self.connections
     }
 
-    /// Whether nobody has asked for `time`, and nobody is being answered.
+    /// Whether nobody has asked for `time`, no question is open, and nobody is subscribed.
     pub(super) fn is_idle_for(&self, time: Duration) -> bool {
         self.connections.taken() == 0
             && self.subscribers.is_empty()
             && self.statistics.summary().idle >= time
     }
 
-    /// Forgets, in a thread of its own, what nobody has asked about for `time`, and what is gone: a disk that does not answer
-    /// holds up nobody else.
+    /// Drops, in a thread of its own, what nobody has asked about for `time`, and what is gone. In a thread, because a disk that
+    /// hangs must not hold up anything else.
     pub(super) fn tidy_up(self: &Arc<Self>, time: Duration) {
         let host = self.clone();
         if self.is_tidying.swap(true, Ordering::Relaxed) {
@@ -113,7 +112,7 @@ impl Host {
         let tidy_up = move || {
             let _ = panics::catch(|| {
                 let watcher = host.answers.watcher();
-                // Those who are asked about have the watches of those who are not.
+                // Idle sessions give up their watches to active ones.
                 let time = match watcher.is_some_and(|watcher| watcher.has_run_out()) {
                     true => time / GIVE_WAY_PART,
                     false => time,
@@ -129,14 +128,14 @@ impl Host {
         }
     }
 
-    /// Waits until something comes on a connection, calls `begin`, and answers. False if nothing will come any more.
+    /// Waits for input on a connection, calls `begin`, and answers. Returns false if there will be no more input.
     pub(super) fn attend_to_next(&self, begin: &dyn Fn()) -> bool {
         let Ok(mut turn) = self.connections.next() else {
             let _ = self.end();
             return false;
         };
         begin();
-        // A defect in one answer is caught where it is made; here it costs the connection.
+        // A defect in one answer is caught where the answer is made; a defect here costs the connection.
         let attended = panics::catch(|| turn.connection().map(|(id, one)| self.attend(id, one)));
         if let Ok(Some(Ok(()))) = attended {
             turn.give_back();
@@ -148,7 +147,7 @@ impl Host {
         rustix::io::write(&self.ends, &1u64.to_ne_bytes())
     }
 
-    /// Answers what has come, and tells what changed, as long as that is taken.
+    /// Answers the messages that have come, and sends news, as long as the client reads.
     fn attend(&self, id: u64, connection: &mut Connection) -> Result<(), Broken> {
         connection.flush()?;
         connection.tell_news()?;
@@ -167,7 +166,7 @@ impl Host {
         attended
     }
 
-    /// Answers the whole messages of what has been received.
+    /// Answers all complete messages that have been received.
     fn answer_all(&self, id: u64, connection: &mut Connection) -> Result<(), Broken> {
         if let Some(door) = connection.door() {
             return self.answer_git(connection, &door);
@@ -182,13 +181,13 @@ impl Host {
         Ok(())
     }
 
-    /// Answers git, which came in by `door`. What is no message of its has no answer.
+    /// Answers git, which connected by `door`. Invalid messages get no answer.
     fn answer_git(&self, connection: &mut Connection, door: &Door) -> Result<(), Broken> {
         while connection.unsent() == 0 {
             let Some(message) = connection.take_of_git().map_err(|_| Broken::Closed)? else {
                 break;
             };
-            // git's client ends messages with a NUL, or not.
+            // git's client may or may not end a message with a NUL.
             let token = message.strip_suffix(b"\0").unwrap_or(&message);
             if token == b"quit" {
                 self.answers.doors().close_door(door);
@@ -196,14 +195,14 @@ impl Host {
                 return Err(Broken::Closed);
             }
             if !door.is_in_place() {
-                // An empty answer would say that nothing changed.
+                // An empty answer would mean that nothing changed.
                 let nothing = fsmonitor::without_answer(Form::Builtin);
                 let _ = connection.send(packets::packets(&nothing));
                 return Err(Broken::Closed);
             }
             let start = Instant::now();
             if token == b"flush" {
-                // It is no token, either, and so has everything for an answer.
+                // It is not a valid token either, so the answer below is that everything may have changed.
                 self.answers.tell_git_of_everything(door.top());
             }
             let question = peer::question(connection.socket(), door.question(token.into()));
@@ -306,7 +305,7 @@ impl Host {
         sent
     }
 
-    /// Answers `question`, and again each time that the answer is another one.
+    /// Answers `question`, and again each time that the answer changes.
     fn watch(
         &self,
         id: u64,
@@ -337,12 +336,12 @@ impl Host {
             slot.statistics.note(start, is_answered);
             slot.save();
         }
-        // It may have changed meanwhile.
+        // The answer may have changed meanwhile.
         watcher.wake();
         sent
     }
 
-    /// Compares all that is kept with what is there.
+    /// Audits everything that is kept.
     fn audit(&self) -> Response {
         let report = self.auditor.all(self.answers.sessions());
         if report.differences > 0 {
@@ -355,7 +354,7 @@ impl Host {
         }
     }
 
-    /// Something that was kept was wrong: those who were told of it may have been told the wrong thing.
+    /// Has all subscribers' answers found again: something that was kept was wrong, so they may have been told wrong answers.
     fn doubt(&self) {
         self.subscribers.doubt();
         if let Some(watcher) = self.answers.watcher() {
@@ -363,8 +362,8 @@ impl Host {
         }
     }
 
-    /// Tells subscribers of changes, and then looks for what differs from what is kept, a little, while nobody asks. Returns when
-    /// there is more to do, if that is known.
+    /// Informs subscribers of changes, and then audits a sample if nobody is asking. Returns when there is more to do, if that is
+    /// known.
     pub(super) fn look_around(&self) -> Option<Instant> {
         let idle = self.statistics.summary().idle;
         let sampled = panics::catch(|| self.auditor.sample(self.answers.sessions(), idle));
@@ -375,8 +374,8 @@ impl Host {
         self.tell_subscribers().into_iter().chain(next).min()
     }
 
-    /// Finds the answers again that may have changed, and has those told who want to know. Returns when there is more to do, if
-    /// that is known.
+    /// Finds again the answers that may have changed, and wakes the subscribers to which they are news. Returns when there is
+    /// more to do, if that is known.
     fn tell_subscribers(&self) -> Option<Instant> {
         loop {
             let search = match self.subscribers.next(Instant::now()) {
@@ -414,7 +413,7 @@ impl Host {
     ) -> Result<(), Broken> {
         let hello = match request {
             Ok(Request::Hello(hello)) => hello,
-            // What begins otherwise is no client of any version.
+            // A connection that begins otherwise is not from a client of any version.
             Ok(_) | Err(ProtocolError::Message(_)) => return Err(ProtocolError::NoHello.into()),
             Err(error) => return Err(error.into()),
         };
@@ -448,7 +447,7 @@ impl Host {
     }
 }
 
-/// `response` as it is sent, and whether it is an answer.
+/// `response` as a frame, and whether it is an answer.
 fn framed(response: Response) -> (Vec<u8>, bool) {
     let frame = response.to_frame();
     let is_of_changes = matches!(response, Response::Changed(_));

@@ -1,33 +1,34 @@
-//! Answers that come too late for those who asked, and what these may have noted then.
+//! Answers that come too late for the clients, and the note that clients may have left because of it.
 
 use std::time::Duration;
 
 use crate::place::{FileError, SlowNote};
 use crate::statistics::Statistics;
 
-/// What is done about late answers.
+/// What to do about late answers.
 #[derive(Debug)]
 pub(super) struct Lateness {
-    /// What others go by.
+    /// The note that tells other clients that the daemon is slow.
     pub(super) note: SlowNote,
-    /// How long they wait at the least.
+    /// The least time that clients wait.
     pub(super) patience: Duration,
 }
 
 impl Lateness {
-    /// An answer about a working copy whose former answers are in `former` has been found out in `time`. What was looked at for it
-    /// is in memory now, so that whoever gave it up may ask again; unless the one before took too long as well.
+    /// Considers an answer that took `time`, about a working copy whose earlier answers are in `former`. If it was late, the
+    /// files it looked at are in memory now, so the client may ask again: the note is removed, unless the answer before was late,
+    /// too.
     pub(super) fn answered(&self, former: &Statistics, time: Duration) {
         if time >= self.patience && former.last().is_none_or(|last| last < self.patience) {
-            // Left there, it keeps others from asking for a few seconds.
+            // If the note cannot be removed, it keeps others from asking for a few seconds.
             let _ = self.forget();
         }
     }
 
-    /// Forgets that anybody thought this daemon slow.
+    /// Removes the note that this daemon is slow.
     ///
     /// # Errors
-    /// It was noted, and cannot be removed.
+    /// The note exists and cannot be removed.
     pub(super) fn forget(&self) -> Result<(), FileError> {
         self.note.forget()
     }

@@ -1,7 +1,7 @@
-//! Those who are told each time that an answer changes: who asks the same is told the same, which is found out once.
+//! Clients that are told each time that an answer changes. Equal questions share one answer, which is found once.
 //!
-//! They cost no thread. The thread that works ahead finds the answer again once something was heard, and notes it here; those
-//! to whom it is news are woken, and whoever attends to their connection sends it.
+//! Subscribers cost no thread. After an event, the thread that works ahead finds the answer again and records it here; the
+//! connections to which it is news are woken, and any worker sends it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -15,25 +15,25 @@ use crate::ahead::{Ahead, Asked, Work};
 use crate::answers::Ground;
 use crate::protocol::{Response, StatusQuestion};
 
-/// How many may be told at a time.
+/// The most subscribers.
 const SUBSCRIBERS_MAX: usize = 64;
 
-/// The most bytes of answers that wait for those who have not read the one before.
+/// The most bytes of answers kept for subscribers that have not read the previous one.
 const WAITING_MAX: usize = 32 << 20;
 
-/// How often an answer is found again though nothing was heard: it may rest on the user's own configuration,
+/// How often an answer is found again without any event: it may depend on the user's own configuration,
 const LOOKS_EACH: Duration = Duration::from_secs(30);
 
-/// or on what cannot be heard of.
+/// or on files whose changes cannot be heard of.
 const LOOKS_UNHEARD_EACH: Duration = Duration::from_secs(2);
 
-/// It takes no more than one part of so many of a core to look at what cannot be heard of,
+/// The share of a core for looking at what cannot be heard of is at most one part in this many,
 const UNHEARD_SHARE: u32 = 50;
 
-/// and one of so many to answer at all.
+/// and for all answers, one part in this many.
 const SHARE: u32 = 5;
 
-/// Those who are told.
+/// All subscribers.
 #[derive(Default)]
 pub(super) struct Subscribers {
     inner: Mutex<Inner>,
@@ -47,59 +47,59 @@ struct Inner {
     rests_until: Option<Instant>,
 }
 
-/// A question that one or more are told about.
+/// A question to which one or more clients subscribe.
 struct Topic {
     question: StatusQuestion,
     ahead: Ahead,
-    /// When the answer is found again, though nothing was heard.
+    /// When the answer is found again even without an event.
     looks_at: Instant,
     /// The digest of the answer,
     digest: u64,
-    /// and that itself as a frame, as long as there is one who has not been told.
+    /// and the answer as a frame, while some subscriber has not been sent it.
     frame: Option<Arc<Vec<u8>>>,
-    /// That is the last word.
+    /// The answer was the last one.
     is_over: bool,
     subscribers: HashMap<u64, Subscriber>,
 }
 
 struct Subscriber {
-    /// Its connection.
+    /// The id of its connection.
     connection: u64,
-    /// The digest of what it was told last.
+    /// The digest of the answer that it was sent last.
     told: u64,
 }
 
-/// One who is told, as long as this is kept.
+/// A client's subscription, which ends when this is dropped.
 pub(super) struct Subscription {
     subscribers: Arc<Subscribers>,
     id: u64,
 }
 
-/// What there is to tell.
+/// An answer to send to a subscriber.
 pub(super) struct News {
     pub(super) frame: Arc<Vec<u8>>,
-    /// Nothing comes after it.
+    /// No further answer follows.
     pub(super) is_last: bool,
 }
 
-/// An answer that is being found again.
+/// The search for an answer that may have changed.
 pub(super) struct Search {
     pub(super) question: StatusQuestion,
     work: Work,
     began_at: Instant,
 }
 
-/// What was found.
+/// The result of a search.
 pub(super) struct Found {
     pub(super) frame: Vec<u8>,
-    /// It is an answer, and not the word that there is none.
+    /// Whether it is an answer, not the reply that there is none.
     pub(super) is_answer: bool,
     pub(super) ground: Ground,
 }
 
 impl Subscribers {
-    /// From now on the connection is told when `question` is answered otherwise than by `frame`, which it is told now and which
-    /// rests on `ground`. `None` where there are too many.
+    /// Subscribes the connection to `question`. `frame` is the answer that it is sent now, which rests on `ground`. `None` if
+    /// there are too many subscribers.
     pub(super) fn add(
         self: &Arc<Self>,
         connection: u64,
@@ -123,7 +123,7 @@ impl Subscribers {
         match known {
             Some(topic) => {
                 if topic.digest != told {
-                    // One of both is out of date.
+                    // One of the two answers is out of date.
                     topic.looks_at = now;
                 }
                 topic.subscribers.insert(id, subscriber);
@@ -150,7 +150,7 @@ impl Subscribers {
         })
     }
 
-    /// Any answer may be another one, though nothing was heard.
+    /// Has all answers found again, though no event was heard.
     pub(super) fn doubt(&self) {
         let now = Instant::now();
         for topic in &mut self.inner.lock().topics {
@@ -158,12 +158,12 @@ impl Subscribers {
         }
     }
 
-    /// Whether there is nobody.
+    /// Whether there are no subscribers.
     pub(super) fn is_empty(&self) -> bool {
         self.inner.lock().topics.is_empty()
     }
 
-    /// The next answer that is to be found again; or when the next one is, if there is any.
+    /// Returns the next answer that must be found again now, or else the time at which the next one must, if there is any.
     pub(super) fn next(&self, now: Instant) -> Result<Search, Option<Instant>> {
         let mut inner = self.inner.lock();
         let rests_until = inner.rests_until;
@@ -186,7 +186,7 @@ impl Subscribers {
         })
     }
 
-    /// Notes what was `found`. Returns the connections to which it is news.
+    /// Records what was `found`. Returns the connections to which it is news.
     pub(super) fn note(&self, search: Search, found: Found) -> Vec<u64> {
         let now = Instant::now();
         let digest = self.digests.hash_one(&found.frame[..]);
@@ -227,7 +227,7 @@ impl Inner {
 }
 
 impl Topic {
-    /// From now on the answer rests on `ground`; it took `cost` to find.
+    /// Records what the answer rests on, and that it took `cost` to find.
     fn rest_on(&mut self, ground: Ground, cost: Duration, now: Instant) {
         self.ahead.answered(ground.heard);
         let rest = match ground.is_all {
@@ -248,20 +248,20 @@ impl Topic {
         all.filter(|one| self.is_over || one.told != self.digest)
     }
 
-    /// How many bytes wait.
+    /// The number of bytes that wait.
     fn waiting(&self) -> usize {
         self.frame.as_ref().map_or(0, |frame| frame.len())
     }
 }
 
 impl Subscription {
-    /// Whether there is something to tell.
+    /// Whether there is news to send.
     pub(super) fn has_news(&self) -> bool {
         self.with_topic(|topic, id| topic.news_for(id).is_some())
             .unwrap_or_default()
     }
 
-    /// What there is to tell, once.
+    /// Takes the news to send, once.
     pub(super) fn take_news(&self) -> Option<News> {
         self.with_topic(|topic, id| {
             let frame = topic.news_for(id)?;
@@ -328,7 +328,7 @@ mod tests {
         added.unwrap()
     }
 
-    /// Finds `frame`, once it is time to look; to whom that is news.
+    /// Finds `frame` when it is time to look, and returns the connections to which it is news.
     fn find(all: &Subscribers, frame: &[u8], is_answer: bool) -> Vec<u64> {
         let mut now = Instant::now();
         let search = loop {
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(both, [1, 2]);
         assert_eq!(told(&one), Some((b"second".to_vec(), false)));
         assert_eq!(told(&one), None);
-        // The other one has not read, and finds it as it was.
+        // The other subscriber has not read yet, and the answer has changed back.
         assert_eq!(find(&all, b"first", true), [1]);
         assert_eq!(told(&two), None);
         assert_eq!(told(&one), Some((b"first".to_vec(), false)));
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(find(&all, b"yourself", false), [1]);
         assert_eq!(told(&one), Some((b"yourself".to_vec(), true)));
         assert!(matches!(all.next(Instant::now()), Err(None)));
-        // Whoever comes then begins anew.
+        // A subscriber that comes then starts afresh.
         let _two = add(&all, 2, b"answer");
         assert!(matches!(all.next(Instant::now()), Err(Some(_))));
     }

@@ -1,20 +1,21 @@
-//! The threads that answer: a few wait, and as many more are there as there are questions at a time, up to a limit.
+//! The threads that answer: one for each open question, up to a limit, and a few that wait.
 
 use std::sync::Arc;
 use std::thread::Builder;
 
 use parking_lot::Mutex;
 
-/// So many threads may answer at a time.
+/// The most threads.
 const WORKERS_MAX: usize = 64;
 
-/// So many wait for what comes next: one that is busy leaves another who need not be started first.
+/// The number of threads that wait for input: when one becomes busy, another is ready without being started first.
 const WAITING_MIN: usize = 2;
 
-/// Waits for a piece of work, calls what it is given once there is one, and does it; false where there will be none.
+/// Waits for a piece of work, calls its argument once there is one, and does the work. Returns false if there will be no
+/// more.
 type Work = dyn Fn(&dyn Fn()) -> bool + Send + Sync;
 
-/// The threads of one kind of work.
+/// The threads for one kind of work.
 pub(super) struct Workers {
     counts: Mutex<Counts>,
     work: Box<Work>,
@@ -27,8 +28,8 @@ struct Counts {
 }
 
 impl Workers {
-    /// Threads of which each calls `work` over and over, which waits for a piece of work, calls what it is given when it has
-    /// one, and then does it.
+    /// Creates threads that each call `work` repeatedly. It must wait for a piece of work, call its argument once there is
+    /// one, and then do the work.
     pub(super) fn new(work: impl Fn(&dyn Fn()) -> bool + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             counts: Mutex::default(),
@@ -36,7 +37,7 @@ impl Workers {
         })
     }
 
-    /// Has as many wait as should. Returns whether there is any.
+    /// Starts threads until enough are waiting. Returns whether there is any thread.
     pub(super) fn start(self: &Arc<Self>) -> bool {
         loop {
             let mut counts = self.counts.lock();

@@ -88,7 +88,7 @@ fn what_is_gone_is_forgotten_with_its_watches() {
             .collect()
     };
     ask(&answers, &path("stays"));
-    // Where nothing can be watched at all, nothing is left of it either.
+    // Where nothing can be watched at all, nothing stays watched either.
     let watches = answers.watches();
     ask(&answers, &path("goes"));
     ask(&answers, &path("linked"));
@@ -124,7 +124,8 @@ fn git_does_not_wait_for_the_first_look_at_everything() {
         let answer = answers.monitor_within(time, false, question.clone(), Form::Builtin);
         matches!(answer.response, Response::Changed(_))
     };
-    // Who has no time may have an answer nevertheless; who has enough has one, from what is found out for the first.
+    // A caller without time may still get an answer; one with enough time gets it from the look that was started for
+    // the first.
     ask(Duration::ZERO);
     while !ask(Duration::from_secs(60)) {
         std::thread::yield_now();
@@ -132,7 +133,7 @@ fn git_does_not_wait_for_the_first_look_at_everything() {
     assert!(ask(Duration::ZERO), "it was found out, and is not known");
 }
 
-/// What git in `top` is told that was told `token` last: a token, and paths, the last of which is empty.
+/// What git in `top` is told after `token`: a new token, and paths, the last of which is empty.
 fn monitor(answers: &Answers, top: &Path, token: &[u8]) -> (Vec<u8>, Vec<BString>) {
     let question = MonitorQuestion {
         directory: top.to_owned(),
@@ -150,12 +151,12 @@ fn monitor(answers: &Answers, top: &Path, token: &[u8]) -> (Vec<u8>, Vec<BString
     }
 }
 
-/// An index that is so large that git is not held up for a look, with one file in the working tree.
+/// An index so large that git does not wait for a look, with one file in the working tree.
 fn large(top: &Path) {
     git(top, &["init", "-q"]);
     std::fs::write(top.join("file"), "").unwrap();
     git(top, &["add", "."]);
-    // All of them are deleted; only the length of the index matters.
+    // All files but that one are deleted; only the length of the index matters.
     let folder = vec!["x".repeat(200); 4].join("/");
     let blob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
     let entries = (0..6000).map(|number| format!("100644 {blob}\t{folder}/{number}\n"));
@@ -190,7 +191,7 @@ fn of_a_large_tree_git_is_told_at_once_from_where_it_hears_more() {
     let (token, paths) = ask(b"none");
     assert!(everything(&paths));
     let watches = answers.watches();
-    // Between the answer and the first look.
+    // This happens between the answer and the first look.
     std::fs::write(top.join("file"), "other").unwrap();
     let (token, paths) = ask(&token);
     assert!(answers.watches() > watches, "it was looked at before");
@@ -220,7 +221,7 @@ fn of_many_working_trees_only_what_is_watched_is_kept_and_tokens_stay_right() {
     if answers.watcher().is_none() {
         return;
     }
-    // After the second answer nothing is told of everything.
+    // After the second answer, git is not told any more that everything may have changed.
     let tokens = names.iter().map(|name| {
         let (token, _) = monitor(&answers, &path(name), b"none");
         monitor(&answers, &path(name), &token).0
