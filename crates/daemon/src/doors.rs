@@ -1,4 +1,4 @@
-//! The sockets at which git looks for its builtin monitor, one in each working tree for which that was asked.
+//! The sockets at which git looks for its builtin monitor, one for each working tree whose user asked for it.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -27,13 +27,13 @@ use vigil_linux::stat::{Stat, lstat_path};
 use crate::fsmonitor::{NoPlace, place};
 use crate::protocol::{MonitorDescription, MonitorQuestion};
 
-/// How many may wait to be let in at one socket.
+/// The most connections that wait at one socket.
 const BACKLOG: i32 = 128;
 
-/// So many sockets may be served.
+/// The most sockets.
 const DOORS_MAX: usize = 1024;
 
-/// The bits of a mode that say what a file is, and those of a socket.
+/// The mask for the file type in a mode, and the type of a socket.
 const S_IFMT: u32 = 0o170_000;
 const S_IFSOCK: u32 = 0o140_000;
 
@@ -52,17 +52,17 @@ pub(crate) enum NoDoor {
     System { path: PathBuf, source: Errno },
 }
 
-/// One socket, and what is asked of the monitor by whoever comes there.
+/// One socket, and the question that git asks by connecting to it.
 #[derive(Debug)]
 pub(crate) struct Door {
     listener: OwnedFd,
-    /// Its path, and which socket was there when it was made.
+    /// Its path, and the identity of the socket file when it was created.
     place: PathBuf,
     socket: (u64, u64),
     question: MonitorQuestion,
 }
 
-/// All of them.
+/// All doors.
 #[derive(Debug)]
 pub(crate) struct Doors {
     epoll: OwnedFd,
@@ -73,12 +73,12 @@ pub(crate) struct Doors {
 struct Inner {
     doors: HashMap<u64, Arc<Door>>,
     next: u64,
-    /// Where somebody said that none is wanted.
+    /// Sockets that somebody has asked to close.
     closed: HashSet<PathBuf>,
 }
 
 impl Door {
-    /// What whoever comes asks, if he was told `token` last.
+    /// The question of a git that was given `token` last.
     pub(crate) fn question(&self, token: BString) -> MonitorQuestion {
         MonitorQuestion {
             token,
@@ -86,20 +86,20 @@ impl Door {
         }
     }
 
-    /// The top of the working tree that it is about.
+    /// The top of its working tree.
     pub(crate) fn top(&self) -> &Path {
         &self.question.directory
     }
 
-    /// Whether its path still leads to it: a repository that was moved takes its socket along, and another may be in its place.
+    /// Whether its path still leads to it. A repository that is moved takes its socket along, and another may take its place.
     pub(crate) fn is_in_place(&self) -> bool {
         lstat_path(&self.place).is_ok_and(|stat| id(&stat) == self.socket)
     }
 
-    /// Has nobody come in any more. Those who did may still be answered.
+    /// Stops accepting connections. Those already accepted may still be answered.
     fn shut(&self, epoll: &OwnedFd) {
         let _ = epoll::delete(epoll, &self.listener);
-        // Another one in its place is somebody else's.
+        // If there is another socket in its place, that belongs to another process.
         if self.is_in_place() {
             let _ = unlinkat(CWD, &self.place, AtFlags::empty());
         }
@@ -111,10 +111,10 @@ fn id(stat: &Stat) -> (u64, u64) {
 }
 
 impl Doors {
-    /// None yet.
+    /// Creates an empty set.
     ///
     /// # Errors
-    /// The system.
+    /// A system call failed.
     pub(crate) fn new() -> Result<Self, Errno> {
         Ok(Self {
             epoll: epoll::create(CreateFlags::CLOEXEC)?,
@@ -122,15 +122,15 @@ impl Doors {
         })
     }
 
-    /// What is readable as long as somebody waits to be let in.
+    /// A descriptor that is readable while a connection waits.
     pub(crate) fn waiting(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
 
-    /// Serves the socket of `repository` from now on; its path. One that is served already stays.
+    /// Serves the socket of `repository` from now on, and returns its path. Does nothing if it is served already.
     ///
     /// # Errors
-    /// It is not served, and why.
+    /// It cannot be served, for the reason returned.
     pub(crate) fn open(&self, repository: &Repository) -> Result<PathBuf, NoDoor> {
         let path = place(repository)?;
         let top = repository.work_tree.clone().ok_or(NoPlace::NoWorkTree)?;
@@ -167,7 +167,7 @@ impl Doors {
         Ok(path)
     }
 
-    /// As [`Self::open`], where the configuration says that it is wanted and nobody has said since that it is not.
+    /// Serves the socket like [`Self::open`], if the configuration asks for it and nobody has asked to close it since.
     pub(crate) fn open_if_wanted(&self, repository: &Repository) {
         let is_set = |key| matches!(repository.config.boolean(key), Ok(Some(true)));
         if !is_set("vigil.fsmonitor") || !is_set("core.fsmonitor") {
@@ -175,15 +175,15 @@ impl Doors {
         }
         let path = place(repository).ok();
         if path.is_some_and(|path| !self.inner.lock().closed.contains(&path)) {
-            // git asks there, and finds out by itself where nobody answers.
+            // git connects there, and does its own work if nobody answers.
             let _ = self.open(repository);
         }
     }
 
-    /// The path of the socket of `repository`, and whether it is served.
+    /// Returns the path of the socket of `repository`, and whether it is served.
     ///
     /// # Errors
-    /// It has none.
+    /// It has no socket.
     pub(crate) fn tell(&self, repository: &Repository) -> Result<(PathBuf, bool), NoDoor> {
         let path = place(repository)?;
         let inner = self.inner.lock();
@@ -192,7 +192,7 @@ impl Doors {
         Ok((path, is_served))
     }
 
-    /// Those that are served, in the order of their paths.
+    /// Describes the sockets that are served, sorted by path.
     pub(crate) fn describe(&self) -> Vec<MonitorDescription> {
         let bytes = |path: &Path| BString::from(path.as_os_str().as_bytes());
         let inner = self.inner.lock();
@@ -207,29 +207,29 @@ impl Doors {
         monitors
     }
 
-    /// No longer serves the socket at `path`; whether it was served.
+    /// Stops serving the socket at `path`. Returns whether it was served.
     pub(crate) fn close(&self, path: &Path) -> bool {
         let mut inner = self.inner.lock();
         inner.closed.insert(path.to_owned());
         self.shut_those(&mut inner, |door| door.place == path) > 0
     }
 
-    /// The same by the door itself.
+    /// Stops serving `door`.
     pub(crate) fn close_door(&self, door: &Door) {
         self.close(&door.place);
     }
 
-    /// Lets go of those that nobody finds any more: they were removed, or replaced.
+    /// Closes sockets that nobody can find any more, because they were removed or replaced.
     pub(crate) fn drop_lost(&self) {
         self.shut_those(&mut self.inner.lock(), |door| !door.is_in_place());
     }
 
-    /// Removes all.
+    /// Closes and removes all sockets.
     pub(crate) fn close_all(&self) {
         self.shut_those(&mut self.inner.lock(), |_| true);
     }
 
-    /// Shuts the doors that are meant, and says how many these were.
+    /// Closes the doors for which `is_meant` holds, and returns their number.
     fn shut_those(&self, inner: &mut Inner, is_meant: impl Fn(&Door) -> bool) -> usize {
         let before = inner.doors.len();
         inner.doors.retain(|_, door| {
@@ -242,10 +242,10 @@ impl Doors {
         before.saturating_sub(inner.doors.len())
     }
 
-    /// Lets in one who waits, if he is of this user, and says where he came in.
+    /// Accepts a waiting connection, if it is from this user, and returns it with its door.
     ///
     /// # Errors
-    /// As accept(2): there may be no room.
+    /// accept(2) failed for lack of resources.
     pub(crate) fn let_in(&self) -> Result<Option<(OwnedFd, Arc<Door>)>, Errno> {
         let mut events = [Event {
             flags: EventFlags::empty(),
@@ -273,7 +273,7 @@ impl Doors {
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS)) => {
                 return Err(error);
             }
-            // He did not wait.
+            // The client did not wait.
             Err(_) => return Ok(None),
         };
         let is_ours = socket_peercred(&socket).is_ok_and(|peer| peer.uid == geteuid());
@@ -281,7 +281,8 @@ impl Doors {
     }
 }
 
-/// A socket that listens at `path`, and which one it is. One that is left there, and at which nobody listens, makes way.
+/// Creates a listening socket at `path`, and returns it with its identity. A stale socket, at which nobody listens, is
+/// replaced.
 fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
     let failed = |source| NoDoor::System {
         path: path.to_owned(),
@@ -292,7 +293,7 @@ fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
     };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = openat(CWD, above, flags, Mode::empty()).map_err(failed)?;
-    // However long the path is, this is short.
+    // This address is short, however long the path is.
     let address = |name: &OsString| {
         let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
         SocketAddrUnix::new(path.join(name))
@@ -315,7 +316,7 @@ fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
     }
     let mut temporary = name.to_owned();
     temporary.push(format!(".{}", std::process::id()));
-    // It listens before anybody can find it.
+    // The socket listens under a temporary name before it can be found.
     let made = || {
         let _ = unlinkat(&folder, &temporary, AtFlags::empty());
         let listener = new()?;
@@ -342,7 +343,7 @@ fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
     })
 }
 
-/// What is said of `path` to whoever asks about a socket.
+/// The reply about the socket at `path`.
 pub(crate) fn line(path: &Path, said: &str) -> Vec<u8> {
     let path = path.as_os_str().as_encoded_bytes().as_bstr();
     [said.as_bytes(), b" ", path, b"\n"].concat()

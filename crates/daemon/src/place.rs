@@ -1,4 +1,4 @@
-//! Where a user's daemon is to be found: a folder that is his alone, with a socket and a lock in it.
+//! Where a user's daemon is found: a folder that only this user can access, with a socket and a lock file.
 
 use std::ffi::OsStr;
 use std::io;
@@ -25,42 +25,42 @@ use crate::log::Log;
 
 /// The name of the socket in the folder.
 pub const SOCKET: &str = "daemon.sock";
-/// The name of the file that whoever serves has locked.
+/// The name of the lock file, which the serving process holds locked.
 pub const LOCK: &str = "daemon.lock";
-/// The name of the file that says by its mtime when the daemon was last too slow for a command.
+/// The name of the file whose mtime says when the daemon was last too slow for a command.
 const SLOW: &str = "daemon.slow";
 
-/// How long no command asks a daemon that was too slow for another one.
+/// How long no command asks a daemon that was too slow for another command.
 const SLOW_TIME: Duration = Duration::from_secs(10);
 
-/// Only the user.
+/// The mode of the folder: access for the user only.
 const PRIVATE: u32 = 0o700;
-/// The bits of a mode that say who may do what.
+/// The permission bits of a mode.
 const RIGHTS: u32 = 0o7777;
 
 /// Why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// It cannot be made or opened.
+    /// It cannot be created or opened.
     #[error("cannot use the folder {}: {}", path.display(), errno::text(*source))]
     Unusable {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system call.
         source: Errno,
     },
-    /// It is a link, or no directory.
+    /// It is a symbolic link, or not a directory.
     #[error("{} is no directory of its own", .0.display())]
     NoDirectory(PathBuf),
-    /// Somebody else owns it.
+    /// It belongs to another user.
     #[error("{} belongs to user {uid}", path.display())]
     Foreign {
         /// The folder.
         path: PathBuf,
-        /// Whose it is.
+        /// Its owner.
         uid: u32,
     },
-    /// Others may look into it or write to it.
+    /// Other users may read it or write to it.
     #[error("{} has mode {mode:o}, and must have 700", path.display())]
     Open {
         /// The folder.
@@ -70,15 +70,15 @@ pub enum PlaceError {
     },
 }
 
-/// Why a file in the folder cannot be what it is meant to be.
+/// A failure to use a file in the folder.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {deed} {}: {}", path.display(), errno::text(*source))]
 pub struct FileError {
     /// What could not be done.
     deed: &'static str,
-    /// To what.
+    /// The file.
     path: PathBuf,
-    /// What the system says.
+    /// The error of the system call.
     source: Errno,
 }
 
@@ -88,11 +88,11 @@ impl From<PlaceError> for io::Error {
     }
 }
 
-/// The folder by its name, not looked at yet.
+/// The folder's path. The folder itself has not been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place(PathBuf);
 
-/// The folder, open, and found to be the user's alone.
+/// The open folder, checked to be accessible to this user only.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -100,7 +100,8 @@ pub struct Folder {
 }
 
 impl Place {
-    /// `$VIGIL_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/vigil`, else `/tmp/vigil-UID`. What is no absolute path does not count.
+    /// Returns `$VIGIL_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/vigil`, else `/tmp/vigil-UID`. Values that are not absolute paths are
+    /// ignored.
     pub fn of(environment: &Environment) -> Self {
         let absolute = |name: &str| {
             let value = environment.get(name)?;
@@ -114,44 +115,45 @@ impl Place {
         )
     }
 
-    /// Its path.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// The path of its socket.
+    /// The path of the socket.
     pub fn socket(&self) -> PathBuf {
         self.0.join(SOCKET)
     }
 
-    /// Whether the daemon was too slow for a command just now. In a folder of somebody else it may always seem so: there it is not
-    /// asked anyway.
+    /// Whether the daemon was too slow for a command just now. A folder that belongs to another user may claim so at any time,
+    /// but is not used anyway.
     pub fn was_slow(&self) -> bool {
         let Ok(stat) = stat_path(&self.0.join(SLOW)) else {
             return false;
         };
         let written = u64::try_from(stat.mtime_s).map(Duration::from_secs);
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        // A time that is to come was noted by another clock.
+        // A time in the future was set by another clock.
         let age = written.ok().zip(now.ok());
         age.and_then(|(written, now)| now.checked_sub(written))
             .is_some_and(|age| age < SLOW_TIME)
     }
 
-    /// Says to other commands that the daemon is too slow. What cannot be said costs each of them its own time.
+    /// Tells other commands that the daemon is too slow. If that fails, each of them waits for itself.
     pub fn note_slow(&self) {
         let _ = self.open().map(|folder| folder.note_slow());
     }
 
-    /// Whether somebody holds the lock in it, who serves, is about to, or just did. What cannot be looked at is nobody's.
+    /// Whether a process holds the lock: it serves, is about to, or has just ended. A folder that cannot be checked counts as
+    /// free.
     pub fn is_taken(&self) -> bool {
         self.open().is_ok_and(|folder| folder.is_locked())
     }
 
-    /// Opens the folder, and makes it if it is not there.
+    /// Opens the folder, creating it if needed.
     ///
     /// # Errors
-    /// It cannot be made, or it is not the user's alone.
+    /// It cannot be created, or other users have access to it.
     pub fn make(&self) -> Result<Folder, PlaceError> {
         match mkdir(&self.0, Mode::from_raw_mode(PRIVATE)) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -166,7 +168,7 @@ impl Place {
     /// Opens the folder.
     ///
     /// # Errors
-    /// It is not there, or it is not the user's alone.
+    /// It does not exist, or other users have access to it.
     pub fn open(&self) -> Result<Folder, PlaceError> {
         let path = || self.0.clone();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -195,10 +197,11 @@ impl Place {
 }
 
 impl Folder {
-    /// The address of the socket. A path that is too long for one goes by the open folder, which must live meanwhile.
+    /// The address of the socket. A path that is too long for an address goes through the open folder, which must stay open
+    /// meanwhile.
     ///
     /// # Errors
-    /// There is no way to say it.
+    /// Neither path fits into an address.
     pub fn address(&self) -> Result<SocketAddrUnix, Errno> {
         SocketAddrUnix::new(self.path.join(SOCKET)).or_else(|_| {
             let fd = self.fd.as_raw_fd();
@@ -206,10 +209,10 @@ impl Folder {
         })
     }
 
-    /// Locks the lock file, which is made if it is not there; `None` where somebody else holds it. Never waits.
+    /// Locks the lock file, creating it if needed. `None` if another process holds it. Never waits.
     ///
     /// # Errors
-    /// The file cannot be made or locked.
+    /// The file cannot be created or locked.
     pub fn lock(&self) -> Result<Option<Lock>, FileError> {
         self.try_lock().map_err(|source| FileError {
             deed: "lock",
@@ -229,9 +232,9 @@ impl Folder {
                 path: self.path.join(LOCK),
                 held,
             };
-            // Whoever held it last removes it while he does: what was opened before is nobody's lock any more.
+            // The last holder removes the file before it unlocks it: a file opened before that is not the lock any more.
             if held.is_in_place() {
-                // On a full disk, and where no file may grow, nobody learns who holds it, and it is held.
+                // If nothing can be written, as on a full disk, the lock is held all the same, but nobody learns by whom.
                 ftruncate(held.held.folder(), 0)?;
                 let pid = std::process::id().to_string();
                 let _ = pwrite(held.held.folder(), pid.as_bytes(), 0);
@@ -243,11 +246,11 @@ impl Folder {
     fn is_locked(&self) -> bool {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.fd, LOCK, flags, Mode::empty());
-        // Whoever wants it at this very moment tries again.
+        // A process that tries to lock it at this very moment fails, and tries again.
         file.is_ok_and(|file| matches!(Locked::try_new(file), Ok(None)))
     }
 
-    /// The process that locked the lock file last, as it wrote there. It may be gone.
+    /// The process that locked the lock file last, as it recorded itself there. It may be gone.
     pub fn last_holder(&self) -> Option<u32> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.fd, LOCK, flags, Mode::empty()).ok()?;
@@ -256,8 +259,8 @@ impl Folder {
         std::str::from_utf8(text.get(..len)?).ok()?.parse().ok()
     }
 
-    /// The process that holds the lock, if it has the lock file open by what proc(5) shows: in another name space, processes have
-    /// other numbers.
+    /// The process that holds the lock, if proc(5) confirms that it has the lock file open: in another pid name space the number
+    /// may belong to another process.
     pub(crate) fn holder(&self) -> Option<u32> {
         let pid = self.is_locked().then(|| self.last_holder())??;
         let lock = stat_path(&self.path.join(LOCK)).ok()?;
@@ -279,10 +282,10 @@ impl Folder {
         futimens(&file, &times)
     }
 
-    /// The note that a daemon was too slow. Only whoever holds the lock can know when that is over.
+    /// The note that the daemon was too slow. Only the holder of the lock can know that this is over.
     ///
     /// # Errors
-    /// The system.
+    /// A system call failed.
     pub(crate) fn slow_note(&self, _: &Lock) -> Result<SlowNote, Errno> {
         Ok(SlowNote {
             folder: rustix::io::fcntl_dupfd_cloexec(&self.fd, 3)?,
@@ -290,41 +293,41 @@ impl Folder {
         })
     }
 
-    /// The folder itself, for files that others keep in it.
+    /// The open folder, for other modules' files in it.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
 
-    /// What is logged in it.
+    /// The daemon's log in it.
     pub(crate) fn log(&self) -> Result<Log, Errno> {
         Ok(Log::new(rustix::io::fcntl_dupfd_cloexec(&self.fd, 0)?))
     }
 
-    /// What tells of changes in it; `None` where the user may have no more such.
+    /// Watches the folder for changes. `None` if the user has no inotify(7) instance or watch left.
     pub(crate) fn changes(&self) -> Option<Queue> {
         let queue = Queue::new().ok()?;
         queue.watch(self.fd.as_fd()).ok()?;
         Some(queue)
     }
 
-    /// Which socket is there by its name, if one is.
+    /// The identity of the socket at its path, if there is one.
     pub fn socket(&self) -> Option<SocketId> {
         let stat = stat_path(&self.path.join(SOCKET)).ok()?;
         Some(SocketId(stat.dev, stat.ino))
     }
 
-    /// Removes the socket. Only whoever holds the lock may: else it may be the one of a daemon that lives.
+    /// Removes the socket. Only the holder of the lock may do so: otherwise the socket may be that of a live daemon.
     ///
     /// # Errors
-    /// It is there, and cannot be removed.
+    /// It exists, and cannot be removed.
     pub fn remove_socket(&self, _: &Lock) -> Result<(), FileError> {
         self.remove(SOCKET)
     }
 
-    /// Removes the lock's file, and then lets go of it.
+    /// Removes the lock file, and then unlocks it.
     ///
     /// # Errors
-    /// It is there, and cannot be removed.
+    /// It exists, and cannot be removed.
     pub fn remove_lock(&self, lock: Lock) -> Result<(), FileError> {
         let removed = self.remove(LOCK);
         drop(lock);
@@ -336,7 +339,7 @@ impl Folder {
     }
 }
 
-/// Removes `name` in `folder`, whose path is `path`, if it is there.
+/// Removes `name` in `folder`, if it exists. `path` is its path, for errors.
 fn remove_at(folder: BorrowedFd<'_>, name: &str, path: &Path) -> Result<(), FileError> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -348,7 +351,7 @@ fn remove_at(folder: BorrowedFd<'_>, name: &str, path: &Path) -> Result<(), File
     }
 }
 
-/// The note that a daemon was too slow, whether it is there or not.
+/// The note that the daemon was too slow, which may or may not exist.
 #[derive(Debug)]
 pub(crate) struct SlowNote {
     folder: OwnedFd,
@@ -356,20 +359,20 @@ pub(crate) struct SlowNote {
 }
 
 impl SlowNote {
-    /// Forgets it.
+    /// Removes the note.
     ///
     /// # Errors
-    /// It is there, and cannot be removed.
+    /// It exists, and cannot be removed.
     pub(crate) fn forget(&self) -> Result<(), FileError> {
         remove_at(self.folder.as_fd(), SLOW, &self.path)
     }
 }
 
-/// A socket, as its name leads to it.
+/// The identity of a socket file: its device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketId(u64, u64);
 
-/// The lock of the one daemon.
+/// The lock that the only daemon of a user holds.
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
@@ -377,7 +380,7 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Whether the file is still there by its name, so that others find it locked.
+    /// Whether the locked file is still the one at its path, so that others find it locked.
     pub fn is_in_place(&self) -> bool {
         let id = |stat: Stat| (stat.dev, stat.ino);
         let ours = stat_fd(self.held.folder().as_fd()).map(id);

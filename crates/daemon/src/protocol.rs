@@ -1,7 +1,7 @@
-//! What is said between a daemon and whoever asks it: frames, and the messages in them (docs/protocol.md).
+//! The protocol between a daemon and its clients: frames, and the messages in them (docs/protocol.md).
 //!
-//! Nothing that comes is believed: lengths are bounded before anything is kept, and a message that is not quite as written
-//! down is none.
+//! Nothing received is trusted: lengths are bounded before anything is kept, and a message that deviates from the format at all
+//! is invalid.
 
 mod description;
 mod fields;
@@ -21,161 +21,161 @@ pub use self::description::{Description, MonitorDescription, RepositoryDescripti
 pub use self::known_by::KnownBy;
 pub use self::message::{Request, Response};
 
-/// The version of the protocol. Those who speak another one understand a hello and a refusal, and nothing else.
+/// The version of the protocol. Peers with different versions understand each other's hello and refusal, and nothing else.
 pub const PROTOCOL: u32 = 1;
 
 /// The version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Which program this is, as is said in hello and welcome: answers are the same bytes only among the same. The version, and,
-/// since two builds may have the same, when its file was written, in seconds and nanoseconds, and how long it is.
+/// The identity of this program, as sent in hello and welcome: only equal programs are sure to give answers with the same bytes.
+/// It is the version and, since two builds may share it, the executable's mtime (seconds and nanoseconds) and size.
 pub fn program() -> &'static BString {
     static PROGRAM: OnceLock<BString> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        // The file that runs, also where there is another in its place by now.
+        // The running executable, even if another file has taken its path by now.
         let stat = stat_path(Path::new("/proc/self/exe"));
         let build = stat.map(|stat| format!(" {}.{}.{}", stat.mtime_s, stat.mtime_ns, stat.size));
         format!("{VERSION}{}", build.unwrap_or_default()).into()
     })
 }
 
-/// The longest frame that a daemon takes, in bytes, without its length.
+/// The longest frame that a daemon accepts, in bytes, without its length field.
 pub const REQUEST_LEN_MAX: usize = 256 * 1024;
 
-/// The longest frame that a daemon sends. What is longer, whoever asks finds out by himself.
+/// The longest frame that a daemon sends. Longer answers are left to the client.
 pub const RESPONSE_LEN_MAX: usize = 64 * 1024 * 1024;
 
-/// The longest that says anything else than what changed: some 200,000 paths. To find out more by himself costs whoever asks a look
-/// at everything, each time.
+/// The longest frame with anything but changes, which is some 200,000 paths. Changes may be longer: without them the client would
+/// have to look at everything, each time.
 pub const ANSWER_LEN_MAX: usize = 16 * 1024 * 1024;
 
-/// The most bytes of memory that stay with a connection on which nothing is said.
+/// The most memory, in bytes, that an idle connection keeps.
 const KEPT_LEN_MAX: usize = 16 * 1024;
 
-/// The length of a frame's length.
+/// The size of a frame's length field.
 const LEN_LEN: usize = 4;
 
-/// The length of what stands before a frame's body: its length and its kind.
+/// The size of what precedes a frame's body: its length field and its kind.
 const HEAD_LEN: usize = LEN_LEN + 1;
 
-/// About as long is what stands beside texts in a frame.
+/// The approximate size of everything but texts in a frame.
 const FIELDS_LEN: usize = 64;
 
-/// Who asks, the first thing that is said.
+/// The client's greeting, which is its first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// The version of the protocol that is spoken.
+    /// The version of the protocol that the client speaks.
     pub protocol: u32,
-    /// The version of the program.
+    /// The client's [`program`].
     pub program: BString,
-    /// By what files and rights are seen ([`crate::view`]). Empty where that cannot be told.
+    /// How the client sees files, and with which rights ([`crate::view`]). Empty if that cannot be determined.
     pub view: BString,
 }
 
-/// What is there of a terminal where the answer goes.
+/// The terminal to which the answer goes, if it is one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Terminal {
-    /// Standard output is one.
+    /// Standard output is a terminal.
     pub is_output: bool,
-    /// Standard error is one.
+    /// Standard error is a terminal.
     pub is_errors: bool,
-    /// How wide it is, in cells, if that is known.
+    /// Its width in cells, if known.
     pub width: Option<u32>,
 }
 
 /// The question of `vigil status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusQuestion {
-    /// What follows the command's name.
+    /// The arguments that follow the command's name.
     pub arguments: Vec<BString>,
-    /// The directory in which the command stands, absolute and without links; of Mercurial's, any in the working copy.
+    /// The current directory of the command, absolute and without links. For Mercurial, any directory in the working copy.
     pub directory: PathBuf,
-    /// Its device and inode: another may be there by the same name.
+    /// The device and inode of `directory`: the daemon may see another one under the same name.
     pub directory_id: (u64, u64),
-    /// The environment's variables that count ([`crate::variables`]).
+    /// The environment variables that count ([`crate::variables`]).
     pub variables: Vec<(BString, BString)>,
-    /// Where the answer goes.
+    /// The terminal to which the answer goes.
     pub terminal: Terminal,
-    /// Whether it is the question of `vigil hg`: the arguments are then the name of a format of Vigil's own, or nothing; the
-    /// directory in which the command line counts; and what follows the command's name.
+    /// Whether it is a question of `vigil hg`. `arguments` then hold the name of one of Vigil's own formats or nothing, the
+    /// directory to which the command line refers, and the arguments that follow the command's name.
     pub is_of_mercurial: bool,
 }
 
 /// The question of a prompt, asked in gitstatusd's way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptQuestion {
-    /// What is counted, and how far.
+    /// What to count, and how far.
     pub request: PromptRequest,
     /// The length to which commit summaries are cut, in bytes.
     pub summary_len_max: usize,
-    /// The asker's name for the question; any bytes.
+    /// The client's id for the question; any bytes.
     pub id: BString,
-    /// The directory that it is about, absolute.
+    /// The directory to answer for, absolute.
     pub directory: PathBuf,
-    /// Whether that is the repository itself, not a place in its working tree.
+    /// Whether `directory` is the repository itself, not a directory in its working tree.
     pub from_git_dir: bool,
-    /// The environment's variables that count, without those about one repository.
+    /// The environment variables that count, without those about one repository.
     pub variables: Vec<(BString, BString)>,
 }
 
-/// By what is known what is said of some paths. It is no question about them: nothing is looked at.
+/// The question what the answers for some paths rest on. It is not about the paths' status: nothing is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasisQuestion {
     /// A directory in the working tree, absolute.
     pub directory: PathBuf,
-    /// The environment's variables that count.
+    /// The environment variables that count.
     pub variables: Vec<(BString, BString)>,
-    /// The paths, from the top of the working tree.
+    /// The paths, relative to the top of the working tree.
     pub paths: Vec<BString>,
-    /// Whether the working tree is a working copy of Mercurial's.
+    /// Whether the working tree is a Mercurial working copy.
     pub is_of_mercurial: bool,
 }
 
-/// What git asks a file system monitor.
+/// git's question to a file system monitor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MonitorQuestion {
     /// A directory in the working tree, absolute.
     pub directory: PathBuf,
-    /// The environment's variables that count ([`crate::variables::to_monitor`]).
+    /// The environment variables that count ([`crate::variables::to_monitor`]).
     pub variables: Vec<(BString, BString)>,
-    /// The index that git reads (`GIT_INDEX_FILE`), if it is said.
+    /// The index that git reads (`GIT_INDEX_FILE`), if it was passed on.
     pub index: Option<BString>,
-    /// What git was told last. Any bytes.
+    /// The token that git was given last. Any bytes.
     pub token: BString,
 }
 
-/// What is to be done with the socket of git's builtin monitor.
+/// What to do with the socket of git's builtin monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoorDeed {
-    /// It is told whether it is served.
+    /// Tell whether it is served.
     Tell,
-    /// It is served from now on.
+    /// Serve it from now on.
     Open,
-    /// It is served no longer.
+    /// Stop serving it.
     Close,
 }
 
-/// About the socket of git's builtin monitor for one working tree.
+/// The question about the socket of git's builtin monitor for one working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoorQuestion {
     /// A directory in the working tree, absolute.
     pub directory: PathBuf,
-    /// The environment's variables that count ([`crate::variables::to_monitor`]).
+    /// The environment variables that count ([`crate::variables::to_monitor`]).
     pub variables: Vec<(BString, BString)>,
-    /// What is to be done.
+    /// What to do.
     pub deed: DoorDeed,
 }
 
-/// What is no message.
+/// Why received bytes are not a valid message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
     /// A frame that is too long, or empty.
     #[error("a frame of {0} bytes")]
     Length(u32),
-    /// A kind that is not known, or a body that is not as it should be.
+    /// A message of unknown kind, or with an invalid body.
     #[error("a message of kind {0} that is not understood")]
     Message(u8),
-    /// The first message is no hello.
+    /// The first message is not a hello.
     #[error("no greeting")]
     NoHello,
     /// Another version of the protocol.
@@ -183,7 +183,7 @@ pub enum ProtocolError {
     Version(u32),
 }
 
-/// Cuts a stream of bytes into frames.
+/// Splits a stream of bytes into frames.
 #[derive(Debug)]
 pub struct Frames {
     buffer: Vec<u8>,
@@ -191,7 +191,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Takes no frame that is longer than `len_max`.
+    /// Creates a splitter that accepts frames of at most `len_max` bytes.
     pub fn new(len_max: usize) -> Self {
         Self {
             buffer: Vec::new(),
@@ -199,16 +199,16 @@ impl Frames {
         }
     }
 
-    /// Takes more bytes. Before more are fed, [`Self::take`] is to be asked until there is no whole frame: so no more is kept
-    /// than one frame and what was fed last.
+    /// Adds bytes. Before the next call, call [`Self::take`] until it returns no frame: then no more is buffered than one frame
+    /// and the last bytes fed.
     pub fn feed(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole frame: its kind and its body.
+    /// Takes the next complete frame: its kind and its body.
     ///
     /// # Errors
-    /// A frame that no message has. What follows it means nothing.
+    /// The frame is empty or too long. The bytes after it mean nothing.
     pub fn take(&mut self) -> Result<Option<(u8, Vec<u8>)>, ProtocolError> {
         let Some((len, rest)) = self.buffer.split_first_chunk::<LEN_LEN>() else {
             return Ok(None);
@@ -235,21 +235,21 @@ impl Frames {
         Ok(Some((kind, body)))
     }
 
-    /// Whether nothing is left of what was fed.
+    /// Whether no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.buffer.is_empty()
     }
 }
 
-/// A frame whose body is to be written next, with room for texts of `texts_len` bytes. It is sent as it stands: a body may be
-/// long.
+/// Begins a frame whose body is written next, with room for texts of `texts_len` bytes. The body is written in place, since it
+/// may be long.
 fn begin_frame(texts_len: usize) -> Writer {
     let mut frame = Vec::with_capacity(texts_len.saturating_add(FIELDS_LEN));
     frame.extend_from_slice(&[0; HEAD_LEN]);
     Writer(frame)
 }
 
-/// The frame that was begun, of `kind`.
+/// Ends a frame of `kind` that was begun.
 fn end_frame(kind: u8, Writer(mut frame): Writer) -> Vec<u8> {
     let len = u32::try_from(frame.len().saturating_sub(LEN_LEN)).unwrap_or(u32::MAX);
     if let Some([head @ .., place]) = frame.first_chunk_mut::<HEAD_LEN>() {
@@ -259,7 +259,7 @@ fn end_frame(kind: u8, Writer(mut frame): Writer) -> Vec<u8> {
     frame
 }
 
-/// A frame of `kind` with `body`.
+/// Builds a frame of `kind` with `body`.
 pub fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
     let mut frame = begin_frame(body.len());
     frame.0.extend_from_slice(body);
@@ -267,7 +267,7 @@ pub fn frame(kind: u8, body: &[u8]) -> Vec<u8> {
 }
 
 impl Hello {
-    /// That of this process, which sees files by `view`.
+    /// Creates the greeting of this process, which sees files by `view`.
     pub fn new(view: BString) -> Self {
         Self {
             protocol: PROTOCOL,
@@ -277,8 +277,8 @@ impl Hello {
     }
 }
 
-/// Whether the first of two [programs](program) is the earlier one: by its version, then by its file. What is no version is
-/// earlier than any.
+/// Whether the first of two [programs](program) is the older one, by version, then by file. Anything that is not a version is
+/// older than every version.
 pub fn is_older(program: &[u8], than: &[u8]) -> bool {
     let numbers = |program: &[u8]| -> Vec<Vec<u64>> {
         let words = program.split_str(" ");

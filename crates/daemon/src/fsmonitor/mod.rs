@@ -1,5 +1,5 @@
-//! What git asks a file system monitor, and what it is told: by a hook (githooks(5), fsmonitor-watchman), or by the socket of its
-//! builtin monitor.
+//! git's questions to a file system monitor, and the answers: through a hook (githooks(5), fsmonitor-watchman), or through the
+//! socket of git's builtin monitor.
 
 pub(crate) mod packets;
 mod payload;

@@ -1,16 +1,17 @@
-//! Packets (gitprotocol-common(5)): four hexadecimal digits, the length with these, and bytes. One of the length 0 ends a message.
+//! Packets (gitprotocol-common(5)): a length in four hexadecimal digits, which counts itself, and the data. Length 0 ends a
+//! message.
 
-/// The longest packet, with its length.
+/// The longest packet, including its length.
 const PACKET_LEN_MAX: usize = 65520;
 const LEN_LEN: usize = 4;
 
-/// The longest message that is taken.
+/// The longest message that is accepted.
 const MESSAGE_LEN_MAX: usize = 64 * 1024;
 
-/// What is no packet, or too much.
+/// Why received bytes are not a valid message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PacketError {
-    /// It is not begun by the length of one.
+    /// It does not begin with the length of a packet.
     #[error("no packet")]
     NoPacket,
     /// The message is too long.
@@ -18,7 +19,7 @@ pub(crate) enum PacketError {
     TooLong,
 }
 
-/// Puts a stream of bytes together into messages.
+/// Joins a stream of packets into messages.
 #[derive(Debug, Default)]
 pub(crate) struct Packets {
     buffer: Vec<u8>,
@@ -26,20 +27,20 @@ pub(crate) struct Packets {
 }
 
 impl Packets {
-    /// Takes more bytes. Before more are fed, [`Self::take`] is to be asked until there is no whole message.
+    /// Adds bytes. Before the next call, call [`Self::take`] until it returns no message.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next whole message.
+    /// Takes the next complete message.
     ///
     /// # Errors
-    /// What came is none. What follows it means nothing.
+    /// The bytes are not a valid message. Whatever follows means nothing.
     pub(crate) fn take(&mut self) -> Result<Option<Vec<u8>>, PacketError> {
         while let Some((digits, rest)) = self.buffer.split_first_chunk::<LEN_LEN>() {
             let len = length(*digits).ok_or(PacketError::NoPacket)?;
             let Some(body_len) = len.checked_sub(LEN_LEN) else {
-                // 1 to 3 are marks of other protocols.
+                // 1 to 3 are special packets of other protocols.
                 if len != 0 {
                     return Err(PacketError::NoPacket);
                 }
@@ -60,7 +61,7 @@ impl Packets {
     }
 }
 
-/// The length that `digits` say.
+/// Parses the hexadecimal length.
 fn length(digits: [u8; LEN_LEN]) -> Option<usize> {
     digits.iter().try_fold(0_usize, |sum, digit| {
         let digit = char::from(*digit).to_digit(16)?;
@@ -68,7 +69,7 @@ fn length(digits: [u8; LEN_LEN]) -> Option<usize> {
     })
 }
 
-/// The packets that say `message`.
+/// Encodes `message` as packets.
 pub(crate) fn packets(message: &[u8]) -> Vec<u8> {
     let mut packets = Vec::with_capacity(message.len().saturating_add(LEN_LEN * 2));
     for body in message.chunks(PACKET_LEN_MAX - LEN_LEN) {
@@ -105,7 +106,7 @@ mod tests {
         for size in [1, 3, 4, 5, 1000, stream.len()] {
             assert_eq!(messages(&stream, size).as_ref(), Ok(&want));
         }
-        // More than fits into a packet is cut.
+        // A longer message is split.
         let answer = packets(&vec![b'y'; PACKET_LEN_MAX]);
         assert!(answer.starts_with(b"fff0y"));
         assert!(answer.ends_with(b"0008yyyy0000"));

@@ -1,5 +1,5 @@
-//! What git is told: a token, and the paths that may have changed since the one that it has, each with a NUL at its end. A path
-//! that is one slash stands for everything.
+//! The answer to git: a token, and the paths that may have changed since git's own token, each followed by a NUL. A single
+//! slash as the path means everything.
 
 use bstr::BString;
 use vigil_engine::session::Told;
@@ -8,7 +8,7 @@ use super::{Form, Token};
 
 const EVERYTHING: &[u8] = b"/";
 
-/// The bytes that tell `told`.
+/// Encodes `told`.
 pub(crate) fn payload(told: &Told, form: Form) -> Vec<u8> {
     let mut bytes: Vec<u8> = Token(told.until).to_text(form).into();
     bytes.push(0);
@@ -27,7 +27,7 @@ pub(crate) fn payload(told: &Told, form: Form) -> Vec<u8> {
     bytes
 }
 
-/// What is told where nothing is known: everything, with a token that nobody ever understands.
+/// The answer when nothing is known: everything may have changed, with a token that never parses.
 pub fn without_answer(form: Form) -> Vec<u8> {
     BString::from([form.begin().as_bytes(), b"none.0.0:0\0", EVERYTHING, b"\0"].concat()).into()
 }

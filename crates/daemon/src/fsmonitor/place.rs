@@ -1,4 +1,4 @@
-//! Where git looks for the socket of its builtin monitor.
+//! The path of the socket at which git looks for its builtin monitor.
 
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +13,8 @@ use vigil_stamp::paths::path_of;
 /// The name of the socket in a repository.
 const SOCKET: &str = "fsmonitor--daemon.ipc";
 
-/// File systems on which git makes no socket in a repository: CIFS, SMB, SMB2, NFS, AFS, Coda, FUSE.
+/// File systems on which git puts no socket into a repository: CIFS, SMB, SMB2, NFS, AFS, Coda,
+/// FUSE.
 const REMOTE: [u32; 7] = [
     0xff53_4d42,
     0x517b,
@@ -24,7 +25,7 @@ const REMOTE: [u32; 7] = [
     0x6573_5546,
 ];
 
-/// Why git would look for none.
+/// Why git would look for no socket.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoPlace {
     #[error("there is no working tree")]
@@ -39,7 +40,7 @@ pub(crate) enum NoPlace {
     Unknown { path: PathBuf, source: Errno },
 }
 
-/// The path at which git connects for `repository`.
+/// Returns the path to which git connects for `repository`.
 pub(crate) fn place(repository: &Repository) -> Result<PathBuf, NoPlace> {
     let top = repository.work_tree.clone().ok_or(NoPlace::NoWorkTree)?;
     let allows_remote = repository.config.boolean("fsmonitor.allowRemote");

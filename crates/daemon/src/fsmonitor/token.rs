@@ -1,4 +1,4 @@
-//! The words by which git says up to where it was told what changed.
+//! Tokens, by which git says up to where it knows what changed.
 
 use std::sync::OnceLock;
 use std::time::SystemTime;
@@ -6,26 +6,27 @@ use std::time::SystemTime;
 use bstr::{BString, ByteSlice};
 use vigil_engine::session::ToldUntil;
 
-/// Who is told: the words are not the same.
+/// The receiver of an answer. Each has tokens of its own form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// git's own client of its builtin monitor.
     Builtin,
-    /// The hook, whose words mean nothing to git.
+    /// The hook, whose tokens git does not interpret.
     Hook,
 }
 
-/// What is in a token that came with the word that everything may have changed.
+/// The mark in a token that was sent with the answer that everything may have changed.
 const WITHOUT_LISTINGS: &str = "-all";
 
-/// The longest token that is looked at.
+/// The longest token that is parsed.
 const LEN_MAX: usize = 256;
 
-/// Up to where somebody was told, by this process.
+/// A position in the changes up to which git was told by this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub(crate) ToldUntil);
 
-/// This process, of all that ever were: its number, and when it began, in nanoseconds.
+/// The identity of this process: its pid, and the time of the first call, in nanoseconds since the
+/// epoch.
 fn process() -> &'static (u32, u128) {
     static PROCESS: OnceLock<(u32, u128)> = OnceLock::new();
     PROCESS.get_or_init(|| {
@@ -35,7 +36,7 @@ fn process() -> &'static (u32, u128) {
 }
 
 impl Form {
-    /// How its tokens begin.
+    /// The beginning of its tokens.
     pub(super) fn begin(self) -> &'static str {
         match self {
             Self::Builtin => "builtin:",
@@ -45,7 +46,7 @@ impl Form {
 }
 
 impl Token {
-    /// As it is told: `<form>:<instance>.<process>.<time>:<number>`.
+    /// Encodes the token: `<form>:<instance>.<process>.<time>:<number>`.
     pub(crate) fn to_text(self, form: Form) -> BString {
         let (begin, (pid, time)) = (form.begin(), process());
         let ToldUntil { ground, number, .. } = self.0;
@@ -56,11 +57,11 @@ impl Token {
         format!("{begin}{ground:032x}{mark}.{pid}.{time}:{number}").into()
     }
 
-    /// What `text` says, if this process said it.
+    /// Decodes `text`, if it is a token that this process could have issued.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let text = text.get(..LEN_MAX.min(text.len()))?.to_str().ok()?;
         let forms = [Form::Builtin, Form::Hook];
-        // Of either form: a user may go from one to the other.
+        // Either form is accepted: a user may switch between them.
         let rest = forms
             .iter()
             .find_map(|form| text.strip_prefix(form.begin()))?;
@@ -77,7 +78,7 @@ impl Token {
             number,
             has_right_listings,
         });
-        // Signs and zeros in front are nobody's.
+        // Only the exact text counts: signs and leading zeros are rejected.
         let is_ours =
             (pid, time) == *process() && forms.iter().any(|form| token.to_text(*form) == text);
         is_ours.then_some(token)

@@ -1,5 +1,5 @@
-//! A process that works for a shell to which it is nothing: no job, no child, in no process group of its. Where it serves, the shell
-//! opens its standard input and output by their names in `/proc`, so there is no file that could be left behind.
+//! A process that works for a shell without being its job, its child or in one of its process groups. The shell opens the
+//! process's standard input and output by their paths in `/proc`, so no file can be left behind.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -16,28 +16,28 @@ use vigil_linux::stat::stat_path;
 
 use crate::start;
 
-/// The id of a request that ends a process which serves in the background.
+/// The id of a request that ends a background process.
 pub(super) const FAREWELL: &str = "}bye";
 
-/// The most threads of a scan, where the shell does not say: twice as many as there are cores, as gitstatus's plugins have it.
+/// The most threads of a scan by default. The default is twice the number of cores, as in gitstatus's plugins.
 const THREADS_MAX: usize = 32;
 
-/// Starts a process with `arguments` that serves in the background, and returns its number once its standard input and output
-/// can be opened: both are pipes whose other ends nobody has.
+/// Starts a background process that serves with `arguments`, and returns its pid once its standard input and output can be
+/// opened: both are pipes whose other ends are closed.
 ///
 /// # Errors
-/// The system refuses it, or the shell could not open them.
+/// A system call failed, or the shell could not open the pipes.
 pub(super) fn start(arguments: &[OsString]) -> io::Result<u32> {
     let (requests, _) = pipe_with(PipeFlags::CLOEXEC)?;
     let (_, responses) = pipe_with(PipeFlags::CLOEXEC)?;
-    // With both directions, so that it is not at its end before the shell has opened it.
+    // In both directions, so that reading does not end before the shell has opened it.
     let requests = reopen(requests.as_fd(), OFlags::RDWR)?;
     let mut child = command(arguments)
         .current_dir("/")
         .stdin(Stdio::from(requests))
         .stdout(Stdio::from(responses))
         .spawn()?;
-    // Nobody may open what a process has open whose program he may not read. The shell would start another one each time.
+    // A process whose executable the user may not read hides its descriptors. The shell would start another one each time.
     if let Err(error) = stat_path(Path::new(&format!("/proc/{}/fd/0", child.id()))) {
         child.kill()?;
         child.wait()?;
@@ -46,10 +46,10 @@ pub(super) fn start(arguments: &[OsString]) -> io::Result<u32> {
     Ok(child.id())
 }
 
-/// Starts a process with `arguments` that is to say nothing here, and returns its number.
+/// Starts a process with `arguments` that prints nothing here, and returns its pid.
 ///
 /// # Errors
-/// The system refuses it.
+/// A system call failed.
 pub(super) fn start_alone(arguments: &[OsString]) -> io::Result<u32> {
     let mut command = command(arguments);
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
@@ -61,7 +61,7 @@ fn command(arguments: &[OsString]) -> Command {
     let others = arguments
         .iter()
         .filter(|one| *one != OsStr::new("--background"));
-    // The file may have been replaced since: this is the one that runs.
+    // Not the file's path: it may have been replaced since, and the new process must be the running version.
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0("vigil")
@@ -71,23 +71,23 @@ fn command(arguments: &[OsString]) -> Command {
     command
 }
 
-/// Leaves the session of the shell, and what it left open but the standard streams.
+/// Leaves the shell's session, and closes all inherited descriptors but the standard streams.
 ///
 /// # Errors
-/// The system refuses it.
+/// A system call failed.
 pub(super) fn detach() -> Result<(), Errno> {
     start::detach()
 }
 
-/// Has standard input end when the shell closes it. To be called once the shell has opened it, as a request shows.
+/// Makes standard input end when the shell closes it. To be called once the shell has opened it, as a request proves.
 ///
 /// # Errors
-/// The system refuses it.
+/// A system call failed.
 pub(super) fn hear_of_the_end(input: BorrowedFd<'_>) -> Result<(), Errno> {
     rustix::stdio::dup2_stdin(reopen(input, OFlags::RDONLY)?)
 }
 
-/// The pipe behind `fd`, open in another direction.
+/// Opens the pipe behind `fd` again, in another direction.
 fn reopen(fd: BorrowedFd<'_>, direction: OFlags) -> Result<OwnedFd, Errno> {
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
     open(path, direction | OFlags::CLOEXEC, Mode::empty())

@@ -1,5 +1,4 @@
-//! Having the user's daemon answer, which keeps one memory for all shells. Where it is not there, or slow, this process answers
-//! by itself.
+//! Asking the user's daemon, which keeps one session for all shells. Where it is missing or slow, this process answers itself.
 
 use std::time::{Duration, Instant};
 
@@ -15,37 +14,37 @@ use crate::protocol::{self, PromptQuestion, Response};
 use crate::start::Starter;
 use crate::variables;
 
-/// How long a daemon that was slow is not asked: first, and at most.
+/// How long a daemon that was slow is not asked: the first time, and at most.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// The user's daemon, as one who asks often knows it.
+/// The user's daemon, as seen by a client that asks often.
 pub(super) struct Daemon {
-    /// `None` where none is wanted.
+    /// `None` if the user wants no daemon.
     caller: Option<Caller>,
     request: PromptRequest,
     summary_len_max: usize,
     variables: Vec<(BString, BString)>,
-    /// How long it is not asked when it is slow the next time, and until when it is not asked now.
+    /// How long the daemon is not asked when it is slow the next time, and until when it is not asked now.
     pause: Duration,
     asks_from: Option<Instant>,
     starter: Starter,
-    /// A question that the daemon could not be asked, since it was about to start, and how often that is still tried.
+    /// A question that could not be asked because the daemon was about to start, and the number of attempts left.
     unasked: Option<(protocol::Request, u32)>,
 }
 
-/// How long a daemon that starts is given until it is asked again,
+/// The interval between attempts to ask a daemon that is starting,
 const START_STEP: Duration = Duration::from_millis(20);
 
-/// and how often.
+/// and their number.
 const START_STEPS: u32 = 100;
 
-/// How long a daemon that this process starts is waited for until it listens. One that does has the repository looked at once, for
-/// this answer and the next; where this process looked for itself first, the daemon would look again.
+/// How long to wait until a daemon started by this process listens. If it does, the repository is looked at once, for this answer
+/// and the next; if this process looked first, the daemon would look again.
 const START_TIME: Duration = Duration::from_millis(100);
 
 impl Daemon {
-    /// The daemon of the user of `environment`, if he wants one.
+    /// Creates a client of the user's daemon, unless `environment` or the configuration says that none is wanted.
     pub(super) fn new(options: &Options, environment: &Environment) -> Self {
         Self {
             caller: is_wanted(environment).then(|| Caller::new(Client::of_command(environment))),
@@ -59,8 +58,8 @@ impl Daemon {
         }
     }
 
-    /// The response to `request`, if the daemon has one in time. Where none runs, one is started; if it does not listen at once,
-    /// it is there for the next request.
+    /// Returns the response to `request`, if the daemon gives one in time. If no daemon is running, one is started; if it does
+    /// not listen in time, it is there for the next request.
     pub(super) fn ask(&mut self, request: &Request) -> Option<Vec<u8>> {
         let caller = self.caller.as_mut()?;
         let directory = request.path()?;
@@ -110,12 +109,13 @@ impl Daemon {
         }
     }
 
-    /// How long it may be waited for requests until [`Self::rest`] is to be called; `None` where it need not be.
+    /// How long to wait for requests before calling [`Self::rest`]. `None` if it need not be called.
     pub(super) fn rest_after(&self) -> Option<Duration> {
         self.unasked.as_ref().map(|_| START_STEP)
     }
 
-    /// Nobody asks: a daemon that has just started is asked what was asked before, so that it knows the next time.
+    /// To be called when there is no request: asks a daemon that has just started the question it missed, so that it knows the
+    /// answer next time.
     pub(super) fn rest(&mut self) {
         let Some((question, steps)) = self.unasked.take() else {
             return;
@@ -130,8 +130,8 @@ impl Daemon {
     }
 }
 
-/// Whether the user wants a daemon: `VIGIL_NO_DAEMON` and `vigil.daemon`, which is read from his configuration and the
-/// system's. What is wrong with that is said where it is read for an answer.
+/// Whether the user wants a daemon, by `VIGIL_NO_DAEMON`, and by `vigil.daemon` in the user's and the system's configuration.
+/// Errors there are reported when the configuration is read for an answer.
 pub(super) fn is_wanted(environment: &Environment) -> bool {
     if variables::is_off(environment) {
         return false;

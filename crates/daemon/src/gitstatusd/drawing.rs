@@ -1,21 +1,22 @@
-//! What a shell shows, ready, behind the fields of an answer: it is handed in, since this crate knows no formats.
+//! The prompt that follows the fields of an answer, ready to show. The functions are passed in, since this crate
+//! knows no formats.
 
 use std::sync::Arc;
 
 use bstr::BStr;
 use vigil_git::environment::Environment;
 
-/// Where a shell is that asks.
+/// Where the shell that asks is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whereabouts<'a> {
-    /// The directory that it shows; empty if it did not say.
+    /// The directory that the shell shows; empty if it did not say.
     pub directory: &'a BStr,
-    /// Whether it asks about its GIT_DIR, wherever it is.
+    /// Whether the shell asks about its GIT_DIR, wherever that is.
     pub has_git_dir: bool,
 }
 
-/// Adds to a response what a shell shows of it.
+/// Appends to a response what the shell shows of it.
 pub type Drawer = Arc<dyn Fn(Whereabouts<'_>, Vec<u8>) -> Vec<u8> + Send + Sync>;
 
-/// Knows for each shell by its name how answers are drawn, as the environment says.
+/// Returns the drawer for the shell of that name, as configured by the environment.
 pub type Drawers<'a> = &'a dyn Fn(&BStr, &Environment) -> Option<Drawer>;

@@ -2,10 +2,10 @@
 
 use super::options::{KNOWN, Known};
 
-/// The column at which help texts stand.
+/// The column at which help texts begin.
 const HELP_COLUMN: usize = 42;
 
-/// All of it.
+/// Returns the whole text.
 pub(super) fn text() -> String {
     let (of_this, of_answers) = KNOWN.split_at(3);
     let (help, versions) = of_this.split_at(1);

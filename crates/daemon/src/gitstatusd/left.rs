@@ -1,4 +1,4 @@
-//! Answers that came too late for a prompt, and lie ready for its shell: in the folder of the user's daemon, one for each question.
+//! Answers that were too late for a prompt, and wait for its shell: one file per question, in the folder of the user's daemon.
 
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -20,37 +20,38 @@ use super::parent::Parent;
 use crate::place::{Folder, Place};
 use crate::stream::timespec;
 
-/// How the names of files begin; the number of the shell and that of the question follow, as in `answer.1234.5`.
+/// The beginning of file names. The shell's pid and the question's number follow, as in `answer.1234.5`.
 const ANSWER: &str = "answer";
-/// There is no signal for that question.
+/// No signal may be sent for the question.
 const HELD: &str = "held";
-/// Who finds out the answer: his number is in there.
+/// Holds the pid of the process that works on the answer.
 const ASKER: &str = "asker";
 
-/// After these the shell is sent another signal, if it has not taken the answer: one that comes while it is busy may go unheard.
+/// If the shell has not taken the answer after these pauses, it is sent another signal: one that comes while it is busy may be
+/// lost.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(100),
     Duration::from_millis(400),
     Duration::from_millis(1600),
 ];
 
-/// Longer than any answer.
+/// The most bytes that are read: more than any answer has.
 const LEN_MAX: u64 = 64 * 1024;
 
 /// A shell that waits for an answer.
 pub(super) struct Waiting {
     recipient: Recipient,
     shell: Parent,
-    /// The shell's process, whoever has its number by now.
+    /// The shell's process, even if its pid is reused.
     process: OwnedFd,
     folder: Folder,
 }
 
 impl Waiting {
-    /// From now on this process ends when the shell does.
+    /// Prepares to leave an answer for `recipient`. From now on, this process ends when the shell does.
     ///
     /// # Errors
-    /// There is no such shell, or the folder is not the user's alone.
+    /// There is no such shell, or other users have access to the folder.
     pub(super) fn new(environment: &Environment, recipient: Recipient) -> io::Result<Self> {
         let pid = Pid::from_raw(recipient.shell).ok_or(Errno::SRCH)?;
         let process = pidfd_open(pid, PidfdFlags::empty())?;
@@ -68,12 +69,12 @@ impl Waiting {
         })
     }
 
-    /// Leaves `lines` for the shell, and lets it know by a signal that is ignored wherever nobody listens.
+    /// Leaves `lines` for the shell, and notifies it by a signal that is ignored by default.
     ///
     /// # Errors
-    /// They cannot be written.
+    /// The lines cannot be written.
     pub(super) fn leave(&self, lines: &[u8]) -> io::Result<()> {
-        // Another program in its place would have questions of its own.
+        // If the shell has executed another program, that one's questions are its own.
         if !self.shell.is_there(true) {
             return Ok(());
         }
@@ -86,7 +87,7 @@ impl Waiting {
             statat(folder, name.as_str(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
         };
         for pause in PAUSES {
-            // Who holds the signal back looks for the answer after he has let it go.
+            // A shell that holds the signal back looks for the answer once it allows signals again.
             if is_there(HELD) || !is_there(ANSWER) {
                 break;
             }
@@ -98,11 +99,11 @@ impl Waiting {
     }
 }
 
-/// Has `start` start a process that finds out for `recipient`, and returns its number. Who finds out for an older question of the
-/// shell ends, and what was left for one goes.
+/// Calls `start` for a process that works on the answer for `recipient`, and returns its pid. Ends processes that work on older
+/// questions of the shell, and removes answers left for those.
 ///
 /// # Errors
-/// It cannot be started, or nothing can be left.
+/// The process cannot be started, or the folder cannot be used.
 pub(super) fn ask_for(
     environment: &Environment,
     recipient: Recipient,
@@ -120,10 +121,10 @@ pub(super) fn ask_for(
     Ok(pid)
 }
 
-/// Sees to it that there is no signal for `recipient` until it is asked what was left.
+/// Prevents signals for `recipient` until it takes what was left.
 ///
 /// # Errors
-/// The folder is not the user's alone, or cannot be written to.
+/// The folder cannot be written to, or other users have access to it.
 pub(super) fn hold(environment: &Environment, recipient: Recipient) -> io::Result<()> {
     let folder = Place::of(environment).make()?;
     match write_new(folder.descriptor(), &name_of(HELD, recipient), b"") {
@@ -164,7 +165,7 @@ fn leave(folder: BorrowedFd<'_>, recipient: Recipient, lines: &[u8]) -> io::Resu
     named
 }
 
-/// What was left for `recipient`, which is there no more then.
+/// Takes what was left for `recipient`, and removes it.
 pub(super) fn take(environment: &Environment, recipient: Recipient) -> Option<Vec<u8>> {
     let folder = Place::of(environment).open().ok()?;
     let folder = folder.descriptor();
@@ -175,7 +176,7 @@ pub(super) fn take(environment: &Environment, recipient: Recipient) -> Option<Ve
     lines.ok()
 }
 
-/// Removes what was left for shells that are gone, and for older questions of `shell`; who finds out for one ends.
+/// Removes what was left for dead shells and for older questions of `shell`, and ends processes that work on those.
 fn tidy_up(folder: BorrowedFd<'_>, shell: i32) {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let Ok(listed) = openat(folder, ".", flags, Mode::empty()) else {
@@ -198,12 +199,12 @@ fn tidy_up(folder: BorrowedFd<'_>, shell: i32) {
         {
             end_asker(&pid, of);
         }
-        // Another one may have been faster.
+        // Another process may have removed it first.
         let _ = unlinkat(folder, name, AtFlags::empty());
     }
 }
 
-/// Of what kind the file `name` is, and which shell it is about; `None` for any other file.
+/// The kind of the file `name` and the pid of its shell. `None` for other files.
 fn shell_of(name: &BStr) -> Option<(&'static str, i32)> {
     let (beginning, numbers) = name.split_once_str(".")?;
     let known = [ANSWER, HELD, ASKER];
@@ -212,7 +213,7 @@ fn shell_of(name: &BStr) -> Option<(&'static str, i32)> {
     Some((beginning, shell.to_str().ok()?.parse().ok()?))
 }
 
-/// Ends the process with the number `pid`, if it finds out for a question of `shell`.
+/// Kills the process `pid`, if it works on a question of `shell`.
 fn end_asker(pid: &[u8], shell: i32) -> Option<()> {
     let pid: i32 = pid.to_str().ok()?.parse().ok()?;
     let process = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::empty()).ok()?;
@@ -250,7 +251,7 @@ mod tests {
         leave(folder, second, b"three\n").unwrap();
         assert_eq!(take(&environment, first), Some(b"two\n".to_vec()));
         assert_eq!(take(&environment, first), None);
-        // No process has that number.
+        // No process has this pid.
         let gone = Recipient {
             shell: i32::MAX,
             question: 1,
@@ -266,7 +267,7 @@ mod tests {
             names.collect::<Vec<String>>()
         };
         assert_eq!(names(), ["other"]);
-        // It is held until somebody looks.
+        // It stays held until it is taken.
         for _ in 0..2 {
             hold(&environment, second).unwrap();
         }
@@ -278,7 +279,7 @@ mod tests {
         let started = ask_for(&environment, first, || Ok(child.id())).unwrap();
         assert_eq!(started, child.id());
         assert_eq!(take(&environment, second), None);
-        // It asks for nobody, and so it lives on.
+        // The child does not work on a question, so it is left alive.
         ask_for(&environment, second, || Ok(0)).unwrap();
         assert_eq!(child.try_wait().unwrap(), None);
         child.kill().unwrap();

@@ -4,23 +4,23 @@ use std::fmt::Display;
 use std::io::Write;
 use vigil_model::raw_text::bytes_of;
 
-/// How grave a message is.
+/// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// For whoever works on the program.
+    /// Details for developers of the program.
     Debug,
-    /// What it does.
+    /// What the program does.
     Info,
-    /// What it could not do quite as asked.
+    /// A request that could not be fulfilled completely.
     Warn,
-    /// What failed.
+    /// A failure.
     Error,
-    /// What ends the process.
+    /// A failure that ends the process.
     Fatal,
 }
 
 impl Level {
-    /// The level called `name`, as given to `-v`.
+    /// Returns the level called `name`, as given to `-v`.
     pub fn from_name(name: &[u8]) -> Option<Self> {
         Some(match name {
             b"DEBUG" => Self::Debug,
@@ -43,7 +43,7 @@ impl Level {
     }
 }
 
-/// Writes messages of at least one level.
+/// Writes messages of at least the level `least`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Log {
     pub(super) least: Level,
@@ -52,7 +52,7 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn say(self, level: Level, message: impl Display) {
         if level >= self.least {
-            // Where standard error is closed there is nobody to tell.
+            // If standard error is closed, there is nobody to tell.
             let line = format!("[{}] {message}\n", level.name());
             let _ = std::io::stderr().write_all(&bytes_of(&line));
         }

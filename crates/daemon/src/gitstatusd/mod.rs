@@ -35,12 +35,12 @@ pub use once::Answered;
 pub use options::{KNOWN, Known, Options, Parsed, Recipient, UsageError};
 pub use version::VERSION;
 
-/// The exit code of a process that has no answer in time.
+/// The exit code if there is no answer in time.
 const LATE: u8 = 75;
 
 /// Runs until standard input ends, the lock is lost or the parent is dead, and returns the exit code.
 ///
-/// `name` is what the process is called in messages; `drawers` knows how answers are drawn.
+/// `name` is the name of the process in messages. `drawers` returns the drawer for each shell.
 pub fn run(
     name: &str,
     arguments: &[OsString],
@@ -105,7 +105,7 @@ pub fn run(
     serve::serve(&options, environment, drawer.as_ref(), input, output)
 }
 
-/// The answer about the directory `place`, or with `:` before it about that GIT_DIR.
+/// Answers one question about the directory `place` or, after a `:`, about that GIT_DIR.
 pub fn answer(
     options: &Options,
     environment: Environment,
@@ -116,7 +116,7 @@ pub fn answer(
     once::ask(options, environment, &request)
 }
 
-/// Prints one answer, a field a line, and returns the exit code.
+/// Prints or leaves one answer, one field per line, and returns the exit code.
 fn print_answer(
     options: &Options,
     environment: Environment,
@@ -140,7 +140,7 @@ fn print_answer(
         return LATE;
     };
     let record = std::mem::take(&mut answered.record);
-    // The id is empty, and no field holds a newline.
+    // The id is empty, and no field contains a newline.
     let fields = record.strip_prefix(&[request::FIELD_SEPARATOR]);
     let lines = fields.unwrap_or_default().bytes().map(|byte| match byte {
         request::FIELD_SEPARATOR | request::RECORD_SEPARATOR => b'\n',
@@ -165,9 +165,9 @@ fn print(text: &[u8]) -> u8 {
     }
 }
 
-/// Says what is wrong, and returns the exit code.
+/// Prints `error`, and returns the exit code.
 fn complain(error: &dyn std::fmt::Display, code: u8) -> u8 {
-    // Where standard error is closed there is nobody to tell.
+    // If standard error is closed, there is nobody to tell.
     let mut line = said_by(error);
     line.push(b'\n');
     let _ = std::io::stderr().write_all(&line);

@@ -1,4 +1,4 @@
-//! One request of a process that ends with the answer.
+//! Answering one request, in a process that ends afterwards.
 
 use std::sync::mpsc::channel;
 use std::thread::Builder;
@@ -19,7 +19,7 @@ use crate::protocol::{self, PromptQuestion, Response};
 use crate::start;
 use crate::variables;
 
-/// An answer, and what was learned for it.
+/// An answer, and what was learned from it.
 pub struct Answered {
     /// The response to a request with an empty id, with both separators.
     pub record: Vec<u8>,
@@ -27,18 +27,18 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Keeps what was learned, for later processes. To be called once the answer is out.
+    /// Saves what was learned, for later processes. To be called once the answer has been printed.
     pub fn save(self) {
         if let Some(mut repositories) = self.learned {
             repositories.save(|_| {});
-            // The process ends here: freeing what is remembered of many directories would take longer than saving.
+            // The process ends here: freeing the memory of many directories would take longer than saving.
             std::mem::forget(repositories);
         }
     }
 }
 
-/// The answer to `request`: the daemon's if there is one in time, else this process's own. Where no daemon runs, one is started for
-/// the next request.
+/// Answers `request`: asks the daemon, or computes the answer itself if that has none in time. If no daemon is running, one is
+/// started for the next request.
 pub(super) fn ask(options: &Options, environment: Environment, request: &Request) -> Answered {
     let environment = of_user(environment);
     if let Some(record) = ask_daemon(options, &environment, request) {
@@ -58,7 +58,7 @@ pub(super) fn ask(options: &Options, environment: Environment, request: &Request
     }
 }
 
-/// The same with what `drawer` draws behind it.
+/// Does the same, and appends the output of `drawer`.
 pub(super) fn ask_and_draw(
     options: &Options,
     environment: Environment,
@@ -73,7 +73,7 @@ pub(super) fn ask_and_draw(
     answered
 }
 
-/// The same, if it takes no longer than `within`. What is not ready then, is lost with the process.
+/// Does the same within the time `within`. A later answer is lost when the process ends.
 pub(super) fn ask_within(
     options: &Options,
     environment: Environment,
@@ -86,7 +86,7 @@ pub(super) fn ask_within(
     let drawer = drawer.cloned();
     let ask = move || {
         let answered = ask_and_draw(&options, environment, &request, drawer.as_ref());
-        // Nobody may be waiting any more.
+        // The receiver may have given up.
         let _ = sender.send(answered);
     };
     Builder::new().spawn(ask).ok()?;
@@ -118,12 +118,12 @@ fn ask_daemon(options: &Options, environment: &Environment, request: &Request) -
             _ => None,
         },
         Err(Unanswered::Late { .. }) => {
-            // The next prompts are not to wait for it.
+            // The next prompts must not wait for the daemon.
             client.place().note_slow();
             None
         }
         Err(error) if matches!(error, Unanswered::Absent) || error.is_of_older() => {
-            // Who does without asks again.
+            // A failure to start is ignored: this process answers itself, and the next one tries again.
             let _ = start::spawn(environment);
             None
         }

@@ -1,4 +1,4 @@
-//! The command line: gitstatusd's options, taken as `getopt_long(3)` takes them.
+//! The command line: gitstatusd's options, parsed as `getopt_long(3)` parses them.
 
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -12,16 +12,16 @@ use vigil_model::raw_text::{bytes_of, raw};
 use super::log::Level;
 use super::version::VERSION;
 
-/// What the process was asked to be.
+/// The options of the process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// `-l`: a descriptor whose lock shows that the shell lives.
+    /// `-l`: a descriptor whose lock is held while the shell lives.
     pub lock_fd: Option<i32>,
-    /// `-p`: a process that shows by its life that the shell lives.
+    /// `-p`: a process that is alive while the shell is.
     pub parent_pid: Option<i32>,
     /// `-t`: the most threads of a scan.
     pub threads: usize,
-    /// `-v`: the least level that is logged.
+    /// `-v`: the lowest level that is logged.
     pub log_level: Level,
     /// `-r`: seconds after which an idle repository is dropped; `None` for never.
     pub repo_ttl_s: Option<u64>,
@@ -35,49 +35,49 @@ pub struct Options {
     pub conflicted_max: usize,
     /// `-d`: the most untracked paths to count.
     pub untracked_max: usize,
-    /// `-m`: the largest index for which the working tree is looked at.
+    /// `-m`: the largest index for which the working tree is scanned.
     pub index_size_max: usize,
     /// `-e`: count each file in an untracked directory.
     pub recurse_untracked_dirs: bool,
-    /// `-U`: whatever `status.showUntrackedFiles` says.
+    /// `-U`: ignore `status.showUntrackedFiles`.
     pub ignore_status_show_untracked_files: bool,
-    /// `-W`: whatever `bash.showUntrackedFiles` says.
+    /// `-W`: ignore `bash.showUntrackedFiles`.
     pub ignore_bash_show_untracked_files: bool,
-    /// `-D`: whatever `bash.showDirtyState` says.
+    /// `-D`: ignore `bash.showDirtyState`.
     pub ignore_bash_show_dirty_state: bool,
-    /// `--background`: start a process that serves, tell its number, and end.
+    /// `--background`: start a process that serves, print its pid, and exit.
     pub is_background: bool,
     /// `--attached`: be that process.
     pub is_attached: bool,
-    /// `--prompt-for`: the shell for which each response has a prompt, too.
+    /// `--prompt-for`: the shell for which a prompt is added to each response.
     pub prompt_for: Option<BString>,
-    /// `--ask`: answer one request about this place, and end.
+    /// `--ask`: answer one request about this place, and exit.
     pub ask: Option<BString>,
-    /// `--here`: where the shell is, as it says so; without it, where this process stands.
+    /// `--here`: the shell's directory, as it says itself. The default is this process's working directory.
     pub here: Option<BString>,
-    /// `--skip-index`: in that answer, leave out all that needs the index.
+    /// `--skip-index`: leave out everything that needs the index in that answer.
     pub skip_index: bool,
-    /// `--within-ms`: how long that answer may take.
+    /// `--within-ms`: the most time for that answer.
     pub within: Option<Duration>,
-    /// `--leave-for`: not to print it, but to have a process in the background leave it for this.
+    /// `--leave-for`: instead of printing that answer, have a background process leave it for this recipient.
     pub leave_for: Option<Recipient>,
-    /// `--hold-for`: see to it that this is sent no signal, and end.
+    /// `--hold-for`: prevent signals to this recipient, and exit.
     pub hold_for: Option<Recipient>,
-    /// `--take-for`: print what was left for this, and end. From then on it may be sent a signal again.
+    /// `--take-for`: print what was left for this recipient, and exit. From then on it may be sent signals again.
     pub take_for: Option<Recipient>,
 }
 
-/// Whom an answer is left for.
+/// The recipient of an answer that is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recipient {
-    /// The process of the shell.
+    /// The pid of the shell.
     pub shell: i32,
-    /// Which of its questions it is.
+    /// The number of its question.
     pub question: u32,
 }
 
 impl Recipient {
-    /// Reads `PID.NUMBER`.
+    /// Parses `PID.NUMBER`.
     fn parse(text: &[u8]) -> Option<Self> {
         let (shell, question) = text.to_str().ok()?.split_once('.')?;
         Some(Self {
@@ -138,21 +138,21 @@ impl Options {
     }
 }
 
-/// What the command line asks for.
+/// The result of parsing the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parsed {
-    /// To serve.
+    /// Serve, with these options.
     Options(Box<Options>),
-    /// To print the help.
+    /// Print the help.
     Help,
-    /// To print the version.
+    /// Print the version.
     Version,
 }
 
-/// What is wrong with the command line, in the words of the C library or of gitstatusd.
+/// An error in the command line, in the words of the C library or of gitstatusd.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UsageError {
-    /// An argument that cannot be used.
+    /// An invalid argument.
     #[error("{}", raw(.0))]
     Argument(BString),
     /// Another version is wanted.
@@ -161,7 +161,7 @@ pub enum UsageError {
 }
 
 impl UsageError {
-    /// The exit code that tells a plugin what happened.
+    /// The exit code, which tells a plugin what happened.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Argument(_) => 10,
@@ -173,13 +173,13 @@ impl UsageError {
 /// An option.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
-    /// What follows a single dash.
+    /// The letter after a single dash.
     pub letter: u8,
-    /// What follows two dashes.
+    /// The name after two dashes.
     pub long: &'static str,
-    /// What its argument is called, if it takes one.
+    /// The name of its argument, if it takes one.
     pub argument: Option<&'static str>,
-    /// What it does; a new line where the text of `--help` has one.
+    /// Its description, with line breaks as in the text of `--help`.
     pub help: &'static str,
 }
 
@@ -201,7 +201,7 @@ const fn own(letter: u8, long: &'static str, argument: Option<&'static str>) -> 
     known(letter, long, argument, "")
 }
 
-/// All options, in the order in which they are looked for.
+/// gitstatusd's options, in the order in which they are looked up.
 pub const KNOWN: [Known; 18] = [
     known(b'h', "help", None, "print this and exit"),
     known(b'V', "version", None, "print the version and exit"),
@@ -303,8 +303,8 @@ pub const KNOWN: [Known; 18] = [
     ),
 ];
 
-/// Options that gitstatusd does not have: by their full names alone, so that none of its abbreviations means anything else. What
-/// stands for a letter is no ASCII.
+/// Options that gitstatusd does not have. Only their full names are accepted, so that gitstatusd's abbreviations keep their
+/// meaning. In place of letters they have bytes that are not ASCII.
 const OWN: [Known; 10] = [
     own(BACKGROUND, "background", None),
     own(ATTACHED, "attached", None),
@@ -329,7 +329,7 @@ const TAKE_FOR: u8 = 0x87;
 const HERE: u8 = 0x88;
 const HOLD_FOR: u8 = 0x89;
 
-/// Reads the command line, without the program's name, which is `name` in messages.
+/// Parses the command line without the program's name. `name` is that name in messages.
 pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageError> {
     let mut options = Options::default();
     let mut positional: Option<&[u8]> = None;
@@ -410,7 +410,7 @@ pub(super) fn parse(name: &str, arguments: &[OsString]) -> Result<Parsed, UsageE
     }
 }
 
-/// The option whose name is `key` or starts with it, if only one does.
+/// Returns the option whose name is `key` or, if only one does, starts with it.
 fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<Known, UsageError> {
     if let Some(own) = OWN.iter().find(|own| own.long.as_bytes() == key) {
         return Ok(*own);
@@ -439,7 +439,7 @@ fn find_long(name: &str, key: &[u8], argument: &[u8]) -> Result<Known, UsageErro
 }
 
 impl Options {
-    /// Takes one option; `Some` where it settles what the process does.
+    /// Applies one option. `Some` if it decides what the process does.
     fn set(&mut self, letter: u8, value: &[u8]) -> Result<Option<Parsed>, UsageError> {
         match letter {
             b'h' => return Ok(Some(Parsed::Help)),
@@ -451,7 +451,7 @@ impl Options {
                 }
             }
             b'l' => self.lock_fd = Some(int(value)?).filter(|fd| *fd >= 0),
-            // The process 0 is this process's group, which lives as long as it does.
+            // 0 would mean this process's own group, which lives as long as the process.
             b'p' => self.parent_pid = Some(int(value)?).filter(|pid| *pid > 0),
             b't' => match long(value)? {
                 threads @ 1.. => self.threads = usize::try_from(threads).unwrap_or(usize::MAX),
@@ -501,7 +501,7 @@ fn fail<T>(message: impl AsRef<str>) -> Result<T, UsageError> {
     Err(UsageError::Argument(bytes_of(message.as_ref())))
 }
 
-/// A whole number as `strtol(3)` reads one: blanks before it, a sign, digits, and nothing behind.
+/// Parses a whole number as `strtol(3)` does: white space, a sign, digits, and nothing after them.
 fn long(value: &[u8]) -> Result<i64, UsageError> {
     let text = value.trim_start_with(|c| c.is_ascii_whitespace() || c == '\x0b');
     let digits = text.strip_prefix(b"+").unwrap_or(text);
@@ -526,7 +526,7 @@ fn int(value: &[u8]) -> Result<i32, UsageError> {
     }
 }
 
-/// A cap: a negative one is none.
+/// Parses a limit. A negative one means no limit.
 fn cap(value: &[u8]) -> Result<usize, UsageError> {
     Ok(usize::try_from(long(value)?).unwrap_or(usize::MAX))
 }
@@ -600,7 +600,7 @@ mod tests {
             complaint(&["--attach"]),
             "gitstatusd: unrecognized option '--attach'"
         );
-        // Nor is there a letter for them.
+        // They have no letters either.
         let letter = OsString::from_vec(vec![b'-', BACKGROUND]);
         assert!(parse("gitstatusd", &[letter]).is_err());
     }

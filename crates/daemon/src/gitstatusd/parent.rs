@@ -1,18 +1,18 @@
-//! The process for which this one serves, as long as it is the one that it was.
+//! The process that this one serves, and whether it is still the same program.
 
 use vigil_linux::process::is_alive;
 
-/// A process, and what it runs.
+/// A process, and which program it runs.
 #[derive(Clone, Debug)]
 pub(super) struct Parent {
     pid: i32,
-    /// When it was started, and where its stack begins: another process may get its number, and it may execute another program,
-    /// which knows nothing of this process. `None` where that cannot be told.
+    /// Its start time and the address of its stack: its pid may be reused, and it may execute another program, which knows
+    /// nothing of this process. `None` if they cannot be determined.
     image: Option<(u64, u64)>,
 }
 
 impl Parent {
-    /// The process `pid` as it is now.
+    /// Records the process `pid` as it is now.
     pub(super) fn new(pid: i32) -> Self {
         Self {
             pid,
@@ -20,13 +20,13 @@ impl Parent {
         }
     }
 
-    /// Whether it lives. With `strictly`, only if it runs what it ran.
+    /// Whether it is alive. With `strictly`, only if it still runs the same program.
     pub(super) fn is_there(&self, strictly: bool) -> bool {
         is_alive(self.pid) && (!strictly || image(self.pid) == self.image)
     }
 }
 
-/// Where the fields are in `/proc/PID/stat` (proc_pid_stat(5)), behind the name in brackets: the state is the third.
+/// Field numbers in `/proc/PID/stat` (proc_pid_stat(5)). The state, field 3, is the first after the name in parentheses.
 const STATE: usize = 3;
 const START_TIME: usize = 22;
 const START_STACK: usize = 28;
@@ -34,7 +34,7 @@ const START_STACK: usize = 28;
 fn image(pid: i32) -> Option<(u64, u64)> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
-    // The name may have brackets, too.
+    // The name may contain parentheses, too.
     let (_, fields) = stat.rsplit_once(')')?;
     let field = |number: usize| {
         let mut fields = fields.split_ascii_whitespace();

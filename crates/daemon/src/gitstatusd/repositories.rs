@@ -1,4 +1,4 @@
-//! The repositories that were asked for, kept until they have been idle for long.
+//! The repositories that have been asked for, kept until they have been idle for long.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -18,30 +18,30 @@ use crate::panics;
 /// Why a request has no answer.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
-    /// What the engine says.
+    /// The engine failed.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A defect: the repository is forgotten, and the process lives on.
+    /// A defect: the repository is dropped, and the process goes on.
     #[error("defect: {0}")]
     Defect(String),
-    /// Again and again something was cut off.
+    /// Mapped files were truncated again and again.
     #[error("files were cut off while they were read")]
     Cut,
 }
 
-/// How often a question is answered anew since something was cut off that may have been read for it.
+/// The number of attempts at an answer, each of which fails if a mapped file is truncated meanwhile.
 const ANEW_MAX: usize = 3;
 
-/// Variables that are about one repository beside those that git counts among them: this process serves many.
+/// Variables about one repository, in addition to git's own list: this process serves many.
 const REPOSITORY_VARIABLES: [&str; 3] =
     ["GIT_ATTR_SOURCE", "GIT_NAMESPACE", "GIT_REFERENCE_BACKEND"];
 
-/// The most that are kept: memory is bounded, and nobody has so many in turn.
+/// The most repositories that are kept, to bound memory. Nobody uses as many in turn.
 const KEPT_MAX: usize = 64;
 
-/// `environment` but for what is in it about one repository alone: `GIT_DIR` and its like are the shell's to send, and what was
-/// exported where the shell began does not hold wherever it goes. What is about the user (`HOME`, `GIT_CONFIG_GLOBAL`,
-/// `GIT_CEILING_DIRECTORIES` and so on) holds as it was at the start.
+/// Returns `environment` without the variables that are about one repository: the shell sends `GIT_DIR` and the like itself,
+/// and what was exported where the shell began does not hold wherever it goes. Variables about the user (`HOME`,
+/// `GIT_CONFIG_GLOBAL`, `GIT_CEILING_DIRECTORIES` and so on) stay as they were at the start.
 pub(super) fn of_user(mut environment: Environment) -> Environment {
     for name in repository::LOCAL_VARIABLES
         .iter()
@@ -56,13 +56,13 @@ pub(super) fn of_user(mut environment: Environment) -> Environment {
 pub(super) struct Repositories {
     environment: Environment,
     request: PromptRequest,
-    /// The one that was asked last is the last.
+    /// Sorted by last use, the newest last.
     open: Vec<Kept>,
-    /// Which of them is to be looked at next.
+    /// The index of the repository to check next.
     next_look: usize,
-    /// Whether what was learned in the last answer is saved.
+    /// Whether what the last answer learned has been saved.
     is_saved: bool,
-    /// How many mapped files were found to be cut when all that are open were opened.
+    /// The count of truncated mapped files when the open repositories were opened.
     cuts: usize,
 }
 
@@ -73,7 +73,7 @@ struct Kept {
 }
 
 impl Repositories {
-    /// With `environment`, which says nothing about one repository alone ([`of_user`]).
+    /// Creates an empty set. `environment` must not be about one repository ([`of_user`]).
     pub(super) fn new(options: &Options, environment: Environment) -> Self {
         Self {
             environment,
@@ -85,8 +85,8 @@ impl Repositories {
         }
     }
 
-    /// Answers for the directory `dir`, or with `from_git_dir` for the repository that is there. `None` where
-    /// there is none with a working tree.
+    /// Answers for the directory `dir` or, with `from_git_dir`, for the repository in it. `None` if there is no repository with
+    /// a working tree.
     pub(super) fn prompt(
         &mut self,
         dir: &Path,
@@ -94,7 +94,7 @@ impl Repositories {
         skip_index: bool,
     ) -> Result<Option<Prompt>, Error> {
         for _ in 0..ANEW_MAX {
-            // What gave way in its midst is not used again: the session was taken out.
+            // A session that panics is not used again: it was taken out of the list.
             let answer = panics::catch(|| self.answer(dir, from_git_dir, skip_index));
             if !self.has_lost_anything() {
                 return answer.unwrap_or_else(|told| Err(Error::Defect(told)));
@@ -103,14 +103,14 @@ impl Repositories {
         Err(Error::Cut)
     }
 
-    /// Whether a mapped file was cut since this was asked last, so that zeros may have been read. All that is open is then
-    /// let go of.
+    /// Whether a mapped file was truncated since the last call, so that zeros may have been read. If so, everything open is
+    /// dropped.
     fn has_lost_anything(&mut self) -> bool {
         let cuts = map::cuts();
         let has_lost = std::mem::replace(&mut self.cuts, cuts) != cuts;
         if has_lost {
             self.open.clear();
-            // To let go of what was cut counts it, if that was not seen yet.
+            // Unmapping a truncated file counts it, if that had not been noticed yet.
             self.cuts = map::cuts();
         }
         has_lost
@@ -163,8 +163,8 @@ impl Repositories {
         at.map(|at| self.open.remove(at))
     }
 
-    /// Writes what was learned in the last answer to the state on disk, for later processes. `say` is told what went wrong
-    /// with that, and with states that were there.
+    /// Writes what the last answer learned to the state on disk, for later processes. `say` receives the errors, and the
+    /// reasons why existing states were not used.
     pub(super) fn save(&mut self, say: impl Fn(&dyn std::fmt::Display)) {
         if std::mem::replace(&mut self.is_saved, true) {
             return;
@@ -182,7 +182,7 @@ impl Repositories {
         }
     }
 
-    /// Forgets all repositories: somebody else answers.
+    /// Drops all repositories, because the daemon answers.
     pub(super) fn forget_all(&mut self) {
         if !self.open.is_empty() {
             self.open.clear();
@@ -191,7 +191,7 @@ impl Repositories {
         self.cuts = map::cuts();
     }
 
-    /// Forgets repositories that nobody asked for in the last `ttl`, and tells which.
+    /// Drops repositories that have not been asked for within the last `ttl`, and reports each to `forgotten`.
     pub(super) fn drop_idle(&mut self, ttl: Duration, mut forgotten: impl FnMut(&Path)) {
         self.open.retain(|kept| {
             let is_idle = kept.used_at.elapsed() >= ttl;
@@ -202,14 +202,14 @@ impl Repositories {
         });
     }
 
-    /// Forgets those that were not asked for the longest, if there are too many, and each time looks whether one of the
-    /// others is gone; tells which. To be called after each question.
+    /// Drops the least recently used repositories if there are too many, and one other if it is gone; each call checks the next
+    /// one. Reports each to `forgotten`. To be called after each question.
     pub(super) fn tidy_up(&mut self, mut forgotten: impl FnMut(&Path)) {
         let too_many = self.open.len().saturating_sub(KEPT_MAX);
         for kept in self.open.drain(..too_many) {
             forgotten(&kept.location.git_dir());
         }
-        // The last one answered just now.
+        // The last one has just answered, so it need not be checked.
         let others = self.open.len().saturating_sub(1);
         if self.next_look >= others {
             self.next_look = 0;
@@ -227,7 +227,7 @@ impl Repositories {
     }
 }
 
-/// Whether what was looked for when this was said is not there any more.
+/// Whether `error`, from a lookup, means that there is nothing.
 fn is_gone(error: Errno) -> bool {
     matches!(error, Errno::NOENT | Errno::NOTDIR)
 }

@@ -12,26 +12,27 @@ use super::drawing::Whereabouts;
 pub(crate) const FIELD_SEPARATOR: u8 = 0x1f;
 /// Ends a record.
 pub(crate) const RECORD_SEPARATOR: u8 = 0x1e;
-/// The longest record that is kept; no path is as long. What is longer is answered as "no repository".
+/// The longest record that is kept; no path is as long. A longer one is answered as "no repository".
 pub(crate) const RECORD_LEN_MAX: usize = 64 * 1024;
 
 /// One request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// The asker's name for it; any bytes.
+    /// The client's id for the request; any bytes.
     pub(crate) id: BString,
-    /// Where the question is about; empty if it was too long to be a path.
+    /// The directory that the question is about; empty if it was too long to be a path.
     pub(crate) dir: BString,
-    /// Whether `dir` is the repository itself, not a place in its working tree.
+    /// Whether `dir` is the repository itself, not a directory in its working tree.
     pub(crate) from_git_dir: bool,
-    /// Whether to leave out all that needs the index.
+    /// Whether to leave out everything that needs the index.
     pub(crate) skip_index: bool,
-    /// Where the asker is, if that is not `dir`: empty if it did not say.
+    /// The client's directory, if that is not `dir`; empty if it did not say.
     pub(crate) here: BString,
 }
 
 impl Request {
-    /// The request about `place`, a directory, or a GIT_DIR with `:` before it, without an id, of one who is in `here`.
+    /// Creates a request without an id about `place`, which is a directory or, after a `:`, a GIT_DIR. `here` is the
+    /// client's directory.
     pub(crate) fn about(place: &BStr, here: &Path, skip_index: bool) -> Self {
         let (from_git_dir, dir) = match place.strip_prefix(b":") {
             Some(dir) => (true, dir),
@@ -46,8 +47,8 @@ impl Request {
         }
     }
 
-    /// Reads a record without its separator. `None` where it has no second field or a bad one behind it: there is
-    /// nobody to answer to, and gitstatusd does not either.
+    /// Parses a record without its separator. `None` if it has no second field, or an invalid later one: such a record
+    /// gets no response, as with gitstatusd.
     pub(crate) fn parse(record: &[u8]) -> Option<Self> {
         let (id, rest) = record.split_once_str(&[FIELD_SEPARATOR])?;
         let (from_git_dir, rest) = match rest.strip_prefix(b":") {
@@ -77,7 +78,7 @@ impl Request {
         })
     }
 
-    /// Where the asker is.
+    /// Where the client is.
     pub(crate) fn whereabouts(&self) -> Whereabouts<'_> {
         let directory = match self.from_git_dir {
             true => self.here.as_ref(),
@@ -89,7 +90,7 @@ impl Request {
         }
     }
 
-    /// The directory, if it can be one: an absolute path.
+    /// The directory, if it is an absolute path.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.dir
             .starts_with(b"/")
@@ -97,18 +98,18 @@ impl Request {
     }
 }
 
-/// Cuts a stream of bytes into records, and keeps no more of a record than one may have.
+/// Splits a stream of bytes into records, and buffers no more than [`RECORD_LEN_MAX`] bytes of each.
 #[derive(Debug, Default)]
 pub(crate) struct Records {
     buffer: Vec<u8>,
-    /// Where the first record that was not given out starts.
+    /// The start of the first record that has not been returned.
     start: usize,
-    /// Whether the record at hand has lost its tail.
+    /// Whether the end of the current record was dropped.
     is_cut: bool,
 }
 
 impl Records {
-    /// Takes more bytes.
+    /// Adds bytes.
     pub(crate) fn feed(&mut self, mut bytes: &[u8]) {
         self.buffer.drain(..self.start.min(self.buffer.len()));
         self.start = 0;
@@ -128,7 +129,7 @@ impl Records {
                 .extend_from_slice(head.get(..room.min(head.len())).unwrap_or_default());
             if ends {
                 if self.is_cut {
-                    // What remains of it is its id, if it has one, and a directory that is none.
+                    // Only its id is kept, if it has one, and an empty directory.
                     let id_len = self
                         .buffer
                         .get(open..)
@@ -147,7 +148,7 @@ impl Records {
         }
     }
 
-    /// The next whole record, without its separator.
+    /// Returns the next complete record, without its separator.
     pub(crate) fn next(&mut self) -> Option<&BStr> {
         let rest = self.buffer.get(self.start..)?;
         let len = rest.find_byte(RECORD_SEPARATOR)?;

@@ -5,14 +5,14 @@ use vigil_engine::prompt::{Prompt, RemoteBranch};
 
 use super::request::{FIELD_SEPARATOR, RECORD_SEPARATOR};
 
-/// The response that the request's directory is in no working copy that can be looked at.
+/// Encodes the response that the request's directory is in no usable working copy.
 pub(crate) fn none(id: &BStr) -> Vec<u8> {
     let mut record = Record::new(id);
     record.text(b"0");
     record.end()
 }
 
-/// The response with all 29 fields.
+/// Encodes the response with all 29 fields.
 pub(crate) fn some(id: &BStr, prompt: &Prompt, summary_len_max: usize) -> Vec<u8> {
     let no_remote = RemoteBranch::default();
     let upstream = prompt.upstream.as_ref().unwrap_or(&no_remote);
@@ -78,7 +78,8 @@ impl Record {
         self.text(field.to_string().as_bytes());
     }
 
-    /// ASCII that does not print becomes `?`, so that no field holds a separator; all other bytes stay.
+    /// Appends `text` with control characters as `?`, so that no field contains a separator. All other
+    /// bytes are kept.
     fn printable(&mut self, text: &[u8]) {
         self.0.extend(text.bytes().map(|byte| {
             if byte < b' ' || byte == 0x7f {

@@ -1,4 +1,4 @@
-//! The loop: requests in, responses out, and the signs of life of whoever asks.
+//! The main loop: reads requests, writes responses, and checks that the client is alive.
 
 use std::os::fd::{AsFd, BorrowedFd, RawFd};
 use std::path::PathBuf;
@@ -20,17 +20,17 @@ use super::request::{Records, Request};
 use super::response;
 use crate::stream::timespec;
 
-/// How long it waits for a request before it looks whether anybody is still there.
+/// How long it waits for a request before it checks that the client is still there.
 const IDLE: Timespec = Timespec {
     tv_sec: 1,
     tv_nsec: 0,
 };
 
-/// How often it looks for a shell that started it in the background, and has not asked anything yet.
+/// The number of such checks, without a first request, after which a background process gives up.
 const LOOKS_MAX: u32 = 30;
 
-/// Answers requests from `input` on `output` until there is nobody to answer, and returns the exit code. What `drawer` draws
-/// follows each answer.
+/// Answers requests from `input` on `output` until there is no client any more, and returns the exit code. The output of
+/// `drawer` follows each answer.
 pub(super) fn serve(
     options: &Options,
     environment: Environment,
@@ -144,7 +144,7 @@ pub(super) fn serve(
     }
 }
 
-/// The response to `request`, found out by this process.
+/// Computes the response to `request` in this process.
 pub(super) fn answer(
     options: &Options,
     repositories: &mut Repositories,
@@ -171,7 +171,7 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
             Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
-                // A reader that set its end to be non-blocking is waited for like any other.
+                // A reader may have made the pipe non-blocking; it is waited for like any other.
                 let mut full = [PollFd::new(&output, PollFlags::OUT)];
                 match poll(&mut full, None) {
                     Ok(_) | Err(Errno::INTR) => {}
@@ -184,7 +184,7 @@ fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// A file that was open when the process started, and on which the shell holds a lock while it lives.
+/// A file, inherited as a descriptor, on which the shell holds a lock while it lives.
 struct LockFile(PathBuf);
 
 impl LockFile {
@@ -192,7 +192,7 @@ impl LockFile {
         Self(PathBuf::from(format!("/proc/self/fd/{fd}")))
     }
 
-    /// Whether the lock is held. A file that cannot be opened any more has none.
+    /// Whether the lock is held. A file that cannot be opened any more has no lock.
     fn is_held(&self) -> bool {
         std::fs::File::open(&self.0).is_ok_and(|file| is_locked(file.as_fd()).unwrap_or(false))
     }

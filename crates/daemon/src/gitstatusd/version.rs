@@ -1,4 +1,4 @@
-//! Which gitstatusd is followed.
+//! The version of gitstatusd that is followed.
 
-/// The version of gitstatusd whose behaviour this is.
+/// The version of gitstatusd whose behaviour is implemented.
 pub const VERSION: &str = "v1.5.5";

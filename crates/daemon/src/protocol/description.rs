@@ -1,11 +1,11 @@
-//! How a daemon is.
+//! The description of a daemon.
 
 use bstr::BString;
 use vigil_model::bytes::{Reader, Writer};
 
 use super::fields::{Fields, each_field, number};
 
-/// How a daemon is.
+/// The description of a daemon: its load, and what it keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// The process.
@@ -14,23 +14,23 @@ pub struct Description {
     pub program: BString,
     /// How long it has been running, in seconds.
     pub running_s: u64,
-    /// How many are connected to it.
+    /// The number of open connections.
     pub connections: u64,
-    /// How much memory it has, in bytes.
+    /// The memory that it uses, in bytes.
     pub memory: u64,
-    /// In how many folders it hears of changes.
+    /// The number of folders that it watches.
     pub watches: u64,
-    /// How many questions it has answered,
+    /// The number of questions that it has answered,
     pub questions: u64,
-    /// and how many it has left to whoever asked.
+    /// and of those that it has left to the client.
     pub declined: u64,
-    /// How long an answer took of late, in microseconds: half of them no longer than this,
+    /// The median time of recent answers, in microseconds,
     pub median_us: u64,
-    /// and the last one.
+    /// and the time of the last one.
     pub last_us: u64,
-    /// What it keeps in memory. The one that was asked about last is the first.
+    /// The repositories that it keeps in memory, the one that was asked about last first.
     pub repositories: Vec<RepositoryDescription>,
-    /// The sockets at which git asks it, by their paths.
+    /// The sockets at which git asks it, sorted by path.
     pub monitors: Vec<MonitorDescription>,
 }
 
@@ -39,36 +39,37 @@ pub struct Description {
 pub struct MonitorDescription {
     /// Its path.
     pub socket: BString,
-    /// The top of the working tree that it is about.
+    /// The top of its working tree.
     pub path: BString,
 }
 
-/// What a daemon knows of one repository.
+/// The description of what a daemon keeps of one repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepositoryDescription {
     /// The top of its working tree.
     pub path: BString,
-    /// How many files are tracked in it.
+    /// The number of tracked files.
     pub files: u64,
-    /// In how many of its folders changes are heard of, if that is known.
+    /// The number of its folders that are watched, if known.
     pub watches: Option<u64>,
-    /// How much memory it takes, in bytes, if that is known.
+    /// The memory that it uses, in bytes, if known.
     pub memory: Option<u64>,
-    /// How many questions about it were answered.
+    /// The number of questions about it that were answered.
     pub questions: u64,
-    /// How long an answer took of late, in microseconds: half of them no longer than this,
+    /// The median time of recent answers, in microseconds,
     pub median_us: u64,
-    /// and the last one.
+    /// and the time of the last one.
     pub last_us: u64,
-    /// How long it is since the last question, in seconds.
+    /// The time since the last question, in seconds.
     pub asked_s: u64,
-    /// How often its answers were found out again before anybody asked.
+    /// How many times its answers were found ahead of questions.
     pub ahead: u64,
-    /// How often what is kept of it was compared with what is there,
+    /// The number of audits,
     pub audits: u64,
-    /// and how much of it differed, in all.
+    /// and the number of differences in all of them.
     pub differences: u64,
-    /// What is looked at for each question, as a path from the top of the working tree, and why. It need not be all.
+    /// Paths that are looked at for each question, relative to the top of the working tree, with the reason. The
+    /// list may be incomplete.
     pub scanned: Vec<(BString, BString)>,
 }
 
@@ -96,7 +97,7 @@ impl Description {
         }
     }
 
-    /// What all of `body` says. What it does not say is nothing, or none.
+    /// Decodes all of `body`. Missing fields keep their defaults: zero, empty or `None`.
     pub(super) fn read(body: &mut Reader<'_>) -> Option<Self> {
         let mut daemon = Self::default();
         each_field(body, |key, value| {
@@ -175,7 +176,7 @@ impl RepositoryDescription {
     }
 }
 
-/// Two texts, with the keys 1 and 2.
+/// Decodes two texts, with the keys 1 and 2.
 fn read_pair(body: &[u8]) -> Option<(BString, BString)> {
     let mut pair = <(BString, BString)>::default();
     each_field(&mut Reader(body), |key, value| {

@@ -1,8 +1,8 @@
-//! Fields with keys: whoever does not know a key passes over it, so that more can be told later.
+//! Fields with keys. Readers skip unknown keys, so that fields can be added later.
 
 use vigil_model::bytes::{Reader, Writer};
 
-/// Calls `take` with the key and the value of each field that is left in `body`.
+/// Calls `take` with the key and the value of each remaining field in `body`.
 pub(super) fn each_field(
     body: &mut Reader<'_>,
     mut take: impl FnMut(u32, &[u8]) -> Option<()>,

@@ -1,4 +1,4 @@
-//! By what is known whatever is said of one path.
+//! What a daemon's answer for one path rests on.
 
 use bstr::BString;
 use vigil_engine::session::{Basis, HeardChange};
@@ -7,14 +7,14 @@ use vigil_model::timestamp::Timestamp;
 
 use super::fields::{Fields, each_field, number};
 
-/// By what a daemon knows whatever it says of one path.
+/// What a daemon's answer for one path rests on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownBy {
-    /// When all of the working tree was looked at.
+    /// The time at which the whole working tree was looked at.
     pub looked_at_all: Timestamp,
-    /// The last change of it that was heard of after that.
+    /// The latest change of the path that was heard of since then.
     pub heard: Option<HeardChange>,
-    /// Why it is looked at for each question, if it is.
+    /// Why the path is looked at for each question, if it is.
     pub each_time: Option<BString>,
 }
 
@@ -44,7 +44,7 @@ impl KnownBy {
         }
     }
 
-    /// What all of `body` says.
+    /// Decodes all of `body`.
     pub(super) fn read(body: &[u8]) -> Option<Self> {
         let mut known = Self::default();
         each_field(&mut Reader(body), |key, value| {
@@ -78,7 +78,7 @@ fn read_heard(body: &[u8]) -> Option<HeardChange> {
     Some(heard)
 }
 
-/// The seconds as the field `key`, the nanoseconds as the next one.
+/// Writes the seconds as the field `key`, and the nanoseconds as the next one.
 fn write_time(fields: &mut Fields<'_>, key: u32, time: Timestamp) {
     fields.number(key, time.s.cast_unsigned());
     fields.number(key.saturating_add(1), time.ns.into());

@@ -1,4 +1,4 @@
-//! The messages, and their bytes.
+//! The messages, and their encoding.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +13,7 @@ use super::{
     PromptQuestion, ProtocolError, StatusQuestion, Terminal, begin_frame, end_frame,
 };
 
-/// How a hello begins, whatever the version.
+/// The beginning of a hello in every version of the protocol.
 const MAGIC: [u8; 8] = *b"vigil\r\n\0";
 
 const HELLO: u8 = 1;
@@ -38,51 +38,51 @@ const CHANGED: u8 = 72;
 const KNOWN_BY: u8 = 73;
 const AT_WORK: u8 = 74;
 
-/// The deeds, each by its number.
+/// The deeds, by number.
 const DEEDS: [DoorDeed; 3] = [DoorDeed::Tell, DoorDeed::Open, DoorDeed::Close];
 
-/// What a daemon is told.
+/// A message from a client to a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Who asks; once, before all else.
+    /// The client's greeting; sent once, first.
     Hello(Hello),
-    /// Whether it is there.
+    /// Asks whether the daemon is there.
     Ping,
-    /// To end.
+    /// Asks the daemon to end.
     Stop,
-    /// How it is.
+    /// Asks for a description of the daemon.
     Describe,
-    /// To compare all that it keeps with what is there.
+    /// Asks the daemon to compare everything that it keeps with the disk.
     Audit,
-    /// What `vigil status` says.
+    /// Asks what `vigil status` prints.
     Status(StatusQuestion),
-    /// What gitstatusd says.
+    /// Asks what gitstatusd prints.
     Prompt(PromptQuestion),
-    /// What `vigil status` says, now and each time that it says something else.
+    /// Asks what `vigil status` prints, now and whenever that changes.
     Watch(StatusQuestion),
-    /// What a file system monitor tells git.
+    /// Asks what a file system monitor tells git.
     Monitor(MonitorQuestion),
-    /// About the socket of git's builtin monitor.
+    /// Asks about the socket of git's builtin monitor.
     Door(DoorQuestion),
-    /// By what is known what is said of some paths.
+    /// Asks what the answers for some paths rest on.
     Basis(BasisQuestion),
 }
 
-/// What a daemon says.
+/// A message from a daemon to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Response {
-    /// Who answers.
+    /// The daemon's greeting.
     Welcome {
         /// The version of its program.
         program: BString,
         /// The process.
         pid: u32,
     },
-    /// Why the connection ends.
+    /// The reason why the daemon ends the connection.
     Refused(BString),
-    /// It is there, or it will end.
+    /// The daemon is there, or it will end.
     Done,
-    /// How it is.
+    /// The description of the daemon.
     Description(Description),
     /// The bytes for standard output and error, and the exit code.
     Answer {
@@ -95,18 +95,18 @@ pub enum Response {
     },
     /// A record as gitstatusd writes it.
     Record(Vec<u8>),
-    /// It has no answer, and why: whoever asks has to find out by himself.
+    /// The daemon has no answer, for this reason: the client must compute it itself.
     Yourself(BString),
-    /// What git is told of changes, by its hook.
+    /// The changes, as git's hook prints them.
     Changed(Vec<u8>),
-    /// By what is known what is said of each path that was asked about.
+    /// What the answer for each path of the question rests on.
     KnownBy(Vec<KnownBy>),
-    /// The answer is being found out: it is still to come.
+    /// The answer is being worked on, and will follow.
     AtWork,
 }
 
 impl Request {
-    /// The frame.
+    /// Encodes the message as a frame.
     pub fn to_frame(&self) -> Vec<u8> {
         let mut body = begin_frame(0);
         let kind = match self {
@@ -184,10 +184,10 @@ impl Request {
         end_frame(kind, body)
     }
 
-    /// The message of `kind` with `body`.
+    /// Decodes the message of `kind` with `body`.
     ///
     /// # Errors
-    /// It is none, or it is a hello in another version of the protocol.
+    /// It is not a valid request, or it is a hello in another version of the protocol.
     pub fn from_frame(kind: u8, body: &[u8]) -> Result<Self, ProtocolError> {
         if kind == HELLO {
             return hello(body).map(Self::Hello);
@@ -231,7 +231,7 @@ fn hello(body: &[u8]) -> Result<Hello, ProtocolError> {
         return Err(ProtocolError::NoHello);
     }
     let protocol = body.u32().ok_or(ProtocolError::NoHello)?;
-    // What else another version says is its own affair.
+    // The rest of a hello in another version may have any format.
     if protocol != super::PROTOCOL {
         return Err(ProtocolError::Version(protocol));
     }
@@ -302,7 +302,7 @@ fn read_prompt(body: &mut Reader<'_>) -> Option<PromptQuestion> {
 }
 
 impl Response {
-    /// The frame.
+    /// Encodes the message as a frame.
     pub fn to_frame(&self) -> Vec<u8> {
         let mut body = begin_frame(match self {
             Self::Answer { stdout, stderr, .. } => stdout.len().saturating_add(stderr.len()),
@@ -360,10 +360,10 @@ impl Response {
         end_frame(kind, body)
     }
 
-    /// The message of `kind` with `body`.
+    /// Decodes the message of `kind` with `body`.
     ///
     /// # Errors
-    /// It is none.
+    /// It is not a valid response.
     pub fn from_frame(kind: u8, body: &[u8]) -> Result<Self, ProtocolError> {
         whole(body, |body| {
             Some(match kind {
@@ -394,7 +394,7 @@ impl Response {
     }
 }
 
-/// What `read` makes of all of `body`.
+/// Returns the result of `read` if it reads all of `body`.
 fn whole<T>(body: &[u8], read: impl FnOnce(&mut Reader<'_>) -> Option<T>) -> Option<T> {
     let mut body = Reader(body);
     let read = read(&mut body);
@@ -413,7 +413,7 @@ fn read_count(body: &mut Reader<'_>) -> Option<usize> {
     read_number(body).map(|count| usize::try_from(count).unwrap_or(usize::MAX))
 }
 
-/// 0 or 1, and nothing else.
+/// Reads a flag, which must be 0 or 1.
 fn read_flag(body: &mut Reader<'_>) -> Option<bool> {
     match body.u32()? {
         0 => Some(false),
@@ -436,7 +436,7 @@ fn path(body: &mut Writer, path: &Path) {
     body.bytes(path.as_os_str().as_bytes());
 }
 
-/// An absolute path without NUL.
+/// Reads a path, which must be absolute and without NUL.
 fn read_path(body: &mut Reader<'_>) -> Option<PathBuf> {
     let bytes = body.slice()?;
     let is_path = bytes.starts_with(b"/") && !bytes.contains(&0);
@@ -450,7 +450,7 @@ fn list(body: &mut Writer, values: &[BString]) {
     }
 }
 
-/// As many values as are told. No more memory is taken for them than there are bytes.
+/// Reads a list. Memory is only taken for values that are there, not for the count that is claimed.
 fn read_list<'b, T>(
     body: &mut Reader<'b>,
     read: impl Fn(&mut Reader<'b>) -> Option<T>,
