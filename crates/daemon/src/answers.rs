@@ -33,8 +33,7 @@ use crate::sessions::{Key, Place, Sessions, Slot, WorkingCopy};
 use crate::variables;
 use crate::waiting::{Waiting, Waits};
 
-/// How long a working copy is not tried again after it had no answer, by default: the client does the work then, so it would be
-/// done twice.
+/// How long a working copy is not tried again after it had no answer, by default: all the work would be done twice.
 pub const DECLINED_REST: Duration = Duration::from_secs(2);
 
 fn theirs(reason: &str) -> Declined {
@@ -56,8 +55,7 @@ pub trait StatusWriter: Send + Sync {
         environment: &Environment,
     ) -> Result<Vec<u8>, Declined>;
 
-    /// Returns what `vigil hg status` prints for the Mercurial working copy `copy`. `environment` holds the variables that were
-    /// sent.
+    /// Returns what `vigil hg status` prints for the Mercurial working copy `copy`. `environment` holds the variables sent.
     ///
     /// # Errors
     /// As for [`Self::write`].
@@ -331,8 +329,7 @@ impl Answers {
         Ok((Response::Record(record), Some(slot)))
     }
 
-    /// Answers a monitor's question. With `is_waited_for`, git is told at once what is known if a look would tell it nothing
-    /// more.
+    /// Answers a monitor's question. With `is_waited_for`, git is told at once what is known if a look would add nothing.
     fn try_monitor(
         &self,
         question: &MonitorQuestion,
@@ -459,8 +456,7 @@ impl Answers {
         self.watcher.as_ref().map_or(0, |watcher| watcher.watches())
     }
 
-    /// Returns the environment that counts for a question about `directory`, and the key of its session: `None` if there is no
-    /// repository.
+    /// The environment that counts for a question about `directory`, and the key of its session, if there is a repository.
     fn locate(
         &self,
         directory: &Path,
@@ -559,7 +555,7 @@ fn answered_with(answered: Result<(Response, Option<Arc<Slot>>), Declined>) -> A
     }
 }
 
-/// Opens a session with the repository at `location`. Fails if its configuration calls for a message, which only the client can
+/// Opens a session with the repository at `location`. Fails if its configuration calls for a message, which is the client's to
 /// print.
 fn open(environment: &Environment, location: &Location) -> Result<Session, Declined> {
     let repository = repository::open(environment, location).map_err(|error| said(error.into()))?;

@@ -126,8 +126,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Creates a client that can compute the answer itself. It waits at most `VIGIL_DAEMON_PATIENCE_MS`, by default
-    /// [`PATIENCE`].
+    /// Creates a client that can compute the answer itself. Waits `VIGIL_DAEMON_PATIENCE_MS`, or else [`PATIENCE`].
     pub fn of_command(environment: &Environment) -> Self {
         Self {
             place: Place::of(environment),
@@ -235,15 +234,14 @@ impl Client {
         Ok(connection)
     }
 
-    /// The process that serves `connection`, if it has not told its pid. 0 if that is not certain.
+    /// Finds the process that serves `connection`, which has not told its pid. 0 if it is not certain.
     fn who_serves(&self, connection: &Connection) -> u32 {
         let holder = self.place.open().ok().and_then(|one| one.last_holder());
         let maker = Some(connection.maker).filter(|maker| Some(*maker) == holder);
         maker.unwrap_or_default()
     }
 
-    /// Creates a socket to connect by. A client that can do without the daemon does not wait when the daemon's backlog is
-    /// full.
+    /// Creates a socket to connect by. A client that can do without the daemon does not wait if the daemon's backlog is full.
     fn socket(&self) -> Result<OwnedFd, Errno> {
         let flags = match self.can_do_without {
             true => SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
@@ -335,7 +333,7 @@ impl Caller {
         self.answer_on(connection, &end)
     }
 
-    /// Reads the answer on `connection`, and keeps it for the next question, or for the answer if that is late.
+    /// Reads the answer on `connection`. Then keeps the connection, for the next question or for the late answer.
     fn answer_on(&mut self, mut connection: Connection, end: &End) -> Result<Said, Unanswered> {
         let (answered, pid) = (connection.read(end), connection.pid);
         match &answered {
@@ -399,7 +397,7 @@ impl Connection {
         }
     }
 
-    /// Reads the next message, skipping those that the answer is being worked on. A refusal is an error.
+    /// Reads the next message, skipping notices that the answer is being worked on. A refusal is an error.
     fn read(&mut self, end: &End) -> Result<Response, Unanswered> {
         let (pid, mut until) = (self.pid, end.first());
         loop {

@@ -281,8 +281,7 @@ impl Doors {
     }
 }
 
-/// Creates a listening socket at `path`, and returns it with its identity. A stale socket, at which nobody listens, is
-/// replaced.
+/// Creates a listening socket at `path`, and returns it with its identity. A stale one, at which nobody listens, is replaced.
 fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
     let failed = |source| NoDoor::System {
         path: path.to_owned(),

@@ -33,8 +33,7 @@ pub fn request(record: &[u8]) -> Option<(BString, Option<PathBuf>, bool, bool)> 
     Some((request.id, path, request.from_git_dir, request.skip_index))
 }
 
-/// Returns the frames, of at most `len_max` bytes, in the stream that comes in `pieces`, and the error at which it ends, if there
-/// is one.
+/// Returns the frames, of at most `len_max` bytes, in the stream that comes in `pieces`, and the error at which it ends, if any.
 pub fn frames<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     len_max: usize,
@@ -95,8 +94,7 @@ pub fn token(text: &[u8], number: u64) -> Option<[BString; 2]> {
     Some([Form::Builtin, Form::Hook].map(|form| token.to_text(form)))
 }
 
-/// Parses the message of `kind` with `body` as a request and as a response, and writes it again. Unknown fields of a description
-/// are lost.
+/// Parses the message of `kind` with `body` as a request and as a response, and writes it again. Unknown fields are lost.
 pub fn message(kind: u8, body: &[u8]) -> [Option<Vec<u8>>; 2] {
     [
         Request::from_frame(kind, body)

@@ -1,5 +1,4 @@
-//! Vigil's long-lived processes, which are the daemon of each user and the gitstatusd that a shell starts, and the clients of
-//! the daemon.
+//! Vigil's long-lived processes: the daemon of each user, and the gitstatusd that a shell starts. Also the daemon's clients.
 //!
 //! May import `engine`, `watch` and what is below them. It never works out a repository's status itself: a session does. How
 //! `vigil status` formats its answer is passed in by the caller. It never ends because of a request or a repository.

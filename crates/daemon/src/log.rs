@@ -28,7 +28,6 @@ impl Log {
     ///
     /// # Errors
     /// The lines could not be written.
-    /// They are not written.
     pub(crate) fn write(&self, lines: &[u8]) -> Result<(), Errno> {
         let folder = self.0.lock();
         let lines = lines.get(..LEN_MAX).unwrap_or(lines);

@@ -6,8 +6,7 @@ use bstr::ByteSlice;
 use vigil_git::environment::Environment;
 use vigil_linux::stat::mount_id;
 
-/// Whether `path` is on another mount than `/` and the user's home, as on a removable disk. False where that cannot be
-/// determined.
+/// Whether `path` is on another mount than `/` and the user's home, as on a removable disk. False if that is not known.
 pub(crate) fn can_be_unmounted(path: &Path, environment: &Environment) -> bool {
     let mount = |path: &Path| mount_id(path).ok().flatten();
     let home = environment.get("HOME");

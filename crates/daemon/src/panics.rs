@@ -19,8 +19,7 @@ fn remember(panic: &PanicHookInfo<'_>) {
         .get_or_insert_with(|| panic.to_string().replace('\n', " "));
 }
 
-/// Runs `work`, and returns the message if it panics. The caller must not go on using anything that was left half
-/// done.
+/// Runs `work`, and returns the message if it panics. The caller must not use anything that was left half done.
 pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     FIRST.lock().take();
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| FIRST.lock().take().unwrap_or_default())

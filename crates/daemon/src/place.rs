@@ -100,8 +100,7 @@ pub struct Folder {
 }
 
 impl Place {
-    /// Returns `$VIGIL_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/vigil`, else `/tmp/vigil-UID`. Values that are not absolute paths are
-    /// ignored.
+    /// Returns `$VIGIL_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/vigil`, else `/tmp/vigil-UID`. Relative paths are ignored.
     pub fn of(environment: &Environment) -> Self {
         let absolute = |name: &str| {
             let value = environment.get(name)?;
@@ -144,8 +143,7 @@ impl Place {
         let _ = self.open().map(|folder| folder.note_slow());
     }
 
-    /// Whether a process holds the lock: it serves, is about to, or has just ended. A folder that cannot be checked counts as
-    /// free.
+    /// Whether a process holds the lock: it serves, is about to, or just did. A folder that cannot be checked counts as free.
     pub fn is_taken(&self) -> bool {
         self.open().is_ok_and(|folder| folder.is_locked())
     }
@@ -197,8 +195,7 @@ impl Place {
 }
 
 impl Folder {
-    /// The address of the socket. A path that is too long for an address goes through the open folder, which must stay open
-    /// meanwhile.
+    /// The address of the socket. A path that is too long for an address goes through the open folder, which must stay open.
     ///
     /// # Errors
     /// Neither path fits into an address.

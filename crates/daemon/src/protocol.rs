@@ -1,7 +1,6 @@
 //! The protocol between a daemon and its clients: frames, and the messages in them (docs/protocol.md).
 //!
-//! Nothing received is trusted: lengths are bounded before anything is kept, and a message that deviates from the format at all
-//! is invalid.
+//! Nothing received is trusted: lengths are bounded before anything is kept, and any deviation from the format is an error.
 
 mod description;
 mod fields;
@@ -241,8 +240,7 @@ impl Frames {
     }
 }
 
-/// Begins a frame whose body is written next, with room for texts of `texts_len` bytes. The body is written in place, since it
-/// may be long.
+/// Begins a frame with room for texts of `texts_len` bytes. Its body is then written in place, since it may be long.
 fn begin_frame(texts_len: usize) -> Writer {
     let mut frame = Vec::with_capacity(texts_len.saturating_add(FIELDS_LEN));
     frame.extend_from_slice(&[0; HEAD_LEN]);

@@ -138,8 +138,7 @@ impl Server {
         })
     }
 
-    /// Answers until a signal or a message tells it to end, or until nobody has asked for long. Removes the socket and the lock
-    /// then.
+    /// Answers until a signal or a message tells it to end, or nobody has asked for long. Then removes the socket and the lock.
     ///
     /// # Errors
     /// A system call failed, or a file in the folder could not be removed.
@@ -152,8 +151,7 @@ impl Server {
             true => self.folder.remove_socket(&self.lock),
             false => Ok(()),
         };
-        // The socket goes first, then the lock: a client that comes now finds no socket, and a daemon that starts now finds no
-        // lock.
+        // The socket goes before the lock: clients find no socket from now on, and a daemon that starts finds no lock.
         let unlocked = match self.lock.is_in_place() {
             true => self.folder.remove_lock(self.lock),
             false => Ok(()),

@@ -89,8 +89,7 @@ impl Starter {
         }
     }
 
-    /// Starts a daemon, unless one was started a moment ago. A failure is not reported: the client does without a daemon
-    /// anyway.
+    /// Starts a daemon, unless one was started a moment ago. A failure is not reported: the client does without it anyway.
     pub fn start(&mut self) {
         self.start_by(spawn);
     }

@@ -52,8 +52,7 @@ impl Statistics {
         }
     }
 
-    /// Records a question that came at `start` and has been answered just now, or was left to the
-    /// client.
+    /// Records a question that came at `start` and was answered just now, or left to the client.
     pub(crate) fn note(&self, start: Instant, is_answered: bool) {
         let mut inner = self.inner.lock();
         inner.asked_at = Instant::now();

@@ -41,8 +41,7 @@ fn counts(name: &BStr) -> bool {
             .any(|beginning| name.starts_with(beginning.as_bytes()))
 }
 
-/// The beginning of the names of Mercurial's variables. Its configuration is read for each question, so no session depends on
-/// them.
+/// The beginning of the names of Mercurial's variables. No session is bound to them: its configuration is read for each question.
 const OF_MERCURIAL: &[u8] = b"HG";
 
 /// Whether the variable `name` is sent, if it is set.

@@ -68,8 +68,7 @@ pub(crate) struct Forest {
     next_node: NodeId,
     next_tree: u32,
     trees: HashMap<TreeId, Tree>,
-    /// The nodes of each watch. A folder has one watch, but may be in several trees or, through a mount, at several places in
-    /// one.
+    /// The nodes of each watch. A folder has one watch, but may be in several trees, or by mounts at several places.
     by_watch: HashMap<i32, Vec<NodeId>>,
     /// Folders that were renamed away and have not reappeared yet, by cookie.
     moved: Vec<(u32, NodeId)>,
@@ -296,8 +295,7 @@ impl Forest {
         }
     }
 
-    /// To be called once the whole tree has been looked at, each folder after it was watched. Nodes that the look did not meet
-    /// are gone.
+    /// To be called once the whole tree has been looked at, each folder after it was watched. What the look did not meet is gone.
     pub(crate) fn looked_at_all(&mut self, tree: TreeId) {
         let Some((root, age)) = self.trees.get(&tree).map(|tree| (tree.root, tree.age)) else {
             return;

@@ -80,8 +80,7 @@ impl Journal {
         Position(self.last)
     }
 
-    /// The position of the latest change of the entry at `path` and the time at which it was heard, if the journal
-    /// still has it.
+    /// The position of the latest change of the entry at `path` and when it was heard, if still known.
     pub(crate) fn last_of(&self, path: &BStr) -> Option<(Position, Timestamp)> {
         let number = self.numbers.get(path.as_bytes())?;
         let changed = self.paths.get(number)?;

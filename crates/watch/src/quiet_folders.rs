@@ -16,8 +16,7 @@ use crate::journal::Position;
 use crate::watcher::{Top, WatchedTree, Watcher};
 
 /// A set of folders, each watched before it is looked at. Methods return `None` for what cannot be watched: another machine can
-/// write there, a link leads elsewhere, a file has another name through which it could be written unheard, or there is too
-/// much.
+/// write there, a link leads elsewhere, a file has another name by which it could be written unheard, or there is too much.
 #[derive(Debug)]
 pub struct QuietFolders {
     watcher: Arc<Watcher>,

@@ -226,8 +226,7 @@ impl WatchedTree {
         self.watcher.inner.lock().end(self.id)
     }
 
-    /// The position and time of the latest change of the entry at `path`, by the events read so far, if the journal still has
-    /// it.
+    /// The position and time of the latest change of the entry at `path` in the events read so far, if still in the journal.
     pub fn heard_of(&self, path: &BStr) -> Option<(Position, Timestamp)> {
         let inner = self.watcher.inner.lock();
         inner.forest.journal(self.id)?.last_of(path)
@@ -343,8 +342,7 @@ impl Inner {
             if unused.is_empty() {
                 return;
             }
-            // The kernel queues an event for each removed watch: too many at once would overflow the queue and lose real
-            // changes.
+            // The kernel queues an event for each removed watch: too many at once would overflow the queue and lose changes.
             for some in unused.chunks(UNWATCHED_AT_ONCE) {
                 for wd in some {
                     // The folder may be gone, and its watch with it.

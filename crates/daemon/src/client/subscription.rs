@@ -35,7 +35,6 @@ impl Subscription {
     ///
     /// # Errors
     /// Nothing more will come.
-    /// Nothing more will come.
     pub fn receive(&mut self) -> Result<Option<Response>, Unanswered> {
         match self.connection.read(&End::now()) {
             Ok(response) => Ok(Some(response)),

@@ -1,5 +1,4 @@
-//! Packets (gitprotocol-common(5)): a length in four hexadecimal digits, which counts itself, and the data. Length 0 ends a
-//! message.
+//! Packets (gitprotocol-common(5)): the length in four hexadecimal digits, itself included, and data. Length 0 ends a message.
 
 /// The longest packet, including its length.
 const PACKET_LEN_MAX: usize = 65520;

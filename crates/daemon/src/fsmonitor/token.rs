@@ -25,8 +25,7 @@ const LEN_MAX: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Token(pub(crate) ToldUntil);
 
-/// The identity of this process: its pid, and the time of the first call, in nanoseconds since the
-/// epoch.
+/// The identity of this process: its pid, and the time of the first call in nanoseconds.
 fn process() -> &'static (u32, u128) {
     static PROCESS: OnceLock<(u32, u128)> = OnceLock::new();
     PROCESS.get_or_init(|| {

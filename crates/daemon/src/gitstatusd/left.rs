@@ -27,8 +27,7 @@ const HELD: &str = "held";
 /// Holds the pid of the process that works on the answer.
 const ASKER: &str = "asker";
 
-/// If the shell has not taken the answer after these pauses, it is sent another signal: one that comes while it is busy may be
-/// lost.
+/// If the shell has not taken the answer after these pauses, it is sent another signal: one sent at a busy time may be lost.
 const PAUSES: [Duration; 3] = [
     Duration::from_millis(100),
     Duration::from_millis(400),

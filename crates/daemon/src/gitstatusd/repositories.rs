@@ -103,8 +103,7 @@ impl Repositories {
         Err(Error::Cut)
     }
 
-    /// Whether a mapped file was truncated since the last call, so that zeros may have been read. If so, everything open is
-    /// dropped.
+    /// Whether a mapped file was truncated since the last call, so that zeros may have been read. If so, drops all sessions.
     fn has_lost_anything(&mut self) -> bool {
         let cuts = map::cuts();
         let has_lost = std::mem::replace(&mut self.cuts, cuts) != cuts;

@@ -92,7 +92,7 @@ impl Connection {
         self.greeting = greeting;
     }
 
-    /// Replaces the subscription, if there is one.
+    /// Informs the client about `subscription` from now on, in place of any earlier one.
     pub(super) fn subscribe(&mut self, subscription: Option<Subscription>) {
         self.subscription = subscription;
     }

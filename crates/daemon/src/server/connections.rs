@@ -1,5 +1,4 @@
-//! All connections. An idle one costs a descriptor, and no thread: any free thread takes the next connection on which something
-//! happens.
+//! All connections. An idle one costs a descriptor, and no thread: any free thread takes the next active one.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;

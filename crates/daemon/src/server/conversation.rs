@@ -31,7 +31,7 @@ use crate::statistics::{Statistics, micros};
 use crate::stream::Broken;
 use crate::view;
 
-/// When watches run out, sessions are dropped after one part in this many of the usual idle time.
+/// The usual idle time is divided by this when watches run out: idle working copies then give up their watches sooner.
 const GIVE_WAY_PART: u32 = 12;
 
 /// How long git waits if everything must be looked at first. Without an answer, git looks at everything itself.
@@ -362,8 +362,7 @@ impl Host {
         }
     }
 
-    /// Informs subscribers of changes, and then audits a sample if nobody is asking. Returns when there is more to do, if that is
-    /// known.
+    /// Informs subscribers of changes, and then audits a sample if nobody is asking. Returns when there is more to do, if known.
     pub(super) fn look_around(&self) -> Option<Instant> {
         let idle = self.statistics.summary().idle;
         let sampled = panics::catch(|| self.auditor.sample(self.answers.sessions(), idle));

@@ -15,9 +15,8 @@ pub(super) struct Lateness {
 }
 
 impl Lateness {
-    /// Considers an answer that took `time`, about a working copy whose earlier answers are in `former`. If it was late, the
-    /// files it looked at are in memory now, so the client may ask again: the note is removed, unless the answer before was late,
-    /// too.
+    /// Considers an answer that took `time`, about a working copy whose earlier answers are in `former`. If it was late, what it
+    /// looked at is in memory now, so the client may ask again: the note is removed, unless the previous one was late.
     pub(super) fn answered(&self, former: &Statistics, time: Duration) {
         if time >= self.patience && former.last().is_none_or(|last| last < self.patience) {
             // If the note cannot be removed, it keeps others from asking for a few seconds.

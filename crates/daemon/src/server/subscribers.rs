@@ -57,7 +57,7 @@ struct Topic {
     digest: u64,
     /// and the answer as a frame, while some subscriber has not been sent it.
     frame: Option<Arc<Vec<u8>>>,
-    /// The answer was the last one.
+    /// There will be no further answers.
     is_over: bool,
     subscribers: HashMap<u64, Subscriber>,
 }

@@ -11,8 +11,7 @@ const WORKERS_MAX: usize = 64;
 /// The number of threads that wait for input: when one becomes busy, another is ready without being started first.
 const WAITING_MIN: usize = 2;
 
-/// Waits for a piece of work, calls its argument once there is one, and does the work. Returns false if there will be no
-/// more.
+/// Waits for a piece of work, calls its argument once there is one, and does the work. Returns false if no more will come.
 type Work = dyn Fn(&dyn Fn()) -> bool + Send + Sync;
 
 /// The threads for one kind of work.

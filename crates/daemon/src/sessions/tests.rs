@@ -124,8 +124,7 @@ fn git_does_not_wait_for_the_first_look_at_everything() {
         let answer = answers.monitor_within(time, false, question.clone(), Form::Builtin);
         matches!(answer.response, Response::Changed(_))
     };
-    // A caller without time may still get an answer; one with enough time gets it from the look that was started for
-    // the first.
+    // A caller without time may still get an answer; one with enough time gets it from the first one's look.
     ask(Duration::ZERO);
     while !ask(Duration::from_secs(60)) {
         std::thread::yield_now();

@@ -237,8 +237,7 @@ struct View {
 }
 
 impl View {
-    /// Looks at the folder `path` and everything below it, each folder after it is watched. Meanwhile other processes
-    /// make changes.
+    /// Looks at the folder `path` and everything below it, each folder after it is watched, while others make changes.
     fn look(
         &mut self,
         path: &str,
