@@ -1,4 +1,4 @@
-//! The sockets at which git looks for its builtin monitor, one for each working tree whose user asked for it.
+//! The sockets at which git looks for its builtin monitor, one for each working tree for which it is wanted.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;

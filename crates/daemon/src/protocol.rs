@@ -117,7 +117,7 @@ pub struct PromptQuestion {
     pub variables: Vec<(BString, BString)>,
 }
 
-/// The question what the answers for some paths rest on. It is not about the paths' status: nothing is looked at.
+/// A question about what the answers for some paths rest on. Nothing is looked at for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasisQuestion {
     /// A directory in the working tree, absolute.

@@ -343,7 +343,7 @@ impl Sessions {
             };
             (summary.idle, description)
         });
-        // Work ahead moves a session to the end, too, but is not a question: so they are sorted by their questions.
+        // Work ahead moves a slot to the end, too, but is not a question: so they are sorted by their last questions.
         let mut described: Vec<_> = described.collect();
         described.sort_by_key(|(idle, _)| *idle);
         let descriptions = described.into_iter().map(|(_, description)| description);

@@ -66,7 +66,7 @@ struct Inner {
     heard: Arc<OwnedFd>,
     /// Some folder is not watched because the user's watches ran out.
     ran_out: bool,
-    /// Changes of the mount table: a new mount hides folders without an event. `None` where they cannot be followed.
+    /// Changes of the mount table, of which there are no events. `None` if they cannot be followed: then everything is doubted.
     mounts: Option<mounts::Changes>,
 }
 

@@ -13,7 +13,7 @@ use vigil_stamp::paths::path_of;
 /// The name of the socket in a repository.
 const SOCKET: &str = "fsmonitor--daemon.ipc";
 
-/// Where git puts no socket into a repository: CIFS, SMB, SMB2, NFS, AFS, Coda, FUSE.
+/// File systems where git puts no socket in repositories: CIFS, SMB, SMB2, NFS, AFS, Coda, FUSE.
 const REMOTE: [u32; 7] = [
     0xff53_4d42,
     0x517b,

@@ -201,7 +201,7 @@ impl Drop for Turn<'_> {
 
 /// The events after which a thread is to work on `connection`. They are reported once.
 fn wanted(connection: &Connection) -> EventFlags {
-    // A client that does not read its answers is not heard with further questions.
+    // No further questions are read from a client that does not read its answers.
     let wanted = match connection.unsent() {
         0 if connection.has_news() => EventFlags::IN | EventFlags::OUT,
         0 => EventFlags::IN,

@@ -102,8 +102,8 @@ impl Host {
             && self.statistics.summary().idle >= time
     }
 
-    /// Drops, in a thread of its own, what nobody has asked about for `time`, and what is gone. In a thread, because a disk that
-    /// hangs must not hold up anything else.
+    /// Drops what nobody has asked about for `time`, and what is gone. Uses a thread of its own: a disk that hangs must not hold
+    /// up anything else.
     pub(super) fn tidy_up(self: &Arc<Self>, time: Duration) {
         let host = self.clone();
         if self.is_tidying.swap(true, Ordering::Relaxed) {
