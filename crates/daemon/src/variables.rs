@@ -22,7 +22,7 @@ const NAMED: [&str; 11] = [
 /// Variables that count, by the beginning of their names.
 const BEGINNINGS: [&str; 3] = ["GIT_", "LC_", "VIGIL_"];
 
-/// Variables about the terminal in which the answer is shown. They do not change the answer itself.
+/// Variables about the terminal in which an answer is shown, not about what it contains.
 const SHOWN: [&str; 2] = ["COLUMNS", "TERM"];
 
 /// Variables that name a directory, which git allows to be relative to the client's directory.
