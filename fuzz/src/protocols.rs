@@ -109,8 +109,8 @@ pub(crate) fn fsmonitor(data: &[u8]) {
             messages_of_git([again.as_slice()]),
             (vec![message.clone()], false)
         );
-        if let Some(texts) = token(&message, 7) {
-            let kept = |text: &bstr::BString| token(text, 7) == Some(texts.clone());
+        if let Some(texts) = token(&message) {
+            let kept = |text: &bstr::BString| token(text) == Some(texts.clone());
             assert!(texts.iter().all(kept));
         }
     }

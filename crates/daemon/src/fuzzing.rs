@@ -75,17 +75,17 @@ pub fn packets_of_git(message: &[u8]) -> Vec<u8> {
     packets(message)
 }
 
-/// Parses `text` as a token of this process, and writes it again in both forms. `OWN` in `text` stands for the ground and process
-/// of this process's token with `number`.
-pub fn token(text: &[u8], number: u64) -> Option<[BString; 2]> {
+/// Parses `text` as a token of this process, and writes it again in both forms. `OWN` in `text` stands for ground, process and time
+/// of this process's tokens.
+pub fn token(text: &[u8]) -> Option<[BString; 2]> {
     let own = Token(ToldUntil {
         ground: 0,
-        number,
+        number: 0,
         has_right_listings: true,
     });
     let own = own.to_text(Form::Hook);
     let begin = own
-        .rfind_byte(b'.')
+        .rfind_byte(b':')
         .and_then(|at| own.get(..at))
         .unwrap_or_default();
     // A fuzzer cannot guess the process.
@@ -104,4 +104,15 @@ pub fn message(kind: u8, body: &[u8]) -> [Option<Vec<u8>>; 2] {
             .ok()
             .map(|response| response.to_frame()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_own_token_of_a_seed_is_parsed() {
+        let written = token(b"vigil:OWN:4").unwrap();
+        assert!(written.iter().all(|text| text.ends_with(b":4")));
+    }
 }
