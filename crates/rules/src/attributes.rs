@@ -1,8 +1,8 @@
-//! What gitattributes(5) files say of a path.
+//! The attributes of paths, from gitattributes(5) files.
 //!
-//! Built for checking in: a `.gitattributes` file of the working tree counts, and where it is missing the one in
-//! the index (or all of them come from one tree: `attr.tree`). Files are read when a path below them is asked
-//! about, kept, and looked at again, once, after each [`Attributes::refresh`].
+//! These are the attributes for adding files: a `.gitattributes` file in the working tree counts, or the one in the
+//! index where the file is missing (or all of them come from one tree: `attr.tree`). A file is read when a path below
+//! it is first asked about, cached, and checked again once after each [`Attributes::refresh`].
 
 mod blobs;
 mod parse;
@@ -35,24 +35,24 @@ const FILE_NAME: &str = ".gitattributes";
 /// Where attributes are read from, all paths absolute.
 #[derive(Clone, Debug, Default)]
 pub struct AttributeFiles {
-    /// The top of the working tree, with the `.gitattributes` files; none in a bare repository.
+    /// The top of the working tree, which has the `.gitattributes` files; `None` in a bare repository.
     pub work_tree: Option<PathBuf>,
     /// The repository's own file, which wins over all others.
     pub info_file: PathBuf,
-    /// How messages name it.
+    /// The name of that file in messages.
     pub info_origin: BString,
     /// The user's file.
     pub user_file: Option<PathBuf>,
     /// The system's file.
     pub system_file: Option<PathBuf>,
-    /// Whether patterns match letters in both cases (`core.ignoreCase`).
+    /// Whether patterns ignore the case of letters (`core.ignoreCase`).
     pub fold_case: bool,
 }
 
-/// A line in a file of attributes.
+/// A line in an attributes file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The file's name in messages: a `.gitattributes` from the top of the working tree.
+    /// The file's name in messages; for a `.gitattributes` file, its path from the top of the working tree.
     pub file: BString,
     /// The line, from 1.
     pub line: usize,
@@ -64,30 +64,30 @@ pub struct Attributes {
     fold_case: bool,
     /// `info/attributes`, which wins over all others.
     info: Source,
-    /// The user's file, then the system's: the last to be asked.
+    /// The user's file, then the system's: they yield to all others.
     fallbacks: Vec<Source>,
     built_in: Rules,
     messages: Arc<Messages>,
     blobs: RwLock<Blobs>,
-    /// Counts refreshes: what was confirmed under an older number is looked at again.
+    /// The number of refreshes. What was checked under an older number is checked again.
     generation: AtomicU64,
     outer: RwLock<Option<Arc<Outer>>>,
     directories: RwLock<HashMap<BString, Arc<Directory>>>,
-    /// Those of the last questions, which are few.
+    /// The vocabularies of the latest questions.
     vocabularies: RwLock<Vec<Arc<Vocabulary>>>,
 }
 
-/// How many vocabularies are kept.
+/// The most vocabularies that are cached.
 const VOCABULARIES_MAX: usize = 16;
 
-/// The files outside of the tree.
+/// The files outside of the working tree.
 struct Outer {
     generation: u64,
     info: Arc<Loaded>,
     fallbacks: Vec<Arc<Loaded>>,
 }
 
-/// A directory of the tree and its `.gitattributes`.
+/// A directory of the working tree and its `.gitattributes` file.
 struct Directory {
     path: BString,
     generation: u64,
@@ -104,7 +104,7 @@ impl fmt::Debug for Attributes {
 }
 
 impl Attributes {
-    /// Attributes in the places that `settings` names. What git would say about the files goes to `messages`.
+    /// Reads attributes from `files` and `blobs`. git's warnings about the files go to `messages`.
     pub fn new(files: AttributeFiles, blobs: Blobs, messages: Arc<Messages>) -> Self {
         let outer_source = |(path, origin): (PathBuf, BString)| Source {
             file: Some(path),
@@ -143,7 +143,7 @@ impl Attributes {
         }
     }
 
-    /// The files outside of the tree, as they are now. One that cannot be looked at counts as missing.
+    /// Returns the files outside of the working tree, as they are now. One that cannot be examined counts as missing.
     pub fn outer_files(&self) -> Vec<SeenFile> {
         let sources = std::iter::once(&self.info).chain(&self.fallbacks);
         let paths = sources.filter_map(|source| source.file.clone());
@@ -155,27 +155,28 @@ impl Attributes {
             .collect()
     }
 
-    /// Makes later lookups see files and index as they are now. Costs nothing by itself: each file is looked at
-    /// when it is next needed.
+    /// Makes later lookups see the files and the index as they are now. This costs nothing by itself: each file is
+    /// checked when it is next needed.
     pub fn refresh(&self, blobs: Blobs) {
         *self.blobs.write() = blobs;
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The values of the attributes `names` for `path`, in their order. The path is relative to the top of the
-    /// working tree; that of a directory ends in `/`.
+    /// Returns the values of the attributes `names` for `path`, in their order. The path is relative to the top of the
+    /// working tree; a directory's ends in `/`.
     pub fn lookup<const N: usize>(&self, path: &BStr, names: [&str; N]) -> [Value; N] {
         let mut values = self.lookup_many(path, &names).into_iter();
         std::array::from_fn(|_| values.next().unwrap_or_default())
     }
 
-    /// As [`Attributes::lookup`], for names that are known only now.
+    /// Like [`Attributes::lookup`], for names that are known only at run time.
     pub fn lookup_many(&self, path: &BStr, names: &[&str]) -> Vec<Value> {
         let values = self.find_each(path, names, |found| found.value.clone());
         values.into_iter().map(Option::unwrap_or_default).collect()
     }
 
-    /// As [`Attributes::lookup_many`], each with the line that says so; `None` where none does.
+    /// Like [`Attributes::lookup_many`], with the line that each value comes from; `None` if no line sets the
+    /// attribute.
     pub fn lookup_with_places(&self, path: &BStr, names: &[&str]) -> Vec<Option<(Value, Place)>> {
         self.find_each(path, names, |found| {
             let place = Place {
@@ -186,7 +187,7 @@ impl Attributes {
         })
     }
 
-    /// What is said of each of the attributes `names` for `path`, as `take` wants it.
+    /// Finds each of the attributes `names` for `path`, mapped by `take`.
     fn find_each<T>(
         &self,
         path: &BStr,
@@ -203,11 +204,11 @@ impl Attributes {
             directories.push(directory);
             next = directory.parent.as_ref();
         }
-        // Only the file at the top may define macros, of those in the tree.
+        // Of the files in the tree, only the one at the top may define macros.
         let top = directories.last().map(|directory| &directory.own);
         let vocabulary = self.vocabulary(names, &outer, top);
 
-        // From what wins to what yields.
+        // In order of precedence, the highest first.
         let root = BStr::new(b"");
         let layers = std::iter::once((root, &*outer.info.rules))
             .chain(
@@ -232,7 +233,8 @@ impl Attributes {
         names.iter().map(state).collect()
     }
 
-    /// The words of a question for `names`, where the files of `outer`, and the one at the `top`, define macros.
+    /// Returns the vocabulary of a question for `names`, in which the files of `outer` and the one at the `top` define
+    /// macros.
     fn vocabulary(
         &self,
         names: &[&str],
@@ -257,13 +259,13 @@ impl Attributes {
         new
     }
 
-    /// The blob that the index records for `path`.
+    /// Returns the blob that the index records for `path`.
     pub fn index_blob(&self, path: &BStr) -> Option<Vec<u8>> {
         let index = Arc::clone(&self.blobs.read().index);
         index.blob(path)
     }
 
-    /// Where messages go.
+    /// The collector of messages.
     pub fn messages(&self) -> &Arc<Messages> {
         &self.messages
     }
@@ -298,7 +300,7 @@ impl Attributes {
         });
         let mut slot = self.outer.write();
         match &*slot {
-            // Another thread was faster, and has spoken for both.
+            // Another thread was faster, and has reported the messages already.
             Some(other) if other.generation >= generation => Arc::clone(other),
             _ => {
                 for loaded in outer.fallbacks.iter().rev().chain([&outer.info]) {
@@ -325,7 +327,7 @@ impl Attributes {
         directory
     }
 
-    /// One directory, whose parent is confirmed already.
+    /// Loads one directory, whose parent is up to date.
     fn load_directory(
         &self,
         path: &BStr,
@@ -361,7 +363,7 @@ impl Attributes {
             false => bytes!(path, "/", FILE_NAME).into(),
         };
         let own = Source {
-            // A bare repository has no files, and its index does not count.
+            // In a bare repository there are no files, and the index does not count.
             blob: (file.is_some() || blobs.tree.is_some()).then(|| origin.clone()),
             file: file.map(|directory| directory.join(FILE_NAME)),
             follow: false,
@@ -387,15 +389,15 @@ impl Attributes {
     }
 }
 
-/// What is said of an attribute, and where.
+/// The value of an attribute, and where it was set.
 struct Found<'a> {
     value: &'a Value,
     origin: &'a BStr,
     line: usize,
 }
 
-/// Notes what `rule`, of the file `origin`, says of those words that have no state yet, the last first. A macro that gets
-/// set adds what it stands for.
+/// Notes the values that `rule`, of the file `origin`, gives to attributes that have none yet. Later assignments come
+/// first. A macro that is set adds its own assignments.
 fn assign<'a>(
     rule: &'a Rule,
     origin: &'a BStr,

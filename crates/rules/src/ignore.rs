@@ -1,7 +1,7 @@
 //! gitignore rules (gitignore(5)): which rule, if any, decides about a path.
 //!
-//! The rules of a directory are one immutable value that is linked to those of its parent, so that any number of
-//! threads walk with them. What git does when a parent directory is itself ignored is the walker's part.
+//! The rules of a directory are one immutable value, linked to the rules of its parent, so any number of threads
+//! can share them. The walker handles directories that are themselves ignored.
 
 mod digest;
 mod list;
@@ -15,7 +15,7 @@ use list::Probe;
 pub(crate) use list::{Line, lines};
 pub use list::{PatternList, parse};
 
-/// The most bytes a file of rules may have. git counts the newline that it adds to the file's contents.
+/// The largest file of rules that is read, in bytes. git counts the newline that it appends to the file's contents.
 pub const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024 - 1;
 
 /// Why a file of rules is not used.
@@ -38,10 +38,10 @@ pub fn check_size(path: &Path, size: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The rules that hold for the whole working tree, as files' names and contents.
+/// The rules that apply to the whole working tree: names and contents of their files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GlobalSources<'a> {
-    /// `core.excludesFile`, the weakest of all.
+    /// `core.excludesFile`, which yields to all others.
     pub excludes_file: Option<(&'a Path, &'a [u8])>,
     /// `$GIT_COMMON_DIR/info/exclude`.
     pub info_exclude: Option<(&'a Path, &'a [u8])>,
@@ -52,21 +52,21 @@ pub struct GlobalSources<'a> {
 /// The rule that decides about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Match<'a> {
-    /// Whether the rule takes back others (`!`).
+    /// Whether the rule is negated (`!`), so that it takes back earlier ones.
     pub is_negated: bool,
-    /// The file the rule is in; a `.gitignore` relative to the top of the working tree.
+    /// The file that contains the rule; a `.gitignore` is relative to the top of the working tree.
     pub source: &'a BStr,
-    /// Its line there, from 1.
+    /// The rule's line in that file, from 1.
     pub line: usize,
     /// The rule as written, without trailing spaces.
     pub pattern: &'a BStr,
 }
 
-/// The rules of one directory and, behind them, those of its parents and of the working tree.
+/// The rules of one directory, linked to those of its parents and of the whole working tree.
 #[derive(Debug)]
 pub struct IgnoreRules {
     parent: Option<Arc<IgnoreRules>>,
-    /// The directory the rules are in, without trailing slash.
+    /// The directory that the rules belong to, without trailing slash.
     dir: BString,
     source: BString,
     ignore_case: bool,
@@ -75,8 +75,8 @@ pub struct IgnoreRules {
 }
 
 impl IgnoreRules {
-    /// The rules of the working tree as a whole. A file above [`FILE_SIZE_MAX`] counts as empty; git would give up
-    /// with [`Error::Unusable`].
+    /// Returns the rules of the working tree as a whole. A file larger than [`FILE_SIZE_MAX`] counts as empty; git
+    /// would give up with [`Error::Unusable`].
     pub fn root(global: GlobalSources<'_>) -> Arc<Self> {
         let empty = Arc::new(Self {
             parent: None,
@@ -95,9 +95,9 @@ impl IgnoreRules {
             })
     }
 
-    /// These rules and, above them, those of the `.gitignore` in `dir`, the path of a directory relative to the top
-    /// of the working tree without trailing slash (empty for the top). Themselves, if there is no rule in it or it
-    /// is above [`FILE_SIZE_MAX`].
+    /// Returns these rules with those of the `.gitignore` in `dir` on top. `dir` is relative to the top of the
+    /// working tree, without trailing slash (empty for the top). Returns the rules unchanged if the file has no
+    /// rule or is larger than [`FILE_SIZE_MAX`].
     pub fn with_file(self: &Arc<Self>, dir: &BStr, contents: &[u8]) -> Arc<Self> {
         let mut source = dir.to_owned();
         if !source.is_empty() {
@@ -125,16 +125,16 @@ impl IgnoreRules {
         })
     }
 
-    /// A number that stands for what these rules decide: equal for two values only if the same rules hold in the
-    /// same order in the same directories, and case counts, or does not, for both. The names of the files and the
-    /// lines that the rules are on have no part in it. The same one in every process of one version of Vigil.
+    /// A digest of what these rules decide: equal for two values only if the same rules apply in the same order in
+    /// the same directories, with the same case sensitivity. File names and line numbers do not count. It is the
+    /// same in every process of one version of Vigil.
     pub fn digest(&self) -> u128 {
         self.digest
     }
 
-    /// The rule that decides about `path`, relative to the top of the working tree and without trailing slash:
-    /// of the deepest file with a matching rule, the last that matches. `path` is in the directory the rules were
-    /// made for or below it.
+    /// Returns the rule that decides about `path`, which is relative to the top of the working tree and has no
+    /// trailing slash: the last matching rule of the deepest file that has one. `path` must be in the directory of
+    /// these rules or below it.
     pub fn matching(&self, path: &BStr, is_dir: bool) -> Option<Match<'_>> {
         let mut probe = Probe::new(path.as_bytes(), is_dir);
         let mut rules = self;
@@ -170,7 +170,7 @@ impl Drop for IgnoreRules {
     }
 }
 
-/// Where the part of `path` begins that is relative to `dir`.
+/// Returns where the part of `path` that is relative to `dir` begins, or `None` if `path` is not below `dir`.
 fn start_below(path: &BStr, dir: &BStr) -> Option<usize> {
     if dir.is_empty() {
         return Some(0);

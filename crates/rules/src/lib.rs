@@ -1,8 +1,8 @@
-//! What ignore rules, attributes, pathspecs and sparse-checkout patterns say of paths: text and paths in, verdicts out
-//! (gitignore(5), gitattributes(5), gitglossary(7) "pathspec", git-sparse-checkout(1)).
+//! The verdicts of ignore rules, attributes, pathspecs and sparse-checkout patterns on paths: text and paths in,
+//! verdicts out (gitignore(5), gitattributes(5), gitglossary(7) "pathspec", git-sparse-checkout(1)).
 //!
-//! May import `stamp`, `model` and `linux`. Where the files with the text are is told to it: it knows no repository and no
-//! configuration.
+//! May import `stamp`, `model` and `linux`. The caller says where the files of rules are: this crate knows no
+//! repository and no configuration.
 
 pub mod attributes;
 pub mod ignore;

@@ -1,12 +1,12 @@
-//! What git would write to its standard error.
+//! The messages that git would write to its standard error.
 
 use bstr::BString;
 use parking_lot::Mutex;
 
-/// git cuts warnings and errors after this many bytes, prefix and line feed included.
+/// git cuts warnings and errors to this many bytes, prefix and line feed included.
 const LENGTH_MAX: usize = 4096;
 
-/// Bytes put together from anything that is bytes: paths in messages need not be UTF-8.
+/// Concatenates anything that is bytes: paths in messages need not be UTF-8.
 #[macro_export]
 macro_rules! bytes {
     ($($part:expr),+ $(,)?) => {
@@ -17,8 +17,8 @@ pub use crate::bytes;
 
 /// Lines for the standard error, collected from many threads in the order in which they arise.
 ///
-/// Each is as git writes it, with "warning: ", "error: " or "hint: " where git puts one; it has no line feed at
-/// its end, but may have some inside.
+/// Each line is as git writes it, with "warning: ", "error: " or "hint: " where git puts one. It has no line
+/// feed at its end, but may contain some.
 #[derive(Debug, Default)]
 pub struct Messages(Mutex<Vec<BString>>);
 
@@ -38,12 +38,12 @@ impl Messages {
         self.push(bytes!("hint: ", text.as_ref()).into());
     }
 
-    /// Adds `line`, which is whole, unless it is there already.
+    /// Adds `line`, which has its prefix already, unless the same line is there.
     pub fn once(&self, line: BString) {
         self.all_once(vec![line]);
     }
 
-    /// Adds `lines`, which are whole, unless the first of them is there already.
+    /// Adds `lines`, which have their prefixes already, unless the first of them is there.
     pub fn all_once(&self, new: Vec<BString>) {
         let mut lines = self.0.lock();
         if new.first().is_some_and(|first| !lines.contains(first)) {
@@ -51,22 +51,22 @@ impl Messages {
         }
     }
 
-    /// How many were collected.
+    /// The number of lines.
     pub fn len(&self) -> usize {
         self.0.lock().len()
     }
 
-    /// Whether nothing was.
+    /// Whether there is no line.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Takes all that was collected.
+    /// Takes all lines.
     pub fn take(&self) -> Vec<BString> {
         std::mem::take(&mut self.0.lock())
     }
 
-    /// Adds lines that were collected apart.
+    /// Adds lines that were collected separately.
     pub fn extend(&self, lines: &[BString]) {
         if !lines.is_empty() {
             self.0.lock().extend_from_slice(lines);
@@ -78,7 +78,7 @@ impl Messages {
     }
 }
 
-/// What is wrong with one file: kept with it, because each request that uses the file says it again.
+/// The messages about one file. They are kept with it, because each request that uses the file repeats them.
 #[derive(Debug, Default)]
 pub(super) struct Complaints(Vec<BString>);
 
@@ -96,7 +96,7 @@ impl Complaints {
     }
 }
 
-/// A warning or error, made harmless for a terminal as git does it.
+/// Makes a warning or error, with control characters replaced as git does it.
 fn prefixed(prefix: &str, text: impl AsRef<[u8]>) -> BString {
     let mut line = bytes!(prefix, text.as_ref());
     line.truncate(LENGTH_MAX - 1);

@@ -1,17 +1,17 @@
 //! Pathspecs (gitglossary(7) "pathspec"): which paths a question is about.
 //!
 //! Beyond the plain test [`Pathspec::matches`], a walk through the working tree needs to know where to look at all.
-//! git decides that in three steps, each of which shows in what `git status` prints:
+//! git decides that in three steps, each of which shows in the output of `git status`:
 //!
-//! - It starts in [`Pathspec::common_prefix`] and looks at nothing beside. The directories that lead there are judged
-//!   one after the other like any others, and one that is not entered is reported if it would be elsewhere.
-//! - Any name for which [`Pathspec::may_concern`] is false is passed over. This is all that keeps git out of a
-//!   directory with tracked files in it.
-//! - An untracked directory is judged by [`Pathspec::directory_relation`], which also says whether it is reported
-//!   as one name. A directory that is itself ignored is not judged so; only files found in it must match, and
-//!   where ignored directories are reported without a look inside, nothing must.
+//! - The walk starts in [`Pathspec::common_prefix`] and looks nowhere else. The directories on the way there are
+//!   judged one by one like any others; one that is not entered is reported if it would be reported elsewhere.
+//! - Any name for which [`Pathspec::may_concern`] is false is skipped. Nothing else keeps git out of a directory that
+//!   contains tracked files.
+//! - An untracked directory is judged by [`Pathspec::directory_relation`], which also says whether it is reported as
+//!   one name. An ignored directory is not judged that way: only the files found in it must match, and where ignored
+//!   directories are reported without looking inside, nothing must match.
 //!
-//! A directory that is reported as one name must hold at least one file that matches.
+//! A directory that is reported as one name must contain at least one file that matches.
 
 mod location;
 mod parse;
@@ -21,7 +21,7 @@ pub use parse::{Error, Settings, parse, path_in};
 
 use super::wildmatch::{self, Flags};
 
-/// What a path's attribute is (gitattributes(5)).
+/// The state of an attribute for a path (gitattributes(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttributeState {
     /// `name`
@@ -36,8 +36,8 @@ pub enum AttributeState {
 
 /// Looks up attributes for `:(attr:...)`.
 pub trait AttributeLookup {
-    /// The attribute `name` of `path`, which is relative to the top of the working tree; a directory that is looked
-    /// at as an untracked one ends in `/`.
+    /// Returns the state of the attribute `name` for `path`, which is relative to the top of the working tree. A
+    /// directory that is judged as untracked ends in `/`.
     fn attribute(&self, path: &BStr, name: &BStr) -> AttributeState;
 }
 
@@ -54,20 +54,20 @@ impl AttributeLookup for NoAttributes {
 /// How an untracked directory relates to a pathspec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// It is not entered; nothing in it is reported.
+    /// The directory is not entered; nothing in it is reported.
     None,
-    /// The pathspec goes into it: it is entered, and what matches there is reported name by name, as if the
-    /// directory had tracked files, however untracked files are shown. Not so if it is a repository of its own: then
-    /// nothing is reported.
+    /// A pathspec leads into the directory. It is entered, and the files that match are reported one by one, as if
+    /// the directory had tracked files, however untracked files are shown. If it is a repository of its own, nothing
+    /// is reported.
     Some,
-    /// It matches itself: where untracked directories are shown as one name, it is, if any untracked file below
-    /// matches. Names below have to be matched one by one.
+    /// The directory itself matches. Where untracked directories are shown as one name, this one is, if any untracked
+    /// file below it matches. The names below must be matched one by one.
     Itself,
-    /// As [`Relation::Itself`], and all names below match.
+    /// Like [`Relation::Itself`], and all names below match.
     All,
 }
 
-/// What a pathspec's `magic` may be.
+/// The magic of a pathspec.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Magic {
     top: bool,
@@ -91,60 +91,61 @@ struct Item {
     attributes: Vec<AttributeCondition>,
     /// The path or glob, relative to the top of the working tree.
     pattern: BString,
-    /// How much of the pattern is the caller's directory, which is compared literally and in its own case.
+    /// The length of the part of the pattern that is the caller's directory. That part is compared literally and is
+    /// always case-sensitive.
     prefix_len: usize,
-    /// How much of the pattern comes before the first special byte of a glob; at least `prefix_len`.
+    /// The length of the pattern up to the first special byte of a glob; at least `prefix_len`.
     literal_len: usize,
-    /// Whether all behind `literal_len` is one star and a literal ending, which matches across slashes.
+    /// Whether the pattern from `literal_len` on is one star, which matches slashes too, and a literal suffix.
     is_star_and_ending: bool,
 }
 
-/// How well an item matches; git reports the best, and a later one is better.
+/// How well an item matches. git uses the best match; later variants are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Quality {
-    /// A directory above the path.
+    /// The pattern is a directory above the path.
     Recursive,
-    /// Not the path, but perhaps something below it.
+    /// The path itself does not match, but something below it may.
     Leading,
     Glob,
     Exact,
 }
 
-/// What the path is, for [`Item::matches`].
+/// The kind of path that [`Item::matches`] is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
-    /// A file, or a name that ends in `/` if it is a directory.
+    /// A file, or a directory whose name ends in `/`.
     Plain,
     /// A directory or submodule without trailing slash.
     Directory,
-    /// A directory with trailing slash, where a pathspec that goes into it counts.
+    /// A directory with trailing slash; pathspecs that lead into it count as matches.
     Leading,
 }
 
-/// The pathspecs of one question. The default one, without any, is about every path.
+/// The pathspecs of one question. The default has none and matches every path.
 #[derive(Clone, Debug, Default)]
 pub struct Pathspec {
     items: Vec<Item>,
 }
 
 impl Pathspec {
-    /// Whether there is no pathspec, so that every path is meant.
+    /// Whether there is no pathspec, so that every path matches.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// Whether attributes are asked for: the methods without lookup know none.
+    /// Whether any pathspec uses attributes. The methods that take no lookup see none.
     pub fn uses_attributes(&self) -> bool {
         self.items.iter().any(|item| !item.attributes.is_empty())
     }
 
-    /// Whether the attribute `name` is asked for.
+    /// Whether any pathspec uses the attribute `name`.
     pub fn asks_for(&self, name: &str) -> bool {
         let mut conditions = self.items.iter().flat_map(|item| &item.attributes);
         conditions.any(|condition| condition.name == name)
     }
 
-    /// Whether `path` is meant. Of an index entry, `is_dir` says that it is a submodule or a sparse directory.
+    /// Whether `path` matches. For an index entry, `is_dir` says that it is a submodule or a sparse directory.
     pub fn matches(&self, path: &BStr, is_dir: bool) -> bool {
         self.matches_with(path, is_dir, &NoAttributes)
     }
@@ -163,15 +164,15 @@ impl Pathspec {
         self.quality(path, subject, attributes).is_some()
     }
 
-    /// The directory that all paths meant are in, with trailing slash, or nothing.
+    /// Returns the directory that contains all paths that can match, with trailing slash, or an empty path.
     ///
-    /// It may be no directory at all, have a symbolic link on its way, or a component that is `.`, `..` or `.git`
-    /// (`:/./a/`): then git finds nothing untracked.
+    /// It need not be a directory: a component may be missing, a symbolic link, or `.`, `..` or `.git` (`:/./a/`).
+    /// Then git finds nothing untracked.
     pub fn common_prefix(&self) -> &BStr {
         let Some(first) = self.items.first() else {
             return BStr::new("");
         };
-        // An exclusion in the first place leaves no prefix: git compares the others with it, as far as nothing.
+        // If the first item is an exclusion, there is no prefix: git compares the others with an empty one.
         let mut prefix: &[u8] = match first.magic.exclude {
             true => b"",
             false => up_to_slash(first.reliable_prefix()),
@@ -189,23 +190,23 @@ impl Pathspec {
         prefix.as_bstr()
     }
 
-    /// Whether `path`, without trailing slash, or anything below it may be meant, by a comparison of beginnings
-    /// alone. False is certain.
+    /// Whether `path`, without trailing slash, or anything below it may match, judging by literal prefixes alone.
+    /// False is certain.
     pub fn may_concern(&self, path: &BStr) -> bool {
         self.items.is_empty() || self.items.iter().any(|item| item.may_concern(path))
     }
 
-    /// How `dir`, an untracked directory relative to the top of the working tree, without trailing slash and not
-    /// ignored, is treated.
+    /// Returns how the untracked directory `dir` is treated. It is relative to the top of the working tree, without
+    /// trailing slash, and not ignored.
     ///
-    /// The rule: if no beginning fits ([`Self::may_concern`]), or if no pathspec matches `dir/` or may match below
-    /// it, or if an exclusion matches `dir/`: [`Relation::None`]. Otherwise the best match of `dir/` decides: one
-    /// that is the directory above or a glob that matches `dir/` itself makes it [`Relation::Itself`] or
-    /// [`Relation::All`]; but a pathspec that goes into it (`dir/file`, `*.c`) is better than one that is a
-    /// directory above (`.`), and makes it [`Relation::Some`].
+    /// The rule: [`Relation::None`] if no literal prefix fits ([`Self::may_concern`]), if no pathspec matches `dir/`
+    /// or may match below it, or if an exclusion matches `dir/`. Otherwise the best match of `dir/` decides. A
+    /// directory above it, or a glob that matches `dir/` itself, makes it [`Relation::Itself`] or [`Relation::All`].
+    /// A pathspec that leads into it (`dir/file`, `*.c`) is better than a directory above it (`.`), and makes it
+    /// [`Relation::Some`].
     ///
-    /// Directories with tracked files are not treated so but by [`Self::may_concern`]: a glob that excludes `dir/`
-    /// does not exclude what is in it.
+    /// Directories with tracked files are not judged this way, only by [`Self::may_concern`]: a glob that excludes
+    /// `dir/` does not exclude its contents.
     pub fn directory_relation(&self, dir: &BStr) -> Relation {
         self.directory_relation_with(dir, &NoAttributes)
     }
@@ -246,7 +247,7 @@ impl Pathspec {
             && !exclusions.iter().any(|item| item.may_concern(dir))
     }
 
-    /// How well `path` matches; `None` if it does not, or is excluded.
+    /// Returns how well `path` matches, or `None` if it does not match or is excluded.
     fn quality(
         &self,
         path: &BStr,
@@ -271,7 +272,7 @@ impl Pathspec {
     }
 }
 
-/// `path` up to its last slash, with it.
+/// Returns `path` up to and including its last slash.
 fn up_to_slash(path: &[u8]) -> &[u8] {
     let end = path.rfind_byte(b'/').map_or(0, |slash| slash + 1);
     path.get(..end).unwrap_or_default()
@@ -286,7 +287,7 @@ impl Item {
         }
     }
 
-    /// Whether `path` begins as the pattern does, for `len` bytes.
+    /// Whether `path` and the pattern have their first `len` bytes in common.
     fn begins_alike(&self, path: &[u8], len: usize) -> bool {
         match (self.pattern.get(..len), path.get(..len)) {
             (Some(pattern), Some(path)) => self.equal(pattern, path),
@@ -294,7 +295,7 @@ impl Item {
         }
     }
 
-    /// The part of the pattern with which every match begins, byte by byte.
+    /// Returns the part of the pattern that every match begins with, byte for byte.
     fn reliable_prefix(&self) -> &[u8] {
         let len = match self.magic.icase {
             true => self.prefix_len,
@@ -322,7 +323,7 @@ impl Item {
             && (len == path.len() || self.pattern.ends_with(b"/") || path.get(len) == Some(&b'/'))
     }
 
-    /// Whether the caller's directory is in `path` in its own case.
+    /// Whether `path` begins with the caller's directory in its exact case.
     fn has_prefix_case(&self, path: &BStr) -> bool {
         !self.magic.icase
             || self
@@ -366,7 +367,7 @@ impl Item {
         }
         let goes_below =
             path.len() < len && path.ends_with(b"/") && self.begins_alike(path, path.len());
-        // Whether the glob can match below is not known; git takes it that it can.
+        // Whether the glob can match below is not known; git assumes that it can.
         let glob_may_match = self.is_glob() && self.begins_alike(path, self.literal_len);
         (goes_below || glob_may_match).then_some(Quality::Leading)
     }

@@ -1,14 +1,14 @@
-//! Sparse checkouts (git-sparse-checkout(1)): which paths are meant to be in the working tree.
+//! Sparse checkouts (git-sparse-checkout(1)): which paths should be in the working tree.
 //!
-//! `git status` does not ask that of single paths: an index entry's skip-worktree bit tells it what is left out. It
-//! needs three things of this module:
+//! `git status` does not look that up for each path: the skip-worktree bit of an index entry says that it is left
+//! out. Status needs three things from this module:
 //!
-//! - With `core.sparseCheckout` on and `sparse.expectFilesOutsideOfPatterns` off, the bit is cleared in memory for
-//!   entries whose path is there nevertheless; [`AbsentPaths`] answers that with few system calls. If a sparse
-//!   directory is there, the index is expanded first, and all is looked at again.
-//! - The long format tells [`percent_present`], unless the index is sparse.
-//! - Where `index.sparse` is set, git collapses a full index in memory, which it does only with
-//!   [`SparseCheckout::is_cone`]; the long format then names no percentage. Reading the rules also prints warnings.
+//! - If `core.sparseCheckout` is on and `sparse.expectFilesOutsideOfPatterns` is off, the bit is cleared in memory
+//!   for entries whose path exists after all; [`AbsentPaths`] finds them with few system calls. If a sparse
+//!   directory exists, the index is expanded first, and everything is checked again.
+//! - The long format shows [`percent_present`], unless the index is sparse.
+//! - If `index.sparse` is set, git collapses a full index in memory, but only if [`SparseCheckout::is_cone`]; then
+//!   the long format shows no percentage. Reading the rules also prints warnings.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -33,20 +33,20 @@ enum Rules {
     Patterns(Arc<IgnoreRules>),
 }
 
-/// Whole directories, by their path with a leading slash (in lower case if case is ignored), and how often each is
-/// named.
+/// Whole directories, and how often each is named. The keys are paths with a leading slash, in lower case if case
+/// is ignored.
 #[derive(Debug, Default)]
 struct Cone {
     is_full: bool,
-    /// Directories with all that is below them.
+    /// Directories that are included with everything below them.
     recursive: HashMap<Vec<u8>, usize>,
-    /// Directories of which only the files are in the checkout.
+    /// Directories of which only the files are included.
     parents: HashMap<Vec<u8>, usize>,
 }
 
 impl SparseCheckout {
-    /// Parses the file's `contents`: as a cone of directories if `core.sparseCheckoutCone` says so by `cone` and
-    /// all rules are of that kind, otherwise as patterns in the format of gitignore(5).
+    /// Parses the file's `contents`: as a cone of directories if `cone` is set (`core.sparseCheckoutCone`) and all
+    /// rules are of that kind, otherwise as patterns in the format of gitignore(5).
     pub fn parse(contents: &[u8], cone: bool, ignore_case: bool) -> Self {
         let mut warnings = Vec::new();
         let rules = match cone.then(|| Cone::parse(contents, ignore_case)) {
@@ -74,13 +74,13 @@ impl SparseCheckout {
         matches!(self.rules, Rules::Cone(_))
     }
 
-    /// What git says on stderr when it reads the rules, without "warning: ".
+    /// git's warnings on reading the rules, without "warning: ".
     pub fn warnings(&self) -> &[BString] {
         &self.warnings
     }
 
-    /// Whether the file `path` is in the checkout; with a trailing slash, whether the files of that directory are
-    /// (which is only known of a cone).
+    /// Whether the file `path` is in the checkout. For a path with a trailing slash, whether the files of that
+    /// directory are; this is known only of a cone.
     pub fn in_checkout(&self, path: &BStr) -> bool {
         if path.is_empty() {
             return true;
@@ -94,7 +94,7 @@ impl SparseCheckout {
                     if let Some(rule) = rules.matching(path, is_dir) {
                         return !rule.is_negated;
                     }
-                    // No rule about it: what holds for its directory holds for it.
+                    // No rule matches: the path is treated like its directory.
                     let Some((parent, _)) = path.rsplit_once_str("/") else {
                         return false;
                     };
@@ -104,14 +104,14 @@ impl SparseCheckout {
         }
     }
 
-    /// As [`Self::in_checkout`], but true for every path if the rules are not a cone.
+    /// Like [`Self::in_checkout`], but true for every path if the rules are not a cone.
     pub fn in_cone_checkout(&self, path: &BStr) -> bool {
         !self.is_cone() || self.in_checkout(path)
     }
 }
 
 impl Cone {
-    /// The cone, or git's warning about the first rule that is not of its kind.
+    /// Parses a cone. The error is git's warning about the first rule that is not part of one.
     fn parse(contents: &[u8], ignore_case: bool) -> Result<Self, BString> {
         let mut cone = Self::default();
         for line in lines(contents) {
@@ -181,7 +181,7 @@ impl Cone {
             return true;
         }
         let mut directory: &[u8] = match path.rfind_byte(b'/') {
-            // All files at the top are in.
+            // All files at the top are included.
             Some(0) | None => return true,
             Some(slash) => path.get(..slash).unwrap_or_default(),
         };
@@ -206,8 +206,8 @@ fn key(path: &[u8], ignore_case: bool) -> Vec<u8> {
     }
 }
 
-/// Whether no byte of `pattern` behind the first is special, but for one behind a backslash, a backslash before
-/// one, and a star at the end behind a slash.
+/// Whether `pattern` has no special byte after its first, except one after a backslash, a backslash before one, and
+/// a star at the end after a slash.
 fn has_only_escaped_globs(pattern: &[u8]) -> bool {
     let byte = |at: usize| pattern.get(at).copied().unwrap_or(0);
     (1..pattern.len()).all(|at| {
@@ -218,8 +218,8 @@ fn has_only_escaped_globs(pattern: &[u8]) -> bool {
     })
 }
 
-/// The directory that `pattern` names: without backslashes and then without `/*` at its end, which takes the last
-/// component off `/a/\*` too, as git does.
+/// Returns the directory that `pattern` names. Backslashes are removed first and then a trailing `/*`; as in git,
+/// this takes the last component off `/a/\*` too.
 fn directory_of(pattern: &[u8]) -> Vec<u8> {
     let mut directory = Vec::with_capacity(pattern.len());
     let mut bytes = pattern.iter();
@@ -236,24 +236,24 @@ fn directory_of(pattern: &[u8]) -> Vec<u8> {
     directory
 }
 
-/// How many percent of an index's `entries` are present if `skipped` of them have the skip-worktree bit, as git
-/// rounds it; `None` without entries.
+/// Returns the percentage of an index's `entries` that are present if `skipped` of them have the skip-worktree bit,
+/// rounded as git does; `None` without entries.
 pub fn percent_present(entries: usize, skipped: usize) -> Option<usize> {
     let absent = skipped.checked_mul(100)?.checked_div(entries)?;
     100usize.checked_sub(absent)
 }
 
-/// Finds out which of many paths are absent from the working tree, asked in the order of the index, without a
+/// Finds out which paths are absent from the working tree. If it is asked in the order of the index, it needs no
 /// system call for each file of an absent directory.
 #[derive(Debug, Default)]
 pub struct AbsentPaths {
-    /// Absent, with trailing slash, in a directory that is present; or empty.
+    /// An absent directory in a directory that is present, with trailing slash; or empty.
     directory: BString,
 }
 
 impl AbsentPaths {
-    /// Whether `path` is absent, where `is_present` tells whether there is anything at a path (`lstat` finds it).
-    /// A sparse directory's path ends in `/`.
+    /// Whether `path` is absent. `is_present` tells whether anything exists at a path (by `lstat`). The path of a
+    /// sparse directory ends in `/`.
     pub fn is_absent(&mut self, path: &BStr, mut is_present: impl FnMut(&BStr) -> bool) -> bool {
         if !self.directory.is_empty() && path.starts_with(&self.directory) {
             return true;

@@ -1,10 +1,10 @@
-//! git's glob matching: `*`, `?`, brackets, escapes and `**`, with the very verdicts of git's wildmatch.
+//! git's glob matching: `*`, `?`, brackets, escapes and `**`, with exactly the verdicts of git's wildmatch.
 //!
-//! Case folding and character classes follow git even where they look odd (`\A` never matches when case is
-//! folded), because ignore rules, attributes and pathspecs are compared with it byte by byte.
+//! Case folding and character classes follow git even where they look odd (`\A` never matches when case is folded),
+//! because ignore rules, attributes and pathspecs must give git's verdicts byte for byte.
 //!
 //! Nothing is allocated, and no pattern takes more time than its length times the text's: a search never needs to
-//! go back behind its last star, or behind its last star that crosses slashes.
+//! backtrack beyond its last star, or beyond its last star that crosses slashes.
 
 /// How a glob is matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,12 +15,12 @@ pub struct Flags {
     pub fold_case: bool,
 }
 
-/// Whether `byte` starts something other than itself in a glob.
+/// Whether `byte` has a special meaning in a glob.
 pub fn is_special(byte: u8) -> bool {
     matches!(byte, b'*' | b'?' | b'[' | b'\\')
 }
 
-/// How many bytes of `pattern` come before its first special one.
+/// Returns the length of `pattern` up to its first special byte.
 pub fn literal_prefix_len(pattern: &[u8]) -> usize {
     pattern
         .iter()
@@ -28,7 +28,7 @@ pub fn literal_prefix_len(pattern: &[u8]) -> usize {
         .unwrap_or(pattern.len())
 }
 
-/// Whether `pattern`, which ends at a NUL if it holds one, matches all of `text`, which holds none.
+/// Whether `pattern` matches all of `text`. The pattern ends at its first NUL; the text must have none.
 pub fn wildmatch(pattern: &[u8], text: &[u8], flags: Flags) -> bool {
     Matcher {
         pattern,
@@ -38,24 +38,24 @@ pub fn wildmatch(pattern: &[u8], text: &[u8], flags: Flags) -> bool {
     .is_match()
 }
 
-/// What a star may stand for.
+/// The text that a star may match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     /// Bytes other than `/`.
     Component,
     /// Any bytes.
     Everything,
-    /// Nothing, or any bytes that end in `/`: `**/`.
+    /// Nothing, or any bytes that end in `/`: the star is `**/`.
     Directories,
 }
 
-/// A star that was passed, and where it can be taken up again.
+/// A star that was passed, and from which the search can resume.
 #[derive(Clone, Copy)]
 struct Star {
     reach: Reach,
-    /// The position in the pattern behind it.
+    /// The position in the pattern after the star.
     behind: usize,
-    /// The end of the text that it stands for so far.
+    /// The end of the text that the star matches so far.
     text_end: usize,
 }
 
@@ -68,15 +68,15 @@ struct Matcher<'a> {
 impl Matcher<'_> {
     fn is_match(&self) -> bool {
         let (mut pattern_at, mut text_at) = (0, 0);
-        // The last star that stays in its component. A later one takes its place: what lies between them ends at
-        // the same slash wherever the earlier one ends, or is best ended early.
+        // The last star that stays within a component. A later one replaces it: either what lies between them ends at
+        // the same slash wherever the earlier one ends, or the earliest end is the best one.
         let mut narrow: Option<Star> = None;
         // The last star that crosses slashes.
         let mut wide: Option<Star> = None;
         loop {
             let raw = self.pattern_byte(pattern_at);
             let text_byte = self.folded(self.text_byte(text_at));
-            // The position of the last byte of the step of the pattern that takes this byte.
+            // The position of the last byte of the pattern element that matches this byte, if it matches.
             let taken = match raw {
                 0 if text_byte == 0 => return true,
                 0 => None,
@@ -93,7 +93,7 @@ impl Matcher<'_> {
                     }
                     None
                 }
-                // Later ends of a star leave even less text to the rest of the pattern.
+                // If a star ended later, even less text would be left for the rest of the pattern.
                 _ if text_byte == 0 => return false,
                 b'?' => (!self.flags.pathname || text_byte != b'/').then_some(pattern_at),
                 b'[' => match self.bracket(pattern_at, text_byte) {
@@ -121,7 +121,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// `star` for the next longer piece of text behind which the pattern might go on.
+    /// Returns `star` with the next longer text after which the rest of the pattern might match.
     fn extended(&self, star: Option<Star>) -> Option<Star> {
         let star = star?;
         let mut rest = self.text.get(star.text_end..)?.iter();
@@ -138,8 +138,7 @@ impl Matcher<'_> {
         })
     }
 
-    /// `star` for the shortest piece of text, as long as now or longer, that what follows in the pattern allows at
-    /// first sight.
+    /// Returns `star` with the shortest text, at least as long as now, that the next byte of the pattern allows.
     fn settled(&self, star: Star) -> Option<Star> {
         let rest = self.text.get(star.text_end..)?;
         let stays = star.reach == Reach::Component;
@@ -162,7 +161,7 @@ impl Matcher<'_> {
         })
     }
 
-    /// Reads one or more stars, the first of them at `first`, for the text from `text_end` on.
+    /// Parses one or more stars, the first of them at `first`. Their text starts empty at `text_end`.
     fn star(&self, first: usize, text_end: usize) -> Star {
         let mut behind = first + 1;
         while self.pattern_byte(behind) == b'*' {
@@ -189,7 +188,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// The byte of the pattern at `at`, NUL behind its end.
+    /// Returns the byte of the pattern at `at`, or NUL after its end.
     fn pattern_byte(&self, at: usize) -> u8 {
         self.pattern.get(at).copied().unwrap_or(0)
     }
@@ -206,8 +205,8 @@ impl Matcher<'_> {
         }
     }
 
-    /// The position of the `]` of the set whose `[` is at `open`, and whether `text_byte` is a member; `None` if the
-    /// set is malformed.
+    /// Returns the position of the `]` of the set whose `[` is at `open`, and whether `text_byte` is a member; `None`
+    /// if the set is malformed.
     fn bracket(&self, open: usize, text_byte: u8) -> Option<(usize, bool)> {
         let mut at = open + 1;
         let negated = matches!(self.pattern_byte(at), b'!' | b'^');
@@ -216,7 +215,7 @@ impl Matcher<'_> {
         }
         let mut previous = 0;
         let mut matched = false;
-        // Of the first `]` that a class may end in.
+        // The position of the last `]` that was found as a possible end of a class.
         let mut class_end = 0;
         loop {
             let byte = self.pattern_byte(at);
@@ -266,7 +265,7 @@ impl Matcher<'_> {
                 }
             };
             at += 1;
-            // Asked only here: a `]` in the first place is a member.
+            // Checked only here, because a `]` in the first place is a member.
             if self.pattern_byte(at) == b']' {
                 break;
             }
@@ -275,8 +274,8 @@ impl Matcher<'_> {
         Some((at, is_member))
     }
 
-    /// A class `[:name:]` whose name starts at `start`: the position of its `]` and whether `byte` is a member, or an
-    /// inner `None` if there is no `:]`. `end` is where the next `]` was last seen.
+    /// Parses a class `[:name:]` whose name starts at `start`. Returns the position of its `]` and whether `byte` is
+    /// a member, or an inner `None` if there is no `:]`. `end` is where the next `]` was last seen.
     fn class(&self, start: usize, end: &mut usize, byte: u8) -> Option<Option<(usize, bool)>> {
         if *end < start {
             let rest = self.pattern.get(start..)?;
@@ -325,7 +324,7 @@ mod tests {
         })
     }
 
-    /// Text, pattern, and whether they match: as paths, as paths in any case, plainly, plainly in any case.
+    /// Text, pattern, and whether they match: as paths, as paths ignoring case, plainly, plainly ignoring case.
     const CASES: &[(&str, &str, [u8; 4])] = &[
         ("", "", [1, 1, 1, 1]),
         ("", "*", [1, 1, 1, 1]),

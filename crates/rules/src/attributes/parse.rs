@@ -1,4 +1,4 @@
-//! The text of `.gitattributes` files (gitattributes(5)).
+//! The format of `.gitattributes` files (gitattributes(5)).
 
 use std::collections::HashMap;
 
@@ -9,13 +9,13 @@ use super::pattern::Pattern;
 use super::value::Value;
 use crate::messages::{Complaints, bytes};
 
-/// Lines of this length in bytes, and longer ones, are ignored.
+/// Lines of at least this length in bytes are ignored.
 const LINE_LENGTH_MAX: usize = 2048;
 
 const MACRO_PREFIX: &[u8] = b"[attr]";
 const BLANK: &[u8] = b" \t\r\n";
 
-/// What a line says of one attribute.
+/// The value that a line gives to one attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Assignment {
     pub(super) name: BString,
@@ -31,14 +31,14 @@ pub(super) struct Rule {
     pub(super) assignments: Vec<Assignment>,
 }
 
-/// All that one file says.
+/// The contents of one file.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     /// The file's name in messages.
     pub(super) origin: BString,
     /// In the order of the file: later ones win.
     pub(super) rules: Vec<Rule>,
-    /// What each `[attr]` line defines; the last definition of a name wins.
+    /// The assignments of each `[attr]` line; the last definition of a name wins.
     pub(super) macros: HashMap<BString, Vec<Assignment>>,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Rules {
 pub(super) struct Reading<'a> {
     /// The file's name in messages.
     pub(super) origin: &'a BStr,
-    /// Whether `[attr]` lines are allowed: not in directories below the top.
+    /// Whether `[attr]` lines are allowed; they are not below the top directory.
     pub(super) macros: bool,
 }
 
@@ -59,7 +59,7 @@ impl Rules {
         }
     }
 
-    /// Reads a file of the disk.
+    /// Parses a file on disk.
     pub(super) fn from_file(
         bytes: &[u8],
         reading: Reading<'_>,
@@ -73,7 +73,8 @@ impl Rules {
         rules
     }
 
-    /// Reads a blob, which ends at its first NUL and has no byte order mark, unlike a file.
+    /// Parses a blob. Unlike a file, it ends at its first NUL, and a byte order mark is not
+    /// skipped.
     pub(super) fn from_blob(
         bytes: &[u8],
         reading: Reading<'_>,
@@ -161,7 +162,7 @@ fn parse_line(
     }))
 }
 
-/// Reads `attr`, `-attr`, `!attr` and `attr=value`; one invalid name voids the line.
+/// Parses `attr`, `-attr`, `!attr` and `attr=value`. One invalid name makes the whole line invalid.
 fn parse_assignments(
     text: &[u8],
     number: usize,
@@ -204,7 +205,7 @@ fn report_name(name: &[u8], number: usize, reading: Reading<'_>, complaints: &mu
     ));
 }
 
-/// Whether `name` may be given to an attribute; `builtin_` is git's own.
+/// Whether `name` is a valid name of an attribute; those with `builtin_` are git's own.
 fn is_valid_name(name: &[u8]) -> bool {
     !name.is_empty()
         && !name.starts_with(b"-")

@@ -1,4 +1,4 @@
-//! Which paths a line of a `.gitattributes` file is about.
+//! Matching paths with the pattern of a line in a `.gitattributes` file.
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -7,9 +7,9 @@ use crate::wildmatch::{Flags, is_special, literal_prefix_len, wildmatch};
 /// The pattern of one line.
 #[derive(Debug)]
 pub(super) struct Pattern {
-    /// Written with a `/` at its end: it matches directories alone.
+    /// Whether it was written with a trailing `/`, so that it matches only directories.
     directory_only: bool,
-    /// Without a `/` inside: it is compared with the last part of a path.
+    /// Whether it has no `/` inside, so that it is compared with the last component of a path.
     file_name: bool,
     matcher: Matcher,
 }
@@ -24,15 +24,15 @@ enum Matcher {
 /// The path whose attributes are looked up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate<'a> {
-    /// Relative to the top of the working tree, without a `/` at its end.
+    /// Relative to the top of the working tree, without a trailing `/`.
     path: &'a BStr,
-    /// Where its last part starts.
+    /// The last component of the path.
     file_name: &'a BStr,
     is_dir: bool,
 }
 
 impl<'a> Candidate<'a> {
-    /// A path relative to the top of the working tree; a directory ends in `/`.
+    /// `path` is relative to the top of the working tree; a directory's ends in `/`.
     pub(super) fn new(path: &'a BStr) -> Self {
         let trimmed = path.strip_suffix(b"/").unwrap_or(path).as_bstr();
         Self {
@@ -42,14 +42,14 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// The directory it lies in.
+    /// The directory that contains the path.
     pub(super) fn parent(&self) -> &'a BStr {
         vigil_model::path::parent(self.path)
     }
 }
 
 impl Pattern {
-    /// Reads a pattern without a leading `!`.
+    /// Parses a pattern, which must have no leading `!`.
     pub(super) fn new(text: &[u8]) -> Self {
         let body = text.strip_suffix(b"/").unwrap_or(text);
         let file_name = !body.contains(&b'/');
@@ -70,8 +70,8 @@ impl Pattern {
         }
     }
 
-    /// Whether it matches `candidate`, which lies below the directory `base` (the pattern's own). With `fold_case`,
-    /// letters match in both cases.
+    /// Whether it matches `candidate`, which is below the pattern's own directory `base`. With `fold_case`, the
+    /// case of letters is ignored.
     pub(super) fn matches(&self, candidate: Candidate<'_>, base: &BStr, fold_case: bool) -> bool {
         if self.directory_only && !candidate.is_dir {
             return false;
@@ -108,7 +108,7 @@ fn same(a: &[u8], b: &[u8], fold_case: bool) -> bool {
     }
 }
 
-/// The literal after a leading `*`, if that is all there is.
+/// Returns the literal after a leading `*`, if the pattern consists of these two.
 fn ends_with(body: &[u8]) -> Option<&[u8]> {
     body.strip_prefix(b"*")
         .filter(|rest| !rest.iter().any(|byte| is_special(*byte)))

@@ -1,4 +1,4 @@
-//! Reading one attributes file, and knowing later whether it is still the same.
+//! Reads one attributes file, and later checks whether it is still the same.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -18,17 +18,17 @@ use vigil_stamp::file::read_to_end;
 use vigil_stamp::paths::is_missing;
 use vigil_stamp::{Observation, now};
 
-/// Files of this size in bytes, and larger ones, are ignored.
+/// Files of at least this size in bytes are ignored.
 const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024;
 
-/// One place that may hold attributes.
+/// A place that may hold attributes: a file, a blob, or both.
 #[derive(Debug)]
 pub(super) struct Source {
-    /// The file on disk, if files are looked at.
+    /// The file on disk, if one may count.
     pub(super) file: Option<PathBuf>,
-    /// Whether a symbolic link is followed: not inside the working tree.
+    /// Whether symbolic links are followed; inside the working tree they are not.
     pub(super) follow: bool,
-    /// The path of the blob that stands in where there is no file.
+    /// The path of the blob that is used where there is no file.
     pub(super) blob: Option<BString>,
     /// Its name in messages.
     pub(super) origin: BString,
@@ -36,11 +36,11 @@ pub(super) struct Source {
     pub(super) macros: bool,
 }
 
-/// What a place said when it was read.
+/// The contents of a place when it was read.
 #[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) rules: Arc<Rules>,
-    /// What git would say on reading it.
+    /// git's messages on reading it.
     pub(super) complaints: Vec<BString>,
     seen: Seen,
 }
@@ -50,7 +50,8 @@ pub(super) struct Loaded {
 enum Seen {
     /// A file.
     File(Observation),
-    /// The blob's bytes if there was one, for want of a file: that none was there, or nothing of one that is of no use.
+    /// The blob, or `None` if there was none, because no file could be used. `absent` is the observation that the file
+    /// was missing; `None` if there was a file that could not be used.
     Blob {
         absent: Option<Observation>,
         blob: Option<Vec<u8>>,
@@ -58,7 +59,7 @@ enum Seen {
 }
 
 impl Source {
-    /// Reads the place, or confirms that `earlier` still says what it holds.
+    /// Reads the place, or returns `earlier` if it is still up to date.
     pub(super) fn load(&self, earlier: Option<Arc<Loaded>>, blobs: &dyn IndexBlobs) -> Arc<Loaded> {
         if let Some(earlier) = earlier.filter(|earlier| self.is_current(earlier, blobs)) {
             return earlier;
@@ -114,7 +115,7 @@ impl Source {
                 let seen = Seen::File(Observation::at(before, Some(&stat)));
                 return (Rules::from_file(&bytes, reading, complaints), seen);
             }
-            // Too large: git takes the blob instead, if there is one.
+            // Too large: git uses the blob instead, if there is one.
             Ok((None, _)) => None,
             Err(errno) if is_missing(errno) => Some(Observation::at(before, None)),
             Err(errno) => {
@@ -143,13 +144,13 @@ impl Source {
         (rules, Seen::Blob { absent, blob })
     }
 
-    /// The file's bytes, or none if it is too large, and what it was when it was open.
+    /// Returns the file's bytes, or `None` if it is too large, and its stat data when it was open.
     fn read_file(
         &self,
         path: &Path,
         complaints: &mut Complaints,
     ) -> Result<(Option<Vec<u8>>, Stat), Errno> {
-        // A FIFO must not hold us up.
+        // Opening a FIFO must not block.
         let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         if !self.follow {
             flags |= OFlags::NOFOLLOW;
@@ -164,7 +165,7 @@ impl Source {
             ));
             return Ok((None, stat));
         }
-        // What cannot be read, as a directory, has no lines, as in git.
+        // As in git, something that cannot be read, such as a directory, has no lines.
         let bytes = match stat.is_file() {
             true => read_to_end(file, Some(stat.size), FILE_SIZE_MAX).unwrap_or_default(),
             false => Vec::new(),

@@ -9,7 +9,7 @@ use vigil_testkit::sandbox::Sandbox;
 
 const NAMES: [&str; 6] = ["text", "eol", "binary", "diff", "m", "x"];
 
-/// A repository, asked for what is recorded of attributes, too.
+/// A repository, which also serves as the source of recorded attributes.
 pub(crate) struct Fixture(Sandbox);
 
 impl std::ops::Deref for Fixture {
@@ -62,7 +62,7 @@ impl Fixture {
         Attributes::new(files, self.blobs(), Arc::default())
     }
 
-    /// What git says of all `paths`, and what it says on its standard error.
+    /// git's output for all `paths`, and its standard error.
     fn check_attr(&self, paths: &[String]) -> (Vec<Vec<Value>>, Vec<u8>) {
         let arguments = [&["check-attr", "-z", "--stdin"][..], &NAMES].concat();
         let output = self.output("", arguments, paths.join("\0"));
@@ -103,7 +103,7 @@ impl Fixture {
     }
 }
 
-/// Whether `**` and something else share a part of the line's pattern.
+/// Whether a component of the line's pattern has `**` and something else.
 fn has_joined_stars(line: &str) -> bool {
     line.split([' ', '/'])
         .any(|part| part.contains("**") && part != "**")
@@ -201,7 +201,8 @@ fn random_patterns_match_as_in_git() {
                 let attribute = random.of(&["text", "diff", "m", "x"]);
                 lines += &format!("{pattern} {attribute}={number}\n");
             }
-            // Negations are no patterns, and older gits let `**` cross directories where it is no whole part.
+            // Negated lines are no patterns, and older versions of git let `**` match across directories
+            // where it is not a whole component.
             let lines: String = lines
                 .lines()
                 .filter(|line| !line.starts_with('!') && !has_joined_stars(line))
@@ -286,7 +287,7 @@ fn places_macros_and_states_weigh_as_in_git() {
                 fixture.write(place, lines);
             }
         }
-        // One long-lived value sees each round's files.
+        // One long-lived value sees the files of each round.
         attributes.refresh(fixture.blobs());
         fixture.assert_same(&attributes, &paths);
     }
@@ -358,7 +359,7 @@ fn threads_agree() {
     assert_eq!(attributes.messages.take().len(), 1);
 }
 
-/// Blobs that a test makes up.
+/// Blobs made up by a test.
 struct Made(&'static str, &'static str);
 
 impl IndexBlobs for Made {

@@ -1,11 +1,11 @@
-//! What an attribute may be.
+//! The values of attributes.
 
 use bstr::BString;
 
 /// The state of an attribute for a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Value {
-    /// Nothing is said, or `!attr`.
+    /// Not mentioned, or `!attr`.
     #[default]
     Unspecified,
     /// `attr`.

@@ -1,5 +1,5 @@
-//! The attributes that a question may come upon, as numbers: those asked for, and the macros that lead to them. What
-//! is said of any other changes nothing.
+//! The attributes that matter to a question, as numbers: those that were asked for, and the macros that set them.
+//! All other attributes are skipped.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use super::parse::{Assignment, Rules};
 use super::source::Loaded;
 use super::value::Value;
 
-/// The words of one question, as files define them.
+/// The attributes of one question, with the macros that the files define.
 pub(super) struct Vocabulary {
-    /// What is asked for.
+    /// The names that were asked for.
     asked: Vec<BString>,
-    /// The files that may define macros, what wins first.
+    /// The files that may define macros, in order of precedence, the highest first.
     sources: Vec<Arc<Loaded>>,
     numbers: HashMap<BString, usize>,
-    /// By number: what a macro stands for, of the words in here.
+    /// The assignments of each macro, by its number, as far as they are in this vocabulary.
     macros: Vec<Vec<(usize, Value)>>,
 }
 
 impl Vocabulary {
-    /// That of a question for `asked`, where `sources` and then `built_in` define macros.
+    /// Makes the vocabulary of a question for `asked`, where `sources` and then `built_in` define macros.
     pub(super) fn new(asked: &[&str], sources: Vec<Arc<Loaded>>, built_in: &Rules) -> Self {
         let yielding = sources.iter().rev().map(|loaded| &*loaded.rules);
         let mut defined: HashMap<&BStr, &[Assignment]> = HashMap::new();
@@ -64,7 +64,7 @@ impl Vocabulary {
         }
     }
 
-    /// Whether it is that of a question for `asked`, where these files define macros.
+    /// Whether this is the vocabulary of a question for `asked`, where `sources` define macros.
     pub(super) fn is_of<'a>(
         &self,
         asked: &[&str],
@@ -76,17 +76,17 @@ impl Vocabulary {
             && (self.sources.iter().zip(sources)).all(|(ours, theirs)| Arc::ptr_eq(ours, theirs))
     }
 
-    /// How many words there are.
+    /// The number of attributes in it.
     pub(super) fn len(&self) -> usize {
         self.macros.len()
     }
 
-    /// The number of `name`, if it is of any interest.
+    /// Returns the number of `name`, if it matters to the question.
     pub(super) fn number(&self, name: &BStr) -> Option<usize> {
         self.numbers.get(name).copied()
     }
 
-    /// What the word of this number stands for, if it is a macro.
+    /// Returns the assignments of the macro with this number, or nothing if it is no macro.
     pub(super) fn meaning(&self, number: usize) -> &[(usize, Value)] {
         self.macros
             .get(number)

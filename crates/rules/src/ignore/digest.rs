@@ -1,17 +1,17 @@
-//! What tells sets of ignore rules apart, in this process and in later ones.
+//! Digests that identify a set of ignore rules across processes.
 //!
-//! SHA-256, cut to 128 bits: the rules may come from a stranger's repository, who must not be able to make two sets
-//! of rules that pass for one another.
+//! SHA-256, cut to 128 bits: the rules may come from a stranger's repository, and a stranger must not be able to
+//! make two different sets of rules with the same digest.
 
 use bstr::BStr;
 use sha2::{Digest, Sha256};
 
 use super::PatternList;
 
-/// To be changed when the same text begins to mean other rules.
+/// Must change whenever the same text begins to mean other rules.
 const MEANING: &[u8] = b"ignore rules 1";
 
-/// The digest where there is no rule.
+/// The digest of no rules at all.
 pub(super) fn of_none(ignore_case: bool) -> u128 {
     let mut hasher = Sha256::new();
     add(&mut hasher, MEANING);
@@ -19,7 +19,7 @@ pub(super) fn of_none(ignore_case: bool) -> u128 {
     cut(hasher)
 }
 
-/// The digest of the rules in `list`, which hold in `dir`, above others whose digest is `parent`.
+/// The digest of the rules in `list`, which apply in `dir`, on top of rules whose digest is `parent`.
 pub(super) fn of(parent: u128, dir: &BStr, list: &PatternList) -> u128 {
     let mut hasher = Sha256::new();
     hasher.update(parent.to_le_bytes());
@@ -30,7 +30,7 @@ pub(super) fn of(parent: u128, dir: &BStr, list: &PatternList) -> u128 {
     cut(hasher)
 }
 
-/// Adds `bytes` with their length, so that their end is part of what is hashed.
+/// Adds `bytes` preceded by their length, so that two fields cannot run into one another.
 fn add(hasher: &mut Sha256, bytes: &[u8]) {
     hasher.update((bytes.len() as u64).to_le_bytes());
     hasher.update(bytes);

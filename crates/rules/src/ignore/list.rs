@@ -7,7 +7,7 @@ use bstr::{BStr, ByteSlice};
 
 use crate::wildmatch::{self, Flags};
 
-/// The longest ending that is found by its hash (`*.extension`); longer ones are compared one by one.
+/// The longest suffix (`*.extension`) that is looked up by hash; longer ones are compared one by one.
 const SUFFIX_LEN_MAX: usize = 16;
 
 /// One rule.
@@ -19,7 +19,7 @@ pub(super) struct Pattern {
     only_directories: bool,
     /// The whole rule in the file.
     text: Range<usize>,
-    /// The part of it that is compared.
+    /// The part of it that is compared with paths.
     body: Range<usize>,
     kind: Kind,
 }
@@ -27,15 +27,15 @@ pub(super) struct Pattern {
 /// What a rule is compared with, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// The last component, literally.
+    /// The last component must equal the text.
     Name,
-    /// The end of the last component, literally.
+    /// The last component must end in the text.
     NameSuffix,
-    /// The last component, by a glob that begins with this many literal bytes.
+    /// The last component must match a glob that begins with this many literal bytes.
     NameGlob(usize),
-    /// The path from the rule's directory on, literally.
+    /// The path relative to the rule's directory must equal the text.
     Path,
-    /// The same, by a glob that begins with this many literal bytes.
+    /// That path must match a glob that begins with this many literal bytes.
     PathGlob(usize),
 }
 
@@ -48,15 +48,15 @@ pub struct PatternList {
     ignore_case: bool,
     names: HashIndex,
     suffixes: HashIndex,
-    /// Bit n is set if there are suffixes of n bytes.
+    /// Bit n is set if there is a suffix of n bytes.
     suffix_lengths: u32,
     paths: HashIndex,
-    /// All others, in the order of the file.
+    /// The positions of all other rules, in the order of the file.
     globs: Vec<usize>,
 }
 
-/// Parses a file of rules: a rule per line, in which git's additions to gitignore(5) hold too: a leading byte order
-/// mark and a carriage return before the newline are no part of it, and it ends at a NUL.
+/// Parses a file of rules, one per line. As in git, and beyond gitignore(5), a byte order mark at the start and a
+/// carriage return before a newline are ignored, and a line ends at a NUL.
 pub fn parse(contents: &[u8], ignore_case: bool) -> PatternList {
     let mut list = PatternList {
         contents: contents.into(),
@@ -76,18 +76,18 @@ pub fn parse(contents: &[u8], ignore_case: bool) -> PatternList {
 pub(crate) struct Line<'a> {
     /// From 1.
     number: usize,
-    /// Where in the file the text starts.
+    /// Where the text starts in the file.
     start: usize,
     text: &'a [u8],
     /// Whether it begins with `!`.
     pub(crate) is_negated: bool,
     /// Whether it ends in `/`.
     pub(crate) only_directories: bool,
-    /// The text between the two.
+    /// The text between the `!` and the final `/`.
     pub(crate) pattern: &'a [u8],
 }
 
-/// The lines with rules of a file in the format of gitignore(5).
+/// Returns the lines of a file in the format of gitignore(5) that hold a rule.
 pub(crate) fn lines(contents: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let mut next_start = 0;
     contents
@@ -172,8 +172,8 @@ impl PatternList {
         });
     }
 
-    /// The last rule that matches the probed path, which is relative to the rules' directory from
-    /// `relative_start` on.
+    /// Returns the last rule that matches the path of `probe`, whose part from `relative_start` on is relative to
+    /// the directory of the rules.
     pub(super) fn last_match(
         &self,
         probe: &mut Probe<'_>,
@@ -215,7 +215,7 @@ impl PatternList {
         best.and_then(|position| self.patterns.get(position))
     }
 
-    /// Moves `best` to the last match with `hash` in `index`, if that is further down the file.
+    /// Moves `best` to the last match with `hash` in `index`, if that comes later in the file.
     fn improve(
         &self,
         best: &mut Option<usize>,
@@ -250,7 +250,7 @@ impl PatternList {
             Kind::Path => self.equal(body, relative()),
             Kind::PathGlob(literal_len) => {
                 let path = relative();
-                // The glob's last literal byte stays, for `**` looks at the byte before it.
+                // Keep the last literal byte of the glob: `**` looks at the byte before it.
                 let done = literal_len.saturating_sub(1);
                 self.begins_alike(body, path, literal_len)
                     && match (body.get(done..), path.get(done..)) {
@@ -293,14 +293,14 @@ impl PatternList {
     }
 }
 
-/// What the rule `rest`, without `!` and trailing slash, is compared with, and the part of it that is compared: an
-/// end of `rest`.
+/// Returns how the rule `rest`, without `!` and trailing slash, is compared, and the part of it that is compared: a
+/// suffix of `rest`.
 fn classify(rest: &[u8]) -> (Kind, &[u8]) {
     if !rest.contains(&b'/') {
         return classify_name(rest);
     }
     let rest = rest.strip_prefix(b"/").unwrap_or(rest);
-    // `**/name` is `name` at any depth, which is cheaper to look up.
+    // `**/name` means `name` at any depth, and a name is cheaper to look up.
     if let Some(name) = rest.strip_prefix(b"**/")
         && !name.is_empty()
         && !name.contains(&b'/')
@@ -323,7 +323,7 @@ fn classify_name(name: &[u8]) -> (Kind, &[u8]) {
     }
 }
 
-/// `line` without the spaces at its end that no backslash escapes. A single backslash at the end keeps them all.
+/// Returns `line` without its trailing unescaped spaces. If the line ends in a lone backslash, all spaces stay.
 fn without_trailing_spaces(line: &[u8]) -> &[u8] {
     let mut end = 0;
     let mut bytes = line.iter().enumerate();
@@ -341,9 +341,9 @@ fn without_trailing_spaces(line: &[u8]) -> &[u8] {
 /// Positions of rules by the hash of their text.
 #[derive(Debug, Default)]
 struct HashIndex {
-    /// By hash, and of one hash the last in the file first.
+    /// Sorted by hash; entries with the same hash are sorted from the last in the file to the first.
     entries: Vec<(u64, Reverse<usize>)>,
-    /// Bit n is set if there is a hash whose highest bits are n: most paths need no search.
+    /// Bit n is set if there is a hash whose highest six bits are n, so that most paths need no search.
     present: u64,
 }
 
@@ -361,7 +361,7 @@ impl HashIndex {
         self.entries.sort_unstable();
     }
 
-    /// The positions with `hash`, descending.
+    /// Returns the positions with `hash`, in descending order.
     fn positions(&self, hash: u64) -> impl Iterator<Item = usize> {
         let start = match self.present >> (hash >> 58) & 1 {
             0 => self.entries.len(),
@@ -377,23 +377,24 @@ impl HashIndex {
 const HASH_SEED: u64 = 0xcbf2_9ce4_8422_2325;
 const HASH_PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// Carries `hash` (FNV-1a, of lower case) on over `bytes` from the last to the first, so that the hashes of all
-/// endings of a path come from one pass. Many rules of one hash cost no more than git's own pass over all rules.
+/// Continues `hash` (FNV-1a over lower case) with `bytes` from the last to the first, so that one pass gives the
+/// hashes of all suffixes of a path. Even if many rules share a hash, that costs no more than git's pass over all
+/// rules.
 fn hash_backward(hash: u64, bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(hash, |hash, byte| {
         (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(HASH_PRIME)
     })
 }
 
-/// A path that rules are sought for, and what is computed of it once for all files of rules.
+/// The path that rules are looked up for, and what is computed from it once for all files of rules.
 pub(super) struct Probe<'a> {
     path: &'a [u8],
     name: &'a [u8],
     is_dir: bool,
-    /// By length, of the endings of the name.
+    /// The hash of each suffix of the name, indexed by length.
     suffix_hashes: [u64; SUFFIX_LEN_MAX + 1],
     name_hash: u64,
-    /// From where on `hashed` is the hash of the path.
+    /// `hashed` is the hash of the path from here to its end.
     hashed_start: usize,
     hashed: u64,
 }
@@ -421,7 +422,7 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// The hash of the path from `start` on. Calls go upwards: `start` never grows.
+    /// Returns the hash of the path from `start` on. `start` must never grow from one call to the next.
     fn hash_from(&mut self, start: usize) -> u64 {
         let more = self.path.get(start..self.hashed_start).unwrap_or_default();
         self.hashed = hash_backward(self.hashed, more);

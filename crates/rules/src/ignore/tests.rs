@@ -309,7 +309,7 @@ const LINES: &[&str] = &[
     "**/foo/*",
 ];
 
-/// A rule, more often than not nasty.
+/// A rule, more often a tricky one than not.
 fn pattern(chance: &mut Chance) -> String {
     if chance.below(3) == 0 {
         return (chance.of(LINES)).into();
@@ -326,7 +326,8 @@ fn pattern(chance: &mut Chance) -> String {
     line + chance.of(&["", "", "", "/", " ", "/**", "/*", "\r", "  \r", "/ "])
 }
 
-/// Whether a rule's literal beginning runs into `**`, which gits before 2.52 take for a component of its own.
+/// Whether the literal prefix of a rule runs into `**`, which git before 2.52 takes for a component of its
+/// own.
 fn depends_on_version(line: &str) -> bool {
     line.find(['*', '?', '[', '\\'])
         .and_then(|special| line.split_at_checked(special))
@@ -353,7 +354,7 @@ fn pattern_file(chance: &mut Chance) -> Vec<u8> {
 
 type Verdict = Option<(BString, usize, BString)>;
 
-/// What decides about `path`, where the rules about its parents come first as they do for git.
+/// The rule that decides about `path`. As in git, the rules about its parents come first.
 fn decision(
     root: &Arc<IgnoreRules>,
     files: &BTreeMap<BString, Vec<u8>>,
@@ -379,7 +380,8 @@ fn decision(
     rules.matching(path, is_dir).and_then(told)
 }
 
-/// Makes files and directories by chance in the working tree: their paths, and those that could not be made.
+/// Creates random files and directories in the working tree. Returns their paths, and those that could not be
+/// created.
 fn grow_tree(sandbox: &Sandbox, chance: &mut Chance, count: usize) -> BTreeSet<String> {
     for dir in ["a/b", "foo"] {
         fs::create_dir_all(sandbox.top().join(dir)).unwrap();

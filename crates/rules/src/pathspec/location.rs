@@ -1,4 +1,4 @@
-//! From a path as given to one relative to the top of the working tree.
+//! Makes a path as given relative to the top of the working tree.
 
 use std::ffi::OsStr;
 use std::io;
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
-/// Why a path as given has no place in the working tree.
+/// Why a path as given is not in the working tree.
 pub(super) enum Failure {
-    /// It leads out of it.
+    /// It leads out of the working tree.
     Outside,
-    /// A directory on the way cannot be looked at.
+    /// A directory on the way cannot be examined.
     Invalid(PathBuf, io::Error),
 }
 
-/// `path` as given by a caller in the directory `prefix`, relative to the top of the working tree, and how much of
-/// that is still `prefix`. A trailing slash stays.
+/// Returns `path`, as given by a caller in the directory `prefix`, relative to the top of the working tree, and how
+/// many of its bytes still come from `prefix`. A trailing slash is kept.
 pub(super) fn locate(
     path: &BStr,
     prefix: &BStr,
@@ -32,8 +32,8 @@ pub(super) fn locate(
     normalize(&joined, prefix.len()).ok_or(Failure::Outside)
 }
 
-/// `path` without `.`, `..` and doubled slashes, and how much of its first `prefix_len` bytes is left; `None` if it
-/// leads out of where it starts.
+/// Removes `.`, `..` and doubled slashes from `path`. Also returns how much of its first `prefix_len` bytes is
+/// left; `None` if the path leads out of the place where it starts.
 fn normalize(path: &[u8], mut prefix_len: usize) -> Option<(BString, usize)> {
     let mut normalized = BString::default();
     let mut components = path.split(|&byte| byte == b'/').peekable();
@@ -57,7 +57,8 @@ fn normalize(path: &[u8], mut prefix_len: usize) -> Option<(BString, usize)> {
     Some((normalized, prefix_len))
 }
 
-/// The part of the normalized absolute `path` that is inside `work_tree`, where symbolic links may lead to it.
+/// Returns the part of the normalized absolute `path` that is inside `work_tree`, which it may reach by symbolic
+/// links.
 fn part_inside(path: &[u8], work_tree: &Path) -> Result<BString, Failure> {
     let top = work_tree.as_os_str().as_bytes();
     match path.strip_prefix(top) {

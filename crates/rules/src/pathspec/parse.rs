@@ -1,4 +1,4 @@
-//! From pathspecs as given to what is compared.
+//! Parses pathspecs as given on the command line.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::location::{self, Failure};
 use super::{AttributeCondition, AttributeState, Item, Magic, Pathspec};
 use crate::wildmatch;
 
-/// Why pathspecs are not understood. The text is git's own, without "fatal: ", and git exits with 128.
+/// Why a pathspec is invalid. The text is git's own, without "fatal: "; git exits with 128.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An empty pathspec.
@@ -19,25 +19,25 @@ pub enum Error {
         "empty string is not a valid pathspec. please use . instead if you meant to match all paths"
     )]
     Empty,
-    /// A path that leads out of the working tree.
+    /// The path leads out of the working tree.
     #[error("{spec}: '{path}' is outside repository at '{}'", raw_path(.work_tree), spec = raw(spec), path = raw(path))]
     Outside {
         /// The pathspec as given.
         spec: BString,
-        /// The path in it.
+        /// The path in the pathspec.
         path: BString,
         /// The top of the working tree.
         work_tree: PathBuf,
     },
-    /// An absolute path with a directory on its way that cannot be looked at.
+    /// A directory on the way of an absolute path cannot be examined.
     #[error("Invalid path '{}': {reason}", raw_path(.path))]
     InvalidPath {
-        /// The path up to the trouble, without symbolic links.
+        /// The path up to the directory in question, without symbolic links.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error text.
         reason: String,
     },
-    /// A letter of short magic that has no meaning yet.
+    /// A letter of short magic that is reserved.
     #[error("Unimplemented pathspec magic '{}' in '{spec}'", raw(&[*letter]), spec = raw(spec))]
     UnimplementedMagic {
         /// The letter.
@@ -53,7 +53,7 @@ pub enum Error {
         /// The pathspec as given.
         spec: BString,
     },
-    /// Long magic without its end, with the pathspec as given.
+    /// Long magic without a closing parenthesis, with the pathspec as given.
     #[error("Missing ')' at the end of pathspec magic in '{}'", raw(.0))]
     UnclosedMagic(BString),
     /// `prefix:` without a number.
@@ -62,7 +62,7 @@ pub enum Error {
     /// `prefix:` from a caller below the top.
     #[error("'prefix' magic is supposed to be used at worktree's root")]
     PrefixNotAtRoot,
-    /// `prefix:` beyond the end of the path.
+    /// `prefix:` with a number larger than the length of the path.
     #[error("error initializing pathspec_item")]
     PrefixTooLong,
     /// Magic that contradicts itself, with the pathspec as given.
@@ -76,7 +76,7 @@ pub enum Error {
         "global 'literal' pathspec setting is incompatible with all other global pathspec settings"
     )]
     GlobalLiteralAndOthers,
-    /// A setting that is no boolean.
+    /// A setting that is not a boolean.
     #[error("bad boolean environment value '{value}' for '{name}'", value = raw(value))]
     BadSetting {
         /// Its value.
@@ -90,7 +90,7 @@ pub enum Error {
     /// `attr:` with nothing behind it.
     #[error("attr spec must not be empty")]
     EmptyAttributes,
-    /// What cannot be an attribute's name.
+    /// An invalid name of an attribute.
     #[error("invalid attribute name {}", raw(.0))]
     InvalidAttribute(BString),
     /// An attribute's value that ends in the middle of an escape.
@@ -102,17 +102,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// With what git exits.
+    /// The exit code of git.
     pub fn exit_code(&self) -> u8 {
         match self {
-            // git takes these two for mistakes of its own, and aborts.
+            // git reports these two as bugs and aborts.
             Self::PrefixNotAtRoot | Self::PrefixTooLong => 134,
             _ => 128,
         }
     }
 }
 
-/// The settings that hold for all pathspecs, off by default.
+/// The settings that apply to all pathspecs; all are off by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// `GIT_LITERAL_PATHSPECS`: no magic, no globs.
@@ -126,11 +126,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings that environment variables make, of which `variable` tells the values. git looks at them only if there
-    /// is any pathspec.
+    /// Reads the settings from environment variables, whose values `variable` returns. git reads them only if there is
+    /// a pathspec.
     ///
     /// # Errors
-    /// A value that is no boolean.
+    /// A value is not a boolean.
     pub fn from_variables<'a>(variable: impl Fn(&str) -> Option<&'a BStr>) -> Result<Self, Error> {
         let is_on = |name: &'static str| match variable(name) {
             None => Ok(false),
@@ -148,11 +148,10 @@ impl Settings {
     }
 }
 
-/// Parses `specs` as given by a caller in the directory `prefix`, which is relative to the top of the working tree
-/// and ends in `/` unless it is empty. `work_tree` is that top, absolute and free of symbolic links.
+/// Parses `specs` as given by a caller in the directory `prefix`, which is relative to the top of the working tree and
+/// ends in `/` unless it is empty. `work_tree` is that top, absolute and free of symbolic links.
 ///
-/// Only absolute paths that do not begin with `work_tree` make this look at the file system, for links that lead
-/// there.
+/// The file system is read only for absolute paths that do not begin with `work_tree`, to find symbolic links to it.
 pub fn parse(
     specs: &[BString],
     prefix: &BStr,
@@ -172,7 +171,7 @@ pub fn parse(
     Ok(Pathspec { items })
 }
 
-/// What is written before a path.
+/// The part of a pathspec before the path.
 #[derive(Default)]
 struct Written {
     magic: Magic,
@@ -213,11 +212,11 @@ fn parse_item(
     )
 }
 
-/// The path `given` by a caller in the directory `prefix`, relative to the top of the working tree, without a slash at
-/// its end.
+/// Returns the path `given` by a caller in the directory `prefix`, relative to the top of the working tree, without a
+/// trailing slash.
 ///
 /// # Errors
-/// It is empty, or leads out of the working tree.
+/// The path is empty, or leads out of the working tree.
 pub fn path_in(given: &BStr, prefix: &BStr, work_tree: Option<&Path>) -> Result<BString, Error> {
     if given.is_empty() {
         return Err(Error::Empty);
@@ -229,7 +228,7 @@ pub fn path_in(given: &BStr, prefix: &BStr, work_tree: Option<&Path>) -> Result<
     Ok(path)
 }
 
-/// [`location::locate`] for the path in `spec`.
+/// Calls [`location::locate`] for the path in `spec`.
 fn locate(
     spec: &BStr,
     path: &BStr,
@@ -277,7 +276,7 @@ fn item(
     })
 }
 
-/// `magic` as written, with what the settings add to it.
+/// Returns `magic` as written, with the additions of `settings`.
 fn with_settings(mut magic: Magic, settings: Settings) -> Result<Magic, Error> {
     if settings.glob && settings.noglob {
         return Err(Error::GlobalGlobAndNoglob);
@@ -354,7 +353,7 @@ fn parse_long_magic<'a>(spec: &BStr, rest: &'a [u8]) -> Result<(Written, &'a [u8
     }
 }
 
-/// How many bytes of `text` come before a comma or closing parenthesis that no backslash escapes.
+/// Returns how many bytes of `text` come before an unescaped comma or closing parenthesis.
 fn unescaped_len(text: &[u8]) -> usize {
     let mut bytes = text.iter().enumerate();
     while let Some((at, byte)) = bytes.next() {
@@ -369,7 +368,7 @@ fn unescaped_len(text: &[u8]) -> usize {
     text.len()
 }
 
-/// The number behind `prefix:`, as C's strtol reads one (nothing is 0); negative ones count as not given.
+/// Parses the number after `prefix:` like C's strtol (an empty one is 0). A negative number counts as not given.
 fn parse_prefix_len(number: &[u8]) -> Result<Option<usize>, Error> {
     if number.is_empty() {
         return Ok(Some(0));

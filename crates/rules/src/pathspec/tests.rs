@@ -243,7 +243,7 @@ impl Walk<'_> {
         found
     }
 
-    /// Reports the directory, or says that what is in it has to be looked at.
+    /// Reports the directory, or returns that its contents have to be examined.
     fn enters(&self, dir: &str, found: &mut Vec<String>) -> bool {
         let path = BStr::new(dir);
         if !self.pathspec.may_concern(path) || self.ignored.is_ignored(path, true) {
