@@ -1,5 +1,5 @@
-//! The folders with objects: the repository's own, those that the environment names, and those that
-//! `info/alternates` names, from folder to folder (gitrepository-layout(5)).
+//! The folders of objects: the repository's own, those from the environment, and those that `info/alternates`
+//! names, recursively (gitrepository-layout(5)).
 
 use std::borrow::Cow;
 use std::fs;
@@ -21,34 +21,34 @@ use vigil_stamp::file;
 use vigil_stamp::paths::{bytes_of, path_of, real_path};
 use vigil_stamp::{Observation, now};
 
-/// The longest list of alternates that is read, in bytes.
+/// The most bytes of a list of alternates that are read.
 const LIST_LEN_MAX: u64 = 1 << 24;
 
-/// How far alternates of alternates are followed.
+/// How deep alternates of alternates may be nested.
 const DEPTH_MAX: usize = 5;
 
-/// Where a repository's objects are.
+/// The folders of a repository's objects, and how they are used.
 #[derive(Clone, Debug)]
 pub struct Places {
-    /// The kind of ids.
+    /// The hash function of the ids.
     pub hash: HashKind,
     /// The repository's own folder of objects.
     pub folder: PathBuf,
-    /// What messages call that folder: it depends on how the repository was found.
+    /// The name of that folder in messages, which depends on how the repository was found.
     pub shown: String,
     /// More folders, separated by colons (`GIT_ALTERNATE_OBJECT_DIRECTORIES`).
     pub alternates: BString,
-    /// Where relative paths in `alternates` begin.
+    /// The directory that relative paths in `alternates` start from.
     pub working_directory: PathBuf,
-    /// Messages name files of other folders below it relative to it.
+    /// Messages name the files of other folders relative to this directory, if they are below it.
     pub work_tree: Option<PathBuf>,
     /// Whether multi-pack-indexes are used (`core.multiPackIndex`).
     pub uses_multi_pack_index: bool,
-    /// What is nowhere is fetched by it.
+    /// Fetches objects that are nowhere.
     pub promisor: Option<Arc<dyn FetchMissing>>,
 }
 
-/// The folders in the order in which they are asked.
+/// Returns the folders in the order in which they are searched.
 pub(super) fn sources(places: &Places, said: &mut Vec<String>) -> Vec<Source> {
     let mut first: Vec<PathBuf> = paths(&places.alternates, b':')
         .filter_map(|path| resolved(&places.working_directory, &path, said))
@@ -83,9 +83,9 @@ pub(super) fn sources(places: &Places, said: &mut Vec<String>) -> Vec<Source> {
 }
 
 struct Folders {
-    /// The repository's own, without symbolic links.
+    /// The repository's own folder, without symbolic links.
     own: Option<PathBuf>,
-    /// Each with what its file of alternates was like.
+    /// Each folder, with an observation of its list of alternates.
     folders: Vec<(PathBuf, Observation)>,
 }
 
@@ -118,7 +118,8 @@ impl Folders {
     }
 }
 
-/// What the file of alternates in `folder` was like before it was read, and what it names.
+/// Reads the list of alternates in `folder`. Returns an observation of it from before it was read, and the
+/// folders that it names.
 fn alternates(folder: &Path, shown: &str, said: &mut Vec<String>) -> (Observation, Vec<PathBuf>) {
     let before = now();
     let opened = file::open(&folder.join(ALTERNATES));
@@ -136,7 +137,7 @@ fn alternates(folder: &Path, shown: &str, said: &mut Vec<String>) -> (Observatio
             ));
         }
     }
-    // git has it as a C string.
+    // git treats the list as a C string.
     let list = list.split(|byte| *byte == 0).next().unwrap_or_default();
     let named = paths(list, b'\n').filter_map(|path| {
         if path_of(&path).is_absolute() {
@@ -149,7 +150,8 @@ fn alternates(folder: &Path, shown: &str, said: &mut Vec<String>) -> (Observatio
     (Observation::at(before, stat.as_ref()), named)
 }
 
-/// The paths in a list, without comments. One may be quoted; one that is quoted badly is meant as it is written.
+/// Returns the paths in a list, without comments. A path may be quoted; one that is quoted badly is taken
+/// literally.
 fn paths(list: &[u8], separator: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
     let mut rest = list;
     let each = std::iter::from_fn(move || -> Option<Cow<'_, [u8]>> {
@@ -166,7 +168,7 @@ fn paths(list: &[u8], separator: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
                 (Cow::Borrowed(path), after)
             }
         };
-        // Whatever stands there, as for git.
+        // Skip the byte after the path, whatever it is, as git does.
         rest = after.get(1..).unwrap_or_default();
         Some(path)
     });

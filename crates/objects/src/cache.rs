@@ -1,4 +1,4 @@
-//! The bases of deltas that were read last.
+//! A cache of the bases of deltas that were read last.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -6,30 +6,30 @@ use std::hash::{BuildHasherDefault, Hasher};
 use gix_object::Kind;
 use vigil_linux::memory::populate;
 
-/// A pack's number, and where in it an object begins.
+/// A pack's number, and the offset of an object in it.
 pub(super) type Key = (u32, u64);
 
-/// How many types are remembered: few until many are asked for. Powers of two.
+/// The bounds of the number of cached types: few until many are asked for. Powers of two.
 const KINDS_MIN: usize = 1 << 7;
 const KINDS_MAX: usize = 1 << 14;
 
-/// The types of objects that were asked for last, by their place.
+/// A cache of the types of objects that were asked for last, by their keys.
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
     slots: Vec<Option<(Key, Kind)>>,
-    /// How many were put in since there are as many slots.
+    /// The number of insertions since the number of slots last changed.
     puts: usize,
 }
 
 impl Kinds {
-    /// The type of an object, if it is remembered.
+    /// Returns the type of an object, if it is cached.
     pub(super) fn get(&self, key: Key) -> Option<Kind> {
         let slot = self.slots.get(self.place(key)).copied().flatten();
         slot.filter(|(known, _)| *known == key)
             .map(|(_, kind)| kind)
     }
 
-    /// Remembers the type of an object.
+    /// Caches the type of an object.
     pub(super) fn put(&mut self, key: Key, kind: Kind) {
         let len = self.slots.len();
         if self.puts >= len && len < KINDS_MAX {
@@ -51,33 +51,33 @@ impl Kinds {
     }
 }
 
-/// Objects by their place, as many as there is room for: those that came first go first, but for those that were used
-/// since.
+/// A cache of objects by their keys, with bounded memory. The oldest are evicted first, except those that were used
+/// since they were written.
 ///
-/// They lie one after the other in one piece of memory, which is written round and round. Memory of their own would have
-/// to be asked of the system, and cleared by it, again and again.
+/// The objects lie one after the other in one buffer, which is written as a ring. Separate allocations would have the
+/// system hand out and clear memory again and again.
 #[derive(Debug)]
 pub(super) struct Cache {
     places: HashMap<Key, Place, BuildHasherDefault<Mixer>>,
     bytes: Vec<u8>,
-    /// Up to where there are pages behind the room for `bytes`.
+    /// The end of the part of the buffer whose pages are populated.
     populated: usize,
-    /// How much `bytes` may take.
+    /// The most bytes that `bytes` may take.
     len_max: usize,
-    /// The contents in `bytes`, in the order in which they were written.
+    /// The objects in `bytes`, in the order in which they were written.
     entries: VecDeque<Entry>,
     /// The place of the first of them.
     first: Place,
-    /// Where the next one is written.
+    /// Where the next object is written.
     end: usize,
-    /// An object that would leave no room for others.
+    /// An object that is too large to share `bytes` with others.
     large: Option<(Key, Kind, Vec<u8>)>,
 }
 
-/// Where an object is kept, counted from the first one that ever was.
+/// The number of an object, counted from the first that was ever cached.
 pub(super) type Place = u64;
 
-/// That of the large one.
+/// The place of the large object.
 const LARGE: Place = Place::MAX;
 
 #[derive(Debug)]
@@ -86,26 +86,26 @@ struct Entry {
     kind: Kind,
     start: usize,
     len: usize,
-    /// It was asked for since it was written.
+    /// Whether it was asked for since it was written.
     is_used: bool,
 }
 
-/// An object is large that takes this part of all room.
+/// An object is large if it takes more than this fraction of all room.
 const LARGE_PART: usize = 8;
 
-/// There is one object for so many bytes at most: each costs something beside its contents.
+/// At most one object is kept per this many bytes of room, since each costs something besides its contents.
 const ENTRY_PART: usize = 256;
 
-/// Up to this many bytes, memory grows as it is needed. Behind that, room is set aside for all: what is not written yet
-/// takes none.
+/// Up to this many bytes, the buffer grows as needed. Beyond, all of it is reserved at once: what is not written yet
+/// takes no memory.
 const SMALL_LEN_MAX: usize = 512 << 10;
 
-/// For so many bytes pages are set aside at once: a fault for each page takes a part of nearly every answer, and all of
-/// them at once, or huge pages, keep one answer waiting for long.
+/// Pages are populated for this many bytes at once. A fault for each page would slow down nearly every answer, and
+/// populating all at once, or huge pages, would delay one answer for long.
 const POPULATED_LEN: usize = 256 << 10;
 
 impl Cache {
-    /// Room for `len_max` bytes.
+    /// An empty cache for `len_max` bytes.
     pub(super) fn new(len_max: usize) -> Self {
         Self {
             places: HashMap::default(),
@@ -119,7 +119,7 @@ impl Cache {
         }
     }
 
-    /// The type of the object and its place, which is good until the next [`Self::put`].
+    /// Returns the type of an object and its place, which is valid until the next [`Self::put`].
     pub(super) fn get(&mut self, key: Key) -> Option<(Kind, Place)> {
         let place = *self.places.get(&key)?;
         if place == LARGE {
@@ -131,7 +131,7 @@ impl Cache {
         Some((entry.kind, place))
     }
 
-    /// The contents of the object at a place.
+    /// Returns the contents of the object at a place.
     pub(super) fn contents(&self, place: Place) -> &[u8] {
         if place == LARGE {
             let large = self.large.as_ref();
@@ -142,13 +142,13 @@ impl Cache {
         contents.unwrap_or_default()
     }
 
-    /// Whether an object of so many bytes would leave no room for others: it is better kept as it is than copied.
+    /// Whether an object of `len` bytes is too large to share the buffer. Then it is better to hand it over than to
+    /// copy it.
     pub(super) fn is_large(&self, len: usize) -> bool {
         len > self.len_max / LARGE_PART
     }
 
-    /// Keeps an object, however large it is, and lets go of others where there is no room. The place is good until the next
-    /// call.
+    /// Caches an object of any size, evicting others if there is no room. The place is valid until the next call.
     pub(super) fn put(&mut self, key: Key, kind: Kind, contents: &[u8]) -> Place {
         if let Some(&place) = self.places.get(&key) {
             return place;
@@ -175,7 +175,7 @@ impl Cache {
         })
     }
 
-    /// Takes an object over, as [`Self::put`] keeps one.
+    /// Like [`Self::put`], but takes over the contents of a large object.
     pub(super) fn put_large(&mut self, key: Key, kind: Kind, mut contents: Vec<u8>) -> Place {
         if let Some(&place) = self.places.get(&key) {
             return place;
@@ -196,7 +196,7 @@ impl Cache {
         }
     }
 
-    /// Where `len` bytes may be written.
+    /// Returns where `len` bytes may be written, after evicting as many objects as necessary.
     fn make_room(&mut self, len: usize) -> usize {
         loop {
             let oldest = self.entries.front().map(|entry| entry.start);
@@ -219,7 +219,7 @@ impl Cache {
         }
     }
 
-    /// Lets go of the oldest object, or writes it anew if it was used: there is room for it, before where it was.
+    /// Evicts the oldest object. One that was used is written again instead, if it fits before its old place.
     fn let_go(&mut self) {
         let Some(mut oldest) = self.entries.pop_front() else {
             return;
@@ -266,7 +266,7 @@ impl Cache {
         }
     }
 
-    /// Has memory at hand up to `end` and a little more, if all room is set aside.
+    /// Populates memory up to `end` and a little further, if the whole buffer is reserved.
     fn populate(&mut self, end: usize) {
         let len = self.bytes.len();
         if self.bytes.capacity() < self.len_max {
@@ -285,7 +285,7 @@ impl Cache {
     }
 }
 
-/// Mixes the two numbers of a key; nobody gains by making them collide, since the cache is small.
+/// Mixes the two numbers of a key. Collisions would gain an attacker nothing, since the cache is small.
 #[derive(Debug, Default)]
 struct Mixer(u64);
 

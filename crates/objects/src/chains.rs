@@ -1,4 +1,4 @@
-//! Objects in packs, and the chains of deltas that they are made of.
+//! Reads objects of packs, following their chains of deltas.
 
 use std::ops::Range;
 
@@ -14,48 +14,49 @@ use super::inflate::{DELTA_HEAD_LEN, Failed, Inflater};
 use super::pack::{Form, Pack};
 use super::table::Table;
 
-/// What the bases of deltas may take, in bytes (`core.deltaBaseCacheLimit`, as git has it by default).
+/// The most bytes that the bases of deltas may take (git's default of `core.deltaBaseCacheLimit`).
 const CACHE_LEN_MAX: usize = 96 << 20;
 
-/// Of a chain of deltas, each so manieth object is remembered as a base, and the last one, which is often that of the next
-/// object in order, too. All of them would drive out each other's roots: of 15,000 objects at random among 849,014, a fifth
-/// more would have to be inflated.
+/// Every n-th object of a chain of deltas is cached as a base, and so is the last base, which is often that of the next
+/// object, too. Caching all would evict the roots of other chains: of 15,000 random objects among 849,014, a fifth more
+/// would have to be inflated.
 const BASES_APART: usize = 4;
 
-/// How large each room for bases may be between two objects, in bytes.
+/// The most bytes that each buffer for bases keeps between two objects.
 const ROOM_LEN_MAX: usize = 1 << 20;
 
-/// What reading objects of packs takes, used over and over.
+/// The buffers and caches for reading objects of packs.
 #[derive(Debug)]
 pub(super) struct Chains {
     pub(super) inflater: Inflater,
-    /// What git says while it reads, line by line.
+    /// git's messages while reading, line by line.
     pub(super) said: Vec<String>,
     bases: Cache,
-    /// Bases that were had from elsewhere, since those of the pack are damaged. Like git, none is kept for the next object.
+    /// Bases that were read from elsewhere, because their copies in the pack are damaged. Like git, none is kept for
+    /// the next object.
     pub(super) foreign: Vec<(Key, Kind, Vec<u8>)>,
     kinds: Kinds,
     chain: Vec<Link>,
     /// An inflated delta.
     delta: Vec<u8>,
-    /// The object that was made last of a chain of deltas.
+    /// The latest object that was made in a chain of deltas.
     made: Vec<u8>,
-    /// Room for the next one.
+    /// A buffer for the next one.
     room: Vec<u8>,
-    /// Whether bases are remembered later.
+    /// Whether caching bases is left to [`Self::settle`].
     defers: bool,
-    /// Those that are to be.
+    /// The bases that are to be cached.
     pending: Vec<(Key, Kind, Range<usize>)>,
-    /// What they hold, one after the other.
+    /// The contents of the pending bases, one after the other.
     pending_bytes: Vec<u8>,
 }
 
-/// A delta on the way from an object to the one that is whole.
+/// A delta in the chain from an object to one that is stored whole.
 #[derive(Clone, Copy, Debug)]
 struct Link {
-    /// Where the object begins.
+    /// The offset of the object.
     offset: u64,
-    /// Where the compressed delta begins.
+    /// The offset of the compressed delta.
     delta: u64,
     /// The size of the delta, in bytes.
     size: u64,
@@ -72,11 +73,11 @@ enum End {
         start: u64,
         size: u64,
     },
-    /// Nowhere. The object at the offset is damaged, and git said so.
+    /// At the damaged object at this offset, about which there is a message.
     Broken(u64),
 }
 
-/// Remembers the type of the first objects of a chain of deltas: the next object that is asked for often has them as
+/// Caches the type of the first objects of a chain of deltas: the next object that is asked for often has them as
 /// bases, too.
 fn remember(kinds: &mut Kinds, pack: &Pack, chain: &[Link], kind: Kind) {
     for link in chain.iter().take(2) {
@@ -102,17 +103,17 @@ impl Chains {
         }
     }
 
-    /// Bounds what the bases take to about `len_max` bytes, and forgets them.
+    /// Limits the cached bases to about `len_max` bytes, and drops all of them.
     pub(super) fn limit_bases(&mut self, len_max: usize) {
         self.bases = Cache::new(len_max);
     }
 
-    /// Leaves the remembering of bases to [`Self::settle`].
+    /// Leaves the caching of bases to [`Self::settle`].
     pub(super) fn defer(&mut self) {
         self.defers = true;
     }
 
-    /// The size of the contents of the object at `offset`.
+    /// Returns the size of the contents of the object at `offset`, in bytes.
     pub(super) fn packed_size(&mut self, pack: &Pack, offset: u64) -> Result<u64, Trouble> {
         let said = &mut self.said;
         let entry = pack.entry(offset, said)?;
@@ -132,12 +133,12 @@ impl Chains {
             }
         };
         debug_assert!(head.len() <= DELTA_HEAD_LEN);
-        // git takes a size of nothing for a failure.
+        // git takes a size of 0 for a failure.
         let size = delta::result_size(head).filter(|size| *size != 0);
         size.ok_or(Trouble::Damaged)
     }
 
-    /// The type of the object at `offset`: that of the one at the end of its chain.
+    /// Returns the type of the object at `offset`, which is that of the object at the end of its chain.
     pub(super) fn packed_kind(&mut self, pack: &Pack, offset: u64) -> Result<Kind, Trouble> {
         let (said, chain, kinds) = (&mut self.said, &mut self.chain, &mut self.kinds);
         let count_max = pack.index(said).map_or(0, Table::count) as usize;
@@ -181,7 +182,8 @@ impl Chains {
         Err(Trouble::Bases(base.into_iter().chain(above).collect()))
     }
 
-    /// Adds the contents of the object at `offset` to `out`, after `begin` has seen what they are.
+    /// Appends the contents of the object at `offset` to `out`. First `begin` sees its type and size, and says whether
+    /// the contents are wanted.
     pub(super) fn read(
         &mut self,
         pack: &Pack,
@@ -239,7 +241,7 @@ impl Chains {
         }
     }
 
-    /// Remembers the object in `made` as a base: now, with its place for an answer, or later.
+    /// Caches the object in `made` as a base. Returns its place, or `None` if it is cached later.
     fn remember(&mut self, key: Key, kind: Kind) -> Option<Place> {
         let start = self.pending_bytes.len();
         if !self.defers || start + self.made.len() > ROOM_LEN_MAX {
@@ -258,7 +260,7 @@ impl Chains {
         None
     }
 
-    /// Remembers what is pending. This takes memory that was not used for long, and lets go of other.
+    /// Caches the pending bases. This may touch memory that was not used for long, and evicts other bases.
     pub(super) fn settle(&mut self) {
         for (key, kind, place) in self.pending.drain(..) {
             let contents = self.pending_bytes.get(place).unwrap_or_default();
@@ -267,7 +269,7 @@ impl Chains {
         self.pending_bytes.clear();
     }
 
-    /// Lets go of what a large object has taken, when it was read.
+    /// Shrinks the buffers that a large object has enlarged.
     pub(super) fn trim(&mut self) {
         for room in [&mut self.made, &mut self.room] {
             room.clear();
@@ -275,8 +277,8 @@ impl Chains {
         }
     }
 
-    /// Adds what the deltas of the chain make of the base to `out`. It is at its place among those that are remembered, or
-    /// else in `made`.
+    /// Applies the deltas of the chain to the base and appends the result to `out`. The base is at its place in the
+    /// cache, or else in `made`.
     fn replay(
         &mut self,
         pack: &Pack,
@@ -349,7 +351,7 @@ impl Chains {
         Err(Trouble::Damaged)
     }
 
-    /// Follows the chain of deltas from the object at `offset` to one that is whole or known.
+    /// Follows the chain of deltas from the object at `offset` to one that is whole or cached.
     fn walk(&mut self, pack: &Pack, offset: u64) -> Result<End, Trouble> {
         self.chain.clear();
         let said = &mut self.said;
@@ -384,11 +386,11 @@ impl Chains {
                 Form::OffsetDelta | Form::IdDelta => {}
             }
             let base = pack.base(&entry, at, said)?;
-            // A chain that is longer than the pack has objects goes in circles.
+            // A chain that is longer than the number of objects in the pack has a cycle.
             let is_circle =
                 || self.chain.len() > pack.index(&mut Vec::new()).map_or(0, Table::count) as usize;
             let Some((base, delta)) = base.filter(|_| !is_circle()) else {
-                // git has read an id before it looks for it, and stays where a distance begins.
+                // git has read the base's id by the time it looks for it, but reports the start of a relative offset.
                 let read = match entry.form {
                     Form::IdDelta => pack.hash.len_in_bytes() as u64,
                     _ => 0,
@@ -409,19 +411,19 @@ impl Chains {
         }
     }
 
-    /// What is broken if the object at `at` is, and `left` deltas of the chain rest on it.
+    /// Returns the trouble for a damaged object at `at`, on which `left` deltas of the chain are based.
     fn broken(&self, left: usize, at: Option<u64>) -> Trouble {
         if left == 0 {
             return Trouble::Damaged;
         }
-        // The object itself is none that could serve as its own base.
+        // The object itself cannot serve as its own base.
         let above = self.chain.iter().take(left).skip(1).rev();
         let above = above.map(|link| link.offset);
         Trouble::Bases(at.into_iter().chain(above).collect())
     }
 }
 
-/// A size that may be had in memory.
+/// Returns `size` as a `usize`, if an object of that size may be put in memory.
 fn fits(size: u64, id: &oid) -> Result<usize, Reason> {
     usize::try_from(size)
         .ok()

@@ -1,4 +1,4 @@
-//! Commits and tags, as far as a status needs them.
+//! Parses commits and tags, as far as a status needs them.
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
@@ -8,19 +8,20 @@ use gix_hash::{Kind, ObjectId};
 pub struct Commit {
     /// Its tree.
     pub tree: ObjectId,
-    /// Its parents, as grafts and a shallow clone's boundary have them.
+    /// Its parents, after grafts and a shallow clone's boundary were applied.
     pub parents: Vec<ObjectId>,
-    /// When it was committed, in seconds since 1970; 0 where the commit does not say.
+    /// The committer's time, in seconds since 1970; 0 if the commit has none.
     pub committer_time_s: i64,
-    /// The encoding of the message where it is not UTF-8.
+    /// The encoding of the message, if the commit names one.
     pub encoding: Option<BString>,
     /// The whole message.
     pub message: BString,
 }
 
 impl Commit {
-    /// The first paragraph of the message in one line: runs of whitespace with a line end in them become one
-    /// space, others stay; none is left at the end. This is gitstatusd's summary, not git's subject.
+    /// Returns the first paragraph of the message as one line. Runs of whitespace that contain a line end
+    /// become one space, others stay, and none is left at the end. This is gitstatusd's summary, not git's
+    /// subject.
     pub fn summary(&self) -> BString {
         let message = self.message.trim_start_with(|c| c == '\n');
         let message = message.split(|byte| *byte == 0).next().unwrap_or_default();
@@ -42,20 +43,20 @@ impl Commit {
     }
 }
 
-/// What makes the history: the first lines of a commit, still bytes.
+/// The start of a commit, which links it to the history: its tree and parents, unparsed.
 #[derive(Clone, Copy, Debug)]
 pub struct Links<'a> {
     /// The tree.
     pub tree: ObjectId,
-    /// The lines of the parents, all of one length, and checked.
+    /// The lines of the parents, all of the same length, and validated.
     parents: &'a [u8],
     hash: Kind,
-    /// What follows the parents.
+    /// The bytes after the parents.
     rest: &'a [u8],
 }
 
 impl<'a> Links<'a> {
-    /// Parses the head of a commit as git does. The error is git's text, but for the id at its end.
+    /// Parses the start of a commit as git does. The error is git's text without the id at its end.
     pub fn parse(content: &'a [u8], hash: Kind) -> Result<Self, &'static str> {
         let (hex_length, line_length) = (hash.len_in_hex(), parent_line_length(hash));
         let (tree, after) = content
@@ -84,14 +85,14 @@ impl<'a> Links<'a> {
         })
     }
 
-    /// The parents that the commit itself names.
+    /// Returns the parents that the commit itself names.
     pub fn parents(&self) -> impl Iterator<Item = ObjectId> + 'a {
         self.parents
             .chunks_exact(parent_line_length(self.hash))
             .filter_map(parent)
     }
 
-    /// The committer's time in seconds since 1970; 0 where there is none, as for git.
+    /// Returns the committer's time in seconds since 1970, or 0, like git, if there is none.
     pub fn committer_time_s(&self) -> i64 {
         let mut lines = self.rest.lines();
         let (Some(author), Some(committer)) = (lines.next(), lines.next()) else {
@@ -114,7 +115,7 @@ impl<'a> Links<'a> {
             .unwrap_or(0)
     }
 
-    /// The headers after the parents, and the message.
+    /// Returns the headers after the parents, and the message.
     pub fn headers_and_message(&self) -> (&'a BStr, &'a BStr) {
         match self.rest.split_once_str(b"\n\n") {
             Some((headers, message)) => (headers.as_bstr(), message.as_bstr()),
@@ -123,7 +124,7 @@ impl<'a> Links<'a> {
     }
 }
 
-/// `parent`, a space, the id and a newline.
+/// The length of `parent`, a space, the id and a newline.
 const fn parent_line_length(hash: Kind) -> usize {
     hash.len_in_hex() + 8
 }
@@ -149,7 +150,7 @@ pub fn parse(content: &[u8], hash: Kind) -> Result<Commit, &'static str> {
     })
 }
 
-/// The id behind `field`, with which an object begins.
+/// Returns the id after `field`, which must be at the start of the object.
 pub fn first_id(field: &[u8], content: &[u8], hash: Kind) -> Option<ObjectId> {
     let digits = content.strip_prefix(field)?.get(..hash.len_in_hex())?;
     ObjectId::from_hex(digits).ok()

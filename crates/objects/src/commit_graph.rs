@@ -1,5 +1,5 @@
-//! The commit-graph (gitformat-commit-graph(5)): what many commits say, in one file or in a chain of them. It is never
-//! needed, so a damaged one is none.
+//! The commit-graph (gitformat-commit-graph(5)): the parents and times of many commits, in one file or in a chain of
+//! files. It is only an optimization, so a damaged one counts as missing.
 
 use std::fs::Metadata;
 use std::ops::{Deref, Range};
@@ -20,29 +20,32 @@ const IDS: u32 = u32::from_be_bytes(*b"OIDL");
 const COMMITS: u32 = u32::from_be_bytes(*b"CDAT");
 const EXTRA_PARENTS: u32 = u32::from_be_bytes(*b"EDGE");
 const BASES: u32 = u32::from_be_bytes(*b"BASE");
-/// In place of a parent's position: there is none.
+/// The value of a parent's position if there is no parent.
 const NO_PARENT: u32 = 0x7000_0000;
-/// Set in place of the second parent's position: the rest says where the second and further ones are listed.
+/// A flag in the position of the second parent: the other bits are the place in the list of extra parents where the
+/// second and later parents are listed.
 const LISTED: u32 = 1 << 31;
-/// Set in the last one that is listed for a commit.
+/// A flag on the last listed parent of a commit.
 const LAST: u32 = 1 << 31;
-/// Of a commit, behind the id of its tree: two parents, and its generation above its time.
+/// The length of a commit's fields after the id of its tree: two parents, then its generation in the bits above its
+/// time.
 const FIXED_LEN: usize = 16;
-/// How many bits the time has.
+/// The number of bits of the time.
 const TIME_BITS: u32 = 34;
-/// The longest list of the files of a chain that is read, in bytes: git writes few.
+/// The most bytes of the list of a chain's files that are read; git writes few.
 const LIST_LEN_MAX: u64 = 1 << 20;
-/// The most files of a chain.
+/// The most files of a chain that are read.
 const FILES_MAX: usize = 256;
 
-/// Commits by their positions: those of each file behind those of the ones that it is based on, in the order of their ids.
+/// Commits by position. Each file numbers its commits in the order of their ids, after those of the files that it is
+/// based on.
 #[derive(Debug)]
 pub struct CommitGraph<B = Map> {
     files: Vec<Layer<B>>,
     hash: Kind,
 }
 
-/// One file. All tables are within `bytes`, as [`Layer::parse`] has seen.
+/// One file. All tables are within `bytes`, as [`Layer::parse`] has checked.
 #[derive(Debug)]
 struct Layer<B> {
     bytes: B,
@@ -50,21 +53,21 @@ struct Layer<B> {
     ids: usize,
     commits: usize,
     extra_parents: Range<usize>,
-    /// The position of its first commit.
+    /// The position of the file's first commit.
     first: u32,
 }
 
-/// What a commit says.
+/// The fields of a commit that are recorded here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
     /// The committer's time in seconds since 1970.
     pub time_s: u64,
-    /// How far it is from the roots; 0 where the writer left that out.
+    /// The commit's distance from the roots; 0 if the writer left it out.
     pub generation: u32,
 }
 
 impl CommitGraph {
-    /// The commit-graph in the folder `info` of a folder of objects.
+    /// Opens the commit-graph in the folder `info` of a folder of objects.
     pub fn open(info: &Path, hash: Kind) -> Option<Self> {
         let mut graph = Self {
             files: Vec::new(),
@@ -77,7 +80,7 @@ impl CommitGraph {
         let list = read_list(&chain.join("commit-graph-chain"))?;
         let mut ids = Vec::new();
         for line in list.lines().take(FILES_MAX) {
-            // What was found so far stands without what is based on it.
+            // The files found so far can be used without those that are based on them.
             let Ok(id) = ObjectId::from_hex(line) else {
                 break;
             };
@@ -91,14 +94,14 @@ impl CommitGraph {
     }
 }
 
-/// Maps a plain file: a pipe would be waited for, and a device has no length.
+/// Maps a regular file: opening a pipe would block, and a device has no length.
 fn map(path: &Path) -> Option<Map> {
     let file = file::open(path).ok()?;
     let metadata = file.metadata().ok().filter(Metadata::is_file)?;
     Map::read_only(&file, usize::try_from(metadata.len()).ok()?).ok()
 }
 
-/// The names of a chain's files; nothing where there are more bytes than any chain needs.
+/// Reads the names of a chain's files, or `None` if the list is longer than any chain needs.
 fn read_list(path: &Path) -> Option<Vec<u8>> {
     let file = file::open(path).ok()?;
     let metadata = file.metadata().ok().filter(Metadata::is_file)?;
@@ -107,19 +110,19 @@ fn read_list(path: &Path) -> Option<Vec<u8>> {
 }
 
 impl<B: Deref<Target = [u8]>> CommitGraph<B> {
-    /// Adds a file, which is to be based on those of these ids.
+    /// Adds a file, which must be based on the files with these ids.
     fn add(&mut self, bytes: Option<B>, bases: &[ObjectId]) -> Option<()> {
         let layer = Layer::parse(bytes?, self.hash, bases, self.count())?;
         self.files.push(layer);
         Some(())
     }
 
-    /// How many positions there are.
+    /// The number of positions.
     pub fn count(&self) -> u32 {
         self.files.last().map_or(0, Layer::end)
     }
 
-    /// The position of the commit `id`.
+    /// Returns the position of the commit `id`.
     pub fn position_of(&self, id: &oid) -> Option<u32> {
         self.files.iter().find_map(|file| {
             let row = |position| file.row(position, self.hash);
@@ -128,13 +131,13 @@ impl<B: Deref<Target = [u8]>> CommitGraph<B> {
         })
     }
 
-    /// The id at `position`.
+    /// Returns the id of the commit at `position`.
     pub fn id_at(&self, position: u32) -> Option<ObjectId> {
         let (file, at) = self.file_of(position)?;
         id_of(file.row(at, self.hash)?)
     }
 
-    /// The tree of the commit at `position`.
+    /// Returns the tree of the commit at `position`.
     pub fn tree_at(&self, position: u32) -> Option<ObjectId> {
         let (file, at) = self.file_of(position)?;
         id_of(
@@ -143,8 +146,8 @@ impl<B: Deref<Target = [u8]>> CommitGraph<B> {
         )
     }
 
-    /// What the commit at `position` says; its parents' positions are added to `parents`. `None` where the file is damaged
-    /// there.
+    /// Returns the fields of the commit at `position`, and appends its parents' positions to `parents`. `None` if the
+    /// file is damaged there.
     pub fn read(&self, position: u32, parents: &mut Vec<u32>) -> Option<Recorded> {
         let (file, at) = self.file_of(position)?;
         let fixed = file
@@ -183,7 +186,7 @@ impl<B: Deref<Target = [u8]>> CommitGraph<B> {
         })
     }
 
-    /// The file that has a position, and where it is there.
+    /// Returns the file that contains a position, and the place in that file.
     fn file_of(&self, position: u32) -> Option<(&Layer<B>, u32)> {
         let file = self.files.iter().find(|file| position < file.end())?;
         Some((file, position.checked_sub(file.first)?))
@@ -220,7 +223,7 @@ impl<B: Deref<Target = [u8]>> Layer<B> {
                 return None;
             }
         }
-        // A position is less than what stands for none.
+        // Positions must be less than the value that stands for no parent.
         first
             .checked_add(fanout.count())
             .filter(|end| *end <= NO_PARENT)?;
@@ -234,25 +237,25 @@ impl<B: Deref<Target = [u8]>> Layer<B> {
         })
     }
 
-    /// The position behind that of its last commit.
+    /// The position after that of the file's last commit.
     fn end(&self) -> u32 {
         self.first.saturating_add(self.fanout.count())
     }
 
-    /// The bytes of the id at a place of its own.
+    /// Returns the bytes of the id at a place in this file.
     fn row(&self, at: u32, hash: Kind) -> Option<&[u8]> {
         let id_len = hash.len_in_bytes();
         row(&self.bytes, self.ids, id_len, at, id_len)
     }
 
-    /// What is recorded of the commit there.
+    /// Returns the fields of the commit at a place in this file.
     fn commit(&self, at: u32, hash: Kind) -> Option<&[u8]> {
         let len = hash.len_in_bytes() + FIXED_LEN;
         row(&self.bytes, self.commits, len, at, len)
     }
 }
 
-/// The table of contents: what ids stand for, up to the checksum at `end`.
+/// Parses the table of contents: the ids of chunks and their ranges, up to the checksum at `end`.
 fn chunks(bytes: &[u8], count: u8, end: usize) -> Option<Vec<(u32, Range<usize>)>> {
     let mut chunks = Vec::with_capacity(count.into());
     for place in 0..usize::from(count) {

@@ -1,15 +1,17 @@
-//! Deltas: one object as copies from another one and bytes of its own (gitformat-pack(5)).
+//! Deltas: an object as a sequence of copies from another one and of literal bytes
+//! (gitformat-pack(5)).
 
 /// The shortest delta that git accepts, in bytes.
 const LEN_MIN: usize = 4;
 
-/// The length of a copy that gives none.
+/// The length of a copy command that specifies none.
 const COPY_LEN_DEFAULT: usize = 0x10000;
 
-/// What is set aside at once for a result, in bytes. More only comes as the delta brings it about.
+/// The most bytes that are reserved at once for a result. More is allocated only as the delta
+/// produces it.
 const RESERVE_MAX: usize = 64 << 20;
 
-/// A delta whose header was read.
+/// A delta whose header was parsed.
 #[derive(Debug)]
 pub(super) struct Delta<'a> {
     /// The size of the base, in bytes.
@@ -19,12 +21,12 @@ pub(super) struct Delta<'a> {
     commands: &'a [u8],
 }
 
-/// What git says of a delta that cannot be applied.
+/// git's message about a delta that cannot be applied.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Misfit {
-    /// Nothing in particular.
+    /// No specific message.
     Silent,
-    /// Something in particular, without "error: ".
+    /// A specific message, without "error: ".
     Said(&'static str),
 }
 
@@ -44,7 +46,7 @@ impl<'a> Delta<'a> {
         })
     }
 
-    /// Adds the result to `out`, or nothing.
+    /// Appends the result to `out`. On an error, `out` is unchanged.
     pub(super) fn apply(&self, base: &[u8], out: &mut Vec<u8>) -> Result<(), Misfit> {
         let start = out.len();
         let result = self.apply_onto(base, out);
@@ -81,13 +83,14 @@ impl<'a> Delta<'a> {
     }
 }
 
-/// The size of the result of the delta that begins with `bytes`.
+/// Returns the size of the result of the delta that begins with `bytes`, which may be cut off after
+/// its header.
 pub(super) fn result_size(bytes: &[u8]) -> Option<u64> {
     let (_, rest) = size(bytes)?;
     Some(size(rest)?.0)
 }
 
-/// Where a copy begins in the base, and its length. Takes the bytes that tell them from `rest`.
+/// Returns the offset in the base and the length of a copy. Takes their bytes from `rest`.
 #[inline]
 fn copy(command: u8, rest: &mut &[u8]) -> Option<(usize, usize)> {
     let mut field = |bits: std::ops::Range<u32>| {
@@ -106,7 +109,7 @@ fn copy(command: u8, rest: &mut &[u8]) -> Option<(usize, usize)> {
     Some((offset, if len == 0 { COPY_LEN_DEFAULT } else { len }))
 }
 
-/// A number in groups of seven bits, the lowest first.
+/// Reads a number in groups of seven bits, the lowest first.
 fn size(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0u64;
     for (place, &byte) in bytes.iter().enumerate() {

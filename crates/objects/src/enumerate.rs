@@ -1,4 +1,4 @@
-//! All objects, by id or as they lie on disk, and those whose ids begin alike.
+//! Enumerates all objects, by id or in the order on disk, and those whose ids have a prefix.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -14,13 +14,13 @@ use super::source::Layer;
 use super::store::ObjectStore;
 use super::table::Table;
 
-/// A list of ids in ascending order, and where one is in it.
+/// Ids in ascending order, and the position of the next one.
 #[derive(Debug)]
 struct List {
     source: u32,
     ids: Ids,
     next: u32,
-    /// The greater, the later something was found here; only for packs.
+    /// Greater the more recently an object was found here; only for packs.
     used: u64,
 }
 
@@ -40,7 +40,8 @@ impl List {
         }
     }
 
-    /// What decides between lists with the same id: the source, then what is asked first.
+    /// The order in which lists with the same id are tried: by source, then multi-pack-indexes, packs (the last used
+    /// first) and loose objects.
     fn rank(&self) -> (u32, u8, Reverse<u64>) {
         let class = match self.ids {
             Ids::Layer(_) => 0,
@@ -68,7 +69,7 @@ impl List {
 }
 
 impl List {
-    /// Which thread is to read the object `id`, which comes next and is at `place`.
+    /// Returns which thread should read the object `id`, which is the next one and is at `place`.
     fn thread(&self, id: &oid, place: Place) -> Option<usize> {
         let Place::Packed { pack: number, .. } = place else {
             return None;
@@ -87,7 +88,7 @@ impl List {
     }
 }
 
-/// Lists that are gone through together.
+/// Several lists that are merged by id.
 #[derive(Debug, Default)]
 struct Merge {
     lists: Vec<List>,
@@ -104,7 +105,8 @@ impl Merge {
         }
     }
 
-    /// The next id. The lists that have it are added to `having`, and stand at it until [`Self::advance`].
+    /// Returns the next id. The numbers of the lists that contain it are appended to `having`; these lists stay at it
+    /// until [`Self::advance`].
     fn next(&mut self, having: &mut Vec<usize>) -> Option<ObjectId> {
         let Reverse((id, number)) = self.heads.pop()?;
         having.push(number);
@@ -130,19 +132,19 @@ impl Merge {
     }
 }
 
-/// All objects in the order of their ids, each once, where they are found when looked up one after the other.
+/// All objects in the order of their ids, each once, at the places where a lookup of each would find them.
 #[derive(Debug)]
 pub struct Sorted {
     merge: Merge,
     having: Vec<usize>,
     uses: u64,
     said: Vec<String>,
-    /// Which thread is to read the object that came last.
+    /// Which thread should read the latest object.
     thread: Option<usize>,
 }
 
 impl Sorted {
-    /// As [`PackOrder::planned_for`].
+    /// Like [`PackOrder::planned_for`].
     #[must_use]
     pub fn planned_for(self, threads: usize) -> Self {
         let packs = self.merge.lists.iter().flat_map(|list| match &list.ids {
@@ -162,7 +164,7 @@ impl Sorted {
         self
     }
 
-    /// As [`PackOrder::thread`].
+    /// Like [`PackOrder::thread`].
     pub fn thread(&self) -> Option<usize> {
         self.thread
     }
@@ -206,7 +208,7 @@ impl Iterator for Sorted {
         }
         self.merge.advance(&having);
         self.having = having;
-        // One that cannot be read is found out to be missing when it is.
+        // An object with no usable copy turns out to be missing when it is read.
         result.or(Some(Ok(Location {
             id,
             source: 0,
@@ -215,19 +217,20 @@ impl Iterator for Sorted {
     }
 }
 
-/// All objects, each once: those in files of their own first, then pack by pack, as they lie there.
+/// All objects, each once: the loose ones first, then pack by pack, in the order within the pack.
 #[derive(Debug)]
 pub struct PackOrder {
     loose: std::vec::IntoIter<Location>,
     packs: std::vec::IntoIter<Ordered>,
     pack: Option<Ordered>,
     next: usize,
-    /// For how many threads there are to be plans.
+    /// The number of threads that plans are made for.
     threads: Option<usize>,
 }
 
 impl PackOrder {
-    /// Has large packs planned for so many threads, whose readers follow plans ([`Reader::follow_plans`](super::Reader::follow_plans)).
+    /// Makes plans of large packs for this many threads, whose readers must follow plans
+    /// ([`Reader::follow_plans`](super::Reader::follow_plans)).
     #[must_use]
     pub fn planned_for(self, threads: usize) -> Self {
         Self {
@@ -236,7 +239,7 @@ impl PackOrder {
         }
     }
 
-    /// Which thread is to read the object that came last. `None` if any may.
+    /// Returns which thread should read the latest object, or `None` if any may.
     pub fn thread(&self) -> Option<usize> {
         let plan = self.pack.as_ref()?.pack.plan()?;
         let ordinal = self.next.checked_sub(1)?;
@@ -244,12 +247,13 @@ impl PackOrder {
     }
 }
 
-/// A pack to be gone through.
+/// A pack whose objects are enumerated.
 #[derive(Debug)]
 struct Ordered {
     source: u32,
     pack: Arc<Pack>,
-    /// A bit for each place in the index whose object comes before elsewhere; empty where there is none.
+    /// A bit for each position in the index: set if the object comes from elsewhere before. Empty if there is no such
+    /// object.
     repeated: Vec<u64>,
 }
 
@@ -316,10 +320,10 @@ impl Ordered {
 }
 
 impl ObjectStore {
-    /// All objects in the order of their ids.
+    /// Enumerates all objects in the order of their ids.
     ///
     /// # Errors
-    /// A multi-pack-index is so damaged that git ends.
+    /// A multi-pack-index is so damaged that git exits.
     pub fn sorted(&self, said: &mut Vec<String>) -> Result<Sorted, Error> {
         let lists = self.lists(false, said);
         let lists = lists.map_err(error(said))?;
@@ -333,14 +337,14 @@ impl ObjectStore {
         })
     }
 
-    /// All objects as they lie on disk.
+    /// Enumerates all objects in the order on disk.
     ///
     /// # Errors
-    /// A multi-pack-index is so damaged that git ends.
+    /// A multi-pack-index is so damaged that git exits.
     pub fn pack_order(&self, said: &mut Vec<String>) -> Result<PackOrder, Error> {
         let lists = self.lists(true, said);
         let lists = lists.map_err(error(said))?;
-        // Loose objects, and whether each is in a pack as well.
+        // The ids of loose objects, and whether each is in a pack as well.
         let mut loose: HashMap<ObjectId, bool> = HashMap::new();
         let mut locations = Vec::new();
         let mut packs = Vec::new();
@@ -383,10 +387,11 @@ impl ObjectStore {
         })
     }
 
-    /// The objects whose ids begin with the hexadecimal digits `prefix`, sorted, each once. None for what are no digits.
+    /// Returns the objects whose ids begin with the hexadecimal digits `prefix`, sorted, each once; none if `prefix` is
+    /// not hexadecimal.
     ///
     /// # Errors
-    /// A multi-pack-index is so damaged that git ends.
+    /// A multi-pack-index is so damaged that git exits.
     pub fn with_prefix(
         &self,
         prefix: &[u8],
@@ -429,8 +434,8 @@ impl ObjectStore {
         Ok(ids)
     }
 
-    /// The loose objects of each source, and what is packed: in pack order, each pack by itself, and loose objects as the
-    /// system lists them.
+    /// Returns the lists of loose and of packed objects of each source. In pack order, each pack has a list of its own,
+    /// and loose objects are in the order in which the system lists them.
     fn lists(&self, is_pack_order: bool, said: &mut Vec<String>) -> Result<Vec<List>, Reason> {
         let mut lists: Vec<List> = Vec::new();
         for (number, source) in self.sources.iter().enumerate() {
@@ -477,7 +482,7 @@ impl ObjectStore {
     }
 }
 
-/// Marks in each pack what is loose or in a pack before it, and notes which loose objects are in packs.
+/// Marks the objects in each pack that are loose or in an earlier pack, and notes which loose objects are also packed.
 fn mark_repeated(
     lists: Vec<List>,
     loose: &mut HashMap<ObjectId, bool>,

@@ -1,4 +1,4 @@
-//! Why an object cannot be had.
+//! Why an object cannot be read.
 
 use bstr::BString;
 use gix_hash::ObjectId;
@@ -6,33 +6,33 @@ use gix_hash::ObjectId;
 use super::inflate::Failed;
 use vigil_model::raw_text::raw;
 
-/// Why an object cannot be had.
+/// Why an object cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub struct Error {
-    /// What git says before, line by line, with "error: " or "warning: ".
+    /// The messages that git prints before, line by line, with "error: " or "warning: ".
     pub said: Vec<String>,
     /// The reason.
     pub reason: Reason,
 }
 
 impl Error {
-    /// Whether git ends, with the reason as its last words. Else it goes on as if there were no such object.
+    /// Whether git exits with the reason as its fatal error. Otherwise it goes on as if the object did not exist.
     pub fn is_fatal(&self) -> bool {
         !matches!(self.reason, Reason::Missing { .. })
     }
 }
 
-/// The reason of an [`Error`]: git's text without "fatal: ", where git ends.
+/// The reason of an [`Error`]. If git exits, this is git's text without "fatal: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Reason {
-    /// There is no usable copy of it.
+    /// There is no usable copy of the object.
     #[error("bad object {id}")]
     Missing {
         /// The object.
         id: ObjectId,
     },
-    /// Its file is damaged.
+    /// The loose object's file is damaged.
     #[error("loose object {id} (stored in {path}) is corrupt")]
     CorruptLoose {
         /// The object.
@@ -40,7 +40,7 @@ pub enum Reason {
         /// Its file.
         path: String,
     },
-    /// It is damaged in a pack, and there is no other copy.
+    /// The object is damaged in a pack, and there is no other copy.
     #[error("packed object {id} (stored in {path}) is corrupt")]
     CorruptPacked {
         /// The object.
@@ -48,10 +48,10 @@ pub enum Reason {
         /// The pack.
         path: String,
     },
-    /// Its file says that it is something else than git knows.
+    /// The loose object's header has a type that git does not know.
     #[error("invalid object type")]
     InvalidType,
-    /// A part of it was handed on, and the rest is damaged.
+    /// A part of the object was handed on, and the rest is damaged.
     #[error("unable to stream {id} to stdout")]
     Stream {
         /// The object.
@@ -66,22 +66,22 @@ pub enum Reason {
     /// An offset is outside of its pack.
     #[error("offset beyond end of packfile (truncated pack?)")]
     BeyondPack,
-    /// A place is outside of a pack's index.
+    /// A position is outside of a pack's index.
     #[error("offset beyond end of pack index for {pack} (truncated index?)")]
     BeyondIndex {
         /// The pack.
         pack: String,
     },
-    /// A multi-pack-index makes no sense.
+    /// A multi-pack-index is invalid.
     #[error("{text}")]
     Midx {
         /// git's words.
         text: String,
     },
-    /// A file that has a length cannot be mapped: a folder is in its place.
+    /// A file that has a length cannot be mapped, because it is a directory.
     #[error("mmap failed: {0}")]
     Map(String),
-    /// A size has more digits than there can be.
+    /// A size does not fit into 64 bits.
     #[error("size_t overflow: {0} {1} {2}")]
     SizeOverflow(u64, char, u64),
     /// A promisor remote is badly configured.
@@ -90,7 +90,7 @@ pub enum Reason {
         /// git's words.
         text: String,
     },
-    /// git cannot be run to fetch it.
+    /// git could not be run to fetch the object.
     #[error("cannot run git to fetch {id} from promisor remote '{remote}': {text}", remote = raw(remote))]
     NotRun {
         /// The object.
@@ -100,13 +100,13 @@ pub enum Reason {
         /// The system's reason.
         text: String,
     },
-    /// It was promised, and no remote gives it.
+    /// The object was promised, but no remote has it.
     #[error("could not fetch {id} from promisor remote")]
     NotFetched {
         /// The object.
         id: ObjectId,
     },
-    /// It is too large to be put together in memory.
+    /// The object is too large to be put together in memory.
     #[error("object {id} is too large")]
     TooLarge {
         /// The object.
@@ -114,7 +114,7 @@ pub enum Reason {
     },
 }
 
-/// A reason with what git said before.
+/// Makes an error of a reason and of git's messages before it.
 pub(super) fn error(said: &mut Vec<String>) -> impl FnOnce(Reason) -> Error + '_ {
     |reason| Error {
         said: std::mem::take(said),
@@ -122,14 +122,15 @@ pub(super) fn error(said: &mut Vec<String>) -> impl FnOnce(Reason) -> Error + '_
     }
 }
 
-/// What is wrong with one copy of an object.
+/// The trouble with one copy of an object.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// It is damaged; there may be others.
+    /// The copy is damaged; there may be others.
     Damaged,
-    /// It rests on damaged ones. They begin at these offsets of the pack; the first one that can be had elsewhere helps.
+    /// Its bases are damaged. They begin at these offsets of the pack; the first of them with a sound copy elsewhere is
+    /// enough.
     Bases(Vec<u64>),
-    /// git ends.
+    /// git exits.
     Fatal(Reason),
 }
 

@@ -1,9 +1,9 @@
-//! What is known of an object beside its contents.
+//! Facts about an object besides its contents.
 
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
-/// What an object is.
+/// The type and size of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Its type.
@@ -12,21 +12,21 @@ pub struct Info {
     pub size: u64,
 }
 
-/// What is wanted of an object beside its contents: each costs something of its own, and may fail alone.
+/// The facts that are wanted about an object. Each has a cost of its own, and may fail alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Its type.
     pub kind: bool,
     /// The size of its contents.
     pub size: bool,
-    /// How many bytes it takes.
+    /// The size that it takes on disk.
     pub disk_size: bool,
-    /// The object that it is a difference from.
+    /// The base that it is a delta against.
     pub delta_base: bool,
 }
 
 impl Wanted {
-    /// All that there is.
+    /// All facts.
     pub const ALL: Self = Self {
         kind: true,
         size: true,
@@ -35,16 +35,16 @@ impl Wanted {
     };
 }
 
-/// What was found out of an object, as far as it was wanted.
+/// The facts about an object, as far as they were wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Its type.
     pub kind: Option<Kind>,
     /// The size of its contents, in bytes.
     pub size: Option<u64>,
-    /// How many bytes it takes: of its file, or between it and the next one in the pack (`%(objectsize:disk)`).
+    /// The size on disk, in bytes: of its file, or up to the next object in the pack (`%(objectsize:disk)`).
     pub disk_size: Option<u64>,
-    /// The object that it is a difference from, if it is one (`%(deltabase)`).
+    /// The base that it is a delta against, if it is a delta (`%(deltabase)`).
     pub delta_base: Option<ObjectId>,
 }
 

@@ -1,4 +1,4 @@
-//! Objects that are not here, and that somebody may fetch: a partial clone leaves some out (gitformat "partial clone").
+//! Fetches objects that a partial clone left out (git's technical documentation, "partial-clone").
 
 use std::collections::HashSet;
 
@@ -12,10 +12,10 @@ use super::reader::Reader;
 use super::table::Table;
 
 impl Reader {
-    /// Fetches an object that is not here, and finds it. `None` where nothing may be fetched, or nobody has it.
+    /// Fetches an object that is missing, and finds it. `None` if nothing may be fetched, or no remote has it.
     ///
     /// # Errors
-    /// It was promised, and cannot be had.
+    /// Fetching failed, or the object was promised and no remote has it.
     pub fn fetch(&mut self, id: &oid) -> Result<Option<Location>, Error> {
         let store = self.store().clone();
         let Some(promisor) = store.promisor.as_ref().filter(|_| !id.is_null()) else {
@@ -35,7 +35,8 @@ impl Reader {
         self.find_here(id)
     }
 
-    /// The objects in packs from promisor remotes, and those that they name. What cannot be read there is passed over.
+    /// Returns the objects in packs from promisor remotes, and all ids in them. Objects that cannot be read are
+    /// skipped.
     fn promised(&self) -> HashSet<ObjectId> {
         let store = self.store();
         let mut reader = Self::new(store);
@@ -45,7 +46,7 @@ impl Reader {
             for location in locations(&pack) {
                 promised.insert(location.id);
                 contents.clear();
-                // A blob names nothing.
+                // A blob contains no ids.
                 let read =
                     reader.read_with(&location, &mut contents, |info, _| info.kind != Kind::Blob);
                 if let Ok(info) = read {
@@ -73,7 +74,7 @@ fn locations(pack: &Pack) -> impl Iterator<Item = Location> {
     })
 }
 
-/// Adds the ids that an object names.
+/// Adds the ids that an object contains.
 fn add_named(kind: Kind, contents: &[u8], hash: gix_hash::Kind, named: &mut HashSet<ObjectId>) {
     match kind {
         Kind::Blob => {}

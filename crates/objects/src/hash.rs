@@ -1,9 +1,9 @@
-//! Ids of blobs, computed as fast as the machine allows.
+//! Computes ids of blobs, as fast as the machine allows.
 
 use gix_hash::{Kind, ObjectId};
 use sha1::Digest;
 
-/// The id that `content` has as a blob.
+/// Returns the id of `content` as a blob.
 pub fn hash_blob(kind: Kind, content: &[u8]) -> ObjectId {
     let mut hasher = BlobHasher::new(kind, content.len() as u64);
     hasher.update(content);
@@ -12,8 +12,8 @@ pub fn hash_blob(kind: Kind, content: &[u8]) -> ObjectId {
 
 /// Computes the id of a blob whose contents come in pieces.
 ///
-/// For SHA-1 this is the plain function. git detects contents made to collide and refuses them; here they get
-/// an id, which at worst is the one recorded.
+/// SHA-1 is used without detection of collisions. git detects contents that were made to collide and refuses
+/// them; here they get an id, which at worst is the recorded one.
 #[derive(Clone)]
 pub struct BlobHasher(Inner);
 
@@ -30,7 +30,8 @@ impl std::fmt::Debug for BlobHasher {
 }
 
 impl BlobHasher {
-    /// For a blob of `size` bytes. The pieces must be of that length together, or the id is nobody's.
+    /// A hasher for a blob of `size` bytes. If the pieces have another length in total, the id is
+    /// meaningless.
     pub fn new(kind: Kind, size: u64) -> Self {
         let mut hasher = Self(match kind {
             Kind::Sha1 => Inner::Sha1(sha1::Sha1::new()),
@@ -51,11 +52,11 @@ impl BlobHasher {
         }
     }
 
-    /// The id of the whole.
+    /// Returns the id of the blob.
     pub fn finish(self) -> ObjectId {
         match self.0 {
             Inner::Sha1(hasher) => ObjectId::Sha1(hasher.finalize().into()),
-            // Only SHA-1 has collisions to refuse.
+            // Only SHA-1 has collisions that are refused.
             Inner::Other(hasher, kind) => hasher.try_finalize().unwrap_or_else(|_| kind.null()),
         }
     }

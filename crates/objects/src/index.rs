@@ -1,4 +1,4 @@
-//! Pack indexes, versions 1 and 2 (gitformat-pack(5)): which objects a pack has, in the order of their ids.
+//! Pack indexes, versions 1 and 2 (gitformat-pack(5)): the objects of a pack in the order of their ids.
 
 use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::map::Map;
@@ -10,33 +10,33 @@ const MAGIC: &[u8] = b"\xfftOc";
 const HEADER_LEN: usize = 8;
 const OFFSET_LEN: usize = 4;
 const CRC_LEN: usize = 4;
-/// Set in an offset that is a place in the table of wide offsets.
+/// A flag in an offset: the other bits are a position in the table of wide offsets.
 const WIDE: u32 = 1 << 31;
 
-/// The length of the shortest index, in bytes: one of version 1 without objects.
+/// The length of the shortest index, in bytes: version 1 without objects.
 pub(super) fn len_min(hash: Kind) -> usize {
     FANOUT_LEN + 2 * hash.len_in_bytes()
 }
 
-/// What git says of a shorter one, without "error: ".
+/// git's message about a shorter one, without "error: ".
 pub(super) fn too_small(shown: &str) -> String {
     format!("index file {shown} is too small")
 }
 
-/// The index of one pack. All tables are within `bytes`, as [`Index::parse`] has seen.
+/// The index of one pack. All tables are within `bytes`, as [`Index::parse`] has checked.
 #[derive(Debug)]
 pub(super) struct Index<B = Map> {
     bytes: B,
     hash: Kind,
     fanout: Fanout,
-    /// Where the rows with ids begin, and how long each is. In version 1, an offset comes before each id.
+    /// The start of the rows with ids, and the length of each. In version 1, an offset comes before each id.
     ids: usize,
     row_len: usize,
     is_version_1: bool,
 }
 
 impl<B: std::ops::Deref<Target = [u8]>> Index<B> {
-    /// Takes over the bytes of the file that messages call `shown`. The error is git's, without "error: ".
+    /// Parses the bytes of the file that messages call `shown`. The error is git's text, without "error: ".
     pub(super) fn parse(bytes: B, hash: Kind, shown: &str) -> Result<Self, String> {
         let id_len = hash.len_in_bytes();
         if bytes.len() < len_min(hash) {
@@ -85,7 +85,7 @@ impl<B: std::ops::Deref<Target = [u8]>> Index<B> {
         })
     }
 
-    /// The checksum of the pack that this was made for.
+    /// Returns the checksum of the pack that this index was made for.
     pub(super) fn pack_checksum(&self) -> &[u8] {
         let id_len = self.hash.len_in_bytes();
         let end = self.bytes.len().saturating_sub(id_len);
@@ -94,8 +94,8 @@ impl<B: std::ops::Deref<Target = [u8]>> Index<B> {
             .unwrap_or_default()
     }
 
-    /// Where each object begins in the pack, in the order of ids, as git counts when it puts them in the order of offsets:
-    /// wide offsets are taken one after the other, whatever places in their table the others tell.
+    /// Returns the offsets of all objects in the pack, in the order of ids, as git reads them in order to sort them: it
+    /// takes wide offsets one after the other, ignoring the positions that the entries give.
     pub(super) fn counted_offsets(&self) -> Vec<u64> {
         let count = self.fanout.count() as usize;
         let (start, step) = match self.is_version_1 {
@@ -114,7 +114,7 @@ impl<B: std::ops::Deref<Target = [u8]>> Index<B> {
         (0..count).map(offset).collect()
     }
 
-    /// Where the object at `position` begins in the pack.
+    /// Returns the offset of the object at `position` in the pack.
     pub(super) fn offset(&self, position: u32, pack: &str) -> Result<u64, Reason> {
         let place = position as usize;
         if self.is_version_1 {

@@ -1,83 +1,86 @@
-//! Inflating, with what git says when it fails.
+//! Inflates streams, with git's messages on failure.
 
 use std::fmt;
 
 use flate2::{Decompress, DecompressError, FlushDecompress, Status};
 use libdeflater::Decompressor;
 
-/// Room behind what is expected: with less, the last part is inflated byte by byte, and small objects are nothing but a
-/// last part.
+/// Extra room after the expected contents, in bytes. With less, the library inflates the last part byte by byte, and a
+/// small object is nothing but a last part.
 pub(super) const SLACK: usize = 320;
 
-/// What is set aside at once, in bytes. A size may be a lie; more only comes as contents do.
+/// The most bytes that are reserved at once. A size may be wrong; more is allocated only as contents arrive.
 pub(super) const RESERVE_MAX: usize = 64 << 20;
 
-/// What is inflated of a stream to learn what it holds, in bytes: the header of a loose object must not be longer.
+/// The number of bytes that are inflated to read a loose object's header, which must not be longer.
 pub(super) const HEAD_LEN: usize = 32;
 
-/// What is inflated of a delta to learn the size of what it makes, in bytes.
+/// The number of bytes that are inflated of a delta to read the size of its result.
 pub(super) const DELTA_HEAD_LEN: usize = 20;
 
-/// The largest part of a window that is given at once; the library counts in 32 bits.
+/// The most bytes of input that are passed at once; the library counts in 32 bits.
 const INPUT_MAX: usize = 1 << 30;
 
-/// What comes before the first block (RFC 1950), in bytes.
+/// The length of the header before the first block (RFC 1950), in bytes.
 const ZLIB_HEADER_LEN: usize = 2;
 
-/// The bits of a block's first byte that tell its type, and the type with the codes that RFC 1951 sets.
+/// The bits of a block's first byte that hold its type, and the type with fixed Huffman codes (RFC 1951).
 const BLOCK_TYPE: u8 = 0b110;
 const FIXED_CODES: u8 = 0b010;
 
-/// What the library says of a stream where its fast part found something wrong: it asks itself once more, and has forgotten.
+/// The library's message about a stream in which its fast loop found an error: it calls itself again, and has lost the
+/// reason.
 const FORGOTTEN: &str = "repeated call with bad state";
 
-/// With so little room, in bytes, the library takes its slow part, which does not forget.
+/// With so little room, in bytes, the library uses its slow loop, which keeps the reason.
 const SLOW_ROOM: usize = 200;
 
 /// Inflates one stream after the other.
 pub(super) struct Inflater {
-    /// For streams that are in memory as a whole and whose size is known. It does not say what is wrong with one.
+    /// For streams that are in memory as a whole and whose size is known. It does not report what is wrong with a
+    /// stream.
     whole: Decompressor,
-    /// The same for streams that begin with a block of the fixed codes, as short deltas do: it keeps the tables for them
-    /// while no other block comes. Made when it is needed: it takes memory, all of which is cleared.
+    /// The same for streams that begin with a block of fixed codes, as short deltas do: it keeps the tables for them as
+    /// long as no other block comes. Created on first use, because it allocates memory and clears all of it.
     fixed: Option<Decompressor>,
-    /// For all others.
+    /// For all other streams.
     zlib: Decompress,
     head: Vec<u8>,
 }
 
-/// Why a stream gave no contents.
+/// Why a stream could not be inflated.
 #[derive(Debug)]
 pub(super) enum Failed {
-    /// It makes no sense, or holds more or less than it should. What git says of it was said.
+    /// It is invalid, or its contents are longer or shorter than expected. git's message was added.
     Damaged,
-    /// It goes on behind the end of the file.
+    /// It goes on after the end of the file.
     Ended,
 }
 
-/// How far one call came.
+/// The progress of one call.
 pub(super) struct Step {
     /// Bytes of input that were used.
     pub(super) used: usize,
     /// Whether this was the end of the stream.
     pub(super) is_end: bool,
-    /// Whether nothing at all could be done.
+    /// Whether no progress was made.
     pub(super) is_stuck: bool,
 }
 
-/// Room for the window and the tables of one stream, in bytes.
+/// The memory for the window and the tables of one stream, in bytes.
 const ZLIB_LEN: usize = 64 << 10;
 
-/// The same of one that inflates whole streams at once.
+/// The memory for a decompressor of whole streams, in bytes.
 const DECOMPRESSOR_LEN: usize = 32 << 10;
 
-/// A decompressor. Where there is no memory for it, the process ends as for any other want of memory, and does not panic.
+/// Creates a decompressor of streams. If there is no memory, the process ends as on any failed allocation, instead of
+/// panicking.
 fn new_zlib() -> Decompress {
     ask_for_room(ZLIB_LEN);
     Decompress::new(true)
 }
 
-/// The same of one that inflates whole streams at once.
+/// Creates a decompressor of whole streams, in the same way.
 fn new_decompressor() -> Decompressor {
     ask_for_room(DECOMPRESSOR_LEN);
     Decompressor::new()
@@ -103,12 +106,12 @@ impl Inflater {
         }
     }
 
-    /// Begins a new stream.
+    /// Prepares for a new stream.
     pub(super) fn restart(&mut self) {
         self.zlib.reset(true);
     }
 
-    /// Adds at most `room` bytes to `out`.
+    /// Inflates the next at most `room` bytes and appends them to `out`.
     pub(super) fn step(
         &mut self,
         input: &[u8],
@@ -130,7 +133,7 @@ impl Inflater {
         let (part, _) = input.split_at_checked(INPUT_MAX).unwrap_or((input, &[]));
         let (in_before, out_before) = (self.zlib.total_in(), self.zlib.total_out());
         let start = out.len();
-        // The library would clear all the room that a vector has, not only what is needed of it.
+        // The library would clear the whole capacity of a vector, not only the part that is needed.
         out.resize(start + room, 0);
         let space = out.get_mut(start..).unwrap_or_default();
         let status = self.zlib.decompress(part, space, flush);
@@ -145,8 +148,8 @@ impl Inflater {
         })
     }
 
-    /// Adds the whole of the stream that `input` begins with to `out`: exactly `size` bytes, or else an error, with `out`
-    /// as it was.
+    /// Inflates the stream that `input` begins with and appends it to `out`. It must have exactly `size` bytes. On an
+    /// error, `out` is unchanged.
     pub(super) fn whole(
         &mut self,
         input: &[u8],
@@ -165,7 +168,7 @@ impl Inflater {
             let is_by_one = out.len() - start == size + 1;
             out.truncate(start);
             if is_by_one || is_forgotten(said) {
-                // git gives room for one byte more, and does not see all that is wrong behind it.
+                // git gives the library room for only one byte more, and so does not see all errors after it.
                 said.truncate(told);
                 self.find_reason_in(input, size as u64 + 1, said);
             }
@@ -173,7 +176,7 @@ impl Inflater {
         result
     }
 
-    /// Whether that went well; if it did not, `out` is as it was.
+    /// Tries that in one call, and returns whether it succeeded; if not, `out` is unchanged.
     fn whole_at_once(&mut self, input: &[u8], size: usize, out: &mut Vec<u8>) -> bool {
         if size > RESERVE_MAX {
             return false;
@@ -194,9 +197,9 @@ impl Inflater {
         is_whole
     }
 
-    /// Says what is wrong with a stream within its first `len` bytes: it is inflated again by `step`, which does what
-    /// [`Self::step`] does with the stream from its start on and tells whether its end was reached; `None` where it cannot
-    /// be inflated further.
+    /// Adds the message about what is wrong within the first `len` bytes of a stream, by inflating it again. `step`
+    /// does the same as [`Self::step`] from the start of the stream on, and returns whether the end was reached, or
+    /// `None` if it cannot go on.
     pub(super) fn find_reason(
         &mut self,
         len: u64,
@@ -216,7 +219,7 @@ impl Inflater {
         }
     }
 
-    /// The same for the stream that `input` begins with.
+    /// Does the same for the stream that `input` begins with.
     pub(super) fn find_reason_in(&mut self, input: &[u8], len: u64, said: &mut Vec<String>) {
         let mut rest = input;
         self.find_reason(len, said, |inflater, room, out, said| {
@@ -237,7 +240,7 @@ impl Inflater {
         loop {
             let left = size - (out.len() - start);
             let room = left.min(RESERVE_MAX) + SLACK;
-            // Told that this is all, the library keeps no window of its own.
+            // If it knows that this is all of the output, the library keeps no window of its own.
             let flush = if left <= RESERVE_MAX && input.len() <= INPUT_MAX {
                 FlushDecompress::Finish
             } else {
@@ -247,7 +250,7 @@ impl Inflater {
             let step = self.step_with(input, room, out, flush, said);
             let len = out.len() - start;
             if len > size + 1 {
-                // git gives room for one more, and does not see what is wrong behind it.
+                // git gives room for only one byte more, and does not see errors after it.
                 said.truncate(told);
             }
             let step = step?;
@@ -264,8 +267,8 @@ impl Inflater {
         }
     }
 
-    /// The first [`DELTA_HEAD_LEN`] bytes of the stream that `input` begins with. Zeros follow a shorter one: git reads on
-    /// where it has written nothing, and mostly finds them there.
+    /// Returns the first [`DELTA_HEAD_LEN`] bytes of the stream that `input` begins with. A shorter one is padded with
+    /// zeros: git reads on where it has written nothing, and mostly finds zeros there.
     pub(super) fn head(
         &mut self,
         mut input: &[u8],
@@ -276,7 +279,7 @@ impl Inflater {
         head.clear();
         let result = loop {
             match self.step(input, DELTA_HEAD_LEN - head.len(), &mut head, said) {
-                // What is wrong right behind it is said, but git has what it wants.
+                // An error right after these bytes is reported, but git has what it needs.
                 _ if head.len() >= DELTA_HEAD_LEN => break Ok(()),
                 Err(failed) => break Err(failed),
                 Ok(step) if step.is_end => break Ok(()),
@@ -289,7 +292,7 @@ impl Inflater {
         result.map(|()| self.head.as_slice())
     }
 
-    /// Takes the room for a head, which is to be given back.
+    /// Takes the buffer for a head, which is returned by [`Self::give_head`].
     pub(super) fn take_head(&mut self) -> Vec<u8> {
         let mut head = std::mem::take(&mut self.head);
         head.clear();
@@ -301,8 +304,8 @@ impl Inflater {
     }
 }
 
-/// Whether the last that was said tells nothing of what is wrong with a stream. It is to be found out by
-/// [`Inflater::find_reason`].
+/// Whether the latest message does not say what is wrong with a stream, so that [`Inflater::find_reason`] must find
+/// out.
 pub(super) fn is_forgotten(said: &[String]) -> bool {
     said.last().is_some_and(|line| line.contains(FORGOTTEN))
 }

@@ -1,13 +1,13 @@
-//! Objects read with the fewest copies and system calls: looked up once, and inflated into the buffer that they are
-//! written from.
+//! Reads objects with the fewest copies and system calls: an object is looked up once, and inflated into the buffer
+//! that it is written from.
 //!
-//! May import `stamp`, `model` and `linux`. It knows folders with objects, and no repository, reference or configuration.
+//! May import `stamp`, `model` and `linux`. It knows folders of objects, but no repository, reference or configuration.
 //!
-//! An [`ObjectStore`] is shared by threads, and knows where objects are; each thread has a [`Reader`], which has what
-//! reading needs. An object is looked for where git looks, in that order: in each folder the packs, then the files of
-//! single objects; and if it is nowhere, once more in packs that are new. Replacements are none of this module's
-//! business. Bytes on disk may be anything: offsets, sizes and chains are checked before they are used, and memory is
-//! set aside as contents come, not as sizes promise.
+//! An [`ObjectStore`] is shared by threads and knows where objects are. Each thread has a [`Reader`], with the buffers
+//! for reading. An object is looked for where git looks, in git's order: in each folder first the packs, then the loose
+//! objects; and if it is nowhere, once more in packs that are new. Replace references are not handled here. Bytes on
+//! disk may be anything: offsets, sizes and chains are checked before they are used, and memory is allocated as
+//! contents arrive, not as sizes promise.
 
 mod alternates;
 mod cache;

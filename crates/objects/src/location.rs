@@ -1,9 +1,9 @@
-//! Where an object is.
+//! Where objects are.
 
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
-/// Where an object was found. It stays good for as long as the store lives, unless somebody removes the file.
+/// Where an object was found. It stays valid for as long as the store lives, unless the file is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     pub(super) id: ObjectId,
@@ -18,22 +18,22 @@ pub(super) enum Place {
         offset: u64,
     },
     Loose,
-    /// The tree without entries is known even where nobody wrote it.
+    /// The tree without entries exists even if nobody wrote it.
     EmptyTree,
 }
 
 impl Location {
-    /// The object.
+    /// The id of the object.
     pub fn id(&self) -> &oid {
         &self.id
     }
 
-    /// Whether an object of this type and with these contents has the id by which it was found.
+    /// Whether an object of this type with these contents has the id by which it was found.
     pub fn is_of(&self, kind: Kind, contents: &[u8]) -> bool {
         gix_object::compute_hash(self.id.kind(), kind, contents).is_ok_and(|id| id == self.id)
     }
 
-    /// Whether the object has a file of its own.
+    /// Whether the object is loose: in a file of its own.
     pub fn is_loose(&self) -> bool {
         self.place == Place::Loose
     }

@@ -1,4 +1,4 @@
-//! Objects in files of their own: a header and the contents, in one zlib stream.
+//! Loose objects: a header and the contents, in one zlib stream in a file.
 
 use std::fs::File;
 use std::io;
@@ -13,14 +13,14 @@ use super::error::{Reason, Trouble};
 use super::facts::Info;
 use super::inflate::{HEAD_LEN, Inflater, RESERVE_MAX, SLACK, is_forgotten};
 
-/// How much of a file is read at once, in bytes.
+/// The most bytes of a file that are read at once.
 const WINDOW_LEN: usize = 128 << 10;
 
-/// The file of an object, open and not yet read.
+/// The file of an object, opened but not yet read.
 #[derive(Debug)]
 pub(super) struct Loose {
     file: File,
-    /// The length of the file, in bytes. It is not 0.
+    /// The length of the file, in bytes; never 0.
     pub(super) len: u64,
 }
 
@@ -28,9 +28,9 @@ pub(super) struct Loose {
 struct Window<'a> {
     loose: &'a Loose,
     buf: &'a mut Vec<u8>,
-    /// What of `buf` was read and not used.
+    /// The range of `buf` that was read but not used yet.
     unused: Range<usize>,
-    /// Where in the file the next part begins.
+    /// The offset in the file of the next part.
     position: u64,
 }
 
@@ -39,7 +39,7 @@ impl Loose {
         Self { file, len }
     }
 
-    /// The type and size that the header tells.
+    /// Reads the type and size from the header.
     pub(super) fn info(
         &self,
         id: &oid,
@@ -54,8 +54,8 @@ impl Loose {
         Ok(header?.0)
     }
 
-    /// Adds the contents to `out` after `begin` has seen what they are. Where they are to be plain, what git shows otherwise
-    /// when it streams them counts as damaged.
+    /// Appends the contents to `out`, after `begin` has seen the type and size. With `is_plain`, a blob for which git
+    /// would show other contents when it streams it counts as damaged.
     pub(super) fn read(
         &self,
         id: &oid,
@@ -79,10 +79,10 @@ impl Loose {
             let size = usize::try_from(info.size).unwrap_or(usize::MAX);
             let (header_len, contents) = (contents, head.get(contents..).unwrap_or_default());
             if is_plain && info.kind == Kind::Blob && contents.len() > size {
-                // git streams it to its end, whatever the header promises.
+                // git streams it to its end, whatever size the header has.
                 return Err(Trouble::Damaged);
             }
-            // More than the header promises is not seen here: git ends where the size does.
+            // Bytes beyond the header's size are ignored here, as git stops there.
             out.extend_from_slice(contents.get(..size).unwrap_or(contents));
             let told = said.len();
             let rest = window.rest((start, size), is_end, inflater, out, said);
@@ -102,8 +102,8 @@ impl Loose {
         result
     }
 
-    /// Hands the contents to `sink` piece by piece, the first one, of nothing, as soon as the header was read. Like git,
-    /// what follows the stream in the file is not looked at, and the size in the header not compared.
+    /// Passes the contents to `sink` piece by piece; the first piece is empty and comes as soon as the header was read.
+    /// Like git, this ignores what follows the stream in the file, and does not compare the size in the header.
     pub(super) fn stream<E>(
         &self,
         id: &oid,
@@ -155,7 +155,7 @@ impl Loose {
 
 impl<'a> Window<'a> {
     fn new(loose: &'a Loose, buf: &'a mut Vec<u8>) -> Self {
-        // Memory that is not needed is not touched: most files are small.
+        // Memory that is not needed is not touched, since most files are small.
         let len = usize::try_from(loose.len).unwrap_or(WINDOW_LEN);
         if buf.len() < len.min(WINDOW_LEN) {
             buf.resize(len.min(WINDOW_LEN), 0);
@@ -168,7 +168,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The bytes that come next: none at the end of the file.
+    /// Returns the next bytes, or none at the end of the file.
     fn bytes(&mut self) -> io::Result<&[u8]> {
         if self.unused.is_empty() && self.position < self.loose.len {
             let len = loop {
@@ -183,7 +183,7 @@ impl<'a> Window<'a> {
         Ok(self.buf.get(self.unused.clone()).unwrap_or_default())
     }
 
-    /// Inflates at most `room` bytes; whether that was the end.
+    /// Inflates at most `room` bytes. Returns whether the stream has ended.
     fn step(
         &mut self,
         room: usize,
@@ -206,7 +206,7 @@ impl<'a> Window<'a> {
         Ok(false)
     }
 
-    /// Says what is wrong with the stream within its first `len` bytes.
+    /// Adds the message about what is wrong within the first `len` bytes of the stream.
     fn find_reason(&mut self, len: u64, inflater: &mut Inflater, said: &mut Vec<String>) {
         (self.unused, self.position) = (0..0, 0);
         inflater.find_reason(len, said, |inflater, room, out, said| {
@@ -214,7 +214,7 @@ impl<'a> Window<'a> {
         });
     }
 
-    /// What the header tells, where in `head` the contents begin, and whether they end there.
+    /// Reads the header. Returns it, the start of the contents in `head`, and whether they end within `head`.
     fn header(
         &mut self,
         id: &oid,
@@ -242,7 +242,7 @@ impl<'a> Window<'a> {
         Ok((Info { kind, size }, end + 1, is_end))
     }
 
-    /// Adds what follows to `out`, in which the contents begin at `start` and are to be `size` bytes.
+    /// Appends the rest to `out`, where the contents begin at `start` and must have `size` bytes.
     fn rest(
         &mut self,
         (start, size): (usize, usize),
@@ -258,7 +258,7 @@ impl<'a> Window<'a> {
             let told = said.len();
             let step = self.step(room, inflater, out, said);
             if out.len() - start > size {
-                // git gives no room for more, and so does not see what is wrong with it.
+                // git gives no room for more, and so does not see errors after it.
                 said.truncate(told);
             }
             is_end = step?;
@@ -271,7 +271,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The type, if it is one, and the size. `None` where that is not what the header is made of.
+/// Parses the type, `None` if it is unknown, and the size. Returns `None` if the header has another format.
 fn parse(header: &[u8]) -> Option<Result<(Option<Kind>, u64), Reason>> {
     let space = header.iter().position(|byte| *byte == b' ')?;
     let (kind, size) = header.split_at_checked(space)?;

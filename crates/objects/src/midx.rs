@@ -23,10 +23,10 @@ const IDS: u32 = u32::from_be_bytes(*b"OIDL");
 const OFFSETS: u32 = u32::from_be_bytes(*b"OOFF");
 const WIDE_OFFSETS: u32 = u32::from_be_bytes(*b"LOFF");
 const OFFSET_LEN: usize = 8;
-/// Set in an offset that is a place in the table of wide offsets, where there is one.
+/// A flag in an offset, if there is a table of wide offsets: the other bits are a position in it.
 const WIDE: u32 = 1 << 31;
 
-/// One multi-pack-index. All tables are within `bytes`, as [`Midx::parse`] has seen.
+/// One multi-pack-index. All tables are within `bytes`, as [`Midx::parse`] has checked.
 #[derive(Debug)]
 pub(super) struct Midx<B = Map> {
     bytes: B,
@@ -39,12 +39,12 @@ pub(super) struct Midx<B = Map> {
     pub(super) packs: Vec<BString>,
 }
 
-/// Why there is none.
+/// Why a multi-pack-index is not used.
 #[derive(Debug)]
 pub(super) enum NoMidx {
-    /// It is not used. git's words, without "error: ".
+    /// It is ignored. git's text, without "error: ".
     Unusable(String),
-    /// git ends, and may say something before, given without "error: ".
+    /// git exits, perhaps after a message, given without "error: ".
     Fatal(Reason, Option<String>),
 }
 
@@ -52,13 +52,14 @@ fn fatal(text: impl Into<String>) -> NoMidx {
     NoMidx::Fatal(Reason::Midx { text: text.into() }, None)
 }
 
-/// git ends, since a chunk that must be there is not there or bad, in the way that `said` tells.
+/// Makes the error for a required chunk that is missing or damaged; `said` is the message before it.
 fn bad_chunk(name: &str, said: Option<String>) -> NoMidx {
     let text = format!("multi-pack-index required {name} chunk missing or corrupted");
     NoMidx::Fatal(Reason::Midx { text }, said)
 }
 
-/// The multi-pack-index of the folder of packs, or the chain of them with the newest first. A damaged one is none.
+/// Opens the multi-pack-index of a folder of packs, or the chain of them, the newest first. A damaged one counts
+/// as missing.
 pub(super) fn open(
     folder: &Path,
     shown: &str,
@@ -81,7 +82,7 @@ pub(super) fn open(
     }
     let mut layers = Vec::new();
     for line in list.lines().take(list.len() / (hash.len_in_hex() + 1)) {
-        // git has it as a C string.
+        // git treats the list as a C string.
         let line = line.split(|byte| *byte == 0).next().unwrap_or_default();
         let Ok(id) = ObjectId::from_hex(line) else {
             said.push(format!(
@@ -142,7 +143,7 @@ fn open_one(
     }
 }
 
-/// Numbers of chunks and where they are.
+/// The ids and ranges of chunks.
 type Chunks = Vec<(u32, std::ops::Range<usize>)>;
 
 impl<B: Deref<Target = [u8]>> Midx<B> {
@@ -224,7 +225,7 @@ impl<B: Deref<Target = [u8]>> Midx<B> {
         })
     }
 
-    /// The pack that has the object at `position`, and where it begins there.
+    /// Returns the number of the pack that has the object at `position`, and its offset there.
     pub(super) fn place(&self, position: u32) -> Result<(usize, u64), Reason> {
         let at = self.offsets + position as usize * OFFSET_LEN;
         let pack = number(&self.bytes, at).unwrap_or(u32::MAX);
@@ -271,7 +272,7 @@ impl<B: Deref<Target = [u8]>> Table for Midx<B> {
     }
 }
 
-/// The table of contents. The error is git's, without "error: ".
+/// Parses the table of contents. The error is git's text, without "error: ".
 fn chunks(bytes: &[u8], count: u8, hash: Kind) -> Result<Chunks, String> {
     let end_max = (bytes.len() - hash.len_in_bytes()) as u64;
     let short = || "multi-pack-index table of contents is cut off".to_owned();
@@ -294,7 +295,7 @@ fn chunks(bytes: &[u8], count: u8, hash: Kind) -> Result<Chunks, String> {
         if chunks.iter().any(|(other, _)| *other == id) {
             return Err(format!("duplicate chunk ID {id:x} found"));
         }
-        // Both are within the file, as just seen.
+        // Both are within the file, as was just checked.
         chunks.push((id, start as usize..end as usize));
     }
     match number(bytes, at) {

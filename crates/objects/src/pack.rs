@@ -1,9 +1,9 @@
-//! One pack (gitformat-pack(5)): opened when an object of it is asked for, and then read where it is mapped.
+//! One pack (gitformat-pack(5)): opened when one of its objects is asked for, and then read from its mapping.
 //!
-//! Packs and their indexes are mapped, as git maps them: nothing is copied, and once a page is in memory no system call
-//! is made for it. Packs are written once, under another name, without permission to write, and go by being unlinked, which
-//! leaves the mapping whole. Of one that is cut all the same, zeros are read; whoever answers finds that out at the end
-//! ([`vigil_linux::map::cuts`]).
+//! Like git, this maps packs and their indexes: nothing is copied, and once a page is in memory, reading it takes no
+//! system call. Packs are written once, under another name, as read-only files, and removed by unlinking, which leaves
+//! the mapping intact. If one is truncated all the same, zeros are read, and the caller that answers finds that out at
+//! the end ([`vigil_linux::map::cuts`]).
 
 use std::cmp::Ordering as Cmp;
 use std::collections::HashMap;
@@ -24,10 +24,10 @@ use super::plan::{Plan, Readers};
 use super::table::{Table, number};
 use vigil_stamp::file;
 
-/// All packs that were ever found, see [`FoundPacks`].
+/// All packs that were ever found; see [`FoundPacks`].
 pub(super) type Packs = RwLock<FoundPacks>;
 
-/// Packs by their numbers, and by where they are.
+/// Packs by number and by path.
 #[derive(Debug, Default)]
 pub(super) struct FoundPacks {
     all: Vec<Arc<Pack>>,
@@ -35,12 +35,12 @@ pub(super) struct FoundPacks {
 }
 
 impl FoundPacks {
-    /// The pack at `path`.
+    /// Returns the pack at `path`.
     pub(super) fn at(&self, path: &Path) -> Option<&Arc<Pack>> {
         self.all.get(*self.by_path.get(path)? as usize)
     }
 
-    /// Adds the pack that `make` makes with a number.
+    /// Adds the pack that `make` makes with the next number.
     pub(super) fn add(&mut self, make: impl FnOnce(u32) -> Pack) -> Option<Arc<Pack>> {
         let number = u32::try_from(self.all.len()).ok()?;
         let pack = Arc::new(make(number));
@@ -60,26 +60,26 @@ impl Deref for FoundPacks {
 
 const HEADER_LEN: usize = 12;
 
-/// A reverse index begins so.
+/// The signature of a reverse index.
 const REVERSE_MAGIC: &[u8] = b"RIDX";
 
-/// Before its rows come its signature, its version, and a number that stands for the kind of ids.
+/// The length of its header, in bytes: the signature, the version, and a number for the hash function.
 const REVERSE_HEADER_LEN: usize = 12;
 
 /// A pack and its index.
 #[derive(Debug)]
 pub(super) struct Pack {
-    /// Where the store has it.
+    /// The index of the pack in [`FoundPacks`].
     pub(super) number: u32,
     pub(super) path: PathBuf,
-    /// What messages call it.
+    /// The name of the pack in messages.
     pub(super) shown: String,
     pub(super) mtime_s: i64,
     pub(super) size: u64,
     pub(super) hash: HashKind,
     index: OnceLock<Index>,
     contents: OnceLock<Map>,
-    /// The places in the index in the order of offsets.
+    /// The positions in the index, in the order of offsets.
     by_offset: OnceLock<ByOffset>,
     plan: OnceLock<Option<Plan>>,
     /// Objects that turned out to be damaged, and whether there are any.
@@ -90,13 +90,13 @@ pub(super) struct Pack {
 /// How an object is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// By itself.
+    /// By itself, with this type.
     Whole(Kind),
-    /// As a delta against an object that begins so many bytes before it.
+    /// As a delta against an object that begins a given number of bytes before it.
     OffsetDelta,
-    /// As a delta against the object of an id.
+    /// As a delta against the object with a given id.
     IdDelta,
-    /// A number without a meaning; -1 where there is no sound header.
+    /// As an unknown type with this number; -1 if the header is malformed.
     Unknown(i8),
 }
 
@@ -112,7 +112,7 @@ pub(super) struct Entry {
     pub(super) form: Form,
     /// The size of the inflated contents, or of the inflated delta, in bytes.
     pub(super) size: u64,
-    /// Where the header ends in the pack.
+    /// The offset in the pack of the end of the header.
     pub(super) end: u64,
 }
 
@@ -140,7 +140,7 @@ impl Pack {
         }
     }
 
-    /// The index. `None` if it cannot be used; it is tried anew each time, as git does.
+    /// Returns the index, or `None` if it cannot be used. Like git, this tries again each time.
     pub(super) fn index(&self, said: &mut Vec<String>) -> Option<&Index> {
         if let Some(index) = self.index.get() {
             return Some(index);
@@ -163,12 +163,12 @@ impl Pack {
         }
     }
 
-    /// How many objects the index has; none if it cannot be used.
+    /// Returns the number of objects in the index; 0 if it cannot be used.
     pub(super) fn count(&self) -> usize {
         self.index(&mut Vec::new()).map_or(0, Index::count) as usize
     }
 
-    /// The bytes of the pack, if it is one and belongs to its index; it is tried anew each time, as git does.
+    /// Returns the bytes of the pack, if it is valid and belongs to its index. Like git, this tries again each time.
     pub(super) fn contents(&self, said: &mut Vec<String>) -> Option<&[u8]> {
         if let Some(contents) = self.contents.get() {
             return Some(contents);
@@ -229,7 +229,7 @@ impl Pack {
         Ok(map)
     }
 
-    /// Where the object begins in the pack. `None` if it is not there, or is known to be damaged.
+    /// Returns the offset of the object in the pack. `None` if it is not there, or is known to be damaged.
     pub(super) fn find(&self, id: &oid, said: &mut Vec<String>) -> Result<Option<u64>, Reason> {
         if self.is_bad(id) {
             return Ok(None);
@@ -240,7 +240,7 @@ impl Pack {
         Ok(self.contents(said).map(|_| offset))
     }
 
-    /// Where the index says that the object begins.
+    /// Returns the offset of the object that the index gives.
     pub(super) fn offset_of(
         &self,
         id: &oid,
@@ -256,7 +256,7 @@ impl Pack {
         Ok((offset != 0).then_some(offset))
     }
 
-    /// The bytes from `offset` on, which may be those of an object.
+    /// Returns the bytes from `offset` on, which must be before the end of the objects.
     pub(super) fn from(&self, offset: u64, said: &mut Vec<String>) -> Result<&[u8], Reason> {
         let Some(contents) = self.contents(said) else {
             return Err(Reason::NoAccess {
@@ -271,7 +271,7 @@ impl Pack {
             .ok_or(Reason::BeyondPack)
     }
 
-    /// Lets go of the memory of so many bytes before `rest`, which [`Self::from`] gave, where they will not be looked at
+    /// Releases the memory of the `len` bytes before `rest`, which [`Self::from`] returned, if they will not be needed
     /// again soon.
     pub(super) fn let_go_before(&self, rest: &[u8], len: usize) {
         let Some(contents) = self.contents.get() else {
@@ -281,7 +281,7 @@ impl Pack {
         contents.let_go(end.saturating_sub(len)..end);
     }
 
-    /// The header of the object at `offset`.
+    /// Reads the header of the object at `offset`.
     pub(super) fn entry(&self, offset: u64, said: &mut Vec<String>) -> Result<Entry, Reason> {
         let bytes = self.from(offset, said)?;
         let Some((form, size, len)) = header(bytes) else {
@@ -299,8 +299,8 @@ impl Pack {
         })
     }
 
-    /// Where the base of the delta at `offset` begins, and where the compressed delta does. `None` where that makes no
-    /// sense.
+    /// Returns the offsets of the base of the delta at `offset`, and of the compressed delta. `None` if the base is
+    /// invalid.
     pub(super) fn base(
         &self,
         entry: &Entry,
@@ -323,7 +323,7 @@ impl Pack {
         Ok(base.map(|base| (base, entry.end + id_len as u64)))
     }
 
-    /// The id of the base of the delta at `offset`.
+    /// Returns the id of the base of the delta at `offset`.
     pub(super) fn base_id(
         &self,
         entry: &Entry,
@@ -341,7 +341,7 @@ impl Pack {
         }
     }
 
-    /// The places in the index in the order in which the objects are in the pack.
+    /// Returns the positions in the index, in the order of the objects in the pack.
     pub(super) fn by_offset(&self, said: &mut Vec<String>) -> Result<&[u32], Reason> {
         Ok(match self.offsets(said)? {
             Some(offsets) => &offsets.places,
@@ -349,12 +349,12 @@ impl Pack {
         })
     }
 
-    /// Whether the places of [`Self::by_offset`] are all there are, each once, with ascending offsets.
+    /// Whether [`Self::by_offset`] has every position once, with ascending offsets.
     pub(super) fn is_in_order(&self, said: &mut Vec<String>) -> Result<bool, Reason> {
         Ok(self.offsets(said)?.is_some_and(ByOffset::is_sound))
     }
 
-    /// The same, to be searched.
+    /// Returns the same with what is needed to search it.
     fn offsets(&self, said: &mut Vec<String>) -> Result<Option<&ByOffset>, Reason> {
         if let Some(offsets) = self.by_offset.get() {
             return Ok(Some(offsets));
@@ -378,20 +378,20 @@ impl Pack {
         Ok(Some(self.by_offset.get_or_init(|| offsets)))
     }
 
-    /// Where what follows the last object begins.
+    /// Returns the offset after the last object.
     fn end(&self) -> u64 {
         self.size.saturating_sub(self.hash.len_in_bytes() as u64)
     }
 
-    /// Whether each of `offsets` is greater than the one before, and all are within the pack. As many as there are objects
-    /// are then all of them.
+    /// Whether `offsets` are strictly ascending and within the pack. If there are as many as objects, they are then
+    /// complete.
     fn ascend(&self, offsets: &[u64]) -> bool {
         offsets.is_sorted_by(|one, next| one < next)
             && offsets.last().is_none_or(|last| *last < self.end())
     }
 
-    /// The places in the index in the order of offsets, as git sorts them: by as many pairs of bytes as the size of the pack
-    /// has, so that offsets outside of it come anywhere.
+    /// Sorts the positions in the index by offset, as git does: by as many 16-bit digits as the size of the pack has,
+    /// so that offsets outside of the pack may end up anywhere.
     fn sort_offsets(&self, index: &Index) -> ByOffset {
         let mut offsets: Vec<(u64, u32)> = index.counted_offsets().into_iter().zip(0..).collect();
         let bits = (u64::BITS - self.size.leading_zeros()).next_multiple_of(16);
@@ -415,8 +415,9 @@ impl Pack {
         }
     }
 
-    /// The places in the index in the order of offsets, as git may have written them beside the pack (gitformat-pack(5),
-    /// "pack-*.rev files"). They are taken as they are. `None` where there is no such file, or it is not about this index.
+    /// Reads the positions in the index in the order of offsets from the file that git may have written beside the pack
+    /// (gitformat-pack(5), "pack-*.rev files"). They are not checked. `None` if there is no such file, or it does not
+    /// fit this index.
     fn reverse_index(&self, index: &Index, said: &mut Vec<String>) -> Option<Vec<u32>> {
         let file = file::open(&self.path.with_extension("rev")).ok()?;
         let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
@@ -448,7 +449,8 @@ impl Pack {
         rows.chunks_exact(4).map(|row| number(row, 0)).collect()
     }
 
-    /// Plans for all objects being read. Where that goes wrong there is no plan, and what is wrong is said where it is met.
+    /// Makes a plan for reading all objects. On an error there is no plan; the error is reported when an object is
+    /// read.
     pub(super) fn make_plan(&self, readers: Readers) {
         self.plan.get_or_init(|| {
             let plan = Plan::make(self, readers, &mut Vec::new());
@@ -456,12 +458,12 @@ impl Pack {
         });
     }
 
-    /// The plan, if one was made and it is worth it.
+    /// Returns the plan, if one was made and was worth it.
     pub(super) fn plan(&self) -> Option<&Plan> {
         self.plan.get()?.as_ref()
     }
 
-    /// Where in [`Self::by_offset`] the object that begins at `offset` is.
+    /// Returns the position in [`Self::by_offset`] of the object that begins at `offset`.
     fn position(&self, offset: u64, said: &mut Vec<String>) -> Result<Option<usize>, Reason> {
         let offsets = self.offsets(said)?;
         let (Some(offsets), Some(index)) = (offsets, self.index(said)) else {
@@ -479,7 +481,7 @@ impl Pack {
         Ok(found)
     }
 
-    /// What halving finds, as git does it, among offsets that do not ascend.
+    /// Does git's binary search among offsets that need not ascend, so that the result is the same as git's.
     fn halve(
         &self,
         offsets: &ByOffset,
@@ -499,7 +501,7 @@ impl Pack {
         Ok(None)
     }
 
-    /// Where the object at a position in [`Self::by_offset`] begins.
+    /// Returns the offset of the object at a position in [`Self::by_offset`].
     fn offset_at(&self, offsets: &ByOffset, index: &Index, position: usize) -> Result<u64, Reason> {
         let told = offsets.told.get(position);
         match (told, offsets.places.get(position)) {
@@ -509,7 +511,7 @@ impl Pack {
         }
     }
 
-    /// The id of the object that begins at `offset`.
+    /// Returns the id of the object that begins at `offset`.
     pub(super) fn id_at(
         &self,
         offset: u64,
@@ -523,7 +525,7 @@ impl Pack {
         Ok(index.zip(place).and_then(|(index, place)| index.id(place)))
     }
 
-    /// How many bytes the object that begins at `offset` takes in the pack.
+    /// Returns how many bytes the object that begins at `offset` takes in the pack.
     pub(super) fn len_at(&self, offset: u64, said: &mut Vec<String>) -> Result<u64, Trouble> {
         let Some(position) = self.position(offset, said)? else {
             said.push(format!(
@@ -558,17 +560,17 @@ impl Pack {
     }
 }
 
-/// The places in the index in the order in which the objects are in the pack.
+/// The positions in the index, in the order of the objects in the pack.
 #[derive(Debug)]
 struct ByOffset {
     places: Vec<u32>,
-    /// The offset of each [`SAMPLED`]th, if all ascend: to search them takes no look into the index.
+    /// Every [`SAMPLED`]th offset, if all ascend: searching these does not touch the index.
     samples: Vec<u64>,
-    /// All offsets, where git has others in memory than the index tells, or they do not ascend.
+    /// All offsets, if those that git has in memory differ from the index, or do not ascend.
     told: Vec<u64>,
 }
 
-/// How far apart samples are.
+/// The distance between samples.
 const SAMPLED: usize = 32;
 
 impl ByOffset {
@@ -577,7 +579,7 @@ impl ByOffset {
         !self.samples.is_empty() || self.places.is_empty()
     }
 
-    /// Where among the places the one with `offset` is.
+    /// Returns which of the places has `offset`.
     fn find(&self, offset: u64, offset_at: impl Fn(u32) -> u64) -> Option<usize> {
         let behind = self.samples.partition_point(|sample| *sample <= offset);
         let start = behind.saturating_sub(1) * SAMPLED;
@@ -588,18 +590,18 @@ impl ByOffset {
     }
 }
 
-/// What [`ByOffset::samples`] keeps of ascending offsets.
+/// Returns the samples of ascending offsets for [`ByOffset::samples`].
 fn samples(offsets: &[u64]) -> Vec<u64> {
     offsets.iter().step_by(SAMPLED).copied().collect()
 }
 
-/// `path` with another extension than that of a pack.
+/// Replaces the extension `pack` of `path`.
 fn with_extension(path: &str, extension: &str) -> String {
     let stem = path.strip_suffix("pack").unwrap_or(path);
     format!("{stem}{extension}")
 }
 
-/// The form, the size, and the length of the header that `bytes` begin with.
+/// Parses the header at the start of `bytes`: the form, the size, and the length of the header.
 fn header(bytes: &[u8]) -> Option<(Form, u64, u64)> {
     let (&first, _) = bytes.split_first()?;
     let form = match (first >> 4) & 7 {
@@ -631,7 +633,7 @@ fn header(bytes: &[u8]) -> Option<(Form, u64, u64)> {
     Some((form, size, len as u64))
 }
 
-/// How far before a delta its base begins, and how many bytes tell it.
+/// Parses the distance from a delta back to its base. Returns it and its length in bytes.
 fn distance(bytes: &[u8]) -> Option<(u64, u64)> {
     let mut value = 0u64;
     for (place, &byte) in bytes.iter().enumerate() {

@@ -1,23 +1,23 @@
-//! Work on many things that all cores share.
+//! Divides work on many items among all cores.
 
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 use vigil_linux::process::cores;
 
-/// Work that was handed to another thread, if there was room for one.
+/// Work for another thread.
 #[derive(Debug)]
 pub enum Started<'scope, T> {
-    /// It is done there.
+    /// Another thread does it.
     Thread(ScopedJoinHandle<'scope, T>),
-    /// There was no room for a thread, so it is done already.
+    /// No thread could be started, so it was done at once.
     Done(T),
 }
 
 impl<T> Started<'_, T> {
-    /// What came of it.
+    /// Returns the result of the work.
     ///
     /// # Panics
-    /// If the work did.
+    /// If the work panicked.
     pub fn join(self) -> T {
         match self {
             Self::Done(made) => made,
@@ -29,7 +29,7 @@ impl<T> Started<'_, T> {
     }
 }
 
-/// Has `work` done by another thread, or if there is no room for one, by this one now.
+/// Does `work` on another thread, or now on this one if no thread can be started.
 pub fn on_another_thread<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Copy + Send + 'scope,
@@ -40,10 +40,11 @@ pub fn on_another_thread<'scope, T: Send + 'scope>(
     }
 }
 
-/// What `work` makes of `items`, in their order. Each core has one part of them, one after the other.
+/// Returns the results of `work` on `items`, in their order. Each core works on one contiguous part
+/// of them.
 ///
 /// # Panics
-/// If `work` does.
+/// If `work` panics.
 pub fn on_all_cores<I: Sync, T: Send>(items: &[I], work: impl Fn(&[I]) -> Vec<T> + Sync) -> Vec<T> {
     let share = items.len().div_ceil(cores().max(1)).max(1);
     std::thread::scope(|scope| {

@@ -1,8 +1,7 @@
-//! What is known of a pack before all of its objects are read in a certain order: which bases of deltas come up again,
-//! and when.
+//! Plans for reading all objects of a pack in a certain order: which bases of deltas are needed again, and when.
 //!
-//! Objects are numbered here in that order. A family is an object that is whole with all that are deltas against it, or
-//! against one of the family. One thread reads all of a family, so that no base is made by two.
+//! Objects are numbered in that order. A family is an object that is stored whole, with all deltas that are based on it
+//! directly or indirectly. One thread reads all of a family, so that no two threads make the same base.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,37 +14,37 @@ use super::pack::{Form, Pack};
 use super::table::Table;
 use crate::parallel::on_another_thread;
 
-/// No object.
+/// The number that stands for no object.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Packs with fewer objects are read without a plan.
 const COUNT_MIN: u32 = 32;
 
-/// How many headers are worth a thread.
+/// The least number of headers for which starting a thread is worthwhile.
 const HEADERS_MIN: usize = 1 << 12;
 
-/// How far from each other objects may be that one thread reads one after the other.
+/// How far ahead in the order the next object of a thread is looked for one by one.
 const NEAR_MAX: usize = 1 << 12;
 
-/// About what it costs to read an object, in the time that a byte of contents takes: that much, and more by size.
+/// The approximate cost of reading an object, besides its size, where a byte of contents costs 1.
 const OBJECT_COST: u64 = 10_000;
-/// About what inflating a byte costs.
+/// The approximate cost of inflating a byte.
 const INFLATING_COST: u64 = 16;
 
-/// In which order the objects of a pack are read.
+/// The order in which the objects of a pack are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadingOrder {
-    /// As they lie there, with no object of another pack between them.
+    /// As in the pack, with no object of another pack in between.
     Offsets,
     Ids,
 }
 
-/// For whom a plan is made.
+/// The threads that a plan is made for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Readers {
     pub(super) order: ReadingOrder,
     pub(super) threads: usize,
-    /// How many objects there are in all packs that are read at the same time.
+    /// The number of objects in all packs that are read at the same time.
     pub(super) objects: usize,
 }
 
@@ -53,37 +52,37 @@ pub(super) struct Readers {
 #[derive(Debug)]
 pub(super) struct Plan {
     readers: Readers,
-    /// Where each object begins in the pack.
+    /// The offset of each object in the pack.
     offsets: Vec<u64>,
-    /// What each object is a delta against.
+    /// The number of each object's base.
     bases: Vec<u32>,
-    /// Only contents are made from bases: who asks for types and sizes alone does without.
+    /// Made on first use: it is needed only for reading contents, not for types and sizes.
     uses: OnceLock<Uses>,
     families: Vec<Family>,
 }
 
-/// Which objects are made from each.
+/// The objects that are made from each base.
 #[derive(Debug)]
 struct Uses {
     /// The next object with the same base.
     siblings: Vec<u32>,
-    /// The first object that has this one as its base, of those that may not have been read.
+    /// The first object with this base, of those that may not have been read yet.
     first: Vec<AtomicU32>,
 }
 
-/// What all objects of a family have in common.
+/// The common facts of all objects of a family.
 #[derive(Clone, Copy, Debug, Default)]
 struct Family {
-    /// `None` where the chain of deltas is broken.
+    /// `None` if the chain of deltas is broken.
     kind: Option<Kind>,
-    /// Which thread reads them.
+    /// The thread that reads them.
     thread: u8,
 }
 
-/// What the header of an object says.
+/// The facts in an object's header.
 #[derive(Clone, Copy)]
 struct Header {
-    /// What is stored by itself.
+    /// The type, if the object is stored whole.
     kind: Option<Kind>,
     size: u32,
     base: u32,
@@ -98,8 +97,7 @@ impl Header {
 }
 
 impl Plan {
-    /// The plan of `pack`. `None` where it is not worth making one. What is damaged is planned for as little as what is
-    /// stored by itself.
+    /// Makes the plan of `pack`, or returns `None` if it is not worthwhile. Damaged objects have no base in the plan.
     pub(super) fn make(
         pack: &Pack,
         readers: Readers,
@@ -117,7 +115,7 @@ impl Plan {
         let offsets = offsets.collect::<Result<Vec<u64>, _>>()?;
         let headers = read_headers(pack, &offsets, threads);
         let families = share_out(&headers, threads);
-        // A copy, lest the room of the headers be kept.
+        // A copy, so that the memory of the headers is freed.
         let bases: Vec<u32> = headers.iter().map(|header| header.base).collect();
         drop(headers);
         let (offsets, families, bases) = match readers.order {
@@ -151,29 +149,29 @@ impl Plan {
         self.readers.order == ReadingOrder::Offsets
     }
 
-    /// This pack's part of what there is for all that are read at the same time.
+    /// Returns this pack's share of `whole`, which is divided among all packs that are read at the same time.
     pub(super) fn part_of(&self, whole: usize) -> usize {
         let part = whole as u128 * self.count() as u128 / self.readers.objects.max(1) as u128;
         usize::try_from(part).unwrap_or(whole).min(whole)
     }
 
-    /// Which thread reads the object.
+    /// Returns which thread reads the object.
     pub(super) fn thread(&self, number: u32) -> usize {
         let family = self.families.get(number as usize);
         family.map_or(0, |family| family.thread.into())
     }
 
-    /// The type of the object, unless the chain of deltas is broken.
+    /// Returns the type of the object, unless its chain of deltas is broken.
     pub(super) fn kind(&self, number: u32) -> Option<Kind> {
         self.families.get(number as usize)?.kind
     }
 
-    /// Where the object begins in the pack.
+    /// Returns the offset of the object in the pack.
     pub(super) fn offset(&self, number: u32) -> Option<u64> {
         self.offsets.get(number as usize).copied()
     }
 
-    /// The object that begins at `offset`, looked for from number `near` on.
+    /// Returns the object that begins at `offset`, searching from number `near` on.
     pub(super) fn find(&self, offset: u64, near: u32) -> Option<u32> {
         let rest = self.offsets.get(near as usize..)?;
         let mut next = rest.iter().take(NEAR_MAX);
@@ -185,15 +183,15 @@ impl Plan {
         Some(near + u32::try_from(place).ok()?)
     }
 
-    /// What the object is a delta against. `None` if it is none, or if nobody knows.
+    /// Returns the base of the object. `None` if it is no delta, or if its base is unknown.
     pub(super) fn base(&self, number: u32) -> Option<u32> {
         let base = self.bases.get(number as usize).copied();
         base.filter(|base| *base != NONE)
     }
 
-    /// The first object after `now` that has this one as its base, or [`NONE`].
+    /// Returns the first object after `now` that has this one as its base, or [`NONE`].
     ///
-    /// It is asked for by the one thread that reads the family, and for a greater `now` each time.
+    /// Only the one thread that reads the family calls this, with a greater `now` each time.
     pub(super) fn next_use(&self, number: u32, now: u32) -> u32 {
         let uses = self.uses.get_or_init(|| Uses::of(&self.bases));
         let Some(known) = uses.first.get(number as usize) else {
@@ -208,7 +206,7 @@ impl Plan {
     }
 }
 
-/// The headers of all objects, which the threads read together.
+/// Reads the headers of all objects on `threads` threads.
 fn read_headers(pack: &Pack, offsets: &[u64], threads: usize) -> Vec<Header> {
     let mut headers = vec![Header::BROKEN; offsets.len()];
     let part_len = offsets.len().div_ceil(threads).max(HEADERS_MIN);
@@ -232,7 +230,7 @@ fn read_headers(pack: &Pack, offsets: &[u64], threads: usize) -> Vec<Header> {
 
 fn read_header(pack: &Pack, offsets: &[u64], ordinal: usize) -> Header {
     let mut header = Header::BROKEN;
-    // What is wrong is said when the object is read.
+    // Errors are reported when the object is read.
     let mut said = Vec::new();
     let Some(&offset) = offsets.get(ordinal) else {
         return header;
@@ -245,7 +243,7 @@ fn read_header(pack: &Pack, offsets: &[u64], ordinal: usize) -> Header {
         Form::Whole(kind) => header.kind = Some(kind),
         Form::OffsetDelta | Form::IdDelta => {
             if let Ok(Some((base, _))) = pack.base(&entry, offset, &mut said) {
-                // A base is before what is made from it; where it is not, there is no plan for that object.
+                // A base comes before the deltas on it; if it does not, there is no plan for this object.
                 let before = offsets.get(..ordinal).unwrap_or_default();
                 header.base = find_before(before, base).unwrap_or(NONE);
             }
@@ -255,7 +253,7 @@ fn read_header(pack: &Pack, offsets: &[u64], ordinal: usize) -> Header {
     header
 }
 
-/// Where `offset` is in ascending `offsets`; most often it is near their end.
+/// Finds `offset` in ascending `offsets`, most often near their end.
 fn find_before(offsets: &[u64], offset: u64) -> Option<u32> {
     let mut step = 1usize;
     loop {
@@ -269,7 +267,7 @@ fn find_before(offsets: &[u64], offset: u64) -> Option<u32> {
     }
 }
 
-/// What is in the order of offsets, in the order of ids: `places` is where each is there.
+/// Reorders values from the order of offsets to the order of ids, given the position of each in the latter.
 fn by_id<T: Copy + Default>(places: &[u32], values: Vec<T>) -> Vec<T> {
     let mut sorted = vec![T::default(); values.len()];
     for (value, &place) in values.into_iter().zip(places) {
@@ -298,11 +296,11 @@ impl Uses {
     }
 }
 
-/// Gives each family to the thread that has the least to do by then.
+/// Assigns each family to the thread with the least work so far.
 fn share_out(headers: &[Header], threads: usize) -> Vec<Family> {
     let mut loads = vec![0u64; threads];
     let mut families: Vec<Family> = Vec::with_capacity(headers.len());
-    // The size of an object is not in its header if it is a delta; that of its base is about the same.
+    // The header of a delta does not have the size of its object; assume that of its base.
     let mut sizes: Vec<u32> = Vec::with_capacity(headers.len());
     for header in headers {
         let base = header.base as usize;

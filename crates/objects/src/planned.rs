@@ -1,5 +1,5 @@
-//! Reading the objects of a pack by a [`Plan`]: bases are kept that come up again, and those that come up last go first
-//! where there is no room for all. That is as few as can be inflated twice.
+//! Reads the objects of a pack by a [`Plan`]: bases that are needed again are kept. Without room for all of them, those
+//! that are needed last are dropped first, so that as few objects as possible are inflated twice.
 
 use std::collections::{BinaryHeap, HashMap};
 use std::num::NonZeroU32;
@@ -13,7 +13,7 @@ use super::inflate::{Inflater, RESERVE_MAX};
 use super::pack::{Form, Pack};
 use super::plan::{NONE, Plan};
 
-/// What a kept base costs beside its contents, in bytes.
+/// The cost of a kept base besides its contents, in bytes.
 const KEPT_COST: usize = 128;
 
 /// Packs that are read by their plans.
@@ -24,7 +24,7 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Room for about `len_max` bytes of bases.
+    /// Keeps about `len_max` bytes of bases.
     pub(super) fn new(len_max: usize) -> Self {
         Self {
             packs: HashMap::new(),
@@ -32,8 +32,8 @@ impl Planned {
         }
     }
 
-    /// Adds the contents of the object at `offset` to `out`, after `begin` has seen what they are. `None` if there is no
-    /// plan or anything is wrong: then `out` is to be cut, and the object read without a plan.
+    /// Appends the contents of the object at `offset` to `out`, after `begin` has seen the type and size. `None` if
+    /// there is no plan or anything is wrong: then the caller must truncate `out` and read the object without a plan.
     pub(super) fn read(
         &mut self,
         pack: &Pack,
@@ -49,7 +49,7 @@ impl Planned {
         info
     }
 
-    /// The type of the object at `offset`. `None` if there is no plan or anything is wrong.
+    /// Returns the type of the object at `offset`. `None` if there is no plan or anything is wrong.
     pub(super) fn kind(&mut self, pack: &Pack, offset: u64) -> Option<Kind> {
         let plan = pack.plan()?;
         plan.kind(self.turn_to(pack, plan, offset)?.now)
@@ -66,17 +66,17 @@ impl Planned {
     }
 }
 
-/// Which bases of a pack are kept, and what is used over and over.
+/// The bases of a pack that are kept, and buffers that are reused.
 #[derive(Debug)]
 struct PlannedPack {
-    /// The object that is read, or was read last.
+    /// The object that is being read, or was read last.
     now: u32,
-    /// Where each object is in `kept`.
+    /// The place of each object in `kept`.
     places: Places,
     kept: Vec<Kept>,
-    /// Places in `kept` that are empty.
+    /// Free places in `kept`.
     free: Vec<u32>,
-    /// When bases come up, and which: also what holds no more.
+    /// When bases are needed, and which. It may have outdated entries.
     uses: BinaryHeap<(u32, u32)>,
     len: usize,
     len_max: usize,
@@ -89,13 +89,13 @@ struct PlannedPack {
 struct Kept {
     number: u32,
     kind: Kind,
-    /// When it comes up again.
+    /// The object for which it is needed next.
     next: u32,
     contents: Vec<u8>,
 }
 
-/// For each object, its place in a list, if it has one. Zeros stand for none, so that memory is taken for those parts
-/// alone in which there is one.
+/// The place of each object in a list, if it has one. None is a zero, so that pages of this table without a place take
+/// no memory.
 #[derive(Debug)]
 struct Places(Vec<Option<NonZeroU32>>);
 
@@ -109,7 +109,7 @@ impl Places {
         Some(place.get() - 1)
     }
 
-    /// Says whether there is room for it.
+    /// Returns whether the table could hold it.
     fn set(&mut self, number: u32, place: u32) -> bool {
         let place = place.checked_add(1).and_then(NonZeroU32::new);
         match self.0.get_mut(number as usize) {
@@ -126,17 +126,17 @@ impl Places {
     }
 }
 
-/// A delta on the way from an object to one that is whole or kept.
+/// A delta in the chain from an object to one that is whole or kept.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     number: u32,
-    /// Where the compressed delta begins.
+    /// The offset of the compressed delta.
     start: u64,
     /// The size of the delta, in bytes.
     size: u64,
 }
 
-/// What a delta is applied to.
+/// The base that a delta is applied to.
 enum Base {
     Kept(u32),
     Own { number: u32, contents: Vec<u8> },
@@ -237,7 +237,7 @@ impl PlannedPack {
                 contents: result,
             };
         }
-        // The object itself is kept.
+        // No delta was left: the object itself is kept.
         let Base::Kept(place) = base else {
             return None;
         };
@@ -250,7 +250,7 @@ impl PlannedPack {
         Some(info)
     }
 
-    /// Follows the chain of deltas to what is kept or whole.
+    /// Follows the chain of deltas to an object that is kept or whole.
     fn walk(&mut self, pack: &Pack, plan: &Plan) -> Option<End> {
         self.chain.clear();
         let mut number = self.now;
@@ -277,7 +277,7 @@ impl PlannedPack {
             if plan.offset(base) != Some(base_offset) {
                 return None;
             }
-            // Where the order is another one, nothing else tells that a chain goes in circles.
+            // If objects are not in the order of offsets, only this detects a cycle.
             if self.chain.len() >= plan.count() {
                 return None;
             }
@@ -290,7 +290,7 @@ impl PlannedPack {
         }
     }
 
-    /// Lets go of a base that was used, or keeps it until it comes up again.
+    /// Drops a base that was used, or keeps it until it is needed again.
     fn settle(&mut self, plan: &Plan, kind: Kind, base: Base) {
         match base {
             Base::Own { number, contents } => {
@@ -314,7 +314,7 @@ impl PlannedPack {
         }
     }
 
-    /// Keeps a copy of the object that was read, if it comes up as a base.
+    /// Keeps a copy of the object that was read, if it is needed as a base.
     fn keep_copy(&mut self, plan: &Plan, number: u32, kind: Kind, contents: &[u8]) {
         let next = plan.next_use(number, self.now);
         if next != NONE {
@@ -360,7 +360,7 @@ impl PlannedPack {
                 self.drop(place);
             }
         }
-        // What holds no more is not to fill the memory.
+        // Outdated entries must not fill the memory.
         let kept = self.kept.len() - self.free.len();
         if self.uses.len() > 4 * kept + 4096 {
             let (kept, places) = (&self.kept, &self.places);
@@ -384,7 +384,7 @@ impl PlannedPack {
     }
 }
 
-/// A size that may be had at once.
+/// Returns `size` as a `usize`, if that much may be allocated at once.
 fn fits(size: u64) -> Option<usize> {
     usize::try_from(size)
         .ok()

@@ -1,4 +1,4 @@
-//! Who has objects that are not here.
+//! Where objects that are missing here can be fetched.
 
 use std::fmt::Debug;
 
@@ -8,10 +8,10 @@ use super::error::Reason;
 
 /// Fetches objects that a partial clone left out.
 pub trait FetchMissing: Debug + Send + Sync {
-    /// Has `id` fetched from the first remote that gives it; `false` where none does. Whether the object is there now shows
-    /// when it is looked for. Adds to `said` what git says, line by line.
+    /// Fetches `id` from the first remote that has it; returns `false` if none does. Whether the object is there now is
+    /// found out by the next lookup. git's messages are appended to `said`, line by line.
     ///
     /// # Errors
-    /// git ends.
+    /// git exits.
     fn fetch(&self, id: &oid, said: &mut Vec<String>) -> Result<bool, Reason>;
 }

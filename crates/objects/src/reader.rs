@@ -16,33 +16,33 @@ use super::pack::{Form, Pack};
 use super::planned::Planned;
 use super::store::{Found, ObjectStore, Stage};
 
-/// How deep damaged bases may lead from one pack to the next.
+/// How many damaged bases may be replaced from one another's packs, one within the other.
 const DEPTH_MAX: u32 = 50;
 
-/// How much of a large object is inflated at once, in bytes.
+/// How many bytes of a large object are inflated at once.
 const PIECE_LEN: usize = 128 << 10;
 
-/// How much room for contents is kept for the next object, in bytes.
+/// The most bytes of the buffer for contents that are kept for the next object.
 const PIECE_KEPT_MAX: usize = 96 << 20;
 
-/// How much of a pack is in this process's memory for an object that is handed on in pieces, in bytes.
+/// How many bytes of a pack stay in this process's memory while an object is streamed.
 const HELD_LEN_MAX: usize = 4 << 20;
 
-/// What one thread needs to read objects.
+/// The buffers and caches that one thread needs to read objects.
 #[derive(Debug)]
 pub struct Reader {
     store: Arc<ObjectStore>,
-    /// Those of the store, as far as they were needed.
+    /// The packs of the store, as far as they were needed.
     packs: Vec<Arc<Pack>>,
     chains: Chains,
-    /// A part of a file.
+    /// A buffer for a part of a file.
     window: Vec<u8>,
-    /// A part of contents.
+    /// A buffer for a part of contents.
     piece: Vec<u8>,
-    /// Contents that are handed on in one piece.
+    /// A buffer for contents that are handed on in one piece.
     whole: Vec<u8>,
     planned: Option<Planned>,
-    /// The file that the last lookup opened.
+    /// The loose object's file that the last lookup opened.
     opened: Option<(ObjectId, Loose)>,
     lookups: u64,
     depth: u32,
@@ -51,14 +51,14 @@ pub struct Reader {
 /// Why an object was not streamed to its end.
 #[derive(Debug)]
 pub enum StreamError<E> {
-    /// It could not be read.
+    /// The object could not be read.
     Read(Error),
-    /// It was not taken.
+    /// The sink failed.
     Sink(E),
 }
 
 impl Reader {
-    /// A reader of the objects of `store`.
+    /// A reader for the objects of `store`.
     pub fn new(store: &Arc<ObjectStore>) -> Self {
         Self {
             store: store.clone(),
@@ -74,48 +74,50 @@ impl Reader {
         }
     }
 
-    /// Reads what is planned ([`PackOrder::planned_for`](super::PackOrder::planned_for)) by the plan, with about `len_max`
-    /// bytes for the bases of deltas. Objects are then to be read in the order in which they come there.
+    /// Follows the plans that were made ([`PackOrder::planned_for`](super::PackOrder::planned_for)), with about
+    /// `len_max` bytes for the bases of deltas. Objects must then be read in the order in which that iterator yields
+    /// them.
     pub fn follow_plans(&mut self, len_max: usize) {
         self.planned = Some(Planned::new(len_max));
     }
 
-    /// Bounds what the bases of deltas take to about `len_max` bytes (`core.deltaBaseCacheLimit`), and forgets them.
+    /// Limits the cached bases of deltas to about `len_max` bytes (`core.deltaBaseCacheLimit`), and drops all of them.
     pub fn limit_bases(&mut self, len_max: usize) {
         self.chains.limit_bases(len_max);
     }
 
-    /// Leaves what can wait until an object was handed on to [`Self::settle`].
+    /// Leaves work that can wait until an object was handed on to [`Self::settle`].
     pub fn defer(&mut self) {
         self.chains.defer();
     }
 
-    /// Does what was deferred: remembers bases of the object that was read last. Else the next one waits for that.
+    /// Does the deferred work: caches bases of the object that was read last. Otherwise, the next read has to do it
+    /// first.
     pub fn settle(&mut self) {
         self.chains.settle();
     }
 
-    /// The objects that are read.
+    /// Returns the store whose objects are read.
     pub fn store(&self) -> &Arc<ObjectStore> {
         &self.store
     }
 
-    /// How often an object was looked up.
+    /// Returns how often an object was looked up.
     pub fn lookups(&self) -> u64 {
         self.lookups
     }
 
-    /// Takes what git says while it finds and reads objects without failing, line by line, with "error: " or
-    /// "warning: ": the same object elsewhere may have been sound.
+    /// Takes git's messages from finding and reading objects without failing, line by line, with "error: " or "warning:
+    /// ": another copy of the object may have been sound.
     pub fn take_said(&mut self) -> Vec<String> {
         std::mem::take(&mut self.chains.said)
     }
 
-    /// Where the object is: one lookup. `None` if there is no such object. The file of an object that has one is
-    /// opened, for the next call to read. What is missing is fetched where that may be ([`FetchMissing`](super::FetchMissing)).
+    /// Finds the object with one lookup. `None` if there is no such object. The file of a loose object is opened for
+    /// the next call to read. A missing object is fetched if that is allowed ([`FetchMissing`](super::FetchMissing)).
     ///
     /// # Errors
-    /// As for [`ObjectStore::find`], and where fetching fails.
+    /// As for [`ObjectStore::find`], or fetching failed.
     pub fn find(&mut self, id: &oid) -> Result<Option<Location>, Error> {
         match self.find_here(id)? {
             None => self.fetch(id),
@@ -123,7 +125,7 @@ impl Reader {
         }
     }
 
-    /// As [`Self::find`], but nothing is fetched.
+    /// Like [`Self::find`], but fetches nothing.
     ///
     /// # Errors
     /// As for [`ObjectStore::find`].
@@ -134,17 +136,17 @@ impl Reader {
         Ok(found.map(|found| found.location))
     }
 
-    /// The type and size of the object, without its contents.
+    /// Returns the type and size of the object, without its contents.
     ///
     /// # Errors
-    /// git ends, or every copy is damaged.
+    /// git exits, or every copy is damaged.
     pub fn info(&mut self, location: &Location) -> Result<Info, Error> {
         self.attempt(location, false, |reader, location| {
             reader.info_once(location)
         })
     }
 
-    /// The type of the object alone: that may be known where the size is not.
+    /// Returns only the type of the object, which may be known although the size is not.
     ///
     /// # Errors
     /// As for [`Self::info`].
@@ -155,7 +157,7 @@ impl Reader {
         })
     }
 
-    /// The size of the object's contents alone, in bytes: that may be known where the type is not.
+    /// Returns only the size of the object's contents in bytes, which may be known although the type is not.
     ///
     /// # Errors
     /// As for [`Self::info`].
@@ -166,8 +168,8 @@ impl Reader {
         })
     }
 
-    /// What is wanted of the object, and no more: what is damaged in it beside that is not seen. Of what is there more than
-    /// once, of this copy.
+    /// Returns the wanted facts and no more: damage elsewhere in the object goes unnoticed. If there are several
+    /// copies, the facts are those of this one.
     ///
     /// # Errors
     /// As for [`Self::info`].
@@ -177,16 +179,16 @@ impl Reader {
         })
     }
 
-    /// Adds the contents of the object to `out`.
+    /// Appends the contents of the object to `out`.
     ///
     /// # Errors
-    /// git ends, or every copy is damaged. `out` is then as it was.
+    /// git exits, or every copy is damaged. `out` is unchanged.
     pub fn append(&mut self, location: &Location, out: &mut Vec<u8>) -> Result<Info, Error> {
         self.read_with(location, out, |_, _| true)
     }
 
-    /// As [`Self::read_with`], but only where nothing of it is damaged. Else `None`: nothing is then said or remembered, so
-    /// that it can be asked about step by step, and `out` is as it was.
+    /// Like [`Self::read_with`], but only if nothing is damaged. Otherwise returns `None` without adding messages or
+    /// noting damage, so that the object can be read again step by step; `out` is unchanged.
     pub fn read_plain(
         &mut self,
         location: &Location,
@@ -202,10 +204,10 @@ impl Reader {
         read
     }
 
-    /// As [`Self::append`], but an object of which every copy is damaged counts as missing.
+    /// Like [`Self::append`], but an object whose copies are all damaged counts as missing.
     ///
     /// # Errors
-    /// git ends for another reason, or every copy is damaged: that does not end it.
+    /// git exits for another reason, or every copy is damaged, which is not fatal.
     pub fn append_if_sound(
         &mut self,
         location: &Location,
@@ -214,8 +216,8 @@ impl Reader {
         self.read_dyn(location, out, false, &mut |_, _| true)
     }
 
-    /// As [`Self::append`], after `begin` has had a look at what comes, and may have added something itself; it says
-    /// whether the contents are wanted. It is called again if there is damage, and `out` then is as it was before.
+    /// Like [`Self::append`], but calls `begin` first, which sees the type and size, may append something itself, and
+    /// returns whether the contents are wanted. It is called again after damage, with `out` as it was before.
     ///
     /// # Errors
     /// As for [`Self::append`].
@@ -228,10 +230,10 @@ impl Reader {
         self.read_dyn(location, out, true, &mut begin)
     }
 
-    /// Finds the object `id` and adds its contents to `out`. `None` if there is no such object.
+    /// Finds the object `id` and appends its contents to `out`. `None` if there is no such object.
     ///
     /// # Errors
-    /// As for [`Self::append`], also where all copies were seen to be damaged before.
+    /// As for [`Self::append`]; also if all copies were found to be damaged before.
     pub fn read_sound(&mut self, id: &oid, out: &mut Vec<u8>) -> Result<Option<Info>, Error> {
         if let Some(location) = self.find(id)? {
             return self.append(&location, out).map(Some);
@@ -239,7 +241,7 @@ impl Reader {
         self.none_or_bad(id).map(|()| None)
     }
 
-    /// For an object that was not found: git ends where it saw it damaged in a pack before.
+    /// Fails if the object `id`, which was not found, was seen damaged in a pack before: then git exits.
     pub fn none_or_bad(&mut self, id: &oid) -> Result<(), Error> {
         match self.store.bad_pack(id) {
             None => Ok(()),
@@ -268,11 +270,12 @@ impl Reader {
         result
     }
 
-    /// Hands the contents to `sink`, in one piece or, for what is stored by itself and has a file of its own or more
-    /// than `threshold` bytes (`core.bigFileThreshold`), in many of at most 128 KiB, with the object never in memory as a
+    /// Passes the contents to `sink` in one piece. An object that is loose, or is stored whole with more than
+    /// `threshold` bytes (`core.bigFileThreshold`), comes in pieces of at most 128 KiB and is never in memory as a
     /// whole. The sink is called at least once.
     ///
     /// # Errors
+    /// git exits, every copy is damaged, or the sink fails.
     /// git ends, every copy is damaged, or the sink fails.
     pub fn stream<E>(
         &mut self,
@@ -327,7 +330,7 @@ impl Reader {
         result
     }
 
-    /// Adds lines that git says.
+    /// Adds git's messages, line by line.
     pub fn hear(&mut self, said: Vec<String>) {
         self.chains.said.extend(said);
     }
@@ -348,7 +351,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// Reads the copy at `location`, and others while they turn out to be damaged.
+    /// Reads the copy at `location`, or another one if it turns out to be damaged.
     fn attempt<T>(
         &mut self,
         location: &Location,
@@ -391,7 +394,7 @@ impl Reader {
         Err(self.error(reason))
     }
 
-    /// The pack with a number.
+    /// Returns the pack with a number.
     fn pack(&mut self, number: u32) -> Option<&Arc<Pack>> {
         let number = number as usize;
         if number >= self.packs.len() {
@@ -402,7 +405,7 @@ impl Reader {
         self.packs.get(number)
     }
 
-    /// The file of a loose object, opened now if it was not before.
+    /// Returns the file of a loose object, which is opened if it is not open already.
     fn loose(&mut self, location: &Location) -> Result<Option<Loose>, Trouble> {
         if let Some((id, loose)) = self.opened.take()
             && id == location.id
@@ -424,7 +427,7 @@ impl Reader {
                 let Chains { inflater, said, .. } = &mut self.chains;
                 let window = &mut self.window;
                 let info = loose.info(&location.id, inflater, window, said);
-                // The contents may be asked for next.
+                // The contents may be read next.
                 self.opened = Some((location.id, loose));
                 info
             }
@@ -453,7 +456,7 @@ impl Reader {
         }
     }
 
-    /// In the order in which git finds them.
+    /// Finds the facts in the same order as git.
     fn facts_once(&mut self, location: &Location, wanted: Wanted) -> Result<Facts, Trouble> {
         let mut facts = Facts::default();
         let (number, offset) = match location.place {
@@ -491,7 +494,7 @@ impl Reader {
         Ok(facts)
     }
 
-    /// The size of the file of a loose object.
+    /// Returns the size of the file of a loose object.
     fn loose_len(&mut self, location: &Location) -> Result<u64, Trouble> {
         if matches!(location.place, Place::EmptyTree) {
             return Ok(0);
@@ -518,7 +521,7 @@ impl Reader {
             self.opened = opened;
             let result = self.read_here(location, out, begin, false);
             return match result {
-                // git looks for no other copy then.
+                // Then git looks for no other copy.
                 Err(Trouble::Damaged) if ends_if_corrupt && has_file => Err(self.corrupt(location)),
                 result => result,
             };
@@ -531,7 +534,7 @@ impl Reader {
                 break result;
             };
             out.truncate(start);
-            // The next one is nearer to the object.
+            // The next base that is tried is nearer to the object.
             self.chains.foreign.truncate(foreign);
             let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
             if let Err(trouble) = self.base_elsewhere(&pack, &offsets) {
@@ -542,7 +545,7 @@ impl Reader {
         result
     }
 
-    /// Reads the copy at `location` as it is there, with its bases.
+    /// Reads the copy at `location` with its bases, without looking for other copies.
     fn read_here(
         &mut self,
         location: &Location,
@@ -590,7 +593,7 @@ impl Reader {
         })
     }
 
-    /// The type of the first of the objects at `offsets` that can be had from elsewhere.
+    /// Returns the type of the first of the objects at `offsets` that has a sound copy elsewhere.
     fn kind_elsewhere(&mut self, pack: &Pack, offsets: &[u64]) -> Result<Kind, Trouble> {
         for &offset in offsets {
             let Some(id) = pack.id_at(offset, &mut self.chains.said)? else {
@@ -605,7 +608,7 @@ impl Reader {
         Err(Trouble::Damaged)
     }
 
-    /// Gets the first of the objects at `offsets` that can be had from elsewhere, as a base.
+    /// Reads the first of the objects at `offsets` that has a sound copy elsewhere, as a base.
     fn base_elsewhere(&mut self, pack: &Pack, offsets: &[u64]) -> Result<(), Trouble> {
         for &offset in offsets {
             let Some(id) = pack.id_at(offset, &mut self.chains.said)? else {
@@ -629,7 +632,7 @@ impl Reader {
         Err(Trouble::Damaged)
     }
 
-    /// Another copy of an object, if there is a sound one.
+    /// Reads another copy of an object, if there is a sound one.
     fn elsewhere<T>(
         &mut self,
         id: &oid,
@@ -657,7 +660,7 @@ impl Reader {
         }
     }
 
-    /// `None` where git reads it as a whole.
+    /// Streams a loose object. Returns `None` if there is no file; then git reads the object as a whole.
     fn stream_loose<E>(
         &mut self,
         location: &Location,
@@ -673,7 +676,7 @@ impl Reader {
             .map(Some)
     }
 
-    /// Streams the object from a file of its own, where git looks before it reads the copy of a pack as a whole. `None` if
+    /// Streams the object from a loose file, where git looks before it reads the packed copy as a whole. `None` if
     /// there is no such file.
     fn stream_file_of<E>(
         &mut self,
@@ -695,7 +698,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// `None` where git reads it as a whole.
+    /// Streams a packed object. Returns `None` if git reads it as a whole.
     fn stream_packed<E>(
         &mut self,
         number: u32,
@@ -723,7 +726,7 @@ impl Reader {
         let mut read = 0_usize;
         inflater.restart();
         piece.clear();
-        // From here on it is streamed, whatever happens.
+        // From here on the object is streamed, whatever happens.
         if let Err(error) = sink(info, b"") {
             return Ok(Some(Err(error)));
         }

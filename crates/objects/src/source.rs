@@ -1,4 +1,4 @@
-//! One folder with objects: its packs, and its loose objects.
+//! One folder of objects: its packs and its loose objects.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -26,36 +26,36 @@ use super::table::Table;
 use vigil_stamp::file;
 use vigil_stamp::{Observation, now};
 
-/// Where a folder of objects names others.
+/// The file in which a folder of objects names its alternates.
 pub(super) const ALTERNATES: &str = "info/alternates";
 
-/// A folder with objects.
+/// A folder of objects.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) folder: PathBuf,
-    /// What messages call it.
+    /// Its name in messages.
     pub(super) shown: String,
     hash: Kind,
     uses_midx: bool,
-    /// Its `info/alternates` before they were read.
+    /// An observation of its `info/alternates` from before that was read.
     alternates: Observation,
     listing: RwLock<Option<Listing>>,
 }
 
-/// The packs of a folder, as they were found.
+/// The packs of a folder, as of the last time it was listed.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     /// The newest first.
     pub(super) midxes: Vec<Arc<Layer>>,
-    /// Packs that no multi-pack-index has, those in which something was found last first, else the youngest.
+    /// Packs that are in no multi-pack-index: those in which something was found last come first, then the youngest.
     pub(super) order: Vec<Arc<Pack>>,
-    /// The folder of packs before it was listed for the first time.
+    /// An observation of the folder of packs from before it was listed for the first time.
     seen: Option<Observation>,
-    /// The same before it was listed for the last time.
+    /// The same from before it was listed for the last time.
     listed: Option<Observation>,
 }
 
-/// A multi-pack-index with its packs. `None` for one that is not there.
+/// A multi-pack-index with its packs; `None` for a missing one.
 #[derive(Debug)]
 pub(super) struct Layer {
     pub(super) midx: Midx,
@@ -88,12 +88,12 @@ impl Source {
             || (self.alternates.exists() && self.has_other_alternates())
     }
 
-    /// Whether alternates may have been named or taken away.
+    /// Whether alternates may have been added or removed.
     pub(super) fn has_other_alternates(&self) -> bool {
         !holds(self.alternates, &self.folder.join(ALTERNATES))
     }
 
-    /// Calls `ask` with the packs, which are listed the first time.
+    /// Calls `ask` with the packs, which are listed on first use.
     pub(super) fn with_listing<T>(
         &self,
         packs: &Packs,
@@ -112,7 +112,7 @@ impl Source {
         }
     }
 
-    /// Where the object is in a pack that is not known to have it damaged.
+    /// Finds the object in a pack in which it is not known to be damaged.
     pub(super) fn find_packed(
         &self,
         id: &oid,
@@ -125,7 +125,7 @@ impl Source {
         };
         if let Some(order) = order.filter(|order| *order > 0)
             && let Some(listing) = self.listing.write().as_mut()
-            // Somebody else may have moved it.
+            // Another thread may have moved it.
             && let Some(moved) = listing.order.get_mut(..=order)
         {
             moved.rotate_right(1);
@@ -139,7 +139,7 @@ impl Source {
         let shown = format!("{}/pack", self.shown);
         let mut listing = self.listing.write();
         let listing = listing.get_or_insert_default();
-        // Before anything in it is read, so that a change in between shows.
+        // Opened before anything in it is read, so that a change in between is noticed.
         let is_listed = listing.listed.is_some_and(|listed| holds(listed, &folder));
         let opened = (!is_listed).then(|| open_folder(&folder));
         let add = |name: &OsStr| self.pack(&folder.join(name), packs);
@@ -194,7 +194,7 @@ impl Source {
         Ok(())
     }
 
-    /// The pack of the index `path`.
+    /// Returns the pack whose index is at `path`.
     fn pack(&self, path: &Path, packs: &Packs) -> Option<Arc<Pack>> {
         let path = path.with_extension("pack");
         let mut packs = packs.write();
@@ -208,21 +208,21 @@ impl Source {
         packs.add(|number| Pack::new(number, path, shown, facts, self.hash))
     }
 
-    /// What messages call the file of the object.
+    /// Returns the name of the object's file in messages.
     pub(super) fn shown_loose(&self, id: &oid) -> String {
         let hex = id.to_string();
         let (fan, rest) = hex.split_at_checked(2).unwrap_or_default();
         format!("{}/{fan}/{rest}", self.shown)
     }
 
-    /// Whether the object has a file, which may be empty.
+    /// Whether there is a file for the object, which may be empty.
     pub(super) fn has_file(&self, id: &oid) -> bool {
         let hex = id.to_string();
         let (fan, rest) = hex.split_at_checked(2).unwrap_or_default();
         fs::symlink_metadata(self.folder.join(fan).join(rest)).is_ok()
     }
 
-    /// Opens the file of the object. An empty one is none.
+    /// Opens the file of the object. An empty one counts as missing.
     pub(super) fn open_loose(
         &self,
         id: &oid,
@@ -265,7 +265,8 @@ impl Source {
         Ok(Some(Loose::new(file, len)))
     }
 
-    /// The objects in files of their own whose first byte is in `range`, folder by folder, as the system lists them.
+    /// Finds the loose objects whose first byte is in `range`, folder by folder, in the order in which the system
+    /// lists them.
     pub(super) fn loose_ids(
         &self,
         range: std::ops::RangeInclusive<u8>,
@@ -283,7 +284,7 @@ impl Source {
                             self.shown,
                             errno::text_of(&error)
                         ));
-                        // git goes no further.
+                        // git stops here.
                         return;
                     }
                     continue;
@@ -303,12 +304,12 @@ impl Source {
 }
 
 impl Listing {
-    /// Has the youngest packs be looked in first, as git does after each look for new ones.
+    /// Moves the youngest packs to the front, as git does after each search for new ones.
     fn sort(&mut self) {
         self.order.sort_by_key(|pack| -pack.mtime_s);
     }
 
-    /// The object's place, and which in the order the pack was, if it is in the order.
+    /// Returns the object's place, and the index of its pack in `order` if it is there.
     fn find(
         &self,
         id: &oid,
@@ -331,7 +332,7 @@ impl Listing {
         Ok(None)
     }
 
-    /// All packs, in the order in which git enumerates them.
+    /// Returns all packs, in the order in which git enumerates them.
     pub(super) fn packs(&self) -> impl Iterator<Item = &Arc<Pack>> {
         let oldest_first = self.midxes.iter().rev();
         let indexed = oldest_first.flat_map(|layer| layer.packs.iter().flatten());
@@ -339,7 +340,7 @@ impl Listing {
     }
 }
 
-/// Opens a folder to list it: what it was like before, and what is in it.
+/// Opens a folder to list it, with an observation from before.
 fn open_folder(folder: &Path) -> Result<(Observation, Dir), Errno> {
     let before = now();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -348,13 +349,13 @@ fn open_folder(folder: &Path) -> Result<(Observation, Dir), Errno> {
     Ok((seen, Dir::new(opened)?))
 }
 
-/// What cannot be told is taken for a change.
+/// Whether the observation still holds. A failure counts as a change.
 fn holds(seen: Observation, path: &Path) -> bool {
     seen.holds(path).unwrap_or(false)
 }
 
 impl Layer {
-    /// Where the object at `position` is, if that pack can be used.
+    /// Returns the place of the object at `position`, if its pack can be used.
     pub(super) fn place(
         &self,
         id: &oid,

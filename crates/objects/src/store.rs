@@ -1,4 +1,4 @@
-//! The objects of one repository, looked for where git looks.
+//! The objects of one repository, searched in git's order.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -15,7 +15,7 @@ use super::promisor::FetchMissing;
 use super::source::Source;
 use super::table::Table;
 
-/// The objects of one repository, for all threads.
+/// The objects of one repository, shared by all threads.
 #[derive(Debug)]
 pub struct ObjectStore {
     hash: HashKind,
@@ -24,20 +24,20 @@ pub struct ObjectStore {
     pub(super) sources: Vec<Source>,
     pub(super) packs: Packs,
     pub(super) promisor: Option<Arc<dyn FetchMissing>>,
-    /// What objects from promisor remotes name, and they themselves, once that was asked for.
+    /// The objects in packs from promisor remotes, and all ids in them, once they were needed.
     pub(super) promised: OnceLock<HashSet<ObjectId>>,
 }
 
-/// Where the search for an object goes on.
+/// The next step of the search for an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stage {
     Packs(usize),
     Loose(usize),
-    /// In packs again, also in those that are new.
+    /// In packs again, including new ones.
     Again(usize),
 }
 
-/// An object that was found, its file where it has one, and where to look for another copy.
+/// An object that was found, its file if it is loose, and where to search for another copy.
 pub(super) struct Found {
     pub(super) location: Location,
     pub(super) loose: Option<Loose>,
@@ -45,7 +45,8 @@ pub(super) struct Found {
 }
 
 impl ObjectStore {
-    /// Finds the folders. Nothing is listed or opened before it is needed. Adds to `said` what git says, line by line.
+    /// Finds the folders. Nothing is listed or opened before it is needed. git's messages are appended to `said`, line
+    /// by line.
     pub fn open(places: &Places, said: &mut Vec<String>) -> Self {
         Self {
             hash: places.hash,
@@ -57,18 +58,18 @@ impl ObjectStore {
         }
     }
 
-    /// A pack in which the object was seen to be damaged, as messages call it.
+    /// Returns a pack in which the object was found to be damaged, by its name in messages.
     pub(super) fn bad_pack(&self, id: &oid) -> Option<String> {
         let packs = self.packs.read();
         let bad = packs.iter().find(|pack| pack.is_bad(id))?;
         Some(bad.shown.clone())
     }
 
-    /// The packs that came from promisor remotes.
+    /// Returns the packs that came from promisor remotes.
     pub(super) fn promisor_packs(&self) -> Vec<Arc<Pack>> {
         let mut found = Vec::new();
         for source in &self.sources {
-            // What is damaged is told where an object is looked for.
+            // Damage is reported when an object is looked for.
             let _ = source.with_listing(&self.packs, &mut Vec::new(), |listing, _| {
                 let packs = listing.packs();
                 let fetched = packs.filter(|pack| pack.path.with_extension("promisor").exists());
@@ -79,32 +80,33 @@ impl ObjectStore {
         found
     }
 
-    /// The kind of the ids.
+    /// The hash function of the ids.
     pub fn hash_kind(&self) -> HashKind {
         self.hash
     }
 
-    /// Whether packs or alternates that were found may be gone: something may then be found that git does not find.
+    /// Whether packs or alternates that were found may be gone, so that objects may be found that git does not find.
     pub fn has_lost(&self) -> bool {
         self.sources.iter().any(Source::has_lost)
     }
 
-    /// Whether the alternates may be others now.
+    /// Whether the alternates may have changed.
     pub fn has_other_alternates(&self) -> bool {
         self.sources.iter().any(Source::has_other_alternates)
     }
 
-    /// Looks for packs that are new on disk. Adds to `said` what git says, line by line.
+    /// Looks for packs that are new on disk. git's messages are appended to `said`, line by line.
     ///
     /// # Errors
-    /// A multi-pack-index is so damaged that git ends.
+    /// A multi-pack-index is so damaged that git exits.
     pub fn list(&self, said: &mut Vec<String>) -> Result<(), Error> {
         let mut sources = self.sources.iter();
         let listed = sources.try_for_each(|source| source.list(&self.packs, said));
         listed.map_err(error(said))
     }
 
-    /// Whether this copy of an object turned out to be damaged: to look for the object finds another one, or none.
+    /// Whether this copy of an object turned out to be damaged. Looking for the object then finds another copy, or
+    /// none.
     pub fn is_known_bad(&self, location: &Location) -> bool {
         let Place::Packed { pack, .. } = location.place else {
             return false;
@@ -114,17 +116,18 @@ impl ObjectStore {
         pack.is_some_and(|pack| pack.is_bad(&location.id))
     }
 
-    /// Forgets which objects turned out to be damaged, as if none had been read.
+    /// Forgets which objects turned out to be damaged, as if nothing had been read.
     pub fn forget_damage(&self) {
         for pack in self.packs.read().iter() {
             pack.forget_bad();
         }
     }
 
-    /// How many objects are in packs; what is in several counts for each. 0 where an index cannot be read.
+    /// Returns the number of objects in packs, where an object in several packs counts several times; 0 if an index
+    /// cannot be read.
     ///
     /// # Errors
-    /// A multi-pack-index is so damaged that git ends.
+    /// A multi-pack-index is so damaged that git exits.
     pub fn packed_count(&self, said: &mut Vec<String>) -> Result<u64, Error> {
         let mut count = 0;
         for source in &self.sources {
@@ -147,8 +150,8 @@ impl ObjectStore {
         Ok(count)
     }
 
-    /// Whether there is such an object here; a file of its own is enough, whatever is in it. Adds to `said` what git says,
-    /// line by line.
+    /// Whether the object exists here; a loose file is enough, whatever its contents. git's messages are appended to
+    /// `said`, line by line.
     ///
     /// # Errors
     /// As for [`Self::find`].
@@ -165,17 +168,18 @@ impl ObjectStore {
         Ok(self.find(id, said)?.is_some())
     }
 
-    /// Where the object is here: one lookup. `None` if there is no such object. Adds to `said` what git says, line by line.
+    /// Finds the object here with one lookup. `None` if there is no such object. git's messages are appended to `said`,
+    /// line by line.
     ///
     /// # Errors
-    /// A multi-pack-index or a pack's index is so damaged that git ends.
+    /// A multi-pack-index or a pack's index is so damaged that git exits.
     pub fn find(&self, id: &oid, said: &mut Vec<String>) -> Result<Option<Location>, Error> {
         let found = self.search(id, Stage::Packs(0), said);
         let found = found.map_err(error(said))?;
         Ok(found.map(|found| found.location))
     }
 
-    /// The first copy from `stage` on.
+    /// Returns the first copy from `stage` on.
     pub(super) fn search(
         &self,
         id: &oid,

@@ -1,36 +1,36 @@
-//! What pack indexes and multi-pack-indexes have in common: ids in order, behind a table of how many begin with each
-//! byte.
+//! The common part of pack indexes and multi-pack-indexes: sorted ids, with a fanout table that counts them by their
+//! first byte.
 
 use std::cmp::Ordering;
 
 use gix_hash::{ObjectId, oid};
 
-/// The length of the table of counts, in bytes.
+/// The length of the fanout table, in bytes.
 pub(super) const FANOUT_LEN: usize = 256 * 4;
 
 /// Ids in ascending order.
 pub(super) trait Table {
-    /// How many there are.
+    /// The number of ids.
     fn count(&self) -> u32;
 
-    /// The id at `position`.
+    /// Returns the id at `position`.
     fn id(&self, position: u32) -> Option<ObjectId>;
 
-    /// The bytes of the id at `position`.
+    /// Returns the bytes of the id at `position`.
     fn row(&self, position: u32) -> Option<&[u8]>;
 
-    /// Where `id` is, or else where it would be.
+    /// Returns the position of `id`, or the position where it would be as an error.
     fn first_not_below(&self, id: &oid) -> Result<u32, u32>;
 }
 
-/// How many ids begin with no greater byte than each.
+/// For each byte, the number of ids whose first byte is at most that.
 #[derive(Debug)]
 pub(super) struct Fanout(Box<[u32; 256]>);
 
-/// Two neighbours in a [`Fanout`] that are out of order.
+/// Two neighbouring counts in a [`Fanout`] that are out of order.
 #[derive(Debug)]
 pub(super) struct Disorder {
-    /// The first of the two.
+    /// The position of the first of the two.
     pub(super) place: usize,
     /// Their counts.
     pub(super) counts: [u32; 2],
@@ -58,7 +58,7 @@ impl Fanout {
         self.0.last().copied().unwrap_or_default()
     }
 
-    /// Where `id` is among the rows that `row` gives, or else where it would be.
+    /// Finds `id` among the rows that `row` returns. The error is the position where it would be.
     pub(super) fn search<'a>(
         &self,
         id: &[u8],
@@ -70,7 +70,7 @@ impl Fanout {
             Some(before) => self.0.get(before).copied().unwrap_or_default(),
             None => 0,
         };
-        // As numbers, what ids begin with is compared without a call.
+        // The first eight bytes are compared as numbers, without a call.
         let id_first = wide_number(id, 0);
         while start < end {
             let middle = start + (end - start) / 2;
@@ -85,7 +85,8 @@ impl Fanout {
     }
 }
 
-/// The `len` bytes of the row at `position` of a table that begins at `start` and has rows of `row_len` bytes.
+/// Returns the first `len` bytes of the row at `position` of a table that begins at `start` and has rows of
+/// `row_len` bytes.
 pub(super) fn row(
     bytes: &[u8],
     start: usize,

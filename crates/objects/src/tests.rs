@@ -17,7 +17,7 @@ use super::*;
 
 mod planned;
 
-/// A sandbox of which all bytes that git prints count.
+/// A sandbox in which every byte of git's output counts.
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
 vigil_testkit::wraps_a_sandbox!(Sandbox);
@@ -31,7 +31,8 @@ impl Sandbox {
         ))
     }
 
-    /// One with a history of a file that changes little, in one pack with long chains, and a few loose objects.
+    /// A repository with a history of a file that changes little, in one pack with long chains, and a few loose
+    /// objects.
     fn filled(hash: HashKind) -> Self {
         let sandbox = Self::new(hash);
         sandbox.history(0..30);
@@ -87,18 +88,18 @@ impl Sandbox {
         Reader::new(&store)
     }
 
-    /// The files of packs with an extension.
+    /// The files of packs with this extension.
     fn packs(&self, extension: &str) -> Vec<PathBuf> {
         files(&self.objects().join("pack"), extension)
     }
 
-    /// All of what git knows, by all ways, and the same by ours.
+    /// Compares everything that git knows of all objects, by all ways, with our results.
     fn check(&self) {
         self.check_columns(5);
     }
 
-    /// As [`Self::check`], with only so many columns of what is told of each object: which copy of what is in several
-    /// folders is meant differs between releases of git.
+    /// Like [`Self::check`], with only the first `columns` facts of each object: releases of git differ in which of
+    /// several copies the other facts are about.
     fn check_columns(&self, columns: usize) {
         let all = &["cat-file", "--batch-all-objects"];
         let format = "--batch-check=%(objectname) %(objecttype) %(objectsize) %(objectsize:disk) %(deltabase)";
@@ -185,7 +186,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// The first columns of each line.
+/// Returns the first columns of each line.
 fn cut(lines: &[u8], columns: usize) -> Vec<String> {
     let lines = text(lines).lines();
     let lines = lines.map(|line| line.split(' ').take(columns).collect::<Vec<_>>().join(" "));
@@ -252,9 +253,9 @@ fn many_packs_with_repeated_objects_are_read() {
     sandbox.git(&["repack", "-q"]);
     sandbox.history(40..45);
     sandbox.git(&["repack", "-q"]);
-    // All of it once more.
+    // Again, with all objects.
     sandbox.git(&["repack", "-aq", "--depth=3"]);
-    // Among packs of the same age, releases of git choose differently.
+    // Releases of git differ in which of several packs of the same age they choose.
     let at = |hours: u64| std::time::UNIX_EPOCH + std::time::Duration::from_secs(hours * 3600);
     for (pack, hours) in sandbox.packs("pack").iter().zip(1..) {
         let file = fs::File::open(pack).unwrap();
@@ -362,7 +363,7 @@ fn abbreviations_are_looked_for_everywhere() {
     assert!(store.with_prefix(&[b'a'; 41], said).unwrap().is_empty());
 }
 
-/// What is read of all objects that git knows, each once; nothing of what cannot be read.
+/// Reads all objects that git knows, each once; those that cannot be read are left out.
 fn read_all(sandbox: &Sandbox, ids: &[ObjectId]) -> BTreeMap<ObjectId, Vec<u8>> {
     let mut contents = BTreeMap::new();
     let mut reader = sandbox.reader();
@@ -392,7 +393,7 @@ fn read_all(sandbox: &Sandbox, ids: &[ObjectId]) -> BTreeMap<ObjectId, Vec<u8>> 
     contents
 }
 
-/// Flips and cuts at many places of `path`: every object is then as it was, or cannot be read.
+/// Flips bits in and truncates `path` at many places: every object then is as it was, or cannot be read.
 fn damage(sandbox: &Sandbox, path: &Path, step: usize, is_checked: bool) {
     let all = sandbox.git(&[
         "cat-file",
@@ -459,7 +460,7 @@ fn damaged_files_do_no_harm() {
     damage(&sandbox, &path, 7, true);
 }
 
-/// What git says when it reads an object as a whole, and what we do.
+/// Returns git's messages on reading an object as a whole, and ours.
 fn words(sandbox: &Sandbox, kind: &str, id: &str) -> (String, String) {
     let output = sandbox.output("", ["cat-file", kind, id], b"");
     let theirs = String::from_utf8(output.stderr).unwrap();
@@ -495,7 +496,7 @@ fn damage_is_told_in_gits_words() {
     for bytes in [garbage, flipped, sound[..60].to_vec(), no_stream] {
         overwrite(&path, &bytes);
         let (theirs, ours) = words(&sandbox, "commit", &id);
-        // git looks at the type first, and says what it then sees of the header twice.
+        // git looks at the type first, and reports what it sees of the header twice.
         let last = theirs.lines().last().unwrap();
         assert_eq!(ours.lines().last().unwrap(), last);
         for line in ours.lines() {

@@ -1,4 +1,4 @@
-//! Folders that others name.
+//! Folders named as alternates.
 
 use vigil_model::quote::unquote;
 
@@ -35,7 +35,7 @@ fn alternates_are_followed() {
     );
 }
 
-/// Quotes, comments and what is wrong with them.
+/// Quotes, comments and errors in them.
 #[test]
 fn lists_of_alternates_are_taken_apart_as_git_does() {
     let sandbox = Sandbox::new(HashKind::Sha1);

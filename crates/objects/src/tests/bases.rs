@@ -1,4 +1,4 @@
-//! Which bases are remembered, and when, changes nothing of what is read.
+//! Caching bases, and when, changes nothing of what is read.
 
 use super::*;
 use vigil_testkit::chance::Chance;
@@ -6,7 +6,7 @@ use vigil_testkit::chance::Chance;
 #[test]
 fn objects_in_any_order_are_read_with_any_room_for_bases_now_or_later() {
     let sandbox = Sandbox::filled(HashKind::Sha1);
-    // Of random bytes, which leave nothing but to take them over from another object.
+    // Random bytes, so that a delta can only copy them from another object.
     let mut chance = Chance::new(7);
     let noise: Vec<u8> = (0..1_200_000).map(|_| chance.below(256) as u8).collect();
     for n in 0..6 {

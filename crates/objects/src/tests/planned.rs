@@ -1,8 +1,8 @@
-//! Reading by a plan is reading, in each order, by any number of threads, with any room, and of what is damaged.
+//! Reading by a plan gives the same, in each order, with any number of threads, any room, and damage.
 
 use super::*;
 
-/// What reading an object gives: its type and contents, and what is said of it.
+/// The result of reading an object: its type and contents, and the messages.
 type Outcome = (Result<(Kind, Vec<u8>), String>, Vec<String>);
 
 fn read(reader: &mut Reader, location: Result<Location, Error>) -> Outcome {
@@ -29,7 +29,8 @@ fn all(sandbox: &Sandbox, is_sorted: bool) -> Vec<Outcome> {
     }
 }
 
-/// The same by plan, in so many threads with so much room each, and how many objects were given to one of them.
+/// The same by a plan, with this many threads and this much room for each, and how many objects were given to
+/// one of them.
 fn planned(
     sandbox: &Sandbox,
     is_sorted: bool,
@@ -131,7 +132,7 @@ fn what_is_damaged_is_read_as_without_a_plan() {
             damaged[at] ^= bits;
             fs::write(&pack, &damaged).unwrap();
             for is_sorted in [false, true] {
-                // Words come once for each base that is met damaged, and by a plan fewer are met twice.
+                // A message comes once for each time a damaged base is met; with a plan, fewer are met twice.
                 let plain = all(&sandbox, is_sorted);
                 let (outcomes, _) = planned(&sandbox, is_sorted, 2, 1 << 20);
                 let only = |outcomes: &[Outcome]| -> Vec<_> {
