@@ -1,4 +1,4 @@
-//! The current branch, its upstream and its push target, and how far they are apart (git-branch(1),
+//! The current branch, its upstream and its push target, and how far they diverge (git-branch(1),
 //! `branch.<name>.*` and `remote.<name>.*` in git-config(1)).
 
 mod compared;
@@ -23,7 +23,7 @@ use vigil_git::refs::{self, Refs};
 use vigil_git::repository::Repository;
 use vigil_model::raw_text::raw;
 
-/// Why the branch could not be described. Where git has a text for it, it is git's, without "fatal: ".
+/// Why the branch could not be described. If git has a message for it, the text is git's, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A reference cannot be read.
@@ -35,28 +35,28 @@ pub enum Error {
     /// A configured value is bad.
     #[error(transparent)]
     Config(#[from] config::Error),
-    /// A `remote.<name>.fetch` or `remote.<name>.push` that is no refspec.
+    /// A `remote.<name>.fetch` or `remote.<name>.push` that is not a refspec.
     #[error("invalid refspec '{}'", raw(.0))]
     InvalidRefspec(BString),
-    /// The history of one of both is not all there.
+    /// The history of one of the two commits is incomplete.
     #[error("bad revision '{ours}...{theirs}'")]
     BrokenHistory {
         /// The commit of the branch.
         ours: ObjectId,
-        /// What it is compared with.
+        /// The commit that it is compared with.
         theirs: ObjectId,
-        /// The commit that is not there.
+        /// The commit that is missing.
         missing: ObjectId,
     },
 }
 
 impl Error {
-    /// Whether a setting is bad.
+    /// Whether the error is in the configuration.
     pub fn is_of_settings(&self) -> bool {
         matches!(self, Self::Config(_) | Self::InvalidRefspec(_))
     }
 
-    /// The lines that git writes to stderr before the one of the error, whole.
+    /// Returns the lines that git writes to stderr before the error itself.
     pub fn said(&self) -> Vec<String> {
         match self {
             Self::Config(error) => error.said().to_vec(),
@@ -68,9 +68,9 @@ impl Error {
     }
 }
 
-/// Where HEAD points, and how far it is from its upstream.
+/// Returns where HEAD points, and how far it is from its upstream.
 ///
-/// Without `ahead_behind` commits are not counted: two that differ are [`Distance::Different`].
+/// Without `ahead_behind`, commits are not counted: two that differ are [`Distance::Different`].
 pub fn branch_status(
     repo: &Repository,
     refs: &Refs,
@@ -87,8 +87,8 @@ pub fn branch_status(
     Ok(BranchStatus { head, upstream })
 }
 
-/// The upstream of the branch of the full name `branch`, whose commit is `id` (`None` if it is unborn), whether
-/// or not HEAD points to it.
+/// Returns the upstream of the branch with the full name `branch`, whether or not HEAD points to it. `id` is
+/// its commit (`None` if it is unborn).
 pub fn upstream_of(
     repo: &Repository,
     refs: &Refs,
@@ -121,7 +121,7 @@ fn upstream_by(
     }))
 }
 
-/// The name by which `branch.<name>` configures a branch. git uses a reference that is no branch as it is.
+/// Returns the name of a branch in `branch.<name>`. Like git, uses a reference that is not a branch unchanged.
 pub fn short_name(branch: &BStr) -> &BStr {
     branch
         .strip_prefix(b"refs/heads/")
@@ -141,7 +141,7 @@ fn distance(
     if ours == theirs {
         return Ok(Distance::Equal);
     }
-    // Either may be a tag, and then counts as what it leads to.
+    // Either may be a tag, which stands for its target.
     let (Some((theirs, Kind::Commit)), Some((ours, Kind::Commit))) =
         (objects.peel(&theirs)?, objects.peel(&ours)?)
     else {
@@ -169,18 +169,18 @@ fn distance(
 pub struct RemoteBranch {
     /// The remote's name; `.` for this repository.
     pub remote: BString,
-    /// The remote's address, after `url.<base>.insteadOf`; empty where it has none.
+    /// The remote's URL, after `url.<base>.insteadOf`; empty if it has none.
     pub url: BString,
-    /// The branch's name, without the remote's; empty for a reference that is neither under `refs/heads/` nor
-    /// under `refs/remotes/`.
+    /// The branch's name, without the remote's; empty for a reference under neither `refs/heads/` nor
+    /// `refs/remotes/`.
     pub branch: BString,
-    /// The full name of the reference that tracks it here.
+    /// The full name of the local reference that tracks it.
     pub reference: BString,
-    /// The commit (or tag) that the reference leads to.
+    /// The commit (or tag) that the reference points to.
     pub id: ObjectId,
 }
 
-/// The upstream of the branch of the full name `branch`, if it is there: gitstatusd's fields 6 to 8.
+/// Returns the upstream of the branch with the full name `branch`, if it exists: gitstatusd's fields 6 to 8.
 pub fn tracked_branch(
     repo: &Repository,
     refs: &Refs,
@@ -198,9 +198,9 @@ pub fn tracked_branch(
     }
 }
 
-/// Where the branch of the full name `branch` is pushed to, if `branch.<name>.pushRemote` or
-/// `remote.pushDefault` says so and the branch is known to be there: gitstatusd's fields 22 and 23. How far it
-/// is (24 and 25) is for [`count_left_right`] to say.
+/// Returns the push target of the branch with the full name `branch`, if `branch.<name>.pushRemote` or
+/// `remote.pushDefault` is set and the target has a local tracking reference: gitstatusd's fields 22 and 23.
+/// For the distance (24 and 25), see [`count_left_right`].
 pub fn push_remote(
     repo: &Repository,
     refs: &Refs,
@@ -250,23 +250,23 @@ fn remote_branch(
     }))
 }
 
-/// What the configuration says of a branch and a remote.
+/// The configuration of a branch and a remote.
 #[derive(Debug)]
 struct BranchRemotes {
     /// The name of the remote.
     remote: BString,
-    /// The branch there, by its full name.
+    /// The full name of the branch on the remote.
     merge: BString,
     /// The remote's fetch refspecs.
     fetch: Vec<Refspec>,
-    /// The remote's address.
+    /// The remote's URL.
     url: BString,
     /// `core.warnAmbiguousRefs`.
     warns_of_ambiguity: bool,
 }
 
 impl BranchRemotes {
-    /// The upstream that is configured for the branch of the short name `name`.
+    /// Reads the upstream that is configured for the branch with the short name `name`.
     fn read(config: &Config, name: &BStr) -> Result<Option<Self>, Error> {
         let Some(remote) = config.subsection_string("branch", name, "remote") else {
             return Ok(None);
@@ -301,7 +301,8 @@ impl BranchRemotes {
         })
     }
 
-    /// The full name of the upstream, which need not exist. `None` where the remote's branch is not tracked.
+    /// Returns the full name of the upstream, which need not exist. `None` if the remote's branch is not
+    /// tracked.
     fn upstream(&self, refs: &Refs) -> Result<Option<BString>, Error> {
         if let Some(tracked) = refspec::track(&self.fetch, self.merge.as_ref()) {
             return Ok(Some(tracked));
@@ -313,7 +314,7 @@ impl BranchRemotes {
         Ok(Some(expanded.unwrap_or_else(|| self.merge.clone())))
     }
 
-    /// The full name of the reference that tracks the branch where it is pushed to.
+    /// Returns the full name of the reference that tracks the push target.
     fn pushed(&self) -> Option<BString> {
         if self.remote == "." {
             return Some(self.merge.clone());
@@ -322,7 +323,7 @@ impl BranchRemotes {
     }
 }
 
-/// The address of a remote, with `url.<base>.insteadOf` in effect.
+/// Returns the URL of a remote, after `url.<base>.insteadOf`.
 fn url_of(config: &Config, remote: &BStr) -> BString {
     let url = config
         .subsection_string("remote", remote, "url")
@@ -335,8 +336,8 @@ fn url_of(config: &Config, remote: &BStr) -> BString {
     rewritten(url, rewrites)
 }
 
-/// The address after the rewrite, a base and the prefix it stands for, whose prefix is the longest; of several
-/// equally long ones the first.
+/// Applies the rewrite with the longest matching prefix, the first of equally long ones. A rewrite is a base
+/// and the prefix that it replaces.
 fn rewritten(url: BString, rewrites: impl Iterator<Item = (BString, BString)>) -> BString {
     let mut best = (BString::default(), 0);
     for (base, prefix) in rewrites {
@@ -349,7 +350,7 @@ fn rewritten(url: BString, rewrites: impl Iterator<Item = (BString, BString)>) -
     base
 }
 
-/// How far the commits or tags `ours` and `theirs` are apart, as (ahead, behind).
+/// Returns how far the commits or tags `ours` and `theirs` diverge, as (ahead, behind).
 pub fn ahead_behind(objects: &Objects, ours: &oid, theirs: &oid) -> Result<(usize, usize), Error> {
     match distance(
         objects,

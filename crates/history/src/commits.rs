@@ -1,4 +1,4 @@
-//! The commits that walks through history come by, each read once: from the commit-graph where it has them, else from
+//! The commits that walks through history visit, each read once: from the commit-graph if it has them, otherwise from
 //! their objects.
 
 use std::cell::OnceCell;
@@ -13,56 +13,56 @@ use vigil_git::objects::{Error, MANY, Objects};
 use vigil_model::raw_text::bytes_of;
 use vigil_objects::commit_graph::CommitGraph;
 
-/// A commit's place in [`Commits`].
+/// A commit's index in [`Commits`].
 pub(super) type Number = u32;
 
-/// The generation of a commit that no commit-graph has: later than any that one has.
+/// The generation of a commit that is in no commit-graph: later than any that is recorded.
 pub(super) const GENERATION_UNKNOWN: u32 = u32::MAX;
 
 pub(super) use vigil_model::id_hasher::ById;
 
-/// What is known of a commit. A walk meets very many, so that each has little.
+/// A commit. A walk visits very many, so each takes little memory.
 #[derive(Clone, Debug)]
 pub(super) struct Commit {
-    /// The committer's time in seconds since 1970; 0 for a commit that cannot be read.
+    /// The committer's time in seconds since 1970; 0 if the commit cannot be read.
     pub(super) time_s: u64,
     source: Source,
-    /// Where its parents begin in the list of all, and how many they are.
+    /// The start of its parents in the list of all parents, and their number.
     parents: (u32, u32),
-    /// How far it is from the roots, as the commit-graph tells.
+    /// Its distance from the roots, as recorded in the commit-graph.
     pub(super) generation: u32,
     /// The first bytes of its id, once it was read.
     first: u32,
-    /// What a walk notes of it.
+    /// The flags of a walk.
     pub(super) flags: u32,
     is_read: bool,
 }
 
-/// What tells of a commit.
+/// Where the data of a commit come from.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     /// The commit-graph, at this position.
     Graph(u32),
-    /// Its object, of which this is the place in the list of all such.
+    /// Its object; this is the index in `by_objects`.
     Object(u32),
 }
 
-/// A commit that is told of by its object.
+/// A commit that is read from its object.
 #[derive(Debug)]
 struct Told {
     id: ObjectId,
-    /// Its tree, once the object was read.
+    /// Its tree; `None` until the object was read.
     tree: Option<ObjectId>,
 }
 
-/// The commits of one repository, as far as they were met.
+/// The commits of one repository that were visited.
 pub(super) struct Commits<'a> {
     objects: &'a Objects,
-    /// The commit-graph, opened where it is first asked for.
+    /// The commit-graph, opened on first use.
     graph: OnceCell<Option<CommitGraph>>,
-    /// Of commits in the graph by their position there: number and one, or 0. Empty before any was met.
+    /// The number plus one of each commit in the graph, by its position there; 0 if it was not visited. Empty at first.
     of_positions: Vec<u32>,
-    /// Of all other commits.
+    /// The numbers of all other commits.
     of_ids: ById<Number>,
     all: Vec<Commit>,
     by_objects: Vec<Told>,
@@ -89,10 +89,10 @@ impl<'a> Commits<'a> {
         }
     }
 
-    /// Whether `id` is a commit: it is read for it.
+    /// Whether `id` is a commit. Reads it.
     pub(super) fn is_commit(&mut self, id: &oid) -> Result<bool, Error> {
         let number = self.number_of(id);
-        // Of what is no commit nothing is said here.
+        // Nothing is reported if it is not a commit.
         self.read_or_say(number, &mut Vec::new())
     }
 
@@ -114,7 +114,7 @@ impl<'a> Commits<'a> {
         commit.is_some_and(|commit| commit.is_read)
     }
 
-    /// The number of the commit `id`, if it was met.
+    /// Returns the number of the commit `id`, if it was visited.
     pub(super) fn number_by_id(&self, id: &oid) -> Option<Number> {
         let position = self.graph().and_then(|graph| graph.position_of(id));
         let slot = position.and_then(|position| self.of_positions.get(index(position)));
@@ -124,7 +124,7 @@ impl<'a> Commits<'a> {
         }
     }
 
-    /// The number of the commit `id`, which is not read for it.
+    /// Returns the number of the commit `id`, without reading it.
     pub(super) fn number_of(&mut self, id: &oid) -> Number {
         let graph = self.graph();
         let position = graph.and_then(|graph| Some((graph.position_of(id)?, graph.count())));
@@ -135,7 +135,7 @@ impl<'a> Commits<'a> {
         number_at(position, &mut self.of_positions, &mut self.all)
     }
 
-    /// The id of the commit `number`.
+    /// Returns the id of the commit `number`.
     pub(super) fn id_of(&self, number: Number) -> Option<ObjectId> {
         Some(match self.get(number)?.source {
             Source::Graph(position) => self.graph()?.id_at(position)?,
@@ -143,19 +143,19 @@ impl<'a> Commits<'a> {
         })
     }
 
-    /// The first bytes of the id of the commit `number`, which was read: they are at hand.
+    /// Returns the first bytes of the id of the commit `number`, which was read; this is a cheap field access.
     pub(super) fn first_bytes_of(&self, number: Number) -> u32 {
         self.get(number).map_or(0, |commit| commit.first)
     }
 
-    /// Whether the commit-graph tells of the commit `number`, and so of all in its history.
+    /// Whether the commit `number` is read from the commit-graph, and so is its whole history.
     pub(super) fn is_in_graph(&self, number: Number) -> bool {
         let source = self.get(number).map(|commit| commit.source);
         matches!(source, Some(Source::Graph(_)))
     }
 
-    /// Whether the object of the commit `number`, which was read, is there: the commit-graph also tells of one that was
-    /// lost. What is wrong with it is said to whoever listens to the objects.
+    /// Whether the object of the commit `number`, which was read, exists: the commit-graph may contain a lost one.
+    /// Messages about it are left to `objects`.
     pub(super) fn is_stored(&self, number: Number) -> bool {
         let Some(commit) = self.get(number) else {
             return false;
@@ -179,7 +179,7 @@ impl<'a> Commits<'a> {
         number
     }
 
-    /// The place of the commit `number` among those that their objects tell of, of which it is from now on.
+    /// Makes the commit `number` one that is read from its object, and returns its index in `by_objects`.
     fn told_by_object(&mut self, number: Number, id: &oid) -> u32 {
         let Some(commit) = self.all.get_mut(index(number)) else {
             return u32::MAX;
@@ -193,34 +193,34 @@ impl<'a> Commits<'a> {
         at
     }
 
-    /// The commit `number`.
+    /// Returns the commit `number`.
     pub(super) fn get(&self, number: Number) -> Option<&Commit> {
         self.all.get(index(number))
     }
 
-    /// The same, to be changed.
+    /// Returns the commit `number` for changing it.
     pub(super) fn get_mut(&mut self, number: Number) -> Option<&mut Commit> {
         self.all.get_mut(index(number))
     }
 
-    /// The time of the commit `number`, which was read.
+    /// Returns the time of the commit `number`, which was read.
     pub(super) fn time_of(&self, number: Number) -> u64 {
         self.get(number).map_or(0, |commit| commit.time_s)
     }
 
-    /// What walks noted of the commit `number`.
+    /// Returns the flags of the commit `number`.
     pub(super) fn flags_of(&self, number: Number) -> u32 {
         self.get(number).map_or(0, |commit| commit.flags)
     }
 
-    /// Adds `flags` to those of the commit `number`.
+    /// Sets `flags` of the commit `number`.
     pub(super) fn add_flags(&mut self, number: Number, flags: u32) {
         if let Some(commit) = self.get_mut(number) {
             commit.flags |= flags;
         }
     }
 
-    /// Takes `flag` off the commit `number`, and returns what is left.
+    /// Clears `flag` of the commit `number`, and returns the remaining flags.
     pub(super) fn take_flag(&mut self, number: Number, flag: u32) -> u32 {
         let Some(commit) = self.get_mut(number) else {
             return 0;
@@ -229,28 +229,28 @@ impl<'a> Commits<'a> {
         commit.flags
     }
 
-    /// Takes `flags` off all commits.
+    /// Clears `flags` of all commits.
     pub(super) fn clear_flags(&mut self, flags: u32) {
         for commit in &mut self.all {
             commit.flags &= !flags;
         }
     }
 
-    /// How many parents the commit `number` has.
+    /// Returns the number of parents of the commit `number`.
     pub(super) fn parent_count(&self, number: Number) -> usize {
         self.get(number).map_or(0, |commit| index(commit.parents.1))
     }
 
-    /// The parent of the commit `number` in the place `at`, from 0.
+    /// Returns the parent of the commit `number` at index `at`.
     pub(super) fn parent(&self, number: Number, at: usize) -> Option<Number> {
         let (start, count) = self.get(number)?.parents;
         (at < index(count)).then(|| self.parents.get(index(start).saturating_add(at)).copied())?
     }
 
-    /// Reads the commit `number`, unless it was.
+    /// Reads the commit `number`, unless it was read before.
     ///
     /// # Errors
-    /// It is not there, or is no commit.
+    /// The object is missing, or is not a commit.
     pub(super) fn read(&mut self, number: Number) -> Result<(), Error> {
         let Some(commit) = self.all.get(index(number)).filter(|commit| !commit.is_read) else {
             return Ok(());
@@ -283,7 +283,7 @@ impl<'a> Commits<'a> {
         Ok(())
     }
 
-    /// Notes that the commit `number` and its parents are commits, whatever tags will say.
+    /// Records that the commit `number` and its parents are commits, whatever a tag claims later.
     pub(super) fn note_links(&self, number: Number) {
         let parents = (0..self.parent_count(number)).filter_map(|at| self.parent(number, at));
         for number in std::iter::once(number).chain(parents) {
@@ -293,7 +293,8 @@ impl<'a> Commits<'a> {
         }
     }
 
-    /// An error if a tag said of a parent of the commit `number`, which a commit-graph tells of, that it is no commit.
+    /// Fails if a tag claimed that a parent of the commit `number`, which was read from a commit-graph, is not a
+    /// commit.
     fn check_recorded(&self, number: Number) -> Result<(), Error> {
         if !self.objects.has_doubts() {
             return Ok(());
@@ -303,7 +304,7 @@ impl<'a> Commits<'a> {
         ids.try_for_each(|id| self.objects.check_in_graph(&id))
     }
 
-    /// Notes what the object of the commit `number` says.
+    /// Stores the data from the object of the commit `number`.
     fn note(&mut self, number: Number, id: &oid, time_s: i64, parents: &[ObjectId]) {
         let start = offset(self.parents.len());
         for id in parents {
@@ -318,8 +319,8 @@ impl<'a> Commits<'a> {
         }
     }
 
-    /// Reads the commits `ids` ahead, on all cores, as far as that is worth it. Those that cannot be read are left to be
-    /// read again, when what is wrong is said.
+    /// Reads the commits `ids` ahead on all cores, if that is worthwhile. Those that cannot be read are read again
+    /// later, when errors are reported.
     pub(super) fn read_ahead(&mut self, ids: impl Iterator<Item = ObjectId>) {
         let mut unread: HashSet<Number> = HashSet::new();
         let mut wanted = Vec::new();
@@ -350,8 +351,8 @@ impl<'a> Commits<'a> {
         }
     }
 
-    /// As [`Self::read`], but as for git a commit that is not there has no parents and is the oldest: `said` takes what
-    /// git says of it, each time. Returns whether it is there.
+    /// Like [`Self::read`], but like git treats a missing commit as the oldest, without parents. git's messages are
+    /// appended to `said`, each time. Returns whether the commit exists.
     pub(super) fn read_or_say(
         &mut self,
         number: Number,
@@ -379,7 +380,7 @@ impl<'a> Commits<'a> {
         Ok(false)
     }
 
-    /// The same, but of a commit that is missing nothing is said.
+    /// Does the same, but without a message about a missing commit.
     pub(super) fn read_or_say_damage(
         &mut self,
         number: Number,
@@ -395,12 +396,12 @@ impl<'a> Commits<'a> {
         Ok(is_read)
     }
 
-    /// The contents of the commit `number`, where it is the last that was read, and not from the commit-graph.
+    /// Returns the contents of the commit `number`, if it was the last one read, and from its object.
     pub(super) fn content_of(&self, number: Number) -> Option<&[u8]> {
         (self.in_buf == Some(number)).then_some(self.buf.as_slice())
     }
 
-    /// Takes the commit `number` from the commit-graph; false where that is damaged there.
+    /// Reads the commit `number` from the commit-graph; returns false if that is damaged there.
     fn read_in_graph(&mut self, number: Number, position: u32) -> bool {
         let Some(Some(graph)) = self.graph.get() else {
             return false;
@@ -410,7 +411,7 @@ impl<'a> Commits<'a> {
             self.parents.truncate(start);
             return false;
         };
-        // Asked for here, where nothing waits for it: it comes from another part of the file.
+        // Read here, where nothing waits for it, because it is in another part of the file.
         let first = graph.id_at(position).map_or(0, |id| first_bytes(&id));
         for parent in self.parents.get_mut(start..).unwrap_or_default() {
             *parent = number_at(*parent, &mut self.of_positions, &mut self.all);
@@ -420,7 +421,7 @@ impl<'a> Commits<'a> {
             commit.is_read = true;
             commit.first = first;
             commit.time_s = recorded.time_s;
-            // The oldest writers left the generation out.
+            // The oldest versions of git left the generation out.
             commit.generation = match recorded.generation {
                 0 => GENERATION_UNKNOWN,
                 generation => generation,
@@ -430,7 +431,7 @@ impl<'a> Commits<'a> {
         true
     }
 
-    /// The tree of the commit `number`, which was read.
+    /// Returns the tree of the commit `number`, which was read.
     pub(super) fn tree_of(&self, number: Number) -> Option<ObjectId> {
         match self.get(number)?.source {
             Source::Graph(position) => {
@@ -463,7 +464,7 @@ impl Commit {
     }
 }
 
-/// Commits that are still to be looked at, the latest first, and of one time in the order in which they came.
+/// Commits to visit, the latest first; of the same time, in the order in which they were added.
 #[derive(Default)]
 pub(super) struct Queue {
     heap: BinaryHeap<(u64, Reverse<u64>, Number)>,
@@ -489,13 +490,13 @@ impl Queue {
     }
 }
 
-/// The tree that a commit names in its first line.
+/// Returns the tree in the first line of a commit.
 fn tree_in(commit: &[u8]) -> Option<ObjectId> {
     let line = commit.split(|byte| *byte == b'\n').next()?;
     ObjectId::from_hex(line.strip_prefix(b"tree ")?).ok()
 }
 
-/// The number of the commit at `position`, which the commit-graph has.
+/// Returns the number of the commit at `position` in the commit-graph.
 fn number_at(position: u32, of_positions: &mut [u32], all: &mut Vec<Commit>) -> Number {
     let Some(slot) = of_positions.get_mut(index(position)) else {
         return Number::MAX;
@@ -507,13 +508,13 @@ fn number_at(position: u32, of_positions: &mut [u32], all: &mut Vec<Commit>) -> 
     slot.saturating_sub(1)
 }
 
-/// The first bytes of `id`.
+/// Returns the first bytes of `id`.
 pub(super) fn first_bytes(id: &oid) -> u32 {
     let first = id.as_bytes().first_chunk();
     first.copied().map_or(0, u32::from_be_bytes)
 }
 
-/// There is no room for four thousand million commits.
+/// There is no memory for 2^32 commits.
 fn offset(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,5 @@
-//! Human names of commits and blobs (git-describe(1)): the nearest tag, how far it is, and an abbreviated id.
+//! Names of commits and blobs for people (git-describe(1)): the nearest tag, the distance from it, and an abbreviated
+//! id.
 
 mod blob;
 mod contains;
@@ -34,16 +35,16 @@ pub struct Describer<'a> {
     place: Place<'a>,
     names: Names<'a>,
     commits: Commits<'a>,
-    /// All names were looked at once, to search among them.
+    /// Whether all names were checked once, for a search among them.
     has_looked: bool,
-    /// The commit at which the last search began, while its flags stand.
+    /// The commit at which the last search began, if its flags are still set.
     start: Option<Number>,
-    /// What the only name leads to, and what was said of it, until it is asked about.
+    /// The object of the only revision, and the messages about it, until it is described.
     only: Option<Resolved>,
     said: Vec<BString>,
 }
 
-/// What a name leads to.
+/// The object that a name resolves to.
 struct Resolved {
     name: BString,
     id: Result<Option<ObjectId>, Error>,
@@ -51,10 +52,10 @@ struct Resolved {
 }
 
 impl<'a> Describer<'a> {
-    /// Reads the names, to describe what `revisions` lead to.
+    /// Reads the references, in order to describe `revisions`.
     ///
     /// # Errors
-    /// If there are no names, unless ids will do; or a reference or object cannot be read.
+    /// There are no names, and ids are not acceptable; or a reference or object cannot be read.
     pub fn new(
         question: &'a Question,
         place: Place<'a>,
@@ -69,7 +70,7 @@ impl<'a> Describer<'a> {
         let commit = only
             .as_ref()
             .and_then(|only| only.commit(place, &mut commits));
-        // What there is to say of it is said when it is described.
+        // Messages about it are added when it is described.
         let is_silent = place.objects.take_said().is_empty();
         if !is_silent || place.objects.has_said() != had_said {
             place.objects.set_said(had_said);
@@ -77,11 +78,11 @@ impl<'a> Describer<'a> {
         }
         let mut names = Names::read(question, place, &commits, commit)?;
         if place.objects.history().has_replacements() {
-            // What is known of an object that another should stand for decides what becomes of it, if that is missing.
+            // A missing replacement is an error or not depending on what is known of the replaced object.
             only = None;
         }
         if place.objects.has_doubts() {
-            // What the tags say counts, in their order: none of them is to be left out, since it is remembered.
+            // The claims of tags count in their order, and are kept: so all tags are read, none is left out.
             place.objects.take_said();
             only = None;
             commits = Commits::new(place.objects);
@@ -104,10 +105,10 @@ impl<'a> Describer<'a> {
         Ok(describer)
     }
 
-    /// The description of what `name` leads to, without a mark for a dirty working tree.
+    /// Returns the description of the object called `name`, without a mark for a dirty working tree.
     ///
     /// # Errors
-    /// If there is none, or an object cannot be read.
+    /// There is no description, or an object cannot be read.
     pub fn describe(&mut self, name: &BStr) -> Result<BString, Error> {
         if let Some(start) = self.start.take() {
             self.clear_from(start);
@@ -134,10 +135,10 @@ impl<'a> Describer<'a> {
         }
     }
 
-    /// The commit to which the object `id` leads, which `name` stands for.
+    /// Returns the commit that the object `id`, called `name`, leads to.
     fn commit(&mut self, name: &BStr, id: &ObjectId) -> Result<Option<ObjectId>, Error> {
         self.hear();
-        // A path leads to a blob, which may be large.
+        // A name with a path means a blob, which may be large.
         if !name.contains(&b':') {
             let number = self.commits.number_of(id);
             let mut said = Vec::new();
@@ -148,7 +149,7 @@ impl<'a> Describer<'a> {
                 return Ok(Some(*id));
             }
         }
-        // git asks for the type before it reads, and what is wrong shows there.
+        // git asks for the type before it reads the object, and reports errors there.
         self.place.objects.take_said();
         let Some((id, Kind::Commit)) = self.place.objects.peel(id)? else {
             return Ok(None);
@@ -159,27 +160,27 @@ impl<'a> Describer<'a> {
         Ok(is_read.then_some(id))
     }
 
-    /// Adds what git says while it reads objects.
+    /// Adds git's messages from reading objects.
     fn hear(&mut self) {
         let said = self.place.objects.take_said();
         self.said
             .extend(said.into_iter().map(|line| bytes_of(&line)));
     }
 
-    /// What git says on stderr, each line whole, since this was last asked.
+    /// Takes git's messages for stderr, as whole lines.
     pub fn take_said(&mut self) -> Vec<BString> {
         self.hear();
         std::mem::take(&mut self.said)
     }
 
-    /// The name of this number as it is shown. A tag object knows its own.
+    /// Returns the name with this number as it is shown. A tag object contains its own name.
     fn shown(&mut self, number: u32) -> Result<BString, Error> {
         let all = self.question.all;
         let path = BString::from(self.names.path(number));
         let Some(name) = self.names.get_mut(number) else {
             return Ok(path);
         };
-        // It was asked about, or the walk came to it.
+        // It was asked about, or the walk reached it.
         self.place.objects.note_commit(&name.peeled);
         if name.rank == Rank::Annotated && name.read_tag(self.place)?.is_none() {
             return Err(Error::of_name(&[
@@ -193,7 +194,7 @@ impl<'a> Describer<'a> {
         };
         let own = &tag.name;
         if !name.is_checked {
-            // With `--all` git takes "tags/" off, whatever the name begins with.
+            // With `--all`, git cuts off the length of "tags/", whatever the name begins with.
             let short = if all { path.get(TAGS.len()..) } else { None };
             if short.unwrap_or(&path) != own.as_slice() {
                 let parts = [
@@ -214,7 +215,7 @@ impl<'a> Describer<'a> {
         })
     }
 
-    /// Adds how far the name is, and the id.
+    /// Appends the distance from the name, and the id.
     fn append_distance(
         &self,
         text: &mut BString,
@@ -230,7 +231,7 @@ impl<'a> Describer<'a> {
         abbreviated(id, self.question.abbreviation, self.place)
     }
 
-    /// Takes back what a search that began at `start` noted of commits.
+    /// Clears the flags that a search from `start` set.
     fn clear_from(&mut self, start: Number) {
         let mut pending = vec![start];
         while let Some(number) = pending.pop() {
@@ -256,7 +257,7 @@ impl Resolved {
         }
     }
 
-    /// The commit to which it leads. Whatever is wrong with it is said when it is described.
+    /// Returns the commit that it leads to. Errors are reported when it is described.
     fn commit(&self, place: Place<'_>, commits: &mut Commits<'_>) -> Option<ObjectId> {
         let id = (*self.id.as_ref().ok()?)?;
         if self.name.contains(&b':') {

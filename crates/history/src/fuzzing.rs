@@ -10,7 +10,7 @@ use crate::revision::date;
 use crate::revision::regex::Regex;
 use crate::revision::zone::Zone;
 
-/// Where the remote's reference `name` is kept by the refspecs that are valid, and how many are.
+/// Returns the local reference that stores the remote's `name` by the valid refspecs, and the number of these.
 pub fn tracked(refspecs: &[&BStr], name: &BStr) -> (Option<BString>, usize) {
     let valid: Vec<_> = refspecs
         .iter()
@@ -19,12 +19,12 @@ pub fn tracked(refspecs: &[&BStr], name: &BStr) -> (Option<BString>, usize) {
     (refspec::track(&valid, name), valid.len())
 }
 
-/// Whether `text` is a refspec for pushing.
+/// Whether `text` is a valid refspec for pushing.
 pub fn is_pushed(text: &BStr) -> bool {
     is_valid_for_push(text)
 }
 
-/// How many lines are said of the settings of branches and remotes in a configuration file.
+/// Returns the number of messages about the settings of branches and remotes in a configuration file.
 pub fn said_of_settings(text: &[u8], branch: &BStr) -> usize {
     let (config, _) = Config::up_to_error(text, "file config");
     let mut said = Vec::new();
@@ -36,12 +36,12 @@ pub fn said_of_settings(text: &[u8], branch: &BStr) -> usize {
 pub struct Clocks(Zone);
 
 impl Clocks {
-    /// Those of a file.
+    /// Parses a file.
     pub fn of_file(bytes: &[u8]) -> Option<Self> {
         Zone::parse(bytes).map(Self)
     }
 
-    /// Those of a string.
+    /// Parses a string.
     pub fn of_string(text: &[u8]) -> Option<Self> {
         Zone::of_string(text).map(Self)
     }
@@ -51,18 +51,19 @@ impl Clocks {
         Self(Zone::default())
     }
 
-    /// How far they are from UTC at a time, in seconds, and whether it is daylight saving time.
+    /// Returns the offset from UTC at a time, in seconds, and whether it is daylight saving time.
     pub fn at(&self, time_s: i64) -> (i64, bool) {
         (self.0.offset_s(time_s), self.0.is_dst(time_s))
     }
 
-    /// When they show that many seconds since the start of 1970, and when they would with or without daylight saving.
+    /// Returns the time at which clocks show `local_s` seconds since the start of 1970, and the same without and with
+    /// daylight saving time.
     pub fn utc_of(&self, local_s: i64) -> [i64; 3] {
         let as_if = |is_dst| self.0.utc_of_local_as(local_s, is_dst);
         [self.0.utc_of_local(local_s), as_if(false), as_if(true)]
     }
 
-    /// The time that `text` means to git at the time `now_s`, on the day of which `today_s` is a part.
+    /// Returns the time that `text` means to git at the time `now_s`; `today_s` is a time of the current day.
     pub fn date(&self, text: &[u8], now_s: i64, today_s: i64) -> Option<i64> {
         date::parse_at(text, &self.0, now_s, today_s)
     }

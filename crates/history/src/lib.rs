@@ -1,7 +1,8 @@
-//! What walks through the history of commits, and what goes by their names: names of objects (gitrevisions(7)), describe,
+//! What walks the history of commits, and what depends on their names: names of objects (gitrevisions(7)), describe,
 //! ahead and behind, tags and mailmap.
 //!
-//! May import `git` and what is below it. It reads no index entry and no file of the working tree.
+//! May import `git` and what is below it. It reads the index only for names like `:path`, and of the working tree only
+//! `.mailmap`.
 
 pub mod branch;
 pub mod commits;

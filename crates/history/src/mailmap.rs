@@ -1,4 +1,4 @@
-//! `.mailmap`: the names and addresses that people are to be known by (gitmailmap(5)).
+//! `.mailmap`: the proper names and addresses of people (gitmailmap(5)).
 
 mod ident;
 
@@ -22,69 +22,69 @@ use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
 use vigil_model::white_space;
 
-/// git reads files in lines of so many bytes: what is longer counts as several.
+/// The most bytes that git reads of a file as one line; a longer line counts as several.
 const LINE_MAX: usize = 1023;
 
 /// The largest file that is read, in bytes.
 const FILE_MAX: u64 = 256 << 20;
 
-/// The lines of a commit or a tag that name a person.
+/// The headers of a commit or a tag that name a person.
 const HEADERS: [&[u8]; 3] = [b"author ", b"committer ", b"tagger "];
 
-/// Why there is no mailmap.
+/// Why the mailmap could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A configured value.
+    /// A configured value is bad.
     #[error(transparent)]
     Config(#[from] config::Error),
-    /// The object that should hold one.
+    /// The object with the mailmap cannot be read.
     #[error(transparent)]
     Objects(#[from] objects::Error),
-    /// On the way to the object that should hold one.
+    /// The name of the object with the mailmap cannot be resolved.
     #[error(transparent)]
     Revision(#[from] revision::Error),
-    /// git ends where the name of that object is looked at; these are its last words.
+    /// git exits while it resolves the name of that object; this is its message.
     #[error("{}", raw(.0))]
     Fatal(BString),
 }
 
-/// What a person is to be known by; `None` leaves it as it is.
+/// The proper name and address of a person; `None` keeps the given one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Known {
     name: Option<BString>,
     email: Option<BString>,
 }
 
-/// What is known of one address.
+/// The mappings for one address.
 #[derive(Clone, Debug, Default)]
 struct Entry {
     any_name: Known,
-    /// For those who use the address by a certain name, in lower case.
+    /// Mappings for the address together with a name, in lower case.
     by_name: HashMap<BString, Known>,
 }
 
 /// A mailmap.
 #[derive(Clone, Debug, Default)]
 pub struct Mailmap {
-    /// By address, in lower case.
+    /// The mappings by address, in lower case.
     entries: HashMap<BString, Entry>,
 }
 
 /// A mailmap that was read.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// What it says.
+    /// The mappings.
     pub mailmap: Mailmap,
     /// Whole lines for stderr, without line feeds.
     pub said: Vec<BString>,
 }
 
 impl Loaded {
-    /// Reads what holds in `repository`: `.mailmap` at the top of the working tree, the object that `mailmap.blob`
+    /// Reads the mailmap for `repository`: `.mailmap` at the top of the working tree, the object that `mailmap.blob`
     /// names (in a bare repository by default `HEAD:.mailmap`), and `mailmap.file`; later ones win.
     ///
     /// # Errors
-    /// Where git ends. What cannot be read is said, and otherwise as good as empty.
+    /// git exits. A source that cannot be read otherwise leads to a message, and counts as empty.
     pub fn read(
         repository: &Repository,
         refs: &Refs,
@@ -114,7 +114,7 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Adds what the file `path` says, which is relative to `folder`; nothing where there is none.
+    /// Adds the mappings in the file `path`, which is relative to `folder`; none if it does not exist.
     pub fn add_file(&mut self, folder: &Path, path: &Path, follows_links: bool) {
         match read_file(&folder.join(path), follows_links) {
             Ok(text) => self.mailmap.add_file_contents(&text),
@@ -132,10 +132,10 @@ impl Loaded {
         }
     }
 
-    /// Adds what the object called `name` says; nothing where there is none.
+    /// Adds the mappings in the object called `name`; none if it does not exist.
     ///
     /// # Errors
-    /// Where git ends.
+    /// git exits.
     pub fn add_blob(
         &mut self,
         name: &BStr,
@@ -168,14 +168,14 @@ impl Loaded {
 }
 
 impl Mailmap {
-    /// Adds what `contents` say, up to the first NUL, in lines of any length.
+    /// Adds the mappings in `contents`, up to the first NUL, in lines of any length.
     pub fn add_contents(&mut self, contents: &[u8]) {
         for line in until_nul(contents).lines() {
             self.add_line(line);
         }
     }
 
-    /// Adds what a file of these contents says: as git reads it, in lines of limited length.
+    /// Adds the mappings in the contents of a file, read like git in lines of limited length.
     pub fn add_file_contents(&mut self, contents: &[u8]) {
         for line in contents.lines_with_terminator() {
             for part in line.chunks(LINE_MAX) {
@@ -213,7 +213,7 @@ impl Mailmap {
         }
     }
 
-    /// What the person of this name and address is to be known by; `None` if the mailmap does not say.
+    /// Returns the proper name and address of a person; `None` if the mailmap has none.
     pub fn map<'a>(&'a self, name: &'a BStr, email: &'a BStr) -> Option<(&'a BStr, &'a BStr)> {
         let entry = self.entries.get(&folded(email))?;
         let known = match entry.by_name.is_empty() {
@@ -227,8 +227,8 @@ impl Mailmap {
         Some((new(&known.name, name), new(&known.email, email)))
     }
 
-    /// The line that `git check-mailmap` prints for `contact`, which is `Name <address>` or an address alone. It has
-    /// no line feed.
+    /// Returns the line that `git check-mailmap` prints for `contact`, without a line feed. `contact` is `Name
+    /// <address>`, or an address alone.
     pub fn check(&self, contact: &BStr) -> BString {
         let (name, email) = match Ident::split(contact) {
             Some(ident) => (ident.name(contact), ident.email(contact)),
@@ -239,14 +239,14 @@ impl Mailmap {
         [name, space, b"<", email, b">"].concat().into()
     }
 
-    /// The contents of a commit or a tag with the people in their headers as they are to be known; `None` if nothing
-    /// changes (`git cat-file --use-mailmap`).
+    /// Returns the contents of a commit or a tag with the proper names and addresses in its headers; `None` if
+    /// nothing changes (`git cat-file --use-mailmap`).
     pub fn replace_idents(&self, contents: &[u8]) -> Option<Vec<u8>> {
         if self.entries.is_empty() {
             return None;
         }
         let mut replaced = Vec::new();
-        // Up to where the contents were copied, and where the next line starts.
+        // The end of the part that was copied, and the start of the next line.
         let (mut copied, mut at) = (0, 0);
         loop {
             let rest = contents.get(at..).unwrap_or_default();
@@ -273,7 +273,7 @@ impl Mailmap {
                 copied = start.saturating_add(ident.end());
                 true
             });
-            // git counts one byte too many where it replaced something: it does not see that the headers end there.
+            // git skips one byte too many after a replacement, and so may miss the end of the headers.
             if is_replaced {
                 at = at.saturating_add(1);
             }
@@ -296,7 +296,7 @@ struct Contact<'a> {
 }
 
 impl<'a> Contact<'a> {
-    /// The contact that `line` starts with, and the rest of it.
+    /// Parses the contact at the start of `line`; also returns the rest of the line.
     fn parse(line: &'a [u8], may_have_no_email: bool) -> Option<(Self, &'a [u8])> {
         let (name, rest) = line.split_once_str("<")?;
         let (email, rest) = rest.split_once_str(">")?;
@@ -313,12 +313,12 @@ fn until_nul(text: &[u8]) -> &[u8] {
     text.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// `text` as it is compared.
+/// Returns `text` in lower case, for comparison.
 fn folded(text: &[u8]) -> BString {
     text.to_ascii_lowercase().into()
 }
 
-/// A file that is there but cannot be read as text, such as a directory, has no contents.
+/// Reads a file. One that exists but cannot be read as text, such as a directory, is empty.
 fn read_file(path: &Path, follows_links: bool) -> io::Result<Vec<u8>> {
     let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     if !follows_links {
@@ -327,7 +327,7 @@ fn read_file(path: &Path, follows_links: bool) -> io::Result<Vec<u8>> {
     let path: &OsStr = path.as_os_str();
     let file = std::fs::File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
     let mut text = Vec::new();
-    // What cannot be read ends it, as for git.
+    // Like git, stop at a read error.
     let _ = file.take(FILE_MAX).read_to_end(&mut text);
     Ok(text)
 }

@@ -1,4 +1,4 @@
-//! Which tag names a commit exactly (`git tag --points-at`, gitstatusd's field 18).
+//! The tag that names a commit exactly (`git tag --points-at`, gitstatusd's field 18).
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -23,8 +23,8 @@ pub enum Error {
 
 /// The last tag, in byte order, of each commit that has one.
 ///
-/// To be kept for as long as the repository is looked at: when no tag moved, a question costs one look at each
-/// file and folder that holds tags.
+/// The index should be kept as long as the repository is in use: while no tag moves, a question costs one check of
+/// each file and directory that holds tags.
 #[derive(Debug, Default)]
 pub struct TagIndex {
     known: Option<Known>,
@@ -33,7 +33,7 @@ pub struct TagIndex {
 #[derive(Debug)]
 struct Known {
     names: HashMap<ObjectId, BString, BuildHasherDefault<IdHasher>>,
-    /// Tags that may lead elsewhere when none of the sources changed, in byte order: symbolic ones, and those whose
+    /// Tags whose target may change although no source changes, in byte order: symbolic ones, and those whose
     /// objects could not be read.
     unsettled: Vec<BString>,
     /// Everything this was read from.
@@ -43,13 +43,14 @@ struct Known {
 const PREFIX: &str = "refs/tags/";
 
 impl TagIndex {
-    /// An index that knows nothing yet.
+    /// An empty index.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The last name in byte order, without `refs/tags/`, of the tags that lead to `commit`, be it directly or
-    /// through tag objects. With `stayed` it is known that no file that holds tags changed since the last question.
+    /// Returns the last name in byte order, without `refs/tags/`, of the tags that point to `commit`, directly or
+    /// through tag objects. With `stayed`, the caller knows that no file that holds tags changed since the last
+    /// question.
     pub fn tag_of(
         &mut self,
         refs: &Refs,
@@ -81,7 +82,7 @@ impl TagIndex {
 }
 
 impl TagIndex {
-    /// Whether no tag can lead elsewhere while all files that hold references stay as they are.
+    /// Whether no tag can get another target while all files that hold references stay the same.
     pub fn is_settled(&self) -> bool {
         let known = self.known.as_ref();
         known.is_none_or(|known| known.unsettled.is_empty())
@@ -90,7 +91,7 @@ impl TagIndex {
 
 impl Known {
     fn read(refs: &Refs, objects: &Objects) -> Result<Self, Error> {
-        // Before the tags are read, so that a change in between shows.
+        // Taken before the tags are read, so that a change in between is noticed.
         let sources = refs.sources_of(PREFIX.into())?;
         let mut direct = Vec::new();
         let mut unsettled = Vec::new();
@@ -125,7 +126,7 @@ impl Known {
     }
 }
 
-/// The object to which `id` leads through tags; `None` where one on the way is missing or damaged.
+/// Returns the object that `id` leads to through tags; `None` if one on the way is missing or damaged.
 fn target_of(objects: &Objects, id: &oid) -> Result<Option<ObjectId>, Error> {
     match objects.peel(id) {
         Ok(found) => Ok(found.map(|(id, _)| id)),

@@ -1,4 +1,4 @@
-//! For tests: repositories of the testkit, opened.
+//! Test helpers: open repositories of the testkit.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(crate) trait OpenRepository {
     fn repository(&self) -> Repository;
     /// Its objects.
     fn open_objects(&self) -> Objects;
-    /// The repository that a folder is in.
+    /// The repository that contains a folder.
     fn repository_at(&self, folder: &Path) -> Repository;
 }
 

@@ -1,4 +1,4 @@
-//! The branches with which the long format compares the current one (`status.compareBranches` in git-config(1)).
+//! The branches that the long format compares the current one with (`status.compareBranches` in git-config(1)).
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
@@ -15,8 +15,8 @@ use vigil_model::raw_text::{bytes_of, raw};
 const UPSTREAM: &str = "@{upstream}";
 const PUSH: &str = "@{push}";
 
-/// Compares the branch of the full name `branch`, at the commit `id`, with those that are configured, each once.
-/// What git warns of is added to `warnings`.
+/// Compares the branch with the full name `branch`, at the commit `id`, with each of the configured branches once.
+/// git's warnings are appended to `warnings`.
 pub fn compared_branches(
     repo: &Repository,
     refs: &Refs,
@@ -77,14 +77,14 @@ pub fn compared_branches(
     Ok(compared)
 }
 
-/// The remote and the branch there that `reference` tracks, as its name has it.
+/// Returns the remote and the branch there that `reference` tracks, judging by its name.
 fn pulled_from(remote: BString, reference: &BStr) -> Option<(BString, BString)> {
     let name = reference.strip_prefix(b"refs/remotes/")?;
     let name = name.strip_prefix(remote.as_slice())?.strip_prefix(b"/")?;
     Some((remote, name.into()))
 }
 
-/// The reference that tracks where `git push` would put the branch, by the rules of `push.default`.
+/// Returns the reference that tracks the branch that `git push` would update, by the rules of `push.default`.
 fn push_target(
     config: &Config,
     name: &BStr,
@@ -100,7 +100,7 @@ fn push_target(
     let tracked = |name: &BStr| refspec::track(&fetch, name);
     let push = config.subsection_strings("remote", remote.as_ref(), "push");
     if !push.is_empty() {
-        // A refspec without a destination puts nothing anywhere here.
+        // A refspec without a destination tracks nothing here.
         let push: Vec<Refspec> = push
             .iter()
             .filter(|text| !text.ends_with(b":"))
@@ -124,7 +124,7 @@ fn push_target(
     })
 }
 
-/// For a `remote` that is no configured one but a URL: the one remote that is configured and pushes there, too.
+/// If `remote` is a URL and not a configured remote, returns the only configured remote that pushes there, too.
 fn configured_alike(config: &Config, remote: &BStr) -> Option<BString> {
     let remotes = config.subsections("remote");
     if remotes.iter().any(|name| name == remote) || remote.is_empty() {
@@ -133,7 +133,7 @@ fn configured_alike(config: &Config, remote: &BStr) -> Option<BString> {
     let url = alias(config, remote, "pushInsteadOf").or_else(|| alias(config, remote, "insteadOf"));
     let url = url.unwrap_or_else(|| remote.to_owned());
     let mut alike = remotes.into_iter().filter(|name| {
-        // git knows no remote of such a name.
+        // git does not accept a remote with such a name.
         !name.starts_with(b"/") && push_urls(config, name.as_ref()).contains(&url)
     });
     match (alike.next(), alike.next()) {
@@ -142,9 +142,9 @@ fn configured_alike(config: &Config, remote: &BStr) -> Option<BString> {
     }
 }
 
-/// Where `git push` puts what is pushed to the configured `remote`.
+/// Returns the URLs that `git push` uses for the configured `remote`.
 fn push_urls(config: &Config, remote: &BStr) -> Vec<BString> {
-    // An empty value takes all before it back.
+    // An empty value clears all before it.
     let listed = |key| {
         let mut urls = config.subsection_strings("remote", remote, key);
         if let Some(last) = urls.iter().rposition(|url| url.is_empty()) {
@@ -166,7 +166,7 @@ fn push_urls(config: &Config, remote: &BStr) -> Vec<BString> {
     urls.into_iter().map(fetched_from).collect()
 }
 
-/// What stands for `url` by `url.<base>.<key>`: of those that it begins with, the longest, and the first of these.
+/// Rewrites `url` by `url.<base>.<key>`: by the longest prefix that matches, and the first of equally long ones.
 fn alias(config: &Config, url: &BStr, key: &str) -> Option<BString> {
     let mut best: Option<(BString, usize)> = None;
     for base in config.subsections("url") {
@@ -184,7 +184,7 @@ fn alias(config: &Config, url: &BStr, key: &str) -> Option<BString> {
     Some(alias)
 }
 
-/// The name of the remote that the branch is pushed to.
+/// Returns the name of the remote that the branch is pushed to.
 fn push_remote(config: &Config, name: &BStr) -> BString {
     let of_branch = |key| config.subsection_string("branch", name, key);
     of_branch("pushRemote")

@@ -1,4 +1,4 @@
-//! How many commits only one of two has in its history (`git rev-list --count --left-right a...b`).
+//! Counts the commits that only one of two has in its history (`git rev-list --count --left-right a...b`).
 
 use std::collections::BinaryHeap;
 
@@ -7,26 +7,26 @@ use gix_hash::oid;
 use crate::commits::{Commits, GENERATION_UNKNOWN, Number};
 use vigil_git::objects::{Error, Objects};
 
-/// What the walk notes of a commit: from which sides it was reached so far.
+/// Flags of a commit in the walk: the sides from which it was reached so far.
 const LEFT: u32 = 1;
 const RIGHT: u32 = 2;
 const BOTH: u32 = LEFT | RIGHT;
 
-/// The sides under which it is counted, so many bits further up; none while it is not.
+/// The sides for which it is counted, shifted left by this many bits; none if it is not counted.
 const COUNTED_SHIFT: u32 = 2;
 
-/// It is in the queue.
+/// The commit is in the queue.
 const WAITS: u32 = 1 << 4;
 
-/// It was reached from a commit of both sides.
+/// The commit was reached from a commit that both sides have.
 const STALE: u32 = 1 << 5;
 
-/// How many commits of both sides are looked at after the last that seems to matter. Clocks that are wrong may
-/// give a parent a later time than its child's; git allows for five such commits.
+/// How many commits of both sides are visited after the last one that seems to matter. Wrong clocks may make a
+/// parent later than its child; git allows for five such commits.
 const SLOP: u32 = 16;
 
-/// Counts the commits in the history of `left` that are not in the history of `right`, and the other way round:
-/// (ahead, behind). Both must be commits.
+/// Returns how many commits are in the history of `left` but not of `right`, and the other way round: (ahead,
+/// behind). Both must be commits.
 pub fn count_left_right(
     objects: &Objects,
     left: &oid,
@@ -60,8 +60,8 @@ pub fn count_left_right(
     Ok((ahead, behind))
 }
 
-/// What is taken from the queue first is what is the latest: no ancestor of it was taken before, if generations
-/// or clocks are right.
+/// Ordered so that the latest commit is taken first: if generations or clocks are right, no ancestor of it was
+/// taken before.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Queued {
     generation: u32,
@@ -69,23 +69,23 @@ struct Queued {
     number: Number,
 }
 
-/// The earliest generation and time of commits that were counted for one side.
+/// The earliest generation and time of the commits that are counted for one side.
 struct Oldest {
     generation: u32,
     time_s: u64,
 }
 
-/// A walk from both commits at once towards the roots, which ends when all that is left is on both sides.
+/// A walk from both commits at once towards the roots, which ends when only commits of both sides are left.
 ///
-/// A commit that was counted and is then reached from the other side too is taken back and walked through
-/// again, so that the order affects only how long the walk is.
+/// A commit that was counted and is then reached from the other side is counted anew and walked through again, so
+/// the order affects only the length of the walk.
 struct Walk<'a> {
     commits: Commits<'a>,
     queue: BinaryHeap<Queued>,
     one_sided_in_queue: usize,
-    /// How many commits in the queue may still be where both sides meet.
+    /// The number of commits in the queue that are not stale, any of which may be where both sides meet.
     fresh_in_queue: usize,
-    /// How many commits are counted for the left side, the right, and both.
+    /// The numbers of commits that are counted for the left side, the right side, and both.
     counts: [usize; 3],
     oldest: Oldest,
 }
@@ -130,7 +130,8 @@ impl Walk<'_> {
                     break;
                 };
                 match self.mark(parent, sides | stale_below) {
-                    // git looks no further for where both sides meet. What lies beyond does not change the counts.
+                    // By then git has stopped looking for where both sides meet. Commits beyond do not change the
+                    // counts.
                     Err(Error::Missing { .. }) if is_met => {}
                     other => other?,
                 }
@@ -146,12 +147,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether generations prove that no counted commit is an ancestor of what is left in the queue.
+    /// Whether generations prove that no commit in the queue has a counted commit as an ancestor.
     fn is_certainly_older(&self, latest: &Queued) -> bool {
         latest.generation != GENERATION_UNKNOWN && latest.generation <= self.oldest.generation
     }
 
-    /// Notes that a commit was reached from `sides`, and whether it is stale.
+    /// Marks a commit as reached from `sides`, and perhaps as stale.
     fn mark(&mut self, number: Number, sides: u32) -> Result<(), Error> {
         self.commits.read(number)?;
         let Some(commit) = self.commits.get_mut(number) else {

@@ -1,4 +1,4 @@
-//! Fetch refspecs, from the remote's name of a reference to ours (git-fetch(1), "refspec").
+//! Refspecs, which map the remote's name of a reference to the local one (git-fetch(1), "refspec").
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -9,7 +9,7 @@ use vigil_git::refs::name;
 pub(crate) struct Refspec {
     is_negative: bool,
     source: BString,
-    /// `None` without a colon: nothing is stored.
+    /// `None` if there is no colon: nothing is stored.
     destination: Option<BString>,
 }
 
@@ -47,7 +47,7 @@ impl Refspec {
         })
     }
 
-    /// What becomes of `name`, which the source must match.
+    /// Maps `name`, which must match the source, to the destination.
     fn forth(&self, name: &BStr) -> Option<BString> {
         map(
             self.source.as_ref(),
@@ -56,8 +56,8 @@ impl Refspec {
         )
     }
 
-    /// What git takes for the source of `name` when it asks whether that is excluded: it maps patterns backwards,
-    /// though `name` is a source already. So what is excluded counts only if the pattern has equal sides.
+    /// Returns what git takes for the source of `name` when it checks for exclusions: it maps patterns backwards,
+    /// although `name` is a source already. So exclusions work only if both sides of the pattern are equal.
     fn back(&self, name: &BStr) -> Option<BString> {
         match &self.destination {
             Some(destination) if self.source.contains(&b'*') => {
@@ -68,13 +68,13 @@ impl Refspec {
     }
 }
 
-/// Whether git takes `text` as a value of `remote.<name>.push`.
+/// Whether git accepts `text` as a value of `remote.<name>.push`.
 pub(crate) fn is_valid_for_push(text: &BStr) -> bool {
     if text.starts_with(b"^") {
         return Refspec::parse(text).is_some();
     }
     let rest = text.strip_prefix(b"+").unwrap_or(text);
-    // All that have the same name on both sides.
+    // Means all branches that have the same name on both sides.
     if rest == b":" {
         return true;
     }
@@ -84,17 +84,17 @@ pub(crate) fn is_valid_for_push(text: &BStr) -> bool {
         None => return is_valid_side(rest),
     };
     let destination = destination.get(1..).unwrap_or_default();
-    // What is not a pattern may be any name of a commit.
+    // A source that is not a pattern may be any name of a commit.
     let is_source = !has_star(source) || is_valid_side(source);
     has_star(source) == has_star(destination) && is_source && is_valid_side(destination)
 }
 
-/// Whether one side of a refspec is a reference's name, in which one star may stand for anything.
+/// Whether one side of a refspec is a valid reference name, which may contain one star.
 fn is_valid_side(side: &[u8]) -> bool {
     name::is_valid(&side.replacen("*", "x", 1))
 }
 
-/// `name`, which must match `from`, turned into `to`: the star in either stands for the same.
+/// Maps `name`, which must match `from`, to `to`: the star in both stands for the same text.
 fn map(from: &BStr, to: &BStr, name: &BStr) -> Option<BString> {
     match from.split_once_str("*") {
         Some((before, after)) => {
@@ -105,7 +105,7 @@ fn map(from: &BStr, to: &BStr, name: &BStr) -> Option<BString> {
     }
 }
 
-/// The reference in which the remote's `name` is kept, by the first refspec that says so.
+/// Returns the local reference that stores the remote's `name`, by the first refspec that maps it.
 pub(crate) fn track(refspecs: &[Refspec], name: &BStr) -> Option<BString> {
     let positive = || refspecs.iter().filter(|refspec| !refspec.is_negative);
     let is_excluded = |source: BString| {

@@ -1,5 +1,5 @@
-//! What is wrong with the settings of branches and remotes. git reads all of them when it first asks for a branch
-//! (`branch.<name>.*`, `remote.<name>.*` and `url.<base>.*` in git-config(1)).
+//! Checks the settings of branches and remotes. git reads all of them when it first needs a branch (`branch.<name>.*`,
+//! `remote.<name>.*` and `url.<base>.*` in git-config(1)).
 
 use std::collections::HashSet;
 
@@ -10,17 +10,18 @@ use vigil_model::raw_text::{bytes_of, raw};
 use super::refspec::{Refspec, is_valid_for_push};
 use super::{BranchRemotes, Error};
 
-/// Checks the settings of all branches and remotes in the order in which they are read, and what counts for the remote of
-/// `branch`, a short name. What git says of them is added to `said`, line by line.
+/// Checks the settings of all branches and remotes in the order of the configuration, and those for the remote of
+/// `branch`, a short name. git's messages are appended to `said`, line by line.
 ///
 /// # Errors
+/// The first setting that makes git exit.
 /// The first one at which git ends.
 pub fn check_settings(
     config: &Config,
     branch: &BStr,
     said: &mut Vec<BString>,
 ) -> Result<(), Error> {
-    // The programs at the other side, of each remote, for which there is a setting.
+    // The settings of programs on the remote side that were seen.
     let mut programs: HashSet<&BStr> = HashSet::new();
     for entry in config.entries() {
         let Some((section, subsection, name)) = entry.parts() else {
@@ -64,7 +65,7 @@ pub fn check_settings(
     }
 }
 
-/// Whether a remote may be used at all (`transfer.credentialsInUrl`).
+/// Checks whether remotes may be used at all (`transfer.credentialsInUrl`).
 fn check_credentials_in_url(config: &Config) -> Result<(), Error> {
     let Some(entry) = config.entry("transfer.credentialsInUrl") else {
         return Ok(());
@@ -101,7 +102,7 @@ fn check_remote(entry: &Entry<'_>, name: &[u8], said: &mut Vec<BString>) -> Resu
         b"followremotehead" => {
             let value = entry.value.unwrap_or_default();
             let known: [&[u8]; 4] = [b"never", b"create", b"warn", b"always"];
-            // git trips over one without a value.
+            // git mishandles one without a value.
             let is_known = entry.value.is_none()
                 || known.contains(&value.as_bytes())
                 || value.starts_with(b"warn-if-not-");

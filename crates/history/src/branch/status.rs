@@ -1,4 +1,4 @@
-//! What is known of the current branch.
+//! The status of the current branch.
 
 use bstr::BString;
 
@@ -9,11 +9,11 @@ use vigil_git::refs::Head;
 pub enum Distance {
     /// The upstream is configured, but its reference does not exist.
     Gone,
-    /// Both are one commit.
+    /// Both are the same commit.
     Equal,
-    /// They differ, and nobody asked by how much.
+    /// They differ; nobody asked by how much.
     Different,
-    /// Commits only here, and only there.
+    /// Each may have commits that the other lacks.
     Counted {
         /// Commits of the branch that the upstream lacks.
         ahead: usize,
@@ -42,17 +42,17 @@ pub struct BranchStatus {
     pub upstream: Option<Upstream>,
 }
 
-/// A branch with which the current one is compared (`status.compareBranches`).
+/// A branch that the current one is compared with (`status.compareBranches`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComparedBranch {
     /// The name as git prints it (`origin/main`).
     pub short_name: BString,
     /// How far the current branch is from it.
     pub distance: Distance,
-    /// It is the upstream: commits are pulled from it.
+    /// Whether it is the upstream, which commits are pulled from.
     pub is_upstream: bool,
-    /// It is where commits are pushed to.
+    /// Whether it is the push target.
     pub is_push: bool,
-    /// The remote and the name there by which it is to be pulled, since it is not the upstream.
+    /// The remote and the branch's name there to pull from, if it is not the upstream.
     pub pulled_from: Option<(BString, BString)>,
 }

@@ -1,4 +1,4 @@
-//! The description of a blob: the oldest commit in the history of HEAD that has it, and its path there.
+//! Describes a blob by the oldest commit in the history of HEAD that contains it, and its path there.
 
 use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
@@ -13,18 +13,18 @@ use crate::commits::{Commits, Number, Queue};
 use vigil_git::objects::Objects;
 use vigil_model::id_hasher::IdHasher;
 
-/// In git, walks through history and the search for names note their findings in the same bits, and some of one are left
-/// when the next begins. This one leaves a commit and all its history out.
+/// The flag that excludes a commit and its whole history. In git, walks through history and the search for names use
+/// the same bits of a commit, and some are still set by one when the next begins.
 const UNINTERESTING: u32 = 1 << 1;
 
-/// The bits of git's walk for all commits but the first.
+/// The bits that git's walk sets on all commits but the first.
 const REACHED: u32 = 1 << 25 | 1 << 28;
 
-/// The bits that git takes off all commits when a walk is over.
+/// The bits that git clears on all commits at the end of a walk.
 const OF_ONE_WALK: u32 = SEEN | 1 << 3 | 1 << 7 | 1 << 23 | 1 << 24;
 
 impl Describer<'_> {
-    /// The description of the blob `id`.
+    /// Returns the description of the blob `id`.
     pub(super) fn describe_blob(&mut self, id: &ObjectId) -> Result<BString, Error> {
         let place = self.place;
         let head = place.find("HEAD".into(), &mut self.said)?;
@@ -50,7 +50,7 @@ impl Describer<'_> {
                 continue;
             };
             let mut text = self.describe_commit(&commit)?;
-            // Not to be taken back: another walk may follow.
+            // Its flags must stay: another walk may follow.
             self.start = None;
             self.commits.clear_flags(OF_ONE_WALK);
             text.push(b':');
@@ -61,7 +61,7 @@ impl Describer<'_> {
         Err(Error::NotReachable { id: *id })
     }
 
-    /// The commits in the history of `head`, the latest first.
+    /// Returns the commits in the history of `head`, the latest first.
     fn history(&mut self, head: &ObjectId) -> Result<Vec<Number>, Error> {
         let commits = &mut self.commits;
         let start = commits.number_of(head);
@@ -95,7 +95,7 @@ impl Describer<'_> {
     }
 }
 
-/// Leaves out what is known of the history of the commit `number`.
+/// Excludes the history of the commit `number`, as far as it was read.
 fn leave_out_parents(commits: &mut Commits<'_>, number: Number) {
     let mut pending = vec![number];
     while let Some(number) = pending.pop() {
@@ -110,24 +110,24 @@ fn leave_out_parents(commits: &mut Commits<'_>, number: Number) {
     }
 }
 
-/// A search through trees, each of which is looked at once.
+/// A search through trees, each of which is searched only once.
 struct Finder<'a> {
     objects: &'a Objects,
     id: &'a ObjectId,
     seen: HashSet<ObjectId, BuildHasherDefault<IdHasher>>,
 }
 
-/// What of a tree is still to be looked at.
+/// A tree that is being searched.
 struct Level {
     content: Vec<u8>,
-    /// How many entries were taken.
+    /// The number of entries that were visited.
     taken: usize,
-    /// The length of its path.
+    /// The length of the tree's path.
     path_length: usize,
 }
 
 impl Finder<'_> {
-    /// The path of the blob below `tree`.
+    /// Returns the path of the blob below `tree`.
     fn find(&mut self, tree: &ObjectId) -> Result<Option<BString>, Error> {
         let mut path = BString::default();
         let mut levels = Vec::new();
@@ -161,7 +161,7 @@ impl Finder<'_> {
         Ok(None)
     }
 
-    /// Reads `tree`, unless that was done before.
+    /// Reads `tree`, unless it was read before.
     fn enter(
         &mut self,
         tree: &ObjectId,

@@ -1,5 +1,5 @@
-//! The other way round: the reference from which a commit can be reached, and the way from there (`git name-rev`, as
-//! `git describe --contains` asks it).
+//! The reverse of describe: the reference from which a commit can be reached, and the path from there (`git name-rev`,
+//! as `git describe --contains` calls it).
 
 use std::iter::Peekable;
 use std::vec;
@@ -19,24 +19,24 @@ use vigil_git::refs;
 use vigil_model::raw_text::{bytes_of, raw};
 use vigil_rules::wildmatch::{Flags, wildmatch};
 
-/// How many first parents in a row are better than one step to another parent.
+/// The cost of a step to a parent other than the first, where a step to a first parent costs 1.
 const SIDE_STEP: i32 = 65535;
 
-/// How much earlier than the earliest commit in question a commit must be to be left out, in seconds: clocks differ.
+/// How many seconds earlier than the earliest commit in question a commit must be to be left out, since clocks differ.
 const CUTOFF_SLOP_S: u64 = 86400;
 
-/// What `--contains` says.
+/// The result of `--contains`.
 #[derive(Debug, Default)]
 pub struct Contained {
-    /// One name for each commit, in order; where it ends early, `failure` says why.
+    /// One name for each commit, in order. If there are fewer, `failure` says why.
     pub names: Vec<BString>,
-    /// What git says on stderr meanwhile, each line whole.
+    /// git's messages for stderr, as whole lines.
     pub said: Vec<BString>,
-    /// What ended it.
+    /// The error that ended the search.
     pub failure: Option<Error>,
 }
 
-/// Names each of `revisions` by a reference that has it in its history.
+/// Names each of `revisions` by a reference whose history contains it.
 pub fn contains(question: &Question, place: Place<'_>, revisions: &[BString]) -> Contained {
     let mut contained = Contained::default();
     let result = Naming::run(question, place, revisions, &mut contained);
@@ -45,10 +45,10 @@ pub fn contains(question: &Question, place: Place<'_>, revisions: &[BString]) ->
     contained
 }
 
-/// A reference from which names are handed on.
+/// A reference whose name is passed on to its history.
 struct Tip {
     reference: BString,
-    /// It matched a pattern in part, or all are tags: the shortest name will do.
+    /// Whether a pattern matched it only in part, or only tags are considered: then its name is shortened.
     is_shortened: bool,
     commit: Number,
     time_s: u64,
@@ -56,35 +56,35 @@ struct Tip {
     is_peeled: bool,
 }
 
-/// How the name of a commit begins.
+/// The start of a commit's name.
 #[derive(Clone, Copy)]
 enum Start {
-    /// The tip of this number.
+    /// The tip with this number.
     Tip(usize),
-    /// The name of this number, some first parents from there, and one other parent.
+    /// The start with this number, some first parents from there, and then another parent.
     Side(usize, i32, usize),
 }
 
 /// The best name of a commit so far.
 #[derive(Clone, Copy)]
 struct Known {
-    /// The number of its [`Start`].
+    /// The index of its [`Start`].
     start: usize,
     time_s: u64,
-    /// Steps to first parents behind the start.
+    /// The number of steps to first parents after the start.
     generation: i32,
     distance: i32,
     is_tag: bool,
 }
 
-/// A reference, what it holds, where that leads if that is known, and whether the shortest name will do.
+/// A reference, the id in it, the peeled id if that is known, and whether the name is to be shortened.
 type Found = (BString, ObjectId, Option<ObjectId>, bool);
 
-/// Tag objects that were read before they are asked for, in the order in which they are.
+/// Tag objects that were read ahead, in the order in which they are needed.
 struct TagsAhead(Peekable<vec::IntoIter<(ObjectId, Option<Tag>)>>);
 
 impl TagsAhead {
-    /// Reads those of `found` of which it is not known where they lead, unless they are `commits` that were read.
+    /// Reads the targets in `found` that are not peeled, unless they are `commits` that were read.
     fn of(found: &[Found], commits: &Commits<'_>, objects: &Objects) -> Self {
         let asked = found.iter().filter_map(|(_, id, peeled, _)| {
             (peeled.is_none() && !commits.was_read(id)).then_some(*id)
@@ -98,14 +98,14 @@ impl TagsAhead {
         Self(tags.into_iter().peekable())
     }
 
-    /// The tag object `id`, if it is next and could be read.
+    /// Returns the tag object `id`, if it is the next one and could be read.
     fn take(&mut self, id: &ObjectId) -> Option<Tag> {
         self.0.next_if(|(next, _)| next == id)?.1
     }
 }
 
-/// An error if an object to which any reference leads is to be replaced, and what stands for it is not there: git reads all
-/// of them, whether or not they count.
+/// Fails if an object that any reference leads to is replaced, and its replacement is missing: git reads all of them,
+/// whether or not they count.
 fn check_replacements(place: Place<'_>) -> Result<(), Error> {
     if !place.objects.history().has_replacements() {
         return Ok(());
@@ -121,7 +121,7 @@ fn check_replacements(place: Place<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// What git says while it reads objects.
+/// Returns git's messages from reading objects.
 fn heard(objects: &Objects) -> impl Iterator<Item = BString> {
     objects.take_said().into_iter().map(|line| bytes_of(&line))
 }
@@ -131,7 +131,8 @@ struct Naming<'a> {
     tips: Vec<Tip>,
     starts: Vec<Start>,
     known: Vec<Option<Known>>,
-    /// Commits of an earlier generation cannot lead to the commits in question; unless it is [`GENERATION_UNKNOWN`].
+    /// Commits of an earlier generation cannot have the commits in question in their history; [`GENERATION_UNKNOWN`] if
+    /// this is not known.
     generation_min: u32,
     time_min_s: u64,
 }
@@ -160,7 +161,7 @@ impl Naming<'_> {
         }
         naming.time_min_s = naming.time_min_s.saturating_sub(CUTOFF_SLOP_S);
         naming.find_tips(question, place, said)?;
-        // Tags first, and of all the older first: better names then spread less.
+        // Tags first, and older ones before later ones: better names then spread less.
         let mut order: Vec<usize> = (0..naming.tips.len()).collect();
         order.sort_by_key(|at| naming.tips.get(*at).map(|tip| (!tip.is_tag, tip.time_s)));
         for at in order {
@@ -184,7 +185,7 @@ impl Naming<'_> {
         Ok(())
     }
 
-    /// The commit to which `revision` leads; none is said, and left out.
+    /// Returns the commit that `revision` leads to. If there is none, adds a message and returns `None`.
     fn ask(
         &mut self,
         revision: &BStr,
@@ -236,7 +237,7 @@ impl Naming<'_> {
         Ok(Some(number))
     }
 
-    /// Whether a commit, which was read, is too old to lead to any in question.
+    /// Whether a commit, which was read, is too old to have any commit in question in its history.
     fn is_too_old(&self, number: Number) -> bool {
         let Some(commit) = self.commits.get(number) else {
             return true;
@@ -247,7 +248,7 @@ impl Naming<'_> {
         }
     }
 
-    /// Takes the references that `question` asks for.
+    /// Collects the references that `question` asks for.
     fn find_tips(
         &mut self,
         question: &Question,
@@ -270,7 +271,7 @@ impl Naming<'_> {
                     found.push((BString::from(name), id.to_owned(), peeled, is_shortened));
                 }
             })?;
-        // Most are commits, or lead to one.
+        // Most are commits or lead to one.
         let commits = found.iter().map(|(_, id, peeled, _)| peeled.unwrap_or(*id));
         self.commits.read_ahead(commits);
         let mut tags_ahead = TagsAhead::of(&found, &self.commits, place.objects);
@@ -303,7 +304,7 @@ impl Naming<'_> {
                 }
                 (Some(Kind::Tree | Kind::Blob), _) => continue,
                 (kind, _) => {
-                    // git takes it apart with all that it leads to, and says what is wrong there.
+                    // git parses it and everything that it leads to, and reports errors there.
                     place.objects.take_said();
                     place.objects.untagged(&id)?;
                     said.extend(heard(place.objects));
@@ -334,14 +335,14 @@ impl Naming<'_> {
         Ok(())
     }
 
-    /// Whether `id` is a commit that may lead to one in question; `said` takes what is wrong with it.
+    /// Whether `id` is a commit that may have one in question in its history. Messages about it are appended to `said`.
     fn may_lead(&mut self, id: &ObjectId, said: &mut Vec<BString>) -> Result<bool, Error> {
         let number = self.commits.number_of(id);
         let is_read = self.commits.read_or_say_damage(number, said)?;
         Ok(is_read && !self.is_too_old(number))
     }
 
-    /// Hands names on from the tip of this number to all that it leads to, as far as they are better than those known.
+    /// Passes names on from the tip with this number to its history, as far as they are better than the known ones.
     fn spread(&mut self, tip: usize, said: &mut Vec<BString>) -> Result<(), Error> {
         let Some(&Tip {
             commit,
@@ -399,7 +400,7 @@ impl Naming<'_> {
                     better.push(parent);
                 }
             }
-            // The first parent is looked at next.
+            // The first parent comes next.
             pending.extend(better.drain(..).rev());
         }
         Ok(())
@@ -410,7 +411,7 @@ impl Naming<'_> {
         self.known.get(at).copied().flatten()
     }
 
-    /// Notes `new` as the name of a commit, if it is better than the one it has.
+    /// Sets the name of a commit to `new`, if that is better. Returns whether it was.
     fn note(&mut self, number: Number, new: Known) -> bool {
         let Ok(at) = usize::try_from(number) else {
             return false;
@@ -428,7 +429,7 @@ impl Naming<'_> {
         is_better
     }
 
-    /// The name of a commit.
+    /// Returns the name of a commit.
     fn name(&self, number: Number, place: Place<'_>) -> Result<Option<BString>, Error> {
         let Some(known) = self.known_of(number) else {
             return Ok(None);
@@ -477,7 +478,7 @@ impl Known {
         }
     }
 
-    /// A name that ends in first parents counts as one more step aside.
+    /// Returns the distance, where a name that ends in first parents has the cost of one more side step.
     fn whole_distance(&self) -> i32 {
         match self.generation {
             1.. => self.distance.wrapping_add(SIDE_STEP),
@@ -498,7 +499,7 @@ impl Tip {
     }
 }
 
-/// The patterns for whole references that `--match` and `--exclude` stand for.
+/// The patterns of `--match` and `--exclude`, as patterns of full reference names.
 struct Patterns {
     wanted: Vec<BString>,
     excluded: Vec<BString>,
@@ -526,7 +527,8 @@ impl Patterns {
         }
     }
 
-    /// Whether the reference is wanted, and if so, whether a pattern matches only its end.
+    /// Returns `None` if the reference is not wanted, otherwise whether a pattern matches only a later part of its
+    /// name.
     fn judge(&self, name: &BStr) -> Option<bool> {
         if self
             .excluded
@@ -548,7 +550,7 @@ impl Patterns {
     }
 }
 
-/// Where in `name` the first part starts that `pattern` matches to the end: at the beginning or behind a slash.
+/// Returns the start of the first suffix of `name` that `pattern` matches: at the beginning or after a slash.
 fn match_start(pattern: &[u8], name: &BStr) -> Option<usize> {
     let behind = name.find_iter("/").map(|at| at.saturating_add(1));
     std::iter::once(0).chain(behind).find(|start| {

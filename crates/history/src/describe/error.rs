@@ -13,13 +13,13 @@ pub enum Error {
     /// No reference counts at all.
     #[error("No names found, cannot describe anything.")]
     NoNames,
-    /// A name that leads nowhere, or to what has no description.
+    /// A name that does not resolve, or resolves to something that cannot be described.
     #[error("{text}", text = raw(text))]
     Name {
-        /// What git says of it, with the name's own bytes.
+        /// git's message, with the raw bytes of the name.
         text: BString,
     },
-    /// No tag is at this very commit, and no other will do.
+    /// No tag is at this very commit, and only such a tag is acceptable.
     #[error("no tag exactly matches '{id}'")]
     NotExact {
         /// The commit.
@@ -39,7 +39,7 @@ pub enum Error {
         /// The commit.
         id: ObjectId,
     },
-    /// There is no commit in which a blob could be looked for.
+    /// There is no commit in which to look for a blob.
     #[error("cannot search for blob '{id}' on an unborn branch")]
     Unborn {
         /// The blob.
@@ -51,7 +51,7 @@ pub enum Error {
         /// The blob.
         id: ObjectId,
     },
-    /// Directories lie too deep in each other.
+    /// Directories are nested too deep.
     #[error("exceeded maximum allowed tree depth")]
     TooDeep,
     /// No reference leads to the commit.
@@ -60,13 +60,13 @@ pub enum Error {
         /// The commit.
         id: ObjectId,
     },
-    /// A reference.
+    /// A reference cannot be read.
     #[error(transparent)]
     Refs(#[from] refs::Error),
-    /// An object.
+    /// An object cannot be read.
     #[error(transparent)]
     Objects(#[from] objects::Error),
-    /// The way from a name to an object.
+    /// A name cannot be resolved.
     #[error(transparent)]
     Revision(#[from] revision::Error),
 }

@@ -1,43 +1,44 @@
-//! Where the references are that may lead to an object, without the name or the id of any.
+//! References by the object that they lead to, without storing names or ids.
 
-/// Where a reference is found again.
+/// Where to find a reference again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reference {
-    /// Its name has this number.
+    /// Among the names, with this number.
     Named(u32),
-    /// It is packed, and its record starts here.
+    /// Among the packed ones: its record starts here.
     Packed(u32),
 }
 
-/// References by the first bytes of the id to which they lead.
+/// References by the first bytes of the id that they lead to.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// In byte order.
+    /// All references, in byte order.
     all: Vec<Entry>,
-    /// The last one of each bucket, by the last bits of the first bytes.
+    /// The last entry of each bucket. The low bits of the first bytes select a bucket.
     last: Vec<Link>,
 }
 
-/// The number of an entry.
+/// The index of an entry.
 type Link = u32;
 
-/// That of no entry. Not zero, lest pages of empty buckets be got twice from the system: to be read, and to be written.
+/// The link to no entry. It is not 0, because the pages of empty buckets would then fault twice: when first read, and
+/// when first written.
 const NONE: Link = Link::MAX;
 
 #[derive(Debug)]
 struct Entry {
     reference: Reference,
     first: u32,
-    /// The one before it in its bucket.
+    /// The entry before this one in its bucket.
     before: Link,
 }
 
-/// How many buckets there are at first, and how many times as many when they are full. Powers of two.
+/// The initial number of buckets, and the factor by which it grows when they are full. Powers of two.
 const BUCKETS_MIN: usize = 64;
 const GROWTH: usize = 4;
 
 impl Index {
-    /// Adds a reference behind all others, with the first bytes of the id to which it leads.
+    /// Adds a reference after all others, with the first bytes of the id that it leads to.
     pub(super) fn add(&mut self, first: u32, reference: Reference) {
         if self.all.len() == self.last.len() {
             self.last = vec![NONE; (self.last.len() * GROWTH).max(BUCKETS_MIN)];
@@ -45,7 +46,7 @@ impl Index {
                 entry.before = replace_last(&mut self.last, entry.first, number);
             }
         }
-        // There is no room for as many.
+        // There is no memory for so many.
         let number = Link::try_from(self.all.len()).unwrap_or(NONE);
         self.all.push(Entry {
             reference,
@@ -54,7 +55,7 @@ impl Index {
         });
     }
 
-    /// The references that lead to ids with these first bytes, the last first.
+    /// Returns the references that lead to ids with these first bytes, the last first.
     pub(super) fn find(&self, first: u32) -> impl Iterator<Item = Reference> {
         let entry = |link: Link| self.all.get(usize::try_from(link).ok()?);
         let last = bucket_of(first, self.last.len()).and_then(|bucket| self.last.get(bucket));
@@ -66,25 +67,25 @@ impl Index {
     }
 }
 
-/// Makes `new` the last one of its bucket; returns which was that before.
+/// Makes `new` the last entry of its bucket. Returns the previous one.
 fn replace_last(last: &mut [Link], first: u32, new: Link) -> Link {
     let bucket = bucket_of(first, last.len()).and_then(|bucket| last.get_mut(bucket));
     bucket.map_or(NONE, |last| std::mem::replace(last, new))
 }
 
-/// Ids are evenly spread.
+/// Returns the bucket. Ids are evenly distributed, so that the low bits are enough.
 fn bucket_of(first: u32, count: usize) -> Option<usize> {
     Some(usize::try_from(first).ok()? & count.checked_sub(1)?)
 }
 
-/// How many digits of ids are looked at.
+/// The number of digits of ids that are used.
 const DIGITS: usize = 8;
 
-/// The first bytes of the id that begins with these lower-case digits; all are taken at once.
+/// Returns the first bytes of the id that begins with these lower-case digits, all of which are converted at once.
 pub(super) fn first_bytes_of_hex(digits: &[u8]) -> Option<u32> {
     const EACH: u64 = u64::from_ne_bytes([1; DIGITS]);
     let digits = u64::from_be_bytes(*digits.first_chunk::<DIGITS>()?);
-    // Letters, and they alone, have bit 6 set, and the last four bits of `a` are 1.
+    // Only letters have bit 6 set, and the low four bits of `a` are 1.
     let values = (digits & (0xf * EACH)) + 9 * ((digits >> 6) & EACH);
     let pairs = (values | values >> 4) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;

@@ -1,4 +1,4 @@
-//! The names of commits: what references lead to them, and which is the best of each.
+//! The names of commits: the references that lead to them, and the best of these for each.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,10 +17,10 @@ use vigil_git::objects::{MANY, Tag};
 use vigil_git::refs::{Listing, Next, Skim, Skimmed};
 use vigil_rules::wildmatch::{Flags, wildmatch};
 
-/// The references that a question asks for, and the names that they are.
+/// The references that a question asks for, and their names.
 ///
-/// Where one object is asked about, others are looked at only if that has no name itself; and of packed references, names
-/// are made only of those that lead to an object that is asked about.
+/// If a single object is asked about, others are considered only if it has no name itself. Of packed references, only
+/// those that lead to an object in question become names.
 #[derive(Debug)]
 pub(super) struct Names<'a> {
     question: &'a Question,
@@ -28,23 +28,23 @@ pub(super) struct Names<'a> {
     listing: Rc<Listing>,
     targets: Targets,
     is_empty: bool,
-    /// The object of which alone all names were noted, since it has one.
+    /// The only object whose names were noted, because it has one.
     only: Option<ObjectId>,
     table: Table,
-    /// The references that are noted.
+    /// The references that were noted.
     index: Index,
-    /// How many objects they lead to.
+    /// The number of objects that they lead to.
     count: usize,
-    /// Some of them lead there through tag objects.
+    /// Whether some lead there through tag objects.
     has_annotated: bool,
-    /// The numbers of the best names of objects that were asked about and have any.
+    /// The numbers of the best names of the objects that were asked about and have a name.
     best: ById<u32>,
     /// The names of objects of which only the rank was asked.
     unchosen: ById<Unchosen>,
 }
 
 impl<'a> Names<'a> {
-    /// Reads the references that `question` asks for. With `only`, the names of that object are wanted first.
+    /// Reads the references that `question` asks for. The names of the object `only` are wanted first.
     pub(super) fn read(
         question: &'a Question,
         place: Place<'a>,
@@ -67,13 +67,13 @@ impl<'a> Names<'a> {
             best: ById::default(),
             unchosen: ById::default(),
         };
-        // git reads the names first of all.
+        // git reads the names before anything else.
         place.objects.forget_known();
         names.read_all(only, commits)?;
         Ok(names)
     }
 
-    /// Finds which of the names of these numbers is the best of the object `id`.
+    /// Returns which of the names with these numbers is the best one of the object `id`.
     fn choose(&mut self, id: &ObjectId, numbers: &[u32]) -> Result<Option<u32>, Error> {
         let rank = |number: u32| self.get(number).map(|name| name.rank);
         let annotated = numbers.iter().copied();
@@ -90,11 +90,11 @@ impl<'a> Names<'a> {
         Ok(best)
     }
 
-    /// Notes where all references are. Of packed ones, no more than that. Once the object `only` has a name, none but its
-    /// own are noted.
+    /// Notes the places of all references; of packed ones, nothing else. Once the object `only` has a name, only its
+    /// own names are noted.
     fn read_all(&mut self, only: Option<ObjectId>, commits: &Commits<'_>) -> Result<(), Error> {
         let question = self.question;
-        // What is found is asked for once more where this is not the first time.
+        // If this is not the first time, the results of the first are used again.
         let is_first = self.count == 0;
         self.targets.begin(is_first);
         if is_first {
@@ -135,7 +135,7 @@ impl<'a> Names<'a> {
         Ok(())
     }
 
-    /// Calls `take` with all references that are asked for, but for packed ones of which `skim` wants no more.
+    /// Calls `take` with all references that are asked for, except packed ones that `skim` passes over.
     fn for_each_wanted(
         &mut self,
         skim: Skim<'_>,
@@ -172,7 +172,7 @@ impl<'a> Names<'a> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Whether a reference leads, not through a tag object, to an object of which `is_wanted` is true.
+    /// Whether a reference leads directly, not through a tag object, to an object for which `is_wanted` is true.
     pub(super) fn has_lightweight(
         &mut self,
         commits: &Commits<'_>,
@@ -198,7 +198,8 @@ impl<'a> Names<'a> {
         self.is_empty
     }
 
-    /// How many objects have names. Where lightweight tags do not count, it may be fewer, but no fewer than candidates.
+    /// Returns the number of objects with names. If lightweight tags do not count, it may be too small, but is at least
+    /// the number of candidates.
     pub(super) fn count(&mut self, commits: &Commits<'_>) -> Result<usize, Error> {
         if self.only.is_some() {
             self.read_all(None, commits)?;
@@ -206,22 +207,23 @@ impl<'a> Names<'a> {
         Ok(self.count)
     }
 
-    /// References that lead nowhere, where [`Self::count`] was asked for before: as git goes through all names.
+    /// Returns references that lead nowhere, in the order in which git visits the names. [`Self::count`] must have been
+    /// called before.
     pub(super) fn unsound(&self) -> Vec<ObjectId> {
         self.targets.unsound(self.count)
     }
 
-    /// Whether any name is that of a tag object, where [`Self::count`] was asked for before.
+    /// Whether any name is that of a tag object. [`Self::count`] must have been called before.
     pub(super) fn has_annotated(&self) -> bool {
         self.has_annotated
     }
 
-    /// Whether an object whose id has these first bytes may have a name, where [`Self::count`] was asked for before.
+    /// Whether an object whose id has these first bytes may have a name. [`Self::count`] must have been called before.
     pub(super) fn may_be_of(&self, first: u32) -> bool {
         self.index.find(first).next().is_some()
     }
 
-    /// The number of the best name of the object `id`.
+    /// Returns the number of the best name of the object `id`.
     pub(super) fn find(
         &mut self,
         id: &ObjectId,
@@ -233,7 +235,7 @@ impl<'a> Names<'a> {
         self.best_of(id)
     }
 
-    /// The number of the best name of the object `id`, where [`Self::count`] was asked for before.
+    /// Returns the number of the best name of the object `id`. [`Self::count`] must have been called before.
     pub(super) fn best_of(&mut self, id: &ObjectId) -> Result<Option<u32>, Error> {
         if let Some(known) = self.best.get(id) {
             return Ok(Some(*known));
@@ -245,8 +247,8 @@ impl<'a> Names<'a> {
         self.choose(id, &numbers)
     }
 
-    /// How good the best name of the object `id` is, where [`Self::count`] was asked for before. Which it is of several tag
-    /// objects is left open: these would have to be read.
+    /// Returns the rank of the best name of the object `id`. [`Self::count`] must have been called before. Which of
+    /// several tag objects is the best is left open, since that requires reading them.
     pub(super) fn rank_of(&mut self, id: &ObjectId) -> Option<Rank> {
         if let Some(known) = self.best.get(id) {
             return self.get(*known).map(|name| name.rank);
@@ -265,7 +267,7 @@ impl<'a> Names<'a> {
         best
     }
 
-    /// The numbers of all names of the object `id`, which are made of what is in the index.
+    /// Returns the numbers of all names of the object `id`, which are made from the index.
     fn numbers_of(&mut self, id: &ObjectId) -> Vec<u32> {
         let mut references: Vec<_> = self.index.find(first_bytes(id)).collect();
         references.reverse();
@@ -286,52 +288,53 @@ impl<'a> Names<'a> {
         numbers.collect()
     }
 
-    /// The name of this number.
+    /// Returns the name with this number.
     pub(super) fn get(&self, number: u32) -> Option<&Name> {
         self.table.get(number)
     }
 
-    /// The same, to be changed.
+    /// Returns the name with this number for changing it.
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Name> {
         self.table.get_mut(number)
     }
 
-    /// The path of the name of this number: that of the reference without `refs/`, or `refs/tags/` where only tags count.
+    /// Returns the path of the name with this number: the name of the reference without `refs/`, or without
+    /// `refs/tags/` if only tags count.
     pub(super) fn path(&self, number: u32) -> &BStr {
         self.get(number)
             .map_or(BStr::new(b""), |name| self.table.path(name))
     }
 }
 
-/// The names of an object, the best of which was not asked for.
+/// The names of an object, before the best of them was asked for.
 #[derive(Debug)]
 struct Unchosen {
     numbers: Vec<u32>,
-    /// How good that is.
+    /// The rank of the best.
     rank: Rank,
 }
 
-/// What is gathered of all references.
+/// The state of reading all references.
 struct All {
     listing: Rc<Listing>,
     table: Table,
     index: Index,
-    /// How many objects they lead to.
+    /// The number of objects that they lead to.
     count: usize,
-    /// Some lead there through tag objects.
+    /// Whether some lead there through tag objects.
     has_annotated: bool,
-    /// The object of which the names are wanted first.
+    /// The object whose names are wanted first.
     only: Option<ObjectId>,
-    /// It has a name that counts.
+    /// Whether that object has a name that counts.
     has_only: bool,
-    /// And that is a tag, than which none without a tag object is better.
+    /// Whether it has one that is a tag: no name without a tag object is better.
     has_tag: bool,
-    /// With as many objects, lightweight tags are left out.
+    /// Once there are this many objects, lightweight tags are left out.
     enough: usize,
 }
 
 impl All {
-    /// Notes where the packed reference `record` is. `digits` are those of the only object.
+    /// Notes the place of the packed reference `record`. `digits` are those of the object `only`.
     fn note(&mut self, record: &Skimmed<'_>, digits: Option<&str>, question: &Question) -> Next {
         let is_plain = record.peeled.is_none();
         if is_plain && (self.has_tag || self.count >= self.enough) {
@@ -361,14 +364,14 @@ impl All {
             && (!question.all
                 || self.has_no_worse(first, Target::Digits(target), Rank::Lightweight))
         {
-            // Of tags without an object, none is better than the first.
+            // Of tags without a tag object, none is better than the first.
             return Next::PassSame;
         }
         self.index.add(first, Reference::Packed(at));
         Next::Pass
     }
 
-    /// Takes a name.
+    /// Adds a name.
     fn take(&mut self, new: NewName<'_>, question: &Question) {
         let target = new.peeled;
         let is_plain = new.id == target;
@@ -391,14 +394,14 @@ impl All {
         self.index.add(first, Reference::Named(number));
     }
 
-    /// Notes that a reference leads to the only object.
+    /// Notes that a reference leads to the object `only`.
     fn meet_only(&mut self, is_plain: bool, is_tag: bool, question: &Question) {
         let counts = !is_plain || question.counts_lightweight();
         self.has_only |= counts;
         self.has_tag |= counts && (is_tag || !is_plain);
     }
 
-    /// Whether the object `target`, whose id has these first bytes, has a name already of this rank or better.
+    /// Whether the object `target`, whose id has these first bytes, already has a name of this rank or better.
     fn has_no_worse(&self, first: u32, target: Target<'_>, rank: Rank) -> bool {
         self.index.find(first).any(|reference| match reference {
             Reference::Named(number) => self.table.get(number).is_some_and(|name| {
@@ -418,10 +421,10 @@ impl All {
         })
     }
 
-    /// Whether there are references already to the object `target`, whose id has these first bytes.
+    /// Whether there already are references to the object `target`, whose id has these first bytes.
     fn has_others(&self, first: u32, target: Target<'_>) -> bool {
         self.index.find(first).any(|reference| {
-            // Most have no tag object, so that no more need be read of them.
+            // Most have no tag object, so that this first check is enough.
             if let (Reference::Packed(at), Target::Digits(digits)) = (reference, target)
                 && usize::try_from(at).is_ok_and(|at| self.listing.points_to(at, digits))
             {
@@ -440,7 +443,7 @@ impl All {
     }
 }
 
-/// What a reference leads to, as it is known.
+/// The object that a reference leads to, as an id or in hexadecimal digits.
 #[derive(Clone, Copy)]
 enum Target<'a> {
     Id(ObjectId),
@@ -459,19 +462,19 @@ impl Target<'_> {
     }
 }
 
-/// The record that was noted to be at `at`.
+/// Returns the record that was noted at `at`.
 fn packed_at(listing: &Listing, at: u32) -> Option<Skimmed<'_>> {
     listing.skimmed_at(usize::try_from(at).ok()?)
 }
 
-/// The name that the packed reference `record` is.
+/// Makes a name of the packed reference `record`.
 fn packed_name<'a>(question: &Question, record: Skimmed<'a>) -> Option<NewName<'a>> {
     let id = ObjectId::from_hex(record.id).ok()?;
     let peeled = ObjectId::from_hex(record.target()).ok()?;
     Some(new_name(question, record.name, id, (peeled, None)))
 }
 
-/// The name that `reference` to `id` is, which leads to `peeled`.
+/// Makes a name of `reference`, which contains `id` and leads to `peeled`.
 fn new_name<'a>(
     question: &Question,
     reference: &'a BStr,
@@ -489,8 +492,8 @@ fn new_name<'a>(
     }
 }
 
-/// Whether the patterns of `question` let the reference `name` be used. They are about tags, branches and remote branches
-/// without what these all begin with.
+/// Whether the patterns of `question` allow the reference `name`. They are matched with names of tags, branches and
+/// remote branches without the common prefix of each of these.
 fn is_wanted(question: &Question, name: &BStr) -> bool {
     let (wanted, excluded) = (&question.patterns, &question.excluded);
     if wanted.is_empty() && excluded.is_empty() {

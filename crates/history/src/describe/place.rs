@@ -1,4 +1,4 @@
-//! Where commits and names are looked for.
+//! The repository in which commits and names are looked for.
 
 use bstr::{BStr, BString};
 use gix_hash::{ObjectId, oid};
@@ -21,7 +21,7 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// The object to which `name` leads; `said` takes what git says meanwhile.
+    /// Returns the object that `name` resolves to. git's messages are appended to `said`.
     pub(super) fn find(
         &self,
         name: &BStr,
@@ -45,7 +45,7 @@ impl Place<'_> {
     }
 }
 
-/// `id` with at least `digits` digits; 0 stands for all of them, and `None` for as many as the configuration says.
+/// Returns `id` with at least `digits` digits; 0 means all of them, and `None` as many as configured.
 pub(super) fn abbreviated(
     id: &oid,
     digits: Option<usize>,

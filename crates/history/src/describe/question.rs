@@ -1,4 +1,4 @@
-//! What is asked of a description.
+//! The options of a description.
 
 use bstr::BString;
 
@@ -7,27 +7,28 @@ use super::table::Rank;
 /// The most candidates that are considered.
 pub const CANDIDATES_MAX: usize = 28;
 
-/// How many candidates are considered if nothing else is asked.
+/// How many candidates are considered by default.
 pub const CANDIDATES_DEFAULT: usize = 10;
 
-/// What is asked, as the options of `git describe` have it.
+/// The options of `git describe`.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// `--all`: any reference counts.
     pub all: bool,
     /// `--tags`: lightweight tags count, too.
     pub tags: bool,
-    /// `--long`: distance and id also where a tag is at the very commit.
+    /// `--long`: distance and id are shown even if a tag is at the very commit.
     pub long: bool,
     /// `--first-parent`.
     pub first_parent: bool,
-    /// `--always`: where no name is found, the abbreviated id.
+    /// `--always`: the abbreviated id is shown if no name is found.
     pub always: bool,
-    /// `--debug`: say how the search goes.
+    /// `--debug`: messages about the search.
     pub is_debugged: bool,
-    /// `--abbrev`: how many digits an id has at least, 0 for no id; `None` leaves it to the configuration.
+    /// `--abbrev`: the least number of digits of ids, 0 for no id; `None` for the configured number.
     pub abbreviation: Option<usize>,
-    /// `--candidates`: how many names are considered, [`CANDIDATES_MAX`] at most; with 0 only one at the very commit.
+    /// `--candidates`: how many names are considered, at most [`CANDIDATES_MAX`]; 0 for a name at the very commit
+    /// only.
     pub candidates: usize,
     /// `--match`.
     pub patterns: Vec<BString>,
@@ -53,21 +54,21 @@ impl Default for Question {
 }
 
 impl Question {
-    /// Whether lightweight tags are names.
+    /// Whether lightweight tags count as names.
     pub(super) fn counts_lightweight(&self) -> bool {
         self.all || self.tags
     }
 
-    /// Whether a name of this rank is one.
+    /// Whether a name of this rank counts.
     pub(super) fn counts(&self, rank: Rank) -> bool {
         self.counts_lightweight() || rank == Rank::Annotated
     }
 }
 
-/// How the names of references begin that `question` asks for.
+/// Returns the common prefix of the references that `question` asks for.
 pub(super) fn prefix_of(question: &Question) -> &'static str {
     if question.all { "refs/" } else { "refs/tags/" }
 }
 
-/// How names of tags begin where they are shown among other references.
+/// The prefix of tags where they are shown among other references.
 pub(super) const TAGS: &[u8] = b"tags/";

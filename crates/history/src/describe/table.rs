@@ -1,4 +1,4 @@
-//! Names by number, and which of two is better.
+//! A table of names, and the choice between two of them.
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::ObjectId;
@@ -8,19 +8,19 @@ use super::place::Place;
 use super::tag_object;
 use vigil_git::objects::Tag;
 
-/// How good a name is.
+/// The rank of a name; later ones are better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
-    /// A reference that is no tag.
+    /// A reference that is not a tag.
     Head,
-    /// A tag without an object of its own.
+    /// A tag without a tag object.
     Lightweight,
-    /// A tag object.
+    /// A tag with a tag object.
     Annotated,
 }
 
 impl Rank {
-    /// What git calls it.
+    /// Returns git's word for it.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Head => "head",
@@ -30,40 +30,40 @@ impl Rank {
     }
 }
 
-/// A name of a commit, or of another object.
+/// A name of a commit or of another object.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
-    /// Where its path starts in the text of all, and its length.
+    /// The start and the length of its path in the text of all paths.
     path: (u32, u32),
     pub(super) rank: Rank,
-    /// What the reference points to.
+    /// The id in the reference.
     pub(super) id: ObjectId,
-    /// Where that leads through tags.
+    /// The object that it leads to through tags.
     pub(super) peeled: ObjectId,
     /// The tag object, once it was read.
     pub(super) tag: Option<Box<Tag>>,
-    /// The tag object says another name.
+    /// Whether the tag object contains another name.
     pub(super) is_misnamed: bool,
-    /// Whether that was looked at.
+    /// Whether that was checked.
     pub(super) is_checked: bool,
 }
 
-/// A name that is not in the table.
+/// A name that is not in the table yet.
 pub(super) struct NewName<'a> {
-    /// What is shown of the reference.
+    /// The part of the reference that is shown.
     pub(super) path: &'a [u8],
-    /// The reference is a tag.
+    /// Whether the reference is a tag.
     pub(super) is_tag: bool,
-    /// What it points to.
+    /// The id in the reference.
     pub(super) id: ObjectId,
-    /// Where that leads through tags.
+    /// The object that it leads to through tags.
     pub(super) peeled: ObjectId,
     /// The tag object, if it was read.
     pub(super) tag: Option<Box<Tag>>,
 }
 
 impl NewName<'_> {
-    /// How good it is.
+    /// Returns its rank.
     pub(super) fn rank(&self) -> Rank {
         match self.peeled != self.id {
             true => Rank::Annotated,
@@ -77,16 +77,16 @@ impl NewName<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Table {
     all: Vec<Name>,
-    /// The paths of all.
+    /// The paths of all names.
     text: Vec<u8>,
 }
 
 impl Table {
-    /// Adds a name; returns its number.
+    /// Adds a name, and returns its number.
     pub(super) fn push(&mut self, new: NewName<'_>) -> u32 {
         let number = offset(self.all.len());
         self.all.push(Name {
-            // There is no room for four gigabytes of names.
+            // There is no memory for 4 GiB of names.
             path: (offset(self.text.len()), offset(new.path.len())),
             rank: new.rank(),
             id: new.id,
@@ -99,7 +99,7 @@ impl Table {
         number
     }
 
-    /// Puts the name `new` of an object in the place of the name `best` of the same one if it is better.
+    /// Replaces the name `best` of an object by its name `new`, if that is better.
     pub(super) fn choose(
         &mut self,
         new: u32,
@@ -116,8 +116,8 @@ impl Table {
         Ok(())
     }
 
-    /// Reads the tag objects of the names of these numbers ahead, on all cores. Those that cannot be read are left to be
-    /// read again, when what is wrong is said.
+    /// Reads the tag objects of the names with these numbers ahead, on all cores. Those that cannot be read are read
+    /// again later, when errors are reported.
     pub(super) fn read_ahead(&mut self, numbers: &[u32], place: Place<'_>) {
         let unread = |number: &u32| self.get(*number).is_some_and(|name| name.tag.is_none());
         let unread: Vec<u32> = numbers.iter().copied().filter(unread).collect();
@@ -133,17 +133,17 @@ impl Table {
         }
     }
 
-    /// The name of this number.
+    /// Returns the name with this number.
     pub(super) fn get(&self, number: u32) -> Option<&Name> {
         self.all.get(usize::try_from(number).ok()?)
     }
 
-    /// The same, to be changed.
+    /// Returns the name with this number for changing it.
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Name> {
         self.all.get_mut(usize::try_from(number).ok()?)
     }
 
-    /// The path of `name`.
+    /// Returns the path of `name`.
     pub(super) fn path(&self, name: &Name) -> &BStr {
         let (start, length) = name.path;
         let text = self.text.get(start as usize..);
@@ -151,8 +151,7 @@ impl Table {
         path.unwrap_or_default().as_bstr()
     }
 
-    /// Whether the name `new` of an object is better than the name `known` of the same one. Of tag objects it is the
-    /// later one.
+    /// Whether the name `new` of an object is better than its name `known`. Of two tag objects, the later one is.
     fn is_better(&mut self, new: u32, known: u32, place: Place<'_>) -> Result<bool, Error> {
         let rank = |name: Option<&Name>| name.map_or(Rank::Head, |name| name.rank);
         let ranks = (rank(self.get(known)), rank(self.get(new)));
@@ -176,7 +175,7 @@ fn offset(len: usize) -> u32 {
 }
 
 impl Name {
-    /// The tag object, which is read for it.
+    /// Returns the tag object, which is read if necessary.
     pub(super) fn read_tag(&mut self, place: Place<'_>) -> Result<Option<&Tag>, Error> {
         if self.tag.is_none() {
             let tag = place.objects.tag(&self.id, &mut Vec::new())?;

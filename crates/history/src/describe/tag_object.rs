@@ -1,4 +1,4 @@
-//! Tag objects, as far as names need them.
+//! Reads tag objects, as far as names need them.
 
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
@@ -6,11 +6,11 @@ use gix_object::Kind;
 use vigil_git::objects::Link;
 use vigil_git::objects::{Error, Objects, Tag};
 
-/// Where a chain of tag objects ends.
+/// The end of a chain of tag objects.
 pub(super) struct Peeled {
-    /// What the last tag points to.
+    /// The object that the last tag points to.
     pub(super) target: ObjectId,
-    /// The type of that, as the last tag says.
+    /// The type of that object, as the last tag has it.
     pub(super) kind: Kind,
     /// The first tag.
     pub(super) first: Tag,
@@ -18,8 +18,9 @@ pub(super) struct Peeled {
     pub(super) time_s: u64,
 }
 
-/// The type of the object `id`, if there is one, and where it leads as a tag: `None` where it is none, or a tag on the way
-/// is missing or damaged, which is said. Of any other type, nothing more is read.
+/// Returns the type of the object `id`, if it exists, and the end of its chain if it is a tag: `None` if it is not a
+/// tag, or if a tag in the chain is missing or damaged, which is reported. An object of another type is not read
+/// further.
 pub(super) fn peel(
     id: &oid,
     objects: &Objects,
@@ -30,14 +31,14 @@ pub(super) fn peel(
     Ok((kind, peeled))
 }
 
-/// Reads the tag objects `ids` on all cores, in their order. There is none of what is no tag, or cannot be read, of which
-/// nothing is said.
+/// Reads the tag objects `ids` on all cores, in their order. `None` for an object that is not a tag, or cannot be read;
+/// there are no messages about it.
 pub(super) fn read_each(ids: &[ObjectId], objects: &Objects) -> Vec<Option<Tag>> {
     let hash = objects.hash_kind();
     objects.read_each(ids, Kind::Tag, &|_, content| Tag::parse(content, hash).ok())
 }
 
-/// Follows the tag object `id`, which was read ahead and is `first`; `None` where one on the way is missing or damaged.
+/// Follows the tag object `id`, which was read ahead as `first`. `None` if a tag in the chain is missing or damaged.
 pub(super) fn follow(
     id: &oid,
     first: Tag,

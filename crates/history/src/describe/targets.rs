@@ -1,4 +1,4 @@
-//! Where references lead that are not peeled where they are listed.
+//! The targets of references whose listing does not contain the peeled id.
 
 use std::collections::HashMap;
 
@@ -12,48 +12,48 @@ use crate::commits::first_bytes;
 use crate::commits::{ById, Commits};
 use vigil_git::objects::{MANY, Tag};
 
-/// Where references lead whose listing does not tell.
+/// The targets of references whose listing does not contain them.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
     buf: Vec<u8>,
-    /// Whether what is found is kept, since it will be asked for in the same order once more.
+    /// Whether results are kept, because they will be asked for again in the same order.
     keeps: bool,
     kept: Vec<Target>,
-    /// Which of them is asked for next.
+    /// The index of the next kept one that will be asked for.
     next: usize,
-    /// The last of them that was seen to be no tag.
+    /// The latest id that turned out not to be a tag.
     plain: Option<ObjectId>,
-    /// What was read ahead: the tag object, or that it is none.
+    /// Objects that were read ahead: the tag object, or `None` if it is not a tag.
     ahead: ById<Option<Tag>>,
 }
 
-/// What one of them leads to.
+/// The target of one reference.
 #[derive(Debug)]
 struct Target {
     id: ObjectId,
     peeled: ObjectId,
     tag: Option<Box<Tag>>,
-    /// It is known to be no tag.
+    /// Whether it is known not to be a tag.
     is_plain: bool,
-    /// It is missing or damaged, or a tag that leads nowhere.
+    /// Whether it is missing or damaged, or a tag that leads nowhere.
     is_unsound: bool,
 }
 
 impl Targets {
-    /// Begins anew with the first reference.
+    /// Starts again at the first reference.
     pub(super) fn begin(&mut self, keeps: bool) {
         self.keeps = keeps;
         self.next = 0;
         self.plain = None;
     }
 
-    /// Reads ahead what references point to, on all cores, if they are many. What cannot be read is left to be read again, when
-    /// what is wrong is said.
+    /// Reads the targets of references ahead on all cores, if there are many. Those that cannot be read are read again
+    /// later, when errors are reported.
     pub(super) fn read_ahead(&mut self, mut ids: Vec<ObjectId>, place: Place<'_>) {
         if ids.len() < MANY {
             return;
         }
-        // Those that lie near each other in an index are looked up one after the other.
+        // Sorted, so that lookups of neighbours in an index follow one another.
         ids.sort_unstable();
         ids.dedup();
         let kinds = place.objects.kind_of_each(&ids);
@@ -72,7 +72,7 @@ impl Targets {
             .extend(read.filter_map(|(id, tag)| Some((id, Some(tag?)))));
     }
 
-    /// What was asked about and leads nowhere, in the order in which git goes through its table of `count` names.
+    /// Returns the ids that lead nowhere, in the order in which git visits its table of `count` names.
     pub(super) fn unsound(&self, count: usize) -> Vec<ObjectId> {
         let mut size: u32 = 64;
         while count > size as usize / 5 * 4 && size < 1 << 30 {
@@ -85,14 +85,14 @@ impl Targets {
         unsound
     }
 
-    /// The object to which `id` leads through tags, and the tag object `id`.
+    /// Returns the object that `id` leads to through tags, and the tag object `id`.
     pub(super) fn find(
         &mut self,
         id: &oid,
         place: Place<'_>,
         commits: &Commits<'_>,
     ) -> Result<(ObjectId, Option<Box<Tag>>), Error> {
-        // Many in a row may lead to one commit.
+        // Many in a row may point to the same commit.
         let is_plain = self.plain.as_ref().is_some_and(|plain| **plain == *id);
         if id.is_null() || is_plain || commits.has_in_graph(id) {
             return Ok((id.to_owned(), None));
@@ -129,7 +129,7 @@ impl Target {
         Ok(Self::of(id, kind, peeled))
     }
 
-    /// The object `id` of the type `kind`, which leads to `peeled` if it is a tag.
+    /// The target of the object `id` of the type `kind`, which leads to `peeled` if it is a tag.
     fn of(id: &oid, kind: Option<Kind>, peeled: Option<tag_object::Peeled>) -> Self {
         Self {
             id: id.to_owned(),

@@ -1,5 +1,5 @@
-//! The nearest name of a commit: a walk through its history, latest commits first, in which each name that is met
-//! becomes a candidate, and counts the commits that it does not have.
+//! Finds the nearest name of a commit by a walk through its history, latest commits first. Each name on the way
+//! becomes a candidate, and counts the commits that are not in its history.
 
 use bstr::BString;
 use gix_hash::ObjectId;
@@ -10,10 +10,10 @@ use crate::commits::{Commits, Number, Queue};
 use vigil_git::objects;
 use vigil_model::raw_text::bytes_of;
 
-/// A commit that was reached. The flags of candidates are the bits above.
+/// A commit that was reached. The bits above are flags of candidates.
 pub(super) const SEEN: u32 = 1;
 
-/// A commit in the queue that the best candidate does not have.
+/// A commit in the queue that is not in the history of the best candidate.
 const OUTSIDE: u32 = 1 << 31;
 
 /// A name that may be the answer.
@@ -21,27 +21,27 @@ struct Candidate {
     /// The commit that has the name.
     id: ObjectId,
     rank: Rank,
-    /// How many of the commits that were looked at it does not have.
+    /// The number of visited commits that are not in its history.
     depth: usize,
-    /// The flag of the commits that it has.
+    /// The flag of the commits in its history.
     flag: u32,
 }
 
-/// What a walk found.
+/// The result of a walk.
 struct Found {
     /// The nearest first.
     candidates: Vec<Candidate>,
     queue: Queue,
-    /// How many commits were looked at.
+    /// The number of visited commits.
     seen: usize,
-    /// Where the walk ended since it had enough candidates.
+    /// The commit at which the walk ended, because there were enough candidates.
     gave_up_on: Option<Number>,
-    /// There is a lightweight tag, where only others count. Where there are none of these, the walk ended at it.
+    /// Whether a lightweight tag was met that does not count. If no other tags exist, the walk ended there.
     met_lightweight: bool,
 }
 
 impl Describer<'_> {
-    /// The description of the commit `id`, without a mark.
+    /// Returns the description of the commit `id`, without a mark for a dirty working tree.
     pub(super) fn describe_commit(&mut self, id: &ObjectId) -> Result<BString, Error> {
         let question = self.question;
         if let Some(name) = self.names.find(id, &self.commits)?
@@ -119,17 +119,17 @@ impl Describer<'_> {
         name.is_some_and(|name| self.question.counts(name.rank))
     }
 
-    /// Looks for names in the history of `start`.
+    /// Searches the history of `start` for names.
     fn search(&mut self, start: Number) -> Result<Found, Error> {
         let question = self.question;
         let count = self.names.count(&self.commits)?;
         if !std::mem::replace(&mut self.has_looked, true) {
-            // git looks for the commits of all names now, and says once more what is wrong with them.
+            // Now git looks up the commits of all names, and repeats its messages about them.
             for id in self.names.unsound() {
                 self.place.objects.peel(&id)?;
             }
             for id in self.place.objects.history().all_replaced() {
-                // Of a lightweight tag, it asks for the type alone.
+                // Of a lightweight tag, git asks only for the type.
                 if self.names.rank_of(id) == Some(Rank::Annotated) {
                     self.place.objects.check_replacement(id)?;
                 }
@@ -151,8 +151,8 @@ impl Describer<'_> {
             gave_up_on: None,
             met_lightweight: false,
         };
-        // Where no candidate can come, only what is said of commits that are not there asks for the whole walk, and of
-        // a history that is in the commit-graph nothing is.
+        // If no candidate is possible, the walk is needed only for the messages about missing commits, and a history
+        // in the commit-graph causes none.
         let only_lightweight = !question.counts_lightweight()
             && !self.names.has_annotated()
             && commits.is_in_graph(start);
@@ -174,7 +174,7 @@ impl Describer<'_> {
                 Some(id) => self.names.rank_of(id),
                 None => None,
             };
-            // git gives no name to a commit whose object was lost.
+            // git gives no name to a commit whose object is lost.
             if let (Some(id), Some(rank)) = (id, rank)
                 && (question.counts(rank) || !found.met_lightweight)
                 && commits.is_stored(number)
@@ -200,7 +200,7 @@ impl Describer<'_> {
             for candidate in &mut found.candidates {
                 candidate.depth += usize::from(flags & candidate.flag == 0);
             }
-            // The last path leads on from what the best candidates have.
+            // The only remaining path continues from commits that the best candidates contain.
             if has_annotated && queue.is_empty() {
                 let best = best_flags(&found.candidates);
                 if flags & best == best {
@@ -230,13 +230,13 @@ impl Describer<'_> {
                 commits.add_flags(parent, commits.flags_of(number));
             }
         }
-        // Stable: of one depth, the one that was found first is better.
+        // A stable sort: of equal depth, the one that was found first is better.
         found.candidates.sort_by_key(|candidate| candidate.depth);
         found.queue = queue;
         Ok(found)
     }
 
-    /// Says how the search went.
+    /// Adds the messages about the search.
     fn explain(
         &mut self,
         candidates: &[Candidate],
@@ -263,7 +263,7 @@ impl Describer<'_> {
     }
 }
 
-/// The flags of the candidates of the least depth.
+/// Returns the flags of the candidates of the least depth.
 fn best_flags(candidates: &[Candidate]) -> u32 {
     let least = candidates.iter().map(|candidate| candidate.depth).min();
     candidates
@@ -272,8 +272,8 @@ fn best_flags(candidates: &[Candidate]) -> u32 {
         .fold(0, |flags, candidate| flags | candidate.flag)
 }
 
-/// Goes on until all that is left is in the history of the best candidate, and counts what is not; returns how many
-/// commits were looked at.
+/// Continues the walk until only commits in the history of the best candidate are left, and counts those that are not.
+/// Returns the number of visited commits.
 fn finish_depth(
     commits: &mut Commits<'_>,
     queue: &mut Queue,

@@ -6,14 +6,15 @@ use bstr::{BStr, ByteSlice};
 
 use vigil_model::white_space;
 
-/// Where name and address are in a text.
+/// The ranges of the name and the address in a text.
 pub(super) struct Ident {
     name: Range<usize>,
     email: Range<usize>,
 }
 
 impl Ident {
-    /// `None` if there is no address in angle brackets. The name starts where `text` does.
+    /// Finds the name, which starts where `text` does, and the address; `None` if there is no
+    /// address in angle brackets.
     pub(super) fn split(text: &BStr) -> Option<Self> {
         let open = text.find_byte(b'<')?;
         let start = open.saturating_add(1);
@@ -33,12 +34,12 @@ impl Ident {
         text.get(self.email.clone()).unwrap_or_default().as_bstr()
     }
 
-    /// Where the name starts.
+    /// Returns the start of the name.
     pub(super) fn start(&self) -> usize {
         self.name.start
     }
 
-    /// Where the address ends, behind its bracket.
+    /// Returns the end of the address, after its bracket.
     pub(super) fn end(&self) -> usize {
         self.email.end.saturating_add(1)
     }
