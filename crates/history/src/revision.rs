@@ -1,4 +1,4 @@
-//! Names of objects as a person writes them (gitrevisions(7)): a reference or an id, and the way from there.
+//! Resolves names of objects as people write them (gitrevisions(7)): a reference or an id, and suffixes.
 
 mod abbreviated_ids;
 pub(crate) mod date;
@@ -23,24 +23,25 @@ use vigil_git::objects::{self, Objects};
 use vigil_git::refs::{self, Refs};
 use vigil_git::repository::Repository;
 
-/// Why a name leads nowhere, other than that there is nothing.
+/// Why a name cannot be resolved, other than that there is no such object.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A reference.
+    /// A reference cannot be read.
     #[error(transparent)]
     Refs(#[from] refs::Error),
-    /// An object on the way.
+    /// An object on the way cannot be read.
     #[error(transparent)]
     Objects(#[from] objects::Error),
-    /// A configured value.
+    /// A configured value is bad.
     #[error(transparent)]
     Config(#[from] config::Error),
-    /// The index.
+    /// The index cannot be read.
     #[error(transparent)]
     Index(#[from] index_file::Error),
 }
 
-/// What an abbreviated id is likely to be, where several objects share it (`core.disambiguate` in git-config(1)).
+/// The type that an abbreviated id is likely to have, if several objects share it (`core.disambiguate` in
+/// git-config(1)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
     /// A commit.
@@ -55,45 +56,45 @@ pub enum Hint {
     Blob,
 }
 
-/// How a name is to be taken.
+/// How a name is resolved.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Symbolic links inside a tree are followed (`cat-file --follow-symlinks`).
+    /// Whether symbolic links in a tree are followed (`cat-file --follow-symlinks`).
     pub follow_symlinks: bool,
-    /// Nothing is said of what is ambiguous, as for `rev-parse -q`.
+    /// Whether messages about ambiguity are suppressed, as by `rev-parse -q`.
     pub quietly: bool,
-    /// The caller has no use for failures: those of paths are explained, in [`Outcome::Fatal`], and messages are not
-    /// searched. This is how git's `cat-file` takes the name on its command line.
+    /// Whether failures are fatal: missing paths are explained in [`Outcome::Fatal`], and messages are not searched.
+    /// git's `cat-file` resolves the name on its command line this way.
     pub explains: bool,
-    /// The directory, with a slash at its end, in which a path that is not found may have been meant.
+    /// The directory, with a trailing slash, that a missing path may have been meant to be relative to.
     pub explained_from: BString,
-    /// Only a name with a path will do (`cat-file --textconv`).
+    /// Whether the name must have a path (`cat-file --textconv`).
     pub requires_path: bool,
-    /// What an abbreviated id stands for. `None` leaves it to the configuration.
+    /// The likely type of an abbreviated id. `None` for the configured one.
     pub hint: Option<Hint>,
-    /// Nobody asks whether a reference has the name of an id, as in batches of `cat-file`.
+    /// Whether the check that no reference looks like an id is skipped, as in batches of `cat-file`.
     pub skips_check_of_ids: bool,
 }
 
 /// An object that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// The object. The id in a name that is a full one need not exist.
+    /// The object. A full id need not exist.
     pub id: ObjectId,
     /// Its mode in a tree or in the index; `None` if it was not found in one.
     pub mode: Option<FileMode>,
-    /// Its path, from the top of the tree or of the index, where the name has one.
+    /// Its path from the top of the tree or of the index, if the name has one.
     pub path: Option<BString>,
 }
 
-/// What a name leads to.
+/// The result of resolving a name.
 #[derive(Debug)]
 pub enum Outcome {
     /// An object.
     Found(Resolved),
-    /// A symbolic link that leads out of the tree: to where, as a path that is absolute or relative to the top.
+    /// A symbolic link leads out of the tree, to this path, which is absolute or relative to the top.
     OutOfTree(BString),
-    /// There is none.
+    /// There is no such object.
     Missing,
     /// Several objects share the abbreviated id.
     Ambiguous,
@@ -101,19 +102,19 @@ pub enum Outcome {
     DanglingLink,
     /// There are too many symbolic links on the way.
     LinkLoop,
-    /// A file on the way is no directory.
+    /// A component of the path is a file and not a directory.
     NotDirectory,
-    /// git ends here, with these words after "fatal: " and exit code 128.
+    /// git exits with code 128, and with this message after "fatal: ".
     Fatal(BString),
-    /// git ends here, with exit code 128 and no word.
+    /// git exits with code 128, without a message.
     Silent,
     /// Something could not be read.
     Failed(Error),
 }
 
 impl Outcome {
-    /// What a batch of `cat-file` prints for `name` instead of an object, with `delimiter` at the end of each line.
-    /// `None` where there is an object, or where git ends.
+    /// Returns what a batch of `cat-file` prints for `name` instead of an object, with `delimiter` at the end of
+    /// each line. `None` if there is an object, or if git exits.
     pub fn batch_report(&self, name: &BStr, delimiter: u8) -> Option<BString> {
         let word = match self {
             Self::Missing | Self::Ambiguous => {
@@ -139,19 +140,19 @@ impl Outcome {
     }
 }
 
-/// What a name leads to, and what git says meanwhile.
+/// The result of resolving a name, and git's messages.
 #[derive(Debug)]
 pub struct Answer {
     /// Whole lines for stderr, without line feeds.
     pub said: Vec<BString>,
-    /// What the name leads to.
+    /// The result.
     pub outcome: Outcome,
 }
 
-/// Finds what `name` leads to, as git does in `repository`: by its references and their logs, its objects, and the
-/// index, which `staged` reads if it is asked for.
+/// Resolves `name` like git in `repository`: by its references and their logs, its objects, and the index, which
+/// `staged` reads if it is needed.
 ///
-/// The rules, and their order, are those of gitrevisions(7). A log is asked for a time in the local time zone.
+/// The rules and their order are those of gitrevisions(7). Dates in logs are in the local time zone.
 pub fn resolve_in_context(
     name: &BStr,
     options: &Options,
@@ -172,8 +173,8 @@ pub fn resolve_in_context(
     }
 }
 
-/// The object that `name` leads to; `None` if there is none, or for the forms that ask reflogs, the configuration of
-/// branches or the index. A full id leads to its object whether or not that exists.
+/// Returns the object that `name` resolves to. `None` if there is none, or if the name needs reflogs, the
+/// configuration of branches or the index. A full id resolves to its object whether or not that exists.
 pub fn resolve(name: &BStr, refs: &Refs, objects: &Objects) -> Result<Option<ObjectId>, Error> {
     let options = Options {
         quietly: true,

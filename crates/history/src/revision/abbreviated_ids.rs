@@ -1,4 +1,4 @@
-//! Abbreviated ids, and what git says where several objects share one.
+//! Abbreviated ids, and git's messages if several objects share one.
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
@@ -7,11 +7,11 @@ use gix_object::Kind;
 use super::names::{Flags, Resolver, Stop};
 use super::{Hint, date};
 
-/// The least digits of an abbreviated id.
+/// The least number of digits of an abbreviated id.
 const DIGITS_MIN: usize = 4;
 
 impl Hint {
-    /// The hint that `core.disambiguate` names.
+    /// Parses a value of `core.disambiguate`.
     fn configured(word: &BStr) -> Option<Self> {
         let words = [
             ("commit", Self::Commit),
@@ -27,7 +27,7 @@ impl Hint {
 }
 
 impl Resolver<'_> {
-    /// The object whose abbreviated id is `name`.
+    /// Returns the object with the abbreviated id `name`.
     pub(super) fn abbreviated(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
         let Some(digits) = digits_of(name) else {
             return Err(Stop::Missing);
@@ -61,7 +61,7 @@ impl Resolver<'_> {
         Err(Stop::Ambiguous)
     }
 
-    /// Whether `name` may be taken for an abbreviated id as well.
+    /// Whether `name` could be an abbreviated id as well.
     pub(super) fn is_abbreviated_id(&mut self, name: &BStr) -> Result<bool, Stop> {
         let flags = Flags {
             quietly: true,
@@ -117,7 +117,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// `id` with as many digits as git prints, and as it needs.
+    /// Returns `id` with as many digits as git prints, and as are needed to be unique.
     fn shortened(&self, id: &ObjectId) -> Result<String, Stop> {
         let hex = id.to_string();
         let Some(repository) = self.repository else {
@@ -171,18 +171,18 @@ impl Resolver<'_> {
     }
 }
 
-/// The digits of an abbreviated id, in lower case.
+/// Returns the digits of an abbreviated id in lower case, or `None` if `name` cannot be one.
 fn digits_of(name: &BStr) -> Option<BString> {
     let is_one = name.len() >= DIGITS_MIN && name.iter().all(u8::is_ascii_hexdigit);
     is_one.then(|| name.to_ascii_lowercase().into())
 }
 
-/// The rest of the header line that starts with `word`.
+/// Returns the rest of the header line that starts with `word`.
 fn header<'a>(headers: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
     headers.lines().find_map(|line| line.strip_prefix(word))
 }
 
-/// The seconds since 1970 and the zone at the end of a person's line.
+/// Parses the seconds since 1970 and the zone at the end of a person's line.
 fn time_of(person: &[u8]) -> Option<(i64, i32)> {
     let rest = person.get(person.rfind_byte(b'>')?.saturating_add(1)..)?;
     let mut words = rest.fields().map(|word| word.to_str().ok());
@@ -191,7 +191,7 @@ fn time_of(person: &[u8]) -> Option<(i64, i32)> {
     Some((time_s, zone.unwrap_or(0)))
 }
 
-/// The first paragraph of a message in one line.
+/// Returns the first paragraph of a message in one line.
 fn subject(message: &[u8]) -> Vec<u8> {
     let lines = message.lines().map(|line| line.trim_ascii_end());
     let lines = lines.skip_while(|line| line.is_empty());

@@ -1,4 +1,4 @@
-//! `:/text` and `^{/text}`: the youngest commit whose message matches.
+//! Finds the youngest commit whose message matches: `:/text` and `^{/text}`.
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
@@ -11,15 +11,15 @@ use vigil_git::objects::Parsed;
 use vigil_git::refs;
 use vigil_model::raw_text::bytes_of;
 
-/// What a message is searched for.
+/// A search for a message.
 struct Search {
     regex: Regex,
-    /// `!-`: a message without it is wanted.
+    /// `!-`: the message must not match.
     is_negative: bool,
 }
 
 impl Search {
-    /// `None` for what git reserves, and for no regular expression.
+    /// Parses a pattern. `None` if it is reserved by git, or not a regular expression.
     fn parse(pattern: &BStr) -> Option<Self> {
         let (is_negative, pattern) = match pattern.as_bytes() {
             [b'!', b'-', rest @ ..] => (true, rest),
@@ -32,7 +32,7 @@ impl Search {
     }
 
     fn matches(&self, commit: &[u8]) -> bool {
-        // git reads it as a C string.
+        // git treats it as a C string.
         let commit = commit.split(|byte| *byte == 0).next().unwrap_or_default();
         let message = commit.split_once_str("\n\n").map(|(_, message)| message);
         message.is_some_and(|message| self.regex.is_match(message)) != self.is_negative
@@ -42,14 +42,14 @@ impl Search {
 /// A commit that was reached.
 const SEEN: u32 = 1;
 
-/// A commit whose message was looked at when it was read.
+/// A flag of commits whose message was matched when they were read.
 const JUDGED: u32 = 2;
 
-/// Such a commit whose message matches.
+/// A flag of those whose message matches.
 const MATCHES: u32 = 4;
 
 impl Resolver<'_> {
-    /// The youngest commit that matches among all that references lead to.
+    /// Returns the youngest matching commit in the history of all references.
     pub(super) fn message_anywhere(&mut self, pattern: &BStr) -> Result<ObjectId, Stop> {
         let mut tips: Vec<(BString, ObjectId)> = Vec::new();
         self.refs.for_each(BStr::new(""), |name, id, _| {
@@ -61,7 +61,8 @@ impl Resolver<'_> {
         let said = self.said.len();
         let mut commits = self.commits_of(&tips, false)?;
         if self.objects.has_doubts() {
-            // What a tag says counts, unless the object was met before: by all that commits name, too.
+            // A tag's claim about an object counts unless the object was met before, and that includes all objects
+            // named by commits.
             self.said.truncate(said);
             self.objects.forget_known();
             commits = self.commits_of(&tips, true)?;
@@ -70,7 +71,8 @@ impl Resolver<'_> {
         self.message_from(pattern, &commits)
     }
 
-    /// The commits to which `tips` lead. Those that need no tag for it are taken apart only with `takes_all_apart`.
+    /// Returns the commits that `tips` lead to. Commits that no tag leads to are parsed only with
+    /// `takes_all_apart`.
     fn commits_of(
         &mut self,
         tips: &[(BString, ObjectId)],
@@ -81,7 +83,7 @@ impl Resolver<'_> {
             None => true,
         };
         let (mut commits, mut buf) = (Vec::new(), Vec::new());
-        // What is said once is not to be lost.
+        // Messages that are given only once must not be lost.
         self.objects.store();
         let said = self.objects.take_alternates_said();
         self.said
@@ -89,13 +91,13 @@ impl Resolver<'_> {
         for (name, id) in tips {
             self.hear();
             let kind = self.objects.kind(id)?;
-            // What is wrong is said when it is taken apart.
+            // Errors are reported when it is parsed.
             self.objects.take_said();
             if kind == Some(Kind::Commit) && !takes_all_apart {
                 commits.push(*id);
                 continue;
             }
-            // git parses whatever a reference leads to, and ends where that is damaged.
+            // git parses any object that a reference leads to, and exits if it is damaged.
             match self.objects.parse(id, &mut buf)? {
                 Some(Parsed::Other(Kind::Commit)) => commits.push(*id),
                 Some(Parsed::Tag(_)) => match self.objects.untagged(id)? {
@@ -113,7 +115,7 @@ impl Resolver<'_> {
         Ok(commits)
     }
 
-    /// The youngest commit that matches among `tips` and all that they lead to.
+    /// Returns the youngest matching commit in the history of `tips`.
     pub(super) fn message_from(
         &mut self,
         pattern: &BStr,
@@ -125,14 +127,14 @@ impl Resolver<'_> {
         for tip in tips {
             let tip = commits.number_of(tip);
             if commits.flags_of(tip) & SEEN != 0 {
-                // What is wrong with its parents is said each time that it comes.
+                // The messages about its parents are repeated each time it comes.
                 queue.push(tip, commits.time_of(tip));
             }
             self.reach(tip, &search, &mut commits, &mut queue)?;
         }
         let mut buf = Vec::new();
         while let Some(number) = queue.pop() {
-            // Before the message is looked at, as in git, which tells which parents are not there.
+            // Like git, before the message is matched: this reports missing parents.
             for at in 0..commits.parent_count(number) {
                 if let Some(parent) = commits.parent(number, at) {
                     self.reach(parent, &search, &mut commits, &mut queue)?;
@@ -156,7 +158,7 @@ impl Resolver<'_> {
         Err(Stop::Missing)
     }
 
-    /// Puts a commit into the queue, unless it was before.
+    /// Adds a commit to the queue, unless it was there before.
     fn reach(
         &mut self,
         number: Number,
@@ -167,7 +169,7 @@ impl Resolver<'_> {
         if commits.flags_of(number) & SEEN != 0 || !commits.read_or_say(number, &mut self.said)? {
             return Ok(());
         }
-        // Now that its contents are at hand, they need not be read again in its turn.
+        // Matched now, while the contents are at hand, so that they need not be read again later.
         let found = match commits.content_of(number) {
             Some(content) if search.matches(content) => JUDGED | MATCHES,
             Some(_) => JUDGED,

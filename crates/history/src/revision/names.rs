@@ -1,4 +1,4 @@
-//! From a name to an object: the suffixes, from the last one inwards.
+//! Resolves a name to an object, by its suffixes, from the last one inwards.
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
@@ -12,10 +12,10 @@ use vigil_git::repository::Repository;
 use vigil_git::{config, index_file};
 use vigil_model::raw_text::bytes_of;
 
-/// Of so many commits in a row it is noted that they are commits, so that a tag that says otherwise is found out.
+/// How many commits in a row are recorded to be commits, to detect a tag that claims otherwise.
 const NOTED_MAX: usize = 256;
 
-/// How many `^{...}` may follow each other.
+/// How many `^{...}` may be nested.
 const DEPTH_MAX: usize = 256;
 
 /// Why there is no object.
@@ -31,7 +31,7 @@ pub(super) enum Stop {
     Failed(Error),
 }
 
-/// git's last words, which may hold any bytes.
+/// Makes a fatal error of git's message, which may contain any bytes.
 pub(super) fn fatal(parts: &[&[u8]]) -> Stop {
     Stop::Fatal(parts.concat().into())
 }
@@ -75,7 +75,7 @@ impl From<index_file::Error> for Stop {
     }
 }
 
-/// Lets another rule try where there is no object, but ends where git ends.
+/// Turns a missing object into `None`, so that another rule can be tried; keeps errors that end the search.
 fn or_none<T>(result: Result<T, Stop>) -> Result<Option<T>, Stop> {
     match result {
         Ok(found) => Ok(Some(found)),
@@ -84,7 +84,7 @@ fn or_none<T>(result: Result<T, Stop>) -> Result<Option<T>, Stop> {
     }
 }
 
-/// What of the options goes on to the parts of a name.
+/// The options that apply to the parts of a name.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Flags {
     pub(super) quietly: bool,
@@ -93,7 +93,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// For the part before `^` or `~`: git forgets there what else was asked for.
+    /// The flags for the part before `^` or `~`, for which git drops the other options.
     const COMMITTISH: Self = Self {
         quietly: false,
         hint: Some(Hint::Committish),
@@ -105,20 +105,21 @@ impl Flags {
     }
 }
 
-/// What the braces of `^{...}` ask for.
+/// The request in the braces of `^{...}`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted<'a> {
-    /// Anything but a tag.
+    /// Any object that is not a tag.
     NoTag,
-    /// Whatever it is.
+    /// Any object.
     Any,
     Kind(Kind),
-    /// The youngest commit from there on whose message matches.
+    /// The youngest commit from there on with a matching message.
     Message(&'a BStr),
 }
 
 impl<'a> Wanted<'a> {
-    /// As git, by the first letters: what stands between the type's brace and the last one is not looked at.
+    /// Like git, this looks only at the first letters: text between the brace after the type and the last one is
+    /// ignored.
     fn parse(braced: &'a [u8]) -> Option<Self> {
         let inner = braced.strip_suffix(b"}")?;
         if let Some(pattern) = inner.strip_prefix(b"/") {
@@ -144,11 +145,11 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// The suffix `^` or `~` with its number, at the end of a name.
+/// The suffix `^` or `~` at the end of a name, with its number.
 struct Suffix<'a> {
     base: &'a [u8],
     sign: u8,
-    /// `None` where it is larger than git counts.
+    /// `None` if it is too large for git.
     number: Option<usize>,
 }
 
@@ -177,15 +178,15 @@ impl<'a> Suffix<'a> {
     }
 }
 
-/// One name on its way to an object.
+/// A resolver of one name.
 pub(super) struct Resolver<'a> {
-    /// Without one, neither logs nor the configuration are asked.
+    /// If there is none, neither logs nor the configuration are used.
     pub(super) repository: Option<&'a Repository>,
     pub(super) refs: &'a Refs,
     pub(super) objects: &'a Objects,
     /// Whole lines for stderr.
     pub(super) said: Vec<BString>,
-    /// In how many `^{...}` the part is that is looked at.
+    /// The nesting depth of `^{...}` of the current part.
     depth: usize,
 }
 
@@ -209,14 +210,14 @@ impl<'a> Resolver<'a> {
         self.said.push(parts.concat().into());
     }
 
-    /// Adds what git says while it reads objects.
+    /// Adds git's messages from reading objects.
     pub(super) fn hear(&mut self) {
         let said = self.objects.take_said();
         self.said
             .extend(said.into_iter().map(|line| bytes_of(&line)));
     }
 
-    /// The value of a boolean that is true unless the configuration says otherwise.
+    /// Returns a boolean that is true unless it is configured otherwise.
     pub(super) fn is_on(&self, key: &str) -> Result<bool, Stop> {
         match self.repository {
             Some(repository) => Ok(repository.config.boolean(key)? != Some(false)),
@@ -224,7 +225,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The whole name, with the path it may have.
+    /// Resolves the whole name, including its path.
     pub(super) fn resolve(
         &mut self,
         name: &BStr,
@@ -283,7 +284,7 @@ impl<'a> Resolver<'a> {
         self.in_tree(&tree, revision, path, options)
     }
 
-    /// What stands before a path.
+    /// Resolves the part before a path.
     pub(super) fn object(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
         let mut suffixes = Vec::new();
         let mut base = name.as_bytes();
@@ -304,7 +305,7 @@ impl<'a> Resolver<'a> {
         Ok(id)
     }
 
-    /// What stands before any `^` and `~`.
+    /// Resolves the part before any `^` and `~`.
     fn base(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
         if self.depth >= DEPTH_MAX {
             return Err(Stop::Missing);
@@ -321,7 +322,7 @@ impl<'a> Resolver<'a> {
         self.abbreviated(name, flags)
     }
 
-    /// The commit that `id` leads to, from which `~` and `^` count. What is no commit is not read.
+    /// Returns the commit that `id` leads to, where `~` and `^` start. An object of another type is not read.
     fn commit(&mut self, id: &ObjectId, commits: &mut Commits<'_>) -> Result<Number, Stop> {
         let (target, kind) = self.objects.peel(id)?.ok_or(Stop::Missing)?;
         if kind != Kind::Commit {
@@ -340,7 +341,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The parent of the commit to which `id` leads, from 1, or with 0 that commit.
+    /// Returns the parent `number` of the commit that `id` leads to, from 1; 0 means that commit.
     fn parent(&mut self, id: &ObjectId, number: usize) -> Result<ObjectId, Stop> {
         let mut commits = Commits::new(self.objects);
         let mut commit = self.commit(id, &mut commits)?;
@@ -351,7 +352,7 @@ impl<'a> Resolver<'a> {
         commits.id_of(commit).ok_or(Stop::Missing)
     }
 
-    /// The ancestor of the commit to which `id` leads, `count` first parents away.
+    /// Returns the ancestor of the commit that `id` leads to, `count` first parents away.
     fn ancestor(&mut self, id: &ObjectId, count: usize) -> Result<ObjectId, Stop> {
         let mut commits = Commits::new(self.objects);
         let mut commit = self.commit(id, &mut commits)?;
@@ -365,7 +366,7 @@ impl<'a> Resolver<'a> {
         commits.id_of(commit).ok_or(Stop::Missing)
     }
 
-    /// `base^{...}`.
+    /// Resolves `base^{...}`.
     fn peeled(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
         if name.len() < 4 || !name.ends_with(b"}") {
             return Err(Stop::Missing);
@@ -400,7 +401,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The object of the type `wanted` to which `id`, which is `parsed`, leads through tags and from a commit to its tree.
+    /// Returns the object of the type `wanted` that `id` leads to through tags and from a commit to its tree. `parsed`
+    /// is the object `id`.
     fn led_to(
         &mut self,
         name: &BStr,
@@ -430,7 +432,7 @@ impl<'a> Resolver<'a> {
         Err(Stop::Missing)
     }
 
-    /// What `git describe` prints: a tag, a number, and an abbreviated id behind `-g`.
+    /// Resolves the output of `git describe`: a tag, a number, and an abbreviated id after `-g`.
     fn described(&mut self, name: &BStr) -> Result<ObjectId, Stop> {
         for at in name.rfind_iter(b"-g") {
             let (before, after) = name.split_at_checked(at).ok_or(Stop::Missing)?;
@@ -448,7 +450,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Whether `text` is a valid reference name, a dash and digits, which git takes in hexadecimal.
+/// Whether `text` is a valid reference name, a dash and a number, for which git accepts hexadecimal digits.
 fn is_tag_and_number(text: &[u8]) -> bool {
     let Some((tag, number)) = text.rsplit_once_str("-") else {
         return false;
@@ -456,7 +458,7 @@ fn is_tag_and_number(text: &[u8]) -> bool {
     !number.is_empty() && number.iter().all(u8::is_ascii_hexdigit) && refs::name::is_valid(tag)
 }
 
-/// The parts before and after the colon that starts a path: the first one outside of braces.
+/// Splits a name at the colon before its path, which is the first one outside of braces.
 fn split_path(name: &BStr) -> Option<(&BStr, &BStr)> {
     let mut depth = 0_usize;
     let mut bytes = name.iter().copied().enumerate().peekable();

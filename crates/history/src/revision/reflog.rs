@@ -1,4 +1,4 @@
-//! The log of a reference: where it pointed, and when (gitrepository-layout(5), "logs").
+//! The log of a reference: its former values and their times (gitrepository-layout(5), "logs").
 
 mod tables;
 
@@ -16,12 +16,12 @@ use vigil_git::repository::{RefFormat, Repository};
 /// One change of a reference.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// Where it pointed before; null where it was not there.
+    /// Its value before; null if it did not exist.
     pub(super) old: ObjectId,
     pub(super) new: ObjectId,
-    /// When, in seconds since 1970.
+    /// The time, in seconds since 1970.
     pub(super) time_s: i64,
-    /// The time zone as git writes it: hours times 100, and minutes.
+    /// The time zone in git's notation: hours times 100, plus minutes.
     pub(super) zone: i32,
 }
 
@@ -40,7 +40,7 @@ impl Log {
         }
     }
 
-    /// The log of the reference `name`; an empty one where there is none.
+    /// Reads the log of the reference `name`; it is empty if there is none.
     pub(super) fn read(repository: &Repository, name: &BStr) -> Result<Self, Stop> {
         let records = match repository.ref_format {
             RefFormat::Files => {
@@ -62,7 +62,7 @@ impl Log {
         Ok(Self { records })
     }
 
-    /// The newest record of `time_s` or before.
+    /// Returns the index of the newest record from `time_s` or before.
     pub(super) fn at_time(&self, time_s: i64) -> Option<usize> {
         self.records
             .iter()
@@ -76,7 +76,8 @@ fn path_of(repository: &Repository, name: &BStr) -> PathBuf {
     folder.join("logs").join(OsStr::from_bytes(own))
 }
 
-/// `old SP new SP name <email> SP time SP zone TAB message LF`. git skips other lines without a word.
+/// Parses `old SP new SP name <email> SP time SP zone TAB message LF`. git silently skips other
+/// lines.
 fn parse(line: &[u8], hash: Kind) -> Option<Record> {
     let line = line.strip_suffix(b"\n")?;
     let (old, rest) = id_and_space(line, hash)?;

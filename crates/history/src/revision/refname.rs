@@ -1,5 +1,5 @@
-//! Names of references, as they are found by git's rules for short ones; and what stands for a reference: `@`,
-//! `@{-1}`, `@{upstream}`, `@{push}`, `@{1}`, `@{yesterday}`.
+//! Names of references, as found by git's rules for short ones, and forms that stand for a reference: `@`, `@{-1}`,
+//! `@{upstream}`, `@{push}`, `@{1}`, `@{yesterday}`.
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
@@ -16,7 +16,7 @@ use vigil_git::refs::{Raw, SHORT_NAME_RULES, SYMBOLIC_DEPTH_MAX, name};
 use vigil_git::repository::Repository;
 use vigil_model::raw_text::{bytes_of, said_by};
 
-/// What git says where a reference has the name of an id.
+/// git's advice about a reference whose name looks like an id.
 const REFERENCE_LIKE_AN_ID: Advice = Advice {
     name: "objectNameWarning",
     lines: &[
@@ -33,13 +33,13 @@ const REFERENCE_LIKE_AN_ID: Advice = Advice {
     is_explained: false,
 };
 
-/// How often what a form stands for is itself interpreted.
+/// How often the result of a form may itself be interpreted.
 const INTERPRETED_MAX: usize = 8;
 
-/// From this number on, what stands in the braces is a time and not the number of a log entry.
+/// The least number in braces that is a time and not the index of a log entry.
 const TIME_MIN: i32 = 100_000_000;
 
-/// The number in `digits` as git counts: in 32 bits, which wrap around.
+/// Parses `digits` as git does, in 32 bits that wrap around.
 fn number_of(digits: &[u8]) -> i32 {
     digits.iter().fold(0, |number: i32, digit| {
         let digit = i32::from(digit.saturating_sub(b'0'));
@@ -47,7 +47,7 @@ fn number_of(digits: &[u8]) -> i32 {
     })
 }
 
-/// A reference that was read to its end.
+/// The result of following a reference.
 enum Followed {
     /// The name at the end, and the object.
     Found(BString, ObjectId),
@@ -56,22 +56,22 @@ enum Followed {
     Missing,
 }
 
-/// A short name that was found.
+/// The result of expanding a short name.
 struct Expanded {
-    /// How many rules match it.
+    /// The number of rules that match it.
     count: usize,
     name: BString,
     id: ObjectId,
 }
 
-/// A reference that `@{...}` stands for.
+/// A form `@{...}` that stands for another reference.
 enum Mark {
     Upstream,
     Push,
 }
 
 impl Mark {
-    /// The mark that `text` starts with, and its length.
+    /// Parses the mark at the start of `text`; also returns its length.
     fn parse(text: &[u8]) -> Option<(Self, usize)> {
         let starts = |mark: &[u8]| {
             let head = text.get(..mark.len());
@@ -88,7 +88,7 @@ impl Mark {
 }
 
 impl Resolver<'_> {
-    /// A full id, or a reference, as it is now or by its log.
+    /// Resolves a full id or a reference, at present or by its log.
     pub(super) fn basic(&mut self, name: &BStr, flags: Flags) -> Result<ObjectId, Stop> {
         if name.len() == self.objects.hash_kind().len_in_hex()
             && let Ok(id) = ObjectId::from_hex(name)
@@ -137,7 +137,7 @@ impl Resolver<'_> {
         self.is_on("core.warnAmbiguousRefs")
     }
 
-    /// Warns where a reference has the name of an id.
+    /// Warns if a reference's name looks like the id `name`.
     fn check_id(&mut self, name: &BStr) -> Result<(), Stop> {
         if self.expand(name, false)?.is_none() {
             return Ok(());
@@ -152,8 +152,8 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// The reference of the short name `name`, which may be a mark for another one. With `tolerates_marks`, a mark that
-    /// stands for nothing is no reference, and not the end.
+    /// Expands the short name `name`, which may be a mark. With `tolerates_marks`, a mark that stands for nothing
+    /// counts as no reference, and is not fatal.
     fn expand(&mut self, name: &BStr, tolerates_marks: bool) -> Result<Option<Expanded>, Stop> {
         let substituted = self.substituted(name, tolerates_marks)?;
         let name = substituted.as_ref().map_or(name, |name| name.as_bstr());
@@ -186,7 +186,7 @@ impl Resolver<'_> {
         Ok(expanded)
     }
 
-    /// The reference of the short name `name` that has a log; its name is that of the log.
+    /// Expands the short name `name` to a reference that has a log. The resulting name is that of the log.
     fn expand_logged(&mut self, name: &BStr) -> Result<Option<Expanded>, Stop> {
         let Some(repository) = self.repository else {
             return Ok(None);
@@ -241,7 +241,7 @@ impl Resolver<'_> {
         Ok(Followed::Dangling)
     }
 
-    /// The entry of a log that was asked for.
+    /// Returns the object in the requested entry of a log.
     fn logged(
         &mut self,
         base: &BStr,
@@ -274,7 +274,7 @@ impl Resolver<'_> {
         };
         match log.at_time(time_s) {
             Some(at) => Ok(self.record_id(&log, at, &found, time_s)),
-            // For git this is no time.
+            // git does not take this for a time.
             None if time_s == 0 => {
                 Err(too_few_entries(shown().as_bstr(), log.records.len(), flags))
             }
@@ -324,8 +324,8 @@ impl Resolver<'_> {
         Err(too_few_entries(shown().as_bstr(), count, flags))
     }
 
-    /// The id of the record at `at`, which is the answer for the time `time_s`. The newest record of a reference stands
-    /// for what this is now. Warns where the log does not lead on from there.
+    /// Returns the id of the record at `at`, which is the answer for the time `time_s`. The newest record stands for
+    /// the reference's present value. Warns if the log does not continue from there.
     fn record_id(&mut self, log: &Log, at: usize, found: &Expanded, time_s: i64) -> ObjectId {
         let Some(record) = log.records.get(at) else {
             return found.id;
@@ -350,7 +350,7 @@ impl Resolver<'_> {
         id
     }
 
-    /// The name for which `name` as a whole stands.
+    /// Returns the name that all of `name` stands for.
     fn substituted(&mut self, name: &BStr, tolerates_marks: bool) -> Result<Option<BString>, Stop> {
         let Some(interpreted) = self.interpreted(name, tolerates_marks, 0)? else {
             return Ok(None);
@@ -358,7 +358,7 @@ impl Resolver<'_> {
         Ok((interpreted.used == name.len()).then_some(interpreted.name))
     }
 
-    /// As much of `name` as stands for another name.
+    /// Interprets the start of `name` that stands for another name.
     fn interpreted(
         &mut self,
         name: &BStr,
@@ -399,7 +399,7 @@ impl Resolver<'_> {
         Ok(None)
     }
 
-    /// Interprets what is left of `name` once its first `length` bytes stand for `target`.
+    /// Interprets the rest of `name`, whose first `length` bytes stand for `target`.
     fn reinterpreted(
         &mut self,
         name: &BStr,
@@ -411,7 +411,7 @@ impl Resolver<'_> {
         let rest = name.get(length..).unwrap_or_default();
         if !rest.is_empty() {
             let joined = BString::from([target.as_slice(), rest].concat());
-            // What a log says was checked out may be such a form itself.
+            // A name from the log of HEAD may itself be such a form.
             let depth = depth.saturating_add(1);
             if depth < INTERPRETED_MAX
                 && let Some(inner) = self.interpreted(joined.as_bstr(), tolerates_marks, depth)?
@@ -431,7 +431,7 @@ impl Resolver<'_> {
         }))
     }
 
-    /// What was checked out before, for a name that starts with `@{-N}`.
+    /// Returns what was checked out before, if `name` starts with `@{-N}`.
     fn prior(&self, name: &BStr) -> Result<Prior, Stop> {
         let Some(number) = name.strip_prefix(b"@{-") else {
             return Ok(Prior::NoSuchForm);
@@ -465,7 +465,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// The full name of what `mark` stands for at `branch`, which is the current one if it is not named. The error is
+    /// Returns the full name that `mark` stands for at `branch`; an empty `branch` is the current one. The error is
     /// git's text.
     fn marked(
         &mut self,
@@ -582,28 +582,28 @@ impl Resolver<'_> {
     }
 }
 
-/// What stands for a name, and how much of the text it replaces.
+/// The name that a form stands for, and the length of that form.
 struct Interpreted {
     name: BString,
     used: usize,
 }
 
-/// What `@{-N}` stands for.
+/// The result of `@{-N}`.
 enum Prior {
     Found {
         target: BString,
-        /// How long the form is.
+        /// The length of the form.
         length: usize,
     },
-    /// HEAD was not moved so often.
+    /// HEAD was moved less often.
     TooFew,
     NoSuchForm,
 }
 
-/// What the braces at the end of a name ask of a log.
+/// The braces at the end of a name that refer to a log entry.
 enum Entry<'a> {
     At(&'a BStr, &'a [u8]),
-    /// Nothing; they may be those of `@{-N}`.
+    /// There is none; the braces may be those of `@{-N}`.
     None {
         is_prior: bool,
     },
@@ -614,7 +614,7 @@ enum Entry<'a> {
 fn split_entry(name: &BStr) -> Entry<'_> {
     let mut is_prior = false;
     if name.ends_with(b"}") {
-        // The braces have something in them.
+        // The braces are not empty.
         let starts = name.get(..name.len().saturating_sub(2)).unwrap_or_default();
         for at in starts.rfind_iter(b"@{") {
             let (base, mark) = name.split_at_checked(at).unwrap_or((name, b""));
@@ -636,13 +636,13 @@ fn split_entry(name: &BStr) -> Entry<'_> {
     Entry::None { is_prior }
 }
 
-/// Whether the name starts with an `@` that stands for HEAD: nothing follows it but another mark.
+/// Whether the name starts with an `@` that stands for HEAD: it is alone or before another mark.
 fn is_lone_at(name: &BStr) -> bool {
     let rest = name.get(1..).unwrap_or_default();
     rest.is_empty() || rest.starts_with(b"@{")
 }
 
-/// Whether no reference can be meant: a component of nothing but dots, at the start or behind a slash.
+/// Whether a component consists only of dots, which no reference's name can.
 fn is_only_dots(name: &BStr) -> bool {
     let mut after_slash = true;
     for byte in name.iter() {
@@ -675,7 +675,7 @@ fn log_is_empty(found: &Expanded, flags: Flags) -> Stop {
     }
 }
 
-/// Those of a remote whose settings have been checked.
+/// Returns the refspecs of a remote whose settings were checked before.
 fn refspecs(config: &Config, remote: &BStr, key: &str) -> Vec<Refspec> {
     let texts = config.subsection_strings("remote", remote, key);
     let refspecs = texts

@@ -1,20 +1,20 @@
-//! Extended regular expressions (regex(7), with the escapes that the GNU C library adds), as far as the question goes
-//! whether a text matches: all alternatives are followed at once, so that the time is bounded. Bytes are compared, as
-//! in the C locale. Back references are not known.
+//! Extended regular expressions (regex(7), with the escapes of the GNU C library), only to decide whether a text
+//! matches: all alternatives are followed at once, so that the time is bounded. Bytes are compared, as in the C
+//! locale. Back references are not supported.
 
-/// How many steps an expression may have: repetitions are written out.
+/// The most steps of an expression: repetitions are expanded.
 const STEPS_MAX: usize = 100_000;
 
-/// How deep groups may lie in each other.
+/// How deep groups may be nested.
 const DEPTH_MAX: usize = 128;
 
-/// What `{m,n}` may count to.
+/// The largest number in `{m,n}`.
 const REPEAT_MAX: usize = 32_767;
 
 /// A set of bytes.
 type Set = Box<[bool; 256]>;
 
-/// A condition on a place between two bytes.
+/// A condition on a position between two bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Start,
@@ -30,7 +30,7 @@ enum Node {
     Byte(u8),
     Set(Set),
     Place(Place),
-    /// One after the other; none is empty.
+    /// A sequence; without nodes, it matches the empty text.
     All(Vec<Node>),
     Any(Vec<Node>),
     Repeat {
@@ -46,7 +46,7 @@ enum Step {
     Byte(u8),
     Set(Set),
     Place(Place),
-    /// Goes on at both.
+    /// Continues at both steps.
     Split(usize, usize),
     Jump(usize),
     Match,
@@ -59,7 +59,7 @@ pub(crate) struct Regex {
 }
 
 impl Regex {
-    /// `None` if the C library would refuse it, or for what is not known here.
+    /// Parses a pattern. `None` if the C library would refuse it, or if it is not supported here.
     pub(crate) fn parse(pattern: &[u8]) -> Option<Self> {
         let mut parser = Parser {
             rest: pattern,
@@ -157,7 +157,7 @@ impl Regex {
     pub(crate) fn is_match(&self, text: &[u8]) -> bool {
         let mut current: Vec<usize> = Vec::new();
         let mut next: Vec<usize> = Vec::new();
-        // At which place a step was last added, counted from 1.
+        // The position at which each step was last added, counted from 1.
         let mut added = vec![0_usize; self.steps.len()];
         let mut pending = Vec::new();
         for at in 0..=text.len() {
@@ -265,13 +265,13 @@ impl Parser<'_> {
             match self.rest.first() {
                 None | Some(b'|') => break,
                 Some(b')') if self.depth > 0 => break,
-                // Nothing to repeat.
+                // There is nothing to repeat.
                 Some(b'*' | b'+' | b'?' | b'{') => return None,
                 Some(_) => {}
             }
             let node = self.atom()?;
             nodes.push(match node {
-                // A place is not repeated: what would do so stands alone, and is refused.
+                // A position cannot be repeated: a repetition operator after it is refused.
                 Node::Place(_) => node,
                 _ => self.repeated(node)?,
             });
@@ -299,7 +299,7 @@ impl Parser<'_> {
         None
     }
 
-    /// What stands between braces, of which the first was taken.
+    /// Parses an interval after its opening brace.
     fn interval(&mut self) -> Option<(usize, Option<usize>)> {
         let min = self.number()?;
         let (min, max) = match (min, self.take()?) {
@@ -348,7 +348,7 @@ impl Parser<'_> {
                 if !self.skip(b")") {
                     return None;
                 }
-                // So that a place in a group may be repeated.
+                // A group, so that a position in it may be repeated.
                 Node::All(vec![inner])
             }
             b'\\' => match self.take()? {
@@ -369,7 +369,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What stands between brackets, of which the first was taken.
+    /// Parses a bracket expression after its opening bracket.
     fn bracket(&mut self) -> Option<Set> {
         let is_negative = self.skip(b"^");
         let mut set = Box::new([false; 256]);
@@ -412,7 +412,7 @@ impl Parser<'_> {
         Some(set)
     }
 
-    /// One byte between brackets, as it is or as `[.x.]` or `[=x=]`.
+    /// Parses one byte in brackets, which may be written as `[.x.]` or `[=x=]`.
     fn element(&mut self) -> Option<u8> {
         for mark in [b'.', b'='] {
             if let [b'[', open, byte, close, b']', rest @ ..] = self.rest
@@ -439,7 +439,7 @@ fn is_c_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// The members of a named class.
+/// Returns the test for the members of a named class.
 fn class(name: &[u8]) -> Option<fn(u8) -> bool> {
     Some(match name {
         b"alpha" => |byte| byte.is_ascii_alphabetic(),

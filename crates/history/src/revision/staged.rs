@@ -1,4 +1,4 @@
-//! Paths in the index: `:path`, `:2:path`.
+//! Resolves paths in the index: `:path`, `:2:path`.
 
 use std::cell::OnceCell;
 
@@ -11,19 +11,19 @@ use super::{Options, Outcome, Resolved};
 use vigil_git::index_file;
 use vigil_git::repository::Repository;
 
-/// The index of a repository, which is read when the first name asks for it.
+/// The index of a repository, which is read on first use.
 #[derive(Debug, Default)]
 pub struct StagedPaths {
     index: OnceCell<Index>,
 }
 
 impl StagedPaths {
-    /// The index as it is when it is first asked for.
+    /// The index as of its first use.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The index; what git says on stderr as it reads it is added to `said`.
+    /// Returns the index. git's messages on reading it are appended to `said`.
     fn index(
         &self,
         repository: &Repository,
@@ -48,7 +48,7 @@ impl StagedPaths {
 }
 
 impl From<Index> for StagedPaths {
-    /// An index that was read already.
+    /// An index that was already read.
     fn from(index: Index) -> Self {
         Self {
             index: OnceCell::from(index),
@@ -57,7 +57,7 @@ impl From<Index> for StagedPaths {
 }
 
 impl Resolver<'_> {
-    /// The object at what follows the colon: a path, with a stage and another colon before it or without.
+    /// Resolves the part after the colon: a path, perhaps after a stage and another colon.
     pub(super) fn staged(
         &mut self,
         name: &BStr,
@@ -102,7 +102,7 @@ impl Resolver<'_> {
         Err(Stop::Missing)
     }
 
-    /// Why `path` is not in the index at `stage`.
+    /// Returns git's explanation why `path` is not in the index at `stage`.
     fn explain_staged(&self, index: &Index, stage: u8, path: &BString, options: &Options) -> Stop {
         if let Some(entry) = any_stage(index, path.as_bstr()) {
             let found = entry.flags.stage();
@@ -146,14 +146,14 @@ impl Resolver<'_> {
     }
 }
 
-/// The first entry of `path`, whatever its stage.
+/// Returns the first entry of `path`, in any stage.
 fn any_stage<'a>(index: &'a Index, path: &BStr) -> Option<&'a Entry> {
     let (Ok(at) | Err(at)) = index.position(path, 0);
     let entry = index.entries().get(at)?;
     (index.path(entry) == path && !entry.is_sparse_directory()).then_some(entry)
 }
 
-/// The sparse directory in which `path` is, and the path below it.
+/// Returns the sparse directory that contains `path`, and the path below it.
 fn sparse_directory<'a>(index: &'a Index, path: &'a BStr) -> Option<(&'a Entry, &'a BStr)> {
     if !index.is_sparse() {
         return None;

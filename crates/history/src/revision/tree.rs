@@ -1,4 +1,4 @@
-//! Paths inside a tree, with and without the symbolic links in it.
+//! Resolves paths in a tree, with or without following symbolic links in it.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use vigil_git::objects::Circle;
 use vigil_objects::commit;
 use vigil_stamp::paths::{bytes_of, is_missing};
 
-/// How many symbolic links are followed, as by Linux.
+/// How many symbolic links are followed, as in Linux.
 const LINKS_MAX: usize = 40;
 
 /// A tree that was read.
@@ -24,7 +24,7 @@ struct Tree {
 }
 
 impl Resolver<'_> {
-    /// The object at `path` in the tree to which `tree` leads; `revision` is what this was called.
+    /// Resolves `path` in the tree that `tree` leads to; `revision` is the name of that.
     pub(super) fn in_tree(
         &mut self,
         tree: &ObjectId,
@@ -51,7 +51,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Why there is no `path` in `tree`.
+    /// Returns git's explanation why there is no `path` in `tree`.
     fn explain(
         &self,
         tree: &ObjectId,
@@ -99,7 +99,7 @@ impl Resolver<'_> {
         ]))
     }
 
-    /// `None` if `path` is there on disk; else whether that is because there is nothing.
+    /// Returns `None` if `path` exists on disk; otherwise whether it is missing, rather than inaccessible.
     pub(super) fn is_missing_on_disk(&self, path: &BStr) -> Option<bool> {
         let folder = match self.repository {
             Some(repository) => match &repository.work_tree {
@@ -117,7 +117,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Reads the tree to which `id` leads; `None` where it leads to none.
+    /// Reads the tree that `id` leads to; `None` if there is none.
     fn tree(&self, id: &ObjectId) -> Result<Option<Tree>, Stop> {
         let mut id = *id;
         let mut bytes = Vec::new();
@@ -126,7 +126,7 @@ impl Resolver<'_> {
             let hash = self.objects.hash_kind();
             id = match self.objects.read(&id, &mut bytes)? {
                 Some(Kind::Tree) => return Ok(Some(Tree { id, bytes })),
-                // git looks at the first line alone.
+                // git looks only at the first line.
                 Some(Kind::Commit) => match commit::first_id(b"tree ", &bytes, hash) {
                     Some(tree) => tree,
                     None => return Ok(None),
@@ -141,8 +141,8 @@ impl Resolver<'_> {
         Ok(None)
     }
 
-    /// The object at `path` and its mode. A path without a name in it is the tree itself, and one with a slash at its
-    /// end a directory.
+    /// Returns the object at `path` and its mode. An empty path is the tree itself, and one with a trailing slash is
+    /// a directory.
     pub(super) fn entry(
         &self,
         tree: &ObjectId,
@@ -177,7 +177,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The object at `path` once all symbolic links inside the tree are followed.
+    /// Returns the object at `path`, following all symbolic links inside the tree.
     fn beyond_links(&self, tree: &ObjectId, path: &BStr) -> Result<Reached, Stop> {
         let hash_len = self.objects.hash_kind().len_in_bytes();
         let mut rest = path.to_owned();
@@ -240,7 +240,7 @@ impl Resolver<'_> {
                     return Err(Stop::DanglingLink);
                 }
                 if target.starts_with(b"/") {
-                    // git reads it as a C string.
+                    // git treats it as a C string.
                     let end = target.find_byte(0).unwrap_or(target.len());
                     target.truncate(end);
                     return Ok(Reached::Outside(target.into()));
@@ -256,7 +256,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `path` as it is from the top, where it starts with `./` or `../` and so is relative to the caller's directory.
+    /// Returns `path` relative to the top. If it starts with `./` or `../`, it is relative to the caller's directory.
     pub(super) fn path_from_top(&self, path: &BStr) -> Result<BString, Stop> {
         if !path.starts_with(b"./") && !path.starts_with(b"../") {
             return Ok(path.to_owned());
@@ -280,14 +280,14 @@ impl Resolver<'_> {
     }
 }
 
-/// Where symbolic links lead.
+/// Where a path with symbolic links leads.
 enum Reached {
     Object(ObjectId, Option<FileMode>),
-    /// Out of the tree, along this path.
+    /// Out of the tree, to this path.
     Outside(BString),
 }
 
-/// `path` without `.`, `..` and doubled slashes; `None` if it leads out of where it starts. A slash at its end stays.
+/// Removes `.`, `..` and doubled slashes from `path`; `None` if it leads out of its start. A trailing slash is kept.
 fn normalized(path: &[u8]) -> Option<BString> {
     let mut names: Vec<&[u8]> = Vec::new();
     let mut is_directory = false;
@@ -308,7 +308,7 @@ fn normalized(path: &[u8]) -> Option<BString> {
     Some(normalized)
 }
 
-/// The entry called `name` in the contents of a tree. One that makes no sense ends the tree.
+/// Finds the entry `name` in the contents of a tree. A malformed entry ends the tree.
 fn find(mut tree: &[u8], name: &[u8], hash_len: usize) -> Option<(ObjectId, FileMode)> {
     while !tree.is_empty() {
         let (head, rest) = tree.split_once_str(b"\0")?;
@@ -322,7 +322,7 @@ fn find(mut tree: &[u8], name: &[u8], hash_len: usize) -> Option<(ObjectId, File
     None
 }
 
-/// The mode that git takes for the one which is recorded in octal digits.
+/// Returns git's canonical mode for the recorded one, given in octal digits.
 fn canonical(digits: &[u8]) -> Option<FileMode> {
     let mode = FileMode(u32::from_str_radix(digits.to_str().ok()?, 8).ok()?);
     Some(if mode.is_file() {

@@ -1,4 +1,4 @@
-//! The local time zone, from the files in which the C library finds it (tzset(3), tzfile(5)).
+//! The local time zone, from the C library's files (tzset(3), tzfile(5)).
 
 mod rule;
 
@@ -12,32 +12,32 @@ use vigil_stamp::paths::path_of;
 
 const ZONES: &str = "/usr/share/zoneinfo";
 
-/// How far the clocks of a place are from UTC, and when that changes.
+/// The offsets of local clocks from UTC, and when they change.
 #[derive(Debug, Default)]
 pub(crate) struct Zone {
-    /// From each time on, in seconds since 1970; in order.
+    /// The offset from each time on, in seconds since 1970; in order.
     changes: Vec<(i64, Offset)>,
-    /// Before the first of them.
+    /// The offset before the first change.
     first: Offset,
-    /// From the last of them on.
+    /// The rule after the last change.
     rule: Option<Rule>,
 }
 
-/// How far clocks are from UTC.
+/// The offset of clocks from UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Offset {
     seconds: i64,
-    /// Daylight saving time.
+    /// Whether it is daylight saving time.
     is_dst: bool,
 }
 
-/// How far from a time another one is looked for that has, or has not, daylight saving time, and in what steps: as the C
-/// library does it, in seconds.
+/// How far from a time the C library searches for another one with or without daylight saving, in seconds, and the step
+/// of that search.
 const DST_SEARCH_S: i64 = 228_621_604 + DST_STEP_S;
 const DST_STEP_S: i64 = 601_200;
 
 impl Zone {
-    /// The zone that `TZ` names, or that of the machine; UTC where there is none that can be read.
+    /// The zone in `TZ`, or that of the machine; UTC if none can be read.
     pub(super) fn of(environment: &Environment) -> Self {
         let Some(name) = environment.get("TZ") else {
             return Self::read(Path::new("/etc/localtime")).unwrap_or_default();
@@ -55,7 +55,7 @@ impl Zone {
         Self::parse(&vigil_stamp::file::read(path).ok()?)
     }
 
-    /// Parses the second part of a file, which has numbers of eight bytes.
+    /// Parses the second part of a file, which has 8-byte numbers.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let first = Header::parse(bytes)?;
         let second = bytes.get(HEADER_LEN.checked_add(first.len(4)?)?..)?;
@@ -99,7 +99,7 @@ impl Zone {
         change.map_or(self.first, |(_, offset)| *offset)
     }
 
-    /// The zone that a string says (tzset(3)).
+    /// Parses a string (tzset(3)).
     pub(crate) fn of_string(text: &[u8]) -> Option<Self> {
         Some(Self {
             rule: Some(Rule::parse(text)?),
@@ -107,7 +107,7 @@ impl Zone {
         })
     }
 
-    /// The difference to UTC, in seconds, at `time_s`.
+    /// Returns the offset from UTC at `time_s`, in seconds.
     pub(crate) fn offset_s(&self, time_s: i64) -> i64 {
         self.offset(time_s).seconds
     }
@@ -117,14 +117,14 @@ impl Zone {
         self.offset(time_s).is_dst
     }
 
-    /// The time at which clocks show `local_s`, seconds since 1970 as if the clocks were on UTC.
+    /// Returns the time at which clocks show `local_s`, in seconds since 1970 as if the clocks were in UTC.
     pub(crate) fn utc_of_local(&self, local_s: i64) -> i64 {
         let guess = local_s.saturating_sub(self.offset_s(local_s));
         local_s.saturating_sub(self.offset_s(guess))
     }
 
-    /// The time at which clocks would show `local_s` if daylight saving time held, or did not: by the next time at which
-    /// that is so.
+    /// Returns the time at which clocks would show `local_s` with or without daylight saving time, using the offset of
+    /// the nearest time with the same `is_dst`.
     pub(crate) fn utc_of_local_as(&self, local_s: i64, is_dst: bool) -> i64 {
         let guess = self.utc_of_local(local_s);
         let steps = (0..=DST_SEARCH_S / DST_STEP_S).map(|step| step.saturating_mul(DST_STEP_S));
@@ -132,7 +132,7 @@ impl Zone {
             steps.flat_map(|delta| [guess.saturating_sub(delta), guess.saturating_add(delta)]);
         match times.find(|time_s| self.is_dst(*time_s) == is_dst) {
             Some(time_s) => local_s.saturating_sub(self.offset_s(time_s)),
-            // It would be one hour.
+            // Assume a difference of one hour.
             None if is_dst => guess.saturating_sub(3600),
             None => guess.saturating_add(3600),
         }
@@ -142,8 +142,8 @@ impl Zone {
 const HEADER_LEN: usize = 44;
 
 struct Header {
-    /// Counts, in the order of the file: of marks for UTC, of marks for standard time, of leap seconds, of changes,
-    /// of types, and of letters.
+    /// Counts, in the order of the file: UTC indicators, standard time indicators, leap seconds, transitions, types,
+    /// and bytes of abbreviations.
     utc_marks: usize,
     standard_marks: usize,
     leaps: usize,
@@ -170,7 +170,7 @@ impl Header {
         })
     }
 
-    /// The length of what follows, where times have `time_len` bytes.
+    /// Returns the length of the part after the header, where times have `time_len` bytes.
     fn len(&self, time_len: usize) -> Option<usize> {
         let times = self.times.checked_mul(time_len.checked_add(1)?)?;
         let leaps = self.leaps.checked_mul(time_len.checked_add(4)?)?;

@@ -1,17 +1,18 @@
-//! git's "approxidate", which takes almost anything for a date.
+//! git's "approxidate", which accepts almost anything as a date.
 //!
-//! It counts in numbers of 32 bits that wrap around, and so do we: what comes of large ones is part of the answer.
+//! It computes with 32-bit numbers that wrap around, and so does this module: the results for large numbers are part
+//! of git's behaviour.
 
 use super::calendar::{Fields, MONTHS, WEEKDAYS};
 use super::{Runs, exact, matched, number_of, position_of, word_of};
 use crate::revision::zone::Zone;
 
-/// Numbers in words, from one.
+/// Numbers in words, starting at one.
 const NUMBERS: [&str; 10] = [
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
 ];
 
-/// Units of a fixed length, in seconds. A word may lack the last letter.
+/// Units of fixed length, in seconds. The last letter of a word is optional.
 const UNITS: [(&str, i32); 5] = [
     ("seconds", 1),
     ("minutes", 60),
@@ -22,25 +23,25 @@ const UNITS: [(&str, i32); 5] = [
 
 const DAY_S: i32 = 86_400;
 
-/// A date and a time of day, as C has them: what is below 0 is not known.
+/// A date and a time of day, as in C; a negative field is unknown.
 #[derive(Clone, Debug)]
 struct Tm {
     /// From 1900.
     year: i32,
     /// From 0.
     month: i32,
-    /// From 1; below -1, so many days before today, and one.
+    /// From 1; `-(n + 1)` means `n` days before today.
     day: i32,
     hour: i32,
     minute: i32,
     second: i32,
-    /// The day of the week when all of this was last known, from Sunday.
+    /// The day of the week when all fields were last known, from Sunday = 0.
     weekday: i32,
     is_dst: bool,
 }
 
 impl Tm {
-    /// What clocks in `zone` show; `None` where the year is out of bounds.
+    /// Returns what clocks in `zone` show; `None` if the year is out of range.
     fn at(time_s: i64, zone: &Zone) -> Option<Self> {
         let fields = Fields::of(time_s.saturating_add(zone.offset_s(time_s)));
         let [year, month, day] = fields.date();
@@ -57,7 +58,7 @@ impl Tm {
         })
     }
 
-    /// When clocks in `zone` show this, in seconds since 1970; -1 where the year is out of bounds.
+    /// Returns when clocks in `zone` show this, in seconds since 1970; -1 if the year is out of range.
     fn time_s(&self, zone: &Zone) -> i64 {
         let month = i64::from(self.month);
         let years = i64::from(self.year).saturating_add(month.div_euclid(12));
@@ -76,7 +77,7 @@ impl Tm {
         zone.utc_of_local_as(fields.total_s(), self.is_dst)
     }
 
-    /// What of it is known, for who knows dates otherwise.
+    /// Returns the known fields.
     fn fields(&self) -> Fields {
         let known =
             |number: i32, add: i64| (number >= 0).then(|| i64::from(number).saturating_add(add));
@@ -91,7 +92,7 @@ impl Tm {
         }
     }
 
-    /// Takes what was found out.
+    /// Takes over the known fields.
     fn learn(&mut self, fields: &Fields) {
         let small = |number: Option<i64>, less: i64, slot: &mut i32| {
             let number = number.and_then(|number| i32::try_from(number.saturating_sub(less)).ok());
@@ -108,19 +109,19 @@ impl Tm {
     }
 }
 
-/// What a date that nobody wrote exactly seems to be so far.
+/// The state of parsing an inexact date.
 pub(super) struct Approximate<'a> {
     zone: &'a Zone,
     now: Tm,
     now_s: i64,
     tm: Tm,
-    /// A number that may become a day, a month, a year, or a count.
+    /// A number that may become a day, a month, a year or a count.
     number: i32,
     is_anything: bool,
 }
 
 impl<'a> Approximate<'a> {
-    /// Nothing, at the time `now_s`; `None` where that is out of bounds.
+    /// The initial state at the time `now_s`; `None` if that is out of range.
     pub(super) fn new(zone: &'a Zone, now_s: i64) -> Option<Self> {
         let now = Tm::at(now_s, zone)?;
         let tm = Tm {
@@ -139,8 +140,8 @@ impl<'a> Approximate<'a> {
         })
     }
 
-    /// The time that `text` means, in seconds since 1970; `None` if there is nothing of a date in it. git counts times
-    /// before 1970 as the last of all.
+    /// Parses `text` as seconds since 1970; `None` if nothing in it is a date. As in git, a time before 1970 becomes
+    /// the latest of all.
     pub(super) fn parse(mut self, text: &[u8]) -> Option<i64> {
         let mut rest = text;
         while let Some(byte) = rest.first() {
@@ -161,7 +162,7 @@ impl<'a> Approximate<'a> {
         self.is_anything.then_some(time_s)
     }
 
-    /// Takes a number for the first of day, month and year that is not known and that it may be.
+    /// Uses the number as the first of day, month and year that is unknown and can have this value.
     fn settle_number(&mut self) {
         let number = std::mem::take(&mut self.number);
         if number == 0 {
@@ -182,7 +183,7 @@ impl<'a> Approximate<'a> {
         }
     }
 
-    /// Takes what is not known from today, and goes `seconds` back. The time, in seconds since 1970.
+    /// Fills unknown fields from today, and goes `seconds` back. Returns the time, in seconds since 1970.
     fn settle(&mut self, seconds: i32) -> i64 {
         let tm = &mut self.tm;
         let mut seconds = seconds;
@@ -211,13 +212,13 @@ impl<'a> Approximate<'a> {
         let (number, rest) = number_of(text);
         let mut fields = self.tm.fields();
         let several = exact::several(&mut fields, number, rest, self.now_s);
-        // What was tried in vain may have left a month and a day.
+        // A failed attempt may have set a month and a day.
         self.tm.learn(&fields);
         if let Some(after) = several {
             return after;
         }
         let len = text.len().saturating_sub(rest.len());
-        // Zeros before it are those of a day or a month.
+        // Leading zeros are allowed only for a day or a month, in two digits.
         if !text.starts_with(b"0") || len <= 2 {
             self.number = exact::wrapped(number);
         }
@@ -280,7 +281,7 @@ impl<'a> Approximate<'a> {
         }
     }
 
-    /// Words that are a time by themselves.
+    /// Handles words that mean a time by themselves.
     fn special(&mut self, word: &[u8]) -> bool {
         let is = |name| is_whole(word, name);
         if is("yesterday") {
@@ -327,7 +328,7 @@ impl<'a> Approximate<'a> {
         true
     }
 
-    /// Takes the last time it was so late, where no day is known.
+    /// Sets the hour; if the day is unknown, to the latest such time that is past.
     fn hour(&mut self, hour: i32) {
         if self.tm.day < 0 && self.tm.hour < hour {
             self.tm.day = -2;

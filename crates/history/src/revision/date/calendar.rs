@@ -27,7 +27,7 @@ pub(in crate::revision) const WEEKDAYS: [&str; 7] = [
     "Saturdays",
 ];
 
-/// What is known of a date and a time of day. A day or hour may be too large, and then counts on.
+/// The known parts of a date and a time of day. A day or hour that is too large overflows into the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::revision) struct Fields {
     pub(in crate::revision) year: Option<i64>,
@@ -38,12 +38,12 @@ pub(in crate::revision) struct Fields {
     pub(in crate::revision) hour: Option<i64>,
     pub(in crate::revision) minute: Option<i64>,
     pub(in crate::revision) second: Option<i64>,
-    /// The day of the week when all of this was last known, from Sunday.
+    /// The day of the week when all fields were last known, from Sunday = 0.
     pub(in crate::revision) weekday_recorded: i64,
 }
 
 impl Fields {
-    /// What a clock shows `local_s` seconds after the start of 1970.
+    /// Returns what a clock shows `local_s` seconds after the start of 1970.
     pub(in crate::revision) fn of(local_s: i64) -> Self {
         let (days, second) = (local_s.div_euclid(DAY_S), local_s.rem_euclid(DAY_S));
         let (year, month, day) = date_of(days);
@@ -59,7 +59,7 @@ impl Fields {
         }
     }
 
-    /// Year, month and day, where they are known.
+    /// Returns year, month and day; unknown ones are 0.
     pub(in crate::revision) fn date(&self) -> [i64; 3] {
         [self.year, self.month, self.day].map(Option::unwrap_or_default)
     }
@@ -68,7 +68,7 @@ impl Fields {
         self.weekday_recorded
     }
 
-    /// Seconds since the start of 1970; what is not known counts as nothing.
+    /// Returns the seconds since the start of 1970; unknown fields count as at that time.
     pub(in crate::revision) fn total_s(&self) -> i64 {
         let days = days_to(self.year.unwrap_or(1970), self.month.unwrap_or(1));
         let days = days.saturating_add(self.day.unwrap_or(1).saturating_sub(1));
@@ -82,13 +82,13 @@ impl Fields {
 
 const DAYS_OF_400_YEARS: i64 = 146_097;
 
-/// From the first of March 0000 to the start of 1970, in days.
+/// The days from the first of March 0000 to the start of 1970.
 const DAYS_TO_1970: i64 = 719_468;
 
-/// Year, month and day, `days` after the start of 1970 (proleptic Gregorian calendar).
+/// Returns year, month and day, `days` after the start of 1970 (proleptic Gregorian calendar).
 ///
-/// Years are counted from March, so that a leap day is the last of its year; of five months from March on each group
-/// has 153 days.
+/// Years are counted from March, so that a leap day is the last of its year; from March on, each group of five
+/// months has 153 days.
 fn date_of(days: i64) -> (i64, i64, i64) {
     let since = days.saturating_add(DAYS_TO_1970);
     let era = since.div_euclid(DAYS_OF_400_YEARS);
@@ -103,9 +103,9 @@ fn date_of(days: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
-/// The days from the start of 1970 to the start of the month.
+/// Returns the days from the start of 1970 to the start of the month.
 pub(in crate::revision) fn days_to(year: i64, month: i64) -> i64 {
-    // As far as years of 32 bits go.
+    // Enough for years of 32 bits.
     let year = year.clamp(-3_000_000_000, 3_000_000_000) - i64::from(month <= 2);
     let from_march = (month + 9).rem_euclid(12);
     let day_of_year = (153 * from_march + 2) / 5;

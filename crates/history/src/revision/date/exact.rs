@@ -1,16 +1,16 @@
-//! Dates that say all that is needed: ISO 8601, RFC 2822, seconds since 1970, and much that looks like them.
+//! Parses complete dates: ISO 8601, RFC 2822, seconds since 1970, and many similar formats.
 
 use super::calendar::{DAY_S, Fields, MONTHS, WEEKDAYS};
 use super::{Runs, matched, number_of, position_of, word_of};
 use crate::revision::zone::Zone;
 
-/// From this number on it is seconds since 1970: shorter ones may be `20070606`.
+/// The least number that means seconds since 1970; shorter ones may be `20070606`.
 const SECONDS_MIN: u64 = 100_000_000;
 
-/// C's calendar: its years have 32 bits.
+/// The range of C's calendar, whose years have 32 bits.
 const SECONDS: std::ops::Range<i64> = -67_768_040_609_740_800..67_768_036_191_676_800;
 
-/// Time zones that have a name, and their hours from UTC, daylight saving included.
+/// Named time zones and their hours from UTC, including daylight saving.
 const ZONES: [(&str, i64); 44] = [
     ("IDLW", -12),
     ("NT", -11),
@@ -58,17 +58,17 @@ const ZONES: [(&str, i64); 44] = [
     ("IDLE", 12),
 ];
 
-/// What was read so far.
+/// The parts that were parsed so far.
 #[derive(Default)]
 struct Exact {
     fields: Fields,
     /// Minutes from UTC.
     offset: Option<i64>,
-    /// The fields are those of UTC.
+    /// Whether the fields are in UTC.
     is_utc: bool,
 }
 
-/// The time that `text` says exactly, in seconds since 1970; `None` if it leaves something open.
+/// Parses `text` as seconds since 1970; `None` if the date is incomplete.
 pub(super) fn parse(text: &[u8], zone: &Zone, now_s: i64) -> Option<i64> {
     if let Some(time_s) = text.strip_prefix(b"@").and_then(header_time) {
         return Some(time_s);
@@ -88,25 +88,25 @@ pub(super) fn parse(text: &[u8], zone: &Zone, now_s: i64) -> Option<i64> {
     exact.time_s(zone)
 }
 
-/// Seconds and a zone, as in the header of a commit.
+/// Parses seconds and a zone, as in the header of a commit.
 fn header_time(text: &[u8]) -> Option<i64> {
     let (seconds, rest) = number_of(text);
     let [b' ', b'+' | b'-', zone @ ..] = rest else {
         return None;
     };
     let is_whole = text.first()?.is_ascii_digit() && zone.len() == 4 && zone.count_digits() == 4;
-    // No number is larger than git's largest, which is no time.
+    // Numbers that are too large became git's largest, which is not a time.
     let seconds = Some(seconds).filter(|seconds| is_whole && *seconds != u64::MAX)?;
     Some(i64::try_from(seconds).unwrap_or(i64::MAX))
 }
 
-/// A number as C has it in 32 bits.
+/// Truncates a number to 32 bits, as C does.
 pub(super) fn wrapped(number: u64) -> i32 {
     let [a, b, c, d, ..] = number.to_le_bytes();
     i32::from_le_bytes([a, b, c, d])
 }
 
-/// The same, of one that was read into 63 bits before, and so cannot be larger.
+/// Does the same for a number that C parsed into 63 bits before, which cannot be larger.
 fn wrapped_signed(number: u64) -> i32 {
     wrapped(number.min(i64::MAX.unsigned_abs()))
 }
@@ -119,7 +119,7 @@ impl Exact {
             return None;
         }
         fields.month?;
-        // git counts a day that is not named as the second one before the month.
+        // git counts a missing day as the second one before the month.
         let day = fields.day.or(Some(-1));
         let fields = Fields {
             day,
@@ -168,7 +168,7 @@ impl Exact {
         text.count_letters()
     }
 
-    /// `+0200`, `-05:30`, `+02`.
+    /// Parses `+0200`, `-05:30` or `+02`.
     fn zone(&mut self, text: &[u8]) -> usize {
         let (sign, rest) = match text.split_first() {
             Some((sign, rest)) => (*sign, rest),
@@ -210,7 +210,7 @@ impl Exact {
                 self.is_utc = true;
                 return len;
             }
-            // C gives up at the year, after it has filled in the time of day.
+            // C fails at the year, after it has filled in the time of day.
             (fields.hour, fields.minute, fields.second) = (meant.hour, meant.minute, meant.second);
         }
         if let Some(after) = several(fields, number, rest, now_s) {
@@ -283,8 +283,8 @@ impl Exact {
     }
 }
 
-/// Takes two or three numbers between which the same sign stands, of which `first` was read and `rest` follows: a time
-/// or a date. What follows them; `None` if they are neither.
+/// Parses a time or a date of two or three numbers with the same separator: `first` was read already, and `rest`
+/// follows it. Returns the text after them; `None` if they are neither.
 pub(super) fn several<'t>(
     fields: &mut Fields,
     first: u64,
@@ -325,7 +325,7 @@ pub(super) fn several<'t>(
     let is_date = large
         && (set_date(fields, [first, second, third], None)
             || set_date(fields, [first, third, second], None));
-    // Americans begin with the month, but not before a dot.
+    // Americans put the month first, but not with dots.
     let american = |fields: &mut Fields| set_date(fields, [third, first, second], Some(now_s));
     let is_date = is_date
         || (*sign != b'.' && american(fields))
@@ -334,8 +334,9 @@ pub(super) fn several<'t>(
     is_date.then_some(after)
 }
 
-/// Whether year, month and day are a date that git believes: with `now_s`, none that is more than ten days ahead, and the
-/// year may be -1, which is this one. Without it, month and day are taken even if the year is not.
+/// Sets the date if git accepts it, and returns whether it does. With `now_s`, the date must not be more than ten days
+/// ahead, and the year may be -1 for the current one. Without it, month and day are set even if the year is not
+/// accepted.
 fn set_date(fields: &mut Fields, [year, month, day]: [i32; 3], now_s: Option<i64>) -> bool {
     if !(1..13).contains(&month) || !(1..32).contains(&day) {
         return false;
@@ -350,7 +351,7 @@ fn set_date(fields: &mut Fields, [year, month, day]: [i32; 3], now_s: Option<i64
         (-1, Some(now_s)) => Fields::of(now_s).year,
         (1970..2100, _) => Some(named),
         (71..100, _) => Some(named.saturating_add(1900)),
-        // Before 1900, C knows of no year.
+        // In C, a year before 1900 is negative, which means unknown.
         (..38, _) => Some(named.saturating_add(2000)).filter(|year| *year >= 1900),
         _ => return false,
     };
@@ -361,7 +362,7 @@ fn set_date(fields: &mut Fields, [year, month, day]: [i32; 3], now_s: Option<i64
             day,
             ..fields.clone()
         };
-        // What has no time of day yet cannot be ahead.
+        // A date without a time of day is not checked.
         let is_timed = meant.hour.and(meant.minute).and(meant.second).is_some();
         let is_told = whole.is_some_and(|year| (1970..2100).contains(&year));
         if is_timed && is_told && now_s.saturating_add(10 * DAY_S) < meant.total_s() {

@@ -1,5 +1,5 @@
-//! Logs in reftables, whole: who asks for a time, or for what was before the log, needs more of a record than its new
-//! id (reftable(5) of git's technical documentation, "Log record").
+//! Reads complete logs from reftables. Questions about a time, or about the value before the log, need more of a
+//! record than its new id (reftable(5) of git's technical documentation, "Log record").
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -13,13 +13,13 @@ use gix_hash::{Kind, ObjectId};
 use super::Record;
 use vigil_git::reftable::Error;
 
-/// How often the list is read anew because a writer replaced tables meanwhile.
+/// How often the list is read again because a writer replaced tables meanwhile.
 const ATTEMPTS_MAX: usize = 8;
 
-/// The records in the log of `name` by the number of their update; `None` stands for a deleted one.
+/// The records in the log of `name` by update index; `None` stands for a deleted one.
 type Updates = BTreeMap<u64, Option<Record>>;
 
-/// The records in the log of `name`, the newest first, in the tables in `folder`.
+/// Reads the records in the log of `name` from the tables in `folder`, the newest first.
 pub(super) fn read(folder: &Path, name: &BStr, hash: Kind) -> Result<Vec<Record>, Error> {
     let list_path = folder.join("tables.list");
     for _ in 0..ATTEMPTS_MAX {
@@ -40,7 +40,7 @@ pub(super) fn read(folder: &Path, name: &BStr, hash: Kind) -> Result<Vec<Record>
     Err(Error::Unsettled { path: list_path })
 }
 
-/// `None` where a table of the list is gone, which means that there is a newer list.
+/// Reads all tables of the list. `None` if one is gone, which means that there is a newer list.
 fn read_all(folder: &Path, list: &[u8], name: &BStr, hash: Kind) -> Result<Option<Updates>, Error> {
     let mut updates = Updates::new();
     for table in list.lines().filter(|table| !table.is_empty()) {
@@ -57,7 +57,7 @@ fn read_all(folder: &Path, list: &[u8], name: &BStr, hash: Kind) -> Result<Optio
     Ok(Some(updates))
 }
 
-/// Adds the records of one table; `None` if it makes no sense.
+/// Adds the records of one table; `None` if it is malformed.
 fn add_table(bytes: &[u8], name: &BStr, hash: Kind, updates: &mut Updates) -> Option<()> {
     let (header_len, footer_len) = match bytes.get(..5)? {
         b"REFT\x01" => (24, 68),
@@ -74,7 +74,7 @@ fn add_table(bytes: &[u8], name: &BStr, hash: Kind, updates: &mut Updates) -> Op
         return Some(());
     }
     while at < end {
-        // The first block of a file counts the file's header as its own.
+        // The length of a file's first block includes the file's header.
         let start = if at == 0 { header_len } else { at };
         let mut head = Bytes(bytes.get(start..)?);
         if head.take(1)? != b"g" {
@@ -86,7 +86,7 @@ fn add_table(bytes: &[u8], name: &BStr, hash: Kind, updates: &mut Updates) -> Op
         let packed = bytes.get(body..end)?;
         let mut inflater = flate2::bufread::ZlibDecoder::new(packed);
         let mut block = Vec::new();
-        // One byte more than is promised, so that the stream's end is reached.
+        // One byte more than expected, so that the end of the stream is reached.
         let limit = u64::try_from(len).ok()?.checked_add(1)?;
         (&mut inflater).take(limit).read_to_end(&mut block).ok()?;
         if block.len() != len {
@@ -100,7 +100,7 @@ fn add_table(bytes: &[u8], name: &BStr, hash: Kind, updates: &mut Updates) -> Op
     Some(())
 }
 
-/// Adds the records of one block. False once a later name was seen.
+/// Adds the records of one block. Returns false once a later name was seen.
 fn add_block(block: &[u8], name: &BStr, hash: Kind, updates: &mut Updates) -> Option<bool> {
     let (rest, restarts) = block.split_last_chunk::<2>()?;
     let restarts = usize::from(u16::from_be_bytes(*restarts)).checked_mul(3)?;
@@ -127,7 +127,7 @@ fn add_block(block: &[u8], name: &BStr, hash: Kind, updates: &mut Updates) -> Op
             return Some(false);
         }
         if found == name.as_bytes() {
-            // Two null ids only mark that there is a log.
+            // A record with two null ids only marks that there is a log.
             let is_mark = |record: &Record| record.new.is_null() && record.old.is_null();
             let record = record.filter(|record| !is_mark(record));
             updates.insert(!u64::from_be_bytes(*update), record);
@@ -136,7 +136,7 @@ fn add_block(block: &[u8], name: &BStr, hash: Kind, updates: &mut Updates) -> Op
     Some(true)
 }
 
-/// Bytes that are read from front to back.
+/// Bytes that are read sequentially.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -146,7 +146,7 @@ impl<'a> Bytes<'a> {
         Some(taken)
     }
 
-    /// A big-endian number of `len` bytes, at most 8.
+    /// Reads a big-endian number of `len` bytes, at most 8.
     fn number(&mut self, len: usize) -> Option<u64> {
         let bytes = self.take(len)?.iter();
         Some(bytes.fold(0, |number, byte| number << 8 | u64::from(*byte)))
@@ -156,7 +156,7 @@ impl<'a> Bytes<'a> {
         usize::try_from(self.number(8)?).ok()
     }
 
-    /// A number in the encoding of pack files' offset deltas.
+    /// Reads a number in the encoding of offset deltas in packs.
     fn varint(&mut self) -> Option<u64> {
         let mut byte = self.number(1)?;
         let mut value = byte & 0x7f;

@@ -1,18 +1,18 @@
-//! What clocks do year by year, as a string says it (tzset(3)): `CET-1CEST,M3.5.0,M10.5.0/3`.
+//! The yearly rule for clocks in a string (tzset(3)): `CET-1CEST,M3.5.0,M10.5.0/3`.
 
 use super::Offset;
 use crate::revision::date::calendar::{DAY_S, Fields, days_to};
 
 const HOUR_S: i64 = 3600;
 
-/// When clocks change where the string does not say it.
+/// The default dates of changes, if the string has none.
 const CHANGES: &[u8] = b",M3.2.0,M11.1.0";
 
-/// What clocks do year by year.
+/// The yearly rule for clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     standard: Offset,
-    /// Daylight saving time, when it begins, and when it ends.
+    /// The offset of daylight saving time, when it begins, and when it ends.
     saving: Option<(Offset, Change, Change)>,
 }
 
@@ -20,22 +20,22 @@ pub(super) struct Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Change {
     day: Day,
-    /// Seconds after the start of that day, by the clocks of the time that ends.
+    /// Seconds after the start of that day, by the clocks before the change.
     time_s: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Day {
-    /// The day of the year from 1; the last of February in leap years does not count.
+    /// The day of the year from 1, without counting February 29.
     Julian(i64),
     /// The day of the year from 0.
     OfYear(i64),
-    /// Month from 1, week from 1 with 5 for the last, day of the week from Sunday.
+    /// Month from 1, week from 1 with 5 for the last, day of the week from Sunday = 0.
     OfWeek(i64, i64, i64),
 }
 
 impl Rule {
-    /// Parses a string; `None` if it is none.
+    /// Parses a string; `None` if it is invalid.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let mut text = Text(text);
         text.name()?;
@@ -66,7 +66,7 @@ impl Rule {
         })
     }
 
-    /// How clocks go at `time_s`.
+    /// Returns the offset at `time_s`.
     pub(super) fn offset(&self, time_s: i64) -> Offset {
         let Some((saving, start, end)) = &self.saving else {
             return self.standard;
@@ -77,7 +77,7 @@ impl Rule {
         let end_s = end.local_s(year).saturating_sub(saving.seconds);
         let is_dst = match start_s < end_s {
             true => (start_s..end_s).contains(&time_s),
-            // South of the equator.
+            // The southern hemisphere.
             false => !(end_s..start_s).contains(&time_s),
         };
         if is_dst { *saving } else { self.standard }
@@ -85,7 +85,7 @@ impl Rule {
 }
 
 impl Change {
-    /// What clocks show then, in seconds since 1970.
+    /// Returns what clocks show at that time, in seconds since 1970.
     fn local_s(&self, year: i64) -> i64 {
         let days = match self.day {
             Day::Julian(day) => {
@@ -116,7 +116,7 @@ impl Change {
     }
 }
 
-/// What is left of a string.
+/// The rest of a string.
 struct Text<'a>(&'a [u8]);
 
 impl Text<'_> {
@@ -125,7 +125,7 @@ impl Text<'_> {
         Some(())
     }
 
-    /// Three letters or more, or anything of letters, digits and signs in angle brackets.
+    /// Skips a name: at least three letters, or letters, digits and signs in angle brackets.
     fn name(&mut self) -> Option<()> {
         let is_quoted = self.skip(b'<').is_some();
         let is_part = |byte: &u8| match is_quoted {
@@ -137,7 +137,7 @@ impl Text<'_> {
         if is_quoted { self.skip(b'>') } else { Some(()) }
     }
 
-    /// At most three digits.
+    /// Parses a number of at most three digits.
     fn number(&mut self) -> Option<i64> {
         let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit());
         let (digits, rest) = self.0.split_at_checked(digits.count())?;
@@ -152,7 +152,7 @@ impl Text<'_> {
         self.number().filter(|number| range.contains(number))
     }
 
-    /// `[+-]hours[:minutes[:seconds]]`, in seconds.
+    /// Parses `[+-]hours[:minutes[:seconds]]` as seconds.
     fn time(&mut self) -> Option<i64> {
         let is_negative = self.skip(b'-').is_some();
         if !is_negative {
@@ -168,7 +168,7 @@ impl Text<'_> {
         Some(if is_negative { -time_s } else { time_s })
     }
 
-    /// `,day[/time]`.
+    /// Parses `,day[/time]`.
     fn change(&mut self) -> Option<Change> {
         self.skip(b',')?;
         let day = if self.skip(b'J').is_some() {
