@@ -274,7 +274,7 @@ fn chunks(bytes: &[u8], count: u8, end: usize) -> Option<Vec<(u32, Range<usize>)
 mod tests {
     use super::*;
 
-    /// A file with two commits, of which the second has the first and two that are listed as parents.
+    /// A file with two commits. The second has the first one and two from the list of extra parents as parents.
     fn file(bases: &[ObjectId]) -> Vec<u8> {
         let id = |byte| [byte; 20];
         let mut commits = Vec::new();

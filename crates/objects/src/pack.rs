@@ -354,7 +354,7 @@ impl Pack {
         Ok(self.offsets(said)?.is_some_and(ByOffset::is_sound))
     }
 
-    /// Returns the same with what is needed to search it.
+    /// Returns the positions with the offsets for searching them.
     fn offsets(&self, said: &mut Vec<String>) -> Result<Option<&ByOffset>, Reason> {
         if let Some(offsets) = self.by_offset.get() {
             return Ok(Some(offsets));

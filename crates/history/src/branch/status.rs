@@ -11,7 +11,7 @@ pub enum Distance {
     Gone,
     /// Both are the same commit.
     Equal,
-    /// They differ; nobody asked by how much.
+    /// They differ, and commits were not counted.
     Different,
     /// Each may have commits that the other lacks.
     Counted {

@@ -4,13 +4,13 @@ use super::*;
 use crate::testing::OpenRepository as _;
 use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
-/// All values of a key, by git.
+/// Returns all values of a key, by git.
 fn configured(sandbox: &Sandbox, key: &str) -> Vec<BString> {
     let values = sandbox.try_git(["config", "--get-all", key]).stdout;
     values.lines().map(BString::from).collect()
 }
 
-/// What the configuration says of a branch, by git.
+/// Returns the configuration of a branch, by git.
 fn remotes_of(sandbox: &Sandbox, branch: &str) -> Option<BranchRemotes> {
     let remote = configured(sandbox, &format!("branch.{branch}.remote")).pop()?;
     let merge = configured(sandbox, &format!("branch.{branch}.merge"))
@@ -31,7 +31,7 @@ fn remotes_of(sandbox: &Sandbox, branch: &str) -> Option<BranchRemotes> {
     })
 }
 
-/// The branch lines of `git status --porcelain=v2 --branch` that concern the upstream, as ours would be.
+/// Returns our version of the lines about the upstream in `git status --porcelain=v2 --branch`.
 fn ours(sandbox: &Sandbox, ahead_behind: bool) -> String {
     let repo = sandbox.repository();
     let refs = Refs::open(&repo).unwrap();

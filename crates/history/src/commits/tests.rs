@@ -4,10 +4,11 @@ use super::*;
 use crate::testing::OpenRepository as _;
 use vigil_testkit::sandbox::Sandbox;
 
-/// How many commits a history has here.
+/// The number of commits in a history.
 const COUNT: usize = 600;
 
-/// The history of `tip`: what each commit says, and what is said of one that cannot be read.
+/// Returns the history of `tip`: the data of each commit, and the message about one that cannot be
+/// read.
 fn walk(sandbox: &Sandbox, tip: &oid) -> Vec<String> {
     let repository = sandbox.repository();
     let objects = Objects::open(&repository).unwrap();
@@ -39,7 +40,7 @@ fn walk(sandbox: &Sandbox, tip: &oid) -> Vec<String> {
     lines
 }
 
-/// What git says of the history of `tip`, in the same words.
+/// Returns the history of `tip` by git, in the same format.
 fn by_git(sandbox: &Sandbox, tip: &oid) -> Vec<String> {
     let text = sandbox.git(["log", "--format=%H %ct %T %P", &tip.to_string()]);
     let lines = text.lines().map(|line| line.trim_end().to_owned());

@@ -14,7 +14,7 @@ use vigil_git::refs::Refs;
 use vigil_testkit::chance::Chance;
 use vigil_testkit::sandbox::{FORMATS, RefFormat, Sandbox};
 
-/// What `git describe` prints, or its error without "fatal: ", and what it says before.
+/// Returns the output of `git describe`, or its error without "fatal: ", and the messages before.
 fn theirs(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String) {
     let arguments = [&["describe"], options, names].concat();
     let said = sandbox.try_git(&arguments);
@@ -110,7 +110,7 @@ fn compare(sandbox: &Sandbox, options: &[&str], names: &[&str], remark: &str) {
     );
 }
 
-/// A history with merges and clocks that differ, tags of all kinds, and files, for `git fast-import`.
+/// A history for `git fast-import`, with merges, clocks that differ, tags of all kinds, and files.
 fn history(chance: &mut Chance) -> String {
     let mut stream = String::new();
     let count = 2 + chance.below(14);
@@ -244,12 +244,12 @@ fn without_a_tag_object_the_walk_ends_early_and_the_answer_is_the_same() {
         if has_graph {
             sandbox.git(["commit-graph", "write", "--reachable"]);
         }
-        // One that no graph has.
+        // A commit that is in no graph.
         std::fs::write(sandbox.top().join("new"), "new").unwrap();
         sandbox.git(["add", "new"]);
         sandbox.commit_at("new", 1_700_001_000);
         let all = ["HEAD", "HEAD~1", "HEAD~3", "HEAD~5"];
-        // More of them than candidates; those behind are nearer.
+        // More tags than candidates; the later ones are nearer.
         let tags: Vec<(String, &str)> = (0..12)
             .map(|number| (format!("a{number:02}"), "HEAD~5"))
             .chain([("b".to_owned(), "HEAD~3"), ("c".to_owned(), "HEAD~1")])
@@ -288,14 +288,14 @@ fn blobs_are_found_where_they_came_in() {
         compare(&sandbox, &[], &[&name], "");
     }
     compare(&sandbox, &[], &["HEAD:file2", "HEAD:file4", "HEAD~1"], "");
-    // In git, what one search notes changes the next.
+    // In git, the flags that one search sets affect the next.
     compare(&sandbox, &[], &["HEAD:file4", "HEAD:file2"], "");
     sandbox.git(["checkout", "-q", "first"]);
     let (_, stderr) = ours(&sandbox, &[], &["main:file5"]);
     assert!(stderr.ends_with("not reachable from HEAD\n"), "{stderr}");
 }
 
-/// A new tag object with that name of `commit`, made at `time_s`; no reference leads to it.
+/// Creates a tag object called `name` for `commit` with the time `time_s`; no reference leads to it.
 fn tag_object(sandbox: &Sandbox, name: &str, commit: &str, time_s: u64) -> String {
     let id = sandbox.id(commit);
     let header = format!("object {id}\ntype commit\ntag {name}\ntagger T <t@t> {time_s} +0000\n");
@@ -332,7 +332,7 @@ fn of_several_tag_objects_on_each_commit_the_best_is_named() {
     let tags = (0..3).flat_map(|back| (0..3).map(move |number| (back, number)));
     for (back, number) in tags {
         let id = sandbox.id(&format!("HEAD~{}", back + 1));
-        // The latest is the first, the second or the third.
+        // The first, the second or the third is the latest.
         let time_s = 1_700_000_000 + (number + back) % 3;
         let name = format!("t{back}{number}");
         let tag = tag_object(&sandbox, &name, &id.to_string(), time_s);
@@ -361,7 +361,7 @@ fn of_several_tag_objects_on_each_commit_the_best_is_named() {
     check("loose");
     sandbox.git(["pack-refs", "--all"]);
     check("packed");
-    // One that is not the best.
+    // A tag object that is not the best one.
     let gone = sandbox.id("t20").to_string();
     let (folder, file) = gone.split_at(2);
     let object = sandbox.git_dir().join("objects").join(folder);
@@ -419,7 +419,7 @@ fn names_lead_where_they_lead_in_git() {
         }
         sandbox.git(["commit-graph", "write", "--reachable"]);
     }
-    // What the commit-graph has needs no object, unless its message is asked for.
+    // A commit in the commit-graph needs no object, unless its message is needed.
     let lost = sandbox.id("HEAD~2").to_string();
     let (folder, file) = lost.split_at(2);
     let path = sandbox.git_dir().join("objects").join(folder).join(file);
@@ -441,7 +441,7 @@ fn a_broken_tag_is_a_name_of_nothing() {
     compare(&sandbox, &["--contains"], &["HEAD"], "dangling");
 }
 
-/// Tags of tags of tags, `c000` and so on, of the commit HEAD~1.
+/// Creates a chain of tags of tags, `c000` and so on, that ends at the commit HEAD~1.
 fn chain_of_tags(sandbox: &Sandbox, count: usize) {
     let start = sandbox.id("HEAD~1");
     let mut stream = String::new();
@@ -489,7 +489,7 @@ fn tags_in_a_circle_lead_nowhere() {
     let outer = sandbox.git_fed(["mktag"], text.as_bytes());
     sandbox.git(["update-ref", "refs/tags/outer", &outer]);
     sandbox.git(["replace", "-f", &inner, &outer]);
-    // git goes round for ever.
+    // git loops forever.
     for (options, described) in [(&[][..], "good-2-g"), (&["--all"], "heads/main")] {
         let (stdout, _) = ours(&sandbox, options, &["HEAD"]);
         assert!(stdout.starts_with(described), "{stdout}");
@@ -513,7 +513,7 @@ fn tags_in_a_circle_lead_nowhere() {
     }
 }
 
-/// Damages the loose object `id`: its file holds `bytes` from now on.
+/// Damages the loose object `id`: replaces the contents of its file with `bytes`.
 fn overwrite(sandbox: &Sandbox, id: &str, bytes: &[u8]) {
     let path = sandbox.loose_object(id);
     let kept = std::fs::read(&path).unwrap();
@@ -526,7 +526,7 @@ fn overwrite(sandbox: &Sandbox, id: &str, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// The file of a loose object.
+/// Returns the contents of a loose object's file.
 fn loose(kind: &str, content: &str) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
     write!(encoder, "{kind} {}\0{content}", content.len()).unwrap();
@@ -568,7 +568,7 @@ fn a_damaged_tag_is_told_of_as_git_tells_of_it() {
                     compare(&sandbox, options, &[revision], name);
                 }
             }
-            // Of the tag itself, older gits say more.
+            // Older versions of git say more about the tag itself.
             let (stdout, stderr) = ours(&sandbox, &["--always", "--match=good"], &["bad"]);
             let last = stderr.lines().last().unwrap();
             assert_eq!(stdout, "");
@@ -621,7 +621,7 @@ fn a_tag_that_cannot_be_unpacked_is_passed_over() {
     sandbox.git(["tag", "-a", "-m", "x", "bad", "HEAD~1"]);
     let id = sandbox.id("bad").to_string();
     overwrite(&sandbox, &id, b"garbage, and more of it");
-    // Older gits end here.
+    // Older versions of git exit here.
     let said = format!(
         "error: inflate: data stream error (incorrect header check)\nerror: unable to unpack {id} header\n"
     );
@@ -636,7 +636,7 @@ fn a_tag_that_cannot_be_unpacked_is_passed_over() {
     assert_eq!(ours(&sandbox, &[], &["bad"]), (String::new(), said));
 }
 
-/// Has the reference `name` lead to a new tag object with these contents, whatever git thinks of them.
+/// Makes the reference `name` lead to a new tag object with these contents, which need not be valid.
 fn craft_tag(sandbox: &Sandbox, name: &str, content: &str) {
     let arguments = ["hash-object", "-t", "tag", "-w", "--literally", "--stdin"];
     let id = sandbox.git_fed(arguments, content.as_bytes());
@@ -708,7 +708,7 @@ fn what_tags_say_of_types_counts_until_it_is_read() {
         std::fs::remove_file(&bad).unwrap();
         sandbox.git(["commit-graph", "write", "--reachable"]);
         std::fs::write(&bad, content).unwrap();
-        // Older gits do not take commits that are asked about from there.
+        // Older versions of git do not read commits that are asked about from the commit-graph.
         let (_, stderr) = ours(&sandbox, &[], &["HEAD"]);
         let last = stderr.lines().last();
         assert_eq!(
@@ -719,12 +719,12 @@ fn what_tags_say_of_types_counts_until_it_is_read() {
     }
 }
 
-/// A reftable of version 1 with HEAD and the references `refs` ("<id> <name>" each), none of which says where it leads.
+/// A reftable of version 1 with HEAD and the references `refs` ("<id> <name>" each), without peeled ids.
 fn plain_table(refs: &str) -> Vec<u8> {
     let mut header = b"REFT\x01\0\0\0".to_vec();
     header.extend([0; 16]);
     let record = |out: &mut Vec<u8>, name: &str, value: &[u8]| {
-        // Nothing in common with the name before; then the length of the rest, and the kind of value.
+        // No common prefix with the previous name; then the length of the suffix, and the kind of value.
         out.push(0);
         let rest = name.len() << 3 | 1;
         if rest >= 128 {
@@ -755,7 +755,8 @@ fn plain_table(refs: &str) -> Vec<u8> {
     table
 }
 
-/// Writes all references as git 2.55 does where it moves all; gits before 2.53 then take tags for lightweight ones.
+/// Writes all references without peeled ids, as git 2.55 does when it moves all of them. git before 2.53 then takes
+/// annotated tags for lightweight ones.
 fn make_plain(sandbox: &Sandbox, name: &str) {
     let folder = sandbox.git_dir().join("reftable");
     let (list, refs) = (folder.join("tables.list"), sandbox.git(["show-ref"]));
@@ -769,7 +770,7 @@ fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightwe
     let [second, third] = ["HEAD~2", "HEAD~3"].map(|name| sandbox.id(name));
     sandbox.git(["tag", "-a", "-m", "t", "old", "HEAD~4"]);
     sandbox.git(["tag", "-a", "-m", "t", "new", "HEAD~1"]);
-    // So many objects that they are read on all cores.
+    // Enough objects to be read on all cores.
     let light: String = (0..300)
         .map(|number| {
             let id = [second, third][number % 2];
@@ -805,7 +806,7 @@ fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightwe
     }
     make_plain(&sandbox, "plain.ref");
     assert_eq!(ask(), expected);
-    // And a table on top, by git.
+    // With another table on top, written by git.
     sandbox.git(["tag", "later", "HEAD"]);
     sandbox.git(["update-ref", "refs/tags/light5", "HEAD"]);
     assert_eq!(ours(&sandbox, &["--tags"], &["HEAD"]).0, "later\n");
@@ -894,7 +895,7 @@ fn of_many_tag_objects_the_latest_is_the_best() {
     let sandbox = Sandbox::new();
     sandbox.commit("one");
     let first = sandbox.id("HEAD");
-    // Some are as late as others; the first of these counts.
+    // Some have the same time; then the first counts.
     let tag = |number: u32| {
         let time = 1_700_000_000 + number * 7919 % 101;
         format!("tag t{number}\nfrom {first}\ntagger A <a@b> {time} +0000\ndata 1\nt\n")
@@ -920,7 +921,7 @@ fn of_many_tag_objects_the_latest_is_the_best() {
         }
         let name = theirs(&sandbox, &[], &["HEAD"]).0;
         check("first");
-        // The best is gone, and comes again.
+        // The best tag is deleted, and created again.
         let best = sandbox.id(name.trim()).to_string();
         sandbox.git(["tag", "-d", name.trim()]);
         check("without the best");
@@ -929,7 +930,7 @@ fn of_many_tag_objects_the_latest_is_the_best() {
         sandbox.git(["tag", "-a", "-m", "t", "later"]);
         check("with a later one");
         sandbox.git(["tag", "-d", "later"]);
-        // Others that are as late.
+        // Another tag with the same time.
         sandbox.git(["update-ref", "refs/tags/a-copy", &best]);
         check("with the same under another name");
         sandbox.git(["tag", "-d", "a-copy"]);
@@ -964,7 +965,7 @@ fn tips_that_are_many_are_named_as_by_git() {
         }
     };
     check("loose");
-    // Those of a commit and of a tag object are gone.
+    // The objects of a commit and of a tag are deleted.
     let packs = sandbox.git_dir().join("objects/pack");
     let pack = std::fs::read_dir(&packs).unwrap();
     let mut pack = pack.map(|entry| entry.unwrap().path());

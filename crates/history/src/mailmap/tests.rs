@@ -80,7 +80,7 @@ fn load(opened: &Opened) -> Loaded {
     Loaded::read(repository, refs, objects, &StagedPaths::new()).unwrap()
 }
 
-/// Compares what becomes of all contacts, and what is said, with git in `folder`.
+/// Compares the mapping of all contacts, and the messages, with git's in `folder`.
 fn compare(sandbox: &Sandbox, folder: &Path, what: &str) {
     let loaded = load(&open(sandbox, folder));
     let contacts = contacts();
@@ -192,7 +192,8 @@ fn people_in_headers_are_replaced_as_by_git() {
         "\n",
         "\n\nauthor X <commit@example.com> 1 +0000\n",
     ];
-    // Older releases end at the first person whom the map does not know, and where the headers do.
+    // Older versions of git stop at the first person that the map does not know, and where the
+    // headers end.
     let is_newest = release() >= NEWEST;
     let count = if is_newest { people.len() } else { 1 };
     for (author, committer) in people.into_iter().take(count) {
@@ -212,7 +213,7 @@ fn people_in_headers_are_replaced_as_by_git() {
     let mailmap = load(&opened).mailmap;
     let args = ["cat-file", "--use-mailmap", "--batch=%(rest)"];
     let theirs = sandbox.git_fed(args, (ids.join("\n") + "\n").as_bytes());
-    // The format leaves an empty line before each object.
+    // The format has an empty line before each object.
     let theirs = theirs.trim_end_matches('\n');
     let mut ours = Vec::new();
     for id in &ids {

@@ -24,7 +24,7 @@ pub(super) fn parse(text: &BStr, repository: &Repository) -> Option<i64> {
 }
 
 /// Does the same for clocks in `zone` at the time `now_s`. An exact date that could be read in another way is not
-/// taken for one that is far after `today_s`.
+/// taken for one more than ten days after `today_s`.
 pub(crate) fn parse_at(text: &[u8], zone: &Zone, now_s: i64, today_s: i64) -> Option<i64> {
     exact::parse(text, zone, today_s).or_else(|| Approximate::new(zone, now_s)?.parse(text))
 }

@@ -72,7 +72,7 @@ fn names_lead_where_git_says() {
     }
 }
 
-/// Variables that git and Vigil see alike.
+/// Variables for git and Vigil alike.
 fn variables(sandbox: &Sandbox) -> Vec<(&'static str, String)> {
     let home = sandbox.root().display().to_string();
     vec![
@@ -90,7 +90,7 @@ fn git(sandbox: &Sandbox, folder: &Path, args: &[&str], input: &[u8]) -> Said {
     answer(command, input).into()
 }
 
-/// What is opened of the repository in which `folder` is.
+/// The open repository that contains `folder`.
 struct Opened {
     repository: Repository,
     refs: Refs,
@@ -132,7 +132,7 @@ fn lines(said: &[BString]) -> String {
     said.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// What a program that prints `found` for an object, and dies with `otherwise` without one, does with `answer`.
+/// Renders `answer` like a program that prints `found` for an object, and dies with `otherwise` if there is none.
 fn rendered(
     answer: &Answer,
     found: impl Fn(&Resolved) -> Result<String, String>,
@@ -165,20 +165,19 @@ fn rendered(
     }
 }
 
-/// Compares all ways to ask for each of `names`, from `folder`. What differs is told.
-/// The release, 2.x, whose answers are right.
+/// The release, 2.x, whose answers are the right ones.
 pub(crate) const NEWEST: u32 = 55;
 
-/// The release of the git that is installed.
+/// The release of the installed git.
 pub(crate) fn release() -> u32 {
     let output = Command::new("git").arg("version").output().unwrap();
     let version = String::from_utf8(output.stdout).unwrap();
     version.split('.').nth(1).unwrap().parse().unwrap()
 }
 
-/// Whether releases before the newest one answer `name` otherwise: they take more for what `git describe` prints,
-/// name another object in an error, search messages and dates in another order, and advise in other words on
-/// references with the name of an id.
+/// Whether releases before the newest one answer `name` differently: they accept more as output of `git
+/// describe`, name another object in an error, search messages and dates in another order, and give other advice
+/// about references that look like ids.
 fn is_answered_otherwise_before(name: &str) -> bool {
     let is_described = ["x-y-g", "x--g", "a..b-1-g", "x:y-1-g", "-1-g"];
     let of_tags = ["tree-tag^0", "tree-tag~1", "blob-tag^0", "blob-tag^"];
@@ -190,7 +189,8 @@ fn is_answered_otherwise_before(name: &str) -> bool {
         || digits >= Kind::Sha1.len_in_hex()
 }
 
-/// Only thoroughly is each name asked for by itself.
+/// Compares all ways to ask for each of `names` from `folder`, and returns the differences. Each name is asked
+/// for by itself only if `thoroughly` is set.
 fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool) -> String {
     let opened = Opened::at(sandbox, folder);
     let minor = release();
@@ -210,7 +210,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
         }
     };
     for name in &names {
-        // What rev-parse takes for several revisions.
+        // Names that rev-parse takes for several revisions.
         let is_range = name.split("..").count() > 1 && !name.contains("../");
         let is_many =
             is_range || name.starts_with('^') || name.contains("^@") || name.ends_with(['!', '-']);
@@ -294,7 +294,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
         }
         let theirs = git(sandbox, folder, &args, input.as_bytes());
         if ours != theirs {
-            // Line by line, so that it is seen which one differs.
+            // Line by line, to show which one differs.
             for name in names
                 .iter()
                 .filter(|name| !ending.iter().any(|(other, _)| other == name))
@@ -349,7 +349,7 @@ fn owned(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// A blob whose id starts with `prefix`, written to the repository.
+/// Writes a blob whose id starts with `prefix` to the repository.
 fn write_blob_like(sandbox: &Sandbox, prefix: &str) -> ObjectId {
     let found = (0_u32..).find_map(|number| {
         let content = format!("{prefix} {number}");
@@ -430,7 +430,7 @@ fn repository_with_everything(format: RefFormat, hash: Kind) -> Sandbox {
     sandbox.git(["checkout", "-q", "-b", "topic/name"]);
     sandbox.git(["checkout", "-q", "main"]);
     sandbox.git(["merge", "-q", "-m", "merge side", "side"]);
-    // Names that several rules find, and names of ids.
+    // Names that several rules match, and names that look like ids.
     sandbox.git(["branch", "both", "HEAD~1"]);
     sandbox.git(["tag", "both", "HEAD~2"]);
     sandbox.git(["branch", "dead", "HEAD~1"]);
@@ -463,7 +463,7 @@ fn repository_with_everything(format: RefFormat, hash: Kind) -> Sandbox {
         let id = sandbox.git(["rev-parse", revision]);
         write_blob_like(&sandbox, &id[..4]);
     }
-    // Two blobs of one abbreviation, of which one has the name of a branch.
+    // Two blobs with the same abbreviated id, one of which is also the name of a branch.
     let blob = sandbox.git(["rev-parse", "HEAD:file"]);
     write_blob_like(&sandbox, &blob[..4]);
     let lone = sandbox.git(["rev-parse", "HEAD:dir/file"]);

@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::OpenRepository as _;
 use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
-/// The last of the tags that git finds for a commit.
+/// Returns the last of the tags that git finds for a commit.
 fn by_git(sandbox: &Sandbox, commit: &oid) -> Option<BString> {
     let tags = sandbox.git(["tag", "--points-at", &commit.to_string(), "--sort=refname"]);
     tags.lines().last().map(BString::from)
@@ -113,7 +113,7 @@ fn in_a_folder_of_many_tags_every_change_is_noticed() {
     assert_eq!(asker.ask(&one), Some("t39".into()));
     sandbox.git(["tag", "-d", "t38"]);
     assert_eq!(asker.ask(&two), Some("t37".into()));
-    // Through another name of the file.
+    // Changed through another name of the file.
     fs::hard_link(tags.join("t37"), sandbox.git_dir().join("other")).unwrap();
     sandbox.git(["tag", "-d", "t36"]);
     assert_eq!(asker.ask(&two), Some("t37".into()));
@@ -144,7 +144,7 @@ fn tags_that_move_though_their_files_do_not_are_followed() {
         let one = sandbox.commit("one");
         sandbox.git(["tag", "-m", "t", "annotated"]);
         sandbox.git(["tag", "z", "HEAD^{tree}"]);
-        // Of a linked worktree HEAD is its own.
+        // A linked worktree has its own HEAD.
         sandbox.git(["worktree", "add", "-q", "--detach", "../linked"]);
         let linked = sandbox.root().join("linked");
         sandbox.git(["symbolic-ref", "refs/tags/own", "HEAD"]);
@@ -196,7 +196,7 @@ fn a_link_to_a_tag_is_read_each_time() {
     assert_eq!(asker.ask(&two), Some("link".into()));
 }
 
-/// What changes tags, in a random order: by git, and by hand.
+/// Changes tags in random order, by git and by hand.
 #[test]
 fn tags_are_those_of_git_after_random_changes() {
     let sandbox = Sandbox::new();
@@ -221,7 +221,7 @@ fn tags_are_those_of_git_after_random_changes() {
             4 if loose.is_file() => fs::remove_file(&loose).unwrap(),
             5 => drop(sandbox.git(["pack-refs", "--all"])),
             6 => {
-                // In place, and of the same length.
+                // In place, with the same length.
                 let path = sandbox.git_dir().join("packed-refs");
                 let [one, two] = commits.map(|id| format!("\n{id} "));
                 if let Ok(text) = fs::read_to_string(&path) {

@@ -5,7 +5,7 @@ use super::*;
 use crate::testing::OpenRepository as _;
 use vigil_testkit::sandbox::Sandbox;
 
-/// Compares with git for a pair of revisions, in both directions.
+/// Compares the counts for a pair of revisions with git's, in both directions.
 fn check(sandbox: &Sandbox, objects: &Objects, a: &str, b: &str) {
     let by_git = sandbox.git(["rev-list", "--count", "--left-right", &format!("{a}...{b}")]);
     let (left, right) = by_git.split_once('\t').unwrap();
@@ -16,18 +16,18 @@ fn check(sandbox: &Sandbox, objects: &Objects, a: &str, b: &str) {
         count_left_right(objects, &b, &a).unwrap(),
         (expected.1, expected.0)
     );
-    // Remembered.
+    // Cached.
     assert_eq!(count_left_right(objects, &a, &b).unwrap(), expected);
 }
 
-/// A history made by one process: of each commit its parents (earlier commits) and its time.
+/// A history made by one process, from the parents (earlier commits) and the time of each commit.
 fn history(commits: &[(Vec<usize>, i64)]) -> (Sandbox, Vec<ObjectId>) {
     let sandbox = Sandbox::new();
     let mut input = String::new();
     for (n, (parents, time_s)) in commits.iter().enumerate() {
         input.push_str(&format!("reset refs/heads/c{n}\n"));
         input.push_str(&format!("commit refs/heads/c{n}\nmark :{}\n", n + 1));
-        // Of its own, lest two commits with the same parents and time be one.
+        // A message of its own, so that two commits with the same parents and time differ.
         let message = format!("{n:08}");
         input.push_str(&format!(
             "committer C <c> {time_s} +0000\ndata 8\n{message}\n"
@@ -66,7 +66,7 @@ fn by_definition(commits: &[(Vec<usize>, i64)], a: usize, b: usize) -> (usize, u
     (a.difference(&b).count(), b.difference(&a).count())
 }
 
-/// Histories with merges; the clocks of `skew_s` seconds' error.
+/// Histories with merges, whose clocks are off by up to `skew_s` seconds.
 fn histories(skew_s: i64) -> impl Strategy<Value = Vec<(Vec<usize>, i64)>> {
     let commit = (
         proptest::collection::vec(0_usize..6, 0..3),
@@ -154,7 +154,7 @@ fn counts_are_those_of_git_with_merges_roots_and_a_partial_graph() {
 
 #[test]
 fn an_old_commit_of_a_fast_clock_is_taken_back() {
-    // The shared commit 1 bears a later time than its child 2, from which the right side reaches it late.
+    // The shared commit 1 is later than its child 2, from which the right side reaches it late.
     let commits = vec![
         (vec![], 100),
         (vec![0], 1000),

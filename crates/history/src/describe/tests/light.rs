@@ -2,15 +2,15 @@
 
 use super::*;
 
-/// How many tags there are, each of one of [`TAGGED`].
+/// The number of tags, each of which points to one of [`TAGGED`].
 const COUNT: usize = 4000;
 
 const TAGGED: [&str; 3] = ["HEAD~1", "HEAD~2", "HEAD~4"];
 
-/// The names of the first tags of [`TAGGED`].
+/// The first tag of each of [`TAGGED`].
 const FIRST: [&str; 3] = ["t0000", "t0001", "t0002"];
 
-/// A history with many tags, and a few others.
+/// A history with many lightweight tags, and a few others.
 fn sandbox(format: RefFormat) -> Sandbox {
     let sandbox = Sandbox::with(format, gix_hash::Kind::Sha1).with_five_commits();
     sandbox.git(["tag", "-a", "-m", "t", "annotated", "HEAD~3"]);
@@ -36,7 +36,7 @@ fn sandbox(format: RefFormat) -> Sandbox {
     sandbox
 }
 
-/// What is said of each commit; it must be what git says.
+/// Compares the description of each commit with git's.
 fn ask(sandbox: &Sandbox, remark: &str) {
     for options in [
         &[][..],
@@ -62,7 +62,7 @@ fn of_many_lightweight_tags_the_first_of_each_commit_is_named() {
     for format in [RefFormat::Files, RefFormat::Reftable] {
         let sandbox = sandbox(format);
         ask(&sandbox, "as made");
-        // Loose ones, if there are any: one that is new, one that nobody needed, and one that stood for others.
+        // Loose tags, if the format has any: a new one, one that nothing needed, and one that stood for others.
         sandbox.git(["tag", "new", "HEAD"]);
         sandbox.git(["update-ref", "refs/tags/t2003", "HEAD"]);
         ask(&sandbox, "new tags");

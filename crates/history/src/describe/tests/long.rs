@@ -1,11 +1,12 @@
-//! Histories that are long.
+//! Long histories.
 
 use super::*;
 
 #[test]
 fn a_long_history_has_the_names_that_git_gives_it() {
     let sandbox = Sandbox::with_history(1500);
-    // No names, one that does not count without an option, one that does and is far, and one beside the history of others.
+    // No names; one that counts only with an option; one that counts and is far; and one that is not in the history of
+    // others.
     for (at, make) in [
         &[][..],
         &["tag", "light", "HEAD~1300"],

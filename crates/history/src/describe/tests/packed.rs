@@ -1,8 +1,8 @@
-//! Packed references that are written by hand.
+//! Packed references written by hand.
 
 use super::*;
 
-/// Compares what is said of HEAD, which has no name, and of others.
+/// Compares the descriptions of HEAD, which has no name, and of others.
 fn ask(sandbox: &Sandbox, remark: &str) {
     for options in [
         &["--tags"][..],
@@ -29,7 +29,7 @@ fn of_several_packed_names_the_best_is_found_in_history() {
         format!("{tag} refs/tags/{name}\n^{id}\n")
     };
     let light = |name: &str, commit: &str| format!("{} {name}\n", sandbox.id(commit));
-    // Of an object that is nowhere, whose id begins as that of `commit`.
+    // Points to a missing object whose id begins like that of `commit`.
     let alike = |name: &str, commit: &str, digits: usize| {
         let id = sandbox.id(commit).to_string();
         let (start, end) = id.split_at(digits);
@@ -41,7 +41,7 @@ fn of_several_packed_names_the_best_is_found_in_history() {
     let other = tag("p", "HEAD~2", 1_700_000_000);
     let lines = |lines: &[&str], remark: &str| {
         let text = lines.concat();
-        // A file without order is read as a whole when it is opened.
+        // An unsorted file is read as a whole when it is opened.
         let is_bad = remark.starts_with("bad");
         let traits = ["peeled fully-peeled sorted", "peeled sorted", ""];
         for traits in traits.into_iter().take(if is_bad { 2 } else { 3 }) {
@@ -99,11 +99,11 @@ fn of_several_packed_names_the_best_is_found_in_history() {
             format!("^{}\n", "1".repeat(40)),
         ),
     ] {
-        // The end is looked at when the file is opened.
+        // The end of the file is checked when it is opened.
         lines(&[&a, &d, &line, &z], remark);
         lines(&[&a, &new, &line, &z], remark);
     }
-    // Instead of, before, among and behind packed ones.
+    // Loose references that replace packed ones, and before, among and after them.
     sandbox.git(["tag", "-f", "d", "HEAD~2"]);
     sandbox.git(["tag", "Z", "HEAD~4"]);
     sandbox.git(["tag", "b", "HEAD~3"]);
@@ -139,7 +139,7 @@ fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
     };
     sandbox.git(["pack-refs", "--all"]);
     ask("packed");
-    // Loose ones before, among, behind and instead of packed ones.
+    // Loose references before, among and after packed ones, and replacing them.
     sandbox.git(["tag", "a", "HEAD~4"]);
     sandbox.git(["tag", "-f", "b", "HEAD~3"]);
     sandbox.git(["tag", "-a", "-m", "x", "c", "HEAD"]);
@@ -176,7 +176,8 @@ fn lightweight_tags_beyond_the_candidates_change_no_answer() {
             }
         }
     };
-    // The first names, and more of them than candidates, are of commits that are not in the history of some.
+    // The first names, which are more than the candidates, are of commits that are not in the history of
+    // some.
     for (number, commit) in (0..).zip(commits) {
         tag(&format!("a{number}"), commit);
         tag(&format!("b{number}"), commit);

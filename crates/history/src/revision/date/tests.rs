@@ -86,7 +86,7 @@ fn dates_mean_what_git_takes_them_for() {
         "2023-11-10 10:00 GMT",
         "Jan 5 2023 3am",
     ] {
-        // Before, these counted from the present.
+        // In older versions of git, these are relative to the present time.
         let is_newer = ["today", "noon", "tea", "midnight"]
             .iter()
             .any(|word| text.contains(word));
@@ -95,7 +95,7 @@ fn dates_mean_what_git_takes_them_for() {
         }
         let argument = format!("--since={text}");
         let theirs = git_at_now(&sandbox, &argument);
-        // git takes the present for what is no date.
+        // git takes the present time if there is no date.
         let ours = format!("--max-age={}", ours(text).unwrap_or(NOW_S));
         assert_eq!(ours, theirs, "{text}");
     }
@@ -127,7 +127,7 @@ fn large_numbers_wrap_around_as_in_git() {
         "1000 am 1699999999 weeks",
     ] {
         let theirs = git_at_now(&sandbox, &format!("--since={text}"));
-        // Before 1970 is after all for git, which shows it as that.
+        // git shows a time before 1970 as one that is after all others.
         let theirs: u64 = theirs.trim_start_matches("--max-age=").parse().unwrap();
         let theirs = i64::try_from(theirs).unwrap_or(i64::MAX);
         assert_eq!(ours(text), Some(theirs), "{text}");
