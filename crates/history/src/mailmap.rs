@@ -227,8 +227,8 @@ impl Mailmap {
         Some((new(&known.name, name), new(&known.email, email)))
     }
 
-    /// Returns the line that `git check-mailmap` prints for `contact`, without a line feed. `contact` is `Name
-    /// <address>`, or an address alone.
+    /// Returns the line that `git check-mailmap` prints for `contact`, without a line feed. `contact` is
+    /// `Name <address>`, or an address alone.
     pub fn check(&self, contact: &BStr) -> BString {
         let (name, email) = match Ident::split(contact) {
             Some(ident) => (ident.name(contact), ident.email(contact)),

@@ -32,7 +32,7 @@ const LAST: u32 = 1 << 31;
 const FIXED_LEN: usize = 16;
 /// The number of bits of the time.
 const TIME_BITS: u32 = 34;
-/// The most bytes of the list of a chain's files that are read; git writes few.
+/// The longest list of a chain's files that is read, in bytes; git writes few.
 const LIST_LEN_MAX: u64 = 1 << 20;
 /// The most files of a chain that are read.
 const FILES_MAX: usize = 256;

@@ -256,7 +256,7 @@ impl Pack {
         Ok((offset != 0).then_some(offset))
     }
 
-    /// Returns the bytes from `offset` on, which must be before the end of the objects.
+    /// Returns the bytes from `offset` on, which must not be after the end of the objects.
     pub(super) fn from(&self, offset: u64, said: &mut Vec<String>) -> Result<&[u8], Reason> {
         let Some(contents) = self.contents(said) else {
             return Err(Reason::NoAccess {

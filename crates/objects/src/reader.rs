@@ -16,7 +16,7 @@ use super::pack::{Form, Pack};
 use super::planned::Planned;
 use super::store::{Found, ObjectStore, Stage};
 
-/// How many damaged bases may be replaced from one another's packs, one within the other.
+/// How deeply reads of other copies of damaged bases may be nested.
 const DEPTH_MAX: u32 = 50;
 
 /// How many bytes of a large object are inflated at once.

@@ -2,7 +2,7 @@
 //!
 //! These are the attributes for adding files: a `.gitattributes` file in the working tree counts, or the one in the
 //! index where the file is missing (or all of them come from one tree: `attr.tree`). A file is read when a path below
-//! it is first asked about, cached, and checked again once after each [`Attributes::refresh`].
+//! it is first asked about. It is then cached, and checked again once after each [`Attributes::refresh`].
 
 mod blobs;
 mod parse;

@@ -175,8 +175,8 @@ pub(crate) fn release() -> u32 {
     version.split('.').nth(1).unwrap().parse().unwrap()
 }
 
-/// Whether releases before the newest one answer `name` differently: they accept more as output of `git
-/// describe`, name another object in an error, search messages and dates in another order, and give other advice
+/// Whether releases before the newest one answer `name` differently: they accept more as output of
+/// `git describe`, name another object in an error, search messages and dates in another order, and give other advice
 /// about references that look like ids.
 fn is_answered_otherwise_before(name: &str) -> bool {
     let is_described = ["x-y-g", "x--g", "a..b-1-g", "x:y-1-g", "-1-g"];
