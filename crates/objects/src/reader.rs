@@ -107,8 +107,8 @@ impl Reader {
         self.lookups
     }
 
-    /// Takes git's messages from finding and reading objects without failing, line by line, with "error: " or "warning:
-    /// ": another copy of the object may have been sound.
+    /// Takes git's messages from finding and reading objects without failing, line by line, with "error: " or
+    /// "warning: ": another copy of the object may have been sound.
     pub fn take_said(&mut self) -> Vec<String> {
         std::mem::take(&mut self.chains.said)
     }
