@@ -8,19 +8,21 @@ use super::repository::Repository;
 
 /// One piece of advice.
 pub struct Advice {
-    /// What turns it off, below `advice.`.
+    /// The variable that turns it off, below `advice.`.
     pub name: &'static str,
-    /// What it says.
+    /// The text, line by line.
     pub lines: &'static [&'static str],
-    /// git adds how to turn it off, for whom has not said either way.
+    /// Whether git adds how to turn the advice off, for users who have set the variable neither
+    /// way.
     pub is_explained: bool,
 }
 
 impl Advice {
-    /// The lines that git writes, without line feeds; none where the user does not want them.
+    /// Returns the lines that git writes, without line feeds; none if the user has turned the
+    /// advice off.
     ///
     /// # Errors
-    /// A configured value that is no boolean.
+    /// A configured value is not a boolean.
     pub fn say(&self, repository: &Repository) -> Result<Vec<BString>, Error> {
         let variable = repository.environment.get("GIT_ADVICE");
         let wanted = repository

@@ -1,4 +1,4 @@
-//! Where attributes are read from: what environment and configuration say.
+//! Where attributes are read from, according to the environment and the configuration.
 
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -16,10 +16,10 @@ use crate::repository::Repository;
 /// The system's attributes file, unless `GIT_ATTR_NOSYSTEM` is set.
 const SYSTEM_FILE: &str = "/etc/gitattributes";
 
-/// The places that configuration and environment give for `repository`.
+/// Returns the places that the configuration and the environment give for `repository`.
 ///
 /// # Errors
-/// A value of the wrong kind.
+/// A value is of the wrong kind.
 pub fn attribute_files(repository: &Repository) -> Result<AttributeFiles, Error> {
     let no_system = is_true(&repository.environment, "GIT_ATTR_NOSYSTEM")?;
     Ok(AttributeFiles {
@@ -35,20 +35,21 @@ pub fn attribute_files(repository: &Repository) -> Result<AttributeFiles, Error>
     })
 }
 
-/// The tree that attributes are to be read from.
+/// The tree that attributes should be read from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceTree {
     /// Its name, for the caller to resolve.
     pub name: BString,
-    /// Whether a name that cannot be resolved is fatal, with [`SourceTree::UNRESOLVED`] as the text.
+    /// Whether a name that cannot be resolved is fatal; the error is then [`SourceTree::UNRESOLVED`].
     pub required: bool,
 }
 
 impl SourceTree {
-    /// What git says of a tree that is required and cannot be found.
+    /// git's error for a required tree that cannot be found.
     pub const UNRESOLVED: &str = "bad --attr-source or GIT_ATTR_SOURCE";
 
-    /// The tree that the environment (`GIT_ATTR_SOURCE`, which `--attr-source` sets) or else `attr.tree` names.
+    /// Returns the tree named by the environment (`GIT_ATTR_SOURCE`, which `--attr-source` sets) or else by
+    /// `attr.tree`.
     pub fn of(repository: &Repository) -> Option<Self> {
         if let Some(name) = repository.environment.get("GIT_ATTR_SOURCE") {
             return Some(Self {
@@ -82,7 +83,8 @@ pub enum Error {
     NoHome(BString),
 }
 
-/// How git names `info/attributes`: from the top of the working tree, where the repository is in it.
+/// Returns git's name for `info/attributes`: relative to the top of the working tree, if the repository is
+/// inside it.
 fn info_origin(repository: &Repository) -> BString {
     let inside = repository
         .work_tree
@@ -95,7 +97,7 @@ fn info_origin(repository: &Repository) -> BString {
     path.into_os_string().into_vec().into()
 }
 
-/// `core.attributesFile`, or the default below `XDG_CONFIG_HOME` or `HOME`.
+/// Returns `core.attributesFile`, or the default below `XDG_CONFIG_HOME` or `HOME`.
 fn user_file(repository: &Repository) -> Result<Option<PathBuf>, Error> {
     let environment = &repository.environment;
     let home = environment.get("HOME");
@@ -118,7 +120,7 @@ fn user_file(repository: &Repository) -> Result<Option<PathBuf>, Error> {
             to_path(&[home, rest])
         }
         (Some(_), _) => return Err(Error::NoHome(value.into())),
-        // Relative to the top of the working tree, where git works.
+        // Relative to the top of the working tree, which is git's working directory.
         (None, _) => match &repository.work_tree {
             Some(top) => top.join(to_path(&[value])),
             None => repository.git_dir.join(to_path(&[value])),
@@ -134,7 +136,7 @@ fn to_path(parts: &[&[u8]]) -> PathBuf {
     std::ffi::OsString::from_vec(parts.concat()).into()
 }
 
-/// A boolean environment variable, false if it is not set.
+/// Reads a boolean environment variable; false if it is not set.
 fn is_true(environment: &Environment, name: &'static str) -> Result<bool, Error> {
     let Some(value) = environment.get(name) else {
         return Ok(false);

@@ -23,18 +23,18 @@ pub(crate) mod value;
 pub use self::error::Error;
 pub use self::value::environment_boolean;
 
-/// Reads the system's and the user's files as git does before it looks at anything else, its own options among it.
+/// Reads the system's and the user's files as git does before anything else, even before it looks at its own options.
 ///
 /// # Errors
-/// What is wrong with them.
+/// A file cannot be read or is invalid.
 pub fn check_early(environment: &Environment) -> Result<(), Error> {
     load::Reader::new(environment).check_early()
 }
 
-/// What is configured where no repository is: for the system, for the user, and on the command line.
+/// Reads the configuration that holds outside of any repository: the system's, the user's and the command line's.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A file or the command line cannot be read or is invalid.
 pub fn trusted(environment: &Environment) -> Result<Config, Error> {
     load::Reader::new(environment).protected()
 }
@@ -54,7 +54,7 @@ pub enum Scope {
     Command,
 }
 
-/// One entry.
+/// One configuration entry.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'a> {
     /// `section.subsection.name`, section and name in lower case.
@@ -68,7 +68,7 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// The section, the subsection if there is one, and the name.
+    /// Splits the key into the section, the subsection if there is one, and the name.
     pub fn parts(&self) -> Option<(&'a BStr, Option<&'a BStr>, &'a BStr)> {
         let (section, rest) = self.key.split_once_str(".")?;
         let (subsection, name) = match rest.rsplit_once_str(".") {
@@ -116,13 +116,13 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The value, which must be given.
+    /// The value, or git's error for a key without `=`.
     pub fn required(&self) -> Result<&BStr, Error> {
         self.value
             .ok_or_else(|| self.complaint(format!("missing value for '{}'", raw(self.key))))
     }
 
-    /// What git answers when the value fails a check which says why in `complaint`.
+    /// Returns git's error for a value that fails a check; `complaint` is what the check itself says.
     pub fn complaint(&self, complaint: impl Into<String>) -> Error {
         Error::Explained {
             said: vec![format!("error: {}", complaint.into())],
@@ -130,7 +130,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// What git answers when the value fails a check which says nothing.
+    /// Returns git's error text for a value that fails a check which says nothing itself.
     pub fn refusal(&self) -> String {
         match self.position {
             Some((file, line)) => format!(
@@ -193,17 +193,17 @@ pub struct Config {
 }
 
 impl Config {
-    /// What `text` says, without includes: for files in the same format, such as `.gitmodules`. `name` is for errors:
-    /// `file <path>` or `blob <id>`.
+    /// Parses `text` without following includes: for files in the same format, such as `.gitmodules`. `name` is for
+    /// errors: `file <path>` or `blob <id>`.
     ///
     /// # Errors
-    /// A line that is none.
+    /// A line is invalid.
     pub fn from_bytes(text: &[u8], name: &str) -> Result<Self, Error> {
         let (config, error) = Self::up_to_error(text, name);
         error.map_or(Ok(config), Err)
     }
 
-    /// The same up to the first line that is none, and the error that this one is.
+    /// Parses `text` up to the first invalid line, and returns the error for that line as well.
     pub fn up_to_error(text: &[u8], name: &str) -> (Self, Option<Error>) {
         let text = parse::parse(text);
         let mut config = Self {
@@ -251,8 +251,8 @@ impl Config {
         }
     }
 
-    /// The lines that git writes to stderr while it finds the repository and reads its configuration, though it
-    /// goes on: whole lines with their "error: " or "warning: ".
+    /// The lines that git writes to stderr while it finds the repository and reads its configuration, but that do not
+    /// stop it: whole lines with their "error: " or "warning: ".
     pub fn said(&self) -> &[String] {
         &self.said
     }
@@ -323,8 +323,9 @@ impl Config {
         self.entry(key).map(|entry| entry.bool_or_int()).transpose()
     }
 
-    /// The last value of `key` as a path with `~/`, `~user/` and `%(prefix)/` expanded. A relative one relates to
-    /// git's working directory: the top of the working tree. `None` also for an `:(optional)` file that is not there.
+    /// The last value of `key` as a path with `~/`, `~user/` and `%(prefix)/` expanded. A relative path is relative
+    /// to git's working directory, the top of the working tree. `None` also for an `:(optional)` file that does not
+    /// exist.
     pub fn path(&self, key: &str) -> Result<Option<PathBuf>, Error> {
         match self.entry(key) {
             Some(entry) => self.path_of(&entry),
@@ -332,12 +333,12 @@ impl Config {
         }
     }
 
-    /// The value of `entry` as [`Config::path`] reads it.
+    /// Reads the value of `entry` as [`Config::path`] does.
     pub(crate) fn path_of(&self, entry: &Entry<'_>) -> Result<Option<PathBuf>, Error> {
         self.path_from(entry.required()?)
     }
 
-    /// `value` as [`Config::path`] reads it.
+    /// Reads `value` as [`Config::path`] does.
     pub(crate) fn path_from(&self, value: &BStr) -> Result<Option<PathBuf>, Error> {
         use vigil_stamp::paths::{is_missing, path_of};
         let (is_optional, value) = match value.strip_prefix(b":(optional)") {
@@ -409,21 +410,22 @@ impl Config {
         })
     }
 
-    /// Whether all that was read to build this configuration (or to find the repository) still says the same.
+    /// Whether every file read to build this configuration (or to find the repository) still says the same.
     ///
-    /// Costs one `stat(2)` per file, and a second reading of files that were changed when they were first read.
+    /// Costs one `stat(2)` per file, and another read of each file that had changed too recently when it was first
+    /// read.
     pub fn is_fresh(&self) -> bool {
         self.is_fresh_beside(|_| false)
     }
 
-    /// As [`Self::is_fresh`], where the files that `is_same` tells of are known to say the same.
+    /// As [`Self::is_fresh`], but takes for granted that files for which `is_same` holds say the same.
     pub(crate) fn is_fresh_beside(&self, is_same: impl Fn(&Path) -> bool) -> bool {
         let is_fresh = |source: &Source| is_same(source.path()) || source.is_fresh();
         self.sources.iter().all(is_fresh) && self.branch.as_ref().is_none_or(Branch::is_fresh)
     }
 }
 
-/// `key` with section and name in lower case; `None` if it is so already.
+/// Returns `key` with section and name in lower case; `None` if they already are.
 fn folded(key: &[u8]) -> Option<BString> {
     let section = key.find_byte(b'.')?;
     let name = key.rfind_byte(b'.')?;

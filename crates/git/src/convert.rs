@@ -1,8 +1,8 @@
 //! What `git add` would record for a file of the working tree, and what a checkout would write for a blob.
 //!
 //! The clean side of git's conversion, as `git status` uses it: filter, encoding, line endings, ident, in this
-//! order, and nothing is written. A file whose attributes ask for no conversion is read once and hashed on the way.
-//! The other side (`smudge`) takes the steps in the opposite order.
+//! order, without writing anything. A file whose attributes ask for no conversion is hashed as it is read, in one
+//! pass. The other side (`smudge`) takes the steps in reverse order.
 
 pub(crate) mod conversation;
 mod encoding;
@@ -47,7 +47,7 @@ use vigil_rules::messages::{Messages, bytes};
 /// How many bytes are read at a time.
 const PIECE_SIZE: u64 = 1 << 16;
 
-/// The attributes that conversion goes by.
+/// The attributes that decide conversion.
 const ATTRIBUTES: [&str; 6] = [
     "text",
     "crlf",
@@ -57,10 +57,10 @@ const ATTRIBUTES: [&str; 6] = [
     "working-tree-encoding",
 ];
 
-/// To be changed when files come to be converted in another way under the same attributes and settings.
+/// Must be changed when the same attributes and settings come to mean another conversion.
 const MEANING: u64 = 1;
 
-/// Converts files of one working tree. Shared by threads.
+/// Converts files of one working tree; shared by threads.
 ///
 /// Filter processes are started when the first file needs them, kept for the next ones, and ended when the value is
 /// dropped. One filter works on one file at a time.
@@ -68,7 +68,7 @@ pub struct Converter {
     settings: Settings,
     attributes: Arc<Attributes>,
     messages: Arc<Messages>,
-    /// By command: what runs it has its lock.
+    /// One slot per command; it is locked while the command runs.
     running: HashMap<BString, Mutex<Option<Process>>>,
 }
 
@@ -80,23 +80,23 @@ impl fmt::Debug for Converter {
     }
 }
 
-/// What is done to one file.
+/// What conversion does to one file.
 struct Plan<'a> {
     driver: Option<(BString, &'a Driver)>,
     encoding: Option<BString>,
     eol: Action,
-    /// The attribute that decides about line endings, if one does.
+    /// The attribute that decides about line endings, if any does.
     eol_by: Option<&'static str>,
     ident: bool,
 }
 
 impl Plan<'_> {
-    /// Whether the file has to be in memory as a whole.
+    /// Whether the whole file has to be in memory.
     fn needs_all(&self) -> bool {
         self.ident || self.encoding.is_some() || self.runs_filter()
     }
 
-    /// Whether a filter is run to clean the file, or git ends because there is none.
+    /// Whether cleaning the file runs a filter, or fails because a required one is missing.
     fn runs_filter(&self) -> bool {
         self.driver.as_ref().is_some_and(|(_, driver)| {
             driver.required || driver.program(Direction::Clean).is_some()
@@ -105,7 +105,7 @@ impl Plan<'_> {
 }
 
 impl Converter {
-    /// A converter for the working tree whose attributes these are. Messages go where those of the attributes go.
+    /// Creates a converter for the working tree with these `attributes`, and sends messages where theirs go.
     pub fn new(settings: Settings, attributes: Arc<Attributes>) -> Self {
         let running = settings
             .drivers
@@ -126,8 +126,8 @@ impl Converter {
         }
     }
 
-    /// Begins a new request: attributes and index are seen as they are now, and filters that refused all further
-    /// files, which counts for one run of git, are asked again.
+    /// Begins a new request: rereads attributes and index, and asks filters again that refused all further files,
+    /// since such a refusal holds for one run of git.
     pub fn refresh(&self, blobs: Blobs) {
         self.attributes.refresh(blobs);
         for slot in self.running.values() {
@@ -142,8 +142,8 @@ impl Converter {
     /// after git's clean-side conversion, the blob id `recorded`. Also for a plain file that stands for a symbolic
     /// link (`core.symlinks=false`), which git converts like any other.
     ///
-    /// A file that cannot be read counts as changed, and the reason goes to the messages. Errors are those at which
-    /// git ends.
+    /// A file that cannot be read counts as changed, and the reason goes to the messages. Only errors at which git
+    /// exits are returned.
     pub fn is_unchanged(
         &self,
         path: &BStr,
@@ -161,16 +161,17 @@ impl Converter {
         }
     }
 
-    /// A number for all that [`Converter::is_unchanged`] goes by at `path`, besides the contents and the recorded
-    /// blob; the same one as long as that is the same, in every process of one version of Vigil.
+    /// Returns a number for everything on which [`Converter::is_unchanged`] depends at `path` besides the contents
+    /// and the recorded blob. The number is the same as long as all of that is, in every process of one version of
+    /// Vigil.
     ///
-    /// `None` where the contents have to be compared anew each time: another program has a part in it, or it is an
-    /// error, or git may have something to say (of text that is not in the encoding it is said to be in, which the
-    /// C library decides besides).
+    /// `None` if the contents have to be compared each time: if another program takes part, if it is an error, or if
+    /// git may write a message (about text that is not in its declared encoding, which moreover is for the C library
+    /// to decide).
     ///
-    /// Endings that a checkout would write have no part in it, nor do `core.safecrlf` and
-    /// `core.checkRoundtripEncoding`: they decide warnings. Where line endings depend on the blob in the index, that
-    /// is the recorded one.
+    /// Line endings that a checkout would write play no part, nor do `core.safecrlf` and
+    /// `core.checkRoundtripEncoding`: they only decide warnings. Where line endings depend on the blob in the index,
+    /// that is the recorded one.
     pub fn fingerprint(&self, path: &BStr) -> Option<u64> {
         let plan = self.plan(path).ok()?;
         if plan.runs_filter() || plan.encoding.is_some() {
@@ -188,7 +189,7 @@ impl Converter {
         Some(MEANING << 32 | hash << 16 | eol << 8 | u64::from(plan.ident))
     }
 
-    /// The blob id that the file would get. Parameters as in [`Converter::is_unchanged`].
+    /// Returns the blob id that the file would get. Parameters as in [`Converter::is_unchanged`].
     pub fn hash_file(&self, path: &BStr, file: &File, size: u64) -> Result<ObjectId, Error> {
         let plan = self.plan(path)?;
         if plan.needs_all() {
@@ -201,8 +202,8 @@ impl Converter {
         }
     }
 
-    /// The contents that would be recorded, as git's rename detection compares them: with a warning where line
-    /// endings would get lost.
+    /// Returns the contents that would be recorded, as git's rename detection compares them: with a warning if line
+    /// endings would be lost.
     pub fn read_file(&self, path: &BStr, file: &File, size: u64) -> Result<Vec<u8>, Error> {
         if size == 0 {
             return Ok(Vec::new());
@@ -243,7 +244,7 @@ impl Converter {
         })
     }
 
-    /// What is done to line endings, and by which attribute, if by one.
+    /// Returns what is done to line endings, and the attribute that decides it, if any.
     fn eol_action(
         &self,
         text: &Value,
@@ -282,7 +283,7 @@ impl Converter {
             })
     }
 
-    /// Hashes a file that is recorded as it is.
+    /// Hashes a file that is recorded without conversion.
     fn hash_as_is(&self, path: &BStr, file: &File, size: u64) -> Result<ObjectId, Error> {
         let mut hasher = BlobHasher::new(self.settings.hash, size);
         for_pieces(path, file, size, |piece| {
@@ -292,7 +293,7 @@ impl Converter {
         Ok(hasher.finish())
     }
 
-    /// Hashes a file whose line endings alone may change, with constant memory.
+    /// Hashes a file in which at most the line endings are converted, in constant memory.
     fn hash_text(
         &self,
         action: Action,
@@ -340,13 +341,13 @@ impl Converter {
             update(b"\r");
         }
         if hashed != size_after {
-            // The file changed between the two looks.
+            // The file changed between the two passes.
             return Err(Error::ShortRead(path.into()));
         }
         Ok(hasher.finish())
     }
 
-    /// All steps on the whole contents.
+    /// Applies all steps to the whole contents.
     fn convert(
         &self,
         plan: &Plan<'_>,
@@ -406,7 +407,7 @@ impl Converter {
         Ok(contents)
     }
 
-    /// The filter's output; `None` if there is none and the contents stay as they are.
+    /// Returns the filter's output; `None` if there is none and the contents stay as they are.
     fn filter(
         &self,
         driver: &Driver,
@@ -461,7 +462,7 @@ impl Converter {
         }
     }
 
-    /// Where programs run.
+    /// The surroundings in which programs run.
     pub fn surroundings(&self) -> &Surroundings {
         &self.settings.surroundings
     }
@@ -494,7 +495,7 @@ impl Converter {
     }
 }
 
-/// Hands on the first `size` bytes of `file` in pieces, until `take` has enough. Fewer bytes are an error.
+/// Passes the first `size` bytes of `file` to `take` in pieces, until it returns false. Fewer bytes are an error.
 fn for_pieces(
     path: &BStr,
     file: &File,
@@ -518,7 +519,7 @@ fn for_pieces(
     Ok(())
 }
 
-/// The first `size` bytes of `file`.
+/// Reads the first `size` bytes of `file`.
 fn read_all(path: &BStr, file: &File, size: u64) -> Result<Vec<u8>, Error> {
     let mut contents = Vec::new();
     for_pieces(path, file, size, |piece| {

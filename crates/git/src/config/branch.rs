@@ -11,7 +11,7 @@ use vigil_stamp::paths::{bytes_of, path_of};
 /// How many symbolic references git follows.
 const DEPTH_MAX: usize = 5;
 
-/// The current branch, and where to look whether it still is.
+/// The current branch, and what is needed to check that it is still the current one.
 #[derive(Clone, Debug)]
 pub(super) struct Branch {
     git_dir: PathBuf,
@@ -51,7 +51,8 @@ fn current(git_dir: &Path, common_dir: &Path, ref_format: RefFormat) -> Option<B
     None
 }
 
-/// The reference to which a reference file (or a symbolic link, as git once wrote) points.
+/// Returns the target of a symbolic reference, stored as a file or (as git once did) as a symbolic
+/// link.
 fn symbolic_target(path: &Path) -> Option<BString> {
     if let Ok(target) = std::fs::read_link(path) {
         return Some(bytes_of(&target).to_owned()).filter(|target| target.starts_with(b"refs/"));

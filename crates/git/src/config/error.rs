@@ -6,12 +6,12 @@ pub enum Error {
     /// A file that cannot be read or parsed, or a value of the wrong kind.
     #[error("{0}")]
     Bad(String),
-    /// The same, where git says more before it gives up.
+    /// The same, where git writes more lines before it gives up.
     #[error("{text}")]
     Explained {
         /// Whole lines for stderr, with their "error: " or "warning: ".
         said: Vec<String>,
-        /// The last words, without "fatal: ".
+        /// The final message, without "fatal: ".
         text: String,
     },
 }
@@ -25,7 +25,7 @@ impl Error {
         }
     }
 
-    /// The same error after git has `said` some lines.
+    /// Returns the same error, with the lines that git wrote `earlier` put before its own.
     pub(super) fn after(self, mut earlier: Vec<String>) -> Self {
         earlier.extend_from_slice(self.said());
         match self {

@@ -1,12 +1,12 @@
-//! What git warns of in the settings of how it writes to disk (`core.fsync`, `core.fsyncMethod` and `core.fsyncObjectFiles` in
-//! git-config(1)), whatever it is asked. Nothing here is written so.
+//! git's warnings about the settings for writing to disk (`core.fsync`, `core.fsyncMethod` and `core.fsyncObjectFiles` in
+//! git-config(1)), which every git command gives. Vigil itself never writes by these settings.
 
 use bstr::{BStr, ByteSlice};
 
 use super::Config;
 use vigil_model::raw_text::raw;
 
-/// What can be written, and groups of that.
+/// The names of what can be written, and of groups of them.
 const COMPONENTS: [&str; 11] = [
     "loose-object",
     "pack",
@@ -23,7 +23,7 @@ const COMPONENTS: [&str; 11] = [
 
 const METHODS: [&str; 3] = ["fsync", "writeout-only", "batch"];
 
-/// The lines, whole, in the order in which git says them.
+/// Returns the warnings as whole lines, in git's order.
 pub(crate) fn warnings(config: &Config) -> Vec<String> {
     let mut said = Vec::new();
     let mut is_deprecation_said = false;
@@ -49,13 +49,13 @@ pub(crate) fn warnings(config: &Config) -> Vec<String> {
     said
 }
 
-/// Reads words with commas between them, each with a minus before it or without. The beginning of a name is enough.
+/// Checks a list of words separated by commas, each with or without a leading minus. A prefix of a known name is enough.
 fn components(value: &BStr, said: &mut Vec<String>) {
     let mut rest = value.as_bytes();
     loop {
         rest = rest.trim_start_with(|letter| matches!(letter, ',' | ' ' | '\t' | '\n' | '\r'));
         let (word, after) = rest.split_at(rest.find_byte(b',').unwrap_or(rest.len()));
-        // "none" is one only at the end.
+        // "none" has its meaning only as the last word.
         if rest != b"none" {
             let name = word.strip_prefix(b"-").unwrap_or(word);
             if name.is_empty() {

@@ -22,16 +22,16 @@ use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
 /// How deep includes may nest, in git.
 const INCLUDE_DEPTH_MAX: usize = 10;
 
-/// How conditions match: `*` stays between slashes.
+/// The flags for matching conditions: `*` does not match a slash.
 const PATHS: Flags = Flags {
     pathname: true,
     fold_case: false,
 };
 
-/// The system's file. git's own place for it depends on how it was built; this is that of distributions.
+/// The system's file. git's path for it is set at build time; this is the one that distributions use.
 const SYSTEM: &str = "/etc/gitconfig";
 
-/// Reads files, each but once, and remembers them all.
+/// Reads each file at most once, and keeps a record of all of them.
 pub(crate) struct Reader<'a> {
     pub(crate) environment: &'a Environment,
     texts: Vec<(BString, Rc<Text>)>,
@@ -40,9 +40,9 @@ pub(crate) struct Reader<'a> {
     pub(crate) said: Vec<String>,
 }
 
-/// The repository whose configuration is read, by the names that git has for its folders.
+/// The repository whose configuration is read, with its directories named as git names them.
 pub(crate) struct Place<'a> {
-    /// git's working directory, to which relative names relate.
+    /// git's working directory, to which relative names are relative.
     pub(crate) directory: &'a Path,
     /// `GIT_DIR`.
     pub(crate) git_dir: &'a BStr,
@@ -54,11 +54,11 @@ pub(crate) struct Place<'a> {
     pub(crate) ref_format: RefFormat,
 }
 
-/// Why an entry stopped the reading.
+/// Why an entry stops the reading.
 enum Stop {
-    /// At once.
+    /// A fatal error, reported as it is.
     Fatal(Error),
-    /// git complains, and blames the line that it is at.
+    /// git's complaint about an entry; git then blames the line that it is reading.
     Complaint(Vec<String>),
 }
 
@@ -94,12 +94,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a file that is no configuration, and remembers it too.
+    /// Reads a file that is not configuration, and records it too.
     pub(crate) fn bytes(&mut self, path: &Path) -> Result<Vec<u8>, Errno> {
         self.remember(path, Source::read)
     }
 
-    /// The same of a file of which only the bytes before the first NUL count.
+    /// As [`Self::bytes`], for a file of which only the bytes before the first NUL count.
     pub(crate) fn text_bytes(&mut self, path: &Path) -> Result<Vec<u8>, Errno> {
         self.remember(path, Source::read_text)
     }
@@ -115,14 +115,14 @@ impl<'a> Reader<'a> {
         }
         let is_known = known.is_some();
         let (source, contents) = read(path);
-        // Of two readings the first is kept, since what came of it counts.
+        // If a file is read twice, the first record is kept, since that reading decided the outcome.
         if !is_known {
             self.sources.push(source);
         }
         contents
     }
 
-    /// The parsed file `name`, read but once.
+    /// Returns the parsed file `name`, reading it at most once.
     pub(crate) fn text(&mut self, directory: &Path, name: &BStr) -> Result<Rc<Text>, Errno> {
         if name.is_empty() {
             return Err(Errno::NOENT);
@@ -148,7 +148,7 @@ impl<'a> Reader<'a> {
         loader.trusted_files()
     }
 
-    /// The scopes that a repository cannot write: system, global and command line.
+    /// Reads the scopes that a repository cannot write: system, global and command line.
     pub(crate) fn protected(&mut self) -> Result<Config, Error> {
         let mut loader = Loader::new(self, None, Purpose::Entries);
         loader.is_gentle = true;
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
         Ok(loader.config)
     }
 
-    /// All scopes. The files that were read so far belong to the answer.
+    /// Reads all scopes. Files that were read earlier count among the sources of the result.
     pub(crate) fn config(mut self, place: &Place<'_>) -> Result<Config, Error> {
         let mut loader = Loader::new(&mut self, Some(place), Purpose::Entries);
         match loader.all() {
@@ -173,32 +173,33 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Where the entries go.
+/// What becomes of the entries.
 #[derive(Clone, Copy, PartialEq)]
 enum Purpose {
-    /// Nowhere: only damage counts.
+    /// Nothing: only errors count.
     Check,
-    /// Into the configuration.
+    /// They go into the configuration.
     Entries,
-    /// Only remote URLs count, for `hasconfig:remote.*.url`, and every such condition holds.
+    /// Only remote URLs are collected, for `hasconfig:remote.*.url`; every such condition counts as
+    /// true.
     RemoteUrls,
 }
 
-/// One run over all files.
+/// One pass over all files.
 struct Loader<'a, 'e> {
     reader: &'a mut Reader<'e>,
     place: Option<&'a Place<'a>>,
     config: Config,
     purpose: Purpose,
-    /// Inside a file whose inclusion may depend on remote URLs, there may be none.
+    /// True inside a file whose inclusion may depend on remote URLs: it may not configure any.
     forbids_remote_urls: bool,
     remote_urls: Option<Vec<BString>>,
     depth: usize,
-    /// What may not be read is passed over.
+    /// Skips files that may not be read, and files about which git only complains.
     is_gentle: bool,
 }
 
-/// Where an entry stands.
+/// The position of an entry.
 #[derive(Clone, Copy)]
 struct Position<'p> {
     scope: Scope,
@@ -282,13 +283,14 @@ impl<'a, 'e> Loader<'a, 'e> {
         Ok(())
     }
 
-    /// Reads one of git's own files, if it is there.
+    /// Reads one of git's own files, if it exists.
     fn top_file(&mut self, name: &BStr, scope: Scope, may_be_denied: bool) -> Result<(), Error> {
         match self.file(name, scope, may_be_denied) {
             Err(Stop::Complaint(_)) if self.is_gentle => Ok(()),
             outcome => outcome.map_err(|stop| {
                 let stop = match stop {
-                    // git looks for a pager first, goes on without its word, and reads all anew.
+                    // git looks for a pager first, ignores this failure, and then reads everything
+                    // again: it complains twice.
                     Stop::Complaint(said) => Stop::Complaint([said.clone(), said].concat()),
                     other => other,
                 };
@@ -396,7 +398,7 @@ impl<'a, 'e> Loader<'a, 'e> {
                     position.file.map(|(number, _)| number),
                     position.line,
                 ),
-                // Such as an entry before the first section: git complains, and goes on.
+                // For example an entry before the first section: git complains, and goes on.
                 Err(complaint) => self.reader.said.push(complaint),
             },
         }
@@ -476,11 +478,11 @@ impl<'a, 'e> Loader<'a, 'e> {
         let real = real_path(place.directory, place.git_dir).map_err(Error::Bad)?;
         let mut pattern = interpolate(environment.get("HOME"), pattern, true)
             .unwrap_or_else(|| pattern.to_owned());
-        // The part that is no pattern, whatever is in it.
+        // The length of the prefix that is compared literally, even if it holds wildcards.
         let mut literal = 0;
         if pattern.starts_with(b"./") {
             let Some((_, name)) = position.file else {
-                // git complains, and takes its own complaint for a yes.
+                // git complains, and mistakes the result of its own complaint for a yes.
                 self.reader.said.push(
                     "error: relative config include conditionals must come from files".into(),
                 );
@@ -553,7 +555,7 @@ impl<'a, 'e> Loader<'a, 'e> {
     }
 }
 
-/// A pattern that ends in a slash is for everything below.
+/// Makes a pattern that ends in a slash match everything below.
 fn match_trailing_folder(pattern: &mut BString) {
     if pattern.ends_with(b"/") {
         pattern.extend_from_slice(b"**");

@@ -10,7 +10,8 @@ use vigil_model::white_space::{self, is_space};
 /// A key in its canonical form, and its value if there is an `=`.
 type Pair = (BString, Option<BString>);
 
-/// All parameters in git's order. The error is what git says on stderr, complete, before it gives up.
+/// Reads all parameters in git's order. The error is the whole line that git writes to stderr before it gives
+/// up.
 pub(crate) fn read(environment: &Environment) -> Result<Vec<Pair>, String> {
     let mut pairs = Vec::new();
     if let Some(count) = environment.get("GIT_CONFIG_COUNT") {
@@ -57,7 +58,8 @@ fn read_counted(
     Ok(())
 }
 
-/// git 2.30 and before write `'key=value'`; later ones write `'key'='value'`, or `'key'=` for a key alone.
+/// Reads the quoted form. git 2.30 and before write `'key=value'`; later versions write `'key'='value'`, or
+/// `'key'=` for a key alone.
 fn read_quoted(list: &BStr, pairs: &mut Vec<Pair>) -> Result<(), String> {
     const BOGUS: &str = "error: bogus format in GIT_CONFIG_PARAMETERS";
     let mut rest: &[u8] = list;
@@ -122,7 +124,7 @@ fn unquote(text: &[u8]) -> Option<(BString, &[u8])> {
     }
 }
 
-/// Checks a key, and puts its section and name in lower case.
+/// Checks a key, and converts its section and name to lower case.
 pub(super) fn canonical_key(key: &BStr) -> Result<BString, String> {
     if key.is_empty() {
         return Err("error: empty config key".into());

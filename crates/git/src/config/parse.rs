@@ -1,8 +1,8 @@
-//! The grammar of a configuration file, as git's own reader has it.
+//! The grammar of a configuration file, as git's own parser has it.
 //!
-//! Not gix-config: git's answer to a damaged file is the number of the line at which its reader stopped, its lines
-//! count continuations and carriage returns in their own way, and entries before the damage still count. A reader
-//! that keeps no text for later edits is also the faster one.
+//! Not gix-config: for a damaged file git names the line at which its parser stopped, it has its own way of
+//! counting continuation lines and carriage returns, and entries before the damage still count. A parser that does
+//! not keep the text for later edits is also faster.
 
 use bstr::{BString, ByteSlice};
 
@@ -13,25 +13,25 @@ use vigil_model::white_space::is_space;
 pub(crate) struct Line {
     /// `section.subsection.name`, section and name in lower case.
     pub(crate) key: BString,
-    /// The value, `None` where there was no `=`.
+    /// The value, `None` if there was no `=`.
     pub(crate) value: Option<BString>,
     /// The number of the (last) line, from 1.
     pub(crate) number: usize,
 }
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Text {
-    /// The entries in order, up to the damage if there is one.
+    /// The entries in order, up to the damage if there is any.
     pub(crate) lines: Vec<Line>,
-    /// The number of the line that is not valid.
+    /// The number of the first invalid line.
     pub(crate) bad_line: Option<usize>,
 }
 
 struct Damaged;
 
-/// How many bytes the keys of a file of `len` bytes may have in all: each holds the name of its section, which one
-/// file may write once and use a million times.
+/// The most bytes that the keys of a file of `len` bytes may have in total. The limit is needed because each key
+/// repeats the name of its section, which a file may write once and use a million times.
 fn keys_len_max(len: usize) -> usize {
     len.saturating_mul(64).max(1 << 20)
 }
@@ -61,7 +61,7 @@ pub(super) fn is_key_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'-'
 }
 
-/// A string as C sees it.
+/// Truncates at the first NUL, as a C string ends there.
 fn until_nul(mut bytes: Vec<u8>) -> BString {
     if let Some(at) = bytes.find_byte(0) {
         bytes.truncate(at);
@@ -70,7 +70,7 @@ fn until_nul(mut bytes: Vec<u8>) -> BString {
 }
 
 impl Reader<'_> {
-    /// The next byte; the end is a newline, and so is `\r\n`.
+    /// Returns the next byte. `\r\n` counts as one newline, and so does the end of the file.
     fn next(&mut self) -> u8 {
         let byte = match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
             (Some(b'\r'), Some(b'\n')) => {
@@ -129,7 +129,7 @@ impl Reader<'_> {
         if self.bytes.starts_with(MARK) {
             self.at = MARK.len();
         } else if self.bytes.first() == MARK.first() {
-            // Half a mark is an error at the byte that breaks it.
+            // An incomplete mark is an error at the byte that breaks it.
             for expected in MARK {
                 if self.next() != *expected {
                     break;
@@ -183,7 +183,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A line that ends too early is itself the bad one, not the next.
+    /// Refuses a newline. A line that ends too early is itself reported as the bad one, not the next.
     fn not_newline(&mut self, byte: u8) -> Result<(), Damaged> {
         if byte == b'\n' {
             self.line -= 1;
@@ -217,7 +217,7 @@ impl Reader<'_> {
         let mut value = Vec::new();
         let mut in_quotes = false;
         let mut in_comment = false;
-        // Where white space began that counts only if something follows it; 0 for nowhere.
+        // Where trailing white space began, which counts only if something follows it; 0 for none.
         let mut trim_to = 0;
         loop {
             let byte = self.next();

@@ -1,4 +1,4 @@
-//! Files that decided an answer, remembered so that a long-lived process can tell whether they still say the same.
+//! Files that decided an answer, recorded so that a long-lived process can tell whether they still say the same.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -12,29 +12,32 @@ use vigil_linux::stat::{Stat, stat_fd, stat_path};
 
 use vigil_stamp::{Observation, now};
 
-/// The most bytes of one file that are read: far above any real configuration.
+/// The limit for reading a file, in bytes: far above any real configuration.
 const SIZE_MAX: u64 = 64 << 20;
 
-/// One file that was read, or looked for in vain.
+/// One file that was read, or was looked for and not found.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
     path: PathBuf,
-    /// What it was when it was open; the error for a file that was not there, or could not be read.
+    /// The file's stat data when it was open; the error if it did not exist or could not be read.
     seen: Result<Observation, Errno>,
-    /// The contents, where the look alone proves nothing: the file changed when it was read.
+    /// The contents, kept only if the stat data alone proves nothing because the file had just changed when it was
+    /// read.
     contents: Option<Vec<u8>>,
-    /// The contents were found unchanged when the file had long been at rest: from then on the stamp is proof.
+    /// Set once the contents were found unchanged after the file had long been at rest: from then on the stamp is
+    /// proof.
     is_settled: Arc<AtomicBool>,
 }
 
 impl Source {
-    /// Reads `path`, and remembers what was seen.
+    /// Reads `path`, and records what was seen.
     pub(crate) fn read(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
         let (source, beginning) = Self::read_beginning(path);
         (source, beginning.and_then(Beginning::whole))
     }
 
-    /// The same, also of a file that is too long, if what is read of it has a NUL: no text has one.
+    /// As [`Self::read`], but a file that is too long is no error if the part read contains a NUL: then it is not
+    /// text.
     pub(crate) fn read_text(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
         let (source, beginning) = Self::read_beginning(path);
         let text = beginning.and_then(|read| match read.bytes.contains(&0) {
@@ -44,7 +47,7 @@ impl Source {
         (source, text)
     }
 
-    /// The same of what is read of a file that is too long.
+    /// As [`Self::read`], but of a file that is too long returns the part that was read.
     pub(crate) fn read_beginning(path: &Path) -> (Self, Result<Beginning, Errno>) {
         let read_at = now();
         let outcome = open(path).and_then(|file| {
@@ -70,18 +73,18 @@ impl Source {
         &self.path
     }
 
-    /// Why it could not be read, if it could not.
+    /// The error, if the file could not be read.
     pub(crate) fn errno(&self) -> Option<Errno> {
         self.seen.err()
     }
 
-    /// Whether the file is still what it was.
+    /// Whether the file is unchanged.
     pub(crate) fn is_fresh(&self) -> bool {
         let (then, stat) = match (self.seen, stat_path(&self.path)) {
             (Ok(then), Ok(stat)) => (then, stat),
             (Ok(_), Err(_)) => return false,
             (Err(_), Err(_)) => return true,
-            // A file that cannot be read may have been there all along.
+            // A file that cannot be read may have existed all along.
             (Err(_), Ok(_)) => return open(&self.path).is_err(),
         };
         then.is_same(Some(&stat))
@@ -115,10 +118,10 @@ fn open(path: &Path) -> Result<File, Errno> {
     .map(File::from)
 }
 
-/// The bytes of a file, up to the most that are read.
+/// The bytes of a file, up to the size limit.
 pub(crate) struct Beginning {
     pub(crate) bytes: Vec<u8>,
-    /// There are more.
+    /// Whether the file has more bytes.
     pub(crate) is_cut: bool,
 }
 

@@ -10,12 +10,13 @@ use vigil_model::config_value::boolean;
 use vigil_model::raw_text::raw;
 use vigil_stamp::paths::{bytes_of, path_of};
 
-/// Where git is installed, as far as `%(prefix)/` is concerned; fits the choice of `/etc/gitconfig`.
+/// The prefix where git is installed, for `%(prefix)/`; consistent with the choice of
+/// `/etc/gitconfig`.
 const INSTALLATION: &str = "/usr/";
 
-/// Expands `~/`, `~user/` and `%(prefix)/`; `None` where there is no such home.
+/// Expands `~/`, `~user/` and `%(prefix)/`; `None` if there is no such home directory.
 ///
-/// `home` is `$HOME`, by its real path if `real_home` is given.
+/// `home` is `$HOME`; `real_home` asks for its real path.
 pub(super) fn interpolate(home: Option<&BStr>, path: &BStr, real_home: bool) -> Option<BString> {
     if let Some(rest) = path.strip_prefix(b"%(prefix)/") {
         return Some([INSTALLATION.as_bytes(), rest].concat().into());
@@ -37,7 +38,7 @@ pub(super) fn interpolate(home: Option<&BStr>, path: &BStr, real_home: bool) -> 
     Some(expanded)
 }
 
-/// A user's home by the local accounts; those of a directory service are not asked for.
+/// Finds a user's home directory in `/etc/passwd`; directory services are not asked.
 fn home_of(user: &BStr) -> Option<BString> {
     let accounts = std::fs::read("/etc/passwd").ok()?;
     accounts.lines().find_map(|line| {
@@ -63,10 +64,10 @@ pub(crate) fn xdg_config(environment: &Environment, name: &str) -> Option<BStrin
     )
 }
 
-/// A boolean environment variable, `default` where it is not set.
+/// Reads a boolean environment variable, `default` if it is not set.
 ///
 /// # Errors
-/// Another value: the text is git's, without "fatal: ".
+/// The value is not a boolean: the text is git's, without "fatal: ".
 pub fn environment_boolean(
     environment: &Environment,
     name: &str,

@@ -16,7 +16,7 @@ use vigil_rules::messages::Messages;
 /// The most bytes one packet carries.
 const PACKET_DATA_MAX: usize = 65516;
 
-/// What is said to a filter, and what it answers.
+/// A conversation with one filter process.
 #[derive(Debug)]
 pub(crate) struct Conversation<W, R> {
     stdin: W,
@@ -26,14 +26,14 @@ pub(crate) struct Conversation<W, R> {
     aborted: bool,
 }
 
-/// What a filter is asked for.
+/// What the filter is asked to do.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task<'a> {
-    /// To make of a file what is recorded.
+    /// To convert a file to what is recorded.
     Clean,
-    /// To make of what is recorded a file.
+    /// To convert what is recorded to a file.
     Smudge {
-        /// The blob that is recorded.
+        /// The id of the recorded blob.
         blob: &'a oid,
     },
 }
@@ -47,24 +47,24 @@ impl Task<'_> {
     }
 }
 
-/// What a filter made of one file.
+/// What the filter did with one file.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// The converted contents.
     Converted(Vec<u8>),
-    /// It does not convert this file.
+    /// The filter does not convert this file.
     Declined,
-    /// It does not keep to the protocol, and is of no use any more.
+    /// The filter violates the protocol, and cannot be used any more.
     Broken,
 }
 
-/// Why a conversation ended.
+/// Why a conversation failed.
 pub(crate) enum Fault {
-    /// The process closed its end.
+    /// The process closed its end of a pipe.
     Ended,
-    /// What git says as errors.
+    /// The errors that git reports.
     Said(Vec<String>),
-    /// git ends here.
+    /// git exits with this error.
     Fatal(Error),
 }
 
@@ -73,7 +73,7 @@ impl Fault {
         Self::Said(vec![text.into()])
     }
 
-    /// Adds what the step meant that could not be done.
+    /// Adds what the failed step was meant to do.
     fn with(self, text: &str) -> Self {
         match self {
             Self::Said(mut texts) => {
@@ -84,7 +84,7 @@ impl Fault {
         }
     }
 
-    /// Hands on what is to be said.
+    /// Sends the errors to `messages`.
     pub(super) fn report(self, messages: &Messages) {
         if let Self::Said(texts) = self {
             texts.iter().for_each(|text| messages.error(bytes_of(text)));
@@ -99,7 +99,7 @@ impl From<io::Error> for Fault {
 }
 
 impl<W: Write, R: Read> Conversation<W, R> {
-    /// A conversation in which nothing is said yet, over the filter's standard input and output.
+    /// Creates a conversation over the filter's standard input and output; nothing has been sent yet.
     pub(crate) fn new(stdin: W, stdout: R) -> Self {
         Self {
             stdin,
@@ -110,7 +110,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         }
     }
 
-    /// Greets the filter, which `command` started, and agrees with it on what it can do.
+    /// Greets the filter, started by `command`, and negotiates its capabilities.
     pub(crate) fn shake_hands(&mut self, command: &BStr) -> Result<(), Fault> {
         let unread = |what: &str| {
             format!(
@@ -176,7 +176,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         Ok(())
     }
 
-    /// One line of the greeting, `None` for a flush.
+    /// Reads one line of the greeting, `None` for a flush.
     fn greeting_line(&mut self, unread: impl FnOnce() -> String) -> Result<Option<BString>, Fault> {
         self.read_line().map_err(|fault| match fault {
             Fault::Ended => Fault::said(unread()),
@@ -184,7 +184,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         })
     }
 
-    /// [`Conversation::convert`] for a file that is cleaned.
+    /// Calls [`Conversation::convert`] to clean a file.
     #[cfg(feature = "fuzzing")]
     pub(crate) fn clean(
         &mut self,
@@ -195,7 +195,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         self.convert(Task::Clean, path, input, messages)
     }
 
-    /// Has the contents of the file `path` converted.
+    /// Has the filter convert the contents of the file `path`.
     pub(super) fn convert(
         &mut self,
         task: Task<'_>,
@@ -224,7 +224,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         }
     }
 
-    /// Whether the filter can do this.
+    /// The flag for whether the filter can do `task`.
     fn is_able(&mut self, task: Task<'_>) -> &mut bool {
         match task.direction() {
             Direction::Clean => &mut self.cleans,
@@ -232,7 +232,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         }
     }
 
-    /// Sends one file and reads what became of it; `None` if `status` says that nothing did.
+    /// Sends one file and reads the result; `None` if `status` says that there is none.
     fn converse(
         &mut self,
         task: Task<'_>,
@@ -279,7 +279,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         Ok((status == "success").then_some(contents))
     }
 
-    /// Reads a list of lines; the last `status=` counts, and without one the status stays.
+    /// Reads a list of lines. The last `status=` counts; without one the status stays as it was.
     fn read_status(&mut self, status: &mut BString) -> Result<(), Fault> {
         while let Some(line) = self.read_line()? {
             if let Some(value) = line.strip_prefix(b"status=") {
@@ -289,7 +289,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         Ok(())
     }
 
-    /// A line without its line feed; an empty one counts as a flush, as in git.
+    /// Reads a line without its line feed; an empty one counts as a flush, as in git.
     fn read_line(&mut self) -> Result<Option<BString>, Fault> {
         let mut packet = self.read_packet()?;
         if packet.last() == Some(&b'\n') {
@@ -298,7 +298,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
         Ok((!packet.is_empty()).then(|| packet.into()))
     }
 
-    /// The bytes of one packet, none for a flush.
+    /// Reads the bytes of one packet, none for a flush.
     fn read_packet(&mut self) -> Result<Vec<u8>, Fault> {
         let mut header = [0; 4];
         self.stdout_exact(&mut header)?;
@@ -352,13 +352,13 @@ impl<W: Write, R: Read> Conversation<W, R> {
         self.stdin.write_all(bytes)
     }
 
-    /// Whether it has said that it will clean, or smudge, no file any more.
+    /// Whether the filter has said that it will not clean, or not smudge, any more files.
     pub(super) fn has_aborted(&self) -> bool {
         self.aborted
     }
 }
 
-/// git's words for a line that could not be sent.
+/// git's error for a line that could not be sent.
 fn formatted(_: io::Error) -> Fault {
     Fault::said("packet write with format failed")
 }

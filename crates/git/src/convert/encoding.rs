@@ -8,7 +8,7 @@ use bstr::{BStr, ByteSlice};
 use super::shell::Surroundings;
 use vigil_rules::messages::{Messages, bytes};
 
-/// Whether two names mean one encoding: `UTF8` is `utf-8`.
+/// Whether two names mean the same encoding: `UTF8` is `utf-8`.
 pub(super) fn is_same(a: &[u8], b: &[u8]) -> bool {
     match (utf_suffix(a), utf_suffix(b)) {
         (Some(a), Some(b)) => a.eq_ignore_ascii_case(b),
@@ -16,8 +16,8 @@ pub(super) fn is_same(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// `contents`, which are in the encoding `encoding`, as UTF-8. `None` if they are to be taken as they are: what is
-/// wrong with them is then in `messages`.
+/// Converts `contents` from `encoding` to UTF-8. `None` if they are to be used unconverted; if something is wrong
+/// with them, `messages` says what.
 pub(super) fn to_utf8(
     surroundings: &Surroundings,
     path: &BStr,
@@ -38,7 +38,7 @@ pub(super) fn to_utf8(
     convert(surroundings, path, encoding, utf8, contents, messages)
 }
 
-/// `contents`, which are UTF-8, in the encoding `encoding`. `None` as for [`to_utf8`].
+/// Converts `contents` from UTF-8 to `encoding`. `None` as for [`to_utf8`].
 pub(super) fn from_utf8(
     surroundings: &Surroundings,
     path: &BStr,
@@ -145,7 +145,7 @@ impl BomFault {
 }
 
 fn recode(surroundings: &Surroundings, from: &BStr, to: &BStr, contents: &[u8]) -> Option<Vec<u8>> {
-    // git's own names for text with a mark: to be read as plain UTF-16, to be written behind the mark.
+    // git's own names for UTF-16 with a byte order mark: read as plain UTF-16, written after a mark.
     let from = match is_same(from, b"UTF-16LE-BOM") {
         true => BStr::new("UTF-16"),
         false => from,
@@ -174,7 +174,7 @@ fn recode(surroundings: &Surroundings, from: &BStr, to: &BStr, contents: &[u8]) 
     })
 }
 
-/// A name that more libraries know, and that git falls back to.
+/// Returns a name that more libraries know, and that git falls back to.
 fn known_name(encoding: &BStr) -> &BStr {
     match encoding.eq_ignore_ascii_case(b"latin-1") {
         true => BStr::new("ISO-8859-1"),

@@ -1,15 +1,15 @@
-//! Line endings: what a text is, CRLF to LF and back.
+//! Line endings: what a text has, and the conversions from CRLF to LF and back.
 
 use bstr::ByteSlice;
 
-/// What is done to line endings (gitattributes(5), "text" and "eol").
+/// The treatment of line endings (gitattributes(5), "text" and "eol").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Nothing.
     Binary,
-    /// CRLF becomes LF; what a checkout would write, for warnings.
+    /// CRLF becomes LF; the ending is the one that a checkout would write, for warnings.
     Text(Ending),
-    /// The same, if the contents look like text and the index has no CRLF there.
+    /// The same, if the contents look like text and the blob in the index has no CRLF.
     Auto(Ending),
 }
 
@@ -20,7 +20,7 @@ pub(crate) enum Ending {
     CrLf,
 }
 
-/// What decides whether contents are text.
+/// Counts of bytes, which decide whether contents are text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
     nul: u64,
@@ -48,7 +48,7 @@ impl Statistics {
         for &byte in bytes {
             match byte {
                 b'\n' if previous == Some(b'\r') => {
-                    // It was counted as lone.
+                    // The CR was counted as lone.
                     self.lone_cr = self.lone_cr.saturating_sub(1);
                     self.crlf += 1;
                 }
@@ -66,14 +66,14 @@ impl Statistics {
         self.last = previous;
     }
 
-    /// Ends the count: a control-Z at the end is no mark of a binary.
+    /// Finishes the count: a control-Z at the end is no sign of a binary.
     pub(crate) fn finish(&mut self) {
         if self.last.take() == Some(b'\x1a') {
             self.nonprintable = self.nonprintable.saturating_sub(1);
         }
     }
 
-    /// Whether a NUL was seen, after which an automatic decision is certain.
+    /// Whether a NUL was seen: then the contents are binary, whatever follows.
     pub(crate) fn has_nul(&self) -> bool {
         self.nul > 0
     }
@@ -82,7 +82,7 @@ impl Statistics {
         self.lone_cr > 0 || self.nul > 0 || self.printable >> 7 < self.nonprintable
     }
 
-    /// Whether CRLF becomes LF. `has_crlf_in_index` is asked only where it matters.
+    /// Whether CRLF becomes LF. Calls `has_crlf_in_index` only if it matters.
     pub(crate) fn becomes_lf(
         &self,
         action: Action,
@@ -96,7 +96,7 @@ impl Statistics {
             }
     }
 
-    /// What a commit and the checkout of it would do to the line endings, if that is a loss.
+    /// Returns the line endings that are lost if the contents are committed and checked out again.
     pub(crate) fn loss(&self, action: Action, becomes_lf: bool) -> Option<Loss> {
         let mut after = *self;
         if becomes_lf {
@@ -116,7 +116,7 @@ impl Statistics {
         }
     }
 
-    /// Whether a checkout makes CRLF of these contents' LF.
+    /// Whether a checkout would convert the LF of these contents to CRLF.
     fn becomes_crlf(&self, action: Action) -> bool {
         self.lone_lf > 0
             && match action {
@@ -138,7 +138,7 @@ pub(crate) enum Loss {
     Lf,
 }
 
-/// Whether a blob of the index holds CRLF and looks like text: then its line endings are left alone.
+/// Whether a blob in the index contains CRLF and looks like text: then its line endings are left alone.
 pub(crate) fn has_crlf(blob: &[u8]) -> bool {
     if !blob.contains(&b'\r') {
         return false;
@@ -147,8 +147,8 @@ pub(crate) fn has_crlf(blob: &[u8]) -> bool {
     statistics.crlf > 0 && !statistics.is_binary()
 }
 
-/// Hands `bytes` on without the CR of each CRLF. For contents that come in pieces: `held_cr` keeps a CR at the end
-/// of one piece until the next shows what follows it; at the end of all, the caller emits it.
+/// Passes `bytes` on without the CR of each CRLF. For contents that come in pieces, `held_cr` keeps a CR at the
+/// end of one piece until the next shows what follows it; after the last piece, the caller emits it.
 pub(crate) fn strip_cr(bytes: &[u8], held_cr: &mut bool, mut emit: impl FnMut(&[u8])) {
     if bytes.is_empty() {
         return;
@@ -174,7 +174,7 @@ pub(crate) fn strip_cr(bytes: &[u8], held_cr: &mut bool, mut emit: impl FnMut(&[
     emit(rest);
 }
 
-/// `contents` as a checkout writes them, with CRLF for LF; `None` if they stay as they are.
+/// Converts LF in `contents` to CRLF as a checkout does; `None` if they stay as they are.
 pub(crate) fn to_crlf(contents: &[u8], action: Action) -> Option<Vec<u8>> {
     let (Action::Text(Ending::CrLf) | Action::Auto(Ending::CrLf)) = action else {
         return None;

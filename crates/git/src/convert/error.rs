@@ -1,4 +1,4 @@
-//! Why the recorded form of a file is not known.
+//! Why the recorded form of a file could not be determined.
 
 use std::io;
 
@@ -8,10 +8,11 @@ use vigil_linux::errno;
 use crate::config;
 use vigil_model::raw_text::raw;
 
-/// Why the recorded form of a file is not known. The text is git's own, without "fatal: " or "error: ".
+/// Why the recorded form of a file could not be determined. The text is git's own, without "fatal: " or
+/// "error: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A required filter failed: git ends here.
+    /// A required filter failed: git exits.
     #[error("{path}: clean filter '{filter}' failed", path = raw(path), filter = raw(filter))]
     RequiredFilter {
         /// The file.
@@ -19,7 +20,7 @@ pub enum Error {
         /// The filter's name.
         filter: BString,
     },
-    /// A required filter failed on the way to the working tree: git ends here.
+    /// A required filter failed on the way to the working tree: git exits.
     #[error("{path}: smudge filter {filter} failed", path = raw(path), filter = raw(filter))]
     RequiredSmudge {
         /// The file.
@@ -27,33 +28,33 @@ pub enum Error {
         /// The filter's name.
         filter: BString,
     },
-    /// The attribute `working-tree-encoding` without a value: git ends here.
+    /// The attribute `working-tree-encoding` has no value: git exits.
     #[error("true/false are no valid working-tree-encodings")]
     NoEncoding,
-    /// A setting of a filter: git ends here.
+    /// A setting of a filter is invalid: git exits.
     #[error(transparent)]
     Config(#[from] config::Error),
-    /// A filter process does not keep to the protocol: git ends here.
+    /// A filter process violates the protocol: git exits.
     #[error("{0}")]
     Protocol(String),
-    /// A filter would have to run, and none may in this process.
+    /// A filter would have to run, but none may run in this process.
     #[error("the filter '{}' is not run here", raw(.0))]
     NotHere(BString),
-    /// The file cannot be read: git says so, and takes it as changed.
+    /// The file cannot be read: git reports it, and treats the file as changed.
     #[error("read error while indexing {path}: {}", errno::text_of(source), path = raw(path))]
     Read {
         /// The file.
         path: BString,
-        /// Why.
+        /// The error.
         source: io::Error,
     },
-    /// The file ends before its size: git says so, and takes it as changed.
+    /// The file is shorter than its size says: git reports it, and treats the file as changed.
     #[error("short read while indexing {}", raw(.0))]
     ShortRead(BString),
 }
 
 impl Error {
-    /// Whether git goes on after it.
+    /// Whether git goes on after this error.
     pub fn is_about_reading(&self) -> bool {
         matches!(self, Self::Read { .. } | Self::ShortRead(_))
     }

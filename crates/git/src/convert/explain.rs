@@ -1,4 +1,4 @@
-//! What is done to a file before it is compared, and what says so: for who wants to know.
+//! Explains what is done to a file before it is compared, and which setting decides it.
 
 use bstr::{BStr, BString};
 
@@ -10,37 +10,37 @@ use vigil_rules::attributes::{Place, Value};
 /// One step of the conversion of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What is done.
+    /// What is done to the contents.
     pub treatment: Treatment,
-    /// What says so.
+    /// What decides it.
     pub reason: Reason,
 }
 
-/// What may be done to contents.
+/// A conversion of the contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Treatment {
-    /// They go through the filter of this name.
+    /// The filter of this name.
     Filter(BString),
-    /// They are brought from this encoding to UTF-8.
+    /// From this encoding to UTF-8.
     Encoding(BString),
     /// CRLF becomes LF.
     Text,
-    /// CRLF becomes LF where the contents look like text and the index has no CRLF there.
+    /// CRLF becomes LF if the contents look like text and the blob in the index has no CRLF.
     AutoText,
     /// `$Id: …$` becomes `$Id$`.
     Ident,
 }
 
-/// What a treatment rests on.
+/// What decides on a treatment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// An attribute.
     Attribute {
         /// Its name.
         name: &'static str,
-        /// Its state.
+        /// Its value.
         value: Value,
-        /// The line that gives it, if it can be told.
+        /// The line that sets it, if known.
         place: Option<Place>,
     },
     /// `core.autocrlf`.
@@ -48,10 +48,11 @@ pub enum Reason {
 }
 
 impl Converter {
-    /// What is done to the file at `path` before it is compared, in this order; nothing, for most files.
+    /// Returns the steps done to the file at `path` before it is compared, in order; none for most
+    /// files.
     ///
     /// # Errors
-    /// Attributes at which git ends.
+    /// The attributes or settings are ones at which git exits.
     pub fn explain(&self, path: &BStr) -> Result<Vec<Step>, Error> {
         let plan = self.plan(path)?;
         let places = self.attributes.lookup_with_places(path, &ATTRIBUTES);

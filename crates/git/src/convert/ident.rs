@@ -1,11 +1,12 @@
-//! The `ident` attribute: `$Id$` has the blob's id in the working tree, and `$Id: anything $` is recorded as `$Id$`.
+//! The `ident` attribute: `$Id$` gets the blob's id in the working tree, and `$Id: anything $` is recorded as
+//! `$Id$`.
 
 use bstr::ByteSlice;
 use gix_hash::ObjectId;
 
-/// What follows `$Id:`.
+/// The text after `$Id:`.
 enum Tail<'a> {
-    /// There is no further `$`.
+    /// No `$` follows.
     Open,
     /// The line ends before the next `$`.
     Broken,
@@ -23,11 +24,11 @@ impl<'a> Tail<'a> {
     }
 }
 
-/// `contents` with all idents collapsed, or `None` if there is nothing to collapse.
+/// Collapses all idents in `contents`; `None` if there are none.
 pub(crate) fn collapse(contents: &[u8]) -> Option<Vec<u8>> {
     let mut edit = Edit::of(contents);
     while let Some(text) = edit.next_dollar() {
-        // git asks for one byte more than the prefix here.
+        // git requires one byte after the prefix here.
         let Some(tail) = text.strip_prefix(b"Id:").filter(|tail| !tail.is_empty()) else {
             continue;
         };
@@ -40,8 +41,8 @@ pub(crate) fn collapse(contents: &[u8]) -> Option<Vec<u8>> {
     edit.finish()
 }
 
-/// `contents` with the id in all idents that are collapsed or hold another id, or `None` if there are none. One with
-/// blanks inside is left: another system made it.
+/// Writes the id into all idents in `contents` that are collapsed or hold another id; `None` if there are none. An
+/// ident with blanks inside is left alone: another system made it.
 pub(crate) fn expand(contents: &[u8], id: impl FnOnce() -> ObjectId) -> Option<Vec<u8>> {
     let mut edit = Edit::of(contents);
     let mut id = Some(id);
@@ -67,18 +68,18 @@ pub(crate) fn expand(contents: &[u8], id: impl FnOnce() -> ObjectId) -> Option<V
     edit.finish()
 }
 
-/// Whether there is a blank in it, other than at its ends.
+/// Whether `inside` has a blank other than at its ends.
 fn is_foreign(inside: &[u8]) -> bool {
     let blank = inside.iter().skip(1).position(|byte| *byte == b' ');
     blank.is_some_and(|at| at + 2 < inside.len())
 }
 
-/// Contents in which parts behind dollar signs are replaced.
+/// Contents being edited: parts that follow dollar signs are replaced.
 struct Edit<'a> {
     contents: &'a [u8],
-    /// Where the next dollar sign is looked for.
+    /// Where to look for the next dollar sign.
     at: usize,
-    /// Where the part begins that is not yet in `out`.
+    /// Where the part begins that has not been copied to `out`.
     copied: usize,
     out: Vec<u8>,
 }
@@ -93,14 +94,14 @@ impl<'a> Edit<'a> {
         }
     }
 
-    /// What follows the next dollar sign.
+    /// Returns what follows the next dollar sign.
     fn next_dollar(&mut self) -> Option<&'a [u8]> {
         let (before, after) = self.contents.get(self.at..)?.split_once_str(b"$")?;
         self.at += before.len() + 1;
         Some(after)
     }
 
-    /// Puts `new` in the place of the `length` bytes behind the dollar sign, and goes on after them.
+    /// Replaces the `length` bytes after the dollar sign by `new`, and continues after them.
     fn replace(&mut self, length: usize, new: &[u8]) {
         let before = self.contents.get(self.copied..self.at);
         self.out.extend_from_slice(before.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Filters that run for long.
+//! Long-running filter processes.
 
 use std::io::BufReader;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -14,12 +14,12 @@ use vigil_rules::messages::{Messages, bytes};
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    /// There until the process is stopped.
+    /// `None` once the process is being stopped.
     conversation: Option<Conversation<ChildStdin, BufReader<ChildStdout>>>,
 }
 
 impl Process {
-    /// Starts `command` and greets it. `None` if it does not come up; why is in `messages`.
+    /// Starts `command` and greets it. `None` if that fails; `messages` then says why.
     pub(super) fn start(
         surroundings: &Surroundings,
         command: &BStr,
@@ -41,7 +41,7 @@ impl Process {
         };
         match greeted {
             Ok(()) => Ok(Some(process)),
-            // git ends, and says nothing of how the process does.
+            // git exits without reporting how the process ends.
             Err(Fault::Fatal(error)) => Err(error),
             Err(fault) => {
                 fault.report(messages);
@@ -56,7 +56,7 @@ impl Process {
         }
     }
 
-    /// Has the contents of the file `path` converted.
+    /// Has the filter convert the contents of the file `path`.
     pub(super) fn convert(
         &mut self,
         task: Task<'_>,
@@ -70,14 +70,14 @@ impl Process {
         }
     }
 
-    /// Whether it has said that it will clean, or smudge, no file any more.
+    /// Whether the filter has said that it will not clean, or not smudge, any more files.
     pub(super) fn has_aborted(&self) -> bool {
         self.conversation
             .as_ref()
             .is_some_and(Conversation::has_aborted)
     }
 
-    /// Ends the process, which does not do what it should. That it was killed goes to `messages`, as in git.
+    /// Ends a process that misbehaves. If it was killed, `messages` says so, as in git.
     pub(super) fn terminate(mut self, command: &BStr, messages: &Messages) {
         terminate(&mut self.child);
         self.close();
@@ -86,7 +86,7 @@ impl Process {
         }
     }
 
-    /// Waits for the process, to which closed pipes are the sign to end.
+    /// Closes the pipes, which tells the process to end, and waits for it.
     fn close(&mut self) {
         self.conversation = None;
         stop(&mut self.child);

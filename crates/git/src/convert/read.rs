@@ -1,4 +1,4 @@
-//! Reading a file from its start, whatever its position is.
+//! Reads a file from its start, independent of the descriptor's offset.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,12 +9,12 @@ use std::os::unix::fs::FileExt;
 pub(super) struct FileBytes<'a> {
     file: &'a File,
     offset: u64,
-    /// How many bytes are still wanted.
+    /// How many bytes are still to be read.
     left: u64,
 }
 
 impl<'a> FileBytes<'a> {
-    /// The first `limit` bytes of `file`.
+    /// Creates a reader of the first `limit` bytes of `file`.
     pub(super) fn new(file: &'a File, limit: u64) -> Self {
         Self {
             file,
@@ -23,7 +23,7 @@ impl<'a> FileBytes<'a> {
         }
     }
 
-    /// How many of the bytes that were asked for have not been read.
+    /// How many of the requested bytes have not been read.
     pub(super) fn left(&self) -> u64 {
         self.left
     }

@@ -1,7 +1,7 @@
-//! All other encodings, as iconv(1) converts them.
+//! All other encodings, converted by iconv(1).
 //!
-//! The tables of iconv(3) are libraries that the C library loads while a program runs. A program that has its own copy of
-//! the C library may not load them, and their own program comes with them.
+//! The tables of iconv(3) are libraries that the C library loads at run time. A statically linked program may not load
+//! them, but the iconv program that comes with them can.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -10,8 +10,8 @@ use bstr::{BStr, ByteSlice};
 
 use crate::convert::shell::{Input, Surroundings, exchange};
 
-/// Converts `input` from the encoding `from` to the encoding `to`. `None` if there is no such conversion, or the input
-/// is not text of the encoding it is said to be in, is cut off, or has no equivalent.
+/// Converts `input` from the encoding `from` to the encoding `to`. `None` if there is no such conversion, or the input is
+/// not valid in its encoding, is cut off, or has no equivalent.
 pub(super) fn convert(
     surroundings: &Surroundings,
     from: &BStr,
@@ -25,7 +25,7 @@ pub(super) fn convert(
         }
         command.arg(option).arg(name.to_os_str().ok()?);
     }
-    // What a relative entry of PATH finds in a repository is not to be run.
+    // Run from `/`, so that a relative entry of PATH cannot find a program in the repository.
     let surroundings = Surroundings {
         directory: PathBuf::from("/"),
         ..surroundings.clone()
@@ -37,13 +37,13 @@ pub(super) fn convert(
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    // Why the input was not taken is in the program's exit code.
+    // If the program did not take all of its input, its exit code says so.
     let (_, output) = exchange(&mut child, Input::Bytes(input));
     let succeeded = child.wait().is_ok_and(|status| status.success());
     output.ok().filter(|_| succeeded)
 }
 
-/// Whether the program may take `name` for a file that describes an encoding: the library knows no such files.
+/// Whether the program might take `name` for a file that describes an encoding, which the library never does.
 fn may_be_file(name: &BStr) -> bool {
     let end = name.find(b"//").unwrap_or(name.len());
     name.get(..end).is_none_or(|name| name.contains(&b'/'))

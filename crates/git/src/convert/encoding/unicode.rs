@@ -1,4 +1,4 @@
-//! The encodings of Unicode, as iconv(3) of the GNU C library converts between them and UTF-8.
+//! The encodings of Unicode, converted to and from UTF-8 as iconv(3) of the GNU C library does.
 
 use super::utf_suffix;
 
@@ -17,7 +17,8 @@ enum Unit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    /// What a mark at the start says, and this machine's where there is none. Text is written behind a mark.
+    /// The order given by a mark at the start, or this machine's if there is none. Encoded text begins with
+    /// a mark.
     Marked,
     Little,
     Big,
@@ -28,11 +29,11 @@ const OWN_ORDER: Order = Order::Little;
 #[cfg(target_endian = "big")]
 const OWN_ORDER: Order = Order::Big;
 
-/// What marks the order of the bytes at the start of a text.
+/// The byte order mark at the start of a text.
 const MARK: char = '\u{feff}';
 
 impl Encoding {
-    /// The encoding `name`, if it is one of these.
+    /// Returns the encoding called `name`, if it is one of these.
     pub(super) fn named(name: &[u8]) -> Option<Self> {
         let (width, order) = utf_suffix(name)?.split_at_checked(2)?;
         Some(Self {
@@ -50,7 +51,7 @@ impl Encoding {
         })
     }
 
-    /// `text`, which is in this encoding, as UTF-8. `None` if it is not, or is cut off.
+    /// Decodes `text` from this encoding to UTF-8. `None` if it is invalid or cut off.
     pub(super) fn decode(self, text: &[u8]) -> Option<String> {
         let (order, text) = self.order_of(text);
         match self.unit {
@@ -65,7 +66,7 @@ impl Encoding {
         }
     }
 
-    /// `text`, which is UTF-8, in this encoding. `None` if it is not UTF-8.
+    /// Encodes `text` from UTF-8. `None` if it is not UTF-8.
     pub(super) fn encode(self, text: &[u8]) -> Option<Vec<u8>> {
         let text = std::str::from_utf8(text).ok()?;
         let (mark, order) = match self.order {
@@ -90,7 +91,7 @@ impl Encoding {
         Some(encoded)
     }
 
-    /// The order of the bytes of `text`, and the text behind the mark that told it.
+    /// Returns the byte order of `text`, and the text without the mark that gave it.
     fn order_of(self, text: &[u8]) -> (Order, &[u8]) {
         let (little, big): (&[u8], &[u8]) = match self.unit {
             Unit::Two => (b"\xff\xfe", b"\xfe\xff"),
@@ -108,7 +109,7 @@ impl Encoding {
     }
 }
 
-/// The units of `text`, the lowest byte of each first. `None` if the last one is cut off.
+/// Splits `text` into units, each with its lowest byte first. `None` if the last one is cut off.
 fn units<const N: usize>(text: &[u8], order: Order) -> Option<impl Iterator<Item = [u8; N]>> {
     let (units, []) = text.as_chunks() else {
         return None;
