@@ -1,4 +1,4 @@
-//! What a caller lets the engine know of the process it runs in.
+//! What a caller tells the engine about the process it runs in.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,8 @@ use vigil_model::raw_text::raw;
 
 const CONFIG_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 
-/// Environment variables and the working directory, as one value: the engine looks at nothing else.
+/// Environment variables and the working directory as one value: the engine reads neither from the process
+/// itself.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     variables: BTreeMap<BString, BString>,
@@ -17,7 +18,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// An environment of the given variables and absolute working directory.
+    /// Creates an environment with the given variables and absolute working directory.
     pub fn new(
         variables: impl IntoIterator<Item = (BString, BString)>,
         working_directory: impl Into<PathBuf>,
@@ -43,8 +44,8 @@ impl Environment {
         self.variables.remove(BStr::new(name));
     }
 
-    /// Adds `key=value`, or a `key` alone (which stands for true), to the configuration of the command line, as
-    /// `git -c` does: in `GIT_CONFIG_PARAMETERS`.
+    /// Adds `key=value`, or a `key` alone (which means true), to the command line's configuration, as `git -c`
+    /// does: in `GIT_CONFIG_PARAMETERS`.
     pub fn push_config_parameter(&mut self, key_value: &BStr) {
         let (key, value) = match key_value.split_once_str("=") {
             Some((key, value)) => (key, Some(value)),
@@ -53,8 +54,8 @@ impl Environment {
         self.push_config_pair(key, value);
     }
 
-    /// Adds the configuration `key=NAME`, whose value is that of the environment variable `NAME`, as
-    /// `git --config-env` does. The error is git's text, without "fatal: ".
+    /// Adds configuration from `key=NAME`, where the value is that of the environment variable `NAME`, as `git
+    /// --config-env` does. The error is git's text, without "fatal: ".
     pub fn push_config_env(&mut self, key_name: &BStr) -> Result<(), String> {
         let Some((key, name)) = key_name.rsplit_once_str("=") else {
             return Err(format!(

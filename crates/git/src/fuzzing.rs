@@ -1,4 +1,4 @@
-//! Parsers that are no part of the public interface, for the fuzz targets.
+//! Parsers that are not part of the public interface, for the fuzz targets.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use vigil_stamp::file::Contents;
 /// A key and its value, if it has one.
 pub type Pair = (BString, Option<BString>);
 
-/// The entries of a configuration file with the numbers of their lines, and the number of the line that is bad.
+/// Returns the entries of a configuration file with their line numbers, and the number of the invalid line.
 pub fn config_text(bytes: &[u8]) -> (Vec<(Pair, usize)>, Option<usize>) {
     let text = parse::parse(bytes);
     let lines = text.lines.into_iter();
@@ -33,43 +33,43 @@ pub fn config_text(bytes: &[u8]) -> (Vec<(Pair, usize)>, Option<usize>) {
     (lines.collect(), text.bad_line)
 }
 
-/// How many lines are said of how a configuration file wants things written to disk.
+/// Returns the number of warnings about the settings for writing to disk.
 pub fn said_of_fsync(text: &[u8]) -> usize {
     let (config, _) = Config::up_to_error(text, "file config");
     fsync::warnings(&config).len()
 }
 
-/// The configuration in the environment.
+/// Reads the configuration in the environment.
 ///
 /// # Errors
-/// git's words.
+/// git's error text.
 pub fn config_parameters(environment: &Environment) -> Result<Vec<Pair>, String> {
     parameters::read(environment)
 }
 
-/// The number that a configuration value means.
+/// Parses a configuration value as a number.
 pub fn config_number(value: &BStr, max: i64) -> Option<i64> {
     config_value::number(Some(value), max).ok()
 }
 
-/// The boolean that a configuration value means.
+/// Parses a configuration value as a boolean.
 pub fn config_boolean(value: &BStr) -> Option<bool> {
     config_value::boolean(Some(value))
 }
 
-/// `text` in single quotes.
+/// Returns `text` in single quotes.
 pub fn shell_quoted(text: &[u8]) -> BString {
     let mut quoted = BString::default();
     vigil_model::quote::append_shell_quoted(text, &mut quoted);
     quoted
 }
 
-/// The folder that a `.git` file of these `contents` names.
+/// Returns the directory that a `.git` file with these `contents` names.
 pub fn gitfile(contents: &[u8]) -> Option<&[u8]> {
     gitfile::target(contents).ok()
 }
 
-/// The folder that a `commondir` file of these `contents` names from `git_dir`.
+/// Returns the directory that a `commondir` file with these `contents` names, seen from `git_dir`.
 pub fn common_dir(git_dir: &Path, contents: &[u8]) -> Option<PathBuf> {
     git_dir::common_dir_file(git_dir, |_| Ok(contents.to_vec())).ok()?
 }
@@ -82,16 +82,16 @@ pub struct PackedRefs(Packed);
 pub type PackedRef = (BString, ObjectId, Option<ObjectId>);
 
 impl PackedRefs {
-    /// Takes over the bytes of the file.
+    /// Parses the bytes of the file.
     ///
     /// # Errors
-    /// git's words.
+    /// git's error text.
     pub fn parse(bytes: &[u8], hash: Kind) -> Result<Self, String> {
         let parsed = Packed::parse("packed-refs".into(), Contents::Read(bytes.to_vec()), hash);
         parsed.map(Self).map_err(|error| error.to_string())
     }
 
-    /// The records from `name` on.
+    /// Returns the records from `name` on.
     pub fn from(&self, name: &BStr) -> impl Iterator<Item = Result<PackedRef, String>> {
         self.0.from(name).map(|record| {
             let record = record.map_err(|error| error.to_string())?;
@@ -99,17 +99,17 @@ impl PackedRefs {
         })
     }
 
-    /// What `name` points to.
+    /// Returns what `name` points to.
     ///
     /// # Errors
-    /// git's words.
+    /// git's error text.
     pub fn find(&self, name: &BStr) -> Result<Option<ObjectId>, String> {
         let found = self.0.find(name).map_err(|error| error.to_string())?;
         Ok(found.map(|record| record.id))
     }
 }
 
-/// The object, or else the reference, that a loose reference of these `contents` points to.
+/// Returns the object, or else the reference, to which a loose reference with these `contents` points.
 pub fn loose_reference(contents: &[u8], hash: Kind) -> Option<Result<ObjectId, BString>> {
     match loose::parse(contents, hash) {
         Raw::Direct(id) => Some(Ok(id)),
@@ -118,37 +118,37 @@ pub fn loose_reference(contents: &[u8], hash: Kind) -> Option<Result<ObjectId, B
     }
 }
 
-/// Whether `name` may be a reference's.
+/// Whether `name` is a valid reference name.
 pub fn is_reference_name(name: &[u8]) -> bool {
     name::is_valid(name)
 }
 
-/// The number of well-formed records in the log `text`.
+/// Returns the number of well-formed records in the log `text`.
 pub fn reflog_count(text: &[u8], hash: Kind) -> usize {
     reflog::count_in(text, hash)
 }
 
-/// The new id and the message of each record in the log `text`, the newest first.
+/// Returns the new id and the message of each record in the log `text`, newest first.
 pub fn reflog_newest_first(text: &[u8], hash: Kind) -> impl Iterator<Item = (ObjectId, &BStr)> {
     reflog::records_newest_first(text, hash)
 }
 
-/// A file of a stack of reftables.
+/// One file of a reftable stack.
 #[derive(Debug)]
 pub struct Reftable(Table);
 
-/// What a reference in a table points to: an object or a reference; nothing, if it is deleted.
+/// The target of a reference in a table: an object or a reference; `None` if it is deleted.
 pub type Target = Option<Result<ObjectId, BString>>;
 
 impl Reftable {
-    /// Takes over the bytes of the file.
+    /// Parses the bytes of the file.
     pub fn parse(bytes: &[u8], hash: Kind) -> Option<Self> {
         Table::parse("table".into(), bytes.to_vec(), hash)
             .ok()
             .map(Self)
     }
 
-    /// Calls `found` for each reference whose name starts with `prefix`; whether the table could be read.
+    /// Calls `found` for each reference whose name starts with `prefix`. Returns whether the table could be read.
     pub fn for_each(&self, prefix: &BStr, mut found: impl FnMut(&BStr, Target)) -> bool {
         let read = self.0.for_each_ref(prefix, |name, value| {
             found(name, target(value));
@@ -156,12 +156,13 @@ impl Reftable {
         read.is_ok()
     }
 
-    /// What `name` points to, if it is there.
+    /// Returns what `name` points to, if it is in the table.
     pub fn find(&self, name: &BStr) -> Option<Target> {
         self.0.find(name).ok()?.map(target)
     }
 
-    /// Calls `found` with the size of each record's message in the log of `name`; whether the table could be read.
+    /// Calls `found` with the size of each record's message in the log of `name`. Returns whether the table could be
+    /// read.
     pub fn for_each_log(&self, name: &BStr, mut found: impl FnMut(u64, Option<usize>)) -> bool {
         let read = self.0.for_each_log(name, |update, record| {
             found(update, record.map(|(_, message)| message.len()));
@@ -178,25 +179,26 @@ fn target(value: Value) -> Target {
     }
 }
 
-/// A tree's entry: its name, its mode, its object, and how many bytes it takes.
+/// A tree entry: its name, mode and object, and its length in bytes.
 pub type TreeRecord = (BString, u32, ObjectId, usize);
 
-/// The first entry of what is left of a tree object.
+/// Parses the first entry of the rest of a tree object.
 ///
 /// # Errors
-/// git's words.
+/// git's error text.
 pub fn tree_entry(data: &[u8], hash: Kind) -> Result<Option<TreeRecord>, &'static str> {
     let entry = TreeEntry::first(data, hash)?;
     Ok(entry.map(|entry| (entry.key.name.into(), entry.mode.0, entry.id, entry.len)))
 }
 
-/// What a tag object points to, the type of that, the tag's own name, and its time.
+/// Parses a tag object: its target, the target's type, the tag's own name, and its time.
 pub fn tag(content: &[u8], hash: Kind) -> Option<(ObjectId, gix_object::Kind, BString, u64)> {
     let tag = Tag::parse(content, hash).ok()?;
     Some((tag.target, tag.target_kind, tag.name, tag.time_s))
 }
 
-/// The commits whose parents grafts and a shallow boundary change, with the new ones, and whether the boundary is bad.
+/// Returns the commits whose parents are changed by grafts or a shallow boundary, with their new parents, and whether
+/// the boundary is invalid.
 pub fn history(
     grafts: &[u8],
     shallow: &[u8],
@@ -208,23 +210,23 @@ pub fn history(
     (changed.collect(), history.check().is_err())
 }
 
-/// Which ids objects have beside their own, as `objects/loose-object-idx` says.
+/// Parses `objects/loose-object-idx`, which gives the ids of objects under a second hash function.
 pub fn compat(contents: &[u8], own: Kind, other: Kind) -> Compat {
     Compat::parse(contents, own, other)
 }
 
-/// What remains of a conversation with a filter.
+/// The record of a conversation with a filter.
 #[derive(Debug, Default)]
 pub struct Conversed {
-    /// The contents that the filter gave, file by file; `None` where it gave none.
+    /// The contents that the filter returned, file by file; `None` where it returned none.
     pub outcomes: Vec<Option<Vec<u8>>>,
-    /// All that was said to it.
+    /// Everything that was sent to it.
     pub said: Vec<u8>,
-    /// Why git would have ended.
+    /// The error at which git would have exited.
     pub fatal: Option<String>,
 }
 
-/// Greets a filter that says `replies`, and has it clean `files`.
+/// Greets a filter that answers with `replies`, and has it clean `files`.
 pub fn converse(replies: impl io::Read, files: &[&[u8]]) -> Conversed {
     let mut conversed = Conversed::default();
     let messages = Messages::default();
@@ -246,17 +248,17 @@ pub fn converse(replies: impl io::Read, files: &[&[u8]]) -> Conversed {
     conversed
 }
 
-/// The commands in a list for an interactive rebase.
+/// Returns the commands in the todo list of an interactive rebase.
 pub fn todo_commands<'a>(text: &'a [u8], comment: &'a BStr) -> impl Iterator<Item = &'a [u8]> {
     todo::commands(text, comment)
 }
 
-/// What a log's message says that HEAD was switched to.
+/// Returns the branch or commit that HEAD was switched to, according to the message of a log record.
 pub fn switched_to(message: &BStr) -> Option<&BStr> {
     under_way::switched_to(message)
 }
 
-/// The numbers of lone LF and of CRLF in contents that come in `pieces`, and the contents with LF for CRLF.
+/// Counts lone LF and CRLF in contents that come in `pieces`, and converts CRLF to LF.
 pub fn line_endings<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (u64, u64, Vec<u8>) {
     let mut statistics = eol::Statistics::default();
     let mut out = Vec::new();
@@ -270,7 +272,7 @@ pub fn line_endings<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (u64, u64
     (statistics.lone_lf, statistics.crlf, out)
 }
 
-/// `contents` with their idents collapsed, if they have any.
+/// Collapses the idents in `contents`, if there are any.
 pub fn ident_collapsed(contents: &[u8]) -> Option<Vec<u8>> {
     ident::collapse(contents)
 }

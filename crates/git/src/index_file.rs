@@ -1,4 +1,4 @@
-//! The index as a file: reading it whole, with the shared index it may name, and noticing that it moved on.
+//! The index as a file: reading it whole, with the shared index it may name, and noticing when it has changed.
 
 mod seen;
 
@@ -28,20 +28,20 @@ pub use seen::{IndexFile, SeenFile};
 /// Why an index cannot be read. The text is git's last line, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file is there and cannot be opened, or it is a shared index that is not there.
+    /// The file exists but cannot be opened, or it is a shared index that does not exist.
     #[error("{path}: index file open failed: {reason}")]
     Open {
         /// The file, as git would print it.
         path: String,
-        /// The system's words.
+        /// The system's error text.
         reason: String,
     },
-    /// The file was opened and cannot be read, as for a directory.
+    /// The file was opened but cannot be read; a directory, for instance.
     #[error("{path}: unable to map index file: {reason}")]
     Read {
         /// The file, as git would print it.
         path: String,
-        /// The system's words.
+        /// The system's error text.
         reason: String,
     },
     /// The file is too short to be an index.
@@ -50,7 +50,7 @@ pub enum Error {
         /// The file, as git would print it.
         path: String,
     },
-    /// The contents are no index, or do not fit to the shared index.
+    /// The contents are not an index, or do not fit the shared index.
     #[error("{reason}")]
     Malformed {
         /// The file, as git would print it.
@@ -58,7 +58,7 @@ pub enum Error {
         /// What is wrong.
         reason: ParseError,
     },
-    /// The shared index is another one than its name says.
+    /// The shared index is not the one that its name says.
     #[error("broken index, expect {expected} in {path}, got {found}")]
     WrongShared {
         /// The checksum that the index names.
@@ -83,7 +83,7 @@ impl Error {
 /// An index and the files it was read from.
 #[derive(Clone, Debug)]
 pub struct LoadedIndex {
-    /// The entries, of a split index already joined.
+    /// The entries; those of a split index are already joined.
     pub index: Index,
     /// Where they came from.
     pub file: IndexFile,
@@ -100,8 +100,8 @@ pub struct LoadedTree {
     pub file: IndexFile,
 }
 
-/// Reads the tracked files of the index at `path` without ever having all entries in memory one after the other; `None`
-/// if it is not there. Places and errors are those of [`load`].
+/// Reads the tracked files of the index at `path` without ever holding all entries in memory as one list; `None` if there is no
+/// index. Parameters and errors are those of [`load`].
 pub fn load_tree(
     path: &Path,
     git_dir: &Path,
@@ -140,8 +140,8 @@ pub fn load_tree(
     }))
 }
 
-/// Reads the tracked files of the index at `path` as those of `earlier` and what is not the same, without ever having all entries
-/// in memory; `None` if it is not there, or is split or sparse. Places and errors are those of [`load`].
+/// Reads the tracked files of the index at `path` as a difference from `earlier`, without ever holding all entries in memory;
+/// `None` if there is no index, or it is split or sparse. Parameters and errors are those of [`load`].
 pub fn load_following(
     path: &Path,
     git_dir: &Path,
@@ -166,8 +166,8 @@ pub fn load_following(
     Ok(Some((tree, moved)))
 }
 
-/// The entries of an index that may turn out to be split: such a one is told at its end, and mostly at its first entry, which
-/// has no name.
+/// The entries of an index that may turn out to be split. Only the end of the file says so for certain, but usually the first
+/// entry already does: it has no name.
 enum Own {
     Nothing(Promise),
     Tree(Builder<InMemory>),
@@ -192,10 +192,10 @@ impl Take for Own {
     }
 }
 
-/// Reads the index at `path`; where there is none, the index is empty.
+/// Reads the index at `path`; if there is none, the result is an empty index.
 ///
-/// A split index finds its shared one in `git_dir`, or else next to itself. Errors name files below `shown_from`
-/// (the folder in which git would run: the top of the working tree) relative to it, and others as they are.
+/// The shared index of a split one is looked for in `git_dir`, and else next to the index itself. Errors name files below
+/// `shown_from` (the directory in which git would run: the top of the working tree) relative to it, and others as they are.
 pub fn load(
     path: &Path,
     git_dir: &Path,
@@ -246,12 +246,12 @@ impl<'a> Reader<'a> {
             git_dir,
             shown_from,
             hash,
-            // The clock before the file: a later change bears a later stamp.
+            // The clock is read before the file: a later change has a later stamp.
             read_at: vigil_stamp::now(),
         }
     }
 
-    /// The index itself, if there is one.
+    /// Opens the index itself, if there is one.
     fn open_own(&self) -> Result<Option<File>, Error> {
         match vigil_stamp::file::open(self.path) {
             Ok(file) => Ok(Some(file)),
@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The index itself as it was read.
+    /// Returns the record of the index itself, as it was read.
     fn seen(&self, parsed: &ParsedIndex, stat: &Stat) -> IndexFile {
         let mut file = IndexFile::absent(self.path, self.read_at);
         file.own.stamp = Some(Stamp::from(stat));
@@ -355,10 +355,9 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How much of a file is read at a time: what fits into the processor's cache, so that it is parsed from there, and
-/// the disk reads on meanwhile.
+/// How much of a file is read at a time: little enough to be parsed from the processor's cache, while the disk reads ahead.
 const PIECE_LEN: usize = 512 << 10;
-/// How much is read at least behind the entries, where extensions may be passed over.
+/// The least that is read at a time after the entries, where extensions may be skipped.
 const EXTENSIONS_LEN: usize = 4 << 10;
 
 enum ReadError {
@@ -394,7 +393,7 @@ fn parse<T: Take>(
         let used = parser.feed(piece.rest(), piece.left == 0)?;
         piece.used = piece.used.saturating_add(used);
         if parser.wants_entries() {
-            // An entry that does not fit needs a longer piece, by so much that this does not happen often.
+            // The entry does not fit: the next piece is so much longer that this happens rarely.
             let held = piece.rest().len();
             piece.read_more(PIECE_LEN.max(held))?;
         }
@@ -411,13 +410,13 @@ fn parse<T: Take>(
     Ok(parser.end(piece.first_of(piece.len())?)?)
 }
 
-/// A part of a file in memory, of which the first `used` bytes are no longer needed.
+/// A part of a file in memory; the first `used` bytes are no longer needed.
 struct Piece<'a> {
     file: &'a File,
     bytes: Vec<u8>,
     used: usize,
     size: usize,
-    /// How much of the file was not read yet.
+    /// How much of the file has not been read.
     left: usize,
 }
 
@@ -426,12 +425,12 @@ impl Piece<'_> {
         self.bytes.get(self.used..).unwrap_or_default()
     }
 
-    /// How much of the file is not used yet.
+    /// How much of the file has not been used.
     fn len(&self) -> usize {
         self.rest().len().saturating_add(self.left)
     }
 
-    /// The next `len` bytes.
+    /// Returns the next `len` bytes without using them.
     fn first_of(&mut self, len: usize) -> Result<&[u8], ReadError> {
         let held = self.rest().len();
         if let Some(missing) = len.checked_sub(held).filter(|missing| *missing > 0) {
@@ -440,7 +439,7 @@ impl Piece<'_> {
         Ok(self.rest().get(..len).ok_or(ParseError::Corrupt)?)
     }
 
-    /// The next bytes, which are used then.
+    /// Returns the next bytes and marks them as used.
     fn first<const LEN: usize>(&mut self) -> Result<&[u8; LEN], ReadError> {
         self.first_of(LEN)?;
         let at = self.used;
@@ -449,14 +448,14 @@ impl Piece<'_> {
         Ok(bytes.ok_or(ParseError::Corrupt)?)
     }
 
-    /// Uses the next `len` bytes, and reads none of them.
+    /// Skips the next `len` bytes, without reading those that are not in memory.
     fn pass_over(&mut self, len: usize) {
         let held = len.min(self.rest().len());
         self.used = self.used.saturating_add(held);
         self.left = self.left.saturating_sub(len.saturating_sub(held));
     }
 
-    /// Reads `len` further bytes, or what the file has, and forgets those that were used.
+    /// Drops the used bytes, and reads `len` more, or as many as the file has.
     fn read_more(&mut self, len: usize) -> Result<(), ReadError> {
         self.bytes.drain(..self.used.min(self.bytes.len()));
         self.used = 0;

@@ -1,7 +1,7 @@
-//! Programs that a user has on his `PATH`, and what they say of their version.
+//! Programs on a user's `PATH`, and the versions that they report.
 //!
-//! What a repository may have put there is not run: neither what is found by a relative name, nor what lies in a folder that
-//! the caller names.
+//! Programs that a repository may have put there are not run: neither those found by a relative name, nor those in a directory
+//! that the caller names.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -22,35 +22,35 @@ use crate::environment::Environment;
 /// One program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installed {
-    /// Where it was found, links in it resolved.
+    /// Its path, with symbolic links resolved.
     pub path: PathBuf,
-    /// The first line that it says of its version.
+    /// The first line of what it says about its version.
     pub version: Result<BString, Unsaid>,
 }
 
-/// Why a version is not known.
+/// Why a version is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsaid {
-    /// It lies where a repository's owner may have put it.
+    /// The program is where a repository's owner may have put it.
     #[error("lies in the working copy, and is not run")]
     NotRun,
-    /// It cannot be run, or says nothing of itself.
+    /// The program cannot be run, or says nothing.
     #[error("does not tell its version")]
     Silent,
-    /// It took too long.
+    /// The program took too long.
     #[error("does not tell its version in time")]
     Late,
 }
 
-/// How many folders of a `PATH`, and how many programs of one name, count.
+/// The most directories of a `PATH`, and the most programs of one name, that are looked at.
 const FOLDERS_MAX: usize = 256;
 const PROGRAMS_MAX: usize = 8;
 
-/// How much a program may say of its version, in bytes.
+/// The most bytes that are read of what a program says.
 const SAID_LEN_MAX: usize = 4096;
 
-/// The programs called `name` on the `PATH` of `environment`, in its order, each asked for its version with `arguments` for no
-/// longer than `patience`; what is in one of `foreign` is not run.
+/// Returns the programs called `name` on the `PATH` of `environment`, in its order. Each is asked for its version with
+/// `arguments`, for at most `patience`; those in one of the `foreign` directories are not run.
 pub fn on_path(
     environment: &Environment,
     name: &str,
@@ -96,7 +96,7 @@ fn version(
         .arg0(name)
         .args(arguments)
         .env_clear()
-        // Whoever reads configuration is to read none of a repository.
+        // Away from any repository, so that a program that reads configuration reads none of a repository's.
         .current_dir("/")
         .env("HGRCPATH", "")
         .env("LC_ALL", "C")
@@ -111,7 +111,7 @@ fn version(
     }
     let mut child = command.spawn().map_err(|_| Unsaid::Silent)?;
     let said = said(&mut child, end);
-    // Whatever it started ends with it.
+    // Ends the processes that it started as well.
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(group) = group {
         let _ = kill_process_group(group, Signal::KILL);
@@ -125,7 +125,7 @@ fn version(
     }
 }
 
-/// The first line that `child` writes before `end`.
+/// Reads what `child` writes until its first line is complete, before `end`.
 fn said(child: &mut Child, end: Instant) -> Result<Vec<u8>, Unsaid> {
     let mut pipe = child.stdout.take().ok_or(Unsaid::Silent)?;
     let mut said = Vec::new();
@@ -232,7 +232,7 @@ mod tests {
         assert!(version.len() < 2 * SAID_LEN_MAX, "{}", version.len());
     }
 
-    /// The same, with the folders of the system.
+    /// Adds the system's directories to the `PATH` of `environment`.
     fn environment_with_tools(mut environment: Environment) -> Environment {
         let path = environment.get("PATH").unwrap().to_string();
         environment.set("PATH", format!("{path}:/usr/bin:/bin"));

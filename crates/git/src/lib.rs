@@ -1,8 +1,8 @@
 //! One git repository: set-up, configuration, references, the index file, objects as the repository reads them, conversion of
-//! contents, HEAD against index, renames, and where Vigil's state of it is.
+//! contents, HEAD against index, renames, and where Vigil's state for it is.
 //!
-//! May import `objects`, `rules`, `store`, `stamp`, `model` and `linux`. It neither walks history nor looks at the working
-//! tree's files, and never writes in a repository.
+//! May import `objects`, `rules`, `store`, `stamp`, `model` and `linux`. It neither walks history nor looks at the files of
+//! the working tree, and never writes in a repository.
 
 pub mod advice;
 pub mod attribute_files;

@@ -1,4 +1,4 @@
-//! Reading objects: loose, packed, in alternates, and as replacements have them.
+//! Reads objects: loose ones, packed ones, those in alternates, and replacements.
 
 mod abbreviation;
 mod compat;
@@ -36,24 +36,24 @@ use vigil_objects::{
     self as object_store, FetchMissing, Info, Location, ObjectStore, Places, Reader, Reason, commit,
 };
 
-/// git's own limit of how deep directories may lie in each other (`core.maxTreeDepth`, git-config(1)).
+/// git's own limit on how deep directories may nest (`core.maxTreeDepth`, git-config(1)).
 pub const TREE_DEPTH_MAX: i64 = 2048;
 
-/// So many objects are worth to be read on all cores.
+/// From this many objects on, reading on all cores is worth it.
 pub const MANY: usize = 256;
 
-/// What makes the history, of one commit.
+/// The part of one commit that makes up history.
 #[derive(Debug)]
 pub struct Linked {
     /// Its tree.
     pub tree: ObjectId,
-    /// As grafts and a shallow clone's boundary have them.
+    /// The parents, as changed by grafts and a shallow clone's boundary.
     pub parents: Vec<ObjectId>,
-    /// The committer's time in seconds since 1970; 0 where the commit does not say.
+    /// The committer's time in seconds since 1970; 0 if the commit does not give one.
     pub time_s: i64,
 }
 
-/// Why an object could not be read. Where git has a text for it, it is git's, without "fatal: ".
+/// Why an object could not be read. If git has a text for the error, it is git's, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file that cannot be read.
@@ -64,42 +64,42 @@ pub enum Error {
         /// The reason.
         source: std::io::Error,
     },
-    /// A tree that is not there.
+    /// A tree does not exist.
     #[error("unable to read tree ({id})")]
     MissingTree {
         /// The tree.
         id: ObjectId,
     },
-    /// A commit, or something that should lead to one, is not there.
+    /// A commit, or something that should lead to one, does not exist.
     #[error("bad object {id}")]
     Missing {
         /// The object.
         id: ObjectId,
     },
-    /// An object that is there, or its pack, and cannot be read.
+    /// An object or its pack exists, but cannot be read.
     #[error(transparent)]
     Unreadable(#[from] Reason),
-    /// An object of another type than its place demands.
+    /// An object of another type than required in its place.
     #[error("object {id} is a {actual}, not a {expected}")]
     WrongKind {
         /// The object.
         id: ObjectId,
-        /// What it is.
+        /// The type that it has.
         actual: Kind,
-        /// What it should be.
+        /// The type that it should have.
         expected: Kind,
     },
-    /// An object of another type than a tag says.
+    /// An object of another type than a tag claims.
     #[error("object {id} is a {known}, not a {actual}")]
     Contradiction {
         /// The object.
         id: ObjectId,
-        /// What it was known to be.
+        /// The type that was known before.
         known: Kind,
         /// What it should be.
         actual: Kind,
     },
-    /// A commit points to what cannot be a tree, or a parent.
+    /// A commit points to an object that cannot be its tree or a parent.
     #[error("{problem} {target} in commit {id}")]
     BadPointer {
         /// The commit.
@@ -109,13 +109,13 @@ pub enum Error {
         /// What is wrong with that.
         problem: &'static str,
     },
-    /// The commit-graph has a commit whose parent is none.
+    /// The commit-graph has a commit whose parent is not a commit.
     #[error("could not find commit {id}")]
     NoCommit {
         /// The parent.
         id: ObjectId,
     },
-    /// A commit or tag that does not follow the format.
+    /// A commit or tag with a format error.
     #[error("{problem} {id}")]
     Malformed {
         /// The object.
@@ -123,30 +123,30 @@ pub enum Error {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// The object that stands for another one is not there.
+    /// The replacement of an object does not exist.
     #[error("replacement {replacement} not found for {id}")]
     NoReplacement {
         /// The object.
         id: ObjectId,
-        /// What stands for it.
+        /// Its replacement.
         replacement: ObjectId,
     },
-    /// Replacements that go in circles.
+    /// Replacements form a circle, or a chain that is too long.
     #[error("replace depth too high for object {id}")]
     ReplaceDepth {
         /// The object.
         id: ObjectId,
     },
-    /// A line of the `shallow` file that is no id.
+    /// A line of the `shallow` file is not an id.
     #[error("bad shallow line: {line}", line = raw(line))]
     BadShallowLine {
-        /// The line, with its end.
+        /// The line, with its line feed.
         line: BString,
     },
-    /// The references that replace objects cannot be read.
+    /// The replacement references cannot be read.
     #[error(transparent)]
     Refs(#[from] refs::Error),
-    /// The configuration holds a bad value.
+    /// A configured value is invalid.
     #[error(transparent)]
     Config(#[from] crate::config::Error),
 }
@@ -163,7 +163,7 @@ impl Error {
 
 /// The objects of one repository.
 ///
-/// Each thread may have its own; a clone is cheap, and shares what is open. New packs are found when an object is
+/// Each thread may have its own: a clone is cheap, and shares the open files. New packs are looked for when an object is
 /// not in the known ones.
 #[derive(Clone)]
 pub struct Objects {
@@ -176,7 +176,7 @@ pub struct Objects {
     tree_depth_max: i64,
 }
 
-/// How an object is found.
+/// A way to look up an object.
 type Find = fn(&mut Reader, &oid) -> Result<Option<Location>, object_store::Error>;
 
 impl std::fmt::Debug for Objects {
@@ -186,17 +186,17 @@ impl std::fmt::Debug for Objects {
 }
 
 impl Objects {
-    /// The objects of `repo`, with the replacements that its references name.
+    /// Opens the objects of `repo`, with the replacements that its references name.
     pub fn open(repo: &Repository) -> Result<Self, Error> {
         Self::open_with(repo, &Refs::open(repo)?)
     }
 
-    /// As [`Self::open`], for a caller who has the references of `repo` at hand: `packed-refs` is then read once.
+    /// As [`Self::open`], for a caller that already has the references of `repo`: `packed-refs` is then read only once.
     pub fn open_with(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
         Self::open_at(object_places(repo)?, repo, refs)
     }
 
-    /// As [`Self::open_with`], but what a partial clone left out is fetched when it is missed, by the installed git.
+    /// As [`Self::open_with`], but objects that a partial clone left out are fetched on demand, by the installed git.
     pub fn open_fetching(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
         let promisor = Promisor::of(repo)?;
         let promisor = promisor.map(|promisor| Arc::new(promisor) as Arc<dyn FetchMissing>);
@@ -224,40 +224,42 @@ impl Objects {
         })
     }
 
-    /// What they are read from: the same for all who ask, until some of it turns out to be damaged or gone.
+    /// The store that objects are read from: shared by all callers, until part of it turns out to be damaged or gone.
     pub fn store(&self) -> Arc<ObjectStore> {
         self.readers.store()
     }
 
-    /// What git says where it looks for replacements and alternates, line by line, if objects were asked for.
+    /// Returns the lines that git writes when it looks for replacements and alternates; none before any object was asked
+    /// for.
     pub fn alternates_said(&self) -> Vec<String> {
         self.readers.opening_said()
     }
 
-    /// The same, for one who asks for the first object now, and for who listens what else was not taken.
+    /// Takes those lines, unless they were heard before, as if an object were asked for now, and all other lines not yet
+    /// taken; nothing without [`Self::listen`].
     pub fn take_alternates_said(&self) -> Vec<String> {
         self.readers.hear_opening();
         self.take_said()
     }
 
-    /// Whether what git says once was said: of the alternates, and of grafts.
+    /// Whether the lines that git writes only once have been written: those about alternates, and those about grafts.
     pub fn has_said(&self) -> [bool; 2] {
         [self.readers.is_opening_heard(), self.history.is_noted()]
     }
 
-    /// Notes whether it was.
+    /// Sets what [`Self::has_said`] returns.
     pub fn set_said(&self, [alternates, grafts]: [bool; 2]) {
         self.readers.set_opening_heard(alternates);
         self.history.set_noted(grafts);
     }
 
-    /// Keeps what git would say on stderr while objects are read, for whoever takes it ([`Self::take_said`]).
+    /// Starts to collect what git would write to stderr while objects are read, for [`Self::take_said`].
     pub fn listen(&self) {
         self.readers.listen();
         self.known.keep();
     }
 
-    /// What git would have said on stderr since this was last asked, in whole lines; nothing without [`Self::listen`].
+    /// Takes what git would have written to stderr since the last call, in whole lines; nothing without [`Self::listen`].
     pub fn take_said(&self) -> Vec<String> {
         self.readers.take_said()
     }
@@ -266,11 +268,11 @@ impl Objects {
         &self.readers.places
     }
 
-    /// Reads again what changes history: the shallow boundary, grafts and replacements. To be called before
-    /// each answer of a long-lived process; what is known of the history is kept when nothing changed. Packs that may be
-    /// gone are let go of.
+    /// Rereads what changes history: the shallow boundary, grafts and replacements. To be called before each answer of a
+    /// long-lived process; what is cached about history is kept if nothing changed. The store is dropped if some of its
+    /// packs may be gone.
     ///
-    /// Returns whether something did: what an id stands for may then be something else.
+    /// Returns whether anything changed: then an id may stand for another object.
     pub fn refresh(&mut self, repo: &Repository, refs: &Refs) -> Result<bool, Error> {
         self.readers.refresh();
         self.chains.forget();
@@ -283,32 +285,32 @@ impl Objects {
         Ok(is_changed)
     }
 
-    /// Frees what can be read again. To be called after each answer of a long-lived process.
+    /// Frees memory for what can be read again. To be called after each answer of a long-lived process.
     pub fn rest(&self) {
         self.readers.rest();
         self.chains.forget();
     }
 
-    /// The same, and keeps no file open or mapped.
+    /// As [`Self::rest`], and leaves no file open or mapped.
     pub fn close(&self) {
         self.readers.close();
         self.chains.forget();
     }
 
-    /// The kind of the ids.
+    /// The hash function of the ids.
     pub fn hash_kind(&self) -> gix_hash::Kind {
         self.readers.places.hash
     }
 
-    /// Reads the object `id` into `buf`, whose contents it replaces. `None` if there is no such object.
+    /// Reads the object `id` into `buf`, replacing its contents. `None` if there is no such object.
     ///
-    /// The contents are not checked against the id, nor are they by git.
+    /// The contents are not checked against the id; git does not check them either.
     pub fn read(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
         self.read_found(id, buf, Reader::find, |_| true)
     }
 
-    /// The type of the object `id`, and the contents of one of the type `wanted`; nothing where anything is wrong, of which
-    /// nothing is said.
+    /// Returns the type of the object `id`, and reads the contents if it is of the type `wanted`. `None` if anything is
+    /// wrong, without a message.
     fn read_sound(&self, id: &oid, wanted: Kind, buf: &mut Vec<u8>) -> Option<Kind> {
         let id = self.history.replaced(id).ok()?;
         self.readers.ask_for_sound(|reader| {
@@ -316,14 +318,14 @@ impl Objects {
             let location = reader.find(id).ok()??;
             let info = reader.read_with(&location, buf, |info, _| info.kind == wanted);
             let kind = info.ok()?.kind;
-            // git checks a commit's contents against its id nowhere.
+            // git never checks the contents of a commit against its id.
             let is_checked = kind == wanted && kind != Kind::Commit;
             (!is_checked || location.is_of(kind, buf)).then_some(kind)
         })
     }
 
-    /// Reads objects of the type `kind` on all cores; what `take` makes of each, in their order. There is none of what
-    /// cannot be read, and nothing is said of it.
+    /// Reads objects of the type `kind` on all cores, and returns what `take` makes of each, in their order. `None` for
+    /// objects that cannot be read, without a message.
     pub fn read_each<T: Send>(
         &self,
         ids: &[ObjectId],
@@ -339,7 +341,7 @@ impl Objects {
                     let found =
                         reader.read_with(&location, &mut content, |info, _| info.kind == kind);
                     let is_it = found.is_ok_and(|found| found.kind == kind)
-                        // As for git, which checks what it parses, but not commits.
+                        // As in git, which checks the objects that it parses, except commits.
                         && (kind == Kind::Commit || location.is_of(kind, &content));
                     is_it.then(|| take(id, &content)).flatten()
                 };
@@ -348,7 +350,7 @@ impl Objects {
         })
     }
 
-    /// Reads the object `id`, as `find` finds it, where `wants` its contents; says of which type it is.
+    /// Reads the object `id`, looked up by `find`, if `wants` says so; returns its type.
     fn read_found(
         &self,
         id: &oid,
@@ -371,8 +373,8 @@ impl Objects {
         }
     }
 
-    /// As [`Self::read`], but as for git where it parses an object, one whose contents do not have the id is not there.
-    /// With `asks_kind`, the type is asked for before.
+    /// As [`Self::read`], but treats an object whose contents do not match the id as missing, as git does when it parses
+    /// one. `asks_kind` is for places where git asks for the type first.
     fn read_checked(
         &self,
         id: &oid,
@@ -384,7 +386,8 @@ impl Objects {
         let mut is_again = !asks_kind;
         let found = self.readers.ask(|reader| {
             buf.clear();
-            // What is wrong may show where the type is asked for. Only then that is done.
+            // Asking for the type may already show what is wrong. That is done only on the second attempt, when something
+            // is.
             if asks_kind
                 && std::mem::replace(&mut is_again, true)
                 && let Some(location) = reader.find(id)?
@@ -397,7 +400,7 @@ impl Objects {
             }
             let Some(location) = reader.find(id)? else {
                 if asks_kind {
-                    // That says the same.
+                    // Asking for the type would have produced the same messages.
                     let said = reader.take_said();
                     reader.hear(said.clone());
                     reader.hear(said);
@@ -418,13 +421,13 @@ impl Objects {
         Ok(is_sound.then_some(kind))
     }
 
-    /// Whether the object `id` is there, and its contents have that id: git asks where it parses one.
+    /// Whether the object `id` exists and its contents match the id, which git checks when it parses an object.
     pub fn is_sound(&self, id: &oid) -> Result<bool, Error> {
         let found = self.read_checked(id, &mut Vec::new(), false)?;
         Ok(found.is_some())
     }
 
-    /// The type of the object `id`, without its contents. `None` if there is no such object.
+    /// Returns the type of the object `id` without its contents. `None` if there is no such object.
     pub fn kind(&self, id: &oid) -> Result<Option<Kind>, Error> {
         let id = self.history.replaced(id)?;
         let kind = self.readers.ask(|reader| match reader.find(id)? {
@@ -434,7 +437,7 @@ impl Objects {
         Ok(kind?)
     }
 
-    /// The types of objects, found on all cores; none of what cannot be read, of which nothing is said.
+    /// Returns the types of objects, read on all cores; `None` for those that cannot be read, without a message.
     pub fn kind_of_each(&self, ids: &[ObjectId]) -> Vec<Option<Kind>> {
         on_all_cores(ids, |ids| {
             self.readers.ask_quietly(|reader| {
@@ -447,7 +450,7 @@ impl Objects {
         })
     }
 
-    /// The size of the contents of the object `id`, in bytes, without the contents. `None` if there is no such object.
+    /// Returns the size of the object `id` in bytes, without its contents. `None` if there is no such object.
     pub fn size(&self, id: &oid) -> Result<Option<u64>, Error> {
         let id = self.history.replaced(id)?;
         let size = self.readers.ask(|reader| match reader.find(id)? {
@@ -457,14 +460,14 @@ impl Objects {
         Ok(size?)
     }
 
-    /// The contents of the blob `id`, if it is one that can be read.
+    /// Returns the contents of the blob `id`, if it is a blob and can be read.
     pub fn blob(&self, id: &oid) -> Option<Vec<u8>> {
         let mut contents = Vec::new();
         let kind = self.read(id, &mut contents).ok()??;
         (kind == Kind::Blob).then_some(contents)
     }
 
-    /// An error if another object is to stand for `id`, and is not there: git ends where it reads that.
+    /// Fails if `id` has a replacement that does not exist: git exits when it reads such an object.
     pub fn check_replacement(&self, id: &oid) -> Result<(), Error> {
         let real = self.history.replaced(id)?;
         if real == id || self.kind(id)?.is_some() {
@@ -473,10 +476,10 @@ impl Objects {
         no_replacement(id, real)
     }
 
-    /// The object that stands for `id` (git-replace(1)).
+    /// Returns the object that stands for `id` (git-replace(1)).
     ///
     /// # Errors
-    /// Replacements go in circles.
+    /// Replacements form a circle.
     pub fn replaced(&self, id: &oid) -> Result<ObjectId, Error> {
         self.history.replaced(id).map(ToOwned::to_owned)
     }
@@ -500,8 +503,8 @@ impl Objects {
         Ok(commit)
     }
 
-    /// The parents of the commit `id`, added to `parents`, and its committer's time in seconds since 1970. A
-    /// missing commit is an error: none is fetched for it.
+    /// Adds the parents of the commit `id` to `parents`, and returns its committer's time in seconds since 1970. A missing
+    /// commit is an error: it is not fetched.
     pub fn links(
         &self,
         id: &oid,
@@ -520,7 +523,7 @@ impl Objects {
         Ok(links.committer_time_s())
     }
 
-    /// Takes apart the contents of the commit `id`. What it points to must not be known to be something else.
+    /// Parses the contents of the commit `id`. Its tree and parents must not be known to be of another type.
     fn parse_links<'c>(&self, id: &oid, content: &'c [u8]) -> Result<commit::Links<'c>, Error> {
         let links = commit::Links::parse(content, self.hash_kind()).map_err(malformed(id))?;
         self.say_grafts();
@@ -554,14 +557,14 @@ impl Objects {
         Ok(links)
     }
 
-    /// Says what git says of grafts where it takes the first commit apart.
+    /// Reports what git writes about grafts when it parses the first commit.
     fn say_grafts(&self) {
         let notices = self.history.take_notices();
         self.readers
             .hear(notices.iter().map(|line| raw(line).to_string()).collect());
     }
 
-    /// An error if a tag said of the commit `id`, to which a commit-graph leads, that it is none.
+    /// Fails if a tag claimed that `id`, to which a commit-graph leads, is not a commit.
     pub fn check_in_graph(&self, id: &oid) -> Result<(), Error> {
         let Some(known) = self.known.other_kind(id) else {
             return Ok(());
@@ -571,24 +574,24 @@ impl Objects {
         Err(Error::NoCommit { id: id.to_owned() })
     }
 
-    /// Whether a tag said of anything that it is no commit.
+    /// Whether any tag claimed that an object is not a commit.
     pub fn has_doubts(&self) -> bool {
         self.known.has_others()
     }
 
-    /// Notes that the object `id` is a commit, whatever tags will say.
+    /// Notes that the object `id` is a commit, whatever tags may claim later.
     pub fn note_commit(&self, id: &oid) {
-        // If it was known to be something else, that stands.
+        // If it was known to be of another type, that stands.
         let _ = self.known.note(id, Kind::Commit);
     }
 
-    /// Forgets of which types objects are known to be.
+    /// Forgets the known types of objects.
     pub fn forget_known(&self) {
         self.known.forget();
         self.chains.forget();
     }
 
-    /// As [`Self::links`], of many commits, on all cores; none of what cannot be read, of which nothing is said.
+    /// As [`Self::links`], for many commits on all cores; `None` for those that cannot be read, without a message.
     pub fn links_of_each(&self, ids: &[ObjectId]) -> Vec<Option<Linked>> {
         if self.history.check().is_err() || self.has_doubts() {
             return Vec::new();
@@ -615,8 +618,8 @@ impl Objects {
         }
     }
 
-    /// The object to which `id` leads through tags, and its type as the last tag says. `None` where an object on the way is
-    /// missing, or no tag.
+    /// Returns the object to which `id` leads through tags, and its type as the last tag gives it. `None` if an object on
+    /// the way is missing, or is not a tag.
     pub fn peel(&self, id: &oid) -> Result<Option<(ObjectId, Kind)>, Error> {
         Ok(match self.lead(id, &mut Vec::new())? {
             (None, _) | (Some(Kind::Tag), None) => None,
@@ -625,14 +628,14 @@ impl Objects {
         })
     }
 
-    /// The tree to which `id`, a tree, commit or tag, leads.
+    /// Returns the tree to which `id`, a tree, commit or tag, leads.
     pub fn peel_to_tree(&self, id: &oid) -> Result<ObjectId, Error> {
         let mut buf = Vec::new();
         let tree_in = |id: &oid, content: &[u8]| {
             let links = commit::Links::parse(content, self.hash_kind());
             links.map(|links| links.tree).map_err(malformed(id))
         };
-        // Most are commits, and one look is enough for those.
+        // Most are commits, for which one lookup is enough.
         if self.known.other_kind(id).is_none()
             && self.read_sound(id, Kind::Commit, &mut buf) == Some(Kind::Commit)
         {
@@ -655,17 +658,18 @@ impl Objects {
         }
     }
 
-    /// How deep directories may lie in each other.
+    /// The limit on how deep directories may nest.
     pub fn tree_depth_max(&self) -> i64 {
         self.tree_depth_max
     }
 
-    /// What changes history, and what is remembered of it.
+    /// What changes history, and what is cached about it.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// The commit-graph, where there is one and it tells the history that holds. A damaged one is none.
+    /// Opens the commit-graph, if there is one and nothing changes the history that it records. A damaged one counts as
+    /// missing.
     pub fn commit_graph(&self) -> Option<CommitGraph> {
         if !self.uses_commit_graph || !self.history.is_as_recorded() {
             return None;
@@ -674,14 +678,14 @@ impl Objects {
         CommitGraph::open(&info, self.hash_kind())
     }
 
-    /// The tree of the commit `id` as the commit-graph has it.
+    /// Returns the tree of the commit `id` according to the commit-graph.
     pub fn tree_in_graph(&self, id: &oid) -> Option<ObjectId> {
         let graph = self.commit_graph()?;
         graph.tree_at(graph.position_of(id)?)
     }
 }
 
-/// For an object that was not found: an error if `real` was to stand for `id`.
+/// For an object that was not found: fails if `real` is a replacement for `id`.
 fn no_replacement(id: &oid, real: &oid) -> Result<(), Error> {
     match id == real {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! What configuration says about conversion.
+//! The configuration of conversion.
 
 use std::collections::HashMap;
 
@@ -24,17 +24,18 @@ pub enum AutoCrlf {
 /// One filter of the configuration (`filter.<name>`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Driver {
-    /// The command for one file that is recorded (`clean`).
+    /// The command that cleans one file before it is recorded (`clean`).
     pub clean: Option<BString>,
-    /// The command for one blob that is written to the working tree (`smudge`).
+    /// The command that converts one blob before it is written to the working tree (`smudge`).
     pub smudge: Option<BString>,
-    /// The command that serves many files (`process`); if it is there at all, even empty, the others do not count.
+    /// The command that serves many files (`process`); if it is configured, even as empty, the others do not
+    /// count.
     pub process: Option<BString>,
     /// Whether a file that cannot be filtered is an error (`required`).
     pub required: bool,
 }
 
-/// Which way contents go.
+/// The direction of a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From the working tree into a blob.
@@ -44,7 +45,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// What the filters' protocol calls it.
+    /// The name of the direction in the filter protocol.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -53,7 +54,7 @@ impl Direction {
     }
 }
 
-/// What a driver runs.
+/// The program of a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program<'a> {
     /// One command per file.
@@ -63,7 +64,7 @@ pub(super) enum Program<'a> {
 }
 
 impl Driver {
-    /// What git would run.
+    /// Returns the program that git would run.
     pub(super) fn program(&self, direction: Direction) -> Option<Program<'_>> {
         let command = match direction {
             Direction::Clean => &self.clean,
@@ -79,18 +80,18 @@ impl Driver {
     }
 }
 
-/// All that decides conversion, but for attributes.
+/// Everything except attributes that decides conversion.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The kind of object ids.
+    /// The hash function of object ids.
     pub hash: Kind,
     /// `core.autocrlf`.
     pub auto_crlf: AutoCrlf,
-    /// Whether text without further rules has CRLF in the working tree (`core.eol=crlf`).
+    /// Whether text without more specific rules has CRLF in the working tree (`core.eol=crlf`).
     pub eol_crlf: bool,
-    /// Whether a loss of line endings is warned of where contents are converted to be shown (`core.safecrlf`).
+    /// Whether to warn of lost line endings when contents are converted for display (`core.safecrlf`).
     pub warns_of_loss: bool,
-    /// The first setting of a filter for which git gives up, once it looks how a file is converted.
+    /// The first invalid filter setting; git exits over it as soon as it looks up how a file is converted.
     pub fault: Option<config::Error>,
     /// The filters by name.
     pub drivers: HashMap<BString, Driver>,
@@ -99,7 +100,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What the configuration of `repository` says.
+    /// Reads the settings from the configuration of `repository`.
     pub fn of(repository: &Repository, stderr: FilterStderr) -> Result<Self, config::Error> {
         let config = &repository.config;
         let is = |key: &str, word: &str| {
@@ -141,7 +142,7 @@ impl Settings {
     }
 }
 
-/// Checks an entry as git does where it reads those about filters.
+/// Checks an entry as git does when it reads the configuration of filters.
 fn check(entry: &config::Entry<'_>) -> Result<(), config::Error> {
     let Some((section, Some(_), name)) = entry.parts() else {
         return Ok(());

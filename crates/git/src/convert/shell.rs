@@ -1,4 +1,4 @@
-//! Starting and ending the programs that filters are.
+//! Starts and stops the programs of filters.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -19,38 +19,39 @@ use crate::environment::Environment;
 use crate::repository::Repository;
 use vigil_rules::messages::{Messages, bytes};
 
-/// What happens to what filters write to their standard error.
+/// What happens to the standard error of filters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FilterStderr {
-    /// It goes where this process's goes, as in git.
+    /// It goes to this process's own, as in git.
     Inherit,
-    /// It is dropped, for processes that nobody watches.
+    /// It is discarded, for processes whose output nobody sees.
     #[default]
     Discard,
-    /// No filter runs at all, for processes that answer in another's stead: what a filter sees and says is his.
+    /// No filter runs at all, for a process that answers on behalf of a client: only the client has the right
+    /// environment and terminal.
     Refuse,
 }
 
-/// Where and with what surroundings filters run.
+/// The working directory and the environment in which filters run.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
-    /// Their working directory: the top of the working tree, and without one the caller's.
+    /// The working directory: the top of the working tree, or without one the caller's.
     pub directory: PathBuf,
-    /// All their environment variables.
+    /// The whole environment.
     pub variables: Vec<(BString, BString)>,
     /// Where their standard error goes.
     pub stderr: FilterStderr,
 }
 
-/// Characters for which git asks a shell to run a command; without them it runs the program itself.
+/// Characters that make git run a command by a shell; without them it runs the program directly.
 const SHELL_CHARACTERS: &[u8] = b"|&;<>()$`\\\"' \t\n*?[#~=%";
 
-/// How long a program may take to end by itself, and then after a SIGTERM.
+/// How long a program may take to end by itself, and then again after a SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl Surroundings {
-    /// What git gives to the filters of `repository`: the caller's environment, with `GIT_DIR` where the
-    /// repository is not simply `.git`, and `GIT_PREFIX`.
+    /// Returns what git gives to the filters of `repository`: the caller's environment, with `GIT_DIR` unless the
+    /// repository is simply `.git`, and `GIT_PREFIX`.
     pub fn of(repository: &Repository, stderr: FilterStderr) -> Self {
         let mut environment: Environment = repository.environment.clone();
         let bytes = |path: &Path| BString::from(path.as_os_str().as_bytes());
@@ -91,7 +92,7 @@ impl Surroundings {
         }
     }
 
-    /// Gives `process` the working directory and the environment, and no other variables.
+    /// Gives `process` this working directory and this environment, and no other variables.
     pub(crate) fn surround<'c>(&self, process: &'c mut Command) -> &'c mut Command {
         let variables = self.variables.iter().map(|(name, value)| {
             (
@@ -105,7 +106,7 @@ impl Surroundings {
             .envs(variables)
     }
 
-    /// Starts `command` with a pipe for its output. If it cannot be started, this is in `messages`.
+    /// Starts `command` with a pipe for its output. If it cannot be started, `messages` says so.
     pub fn start(
         &self,
         command: &BStr,
@@ -131,7 +132,8 @@ impl Surroundings {
     }
 }
 
-/// `command` with `arguments`, as git runs what its configuration names: by a shell only where it needs one.
+/// Builds the process for `command` with `arguments` as git does for commands from its configuration: with a shell
+/// only if needed.
 pub fn shell_command(command: &BStr, arguments: &[&BStr]) -> Command {
     let program = OsStr::from_bytes(command);
     let mut process = if command.find_byteset(SHELL_CHARACTERS).is_none() {
@@ -151,7 +153,7 @@ pub fn shell_command(command: &BStr, arguments: &[&BStr]) -> Command {
     process
 }
 
-/// What is fed to a filter.
+/// The input of a filter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Input<'a> {
     Bytes(&'a [u8]),
@@ -160,7 +162,7 @@ pub(crate) enum Input<'a> {
 }
 
 impl Input<'_> {
-    /// Hands the input on in pieces.
+    /// Passes the input to `to` in pieces.
     pub(super) fn feed(self, mut to: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
         match self {
             Input::Bytes(bytes) => to(bytes),
@@ -178,7 +180,7 @@ impl Input<'_> {
     }
 }
 
-/// Runs the command `template` (`%f` is the path) as a filter. `None` if it fails; why is in `messages`.
+/// Runs the command `template` (`%f` is the path) as a filter. `None` if it fails; `messages` then says why.
 pub(super) fn run_filter(
     surroundings: &Surroundings,
     template: &BStr,
@@ -230,8 +232,8 @@ pub(super) fn run_filter(
     output.ok()
 }
 
-/// Feeds `input` to `child` and takes what it writes, as far as it has pipes for them. It may write before it has read
-/// all: both are served at once.
+/// Writes `input` to `child` and reads its output, as far as it has pipes for them. Both happen at once, because it
+/// may write before it has read everything.
 pub(super) fn exchange(
     child: &mut Child,
     input: Input<'_>,
@@ -245,7 +247,7 @@ pub(super) fn exchange(
         };
         let writer = match Builder::new().spawn_scoped(scope, feed) {
             Ok(writer) => writer,
-            // It has nothing to read, and its output nobody who reads it.
+            // Without the thread the program gets no input, and nobody reads its output.
             Err(error) => return (Err(error), Ok(Vec::new())),
         };
         let mut output = Vec::new();
@@ -255,7 +257,7 @@ pub(super) fn exchange(
     })
 }
 
-/// `template` with `%f` replaced by the quoted path, and `%%` by `%`.
+/// Replaces `%f` in `template` by the quoted path, and `%%` by `%`.
 fn expand(template: &BStr, path: &BStr) -> BString {
     let mut command = BString::default();
     let mut rest = template.as_bytes();
@@ -280,7 +282,7 @@ fn expand(template: &BStr, path: &BStr) -> BString {
     command
 }
 
-/// Adds `text` in single quotes; what they cannot hold is escaped outside of them.
+/// Appends `text` in single quotes; characters that cannot be inside quotes are escaped outside of them.
 fn push_quoted(command: &mut BString, text: &BStr) {
     command.push_byte(b'\'');
     for &byte in text.as_bytes() {
@@ -295,7 +297,7 @@ fn push_quoted(command: &mut BString, text: &BStr) {
     command.push_byte(b'\'');
 }
 
-/// The status as a shell has it: 128 and more for a signal.
+/// Returns the exit status as a shell gives it: 128 plus the signal for a signal.
 fn exit_code(status: ExitStatus) -> i32 {
     status
         .code()
@@ -303,9 +305,9 @@ fn exit_code(status: ExitStatus) -> i32 {
         .unwrap_or(-1)
 }
 
-/// Says in `messages` that a signal ended `command`, if git would.
+/// Reports to `messages` that a signal ended `command`, if git would.
 pub fn report_signal(status: ExitStatus, command: &BStr, messages: &Messages) {
-    // git keeps silent about what a user does with a terminal, and about closed pipes.
+    // git does not report signals that a user sends from a terminal, or closed pipes.
     const EXPECTED: [Signal; 3] = [Signal::INT, Signal::QUIT, Signal::PIPE];
     if let Some(signal) = status.signal()
         && !EXPECTED.iter().any(|expected| expected.as_raw() == signal)
@@ -314,9 +316,9 @@ pub fn report_signal(status: ExitStatus, command: &BStr, messages: &Messages) {
     }
 }
 
-/// Waits for `child`, whose pipes are closed, and makes it end if it does not do so by itself.
+/// Waits for `child`, whose pipes are closed, and forces it to end if it does not do so by itself.
 pub(super) fn stop(child: &mut Child) {
-    // Once it is known to have ended, its id may belong to another.
+    // Once it has ended, its id may belong to another process.
     if !matches!(child.try_wait(), Ok(None)) {
         return;
     }
@@ -335,7 +337,7 @@ pub(super) fn stop(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Asks `child` to end at once.
+/// Asks `child` to end now.
 pub(super) fn terminate(child: &mut Child) {
     if matches!(child.try_wait(), Ok(None))
         && let Some(pid) = pid_of(child)
@@ -360,7 +362,7 @@ mod tests {
         );
     }
 
-    /// The variables whose names start with `GIT_`, as `GIT_DIR=...` and so on.
+    /// Returns the variables whose names start with `GIT_`, as `GIT_DIR=...` and so on.
     fn git_variables(repository: &Repository) -> Vec<String> {
         Surroundings::of(repository, FilterStderr::Discard)
             .variables

@@ -1,4 +1,4 @@
-//! From a blob to the working tree.
+//! The smudge side of conversion: from a blob to the working tree.
 
 use std::borrow::Cow;
 use vigil_objects::hash::hash_blob;
@@ -12,14 +12,15 @@ use super::shell::Input;
 use super::{Converter, encoding, eol, ident};
 
 impl Converter {
-    /// What a checkout would write for the contents `blob` of the blob `id` at `path`, a regular file: ident, line
-    /// endings, encoding, filter, in this order. Contents that stay as they are come back as they came.
+    /// Returns what a checkout would write for a regular file at `path`, from the contents `blob` of the blob
+    /// `id`: ident, line endings, encoding, filter, in this order. Contents that do not change are returned as
+    /// they are.
     ///
-    /// What git would say on the way is in the messages. One filter process serves all calls, and ends with the
+    /// The messages receive what git would write meanwhile. One filter process serves all calls, and ends with the
     /// converter.
     ///
     /// # Errors
-    /// Those at which git ends.
+    /// Only errors at which git exits.
     pub fn to_working_tree<'a>(
         &self,
         path: &BStr,
@@ -29,7 +30,7 @@ impl Converter {
         let plan = self.plan(path)?;
         let mut contents = Cow::Borrowed(blob);
         if plan.ident {
-            // Not `id`: the contents may be those of a replacement.
+            // Not `id`: with a replacement object, the contents are not those of `id`.
             let own_id = || hash_blob(self.settings.hash, blob);
             if let Some(expanded) = ident::expand(blob, own_id) {
                 contents = expanded.into();

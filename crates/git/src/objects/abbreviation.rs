@@ -6,12 +6,12 @@ use gix_hash::oid;
 use super::{Error, Objects};
 use crate::config::Config;
 
-/// The least length where none is configured, for repositories with few objects.
+/// The minimum length if none is configured, for repositories with few objects.
 const LENGTH_MIN: usize = 7;
 
 impl Objects {
-    /// The shortest form of `id` that git prints: as long as `core.abbrev` in `config` says, or as the number of
-    /// objects suggests, and longer where several objects would share it.
+    /// Abbreviates `id` as git prints it: as short as `core.abbrev` in `config` says, or as the number of objects
+    /// suggests, and longer if several objects share that prefix.
     pub fn abbreviate(&self, id: &oid, config: &Config) -> Result<BString, Error> {
         let wanted = match configured_length(config)? {
             Some(length) => length,
@@ -20,7 +20,7 @@ impl Objects {
         self.abbreviate_to(id, wanted)
     }
 
-    /// The first `wanted` digits of `id`, at least four, and more where several objects would share them.
+    /// Returns the first `wanted` digits of `id`, at least four, and more if several objects share them.
     pub fn abbreviate_to(&self, id: &oid, wanted: usize) -> Result<BString, Error> {
         let hex = id.to_string();
         if wanted >= hex.len() {
@@ -42,7 +42,7 @@ impl Objects {
         Ok(prefix_of(&hex, length).to_owned())
     }
 
-    /// The number of objects in packs.
+    /// Returns the number of objects in packs.
     fn packed_count(&self) -> Result<u64, Error> {
         let count = self
             .readers
@@ -51,13 +51,14 @@ impl Objects {
     }
 }
 
-/// Two objects are expected to collide once there are as many as the square root of what the digits can tell apart.
+/// Returns the length for `count` objects: a collision is expected once there are as many as the square root of the
+/// number of prefixes.
 fn length_for(count: u64) -> usize {
     let bits = u64::BITS.saturating_sub(count.leading_zeros());
     usize::try_from(bits.max(1).div_ceil(2)).map_or(LENGTH_MIN, |length| length.max(LENGTH_MIN))
 }
 
-/// `core.abbrev`; `None` lets the number of objects decide.
+/// Reads `core.abbrev`; `None` lets the number of objects decide.
 fn configured_length(config: &Config) -> Result<Option<usize>, Error> {
     let Some(entry) = config.entry("core.abbrev") else {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! Objects by the ids that they would have in a repository with the other kind of ids (`extensions.compatObjectFormat`).
+//! The ids and contents that objects would have under the other hash function (`extensions.compatObjectFormat`).
 //!
-//! The ids are in `objects/loose-object-idx`: a line each, the own id and the other one in hexadecimal digits. What names
-//! other objects within is converted as git's hash-function-transition document says.
+//! The ids are in `objects/loose-object-idx`: on each line the object's own id and its other id, in hexadecimal. Contents
+//! that name other objects are converted as git's hash-function-transition document says.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use gix_object::Kind;
 use crate::repository::Repository;
 use crate::staged::tree::tree_entries;
 
-/// Which ids objects have beside their own.
+/// The ids that objects have under the other hash function.
 #[derive(Debug)]
 pub struct Compat {
     own_kind: HashKind,
@@ -22,16 +22,16 @@ pub struct Compat {
 }
 
 impl Compat {
-    /// Those of the objects of `repository`. `None` where it has one kind of ids alone.
+    /// Reads the other ids of the objects of `repository`. `None` if it uses only one hash function.
     pub fn read(repository: &Repository) -> Option<Self> {
         let kind = repository.compat_hash?;
         let path = repository.object_dir.join("loose-object-idx");
-        // What cannot be read names nothing.
+        // A file that cannot be read counts as empty.
         let contents = vigil_stamp::file::read(&path).unwrap_or_default();
         Some(Self::parse(&contents, repository.hash, kind))
     }
 
-    /// Parses the file of a repository with ids of the kind `own_kind`, and others of `kind`.
+    /// Parses the file of a repository with ids of the kind `own_kind` and other ids of `kind`.
     pub(crate) fn parse(contents: &[u8], own_kind: HashKind, kind: HashKind) -> Self {
         let mut compat = Self {
             own_kind,
@@ -53,7 +53,7 @@ impl Compat {
         compat
     }
 
-    /// `name`, if it begins with an id of the other kind, with the own id of that object.
+    /// If `name` begins with an id of the other kind, replaces it by the object's own id.
     pub fn with_own_id(&self, name: &BStr) -> Option<BString> {
         let (id, rest) = name.split_at_checked(self.kind.len_in_hex())?;
         if rest.first().is_some_and(u8::is_ascii_alphanumeric) {
@@ -63,12 +63,13 @@ impl Compat {
         Some([own.to_string().as_bytes(), rest].concat().into())
     }
 
-    /// The other id of an object, by its own.
+    /// Returns an object's other id, given its own.
     pub fn other_id(&self, own: &ObjectId) -> Option<ObjectId> {
         self.other.get(own).copied()
     }
 
-    /// The contents that an object has there. `None` where they name what has no other id, or make no sense.
+    /// Returns an object's contents under the other hash function. `None` if they name an object without another id, or
+    /// are invalid.
     pub fn convert(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>> {
         match kind {
             Kind::Blob => Some(contents),
@@ -90,7 +91,8 @@ impl Compat {
         Some(tree)
     }
 
-    /// A line such as `tree <id>`, with its line feed, if `line` is one of `field`.
+    /// Converts a line such as `tree <id>`, with its line feed, if `line` has this `field`. The inner value is `None`
+    /// without another id.
     fn field(&self, line: &[u8], field: &str) -> Option<Option<Vec<u8>>> {
         let id = line.strip_prefix(field.as_bytes())?.strip_prefix(b" ")?;
         let id = id.strip_suffix(b"\n").unwrap_or(id);
@@ -125,7 +127,7 @@ impl Compat {
                     value.extend_from_slice(line);
                 }
             } else if !KEPT.iter().any(|kept| line.starts_with(kept)) {
-                // It may hold an id.
+                // An unknown header may hold an id.
                 return None;
             }
             commit.extend(value);

@@ -1,4 +1,4 @@
-//! The files on which it rests how an object is read, so that a later process can tell that it would read the same.
+//! The files that decide how an object is read, so that a later process can tell that it would read the same.
 
 use std::path::{Path, PathBuf};
 
@@ -10,15 +10,16 @@ use vigil_model::timestamp::Timestamp;
 use super::Objects;
 use crate::index_file::SeenFile;
 
-/// With more files of packs, to look at each costs more than to read an object.
+/// With more pack files than this, looking at each costs more than reading an object.
 const PACK_FILES_MAX: usize = 8;
 
-/// Beside a pack and its index: nothing that an object is looked for in.
+/// Files beside packs that have no part in looking up an object.
 const WITHOUT_OBJECTS: [&str; 5] = ["bitmap", "keep", "mtimes", "promisor", "rev"];
 
 impl Objects {
-    /// The files on which it rests how the objects `ids` are read: all were read since `before`, and none of the files
-    /// changed since. `None` says nothing: it is so where anything is unusual, as a damaged copy is.
+    /// Returns the files that decide how the objects `ids` are read, if all of those were read since `before` and none
+    /// of the files has changed since. `None` proves nothing: it is returned if anything is unusual, such as a damaged
+    /// copy.
     pub fn evidence(&self, ids: &[ObjectId], before: Timestamp) -> Option<Vec<SeenFile>> {
         if !self.is_plain() || self.readers.had_trouble() {
             return None;
@@ -36,7 +37,7 @@ impl Objects {
         [Some(absent)].into_iter().chain(present).collect()
     }
 
-    /// Whether the objects for which `files` are the [evidence](Self::evidence) are read as they were then.
+    /// Whether the objects for which `files` are the [evidence](Self::evidence) would be read as they were then.
     pub fn reads_as_before(&self, files: &[SeenFile]) -> bool {
         let fixed = self.fixed_files();
         let known = files.iter().map(|file| file.path.as_path());
@@ -45,7 +46,7 @@ impl Objects {
             && files.iter().all(SeenFile::is_same)
     }
 
-    /// Whether objects are those of one folder, as they are recorded there.
+    /// Whether all objects come from one directory, as they are recorded there.
     fn is_plain(&self) -> bool {
         self.places().alternates.is_empty()
             && !self.history.has_replacements()
@@ -63,7 +64,7 @@ impl Objects {
     }
 }
 
-/// The packs in `folder` and their indexes, if they are few and nothing else is there.
+/// Returns the packs in `folder` and their indexes, if they are few and there is nothing unknown beside them.
 fn pack_files(folder: &Path) -> Option<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).ok()? {

@@ -1,4 +1,4 @@
-//! What changes the history that commits record: shallow boundaries, grafts and replacements
+//! What changes the history recorded in commits: shallow boundaries, grafts and replacements
 //! (git-replace(1), "shallow" and "info/grafts" in gitrepository-layout(5)).
 
 use std::collections::HashMap;
@@ -37,28 +37,28 @@ const GRAFTS_ARE_DEPRECATED: Advice = Advice {
     is_explained: false,
 };
 
-/// How often a replacement may be replaced in turn.
+/// How many replacements may follow one another.
 const REPLACE_DEPTH_MAX: usize = 5;
 
-/// How many pairs of commits have their distance remembered.
+/// How many distances between two commits are cached.
 const DISTANCES_MAX: usize = 8;
 
 /// The changes to history, as they were when they were read.
 #[derive(Debug, Default)]
 pub struct History {
-    /// Parents that take the place of a commit's own; none for a shallow boundary.
+    /// Parents that replace a commit's own; an empty list at a shallow boundary.
     parents: HashMap<ObjectId, Vec<ObjectId>>,
     replacements: HashMap<ObjectId, ObjectId>,
-    /// What git says on stderr where the first object is asked for that could be replaced, each line whole.
+    /// What git writes to stderr when the first object that could be replaced is asked for, as whole lines.
     warnings: Vec<BString>,
     is_shallow: bool,
-    /// What git says on stderr where it reads the grafts, each line whole.
+    /// What git writes to stderr when it reads the grafts, as whole lines.
     notices: Vec<BString>,
-    /// Whether that was said where commits were read.
+    /// Whether `notices` were reported when commits were read.
     is_noted: AtomicBool,
-    /// A line of the `shallow` file that is no id, which matters once a commit is read.
+    /// A line of the `shallow` file that is not an id; an error only once a commit is read.
     bad_shallow_line: Option<BString>,
-    /// The two commits of a pair, and how many commits only each of them has.
+    /// Pairs of commits, and how many commits are reachable only from the one and only from the other.
     distances: Mutex<Vec<([ObjectId; 2], [usize; 2])>>,
 }
 
@@ -74,17 +74,17 @@ impl PartialEq for History {
 }
 
 impl History {
-    /// Whether some objects stand for others.
+    /// Whether some objects are replaced.
     pub fn has_replacements(&self) -> bool {
         !self.replacements.is_empty()
     }
 
-    /// The objects for which others stand.
+    /// The objects that have replacements.
     pub fn all_replaced(&self) -> impl Iterator<Item = &ObjectId> {
         self.replacements.keys()
     }
 
-    /// Reads the changes that hold for `repo`.
+    /// Reads the changes that apply to `repo`.
     pub(super) fn read(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
         let mut history = Self::default();
         let environment = &repo.environment;
@@ -106,7 +106,7 @@ impl History {
             let base = environment
                 .get("GIT_REPLACE_REF_BASE")
                 .unwrap_or(BStr::new(b"refs/replace/"));
-            // A name is looked at whether or not it leads to anything.
+            // The name counts whether or not the reference leads to anything.
             refs.for_each_listed(&refs.list(base)?, None, |name, id, _| {
                 let replaced = name.rsplit(|byte| *byte == b'/').next();
                 match replaced.map(ObjectId::from_hex) {
@@ -151,7 +151,7 @@ impl History {
         }
     }
 
-    /// Reads the boundaries of a shallow history. A file that cannot be read is none.
+    /// Reads the shallow boundary. A file that cannot be read counts as missing.
     fn read_shallow(&mut self, path: &Path, repo: &Repository) {
         if let Ok(mut lines) = Lines::open(path, SHALLOW_LEN_MAX) {
             self.take_shallow(&mut lines, repo.hash);
@@ -170,7 +170,7 @@ impl History {
         }
     }
 
-    /// The changes by grafts and by a boundary in memory.
+    /// Reads grafts and a shallow boundary from memory.
     #[cfg(feature = "fuzzing")]
     pub(crate) fn of_lines(grafts: &[u8], shallow: &[u8], hash: Kind) -> Self {
         let mut history = Self::default();
@@ -179,7 +179,7 @@ impl History {
         history
     }
 
-    /// Takes one line of the grafts.
+    /// Reads one line of the grafts.
     fn graft(&mut self, line: &[u8], hash: Kind) {
         let line = white_space::trim_end(line);
         if line.is_empty() || line.starts_with(b"#") {
@@ -195,24 +195,24 @@ impl History {
                 Entry::Occupied(_) => "duplicate",
             },
         };
-        // git has it as a C string.
+        // For git it is a C string.
         let line = line.split(|byte| *byte == 0).next().unwrap_or_default();
         let mut said = [b"error: ", complaint.as_bytes(), b" graft data: ", line].concat();
         said.truncate(NOTICE_LEN_MAX);
         self.notices.push(said.into());
     }
 
-    /// What git says on stderr where it looks which objects are replaced, each line whole.
+    /// What git writes to stderr when it looks up which objects are replaced, as whole lines.
     pub(super) fn warnings(&self) -> &[BString] {
         &self.warnings
     }
 
-    /// What git says on stderr where it reads the grafts, each line whole.
+    /// What git writes to stderr when it reads the grafts, as whole lines.
     pub fn notices(&self) -> &[BString] {
         &self.notices
     }
 
-    /// The same, where it was not said since: git reads the grafts with the first commit.
+    /// Returns [`Self::notices`] the first time only: git reads the grafts with the first commit.
     pub(super) fn take_notices(&self) -> &[BString] {
         match self.notices.is_empty() || self.is_noted.swap(true, Ordering::Relaxed) {
             true => &[],
@@ -220,17 +220,17 @@ impl History {
         }
     }
 
-    /// Whether [`Self::notices`] were said where commits were read.
+    /// Whether [`Self::notices`] were reported when commits were read.
     pub(super) fn is_noted(&self) -> bool {
         self.is_noted.load(Ordering::Relaxed)
     }
 
-    /// Notes whether they were.
+    /// Sets what [`Self::is_noted`] returns.
     pub(super) fn set_noted(&self, is_noted: bool) {
         self.is_noted.store(is_noted, Ordering::Relaxed);
     }
 
-    /// An error if commits cannot be read, since it is not known which have parents.
+    /// Fails if the `shallow` file is invalid: then no commit can be read, since its parents are not known.
     pub fn check(&self) -> Result<(), Error> {
         match &self.bad_shallow_line {
             Some(line) => Err(Error::BadShallowLine { line: line.clone() }),
@@ -238,24 +238,24 @@ impl History {
         }
     }
 
-    /// Whether a commit-graph, which records the commits as they are, tells the history that holds.
+    /// Whether history is as commits record it, and so as a commit-graph gives it.
     pub(crate) fn is_as_recorded(&self) -> bool {
         self.parents.is_empty() && self.replacements.is_empty() && !self.is_shallow
     }
 
-    /// The commits whose parents are not those that they name.
+    /// The commits whose parents differ from those that they name.
     #[cfg(feature = "fuzzing")]
     pub(crate) fn all_changed(&self) -> impl Iterator<Item = (&ObjectId, &[ObjectId])> {
         let all = self.parents.iter();
         all.map(|(commit, parents)| (commit, parents.as_slice()))
     }
 
-    /// The parents of `commit`, if they are not those that it names.
+    /// Returns the parents of `commit`, if they differ from those that it names.
     pub(super) fn parents(&self, commit: &oid) -> Option<&[ObjectId]> {
         self.parents.get(commit).map(Vec::as_slice)
     }
 
-    /// The object that stands for `id`.
+    /// Returns the object that stands for `id`.
     pub(super) fn replaced<'a>(&'a self, id: &'a oid) -> Result<&'a oid, Error> {
         if self.replacements.is_empty() {
             return Ok(id);
@@ -270,7 +270,7 @@ impl History {
         Err(Error::ReplaceDepth { id: id.to_owned() })
     }
 
-    /// A distance that was counted before.
+    /// Returns a cached distance.
     pub fn remembered(&self, pair: &[ObjectId; 2]) -> Option<[usize; 2]> {
         let distances = self.distances.lock();
         distances
@@ -279,7 +279,7 @@ impl History {
             .map(|(_, distance)| *distance)
     }
 
-    /// Remembers a distance; the oldest one is forgotten for it.
+    /// Caches a distance; the oldest one makes room for it.
     pub fn remember(&self, pair: [ObjectId; 2], distance: [usize; 2]) {
         let mut distances = self.distances.lock();
         if distances.len() >= DISTANCES_MAX {
@@ -289,16 +289,16 @@ impl History {
     }
 }
 
-/// How much git says in one line.
+/// The length to which git cuts a message line, in bytes.
 const NOTICE_LEN_MAX: usize = 4095;
 
-/// How much of one graft is read, in bytes: room for a commit of 16,000 parents.
+/// How much of one graft is read, in bytes: room for a commit with 16,000 parents.
 const GRAFT_LEN_MAX: usize = 1 << 20;
 
-/// How much of a line of `shallow` git reads at once, in bytes: the rest is the next line to it.
+/// How much of a `shallow` line git reads at once, in bytes: it takes the rest for the next line.
 const SHALLOW_LEN_MAX: usize = 1023;
 
-/// The lines of a file, each read when it is asked for.
+/// The lines of a file, each read on demand.
 struct Lines<R> {
     file: BufReader<Take<R>>,
     line: Vec<u8>,
@@ -306,7 +306,7 @@ struct Lines<R> {
 }
 
 impl Lines<File> {
-    /// Begins to read the file `path`, of each line `len_max` bytes at once.
+    /// Opens the file `path`, to be read in lines of at most `len_max` bytes at once.
     fn open(path: &Path, len_max: usize) -> io::Result<Self> {
         let file = vigil_stamp::file::open(path)?;
         let metadata = file.metadata()?;
@@ -322,7 +322,7 @@ impl Lines<File> {
 }
 
 impl<R: Read> Lines<R> {
-    /// The lines in the first `len` bytes of `file`.
+    /// Creates a reader of the lines in the first `len` bytes of `file`.
     fn new(file: R, len: u64, len_max: usize) -> Self {
         Self {
             file: BufReader::new(file.take(len)),
@@ -331,7 +331,8 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// What is next of a line, with its end if that is there; nothing at the end, and where reading fails.
+    /// Returns the next line or part of a line, with its line feed if it has been reached; `None` at the
+    /// end, or if reading fails.
     fn next(&mut self) -> Option<&[u8]> {
         self.line.clear();
         let mut part = self.file.by_ref().take(self.len_max as u64);
@@ -339,13 +340,13 @@ impl<R: Read> Lines<R> {
         read.is_ok_and(|read| read > 0).then_some(&self.line)
     }
 
-    /// Goes to the end of the line.
+    /// Skips to the end of the line.
     fn pass_rest(&mut self) {
         while self.line.last() != Some(&b'\n') && self.next().is_some() {}
     }
 }
 
-/// A commit and its parents' ids; a bad line is nothing.
+/// Parses a commit's id and the ids of its parents; `None` for an invalid line.
 fn parse_graft(line: &[u8], hash: Kind) -> Option<(ObjectId, Vec<ObjectId>)> {
     let mut ids = line
         .split(|byte| white_space::is_space(*byte))

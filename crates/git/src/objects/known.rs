@@ -1,7 +1,7 @@
-//! Of which types objects are known to be.
+//! The known types of objects.
 //!
-//! Tags say of which type is what they point to, and git believes them until it reads the object: from then on the two
-//! contradict each other, and the object is nothing. Which of them comes first, decides.
+//! A tag names the type of its target, and git believes that until it reads the object. If the object is of another type,
+//! the two contradict each other, and the object cannot be used. Whichever git learns first decides.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,22 +10,22 @@ use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 use parking_lot::Mutex;
 
-/// Of so many objects the types are kept. Then only what tags said remains, which few tags say: most point to commits.
+/// How many types are kept. Beyond that only claims of tags are kept; they are few, since most tags point to commits.
 const KINDS_MAX: usize = 1 << 20;
 
-/// The types of objects, as far as they were read or said. Nothing is kept unless somebody listens to what is said of it.
+/// The types of objects that were read or claimed by tags. Nothing is kept unless somebody listens to the messages.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     is_kept: AtomicBool,
     kinds: Mutex<HashMap<ObjectId, Kind>>,
-    /// Whether a tag said of anything that it is no commit: else commits need not be looked up.
+    /// Whether any tag claimed that an object is not a commit: otherwise commits need not be looked up.
     has_others: AtomicBool,
-    /// Of what tags said so.
+    /// The objects about which tags claimed so.
     others: Mutex<HashMap<ObjectId, Kind>>,
 }
 
 impl Known {
-    /// From now on keeps what is known.
+    /// Starts to keep what becomes known.
     pub(super) fn keep(&self) {
         self.is_kept.store(true, Ordering::Relaxed);
     }
@@ -37,7 +37,7 @@ impl Known {
         self.has_others.store(false, Ordering::Relaxed);
     }
 
-    /// The type of the object `id`.
+    /// Returns the known type of the object `id`.
     pub(super) fn kind(&self, id: &oid) -> Option<Kind> {
         if !self.is_kept.load(Ordering::Relaxed) {
             return None;
@@ -48,7 +48,7 @@ impl Known {
     /// Notes that the object `id` is of the type `kind`.
     ///
     /// # Errors
-    /// The other type that it was known to be of.
+    /// The other type that it was known to have.
     pub(super) fn note(&self, id: &oid, kind: Kind) -> Result<(), Kind> {
         if !self.is_kept.load(Ordering::Relaxed) {
             return Ok(());
@@ -61,7 +61,7 @@ impl Known {
         if known == kind { Ok(()) } else { Err(known) }
     }
 
-    /// Notes that a tag says so of the object `id`.
+    /// Notes that a tag claims the object `id` to be of the type `kind`.
     ///
     /// # Errors
     /// As for [`Self::note`].
@@ -74,12 +74,12 @@ impl Known {
         Ok(())
     }
 
-    /// Whether a tag said of anything that it is no commit.
+    /// Whether any tag claimed that an object is not a commit.
     pub(super) fn has_others(&self) -> bool {
         self.has_others.load(Ordering::Relaxed)
     }
 
-    /// The type other than a commit's that a tag said of the object `id`.
+    /// Returns the type, other than a commit, that a tag claimed for the object `id`.
     pub(super) fn other_kind(&self, id: &oid) -> Option<Kind> {
         match self.has_others() {
             true => self.others.lock().get(id).copied(),

@@ -1,4 +1,4 @@
-//! Where the objects of a repository are: what its set-up, configuration and environment say.
+//! Where a repository's objects are, according to its set-up, configuration and environment.
 
 use bstr::BString;
 use vigil_model::raw_text::{raw, raw_path};
@@ -7,14 +7,14 @@ use vigil_objects::Places;
 use crate::config;
 use crate::repository::Repository;
 
-/// Where the objects of `repo` are. Nothing is fetched.
+/// Returns where the objects of `repo` are. Nothing is fetched.
 ///
 /// # Errors
-/// `core.multiPackIndex` is no boolean.
+/// `core.multiPackIndex` is not a boolean.
 pub(crate) fn object_places(repo: &Repository) -> Result<Places, config::Error> {
     let environment = &repo.environment;
     let alternates = environment.get("GIT_ALTERNATE_OBJECT_DIRECTORIES");
-    // git goes to the top of the working tree that it stands in.
+    // git changes to the top of the working tree if it is started inside it.
     let directory = environment.working_directory();
     let top = repo.work_tree.as_deref();
     let top = top.filter(|top| directory.starts_with(top));

@@ -1,4 +1,4 @@
-//! Objects whose ids start alike.
+//! Objects whose ids share a prefix.
 
 use bstr::BStr;
 use gix_hash::ObjectId;
@@ -6,8 +6,8 @@ use gix_hash::ObjectId;
 use super::{Error, Objects};
 
 impl Objects {
-    /// The objects whose ids start with the hexadecimal `digits`, four of them or more, in order. What was added
-    /// meanwhile is looked for where nothing is found.
+    /// Returns the objects whose ids start with the hexadecimal `digits`, at least four, in order. If none is
+    /// found, looks once more, since some may have been added.
     pub fn starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
         let mut is_again = false;
         let found = self.readers.ask(|reader| {
@@ -30,7 +30,7 @@ impl Objects {
         Ok(found?.unwrap_or_default())
     }
 
-    /// As [`Self::starting_with`], of what is known without looking again.
+    /// As [`Self::starting_with`], but without looking again for new objects.
     pub(crate) fn all_starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
         let found = self.readers.ask(|reader| {
             reader

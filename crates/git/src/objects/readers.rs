@@ -1,4 +1,4 @@
-//! The one store of a repository's objects, and who reads from it.
+//! The one store of a repository's objects, and the readers on it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,28 +9,27 @@ use parking_lot::Mutex;
 use vigil_model::raw_text::raw;
 use vigil_objects::{Error, ObjectStore, Places, Reader, Reason};
 
-/// What the bases of deltas may take for each thread that reads, in bytes: some trees and commits, not contents.
+/// The memory for delta bases per reading thread, in bytes: enough for some trees and commits, not for file contents.
 const BASES_LEN_MAX: usize = 8 << 20;
 
-/// The store, opened when it is needed first and anew when it is outdated, and a reader for each thread that reads at the
-/// same time.
+/// The store, opened when first needed and again when outdated, and one reader for each thread that reads at the same time.
 #[derive(Debug)]
 pub(super) struct Readers {
     pub(super) places: Places,
     state: Mutex<State>,
-    /// What git would say meanwhile, if anybody wants to know.
+    /// What git would write meanwhile, if anybody listens.
     said: Mutex<Option<Vec<String>>>,
     opening: Mutex<Opening>,
     had_trouble: AtomicBool,
 }
 
-/// What git says where it looks for replacements and alternates, which is when the first object is asked for.
+/// What git writes when it looks for replacements and alternates, which is when the first object is asked for.
 #[derive(Debug, Default)]
 struct Opening {
-    /// Of replacements, whoever asks.
+    /// About replacements; kept when the store is opened again.
     warnings: Vec<String>,
     said: Vec<String>,
-    /// An object was asked for.
+    /// Whether an object was asked for.
     is_over: bool,
     is_heard: bool,
 }
@@ -47,7 +46,7 @@ impl Opening {
 #[derive(Debug, Default)]
 struct State {
     store: Option<Arc<ObjectStore>>,
-    /// Those that nobody uses, all of that store.
+    /// The idle readers, all on that store.
     free: Vec<Reader>,
 }
 
@@ -69,14 +68,14 @@ impl Readers {
         }
     }
 
-    /// From now on keeps what git would say, until it is taken.
+    /// Starts to collect what git would write, until it is taken.
     pub(super) fn listen(&self) {
         self.said.lock().get_or_insert_default();
     }
 
-    /// What git would have said since this was last asked.
+    /// Takes what git would have written since the last call.
     pub(super) fn take_said(&self) -> Vec<String> {
-        // Walks through history ask at each commit, and a lock would keep them from looking ahead.
+        // Walks through history call this at each commit, and a lock would keep them from reading ahead.
         if !self.had_trouble() {
             return Vec::new();
         }
@@ -90,12 +89,12 @@ impl Readers {
         }
     }
 
-    /// Whether git would ever have said anything.
+    /// Whether git would have written anything so far.
     pub(super) fn had_trouble(&self) -> bool {
         self.had_trouble.load(Ordering::Relaxed)
     }
 
-    /// Keeps lines that git would say.
+    /// Adds lines that git would write.
     pub(super) fn hear(&self, lines: Vec<String>) {
         self.note(&lines);
         if !lines.is_empty()
@@ -105,7 +104,7 @@ impl Readers {
         }
     }
 
-    /// The store.
+    /// The store, opened if necessary.
     pub(super) fn store(&self) -> Arc<ObjectStore> {
         self.opened(&mut self.state.lock()).clone()
     }
@@ -122,7 +121,7 @@ impl Readers {
         store
     }
 
-    /// Keeps what is to be said of replacements.
+    /// Keeps the warnings about replacements.
     pub(super) fn warn(&self, warnings: &[BString]) {
         let shown = warnings.iter().map(|line| raw(line).to_string());
         let shown: Vec<String> = shown.collect();
@@ -130,12 +129,12 @@ impl Readers {
         self.opening.lock().warnings = shown;
     }
 
-    /// What git says where it looks for replacements and alternates; nothing where objects were not asked for.
+    /// Returns what git writes when it looks for replacements and alternates; nothing before any object was asked for.
     pub(super) fn opening_said(&self) -> Vec<String> {
         self.opening.lock().all_said()
     }
 
-    /// Keeps that, if it was not heard before: somebody asks for an object.
+    /// Adds those lines, unless they were heard before: an object is asked for.
     pub(super) fn hear_opening(&self) {
         if !self.had_trouble() {
             return;
@@ -146,18 +145,18 @@ impl Readers {
         }
     }
 
-    /// Whether it was heard.
+    /// Whether they were heard.
     pub(super) fn is_opening_heard(&self) -> bool {
         self.opening.lock().is_heard
     }
 
-    /// Notes whether it was.
+    /// Sets whether they were heard.
     pub(super) fn set_opening_heard(&self, is_heard: bool) {
         self.opening.lock().is_heard = is_heard;
     }
 
-    /// Asks a reader. Where that fails, or finds nothing and there are other alternates now, all is opened anew, once,
-    /// before it counts: the file may be in other packs meanwhile.
+    /// Puts a question to a reader. If it fails, or finds nothing and the alternates have changed, the store is opened anew
+    /// and the question asked once more: the object may be in other packs by now.
     pub(super) fn ask<T>(
         &self,
         mut question: impl FnMut(&mut Reader) -> Result<Option<T>, Error>,
@@ -183,7 +182,7 @@ impl Readers {
             }
             Err(error) => {
                 self.hear(error.said);
-                // It remembers what is damaged, and that may be mended.
+                // The store remembers what is damaged, which may be repaired later.
                 self.forget(reader.store());
                 match error.reason {
                     Reason::Missing { .. } => Ok(None),
@@ -193,8 +192,8 @@ impl Readers {
         }
     }
 
-    /// Has `question` asked of a reader, whatever comes of it. If anything was wrong, all is opened anew afterwards, so that
-    /// who asks again is told.
+    /// Puts `question` to a reader, and returns whatever it answers. If anything was wrong, the store is dropped afterwards,
+    /// so that the next caller gets the messages.
     pub(super) fn ask_quietly<T>(
         &self,
         question: impl FnOnce(&mut Reader) -> Vec<Option<T>>,
@@ -211,8 +210,8 @@ impl Readers {
         answers
     }
 
-    /// Asks a reader; nothing is the answer where git would say anything. All is opened anew afterwards, for who asks again to
-    /// be told.
+    /// Puts `question` to a reader; `None` if git would write anything meanwhile. Then the store is dropped afterwards, so
+    /// that the next caller gets the messages.
     pub(super) fn ask_for_sound<T>(
         &self,
         question: impl FnOnce(&mut Reader) -> Option<T>,
@@ -228,7 +227,7 @@ impl Readers {
         answer
     }
 
-    /// Lets go of what is open if some of it may be gone.
+    /// Drops the store if some of its files may be gone.
     pub(super) fn refresh(&self) {
         let mut state = self.state.lock();
         if state.store.as_ref().is_some_and(|store| store.has_lost()) {
@@ -236,12 +235,12 @@ impl Readers {
         }
     }
 
-    /// Lets go of what the readers hold that nobody uses.
+    /// Drops the idle readers and what they hold.
     pub(super) fn rest(&self) {
         self.state.lock().free = Vec::new();
     }
 
-    /// Lets go of all that is open: who asks next opens it anew.
+    /// Closes everything; the next caller opens it again.
     pub(super) fn close(&self) {
         *self.state.lock() = State::default();
     }
@@ -264,7 +263,7 @@ impl Readers {
         }
     }
 
-    /// Lets go of `store`, unless somebody did.
+    /// Drops `store`, unless that has already happened.
     fn forget(&self, store: &Arc<ObjectStore>) {
         let mut state = self.state.lock();
         if state.is_of(store) {
