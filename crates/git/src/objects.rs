@@ -96,7 +96,7 @@ pub enum Error {
         id: ObjectId,
         /// The type that was known before.
         known: Kind,
-        /// What it should be.
+        /// The type that is now claimed or found.
         actual: Kind,
     },
     /// A commit points to an object that cannot be its tree or a parent.

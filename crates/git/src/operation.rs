@@ -1,5 +1,5 @@
-//! What is under way in a worktree: a merge, a rebase and so on (git-status(1), long format, and gitstatusd's
-//! field 9).
+//! The operation in progress in a worktree: a merge, a rebase and so on (git-status(1), long format, and
+//! gitstatusd's field 9).
 
 pub(crate) mod todo;
 pub mod under_way;
@@ -15,49 +15,49 @@ pub use self::todo::{Todo, comment_prefix};
 use super::refs::{self, Refs};
 use super::repository::Repository;
 
-/// Which program left a rebase's folder behind.
+/// The program that left a rebase's directory behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RebaseKind {
-    /// `git rebase -i` (`rebase-merge/interactive`): what every rebase is since git 2.26.
+    /// `git rebase -i` (`rebase-merge/interactive`): since git 2.26, every rebase.
     Interactive,
-    /// `rebase-merge` without that mark.
+    /// `rebase-merge` without that file.
     Merge,
     /// `git rebase --apply` (`rebase-apply/rebasing`).
     Apply,
     /// `git am` (`rebase-apply/applying`).
     Am,
-    /// `rebase-apply` without either mark.
+    /// `rebase-apply` without either file.
     AmOrRebase,
 }
 
-/// A rebase, or the application of a mailbox, which has the same folder.
+/// A rebase, or the application of a mailbox, which uses the same directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebase {
-    /// Which it is.
+    /// Which of them it is.
     pub kind: RebaseKind,
-    /// The number of the current step and that of the last, as they are written, where both are known.
+    /// The numbers of the current and the last step, as they are written, if both are known.
     pub progress: Option<(BString, BString)>,
 }
 
-/// What is under way. Several things may be.
+/// The operations in progress; there may be several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Operation {
     /// A rebase or `git am`.
     pub rebase: Option<Rebase>,
-    /// A merge that waits for its commit (`MERGE_HEAD`).
+    /// A merge that has not been committed yet (`MERGE_HEAD`).
     pub is_merge: bool,
     /// The commit that is being reverted.
     pub revert_head: Option<ObjectId>,
-    /// The commit that is being picked.
+    /// The commit that is being cherry-picked.
     pub cherry_pick_head: Option<ObjectId>,
-    /// More commits are to be reverted or picked (`sequencer/todo`).
+    /// More commits remain to be reverted or picked (`sequencer/todo`).
     pub is_sequence: bool,
     /// `git bisect` was started.
     pub is_bisect: bool,
 }
 
 impl Operation {
-    /// Looks at what is under way in the worktree of `repo`.
+    /// Detects the operations in progress in the worktree of `repo`.
     pub fn detect(repo: &Repository, refs: &Refs) -> Result<Self, refs::Error> {
         let is_file =
             |name: &str| stat_path(&repo.git_dir.join(name)).is_ok_and(|stat| stat.is_file());
@@ -92,7 +92,7 @@ impl Operation {
         Ok(Self {
             rebase: kind.map(|kind| Rebase { kind, progress }),
             is_merge: is_file("MERGE_HEAD"),
-            // Nobody asks unless one of several commits is at work.
+            // This matters only while a commit is being reverted or picked.
             is_sequence: (revert_head.is_some() || cherry_pick_head.is_some())
                 && is_file("sequencer/todo"),
             revert_head,
@@ -101,8 +101,8 @@ impl Operation {
         })
     }
 
-    /// gitstatusd's name for what is under way; empty for nothing. Of several things the first in the order
-    /// rebase, merge, revert, cherry-pick, bisect counts.
+    /// gitstatusd's name for the operation in progress; empty if there is none. Of several, the first in the
+    /// order rebase, merge, revert, cherry-pick, bisect counts.
     pub fn action_name(&self) -> &'static str {
         if let Some(rebase) = &self.rebase {
             return match rebase.kind {
@@ -134,7 +134,7 @@ impl Operation {
         }
     }
 
-    /// gitstatusd's field 9: the name, and after a space the progress where it is known (`rebase-i 2/5`).
+    /// gitstatusd's field 9: the name, then a space and the progress if it is known (`rebase-i 2/5`).
     pub fn action(&self) -> BString {
         let mut action = BString::from(self.action_name());
         if let Some((next, last)) = self
@@ -150,7 +150,7 @@ impl Operation {
     }
 }
 
-/// The first word in a small file; `None` where there is none.
+/// Returns the first word in a small file; `None` if there is none.
 fn first_word(path: &Path) -> Option<BString> {
     let mut content = Vec::new();
     vigil_stamp::file::open(path)

@@ -1,5 +1,5 @@
-//! Objects that a partial clone left out: git fetches them one by one when they are missed (`extensions.partialClone`
-//! and `remote.<name>.promisor` in git-config(1), gitformat "partial clone").
+//! Objects that a partial clone left out: git fetches them one by one on demand (`extensions.partialClone` and
+//! `remote.<name>.promisor` in git-config(1), gitformat "partial clone").
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -17,21 +17,21 @@ use crate::convert::{FilterStderr, Surroundings};
 use crate::repository::Repository;
 use vigil_objects::{FetchMissing, Reason};
 
-/// The remotes from which the installed git fetches what is missing.
+/// The remotes from which missing objects are fetched, by the installed git.
 #[derive(Debug)]
 pub struct Promisor {
     remotes: Remotes,
     surroundings: Surroundings,
     is_quiet: bool,
-    /// Whether what git says of the remotes was said. Held while git fetches: one object at a time.
+    /// Whether git's messages about the remotes were reported. Locked while git fetches: one object at a time.
     is_told: Mutex<bool>,
 }
 
 impl Promisor {
-    /// The one of `repository`, if it has any and may fetch (`GIT_NO_LAZY_FETCH`).
+    /// Returns the promisor remotes of `repository`, if there are any and fetching is allowed (`GIT_NO_LAZY_FETCH`).
     ///
     /// # Errors
-    /// A value is bad.
+    /// A configured value is invalid.
     pub fn of(repository: &Repository) -> Result<Option<Self>, config::Error> {
         let environment = &repository.environment;
         if config::environment_boolean(environment, "GIT_NO_LAZY_FETCH", false)? {
@@ -50,7 +50,7 @@ impl Promisor {
     }
 
     fn fetch_from(&self, remote: &BString, id: &oid) -> std::io::Result<bool> {
-        // What is written waits in the pipe: nobody who ends early is written to.
+        // The id is in the pipe before git starts: if git exits early, there is no broken pipe to write to.
         let (list, written) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::io::write(&written, format!("{id}\n").as_bytes())?;
         drop(written);
@@ -68,7 +68,7 @@ impl Promisor {
 }
 
 impl FetchMissing for Promisor {
-    /// Asks one remote after the other, until one has the object. What git says goes to standard error.
+    /// Asks one remote after the other until one has the object. git's messages go to standard error.
     fn fetch(&self, id: &oid, said: &mut Vec<String>) -> Result<bool, Reason> {
         let mut is_told = self.is_told.lock();
         if !std::mem::replace(&mut *is_told, true) {
@@ -91,18 +91,18 @@ impl FetchMissing for Promisor {
     }
 }
 
-/// The names of promisor remotes, in the order in which they are asked.
+/// The names of promisor remotes, in the order in which git asks them.
 #[derive(Debug, Default)]
 pub struct Remotes {
     names: Vec<BString>,
-    /// What git says of them once it needs them, line by line.
+    /// git's messages about them when they are first needed, line by line.
     pub said: Vec<String>,
-    /// Why git ends then: its text without "fatal: ".
+    /// The error at which git then exits, without "fatal: ".
     pub refusal: Option<String>,
 }
 
 impl Remotes {
-    /// Those that `config` names.
+    /// Reads the remotes configured in `config`.
     pub fn of(config: &Config) -> Self {
         let mut remotes = Self::default();
         for entry in config.entries() {
@@ -128,7 +128,7 @@ impl Remotes {
             }
         }
         if let Some(name) = config.string("extensions.partialClone") {
-            // The one that the repository was cloned from comes last.
+            // The remote that the repository was cloned from comes last.
             remotes.names.retain(|known| *known != name);
             remotes.add(name);
         }
@@ -147,10 +147,10 @@ impl Remotes {
         }
     }
 
-    /// What git says of those that `config` names where it looks whether there are any, line by line.
+    /// Returns git's messages, line by line, when it checks whether `config` names any promisor remotes.
     ///
     /// # Errors
-    /// One is badly configured.
+    /// One of them is badly configured.
     pub fn check(config: &Config) -> Result<Vec<String>, config::Error> {
         let Self { said, refusal, .. } = Self::of(config);
         match refusal {
@@ -159,7 +159,7 @@ impl Remotes {
         }
     }
 
-    /// Whether there are none, and nothing to say of any.
+    /// Whether there are no remotes, and no error in their configuration.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.refusal.is_none()
     }

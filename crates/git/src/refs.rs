@@ -1,8 +1,8 @@
-//! References: HEAD, branches, tags and whatever else has a name (gitrepository-layout(5), git-check-ref-format(1)).
+//! References: HEAD, branches, tags and everything else with a name (gitrepository-layout(5), git-check-ref-format(1)).
 //!
-//! Nothing is cached but what is expensive, and that only as long as its file is proven to be the same:
-//! `packed-refs` and the tables of a reftable stack. A loose reference is read each time it is asked for, but for HEAD
-//! and its branch in a process that goes on.
+//! Only what is expensive is cached, and only as long as its file is proven unchanged: `packed-refs` and the tables of
+//! a reftable stack. A loose reference is read each time it is asked for, except for HEAD and its branch in a
+//! long-lived process.
 
 mod error;
 mod head;
@@ -42,11 +42,11 @@ use super::repository::{RefFormat, Repository};
 use crate::environment::Environment;
 use vigil_stamp::{Observation, now};
 
-/// How many symbolic references are followed before git gives up.
+/// git's limit on how many symbolic references are followed.
 pub const SYMBOLIC_DEPTH_MAX: usize = 5;
 
-/// git's rules for short names, in order of precedence: the parts before and after the short name
-/// (gitrevisions(7), "refname").
+/// git's rules for short names, in order of precedence: what goes before and after the short name (gitrevisions(7),
+/// "refname").
 pub const SHORT_NAME_RULES: [(&[u8], &[u8]); 6] = [
     (b"", b""),
     (b"refs/", b""),
@@ -58,7 +58,7 @@ pub const SHORT_NAME_RULES: [(&[u8], &[u8]); 6] = [
 
 /// The references of one repository, as its current worktree sees them.
 ///
-/// To be kept for as long as the repository is looked at: a second look costs little when nothing changed.
+/// To be kept as long as the repository is in use: asking again costs little if nothing has changed.
 #[derive(Debug)]
 pub struct Refs {
     git_dir: PathBuf,
@@ -66,7 +66,7 @@ pub struct Refs {
     hash: Kind,
     store: Store,
     stash: Mutex<Option<(Observation, usize)>>,
-    /// Where HEAD pointed last, for who asks often.
+    /// Where HEAD pointed last, for a process that asks often.
     known_head: Option<Mutex<Option<KnownHead>>>,
 }
 
@@ -79,22 +79,22 @@ enum Store {
     },
     Reftable {
         shared: Stack,
-        /// The worktree's own, where it is a linked one.
+        /// The worktree's own, if it is a linked one.
         own: Option<Stack>,
     },
 }
 
-/// Whether going through all references shows those that lead to no object, without a word about them
+/// Whether iteration over all references includes those that lead to no object, without a message about them
 /// (`GIT_REF_PARANOIA`).
 ///
 /// # Errors
-/// The variable is no boolean.
+/// The variable is not a boolean.
 pub fn includes_broken(environment: &Environment) -> Result<bool, config::Error> {
     config::environment_boolean(environment, "GIT_REF_PARANOIA", true)
 }
 
 impl Refs {
-    /// The references of `repo`. Nothing is read yet.
+    /// Opens the references of `repo`. Nothing is read yet.
     pub fn open(repo: &Repository) -> Result<Self, Error> {
         let is_linked = repo.git_dir != repo.common_dir;
         let store = match repo.ref_format {
@@ -121,7 +121,7 @@ impl Refs {
         })
     }
 
-    /// The same, for a process that asks often where HEAD points: while its files stay as they are, they are not read.
+    /// Caches where HEAD points, for a process that asks often: its files are read again only when they have changed.
     pub fn remembering(self) -> Self {
         Self {
             known_head: Some(Mutex::default()),
@@ -129,10 +129,10 @@ impl Refs {
         }
     }
 
-    /// Where HEAD points.
+    /// Returns where HEAD points.
     ///
-    /// A branch that git cannot name, because its reference is broken or of an invalid name ("(unknown)" in
-    /// porcelain v2), has an empty name and no commit.
+    /// A branch that git cannot name, because its reference is broken or has an invalid name ("(unknown)" in porcelain
+    /// v2), gets an empty name and no commit.
     pub fn head(&self) -> Result<Head, Error> {
         let Some(known) = &self.known_head else {
             return self.read_head();
@@ -167,8 +167,8 @@ impl Refs {
         Ok(unknown)
     }
 
-    /// The object that `full_name` leads to, through symbolic references; `None` where there is none, or only
-    /// a broken one.
+    /// Returns the object that `full_name` leads to, through symbolic references; `None` if there is none, or only a
+    /// broken one.
     pub fn resolve(&self, full_name: &BStr) -> Result<Option<ObjectId>, Error> {
         Ok(self.resolve_named(full_name)?.map(|(_, id)| id))
     }
@@ -189,7 +189,7 @@ impl Refs {
         Ok(None)
     }
 
-    /// What `full_name` points to, if it is a symbolic reference.
+    /// Returns what `full_name` points to, if it is a symbolic reference.
     pub fn symbolic_target(&self, full_name: &BStr) -> Result<Option<BString>, Error> {
         Ok(match self.read(full_name)? {
             Raw::Symbolic(target) => Some(target),
@@ -197,8 +197,8 @@ impl Refs {
         })
     }
 
-    /// The full name that git finds for `short_name`. Where `unique` and more than one rule matches, there is
-    /// none (`core.warnAmbiguousRefs` is git's way to ask for that).
+    /// Returns the full name that git finds for `short_name`. With `unique`, there is none if more than one rule
+    /// matches (which is what git asks for under `core.warnAmbiguousRefs`).
     pub fn expand(&self, short_name: &BStr, unique: bool) -> Result<Option<BString>, Error> {
         let mut found = None;
         for (before, after) in SHORT_NAME_RULES {
@@ -216,7 +216,7 @@ impl Refs {
         Ok(found)
     }
 
-    /// The shortest name by which git finds `full_name`, as it is printed for upstreams.
+    /// Returns the shortest name by which git finds `full_name`, as it is printed for upstreams.
     pub fn shorten(&self, full_name: &BStr) -> Result<BString, Error> {
         for (at, (before, after)) in SHORT_NAME_RULES.iter().enumerate().skip(1).rev() {
             let Some(short) = full_name
@@ -241,11 +241,11 @@ impl Refs {
         Ok(full_name.into())
     }
 
-    /// Calls `found` for each reference whose full name starts with `prefix` (empty, or `refs/` and as many
-    /// folders as wanted, with the slash at the end), in byte order: its name, its object, and the object that
-    /// this peels to (itself, unless it is a tag) where that is known without reading it.
+    /// Calls `found` for each reference whose full name starts with `prefix` (empty, or `refs/` and any number of
+    /// directories, with a slash at the end), in byte order: with its name, its object, and the object that this peels
+    /// to (itself, unless it is a tag) if that is known without reading it.
     ///
-    /// Broken references, symbolic ones that lead nowhere and invalid names are left out, as for git.
+    /// Broken references, symbolic ones that lead nowhere and invalid names are left out, as in git.
     pub fn for_each(
         &self,
         prefix: &BStr,
@@ -258,8 +258,8 @@ impl Refs {
         })
     }
 
-    /// Calls `found` with each reference of `listing`, as for [`Self::for_each`]; one that leads to no object is there,
-    /// too, and leads to the null id. `skim` looks at packed ones before they are taken apart.
+    /// Calls `found` for each reference of `listing`, as [`Self::for_each`] does, but includes references that lead to
+    /// no object, with the null id. `skim` sees packed ones before they are parsed.
     pub fn for_each_listed(
         &self,
         listing: &Listing,
@@ -280,11 +280,11 @@ impl Refs {
         })
     }
 
-    /// The references whose full names start with `prefix`, as for [`Self::for_each`], as they are now.
+    /// Lists the references whose full names start with `prefix`, as for [`Self::for_each`], as they are now.
     pub fn list(&self, prefix: &BStr) -> Result<Listing, Error> {
         let held = match &self.store {
             Store::Files { .. } => Held::Files {
-                // Before the packed ones, lest one be missed that is packed meanwhile.
+                // The loose ones first, so that one that is packed meanwhile is not missed.
                 loose: loose::read_under(self.folders(), prefix, self.hash),
                 packed: self.packed()?,
             },
@@ -306,7 +306,7 @@ impl Refs {
         })
     }
 
-    /// The number of stash entries: the well-formed records in the log of `refs/stash`.
+    /// Returns the number of stash entries: the well-formed records in the log of `refs/stash`.
     pub fn stash_count(&self) -> Result<usize, Error> {
         let path = match &self.store {
             Store::Files { .. } => self.common_dir.join("logs/refs/stash"),
@@ -320,7 +320,7 @@ impl Refs {
             return Ok(*count);
         }
         let observation = match (Observation::of(&path), &self.store) {
-            // For git a log that it cannot open has no records.
+            // git treats a log that it cannot open as empty.
             (Err(_), Store::Files { .. }) => return Ok(0),
             (observation, _) => observation.map_err(failed)?,
         };
@@ -333,8 +333,8 @@ impl Refs {
         Ok(count)
     }
 
-    /// Calls `found` with the new id and the message (without the line's end) of each record in HEAD's log, the
-    /// newest first, until it returns false.
+    /// Calls `found` with the new id and the message (without its line feed) of each record in HEAD's log, newest
+    /// first, until it returns false.
     pub fn head_log(&self, found: impl FnMut(&oid, &BStr) -> bool) -> Result<(), Error> {
         match &self.store {
             Store::Files { .. } => {
@@ -347,7 +347,8 @@ impl Refs {
         }
     }
 
-    /// The files and folders that hold the references under `prefix` (which ends with a slash), as they are now.
+    /// Returns the files and directories that hold the references under `prefix` (which ends with a slash), as they are
+    /// now.
     pub fn sources_of(&self, prefix: &BStr) -> Result<Sources, Error> {
         match &self.store {
             Store::Files { packed_path, .. } => {
@@ -358,7 +359,7 @@ impl Refs {
         }
     }
 
-    /// Reads `name`, following nothing.
+    /// Reads `name` without following symbolic references.
     pub fn read(&self, name: &BStr) -> Result<Raw, Error> {
         match &self.store {
             Store::Files { .. } => {
@@ -375,7 +376,7 @@ impl Refs {
                     }),
                 }
             }
-            // These two are written as files whatever the format is.
+            // These two are files in every reference format.
             Store::Reftable { .. } if name == "FETCH_HEAD" || name == "MERGE_HEAD" => {
                 match loose::read(&self.git_dir.join(OsStr::from_bytes(name)), self.hash) {
                     Loose::Found(raw) => Ok(raw),
@@ -406,7 +407,7 @@ impl Refs {
         }
     }
 
-    /// Keeps no file mapped, if there is room for a copy of what is remembered.
+    /// Copies a cached `packed-refs` to memory so that the file is not mapped, if there is room for it.
     pub fn copy_to_memory(&self) {
         if let Store::Files { packed, .. } = &self.store
             && let Some((_, packed)) = &*packed.lock()
@@ -415,7 +416,7 @@ impl Refs {
         }
     }
 
-    /// The packed references as they are now.
+    /// Returns the packed references as they are now.
     fn packed(&self) -> Result<Arc<Packed>, Error> {
         let Store::Files {
             packed_path,

@@ -12,36 +12,36 @@ use super::{Error, Objects, commit};
 use vigil_model::id_hasher::IdHasher;
 use vigil_model::raw_text::raw;
 
-/// The least length of a tag object, beside the digits of an id.
+/// The minimum length of a tag object, without the digits of an id.
 const LENGTH_MIN: usize = 24;
 
-/// The most letters of a type.
+/// The longest name of a type.
 const TYPE_LENGTH_MAX: usize = 19;
 
-/// What a tag object says.
+/// The contents of a tag object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// What it points to.
+    /// The object that it points to.
     pub target: ObjectId,
-    /// The type of that, as it says.
+    /// The type that the tag gives for the target.
     pub(crate) target_kind: Kind,
-    /// The name it gives itself.
+    /// The tag's name, as it gives it itself.
     pub name: BString,
-    /// The tagger's time in seconds since 1970; 0 where there is none.
+    /// The tagger's time in seconds since 1970; 0 if there is none.
     pub time_s: u64,
 }
 
 /// What is wrong with a tag object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoTag<'a> {
-    /// It does not follow the format, of which git says nothing.
+    /// A format error, for which git has no message.
     Malformed,
-    /// It points to what no object is.
+    /// The type that it gives for its target does not exist.
     UnknownKind(&'a BStr),
 }
 
 impl Tag {
-    /// Takes apart the contents of a tag object, in the order in which git does.
+    /// Parses the contents of a tag object, checking in git's order.
     pub fn parse(content: &[u8], hash: Hash) -> Result<Self, NoTag<'_>> {
         if content.len() < hash.len_in_hex().saturating_add(LENGTH_MIN) {
             return Err(NoTag::Malformed);
@@ -79,13 +79,13 @@ impl Tag {
     }
 }
 
-/// What is before and behind the first `byte`. To search for a text, even of one byte, takes longer where tags are many.
+/// Splits at the first `byte`. With many tags this is measurably faster than a search for a text of one byte.
 fn split_at_byte(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     let (before, rest) = text.split_at_checked(text.find_byte(byte)?)?;
     Some((before, rest.get(1..)?))
 }
 
-/// The number behind the first `>`, in a line that ends.
+/// Parses the number after the first `>`, in a line that ends.
 fn tagger_time_s(text: &[u8]) -> u64 {
     let Some((_, time)) = split_at_byte(text, b'>') else {
         return 0;
@@ -103,32 +103,32 @@ fn tagger_time_s(text: &[u8]) -> u64 {
     })
 }
 
-/// Where a tag leads.
+/// The link from a tag to its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// What it points to.
+    /// The object that it points to.
     pub target: ObjectId,
-    /// The type of that, as it says.
+    /// The type that the tag gives for the target.
     pub kind: Kind,
-    /// The tagger's time in seconds since 1970; 0 where there is none.
+    /// The tagger's time in seconds since 1970; 0 if there is none.
     pub time_s: u64,
 }
 
-/// A tag, and where it leads in the end.
+/// A tag, and the last link of its chain.
 pub(super) type Led = (Tag, Link);
 
-/// Notices a walk from object to object that comes round: objects that stand for others may lead in circles. It holds one
-/// id, however long the walk is, and lets it go round a few times (Brent's algorithm).
+/// Detects a walk from object to object that goes in a circle, which replacements make possible. It holds only one id,
+/// however long the walk is, and may need a few rounds to notice (Brent's algorithm).
 #[derive(Debug, Default)]
 pub struct Circle {
     mark: Option<ObjectId>,
     steps: u64,
-    /// After so many steps the mark is moved to where the walk is.
+    /// The number of steps after which the mark moves to the walk's current position.
     until: u64,
 }
 
 impl Circle {
-    /// Whether the walk, which now comes to `id`, goes round.
+    /// Whether the walk, which now reaches `id`, goes in a circle.
     pub fn is_closed_by(&mut self, id: &oid) -> bool {
         if self.mark.as_ref().is_some_and(|mark| **mark == *id) {
             return true;
@@ -143,36 +143,36 @@ impl Circle {
     }
 }
 
-/// Where tags lead to which other tags point, as far as they were read: each reference may begin a chain, and these may
-/// have all but their first tags in common.
+/// The links of tags that other tags point to, as far as they were read. Each reference may begin a chain, and chains may
+/// share all but their first tag.
 #[derive(Debug, Default)]
 pub(super) struct Chains(Mutex<HashMap<ObjectId, Link, BuildHasherDefault<IdHasher>>>);
 
 impl Chains {
-    /// Forgets all, since objects may be gone or back.
+    /// Forgets everything, since objects may have disappeared or come back.
     pub(super) fn forget(&self) {
         *self.0.lock() = HashMap::default();
     }
 }
 
-/// An object that was taken apart.
+/// A parsed object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// A tag.
     Tag(Tag),
-    /// Something else.
+    /// An object of another type.
     Other(Kind),
 }
 
 impl Objects {
-    /// Reads the object `id` and takes it apart as git does, which says what is wrong. `None` where that is anything: its
-    /// contents may have another id, break the format, or be of another type than was said before.
+    /// Reads and parses the object `id` as git does, with git's messages. `None` if anything is wrong: its contents may
+    /// not match the id, break the format, or be of another type than claimed before.
     pub fn parse(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Parsed>, Error> {
         let asks_kind = matches!(self.known.kind(id), None | Some(Kind::Blob));
         self.parse_read(id, buf, asks_kind)
     }
 
-    /// The same; unless `asks_kind`, git knows already of which type it is, and does not ask before it reads.
+    /// As [`Self::parse`]. Without `asks_kind`, git already knows the type, and does not ask for it before it reads.
     fn parse_read(
         &self,
         id: &oid,
@@ -203,7 +203,7 @@ impl Objects {
         })
     }
 
-    /// The tag object `id`, whose contents are `content`.
+    /// Parses the tag object `id`, whose contents are `content`.
     fn take_apart(&self, id: &oid, content: &[u8]) -> Option<Tag> {
         match Tag::parse(content, self.hash_kind()) {
             Ok(tag) => self.believe(id, tag),
@@ -218,7 +218,7 @@ impl Objects {
         }
     }
 
-    /// The tag object `id`, unless it says another type of what it points to than is known.
+    /// Returns the tag object `id`, unless it gives another type for its target than is known.
     pub fn believe(&self, id: &oid, tag: Tag) -> Option<Tag> {
         let Tag {
             target,
@@ -233,7 +233,7 @@ impl Objects {
         Some(tag)
     }
 
-    /// The tag object `id`, of which it is known that it should be one: its contents are not checked against the id.
+    /// Reads the object `id`, which should be a tag; its contents are not checked against the id.
     pub fn tag(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Tag>, Error> {
         Ok(match self.read(id, buf)? {
             Some(Kind::Tag) => self.take_apart(id, buf),
@@ -248,8 +248,8 @@ impl Objects {
         })
     }
 
-    /// The type of the object `id`, as far as it is known or can be read, and as a tag, where it leads: `None` where
-    /// a tag on the way is missing or damaged, which is said.
+    /// Returns the type of the object `id`, if it is known or can be read, and for a tag, where it leads. The latter is
+    /// `None`, with a message, if a tag on the way is missing or damaged.
     pub fn lead(&self, id: &oid, buf: &mut Vec<u8>) -> Result<(Option<Kind>, Option<Led>), Error> {
         let known = self.known.kind(id);
         if known.is_some_and(|known| known != Kind::Tag) {
@@ -258,13 +258,13 @@ impl Objects {
         let sound = self.read_sound(id, Kind::Tag, buf);
         let kind = match known.or(sound) {
             Some(kind) => kind,
-            // What is wrong shows here, or further below.
+            // What is wrong shows here, or further down.
             None => match self.kind(id)? {
                 Some(kind) => kind,
                 None => return Ok((None, None)),
             },
         };
-        // Nothing else was known.
+        // This cannot fail: no other type was known.
         let _ = self.known.note(id, kind);
         if kind != Kind::Tag {
             return Ok((Some(kind), None));
@@ -283,7 +283,8 @@ impl Objects {
         Ok((Some(kind), last.map(|last| (first, last))))
     }
 
-    /// Where the tag object `first` leads in the end; `None` where one on the way is missing or damaged, which is said.
+    /// Returns where the tag object `first` leads in the end; `None`, with a message, if a tag on the way is missing or
+    /// damaged.
     pub fn follow(&self, first: &Tag, buf: &mut Vec<u8>) -> Result<Option<Link>, Error> {
         let mut link = first.link();
         let mut circle = Circle::default();
@@ -307,8 +308,8 @@ impl Objects {
         Ok(Some(link))
     }
 
-    /// The object to which `id` leads through tags, and its type; `None` where one on the way, or it, is missing or
-    /// damaged, which is said.
+    /// Returns the object to which `id` leads through tags, and its type; `None`, with a message, if it or a tag on the
+    /// way is missing or damaged.
     pub fn untagged(&self, id: &oid) -> Result<Option<(ObjectId, Kind)>, Error> {
         let (mut id, mut buf) = (id.to_owned(), Vec::new());
         let mut circle = Circle::default();

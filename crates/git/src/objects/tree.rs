@@ -7,7 +7,7 @@ use gix_object::TreeRefIter;
 use super::{Error, Objects};
 
 impl Objects {
-    /// The object at `path` below the tree `tree`; `None` if there is none.
+    /// Finds the object at `path` in the tree `tree`; `None` if there is none.
     pub fn find_in_tree(&self, tree: &oid, path: &BStr) -> Result<Option<ObjectId>, Error> {
         let mut id = tree.to_owned();
         let mut buf = Vec::new();

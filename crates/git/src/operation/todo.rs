@@ -1,4 +1,4 @@
-//! The list of commands of an interactive rebase (git-rebase(1), "INTERACTIVE MODE").
+//! The todo list of an interactive rebase (git-rebase(1), "INTERACTIVE MODE").
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
@@ -10,16 +10,16 @@ use crate::refs::Refs;
 use crate::repository::Repository;
 use vigil_model::white_space;
 
-/// How many commands the long format shows of each list.
+/// How many commands of each list the long format shows.
 const SHOWN: usize = 2;
 
-/// The shortest abbreviated id that git takes for one.
+/// The minimum length of an abbreviated id in git.
 const ABBREVIATION_MIN: usize = 4;
 
-/// A list of commands, as far as it is shown.
+/// The part of a list of commands that is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Todo {
-    /// How many commands there are.
+    /// The number of commands.
     pub count: usize,
     /// The first two, with abbreviated ids.
     pub first: Vec<BString>,
@@ -27,7 +27,7 @@ pub struct Todo {
     pub last: Vec<BString>,
 }
 
-/// What comment lines start with (`core.commentChar`, `core.commentString`).
+/// Returns the prefix of comment lines (`core.commentChar`, `core.commentString`).
 pub fn comment_prefix(config: &Config) -> BString {
     let is_prefix = |key: &BStr| key == "core.commentchar" || key == "core.commentstring";
     let last = config
@@ -61,22 +61,22 @@ pub(super) fn read_todo(
     })
 }
 
-/// The lines of `text` that are no comments.
+/// Returns the lines of `text` that are not comments.
 pub(crate) fn commands<'a>(text: &'a [u8], comment: &'a BStr) -> impl Iterator<Item = &'a [u8]> {
     text.lines().map(white_space::trim).filter(move |line| {
-        // What is a command is none even where comments begin with its letter.
+        // A command is not a comment, even if it begins with the comment character.
         !line.is_empty() && (!line.starts_with(comment) || takes(line).is_some())
     })
 }
 
-/// What follows a command.
+/// The arguments of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Takes {
     /// A commit.
     Commit,
-    /// The same, after an option that git may have for it.
+    /// A commit, possibly after an option.
     OptionAndCommit,
-    /// Commits or labels, the first of them after an option that makes it a commit.
+    /// Commits or labels; an option before the first of them makes that a commit.
     OptionAndMany,
     /// A commit or a label.
     CommitOrLabel,
@@ -84,7 +84,7 @@ enum Takes {
     Other,
 }
 
-/// The commands, with the letter that stands for each.
+/// The commands, with their one-letter abbreviations.
 const COMMANDS: [(&str, Option<u8>, Takes); 14] = [
     ("pick", Some(b'p'), Takes::Commit),
     ("revert", None, Takes::Commit),
@@ -102,7 +102,8 @@ const COMMANDS: [(&str, Option<u8>, Takes); 14] = [
     ("drop", Some(b'd'), Takes::Commit),
 ];
 
-/// What the command that `line` begins with takes, and the rest of the line; `None` if it is no command.
+/// Returns what the command at the start of `line` takes, and the rest of the line; `None` if it is not
+/// a command.
 fn takes(line: &[u8]) -> Option<(Takes, &[u8])> {
     let end = line.iter().position(|&byte| white_space::is_space(byte));
     let (word, rest) = line.split_at_checked(end.unwrap_or(line.len()))?;
@@ -112,7 +113,7 @@ fn takes(line: &[u8]) -> Option<(Takes, &[u8])> {
     Some((*takes, rest))
 }
 
-/// The command `line`, in which commits have their short ids.
+/// Returns the command `line` with commit ids abbreviated.
 fn with_short_ids(
     line: &BStr,
     repo: &Repository,
@@ -149,9 +150,9 @@ fn with_short_ids(
     Ok(ids.line)
 }
 
-/// A line in which ids are being made short.
+/// A line whose ids are being abbreviated.
 struct ShortIds<'a> {
-    /// As far as it is done.
+    /// The finished part.
     line: BString,
     rest: &'a [u8],
     repo: &'a Repository,
@@ -160,7 +161,7 @@ struct ShortIds<'a> {
 }
 
 impl<'a> ShortIds<'a> {
-    /// Takes over the first bytes of the rest, and returns them.
+    /// Copies the first `length` bytes of the rest, and returns them.
     fn pass(&mut self, length: usize) -> &'a [u8] {
         let (passed, rest) = self.rest.split_at_checked(length).unwrap_or_default();
         self.line.extend_from_slice(passed);
@@ -173,7 +174,7 @@ impl<'a> ShortIds<'a> {
         self.pass(self.rest.iter().take_while(is_blank).count());
     }
 
-    /// Passes the option for the message; whether it is there.
+    /// Skips the option for the message; returns whether there is one.
     fn option(&mut self) -> bool {
         self.pass_blanks();
         let is_there = self.rest.starts_with(b"-C") || self.rest.starts_with(b"-c");
@@ -183,7 +184,7 @@ impl<'a> ShortIds<'a> {
         is_there
     }
 
-    /// Whether another name follows, and neither the end nor a comment.
+    /// Whether another name follows, rather than the end or a comment.
     fn has_name(&mut self) -> bool {
         self.pass_blanks();
         match self.rest {
@@ -193,7 +194,7 @@ impl<'a> ShortIds<'a> {
         }
     }
 
-    /// Passes the name that follows, shorter if it is a whole id or a long one.
+    /// Copies the name that follows, abbreviated if it is a whole id or a long one.
     fn name(&mut self, may_be_label: bool) -> Result<(), Error> {
         self.pass_blanks();
         let end = self.rest.find_byteset(b" \t").unwrap_or(self.rest.len());
@@ -228,10 +229,11 @@ impl<'a> ShortIds<'a> {
     }
 }
 
-/// Where a rebase keeps its labels.
+/// The namespace in which a rebase keeps its labels.
 const LABELS: &[u8] = b"refs/rewritten/";
 
-/// The object that `name`, of hexadecimal digits, names: a whole id, a reference or an abbreviated id.
+/// Returns the object that `name`, of hexadecimal digits, means: a whole id, a reference or an
+/// abbreviated id.
 fn object_named(
     name: &BStr,
     repo: &Repository,

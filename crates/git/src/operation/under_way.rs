@@ -1,5 +1,5 @@
-//! What is under way, as the sentences of the long format tell it (git-status(1)). The other description in this
-//! folder is that of gitstatusd, which looks at other files.
+//! The operation in progress, as the sentences of the long format describe it (git-status(1)). The other
+//! description, in the parent module, is gitstatusd's, which looks at other files.
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
@@ -10,7 +10,7 @@ use crate::objects::Objects;
 use crate::refs::{Raw, Refs};
 use crate::repository::Repository;
 
-/// Why it could not be found out.
+/// Why the operation in progress could not be detected.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A reference or its log cannot be read.
@@ -19,62 +19,62 @@ pub enum Error {
     /// An object cannot be read.
     #[error(transparent)]
     Objects(#[from] crate::objects::Error),
-    /// A configured value is bad.
+    /// A configured value is invalid.
     #[error(transparent)]
     Config(#[from] crate::config::Error),
 }
 
-/// What is under way. Several things may be.
+/// The operations in progress; there may be several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnderWay {
-    /// A merge that waits for its commit.
+    /// A merge that has not been committed yet.
     pub is_merge: bool,
     /// `git am`.
     pub am: Option<Am>,
     /// A rebase.
     pub rebase: Option<RebaseSteps>,
-    /// Commits are being picked: the current one's abbreviated id, `None` between two of them.
+    /// Commits are being picked: the abbreviated id of the current one, `None` between two of them.
     pub cherry_pick: Option<Option<BString>>,
-    /// Commits are being reverted: as for picks.
+    /// Commits are being reverted: the id as for picks.
     pub revert: Option<Option<BString>>,
-    /// A bisection, and where it was started from.
+    /// A bisection, and where it was started.
     pub bisect: Option<Option<BString>>,
-    /// Where a detached HEAD was before.
+    /// Where a detached HEAD was detached.
     pub detached: Option<DetachedFrom>,
-    /// Whether the next commit is an ordinary one, neither a merge nor a picked commit.
+    /// Whether the next commit is an ordinary one, neither a merge nor a cherry-pick.
     pub is_plain_commit: bool,
 }
 
-/// A mailbox that is being applied.
+/// A mailbox being applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Am {
-    /// The current patch has no contents.
+    /// The current patch is empty.
     pub is_patch_empty: bool,
 }
 
 /// A rebase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RebaseSteps {
-    /// The branch that is being rebased, or `None` for a detached HEAD.
+    /// The branch being rebased, or `None` for a detached HEAD.
     pub branch: Option<BString>,
     /// What it is rebased onto.
     pub onto: Option<BString>,
-    /// What is done and what is left, of a rebase with a list of commands.
+    /// The commands done and left, for a rebase with a todo list.
     pub commands: Option<Commands>,
-    /// A commit message waits (`MERGE_MSG`).
+    /// A commit message is waiting (`MERGE_MSG`).
     pub has_message: bool,
-    /// The commit that is being edited was taken back, to be split.
+    /// The commit being edited has been undone in order to be split.
     pub is_split: bool,
 }
 
 /// The commands of an interactive rebase.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commands {
-    /// Those that are done.
+    /// The commands already done.
     pub done: Todo,
-    /// git's name for the file that lists those.
+    /// git's name for the file that lists them.
     pub done_path: BString,
-    /// Those that are left, `None` if the list is missing.
+    /// The commands left, `None` if the list is missing.
     pub left: Option<Todo>,
 }
 
@@ -83,15 +83,15 @@ pub struct Commands {
 pub struct DetachedFrom {
     /// The reference as git shortens it, or an abbreviated id.
     pub name: BString,
-    /// HEAD is still there.
+    /// HEAD is still at that commit.
     pub is_at: bool,
 }
 
 impl UnderWay {
-    /// Looks at what is under way in the worktree of `repo`.
+    /// Detects the operations in progress in the worktree of `repo`.
     ///
     /// # Errors
-    /// References, logs or objects that cannot be read.
+    /// A reference, log or object cannot be read.
     pub fn detect(repo: &Repository, refs: &Refs, objects: &Objects) -> Result<Self, Error> {
         let place = Place {
             repo,
@@ -130,7 +130,7 @@ impl UnderWay {
             }
             None => {}
         }
-        // For this one git takes a link that leads nowhere for the file.
+        // Here git counts a dangling symbolic link as the file.
         let is_to_be_merged = lstat_path(&repo.git_dir.join("MERGE_HEAD")).is_ok();
         this.is_plain_commit = !is_to_be_merged && cherry_pick_head.is_none();
         if let Raw::Direct(head) = refs.read("HEAD".into())? {
@@ -140,13 +140,13 @@ impl UnderWay {
     }
 }
 
-/// What the sequencer does next.
+/// The next command of the sequencer.
 enum Command {
     Pick,
     Revert,
 }
 
-/// Where to look.
+/// The places to look in.
 struct Place<'a> {
     repo: &'a Repository,
     refs: &'a Refs,
@@ -166,7 +166,7 @@ impl Place<'_> {
         Ok(self.objects.abbreviate(id, &self.repo.config)?)
     }
 
-    /// The null id stands for no commit.
+    /// Abbreviates a commit id; the null id means that there is no commit.
     fn abbreviate_commit(&self, id: &ObjectId) -> Result<Option<BString>, Error> {
         if id.is_null() {
             return Ok(None);
@@ -197,7 +197,7 @@ impl Place<'_> {
         })
     }
 
-    /// Whether HEAD is not where the commit that is being edited left it.
+    /// Whether HEAD has moved away from the commit being edited.
     fn is_split(&self) -> Result<bool, Error> {
         let (Raw::Direct(head), Raw::Direct(orig_head)) = (
             self.refs.read("HEAD".into())?,
@@ -218,7 +218,7 @@ impl Place<'_> {
         })
     }
 
-    /// The branch, or the commit, that a file of a rebase or a bisection names.
+    /// Returns the branch or the commit named by a file of a rebase or a bisection.
     fn branch_in(&self, name: &str) -> Result<Option<BString>, Error> {
         let Some(text) = self.read(name) else {
             return Ok(None);
@@ -227,7 +227,7 @@ impl Place<'_> {
         if text.is_empty() {
             return Ok(None);
         }
-        // git has it as a C string.
+        // For git it is a C string.
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
         if let Some(branch) = text.strip_prefix(b"refs/heads/") {
             return Ok(Some(branch.into()));
@@ -245,7 +245,8 @@ impl Place<'_> {
         }
     }
 
-    /// The first command in the sequencer's list, which several picks or reverts share.
+    /// Returns the first command in the sequencer's list, which exists if several commits are picked or
+    /// reverted.
     fn sequencer_command(&self) -> Option<Command> {
         let text = self.read("sequencer/todo")?;
         let text = text.trim_start_with(|byte| matches!(byte, ' ' | '\t' | '\r' | '\n'));
@@ -257,7 +258,7 @@ impl Place<'_> {
         }
     }
 
-    /// Where HEAD's log says that it was last switched to.
+    /// Returns where HEAD was detached, according to the last switch in its log.
     fn detached_from(&self, head: &ObjectId) -> Result<Option<DetachedFrom>, Error> {
         let mut switch = None;
         self.refs.head_log(|id, message| {
@@ -277,9 +278,10 @@ impl Place<'_> {
         }))
     }
 
-    /// The full name of the one reference that `name` means, if it still is the commit `id`, or a tag of it.
+    /// Returns the full name of the one reference that `name` means, if it still points to the commit `id`, or
+    /// to a tag of it.
     fn reference_at(&self, name: &BStr, id: &ObjectId) -> Result<Option<BString>, Error> {
-        // HEAD stands for the commit that it was.
+        // HEAD has moved: the commit where it was is shown by its id.
         if name == "HEAD" {
             return Ok(None);
         }
@@ -296,14 +298,14 @@ impl Place<'_> {
     }
 }
 
-/// The target in a log's message about a switch.
+/// Returns the target of a switch from its message in the log.
 pub(crate) fn switched_to(message: &BStr) -> Option<&BStr> {
     let names = message.strip_prefix(b"checkout: moving from ")?;
     let (_, target) = names.split_once_str(" to ")?;
     Some(target.as_bstr())
 }
 
-/// Tags and branches of remotes lose their folder, branches do not.
+/// Removes the namespace from tags and remote-tracking branches, but not from local branches.
 fn shortened(reference: &BStr) -> &[u8] {
     [b"refs/tags/".as_slice(), b"refs/remotes/"]
         .iter()

@@ -7,7 +7,7 @@ use bstr::BString;
 
 use crate::reftable;
 
-/// Why a reference could not be read. Where git has a text for it, it is git's, without "fatal: ".
+/// Why a reference could not be read. If git has a text for the error, it is git's, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file that cannot be read.
@@ -23,10 +23,10 @@ pub enum Error {
     Unread {
         /// The file, as git names it.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error text.
         reason: String,
     },
-    /// A line of `packed-refs` that is no record.
+    /// A line of `packed-refs` is not a record.
     #[error("unexpected line in {}: {}", raw_path(path), raw(line))]
     UnexpectedLine {
         /// The file.
@@ -34,7 +34,7 @@ pub enum Error {
         /// The line.
         line: BString,
     },
-    /// The last line of `packed-refs` has no end: the file was cut off.
+    /// The last line of `packed-refs` has no line feed: the file was cut off.
     #[error("unterminated line in {}: {}", raw_path(path), raw(line))]
     UnterminatedLine {
         /// The file.
@@ -42,19 +42,20 @@ pub enum Error {
         /// The line.
         line: BString,
     },
-    /// A name in `packed-refs` or a reftable that might be the path of a file elsewhere.
+    /// A name in `packed-refs` or a reftable could be the path of a file elsewhere.
     #[error("{}", raw(text))]
     Name {
-        /// What git says of it, with the name's own bytes.
+        /// git's error text, with the name's own bytes.
         text: BString,
     },
     /// A reftable that cannot be read.
     #[error(transparent)]
     Reftable(#[from] reftable::Error),
-    /// HEAD leads to the null id, which is no object.
+    /// HEAD leads to the null id, which is not an object.
     #[error("bad object HEAD")]
     NullHead,
-    /// HEAD is missing, or holds neither an id nor a reference: git takes such a folder for no repository.
+    /// HEAD is missing, or holds neither an id nor a reference: git does not accept such a directory as a
+    /// repository.
     #[error("not a git repository (or any of the parent directories): .git")]
     BrokenHead,
 }

@@ -1,4 +1,4 @@
-//! Where HEAD points, remembered by a process that goes on for as long as the files that say so are the same.
+//! Where HEAD points, cached by a long-lived process for as long as the files that determine it are unchanged.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -28,7 +28,7 @@ pub enum Head {
     Detached(ObjectId),
 }
 
-/// Where HEAD points, and the files that say so: HEAD itself and the loose reference of its branch.
+/// Where HEAD points, and the files that determine it: HEAD itself and the loose reference of its branch.
 #[derive(Debug)]
 pub(super) struct KnownHead {
     head: Head,
@@ -36,8 +36,9 @@ pub(super) struct KnownHead {
 }
 
 impl KnownHead {
-    /// Reads again that HEAD points to `head`; `None` where more than two plain files say so, or one of them changed so
-    /// shortly before the time `before`, which is past, that another change might not show.
+    /// Confirms that HEAD points to `head`, and records the files; `None` if anything but at most two plain files
+    /// determines it, or one of them changed so shortly before the past time `before` that another change might not
+    /// show.
     pub(super) fn read(refs: &Refs, head: &Head, before: Timestamp) -> Option<Self> {
         if !matches!(refs.store, Store::Files { .. }) {
             return None;
@@ -57,7 +58,7 @@ impl KnownHead {
         })
     }
 
-    /// Where HEAD points, if the files are still the same.
+    /// Returns where HEAD points, if the files are unchanged.
     pub(super) fn get(&self) -> Option<&Head> {
         let is_same = |(path, seen): &(PathBuf, Observation)| {
             seen.holds_by(|| lstat_path(path)).unwrap_or(false)
@@ -66,7 +67,7 @@ impl KnownHead {
     }
 }
 
-/// Reads the reference `name` from its file, and adds that to `files`, as it was before.
+/// Reads the reference `name` from its file, and adds to `files` the stat data from before the read.
 fn read_plain(
     refs: &Refs,
     name: &BStr,
@@ -74,7 +75,7 @@ fn read_plain(
     files: &mut Vec<(PathBuf, Observation)>,
 ) -> Option<Raw> {
     let path = refs.folders().of(name).join(OsStr::from_bytes(name));
-    // What a link leads to changes without it.
+    // The target of a symbolic link may change without changing the link.
     let stat = lstat_path(&path).ok().filter(|stat| stat.is_file())?;
     let seen = Some(Observation::at(before, Some(&stat))).filter(Observation::is_proof)?;
     let Loose::Found(raw) = loose::read(&path, refs.hash) else {
@@ -95,7 +96,7 @@ mod tests {
 
     type Change = fn(&Sandbox);
 
-    /// A time by which whatever is done now is long past.
+    /// A time at which everything done now is long past.
     fn later() -> Timestamp {
         let now = now();
         Timestamp {
