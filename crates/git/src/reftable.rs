@@ -1,5 +1,5 @@
 //! Stacks of reftables (reftable(5) of git's technical documentation): references and their logs in sorted,
-//! compressed tables, of which a later one overrides the earlier.
+//! compressed tables, of which later ones override earlier ones.
 
 mod block;
 mod error;
@@ -24,7 +24,7 @@ use self::table::{Table, Tables};
 pub(crate) use self::value::Value;
 use vigil_stamp::Observation;
 
-/// The tables of one folder.
+/// The tables in one directory.
 #[derive(Debug)]
 pub(crate) struct Stack {
     folder: PathBuf,
@@ -33,11 +33,11 @@ pub(crate) struct Stack {
     tables: Mutex<Option<(Observation, Tables)>>,
 }
 
-/// How often the list is read anew because a writer replaced tables meanwhile.
+/// How often the list is read again because a writer has replaced tables meanwhile.
 const ATTEMPTS_MAX: usize = 8;
 
 impl Stack {
-    /// The stack in `folder`. Nothing is read yet.
+    /// Creates the stack in `folder`. Nothing is read yet.
     pub(crate) fn new(folder: PathBuf, hash: Kind) -> Self {
         Self {
             list_path: folder.join("tables.list"),
@@ -47,12 +47,12 @@ impl Stack {
         }
     }
 
-    /// The file that changes with each change of any reference or log.
+    /// The file that changes whenever any reference or log changes.
     pub(crate) fn list_path(&self) -> &Path {
         &self.list_path
     }
 
-    /// The value of `name`, unless it is deleted.
+    /// Returns the value of `name`, unless it is deleted.
     pub(crate) fn find(&self, name: &BStr) -> Result<Option<Value>, Error> {
         for table in self.tables()?.iter().rev() {
             if let Some(value) = table.find(name)? {
@@ -62,7 +62,7 @@ impl Stack {
         Ok(None)
     }
 
-    /// The number of records in the log of `name`.
+    /// Returns the number of records in the log of `name`.
     pub(crate) fn log_count(&self, name: &BStr) -> Result<usize, Error> {
         let mut is_alive = BTreeMap::new();
         for table in self.tables()?.iter() {
@@ -73,8 +73,8 @@ impl Stack {
         Ok(is_alive.values().filter(|is_alive| **is_alive).count())
     }
 
-    /// Calls `found` with the new id and the message of each record in the log of `name`, the newest first, until
-    /// it returns false.
+    /// Calls `found` with the new id and the message of each record in the log of `name`, newest first, until it
+    /// returns false.
     pub(crate) fn log_newest_first(
         &self,
         name: &BStr,
@@ -95,7 +95,7 @@ impl Stack {
         Ok(())
     }
 
-    /// The tables as they are now.
+    /// Returns the tables as they are now.
     pub(crate) fn tables(&self) -> Result<Tables, Error> {
         let failed = |source: std::io::Error| Error::Read {
             path: self.list_path.clone(),
@@ -112,7 +112,7 @@ impl Stack {
         for _ in 0..ATTEMPTS_MAX {
             let observation =
                 Observation::of(&self.list_path).map_err(|error| failed(error.into()))?;
-            // A repository without any reference may have no list yet.
+            // A repository without references may have no list yet.
             let list = if observation.exists() {
                 vigil_stamp::file::read(&self.list_path).map_err(failed)?
             } else {
@@ -130,8 +130,8 @@ impl Stack {
         })
     }
 
-    /// Opens the tables named in `list`, but for those already `known`; `None` where one is gone, which means
-    /// that there is a newer list.
+    /// Opens the tables named in `list`, except those already `known`; `None` if one no longer exists, which
+    /// means that there is a newer list.
     fn open(&self, list: &[u8], known: &[Arc<Table>]) -> Result<Option<Vec<Arc<Table>>>, Error> {
         let mut tables = Vec::new();
         for name in list.lines().filter(|name| !name.is_empty()) {

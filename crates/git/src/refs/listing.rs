@@ -1,4 +1,4 @@
-//! All references whose names begin alike, as they were when they were listed.
+//! All references whose names share a prefix, as they were when they were listed.
 
 use std::sync::Arc;
 
@@ -13,28 +13,28 @@ use super::raw::Raw;
 use crate::reftable::{Merged, Record};
 use vigil_model::id_hasher::ById;
 
-/// References in byte order, to be gone through as often as wanted: nothing but memory is read for it.
+/// References in byte order. They can be iterated as often as wanted, since everything is in memory.
 #[derive(Debug)]
 pub struct Listing {
     pub(super) prefix: BString,
     pub(super) held: Held,
 }
 
-/// Where the references of a [`Listing`] are.
+/// The storage behind a [`Listing`].
 #[derive(Debug)]
 pub(super) enum Held {
-    /// What each loose reference holds, by name, and the packed ones, of which those count that are not loose.
+    /// The loose references by name, and the packed ones, which count only where there is no loose one.
     Files {
         loose: Vec<LooseRef>,
         packed: Arc<Packed>,
     },
-    /// Those of all tables.
+    /// The references of all tables.
     Tables(Merged),
-    /// Some of those of all tables, gathered.
+    /// Selected references of all tables, copied.
     Gathered(Vec<Gathered>),
 }
 
-/// A reference that was in a table.
+/// A reference copied from a table.
 #[derive(Debug)]
 pub(super) struct Gathered {
     name: BString,
@@ -43,10 +43,10 @@ pub(super) struct Gathered {
 }
 
 impl Listing {
-    /// Calls `found` with each reference: its name, what it holds, and the object that this peels to (itself, unless
-    /// it is a tag) where that is known without reading it. One of an invalid name is broken.
+    /// Calls `found` for each reference: with its name, its value, and the object that this peels to (itself, unless it is a
+    /// tag) if that is known without reading it. A reference with an invalid name is passed as broken.
     ///
-    /// `skim` looks at packed ones before they are taken apart.
+    /// `skim` sees packed ones before they are parsed.
     pub fn for_each_raw(
         &self,
         skim: Option<Skim<'_>>,
@@ -89,14 +89,14 @@ impl Listing {
             Held::Tables(tables) => {
                 let all_are_refs = self.prefix.starts_with(b"refs/");
                 tables.for_each(self.prefix.as_ref(), |name, record| {
-                    // HEAD and its like are not listed.
+                    // HEAD and the like are not listed.
                     if !all_are_refs && !name.starts_with(b"refs/") {
                         return Ok(());
                     }
                     let is_valid = is_valid_or_safe(name, Held::TABLES)?;
                     let (raw, peeled) = match record {
                         Record::Deleted => return Ok(()),
-                        // It may be a tag nevertheless.
+                        // The object may still be a tag.
                         Record::Direct(id) => (Raw::Direct(id.to_owned()), None),
                         Record::Peeled(id, peeled) => {
                             (Raw::Direct(id.to_owned()), Some(peeled.to_owned()))
@@ -115,14 +115,14 @@ impl Listing {
         Ok(())
     }
 
-    /// The same, but of tables only those references that `is_wanted` is true of, and of those that point to one object only
-    /// the first, and the first that is a tag: a description needs no others.
+    /// For tables, reduces the listing to references that `is_wanted` accepts, and of several that point to one object, to
+    /// the first and the first tag: a description needs no others. Loose and packed references are left as they are.
     pub fn distinct(self, is_wanted: impl Fn(&BStr) -> bool) -> Result<Self, Error> {
         if let Held::Files { .. } = self.held {
             return Ok(self);
         }
         let mut all = Vec::new();
-        // Whether a tag points to them.
+        // Whether a tag points to the object.
         let mut known: ById<bool> = ById::default();
         self.for_each_raw(None, |name, raw, peeled| {
             if !is_wanted(name) {
@@ -149,7 +149,8 @@ impl Listing {
         })
     }
 
-    /// What loose references, and those of [distinct](Self::distinct) tables, point to of which nobody tells where it leads.
+    /// The objects that loose references, and those of [distinct](Self::distinct) tables, point to, unless it is recorded
+    /// what they peel to.
     pub fn unpeeled(&self) -> Vec<ObjectId> {
         let direct = |raw: &Raw| match raw {
             Raw::Direct(id) => Some(*id),
@@ -168,7 +169,7 @@ impl Listing {
         }
     }
 
-    /// The packed reference that a [`Skim`] was told to be at `at`.
+    /// Returns the packed reference that a [`Skim`] was shown at `at`.
     pub fn skimmed_at(&self, at: usize) -> Option<Skimmed<'_>> {
         match &self.held {
             Held::Files { packed, .. } => packed.skimmed_at(at, self.prefix.as_ref()),
@@ -176,7 +177,7 @@ impl Listing {
         }
     }
 
-    /// Whether the packed reference that is at `at` points to the object of these lower-case digits.
+    /// Whether the packed reference at `at` points to the object with these lower-case digits.
     pub fn points_to(&self, at: usize, digits: &[u8]) -> bool {
         match &self.held {
             Held::Files { packed, .. } => packed.points_to(at, digits),
@@ -185,7 +186,7 @@ impl Listing {
     }
 }
 
-/// The name of a reference, whether that is valid, what it holds, and where that leads.
+/// A reference's name, whether that is valid, its value, and what that peels to.
 type Listed<'a> = (&'a BStr, bool, &'a Raw, Option<ObjectId>);
 
 impl LooseRef {
@@ -196,12 +197,12 @@ impl LooseRef {
 }
 
 impl Held {
-    /// What the messages call the references of each kind.
+    /// The words for references of each kind in messages.
     const PACKED: &str = "packed refname";
     const TABLES: &str = "refname";
 }
 
-/// Whether `name` is valid. As git does, gives up on one that is not, and might be the path of a file elsewhere.
+/// Whether `name` is valid. Like git, fails for one that is not valid and could be the path of a file elsewhere.
 fn is_valid_or_safe(name: &BStr, kind: &str) -> Result<bool, Error> {
     if name::is_valid(name) {
         return Ok(true);

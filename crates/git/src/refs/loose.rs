@@ -1,4 +1,4 @@
-//! Loose references: one file, or symbolic link, for each (gitrepository-layout(5)).
+//! Loose references: one file, or symbolic link, each (gitrepository-layout(5)).
 
 mod reader;
 
@@ -20,31 +20,31 @@ use super::owner::is_per_worktree;
 use super::raw::Raw;
 use vigil_model::white_space;
 
-/// More than any reference holds; what is longer is not one.
+/// More bytes than any reference has; a longer file is not a reference.
 const LENGTH_MAX: u64 = 64 * 1024;
 
-/// What the file system says of a loose reference.
+/// The result of reading a loose reference.
 #[derive(Debug)]
 pub(super) enum Loose {
-    /// It is there, though maybe broken.
+    /// It exists, though it may be broken.
     Found(Raw),
-    /// Nothing or a directory is there: it may be packed.
+    /// Nothing is there, or a directory: the reference may be packed.
     Absent,
-    /// A part of its name is a file, or too long for one: no such reference can exist.
+    /// A component of its name is a file, or too long for a file name: no such reference can exist.
     Impossible,
 }
 
-/// The folders in which the loose references of a worktree are.
+/// The directories that hold the loose references of a worktree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Folders<'a> {
-    /// Of the worktree's own.
+    /// For the worktree's own references.
     pub(super) own: &'a Path,
-    /// Of those that all worktrees share.
+    /// For references that all worktrees share.
     pub(super) common: &'a Path,
 }
 
 impl<'a> Folders<'a> {
-    /// The folder in which the loose reference `name` is.
+    /// The directory that holds the loose reference `name`.
     pub(super) fn of(self, name: &[u8]) -> &'a Path {
         if is_per_worktree(name) {
             self.own
@@ -56,12 +56,12 @@ impl<'a> Folders<'a> {
 
 /// Reads the loose reference in the file `path`.
 ///
-/// What cannot be opened is broken, as for git; so is a pipe, for which git would wait.
+/// A file that cannot be opened is broken, as in git; so is a pipe, on which git would wait.
 pub(super) fn read(path: &Path, hash: Kind) -> Loose {
     read_at(CWD, path, hash)
 }
 
-/// As [`read`], with a path that begins in `folder`.
+/// As [`read`], with a path relative to `folder`.
 fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind) -> Loose {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let fd = match openat(folder, path, flags | OFlags::NOFOLLOW, Mode::empty()) {
@@ -87,8 +87,8 @@ fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind) -> Loose {
     }
 }
 
-/// The contents of a file that is short as a rule: then in one step, since a file that gives less than is asked for
-/// has no more.
+/// Reads a file that is usually short: then one read is enough, since a file that returns less than was asked for has no
+/// more.
 fn read_all(mut file: std::fs::File) -> std::io::Result<Vec<u8>> {
     let mut start = [0; 512];
     let len = file.read(&mut start)?;
@@ -99,7 +99,7 @@ fn read_all(mut file: std::fs::File) -> std::io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// The target of a symbolic link that stands for a symbolic reference, as the oldest gits wrote them.
+/// Returns the target of a symbolic link that stands for a symbolic reference, as the oldest versions of git wrote them.
 fn link_target(folder: BorrowedFd<'_>, path: &Path) -> Option<BString> {
     let target = readlinkat(folder, path, Vec::new()).ok()?;
     let target = target.as_bytes();
@@ -114,7 +114,7 @@ pub(crate) fn parse(content: &[u8], hash: Kind) -> Raw {
     if let Some(target) = content.strip_prefix(b"ref:") {
         return Raw::Symbolic(white_space::trim_start(target).into());
     }
-    // FETCH_HEAD and its like have more after the id.
+    // FETCH_HEAD and the like have more after the id.
     let Some((id, rest)) = content.split_at_checked(hash.len_in_hex()) else {
         return Raw::Broken;
     };
@@ -124,18 +124,18 @@ pub(crate) fn parse(content: &[u8], hash: Kind) -> Raw {
     }
 }
 
-/// A folder in which there may be loose references, and the names in it.
+/// A directory that may contain loose references, and the names in it.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
-    /// The full names of what may be references.
+    /// The full names of files that may be references.
     pub(super) files: Vec<BString>,
 }
 
-/// Calls `found` with every folder under `root`/`prefix`, that one included, where `prefix` has no trailing slash. Lock
-/// files and names that are no reference's are left out. Unreadable folders are empty.
+/// Calls `found` with every directory under `root`/`prefix`, including that one; `prefix` has no trailing slash. Lock files
+/// and names that no reference can have are left out. Unreadable directories count as empty.
 pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(Folder)) {
-    // A linked folder inside a linked one is not entered, lest links to each other multiply.
+    // A linked directory inside a linked one is not entered, so that links to one another do not multiply.
     let mut pending = vec![(BString::from(prefix), false)];
     while let Some((name, is_linked)) = pending.pop() {
         let mut folder = Folder {
@@ -152,7 +152,8 @@ pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(Folder)) {
 }
 
 impl Folder {
-    /// Reads the names in the folder, whose own is `name`. Calls `inner` with each folder in it, and whether that is a link.
+    /// Reads the names in the directory called `name`. Calls `inner` with each directory in it, and whether that is a
+    /// symbolic link.
     fn read_names(&mut self, name: &BString, mut inner: impl FnMut(BString, bool)) {
         let Ok(entries) = std::fs::read_dir(&self.path) else {
             return;
@@ -167,7 +168,7 @@ impl Folder {
                 continue;
             };
             let is_link = kind.is_symlink();
-            // A link that leads nowhere is not listed, though its target may be the name of a reference.
+            // A dangling link is not listed, though its target may be the name of a reference.
             let kind = match is_link {
                 true => entry
                     .path()

@@ -1,6 +1,6 @@
-//! Which reference names are valid (git-check-ref-format(1)).
+//! The rules for valid reference names (git-check-ref-format(1)).
 
-/// Whether git accepts `name` as a reference name, one level (`HEAD`) included.
+/// Whether git accepts `name` as a reference name, including one-level names (`HEAD`).
 pub fn is_valid(name: &[u8]) -> bool {
     for (at, byte) in name.iter().enumerate() {
         if is_plain(*byte) {
@@ -21,8 +21,8 @@ pub fn is_valid(name: &[u8]) -> bool {
     !matches!(name, [] | b"@" | [.., b'/' | b'.']) && !ends_as_lock(Some(name))
 }
 
-/// Whether `name`, which is not valid, does no harm as the path of a file all the same: git gives up where it meets one
-/// that might.
+/// Whether `name`, which is not valid, is at least harmless as the path of a file: git gives up when it meets one that
+/// is not.
 pub(crate) fn is_safe(name: &[u8]) -> bool {
     match name.strip_prefix(b"refs/") {
         Some(below) => !below
@@ -36,12 +36,12 @@ pub(crate) fn is_safe(name: &[u8]) -> bool {
     }
 }
 
-/// Whether a component that ends here is of a lock file.
+/// Whether a component that ends here is the name of a lock file.
 fn ends_as_lock(name: Option<&[u8]>) -> bool {
     name.is_some_and(|name| name.ends_with(b".lock"))
 }
 
-/// Whether the byte may stand anywhere in a name.
+/// Whether `byte` is allowed anywhere in a name.
 fn is_plain(byte: u8) -> bool {
     !matches!(
         byte,

@@ -1,4 +1,4 @@
-//! To which worktree a reference belongs (git-worktree(1), "REFS").
+//! Which worktree a reference belongs to (git-worktree(1), "REFS").
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -10,18 +10,18 @@ use bstr::{BStr, ByteSlice};
 /// The worktree to which a reference belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner<'a> {
-    /// The one that asks: each has its own.
+    /// The current one: each worktree has its own.
     Current,
-    /// All have it in common.
+    /// All worktrees share it.
     Shared,
-    /// The main one, whoever asks.
+    /// The main one, seen from any worktree.
     Main,
-    /// The linked one of this id, whoever asks.
+    /// The linked one with this id, seen from any worktree.
     Linked(&'a BStr),
 }
 
 impl<'a> Owner<'a> {
-    /// The owner of the reference `name`, and what it is called there.
+    /// Returns the owner of the reference `name`, and its name there.
     pub fn of(name: &'a BStr) -> (Self, &'a BStr) {
         if let Some((id, own)) = name
             .strip_prefix(b"worktrees/")
@@ -41,7 +41,8 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// The folder in which its references are, for a worktree whose own folder is `own`, in the repository `common`.
+    /// Returns the directory of its references, for a worktree whose own directory is `own`, in the repository
+    /// `common`.
     pub fn folder<'p>(self, own: &'p Path, common: &'p Path) -> Cow<'p, Path> {
         match self {
             Self::Current => own.into(),
@@ -55,20 +56,20 @@ impl<'a> Owner<'a> {
     }
 }
 
-/// Whether each worktree has its own reference of this name: HEAD and its like, and three folders.
+/// Whether each worktree has its own reference of this name: HEAD and the like, and those in three directories.
 fn has_one_in_each(name: &[u8]) -> bool {
     let mut letters = name.iter();
     letters.all(|byte| byte.is_ascii_uppercase() || matches!(byte, b'-' | b'_'))
         || OWN_FOLDERS.iter().any(|folder| name.starts_with(folder))
 }
 
-/// Whether each worktree has its own reference of this name: HEAD and its like, and three folders (git-worktree(1),
-/// "REFS").
+/// Whether a stored reference of this name is the worktree's own: everything outside of `refs/`, and three
+/// directories in it (git-worktree(1), "REFS").
 pub(super) fn is_per_worktree(name: &[u8]) -> bool {
     !name.starts_with(b"refs/") || OWN_FOLDERS.iter().any(|folder| name.starts_with(folder))
 }
 
-/// The folders under `refs/` of which each worktree has its own.
+/// The directories under `refs/` that each worktree has for itself.
 const OWN_FOLDERS: [&[u8]; 3] = [b"refs/bisect/", b"refs/worktree/", b"refs/rewritten/"];
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ pub use self::skim::{Next, Skim, Skimmed};
 use super::error::Error;
 use vigil_stamp::file::{self, Contents};
 
-/// How far the file tells what annotated tags point to.
+/// For which references the file gives what they peel to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Peeled {
-    /// Only where a peeled line is: anything else must be looked up.
+    /// Only for those with a peeled line: all others must be looked up.
     Unknown,
     /// For everything under `refs/tags/`.
     Tags,
@@ -26,31 +26,31 @@ enum Peeled {
 /// The contents of a `packed-refs` file.
 #[derive(Debug)]
 pub(crate) struct Packed {
-    /// The file, as git names it.
+    /// The path, as git names it.
     path: PathBuf,
     hash: Kind,
     bytes: Contents,
     /// Where the first record starts.
     body: usize,
     peeled: Peeled,
-    /// The starts of all records by name, where the file does not promise that it is sorted.
+    /// The starts of all records in order of their names, if the file is not marked as sorted.
     order: Option<Vec<usize>>,
 }
 
-/// One reference of the file.
+/// One reference in the file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record<'a> {
     /// The full name.
     pub(crate) name: &'a BStr,
     /// What it points to.
     pub(crate) id: ObjectId,
-    /// What that peels to (itself, unless it is a tag object), where the file knows.
+    /// What that peels to (itself, unless it is a tag object), if the file gives it.
     pub(crate) peeled: Option<ObjectId>,
     next: usize,
 }
 
 impl Packed {
-    /// No packed references at all.
+    /// Creates an empty set of packed references.
     pub(crate) fn empty(hash: Kind) -> Self {
         Self {
             path: PathBuf::new(),
@@ -62,7 +62,7 @@ impl Packed {
         }
     }
 
-    /// Reads the file `path`, which git calls `shown`; without one there are no packed references.
+    /// Reads the file `path`, which git calls `shown`; if it does not exist, there are no packed references.
     pub(crate) fn read(path: &Path, shown: &Path, hash: Kind) -> Result<Self, Error> {
         let bytes = match file::read_or_map(path) {
             Ok(bytes) => bytes,
@@ -79,7 +79,7 @@ impl Packed {
         Self::parse(shown.to_owned(), bytes, hash)
     }
 
-    /// Takes over the bytes of the file `path`.
+    /// Parses the bytes of the file `path`.
     pub(crate) fn parse(path: PathBuf, bytes: Contents, hash: Kind) -> Result<Self, Error> {
         let mut packed = Self {
             path,
@@ -124,13 +124,13 @@ impl Packed {
         Ok(packed)
     }
 
-    /// git looks at the end before all else: the last record has to end with its line, and to have room for an id.
+    /// Checks the end, as git does first: the last record must end with a line feed, and be long enough for an id.
     fn check_end(&self) -> Result<(), Error> {
         let body = self.bytes.get(self.body..).unwrap_or_default();
         let Some(last) = body.len().checked_sub(1) else {
             return Ok(());
         };
-        // A peeled line is a part of the record above it.
+        // A peeled line is part of the record above it.
         let starts =
             |at: usize| body.get(at.wrapping_sub(1)) == Some(&b'\n') && body.get(at) != Some(&b'^');
         let start = (1..=last).rev().find(|at| starts(*at)).unwrap_or(0);
@@ -144,12 +144,12 @@ impl Packed {
         Err(self.unterminated(record))
     }
 
-    /// Keeps the file no longer mapped, if there is room for a copy.
+    /// Copies the contents to memory so that the file is not mapped, if there is room.
     pub(super) fn copy_to_memory(&self) {
         self.bytes.copy_to_memory();
     }
 
-    /// The line that starts at `at`, without its end.
+    /// Returns the line that starts at `at`, without its line feed.
     fn line(&self, at: usize) -> &[u8] {
         let rest = self.bytes.get(at..).unwrap_or_default();
         rest.get(..rest.find_byte(b'\n').unwrap_or(rest.len()))
@@ -170,7 +170,7 @@ impl Packed {
         }
     }
 
-    /// The name in the record that starts at `at`, whatever else is wrong with it.
+    /// Returns the name in the record that starts at `at`, even if the record is otherwise invalid.
     fn name_at(&self, at: usize) -> &BStr {
         self.line(at)
             .get(self.hash.len_in_hex() + 1..)
@@ -178,7 +178,7 @@ impl Packed {
             .as_bstr()
     }
 
-    /// The record that starts at `at`, with the peeled line that follows it.
+    /// Parses the record that starts at `at`, with the peeled line that may follow it.
     fn record(&self, at: usize) -> Result<Option<Record<'_>>, Error> {
         if at >= self.bytes.len() {
             return Ok(None);
@@ -206,7 +206,7 @@ impl Packed {
         }))
     }
 
-    /// Whether the file tells what the reference `name` peels to, or all whose names begin so.
+    /// Whether the file gives what the reference `name`, or each reference with this prefix, peels to.
     fn knows_peeled(&self, name: &[u8]) -> bool {
         match self.peeled {
             Peeled::Fully => true,
@@ -215,7 +215,7 @@ impl Packed {
         }
     }
 
-    /// The record named `name`.
+    /// Returns the record named `name`.
     pub(crate) fn find(&self, name: &BStr) -> Result<Option<Record<'_>>, Error> {
         Ok(self
             .from(name)
@@ -224,7 +224,7 @@ impl Packed {
             .filter(|record| record.name == name))
     }
 
-    /// The records whose names are `name` or later, in byte order.
+    /// Returns the records from `name` on, in byte order.
     pub(crate) fn from(&self, name: &BStr) -> Records<'_> {
         let at = match &self.order {
             Some(order) => order.partition_point(|at| self.name_at(*at) < name),
@@ -233,7 +233,7 @@ impl Packed {
         Records { packed: self, at }
     }
 
-    /// Where the first record named `name` or later starts, in a sorted file.
+    /// Returns where the first record named `name` or later starts, in a sorted file.
     fn lower_bound(&self, name: &BStr) -> usize {
         let (mut low, mut high) = (self.body, self.bytes.len());
         while low < high {
@@ -247,7 +247,8 @@ impl Packed {
         low
     }
 
-    /// The start of the record that holds the byte at `at`; not before `low`, which is the start of a record.
+    /// Returns the start of the record that contains the byte at `at`; at least `low`, which is the start of a
+    /// record.
     fn record_start(&self, at: usize, low: usize) -> usize {
         let mut start = at;
         loop {
@@ -269,7 +270,7 @@ impl Packed {
     }
 }
 
-/// What git shows of a line: the beginning of a long one, and nothing from a NUL on.
+/// Returns what git shows of a line: only the beginning of a long one, and nothing from a NUL on.
 fn shown_part(line: &[u8]) -> BString {
     let (start, end): (_, &[u8]) = match line.len() < LINE_SHOWN_WHOLE {
         true => (line, b""),
@@ -279,16 +280,16 @@ fn shown_part(line: &[u8]) -> BString {
     [start, end].concat().into()
 }
 
-/// Lines that are shorter are shown whole,
+/// Lines shorter than this are shown whole.
 const LINE_SHOWN_WHOLE: usize = 80;
-/// and so much of others.
+/// How many bytes are shown of longer ones.
 const LINE_SHOWN_LEN: usize = 75;
 
-/// Records in byte order of their names. Ends after the first error.
+/// Iterates over records in byte order of their names. Ends after the first error.
 #[derive(Debug)]
 pub(crate) struct Records<'a> {
     packed: &'a Packed,
-    /// An offset into the bytes, or into the order where there is one.
+    /// An offset into the bytes, or an index into the order if there is one.
     at: usize,
 }
 

@@ -1,9 +1,9 @@
-//! What a reference holds.
+//! The value of a reference.
 
 use bstr::BString;
 use gix_hash::ObjectId;
 
-/// What a reference holds, before any symbolic reference is followed.
+/// The value of a reference, before any symbolic reference is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Raw {
     /// An object.
@@ -12,6 +12,6 @@ pub enum Raw {
     Symbolic(BString),
     /// There is no such reference.
     Missing,
-    /// There is one, but it makes no sense.
+    /// The reference exists, but is invalid.
     Broken,
 }

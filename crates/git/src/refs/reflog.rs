@@ -7,20 +7,20 @@ use gix_hash::{Kind, ObjectId, oid};
 
 use super::error::Error;
 
-/// The number of well-formed records in the log `path`; git skips the others without a word.
+/// Counts the well-formed records in the log `path`; git skips the others silently.
 pub(super) fn count(path: &Path, hash: Kind) -> usize {
-    // As for git, a log that cannot be read has no records.
+    // As in git, a log that cannot be read has no records.
     count_in(&vigil_stamp::file::read(path).unwrap_or_default(), hash)
 }
 
-/// The number of well-formed records in `log`.
+/// Counts the well-formed records in `log`.
 pub(crate) fn count_in(log: &[u8], hash: Kind) -> usize {
     log.split_inclusive(|byte| *byte == b'\n')
         .filter(|line| record(line, hash).is_some())
         .count()
 }
 
-/// Calls `found` with the new id and the message of each record in the log `path`, the newest first, until it returns
+/// Calls `found` with the new id and the message of each record in the log `path`, newest first, until it returns
 /// false.
 pub(super) fn newest_first(
     path: &Path,
@@ -43,7 +43,7 @@ pub(super) fn newest_first(
     Ok(())
 }
 
-/// The new id and the message of each record in the log `text`.
+/// Returns the new id and the message of each record in the log `text`, newest first.
 pub(crate) fn records_newest_first(
     text: &[u8],
     hash: Kind,
@@ -55,7 +55,7 @@ pub(crate) fn records_newest_first(
         .filter_map(move |line| record(line, hash))
 }
 
-/// `old SP new SP name <email> SP time SP zone TAB message LF`: the new id and the message.
+/// Parses `old SP new SP name <email> SP time SP zone TAB message LF`: returns the new id and the message.
 fn record(line: &[u8], hash: Kind) -> Option<(ObjectId, &BStr)> {
     let line = line.strip_suffix(b"\n")?;
     let (_, rest) = id_and_space(line, hash)?;
@@ -64,7 +64,7 @@ fn record(line: &[u8], hash: Kind) -> Option<(ObjectId, &BStr)> {
     let rest = rest.trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (time, rest) = rest.split_at_checked(digits)?;
-    // A time of 0 is what git's parser returns for none.
+    // git's parser returns 0 for a missing time.
     time.iter().find(|digit| **digit != b'0')?;
     match rest {
         [b' ', b'+' | b'-', a, b, c, d, rest @ ..] => [a, b, c, d]

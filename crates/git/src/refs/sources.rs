@@ -1,4 +1,5 @@
-//! Whether references are still the ones that were read: the files and folders that hold them, and their stamps.
+//! Whether references are unchanged since they were read: the files and directories that hold them, and their
+//! stamps.
 
 use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd;
@@ -14,7 +15,8 @@ use super::loose;
 use vigil_stamp::file::open_folder;
 use vigil_stamp::{Observation, now};
 
-/// Everything that references were read from. To be looked at before they are read: a change in between then shows.
+/// Everything that references are read from. To be recorded before they are read, so that a change in between
+/// shows.
 #[derive(Debug)]
 pub struct Sources {
     /// `packed-refs`, or the list of tables.
@@ -23,20 +25,20 @@ pub struct Sources {
     folders: Vec<Folder>,
 }
 
-/// A folder of loose references.
+/// A directory of loose references.
 #[derive(Debug)]
 struct Folder {
     path: PathBuf,
     seen: Observation,
-    /// The files in it, which may be written in place; none where a look proves nothing.
+    /// The files in it, which may be written in place; `None` for a file whose stat data proves nothing.
     files: Vec<(CString, Option<Observation>)>,
 }
 
-/// Up to how many files of a folder are looked at by their paths: more cost more than to open the folder.
+/// Up to this many files of a directory are checked by path; for more it is cheaper to open the directory.
 const FILES_BY_PATH_MAX: usize = 3;
 
 impl Sources {
-    /// One file that holds all references.
+    /// Records one file that holds all references.
     pub(super) fn file(whole: &Path) -> Result<Self, Error> {
         Ok(Self {
             whole: whole.to_owned(),
@@ -45,11 +47,11 @@ impl Sources {
         })
     }
 
-    /// The same, and what is loose in `folder` below `root`.
+    /// Records that file, and the loose references in `folder` below `root`.
     pub(super) fn files(whole: &Path, root: &Path, folder: &[u8]) -> Result<Self, Error> {
         let mut this = Self::file(whole)?;
         let mut failure = None;
-        // What changes while the names are read is then younger.
+        // The clock is read first: a change while the names are read has a later stamp.
         let before = now();
         loose::list(
             root,
@@ -70,7 +72,7 @@ impl Sources {
         }
     }
 
-    /// Whether none has changed since.
+    /// Whether nothing has changed since.
     pub fn hold(&self) -> bool {
         self.seen.holds(&self.whole).unwrap_or(false) && self.folders.iter().all(Folder::holds)
     }
@@ -83,7 +85,7 @@ impl Folder {
             return;
         };
         for (name, seen) in &mut self.files {
-            // What a link leads to changes without it.
+            // The target of a symbolic link may change without changing the link.
             *seen = stat_at(folder.as_fd(), name)
                 .ok()
                 .filter(|stat| !stat.is_symlink())
@@ -99,7 +101,8 @@ impl Folder {
         if self.files.iter().any(|(_, seen)| seen.is_none()) {
             return false;
         }
-        // Of more than a few from the folder, since a look along the whole path takes twice as long.
+        // More than a few are checked relative to the directory, since stat(2) by the whole path takes twice as
+        // long.
         let folder = match self.files.len() {
             0..=FILES_BY_PATH_MAX => None,
             _ => open_folder(&self.path).ok(),
@@ -118,13 +121,13 @@ fn observe(path: &Path) -> Result<Observation, Error> {
     observe_at(now(), path)
 }
 
-/// A look at `path`, of which something was read after the time `before`.
+/// Records `path`, of which something is read after the time `before`.
 fn observe_at(before: Timestamp, path: &Path) -> Result<Observation, Error> {
     let seen = Observation::after(before, path);
     seen.map_err(|error| Error::read(path, error.into()))
 }
 
-/// The names of the files in `folder`, without it.
+/// Returns the names of the files in `folder`, without its own.
 fn names_of(folder: &loose::Folder) -> Vec<(CString, Option<Observation>)> {
     let own = folder.files.iter().filter_map(|name| {
         let name = file_name(name.as_ref());

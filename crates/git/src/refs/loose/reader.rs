@@ -1,4 +1,4 @@
-//! All loose references at once.
+//! Reads all loose references at once.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,7 +12,7 @@ use vigil_linux::process::cores;
 use super::{Folders, Loose, Raw, list, read, read_at};
 use vigil_stamp::file::open_folder;
 
-/// From how many references on each thread that reads them is worth its start.
+/// The minimum number of references for each thread that makes starting it worthwhile.
 const NAMES_PER_THREAD_MIN: usize = 256;
 
 /// A loose reference as it was read.
@@ -22,7 +22,7 @@ pub(in crate::refs) struct LooseRef {
     pub(in crate::refs) raw: Raw,
 }
 
-/// What the loose references hold whose names begin with `prefix` (empty, or with a slash in it), in byte order.
+/// Reads the loose references whose names begin with `prefix` (empty, or with a slash in it), in byte order.
 pub(in crate::refs) fn read_under(
     folders: Folders<'_>,
     prefix: &BStr,
@@ -38,7 +38,7 @@ pub(in crate::refs) fn read_under(
     std::thread::scope(|scope| {
         let mut readers = Vec::new();
         while names.len() > share {
-            // The last ones first: they are taken off without moving the others.
+            // The last ones first: they can be split off without moving the others.
             let last = names.split_off(names.len() - share);
             readers.push(scope.spawn(move || reader().read_all(last)));
         }
@@ -53,7 +53,7 @@ pub(in crate::refs) fn read_under(
     })
 }
 
-/// The names of files that may be references, in byte order.
+/// Returns the names of files that may be references, in byte order.
 fn names_under(folders: Folders<'_>, prefix: &BStr) -> Vec<BString> {
     let prefix = if prefix.is_empty() {
         BStr::new(b"refs/")
@@ -79,12 +79,12 @@ fn names_under(folders: Folders<'_>, prefix: &BStr) -> Vec<BString> {
     names
 }
 
-/// Reads references by name, so that each comes from the folder that counts for it.
+/// Reads references by name, each from the directory that counts for it.
 struct Reader<'a> {
     folders: Folders<'a>,
     hash: Kind,
-    /// The folder of the last one, and what it is called, with the slash at the end: opened from there, a file costs
-    /// half of what its whole path does.
+    /// The open directory of the last reference, and its name with a trailing slash: opening a file relative to it
+    /// costs half as much as by its whole path.
     folder: Option<(BString, OwnedFd)>,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         all
     }
 
-    /// Opens the folder of the reference `name`. Returns where the name of its file begins.
+    /// Opens the directory of the reference `name`. Returns where the name of its file begins.
     fn enter(&mut self, name: &[u8]) -> usize {
         let start = name.rfind_byte(b'/').map_or(0, |at| at + 1);
         let folder = name.get(..start).unwrap_or_default();
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         start
     }
 
-    /// Reads the reference `name`, whose file's name begins at `file`.
+    /// Reads the reference `name`, where the name of its file begins at `file`.
     fn read(&self, name: &[u8], file: usize) -> Loose {
         match &self.folder {
             Some((_, fd)) => {

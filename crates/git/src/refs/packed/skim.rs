@@ -1,27 +1,28 @@
-//! Packed references as they are written, for who needs little of each: nothing is copied or decoded.
+//! Packed references in their written form, for callers that need little of each: nothing is copied or decoded.
 
 use bstr::{BStr, ByteSlice};
 
 use super::{Packed, Records};
 
-/// Looks at a record, and says what to do.
+/// Looks at a record, and decides how to go on.
 pub type Skim<'a> = &'a dyn Fn(&Skimmed<'_>) -> Next;
 
-/// What is wanted behind a look at a record.
+/// How to go on after a look at a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// All of this record.
+    /// Parse this record.
     All,
-    /// No more of this one.
+    /// Skip this record.
     Pass,
-    /// No more of this one, nor of those right behind it in its folder that lead to the same object without a tag object.
+    /// Skip this record, and those directly after it in the same directory that point to the same object, which is not a tag
+    /// object.
     PassSame,
-    /// No more of this one, nor of any further that does not lead to a tag object.
+    /// Skip this record, and those after it up to the next that points to a tag object.
     PassPlain,
 }
 
 impl Next {
-    /// [`Self::Pass`] if that is so, else [`Self::All`].
+    /// [`Self::Pass`] if `is_needless`, else [`Self::All`].
     pub fn pass_if(is_needless: bool) -> Self {
         match is_needless {
             true => Self::Pass,
@@ -30,35 +31,35 @@ impl Next {
     }
 }
 
-/// A record that is surely well-formed, of a valid name.
+/// A record that is certainly well-formed, with a valid name.
 #[derive(Clone, Copy, Debug)]
 pub struct Skimmed<'a> {
     /// Where it starts in the file.
     pub at: usize,
     /// The full name.
     pub name: &'a BStr,
-    /// The lower-case digits of what it points to.
+    /// The lower-case digits of the id that it points to.
     pub id: &'a [u8],
-    /// Those of what that peels to, if it is a tag object.
+    /// The digits of the id that this peels to, if it is a tag object.
     pub peeled: Option<&'a [u8]>,
     next: usize,
 }
 
 impl<'a> Skimmed<'a> {
-    /// The digits of the object to which it leads through tags, where the file tells that of all.
+    /// The digits of the object to which it leads through tags, if the file gives the peeled objects of all references.
     pub fn target(&self) -> &'a [u8] {
         self.peeled.unwrap_or(self.id)
     }
 
-    /// Whether it leads to the object of these lower-case digits.
+    /// Whether it leads to the object with these lower-case digits.
     pub fn leads_to(&self, digits: &[u8]) -> bool {
         is_same(self.target(), digits)
     }
 }
 
 impl Records<'_> {
-    /// Passes over records of which `skim` wants no more, up to the first of which it does, that is not surely
-    /// well-formed, whose name does not begin with `prefix`, or is not before `until`.
+    /// Skips records that `skim` does not want. Stops at the first record that it wants, that is not certainly well-formed,
+    /// whose name does not begin with `prefix`, or is not before `until`.
     pub(crate) fn skim(&mut self, skim: Skim<'_>, prefix: &BStr, until: Option<&BStr>) {
         let packed = self.packed;
         let folder = Folder::new(prefix);
@@ -82,25 +83,25 @@ impl Records<'_> {
 }
 
 impl Packed {
-    /// Whether the record that starts at `at` points to the object of these lower-case digits.
+    /// Whether the record that starts at `at` points to the object with these lower-case digits.
     pub(crate) fn points_to(&self, at: usize, digits: &[u8]) -> bool {
         let record = self.bytes.get(at..);
         let id = record.and_then(|record| record.get(..self.hash.len_in_hex()));
         id.is_some_and(|id| is_same(id, digits))
     }
 
-    /// The record that starts at `at`, if its name begins with `prefix`, which is that of a folder; `None` where a closer
-    /// look is needed to tell what it is.
+    /// Returns the record that starts at `at`, if its name begins with `prefix`, which is that of a directory; `None` if it
+    /// takes a full parse to tell what the record is.
     pub(crate) fn skimmed_at(&self, at: usize, prefix: &BStr) -> Option<Skimmed<'_>> {
         self.skimmed_in(Folder::new(prefix)?, Known::default(), at)
     }
 
-    /// Where the records end behind `record` of which only the name is told, and what they point to, by one line each: all
-    /// surely well-formed, in `folder` and before `until`.
+    /// Returns the end of the run of records after `record` that have no peeled line, only one line each: all certainly
+    /// well-formed, in `folder` and before `until`.
     fn after_plain(&self, record: &Skimmed<'_>, folder: Folder, until: Option<&BStr>) -> usize {
         let mut last = *record;
         loop {
-            // Most are in the same folder of folders, and many lead to the same object.
+            // Most are in the same directory, and many point to the same object.
             let at = self.after_same(&last, until);
             match self.skimmed_in(folder, last.known(folder), at) {
                 Some(next)
@@ -113,10 +114,10 @@ impl Packed {
         }
     }
 
-    /// Where the records end behind `record` that point to the same, in the same folder of folders, by one line each: all
-    /// surely well-formed and before `until`.
+    /// Returns the end of the run of records after `record` that point to the same object and are in the same directory,
+    /// with one line each: all certainly well-formed and before `until`.
     fn after_same(&self, record: &Skimmed<'_>, until: Option<&BStr>) -> usize {
-        // Mostly the first digits tell.
+        // Usually the first digits already differ.
         let next = self.bytes.get(record.next..).unwrap_or_default();
         if in_common(next, record.id) < size_of::<u64>() {
             return record.next;
@@ -150,13 +151,13 @@ impl Packed {
         }
     }
 
-    /// As [`valid_line`], of `text` that may begin as what is known.
+    /// As [`valid_line`], for a `text` that may begin like the `known` part of a name.
     fn valid_line<'t>(&self, text: &'t [u8], known: Known) -> Option<(&'t [u8], &'t [u8])> {
         let before = self.bytes.get(known.at..).unwrap_or_default();
         valid_line(text, in_common(text, before).min(known.len))
     }
 
-    /// The line of `record` up to the last name in it.
+    /// Returns the line of `record` without the last component of the name.
     fn start_of(&self, record: &Skimmed<'_>) -> &[u8] {
         let folder = record.name.rfind_byte(b'/').map_or(0, |slash| slash + 1);
         let len = self.hash.len_in_hex() + 1 + folder;
@@ -188,8 +189,8 @@ impl Packed {
     }
 }
 
-/// The end of a name, in the file, that is valid beyond doubt. Names in byte order begin alike, and what the next one has in
-/// common with this one need not be looked at again.
+/// The end of a name in the file that is certainly valid. Neighbours in byte order share prefixes, and what the next name
+/// shares with this one need not be checked again.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     at: usize,
@@ -197,7 +198,7 @@ struct Known {
 }
 
 impl Skimmed<'_> {
-    /// What is known behind the name of `folder`.
+    /// The part of the name after that of `folder`.
     fn known(&self, folder: Folder) -> Known {
         Known {
             at: self.at + self.id.len() + 1 + folder.len,
@@ -206,7 +207,7 @@ impl Skimmed<'_> {
     }
 }
 
-/// The name of a folder of references, which is compared with that of each: all at once, without a call.
+/// The name of a directory of references, in a form that is compared with each name at once, without a function call.
 #[derive(Clone, Copy, Debug)]
 struct Folder {
     name: u128,
@@ -215,7 +216,7 @@ struct Folder {
 }
 
 impl Folder {
-    /// `None` if `prefix` is not the name of a folder, or too long to be compared at once.
+    /// Returns `None` if `prefix` is not the name of a directory, or too long to be compared at once.
     fn new(prefix: &BStr) -> Option<Self> {
         let (mut name, mut mask) = ([0; 16], [0; 16]);
         name.get_mut(..prefix.len())?.copy_from_slice(prefix);
@@ -227,14 +228,15 @@ impl Folder {
         })
     }
 
-    /// What follows this name at the start of `text`. `None` if it does not start so, or is close to its end.
+    /// Returns what follows this name at the start of `text`. `None` if `text` does not start with it, or is too short to
+    /// tell.
     fn strip_from(self, text: &[u8]) -> Option<&[u8]> {
         let start = u128::from_ne_bytes(*text.first_chunk()?);
         (start & self.mask == self.name).then(|| text.get(self.len..))?
     }
 }
 
-/// How much of two texts is the same, of the first bytes that are compared at once.
+/// Returns how many of their first eight bytes two texts have in common at the start; 0 if one of them is shorter.
 fn in_common(left: &[u8], right: &[u8]) -> usize {
     let bytes = |text: &[u8]| text.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
     match (bytes(left), bytes(right)) {
@@ -243,8 +245,8 @@ fn in_common(left: &[u8], right: &[u8]) -> usize {
     }
 }
 
-/// The first line of `text` and what follows it, if a name that ends so, behind a slash, is valid beyond doubt: some
-/// valid ones are not. So is the beginning of it of this length, which does not reach the end of the line.
+/// Splits off the first line of `text`, if a name that ends with it, after a slash, is certainly valid; some valid names do
+/// not pass. The first `known` bytes are known to be valid, and do not reach the end of the line.
 fn valid_line(text: &[u8], known: usize) -> Option<(&[u8], &[u8])> {
     let (start, unknown) = text.split_at_checked(known)?;
     let place_of = |byte: &u8| PLACES.get(usize::from(*byte)).copied().unwrap_or(NEVER);
@@ -262,8 +264,8 @@ fn valid_line(text: &[u8], known: usize) -> Option<(&[u8], &[u8])> {
     (clash | (before & AT_END) == 0).then_some((line, rest))
 }
 
-/// As what each byte stands where it is the first of two, or that it stands in no name, and, in the upper half, behind what
-/// it may not stand.
+/// For each byte: in the lower half its class when it comes before another byte, or that it is never allowed; in the upper
+/// half the classes after which it is not allowed.
 static PLACES: [u8; 256] = {
     let mut places = [0; 256];
     let mut rest: &mut [u8] = &mut places;
@@ -279,14 +281,14 @@ static PLACES: [u8; 256] = {
 const SLASH: u8 = 1;
 const DOT: u8 = 2;
 const NEVER: u8 = 4;
-/// What a name may not end in.
+/// The classes that a name may not end with.
 const AT_END: u8 = SLASH | DOT;
 
 const fn place_of(byte: u8) -> u8 {
     match byte {
         b'/' => SLASH | (SLASH | DOT) << 4,
         b'.' => DOT | (SLASH | DOT) << 4,
-        // It may begin `.lock`.
+        // It may be the beginning of `.lock`.
         b'l' => DOT << 4,
         // `{` is allowed, but not in `@{`.
         0..=b' ' | b'~' | b'^' | b':' | b'?' | b'*' | b'[' | b'\\' | b'{' | 0x7f => NEVER,
@@ -294,7 +296,7 @@ const fn place_of(byte: u8) -> u8 {
     }
 }
 
-/// Whether two texts of one length are the same, by their first and last bytes: without a call. Others are not looked at.
+/// Whether two texts are equal, by their first and last 32 bytes, without a function call. Only for lengths from 32 to 64.
 fn is_same(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len()
         && left.len() <= 64
@@ -306,8 +308,8 @@ fn is_same(left: &[u8], right: &[u8]) -> bool {
             .is_some_and(|half| Some(half) == right.last_chunk())
 }
 
-/// Whether all of `text`, which is an object's name, are lower-case hexadecimal digits. Without a branch for each byte, in
-/// two halves that may overlap.
+/// Whether `text`, an object id, consists of lower-case hexadecimal digits. Checked without a branch for each byte, in two
+/// halves that may overlap.
 fn is_lower_hex(text: &[u8]) -> bool {
     let is_hex = |half: &[u8; 32]| {
         half.iter().fold(true, |is_hex, byte| {
@@ -327,7 +329,7 @@ mod tests {
     use crate::refs::name;
     use vigil_stamp::file::Contents;
 
-    /// `text` as it is, whatever its end is, which is looked at first.
+    /// Parses `text` whatever its end is: the check of the end, which comes first, sees a complete record.
     fn parse(text: &str) -> Packed {
         let contents = |text: String| Contents::Read(text.into_bytes());
         let whole = contents(format!("{text}{} refs/zz\n", id(1)));
@@ -362,7 +364,7 @@ mod tests {
                 format!("{} refs/tags/{n}\n{}", id(to), peeled.unwrap_or_default())
             })
             .collect();
-        // What is left of the records where those are wanted that lead to `target`.
+        // The names of the records that are not skipped if those that lead to `target` are wanted.
         let rest = |traits: &str, end: &str, target: u32, until: Option<&str>| {
             let packed = parse(&format!("# pack-refs with: {traits} \n{text}{end}"));
             let target = id(target);
@@ -432,7 +434,7 @@ mod tests {
             plain(3, "tags/B"),
             "junk\n".into(),
         ];
-        // What is left where plain ones are passed over, each time after `look`.
+        // The names that are not skipped if records without a peeled line are answered with `look`.
         let rest = |text: &str, look: Next, prefix: &str, until: Option<&str>| {
             let packed = parse(&format!(
                 "# pack-refs with: peeled fully-peeled sorted \n{text}"
@@ -454,7 +456,7 @@ mod tests {
         };
         for first in 0..pieces.len() {
             for end in first..=pieces.len() {
-                // What is close to the end may be passed over or not.
+                // Records close to the end may be skipped or not.
                 let text = pieces[first..end].concat() + &plain(1, "remotes/long-enough");
                 for prefix in ["refs/", "refs/heads/", "refs/tags/"] {
                     for until in [
