@@ -1,5 +1,5 @@
-//! What remotes say of their objects without sending them (`remote-object-info` in git-cat-file(1), from git 2.56 on): the
-//! installed git asks them, as it fetches what a partial clone left out.
+//! Asks remotes about their objects without fetching them (`remote-object-info` in git-cat-file(1), from git 2.56 on). The
+//! installed git does the asking, as it does for objects that a partial clone left out.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -14,30 +14,30 @@ use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 use crate::convert::{FilterStderr, Surroundings};
 use crate::repository::Repository;
 
-/// Set for the git that is asked: where that is Vigil by another name, nobody is asked once more.
+/// Set for the git that is run: if that is Vigil under another name, it must not run git again.
 const ASKED: &str = "VIGIL_IS_ASKED_FOR_GIT";
 
 /// The command, as lines of `git cat-file --batch-command` begin with it.
 pub const COMMAND: &str = "remote-object-info";
 
-/// The installed git, where it knows [`COMMAND`].
+/// The installed git, if it knows [`COMMAND`].
 #[derive(Debug)]
 pub struct RemoteObjects {
     surroundings: Surroundings,
     program: PathBuf,
 }
 
-/// What git answered.
+/// git's answer.
 #[derive(Debug)]
 pub struct Answer {
-    /// What it printed.
+    /// Its standard output.
     pub stdout: Vec<u8>,
-    /// How it ended; `None` where a signal ended it. What it has to say is on standard error then.
+    /// The exit code; `None` if a signal ended it. git's messages are then on standard error.
     pub code: Option<i32>,
 }
 
 impl RemoteObjects {
-    /// The git that answers for `repository`. `None` where there is none that knows the command.
+    /// Finds the git that answers for `repository`. `None` if there is none that knows the command.
     pub fn of(repository: &Repository) -> Option<Self> {
         if repository.environment.get(ASKED).is_some() {
             return None;
@@ -52,7 +52,8 @@ impl RemoteObjects {
         asks.knows_it().then_some(asks)
     }
 
-    /// The program in the folder of git's own commands: the one on the `PATH` may be a script that leads here again.
+    /// Returns the git in the directory of git's own commands: the one on the `PATH` may be a script that starts Vigil
+    /// again.
     fn beside_its_commands(&self) -> Option<PathBuf> {
         let output = self.command().arg("--exec-path").output().ok()?;
         let folder = Path::new(OsStr::from_bytes(
@@ -66,7 +67,7 @@ impl RemoteObjects {
     fn knows_it(&self) -> bool {
         let mut command = self.command();
         command.env("LC_ALL", "C").stderr(Stdio::piped());
-        // Without arguments the command is wrong, and an unknown one is called otherwise.
+        // Without arguments the command fails, with another message than an unknown one.
         let said = self.run(
             &mut command,
             &["--batch-command".as_ref()],
@@ -75,7 +76,8 @@ impl RemoteObjects {
         said.is_ok_and(|output| output.stderr.contains_str("requires arguments"))
     }
 
-    /// The answer to `line`, with its end, which begins with [`COMMAND`]; `options` are those of `git cat-file`.
+    /// Asks git for the answer to `line`, which begins with [`COMMAND`] and ends with its line feed; `options` are those
+    /// of `git cat-file`.
     ///
     /// # Errors
     /// git cannot be run.
@@ -94,7 +96,7 @@ impl RemoteObjects {
     }
 
     fn run(&self, command: &mut Command, options: &[&OsStr], line: &[u8]) -> io::Result<Output> {
-        // Whoever ends before he has read all is no broken pipe.
+        // A file, not a pipe: a git that exits before it has read everything then causes no write error.
         let mut input = File::from(memfd_create("line", MemfdFlags::CLOEXEC)?);
         input.write_all(line)?;
         input.rewind()?;

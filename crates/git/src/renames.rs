@@ -1,7 +1,7 @@
 //! Renames and copies among changes, as git's rename detection for `git status` finds them.
 //!
-//! A file that is gone and one that is new are a pair if their contents are equal; else if they have the same
-//! name in other directories and are similar; else if they are similar enough, the most similar first.
+//! A removed and a new file are a pair if their contents are equal; else if they have the same name in different
+//! directories and are similar; else if they are similar enough, the most similar pairs first.
 
 mod compare;
 mod similarity;
@@ -23,69 +23,69 @@ use super::staged::{SourceError, StagedChange, UnmergedPath};
 use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::request::RenameRule;
 
-/// Which side of a comparison a file is on.
+/// The side of a comparison that a file is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileSide {
-    /// As it was: in HEAD (or, for changes in the working tree, in the index).
+    /// The old version: in HEAD (or, for changes in the working tree, in the index).
     Earlier,
-    /// As it is: in the index (or in the working tree).
+    /// The new version: in the index (or in the working tree).
     Later,
 }
 
-/// A file whose contents are asked for.
+/// A file whose contents are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blob<'a> {
     /// Its path.
     pub path: &'a BStr,
     /// Its object.
     pub id: &'a oid,
-    /// Where it is.
+    /// The side it is on.
     pub side: FileSide,
 }
 
-/// Where contents are read from. It may be asked from several threads at once.
+/// Where contents are read from. Called from several threads at once.
 pub trait BlobSource: Sync {
-    /// The length of the contents in bytes.
+    /// Returns the length of the contents in bytes.
     fn size(&self, blob: &Blob<'_>) -> Result<u64, SourceError>;
 
     /// Replaces the contents of `buf` by those of `blob`.
     fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError>;
 
-    /// What the `diff` attribute of `path` (gitattributes(5)) says of contents being binary, if anything. It only
-    /// decides whether carriage returns at line ends count.
+    /// Returns whether contents are binary according to the `diff` attribute of `path` (gitattributes(5)), if it
+    /// says. This only decides whether carriage returns at line ends count.
     fn is_binary(&self, path: &BStr) -> Option<bool> {
         let _ = path;
         None
     }
 }
 
-/// Contents that are needed cannot be read. The text is git's own, without "fatal: ".
+/// Required contents cannot be read. The text is git's own, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
 #[error("unable to read {id}")]
 pub struct Error {
     /// The object.
     pub id: ObjectId,
-    /// What the source says.
+    /// The source's error.
     pub source: SourceError,
 }
 
-/// git's default for the least similarity: one half.
+/// git's default for the minimum similarity: one half.
 const MIN_SCORE_DEFAULT: u32 = SCORE_MAX / 2;
 
-/// How many of the best sources are remembered for each new file.
+/// How many of the best sources are kept for each new file.
 const CANDIDATES_PER_TARGET: usize = 4;
 
-/// How many files of equal contents are looked through for the best source.
+/// How many files with equal contents are considered for the best source.
 const EQUAL_SOURCES_MAX: usize = 100;
 
-/// Comparisons that are not worth another thread.
+/// How many comparisons make another thread worthwhile.
 const COMPARISONS_PER_THREAD: usize = 64;
 
-/// Finds renames among `changes`, and copies where the rule asks for them.
+/// Finds renames among `changes`, and copies if the rule asks for them.
 ///
-/// `changes` must be in byte order of paths, and so is the answer: pairs stand at the new path, and removed files
-/// that went into one are left out. Conflicts (`unmerged`) can be what a file was copied from. Up to
-/// `threads_max` threads are used.
+/// `changes` must be in byte order of paths, and so is the result: pairs are at the new path, and removed files
+/// that became part of a pair are left out. Conflicts (`unmerged`) can be the sources of copies. Uses up to
+/// `threads_max` threads.
 pub fn detect(
     changes: Vec<StagedChange>,
     unmerged: &[UnmergedPath],
@@ -125,7 +125,7 @@ enum Fate {
     Paired(Origin),
 }
 
-/// Where a new file came from.
+/// The origin of a new file.
 #[derive(Clone)]
 struct Origin {
     kind: ChangeKind,
@@ -134,7 +134,7 @@ struct Origin {
     source: RenameSource,
 }
 
-/// A file on either side, with what was learned of its contents.
+/// A file on either side, with what is known of its contents.
 struct File<'a> {
     blob: Blob<'a>,
     mode: FileMode,
@@ -157,12 +157,12 @@ impl<'a> File<'a> {
     }
 }
 
-/// A file that others may have come from.
+/// A file that new files may come from.
 struct Source<'a> {
     file: File<'a>,
-    /// Its change, if it is a removal.
+    /// The index of its change, if it is a removal.
     removal: Option<usize>,
-    /// How many files came from it; a file that stays counts as one more.
+    /// How many new files came from it; a file that still exists counts as one more.
     used: usize,
 }
 
@@ -186,7 +186,7 @@ struct Match {
 /// The best matches of one target.
 type Best = [Option<Match>; CANDIDATES_PER_TARGET];
 
-/// The better first; no match is the worst.
+/// Orders better matches first; no match is the worst.
 fn better_first(a: &Option<Match>, b: &Option<Match>) -> Ordering {
     let key = |found: &Option<Match>| found.map(|found| (found.score, found.same_name));
     key(b).cmp(&key(a))
@@ -293,7 +293,8 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// The sources that may still be used: all for copies, those not used for renames.
+    /// Returns the sources that may still be used: all of them for copies, otherwise those not yet used for a
+    /// rename.
     fn open_sources(&self) -> Vec<usize> {
         let sources = self.sources.iter().enumerate();
         sources
@@ -307,8 +308,8 @@ impl<'a> Search<'a> {
             && targets.len().saturating_mul(sources.len()) > self.limit.saturating_mul(self.limit)
     }
 
-    /// Pairs each target with the best source of equal contents: an unused one, and of those one of its name,
-    /// and of those the first.
+    /// Pairs each target with the best source of equal contents: unused ones and those with the same name rank
+    /// higher, and among equals the first wins.
     fn pair_equal_contents(&mut self) {
         let mut by_id: HashMap<&oid, Vec<usize>> = HashMap::new();
         for (at, source) in self.sources.iter().enumerate() {
@@ -347,8 +348,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Pairs the files whose name in their directory is the only such on either side, if they are similar
-    /// halfway between the least similarity and equality.
+    /// Pairs the files whose names occur only once on either side, if their similarity is at least halfway
+    /// between the minimum and equality.
     fn pair_equal_names(&mut self) -> Result<(), Error> {
         let min_score = self.min_score + (SCORE_MAX - self.min_score) / 2;
         let targets = unique_names(
@@ -366,7 +367,7 @@ impl<'a> Search<'a> {
             .filter_map(|(name, source)| Some((source?, (*targets.get(name)?)?)))
             .collect();
         pairs.sort_unstable();
-        // One thread: each pair is read once, and reading many small objects is no faster with more.
+        // One thread: each pair is read only once, and reading many small objects is no faster with more.
         let mut desk = Desk::new();
         for (source, target) in pairs {
             if let (Some(from), Some(to)) = (self.sources.get(source), self.targets.get(target)) {
@@ -381,7 +382,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The few best sources of each target, in the order of targets.
+    /// Returns the few best sources of each target, in the order of targets.
     fn best_matches(
         &self,
         targets: &[usize],
@@ -396,8 +397,8 @@ impl<'a> Search<'a> {
         Ok(rows.into_iter().flatten().collect())
     }
 
-    /// The best sources of one target. Which of equally good ones remain, and in which place, is git's doing:
-    /// each takes the place of the first of the worst.
+    /// Returns the best sources of one target. As in git, each better match replaces the first of the worst,
+    /// which decides which of equally good ones remain, and in which order.
     fn best_for(&self, target: usize, sources: &[usize], desk: &mut Desk) -> Result<Best, Error> {
         let mut best = [None; CANDIDATES_PER_TARGET];
         let Some(to) = self.targets.get(target) else {
@@ -413,7 +414,7 @@ impl<'a> Search<'a> {
                 score: self.similarity(source, target, self.min_score, desk)?,
                 same_name: from.file.has_name_of(&to.file),
             });
-            // Of equals, `max_by` takes the last.
+            // Among equals, `max_by` returns the last.
             let worst = best.iter_mut().rev().max_by(|a, b| better_first(a, b));
             if let Some(worst) = worst.filter(|worst| better_first(&found, worst).is_lt()) {
                 *worst = found;
@@ -438,7 +439,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// How similar source and target are, where they may be `min_score`; else anything below that.
+    /// Returns how similar source and target are, if that may reach `min_score`; else any score below it.
     fn similarity(
         &self,
         source: usize,
@@ -455,8 +456,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What becomes of each of the `count` changes. A source that serves several times is copied, but for its
-    /// last use, if it is gone.
+    /// Decides what becomes of each of the `count` changes. A source that is used several times counts as copied,
+    /// except for its last use if it was removed.
     fn fates(mut self, count: usize) -> Vec<Fate> {
         let mut fates = vec![Fate::Kept; count];
         let mut set = |at: usize, fate: Fate| {
@@ -478,7 +479,7 @@ impl<'a> Search<'a> {
             };
             source.used = source.used.saturating_sub(1);
             let origin = Origin {
-                // A path that an index at odds with itself holds twice may have come from itself.
+                // In an inconsistent index that holds a path twice, the path may have come from itself.
                 kind: if source.file.blob.path == target.file.blob.path {
                     ChangeKind::Modified
                 } else if source.used > 0 {
@@ -499,7 +500,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The names in their directory of the given files; `None` for those that more than one has.
+/// Returns the file names of `files`; `None` for names that occur more than once.
 fn unique_names<'a>(
     files: impl Iterator<Item = (usize, &'a BStr)>,
 ) -> HashMap<&'a BStr, Option<usize>> {

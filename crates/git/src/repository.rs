@@ -1,5 +1,5 @@
-//! Finding a repository, and what is known of it: folders, formats, configuration (git's setup rules). The order in which
-//! all that is found out stands in `setup.rs`, and nowhere else: every door opens a repository by [`Setup`].
+//! Finds a repository and reads its set-up: directories, formats, configuration (git's setup rules). The order of these
+//! steps is in `setup.rs`, and nowhere else: every door opens a repository by [`Setup`].
 
 use std::path::Path;
 
@@ -30,12 +30,12 @@ pub use self::ref_format::RefFormat;
 pub use self::setup::Setup;
 pub use self::submodule::{submodule, submodule_references};
 
-/// Finds the repository for `start` as git does, by the environment's `GIT_*` variables or by walking up.
+/// Finds the repository for `start` as git does: by the environment's `GIT_*` variables, or by walking up.
 pub fn discover(environment: &Environment, start: &Path) -> Result<Repository, Error> {
     Setup::discover(environment, start)?.open()
 }
 
-/// Finds only where the repository for `start` is, without reading its configuration.
+/// Finds where the repository for `start` is, without reading its configuration.
 ///
 /// `None` if there is none.
 pub fn discover_git_dir(
@@ -55,7 +55,7 @@ pub fn discover_git_dir(
     }
 }
 
-/// Opens the repository that was found at `location`, as seen from where the search ended.
+/// Opens the repository found at `location`, as seen from where the search ended.
 pub fn open(environment: &Environment, location: &Location) -> Result<Repository, Error> {
     Setup::at(environment, location).open()
 }

@@ -2,7 +2,7 @@
 
 use bstr::{BStr, ByteSlice};
 
-/// Why a block makes no sense.
+/// Why a block is invalid.
 pub(super) type Reason = &'static str;
 
 /// Bytes that are read from front to back.
@@ -25,7 +25,7 @@ impl<'a> Reader<'a> {
         Ok(*byte)
     }
 
-    /// A big-endian number of `length` bytes, at most 8.
+    /// Reads a big-endian number of `length` bytes, at most 8.
     pub(super) fn number(&mut self, length: usize) -> Result<u64, Reason> {
         Ok(self
             .take(length)?
@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
             .fold(0, |number, byte| number << 8 | u64::from(*byte)))
     }
 
-    /// A number in the variable length encoding of pack files' offset deltas.
+    /// Reads a number in the variable-length encoding of pack files' offset deltas.
     pub(super) fn varint(&mut self) -> Result<u64, Reason> {
         let mut byte = self.byte()?;
         let mut value = u64::from(byte & 0x7f);
@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The records of one block. The reader of values must consume exactly what belongs to the record.
+/// The records of one block. Whoever reads a value must consume exactly the bytes of its record.
 #[derive(Debug)]
 pub(super) struct Records<'a> {
     pub(super) values: Reader<'a>,
@@ -61,7 +61,8 @@ pub(super) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// The records in `block`: a block's bytes after its 4-byte header, up to and with the restart table.
+    /// Creates a reader of the records in `block`: its bytes after the 4-byte header, up to and including
+    /// the restart table.
     pub(super) fn new(block: &'a [u8]) -> Result<Self, Reason> {
         let (rest, count) = block
             .split_last_chunk::<2>()
@@ -83,7 +84,8 @@ impl<'a> Records<'a> {
         self.key.as_bstr()
     }
 
-    /// Moves on to the next record: its key and the three bits of its type. Its value is next in `values`.
+    /// Moves to the next record: returns its key and the three bits of its type. Its value is next in
+    /// `values`.
     pub(super) fn next_key(&mut self) -> Result<Option<(&[u8], u8)>, Reason> {
         if self.values.0.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! The references of all tables of a repository, as if there were one.
+//! The references of all tables of a repository, as if there were one table.
 
 use std::sync::Arc;
 
@@ -7,21 +7,21 @@ use bstr::{BStr, BString};
 use super::error::Error;
 use super::table::{Cursor, Record, Table, Tables};
 
-/// Which of its references count.
+/// Decides which references of a table count.
 pub(crate) type Counts = fn(&[u8]) -> bool;
 
-/// Tables that hold references together: of what is in several of them, the last counts.
+/// Tables that together hold the references: if several have the same name, the last one counts.
 #[derive(Debug, Default)]
 pub(crate) struct Merged(Vec<(Arc<Table>, Counts)>);
 
 impl Merged {
-    /// Adds `tables`, of which those references count of which `counts` is true.
+    /// Adds `tables`, of which those references count for which `counts` is true.
     pub(crate) fn add(&mut self, tables: &Tables, counts: Counts) {
         let tables = tables.iter().map(|table| (Arc::clone(table), counts));
         self.0.extend(tables);
     }
 
-    /// Calls `found` with each reference whose name starts with `prefix`, in byte order, until that fails.
+    /// Calls `found` for each reference whose name starts with `prefix`, in byte order, until it fails.
     pub(crate) fn for_each<E: From<Error>>(
         &self,
         prefix: &BStr,
@@ -38,7 +38,8 @@ impl Merged {
             cursor.pass_others()?;
             cursors.push(cursor);
         }
-        // Until where the newest table with the least name has no other's name between its own.
+        // The next name in any other table: up to it, the newest table at the least name can be read
+        // alone.
         let mut until = BString::default();
         while let Some(newest) = newest_of_least(&cursors) {
             let Some(least) = cursors.get(newest).and_then(Within::name) else {
@@ -73,7 +74,7 @@ impl Merged {
     }
 }
 
-/// Which cursor is at the least name, and of those the last.
+/// Returns the index of the cursor at the least name, and among equals the last.
 fn newest_of_least(cursors: &[Within<'_>]) -> Option<usize> {
     let names = cursors.iter().enumerate();
     let names = names.filter_map(|(at, cursor)| Some((cursor.name()?, at)));
@@ -84,7 +85,7 @@ fn newest_of_least(cursors: &[Within<'_>]) -> Option<usize> {
 /// The references of one table that count.
 struct Within<'t> {
     cursor: Cursor<'t>,
-    /// The cursor is at one that counts.
+    /// Whether the cursor is at a reference that counts.
     is_inside: bool,
     prefix: &'t BStr,
     counts: Counts,
@@ -104,7 +105,7 @@ impl<'t> Within<'t> {
         self.pass_others()
     }
 
-    /// Passes references that do not count.
+    /// Skips references that do not count.
     fn pass_others(&mut self) -> Result<(), Error> {
         loop {
             let current = self.cursor.current();

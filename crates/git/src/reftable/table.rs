@@ -11,32 +11,32 @@ use super::block::{Reader, Reason, Records};
 use super::error::Error;
 use super::value::Value;
 
-/// The tables from oldest to newest. A table never changes once it is written, and no two have one name.
+/// The tables from oldest to newest. A table never changes once written, and no two ever have the same name.
 pub(crate) type Tables = Arc<Vec<Arc<Table>>>;
 
 const BLOCK_REF: u8 = b'r';
 const BLOCK_INDEX: u8 = b'i';
 const BLOCK_LOG: u8 = b'g';
 
-/// Levels of the index; with a handful of records for each block this is more than a file can hold.
+/// The maximum depth of the index: with a few records per block, more than a file can hold.
 const INDEX_DEPTH_MAX: usize = 16;
 
-/// How many bytes the names in a table of `len` bytes may have in all: a name costs next to nothing if it is like the
-/// one before, however long.
+/// The most bytes that all names in a table of `len` bytes may have in total. A name that resembles the one before
+/// takes almost no space, however long it is.
 fn names_len_max(len: usize) -> usize {
     len.saturating_mul(64).max(1 << 20)
 }
 
-/// A table, read whole. Its sections are known to lie inside it.
+/// A table, read as a whole. Its sections have been checked to lie inside it.
 #[derive(Debug)]
 pub(crate) struct Table {
     path: PathBuf,
     hash: Kind,
     bytes: Vec<u8>,
     header_length: usize,
-    /// The size to which reference blocks are padded; 0 where they are not.
+    /// The size to which reference blocks are padded; 0 if they are not.
     block_size: usize,
-    /// The root of the index of references; 0 where there is none.
+    /// The root of the index of references; 0 if there is none.
     ref_index: usize,
     /// Where the reference blocks end.
     refs_end: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Table {
 /// The new id and the message in a log record.
 pub(crate) type LogRecord<'a> = (ObjectId, &'a BStr);
 
-/// A block's place and contents.
+/// The position and contents of a block.
 struct Block<'a> {
     kind: u8,
     /// The bytes after the block's header.
@@ -57,7 +57,7 @@ struct Block<'a> {
 }
 
 impl Table {
-    /// Checks and takes over the bytes of the file `path`.
+    /// Checks and parses the bytes of the file `path`.
     pub(crate) fn parse(path: PathBuf, bytes: Vec<u8>, hash: Kind) -> Result<Self, Error> {
         let mut table = Self {
             path,
@@ -155,8 +155,8 @@ impl Table {
         Ok(())
     }
 
-    /// The bytes of the block header and what follows it, where the block is counted from `at`: the first
-    /// block of a file counts the file's header as its own.
+    /// Returns where the contents of a block start, its type and its length, which is counted from `at`: in the first
+    /// block of a file it includes the file's header.
     fn block_start(&self, at: usize) -> Result<(usize, u8, usize), Reason> {
         let start = if at < self.header_length {
             self.header_length
@@ -169,12 +169,12 @@ impl Table {
         Ok((start + 4, kind, length))
     }
 
-    /// The block of references or of an index that starts at `at`.
+    /// Reads the block of references or of an index that starts at `at`.
     fn block(&self, at: usize) -> Result<Block<'_>, Reason> {
         let (body, kind, length) = self.block_start(at)?;
         let end = at.checked_add(length).ok_or("a block is too long")?;
         let content = self.bytes.get(body..end).ok_or("a block is too long")?;
-        // Padding is zeros; a block that follows at once starts with its type.
+        // Padding is zeros; if there is none, the type of the next block follows, which is not zero.
         let padded = at + self.block_size;
         let next = if padded > end && self.bytes.get(end) == Some(&0) {
             padded
@@ -188,7 +188,7 @@ impl Table {
         })
     }
 
-    /// The value of the reference `name`, a deletion included.
+    /// Returns the value of the reference `name`, which may be a deletion.
     pub(crate) fn find(&self, name: &BStr) -> Result<Option<Value>, Error> {
         let mut found = None;
         self.walk(name, |key, value| {
@@ -200,7 +200,7 @@ impl Table {
         Ok(found)
     }
 
-    /// Calls `found` for each reference whose name starts with `prefix`, deletions included, in order.
+    /// Calls `found` for each reference whose name starts with `prefix`, in order, including deletions.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn for_each_ref(
         &self,
@@ -216,7 +216,7 @@ impl Table {
         })
     }
 
-    /// Calls `visit` for the references from `first` on, until it says false.
+    /// Calls `visit` for the references from `first` on, until it returns false.
     fn walk(&self, first: &BStr, mut visit: impl FnMut(&BStr, Value) -> bool) -> Result<(), Error> {
         let mut cursor = self.cursor(first)?;
         while let Some((key, record)) = cursor.current() {
@@ -228,7 +228,7 @@ impl Table {
         Ok(())
     }
 
-    /// The references from `first` on, deletions included.
+    /// Returns a cursor over the references from `first` on, including deletions.
     pub(super) fn cursor(&self, first: &BStr) -> Result<Cursor<'_>, Error> {
         let start = self.first_block(first);
         let mut cursor = Cursor {
@@ -245,14 +245,14 @@ impl Table {
         Ok(cursor)
     }
 
-    /// The block of references in which `name` is, if it is anywhere; `None` where all names are before it.
+    /// Returns the reference block that contains `name` if any does; `None` if all names come before it.
     fn first_block(&self, name: &BStr) -> Result<Option<usize>, Reason> {
         if self.ref_index == 0 {
             return Ok(Some(0));
         }
         let mut at = self.ref_index;
         for _ in 0..INDEX_DEPTH_MAX {
-            // Where the next level starts: the first block there whose last key is not before the name.
+            // Where to go on in the next level: the first entry whose last key is not before the name.
             let mut below = None;
             let end = self.bytes.len();
             while at < end {
@@ -305,8 +305,8 @@ impl Table {
         })
     }
 
-    /// Calls `found` for each record in the log of `name` with the number of its update, its new id
-    /// and its message: none for deletions and for the mark of an empty log.
+    /// Calls `found` for each record in the log of `name` with its update number, and its new id and message: `None`
+    /// for deletions and for the mark of an empty log.
     pub(crate) fn for_each_log(
         &self,
         name: &BStr,
@@ -333,7 +333,7 @@ impl Table {
             let packed = self.bytes.get(body..self.logs.end).unwrap_or_default();
             let mut inflater = flate2::bufread::ZlibDecoder::new(packed);
             let mut block = Vec::new();
-            // One byte more than the header promises, so that the stream's end is reached and counted.
+            // One byte more than the header says, so that the end of the stream is reached and counted.
             (&mut inflater)
                 .take(length as u64 + 1)
                 .read_to_end(&mut block)
@@ -363,7 +363,7 @@ impl Table {
         Ok(())
     }
 
-    /// Reads the data of a log record; `None` if both its ids are null, which only marks that there is a log.
+    /// Reads the data of a log record; `None` if both ids are null, which only marks that the log exists.
     fn log_data<'r>(&self, reader: &mut Reader<'r>) -> Result<Option<LogRecord<'r>>, Reason> {
         let (old, new) = (self.id(reader)?, self.id(reader)?);
         for _ in 0..2 {
@@ -379,7 +379,7 @@ impl Table {
     }
 }
 
-/// What a table records for a reference, where it lies: see [`Value`].
+/// The record of a reference, borrowed from the table: see [`Value`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Record<'t> {
     Deleted,
@@ -399,26 +399,26 @@ impl From<Record<'_>> for Value {
     }
 }
 
-/// The references of a table, one after the other.
+/// Iterates over the references of a table.
 pub(super) struct Cursor<'t> {
     table: &'t Table,
     /// Where the next block starts, if there is one.
     next: Option<usize>,
-    /// What is left of the block.
+    /// The rest of the current block.
     records: Option<Records<'t>>,
-    /// What is recorded for the reference whose name they are at.
+    /// The record of the current reference, whose name is the key of `records`.
     record: Option<Record<'t>>,
-    /// How many bytes the names that follow may have.
+    /// How many bytes the following names may have in total.
     names_left: usize,
 }
 
 impl<'t> Cursor<'t> {
-    /// The reference: none at the end.
+    /// Returns the current reference; `None` at the end.
     pub(super) fn current(&self) -> Option<(&BStr, Record<'t>)> {
         Some((self.records.as_ref()?.key(), self.record?))
     }
 
-    /// Moves on to the next reference.
+    /// Moves to the next reference.
     pub(super) fn advance(&mut self) -> Result<(), Error> {
         let moved = self.try_advance();
         moved.map_err(|reason| self.table.corrupt(reason))
@@ -443,7 +443,7 @@ impl<'t> Cursor<'t> {
             match block.kind {
                 BLOCK_REF if block.next > at => self.next = Some(block.next),
                 BLOCK_REF => return Err("a block is empty"),
-                // The lower levels of the index lie between the references and its root.
+                // The lower levels of the index are between the references and its root.
                 BLOCK_INDEX => {
                     (self.next, self.records) = (None, None);
                     return Ok(());
@@ -455,7 +455,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// The reference and the update's number in the key of a log record.
+/// Splits the key of a log record into the reference and the update number.
 fn log_key(key: &[u8]) -> Result<(&BStr, u64), Reason> {
     match key.split_last_chunk::<8>() {
         Some(([name @ .., 0], update)) => {

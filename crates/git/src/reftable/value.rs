@@ -1,25 +1,25 @@
-//! What a table records for a reference.
+//! The value of a reference in a table.
 
 use bstr::BString;
 use gix_hash::ObjectId;
 
 use crate::refs::raw::Raw;
 
-/// The record of a reference.
+/// The value of a reference in a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     /// It was deleted.
     Deleted,
-    /// It points to an object: as a rule none that is a tag, but who moves all references from files says of none.
+    /// An object, normally not a tag. But git records no peeled ids when it migrates all references from files.
     Direct(ObjectId),
-    /// It points to a tag object, and that to another object in the end.
+    /// A tag object, and the object that it finally leads to.
     Peeled(ObjectId, ObjectId),
-    /// It points to another reference.
+    /// Another reference.
     Symbolic(BString),
 }
 
 impl Value {
-    /// What a reader sees of it.
+    /// The value as readers of references see it.
     pub(crate) fn raw(&self) -> Raw {
         match self {
             Self::Deleted => Raw::Missing,

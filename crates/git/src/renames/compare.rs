@@ -1,4 +1,4 @@
-//! Reading contents and comparing them, with several threads.
+//! Reads contents and compares them, on several threads.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,11 +8,11 @@ use super::{BlobSource, Error, File};
 use crate::staged::SourceError;
 use vigil_objects::parallel::on_another_thread;
 
-/// Counted spans are kept up to this many bytes, then counted again at each use.
+/// The memory for counted spans, in bytes. Beyond it, spans are counted again at each use.
 const SPANS_MEMORY_MAX: usize = 256 << 20;
 
-/// Does `work` on each of `items` with up to `threads` threads, each of which has a desk of its own; the results, and
-/// of errors the first, are in the order of items.
+/// Does `work` on each of `items` with up to `threads` threads, each with a desk of its own. The results are in the
+/// order of the items; so of several errors, the first is returned.
 pub(super) fn in_order<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
@@ -29,7 +29,7 @@ pub(super) fn in_order<T: Sync, R: Send>(
             };
             let result = work(item, &mut desk);
             if result.is_err() {
-                // What is before it is at work already; what is behind it does not matter.
+                // Earlier items are already in work, and later ones no longer matter.
                 next.store(items.len(), Ordering::Relaxed);
             }
             done.push((at, result));
@@ -49,7 +49,7 @@ pub(super) fn in_order<T: Sync, R: Send>(
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-/// What a thread works with.
+/// The working memory of one thread.
 pub(super) struct Desk {
     counter: Counter,
     layout: Layout,
@@ -70,7 +70,7 @@ impl Desk {
 /// Reads and compares contents.
 pub(super) struct Reader<'a> {
     blobs: &'a dyn BlobSource,
-    /// The bytes that all kept spans take.
+    /// The memory of all kept spans, in bytes.
     spans_memory: AtomicUsize,
 }
 
@@ -82,8 +82,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How similar `source` is to the target of the number `target_number`, if it may be `min_score`; else anything
-    /// below that.
+    /// Returns how similar `source` is to the target with number `target_number`, if that may reach `min_score`; else
+    /// any score below it.
     pub(super) fn similarity(
         &self,
         source: &File<'_>,
@@ -108,8 +108,9 @@ impl<'a> Reader<'a> {
         Ok(similarity::score(desk.layout.common(&source), a, b))
     }
 
-    /// Reads the contents of `file`, which are likely to be compared. Else its size is asked for first, which for an
-    /// object of its own costs as much as reading it. Contents that are missing matter once they are compared.
+    /// Reads the contents of `file`, which will probably be compared. Otherwise its size would be asked for first,
+    /// which for a loose object costs as much as reading it. Missing contents are an error only when they are
+    /// compared.
     pub(super) fn read_ahead(&self, file: &File<'_>, desk: &mut Desk) {
         if file.mode.is_file() {
             let _ = self.spans(file, &mut desk.counter);

@@ -1,22 +1,22 @@
-//! How similar two files are, by git's own estimate, so that scores are the same to the digit.
+//! The similarity of two files by git's own estimate, so that scores agree to the digit.
 //!
-//! A file is cut into spans: lines, and pieces of 64 bytes where lines are longer. Each span is hashed into one
-//! of some hundred thousand classes, and the bytes of each class are counted. What two files have in common is
-//! taken to be the lesser count of each class.
+//! A file is split into spans: lines, or pieces of 64 bytes if lines are longer. Each span is hashed into one of
+//! about a hundred thousand classes, and the bytes of each class are counted. The common part of two files is
+//! the sum of the lesser counts of each class.
 
 use bstr::ByteSlice;
 
-/// The greatest score: equal contents.
+/// The maximum score: equal contents.
 pub(super) const SCORE_MAX: u32 = 60_000;
 
-/// The number of classes. git's value, on which every score depends.
+/// The number of classes. It is git's value, and every score depends on it.
 const CLASSES: u32 = 107_927;
 const SPAN_LEN_MAX: u32 = 64;
 
-/// How far git looks for a NUL to tell binary contents from text.
+/// How many bytes git searches for a NUL to tell binary contents from text.
 const BINARY_PROBE_LEN: usize = 8000;
 
-/// The bytes of each class that occurs, in order of classes.
+/// The byte counts of the classes that occur, sorted by class.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spans(Vec<Span>);
 
@@ -33,10 +33,11 @@ impl Spans {
     }
 }
 
-/// One file's spans, laid out so that many others are compared with it quickly.
+/// The spans of one file, laid out for fast comparison with many others.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// A bit for each class that occurs: most of another file's do not, and the bits fit into the fastest cache.
+    /// A bit for each class that occurs: most classes of another file do not, and the bits fit into the fastest
+    /// cache.
     occurs: Vec<u64>,
     bytes_of_class: Vec<u32>,
     spans: Vec<Span>,
@@ -51,7 +52,7 @@ impl Layout {
         }
     }
 
-    /// Lays out `spans` in place of those that were.
+    /// Lays out `spans` in place of the previous ones.
     pub(super) fn load(&mut self, spans: &Spans) {
         let old = std::mem::take(&mut self.spans);
         old.iter().for_each(|span| self.set(span.class, 0));
@@ -78,7 +79,7 @@ impl Layout {
         }
     }
 
-    /// How many bytes `other` has in common with what is laid out.
+    /// Returns how many bytes `other` has in common with the spans that are laid out.
     pub(super) fn common(&self, other: &Spans) -> u64 {
         let occurs = |class: u32| {
             let bits = self.occurs.get((class / u64::BITS) as usize);
@@ -94,7 +95,7 @@ impl Layout {
     }
 }
 
-/// Counts spans; its memory is used again for each file.
+/// Counts spans, reusing its memory for each file.
 #[derive(Debug)]
 pub(super) struct Counter {
     bytes_of_class: Vec<u32>,
@@ -147,7 +148,7 @@ impl Counter {
     }
 }
 
-/// A span whose end is not seen yet: its length, and git's two rolling sums.
+/// An unfinished span: its length, and git's two rolling sums.
 #[derive(Default)]
 struct OpenSpan {
     len: u32,
@@ -168,7 +169,7 @@ impl OpenSpan {
     }
 }
 
-/// Whether git takes contents for binary where no attribute says.
+/// Whether git considers contents binary if no attribute decides.
 pub(super) fn looks_binary(data: &[u8]) -> bool {
     data.get(..BINARY_PROBE_LEN)
         .unwrap_or(data)
@@ -183,7 +184,7 @@ pub(super) fn sizes_differ_too_much(a: u64, b: u64, min_score: u32) -> bool {
     allowed < (max - min) * u128::from(SCORE_MAX)
 }
 
-/// The score of two files of the sizes `a` and `b` that have `common` bytes in common.
+/// Returns the score of two files of the sizes `a` and `b` with `common` bytes in common.
 pub(super) fn score(common: u64, a: u64, b: u64) -> u32 {
     let scaled = u128::from(common) * u128::from(SCORE_MAX);
     let score = scaled.checked_div(u128::from(a.max(b))).unwrap_or(0);

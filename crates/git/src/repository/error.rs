@@ -5,32 +5,32 @@ use crate::config;
 /// Why there is no usable repository. The text is git's own, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No repository here or in any parent: the gitstatusd door answers "none".
+    /// There is no repository here or in any parent directory: the gitstatusd door answers "none".
     #[error("{0}")]
     NotFound(String),
-    /// A repository that git refuses to use, as by a broken `.git` file.
+    /// A repository that git refuses to use, for example because of a broken `.git` file.
     #[error("{0}")]
     Refused(String),
-    /// The same, of a format that git does not know (gitrepository-layout(5)).
+    /// A repository whose format git does not know (gitrepository-layout(5)).
     #[error("{0}")]
     Format(String),
-    /// The same, of another user (`safe.directory`).
+    /// A repository that belongs to another user (`safe.directory`).
     #[error("{text}")]
     Unsafe {
         /// Whole lines for stderr, with their "error: " or "warning: ".
         said: Vec<String>,
-        /// The last words, without "fatal: ".
+        /// The final message, without "fatal: ".
         text: String,
     },
-    /// A submodule behind a symbolic link, of which git says no more than an "error: ".
+    /// A submodule behind a symbolic link, for which git only writes an "error: ".
     #[error("{0}")]
     LinkedSubmodule(String),
-    /// The same, where git says more before it gives up.
+    /// A repository that git refuses to use, where it writes more lines before it gives up.
     #[error("{text}")]
     Explained {
         /// Whole lines for stderr, with their "error: " or "warning: ".
         said: Vec<String>,
-        /// The last words, without "fatal: ".
+        /// The final message, without "fatal: ".
         text: String,
     },
     /// Its configuration cannot be read.
@@ -50,7 +50,7 @@ impl Error {
         }
     }
 
-    /// Whether git goes on without a repository where it needs none.
+    /// Whether git goes on without a repository if it does not need one.
     pub fn is_of_no_repository(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Where the repository is: by `GIT_DIR`, or by walking up from a directory.
+//! Finds the repository: by `GIT_DIR`, or by walking up from a directory.
 
 use std::path::{Path, PathBuf};
 
@@ -17,41 +17,41 @@ use crate::config::value::environment_boolean;
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, path_of, real_path};
 
-/// Where a repository was found: enough to open it, and equal for all directories from which it is found alike.
+/// Where a repository was found: enough to open it, and equal for all directories from which it is found in the same way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     pub(super) kind: Kind,
-    /// git's name for the repository's folder, absolute or relative to `directory`.
+    /// git's name for the repository's directory, absolute or relative to `directory`.
     pub(super) name: BString,
-    /// Where the search ended: the directory that holds `.git`, or the caller's for an explicit folder.
+    /// Where the search ended: the directory that contains `.git`, or the caller's for an explicitly named repository.
     pub(super) directory: PathBuf,
 }
 
 impl Location {
-    /// The repository's folder, absolute.
+    /// The absolute path of the repository's directory.
     pub fn git_dir(&self) -> PathBuf {
         absolute(&self.directory, self.name.as_bstr())
     }
 
-    /// Where the search ended: the directory that holds `.git` (not always the top of the working tree).
+    /// Where the search ended: the directory that contains `.git` (not always the top of the working tree).
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 }
 
-/// How the repository of a directory is looked for.
+/// How to look for the repository of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
-    /// As git's commands do: by `GIT_DIR`, and then in the directory and all above, as `.git` or as the directory itself.
+    /// As git's commands do: by `GIT_DIR`, else in the directory and all its parents, as `.git` or as the directory itself.
     Commands,
-    /// As prompts do: the same, but only as `.git`. Whoever stands in a repository's folder is told of the working tree around it.
+    /// As prompts do: the same, but only as `.git`. Inside a repository's own directory, the working tree around it is shown.
     Prompts,
-    /// Not at all: the directory is the repository's folder ([`Setup::named`](super::Setup::named)).
+    /// Not at all: the directory is the repository's own ([`Setup::named`](super::Setup::named)).
     Nowhere,
 }
 
 impl Search {
-    /// How that for the directory of a prompt's question is looked for, which may name the repository's folder itself.
+    /// Returns how to search for a prompt, which may name the repository's own directory.
     pub fn of_prompt(from_git_dir: bool) -> Self {
         match from_git_dir {
             true => Self::Nowhere,
@@ -60,20 +60,21 @@ impl Search {
     }
 }
 
-/// How a repository was found, which decides what its working tree is.
+/// How a repository was found, which decides where its working tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// By `GIT_DIR`.
     Explicit,
     /// As `.git` in a directory.
     Discovered,
-    /// The directory itself is a repository.
+    /// The directory is itself a repository.
     Bare,
     /// Named by the caller, without a directory to work in.
     Alone,
 }
 
-/// Finds the repository for the physical directory `start`. With `is_for_prompts` a directory above may not be one itself.
+/// Finds the repository for the physical directory `start`. With `is_for_prompts`, directories on the way up may not be one
+/// themselves.
 pub(super) fn find(
     reader: &mut Reader<'_>,
     start: &Path,
@@ -92,7 +93,7 @@ pub(super) fn find(
     }
 }
 
-/// Checks that `name` is a repository's folder, or a file that names one; returns the folder.
+/// Checks that `name` is a repository's directory, or a file that names one; returns the directory.
 pub(super) fn explicit(
     reader: &mut Reader<'_>,
     directory: &Path,
@@ -124,7 +125,7 @@ fn walk_up(reader: &mut Reader<'_>, start: &Path, is_for_prompts: bool) -> Resul
     let environment = reader.environment;
     let ceiling = ceiling(environment, start);
     let across = environment_boolean(environment, "GIT_DISCOVERY_ACROSS_FILESYSTEM", false)?;
-    // Most searches end where they begin.
+    // Most searches end where they begin, and need no device number.
     let mut start_device = None;
     let mut directory = start;
     loop {
@@ -217,15 +218,15 @@ fn device(directory: &Path) -> Result<u64, Error> {
     })
 }
 
-/// The length of the longest of `GIT_CEILING_DIRECTORIES` above `start`: directories of that length or less are not
-/// looked at.
+/// Returns the length of the longest of `GIT_CEILING_DIRECTORIES` above `start`: directories with paths of that length or less
+/// are not searched.
 fn ceiling(environment: &Environment, start: &Path) -> Option<usize> {
     let list = environment.get("GIT_CEILING_DIRECTORIES")?;
     let mut is_literal = false;
     let mut longest = None;
     for entry in list.split(|byte| *byte == b':') {
         if entry.is_empty() {
-            // From here on symbolic links are not resolved.
+            // After an empty entry, symbolic links are not resolved.
             is_literal = true;
             continue;
         }
