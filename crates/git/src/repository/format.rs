@@ -17,7 +17,7 @@ use vigil_stamp::paths::is_missing;
 /// The newest version that git can read.
 const VERSION_MAX: i32 = 1;
 
-/// What the repository's own file says before anything else is known.
+/// The settings in the repository's own file, which are needed before anything else.
 #[derive(Debug)]
 pub(super) struct Format {
     /// `core.repositoryFormatVersion`; without it nothing else here counts.
@@ -54,7 +54,7 @@ impl Default for Format {
     }
 }
 
-/// Why an entry is not accepted: at once, or with git's complaint about the line.
+/// Why an entry is not accepted: a fatal error, or git's complaint about the line.
 enum Stop {
     Fatal(config::Error),
     Complaint(String),
@@ -69,8 +69,8 @@ impl From<config::Error> for Stop {
 impl Format {
     /// Reads and checks the format. The names are git's, relative to `directory`.
     ///
-    /// The second of the pair says whether `core.bare` and `core.worktree` are about this working tree: those in the
-    /// shared file of a linked working tree are not.
+    /// The second value says whether `core.bare` and `core.worktree` apply to this working tree: those in the shared
+    /// file of a linked working tree do not.
     pub(super) fn read(
         reader: &mut Reader<'_>,
         directory: &Path,
@@ -93,7 +93,7 @@ impl Format {
         Ok((format, is_own))
     }
 
-    /// Files that cannot be read are left to the reading of the whole configuration.
+    /// Files that cannot be read are skipped; reading the whole configuration reports them.
     fn scan(
         &mut self,
         reader: &mut Reader<'_>,
@@ -165,7 +165,7 @@ impl Format {
             ))
         };
         match extension.as_bytes() {
-            // These four were respected before versions meant anything.
+            // git respected these four before versions had a meaning.
             b"noop" => return Ok(()),
             b"preciousobjects" => return Ok(entry.boolean().map(drop)?),
             b"partialclone" => return required(entry).map(drop),
@@ -248,7 +248,7 @@ fn hash_kind(name: &BStr) -> Option<Kind> {
     }
 }
 
-/// The format that `uri` names: `files` or `reftable`, perhaps with a place after `://`.
+/// Returns the format that `uri` names: `files` or `reftable`, possibly followed by `://` and a location.
 pub(super) fn ref_format(uri: &BStr) -> Option<RefFormat> {
     let name = uri
         .split_once_str("://")

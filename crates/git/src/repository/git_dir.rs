@@ -1,4 +1,5 @@
-//! What a repository's folder is, and which one it shares with other working trees (gitrepository-layout(5)).
+//! Recognises a repository's directory, and finds the one that it shares with other working trees
+//! (gitrepository-layout(5)).
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,8 @@ use crate::config::source::Source;
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
 
-/// Whether `path` looks like a repository's folder. `cwd` is what `GIT_COMMON_DIR` and `GIT_OBJECT_DIRECTORY` relate to.
+/// Whether `path` looks like a repository's directory. `GIT_COMMON_DIR` and `GIT_OBJECT_DIRECTORY` are relative to
+/// `cwd`.
 pub(super) fn is_git_directory(
     environment: &Environment,
     path: &Path,
@@ -41,7 +43,7 @@ pub(super) fn is_git_directory(
         .all(|folder| access(folder, Access::EXEC_OK).is_ok()))
 }
 
-/// The folder that the file `commondir` of `git_dir` names, if there is such a file.
+/// Returns the directory named by the file `commondir` in `git_dir`, if that file exists.
 pub(crate) fn common_dir_file(
     git_dir: &Path,
     read: impl FnOnce(&Path) -> Result<Vec<u8>, Errno>,
@@ -49,7 +51,7 @@ pub(crate) fn common_dir_file(
     let file = git_dir.join("commondir");
     let contents = match read(&file) {
         Ok(contents) if !contents.is_empty() => contents,
-        // A link that leads nowhere is a file for git, one that cannot be read.
+        // For git a dangling symbolic link is a file that cannot be read.
         Err(errno) if is_missing(errno) && lstat_path(&file).is_err() => return Ok(None),
         outcome => {
             let why = outcome.err().map_or("Success".into(), errno::text);
@@ -72,7 +74,7 @@ pub(crate) fn common_dir_file(
     real_path(git_dir, path).map(Some).map_err(Error::Refused)
 }
 
-/// git's name for the folder that all working trees share, if it is not `git_dir`. Names relate to `directory`.
+/// git's name for the directory that all working trees share, if it is not `git_dir`. Names are relative to `directory`.
 pub(super) fn common_name(
     reader: &mut Reader<'_>,
     directory: &Path,
@@ -86,7 +88,7 @@ pub(super) fn common_name(
     Ok(common.map(|path| bytes_of(&path).to_owned()))
 }
 
-/// The first bytes of a file that is no symbolic link, at most as many as `buffer` holds.
+/// Reads the first bytes of a file that is not a symbolic link, at most as many as `buffer` holds.
 fn read_start<'b>(path: &Path, buffer: &'b mut [u8]) -> Result<&'b [u8], Errno> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
     let file = openat(CWD, path, flags, Mode::empty())?;
@@ -103,7 +105,7 @@ fn is_head(path: &Path) -> Result<bool, Error> {
             let target = std::fs::read_link(path);
             return Ok(target.is_ok_and(|target| bytes_of(&target).starts_with(b"refs/")));
         }
-        // That this process can open no file says nothing of this one.
+        // If this process cannot open any file, that says nothing about this one.
         Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
             return Err(Error::Refused(format!(
                 "failed to read {}: {}",

@@ -1,4 +1,4 @@
-//! The file `.git` that stands for a repository's folder elsewhere (gitrepository-layout(5)).
+//! The file `.git` that stands for a repository's directory elsewhere (gitrepository-layout(5)).
 
 use std::path::{Path, PathBuf};
 
@@ -12,39 +12,39 @@ use super::git_dir::is_git_directory;
 use crate::config::load::Reader;
 use vigil_stamp::paths::{is_missing, path_of, real_path};
 
-/// The most bytes of such a file that git reads.
+/// The largest such file that git reads, in bytes.
 const SIZE_MAX: u64 = 1 << 20;
 
-/// Why a path is no such file.
+/// Why a path is not such a file.
 #[derive(Debug)]
 pub(crate) enum Reason {
-    /// There is nothing.
+    /// Nothing exists there.
     Missing,
-    /// It is a folder, perhaps the repository itself.
+    /// It is a directory, possibly the repository itself.
     IsDirectory,
-    /// It cannot be looked at.
+    /// Its status cannot be read.
     StatFailed,
-    /// It is neither file nor folder.
+    /// It is neither a file nor a directory.
     NotAFile,
     /// It is too long.
     TooLarge,
-    /// It cannot be opened; the operating system's words.
+    /// It cannot be opened; with the system's error text.
     OpenFailed(String),
     /// It does not begin with `gitdir: `.
     InvalidFormat,
-    /// It ends there.
+    /// Nothing follows `gitdir: `.
     NoPath,
-    /// The folder that it names is no repository.
+    /// The directory that it names is not a repository.
     NotARepository,
 }
 
 impl Reason {
-    /// Whether there is such a file, but not one that can be read: git then takes it for one.
+    /// Whether such a file exists but cannot be read: git then treats it as one.
     pub(super) fn is_unreadable(&self) -> bool {
         matches!(self, Self::OpenFailed(_))
     }
 
-    /// git's last words where `path` was named by the user; `None` where git then looks for a folder.
+    /// git's fatal error if the user named `path`; `None` if git then tries it as a directory.
     pub(super) fn fatal(&self, path: &BStr) -> Option<String> {
         Some(match self {
             Self::Missing | Self::IsDirectory | Self::StatFailed | Self::NotAFile => return None,
@@ -59,7 +59,7 @@ impl Reason {
         })
     }
 
-    /// git's last words where it came upon `path` in its search.
+    /// git's fatal error if it came across `path` in its search.
     pub(super) fn fatal_in_search(&self, path: &BStr) -> String {
         match self {
             Self::StatFailed => format!("error reading '{path}'", path = raw(path)),
@@ -69,7 +69,8 @@ impl Reason {
     }
 }
 
-/// Reads the file `name`, relative to `directory`, and returns the folder it names. `cwd` is git's working directory.
+/// Reads the file `name`, relative to `directory`, and returns the directory it names. `cwd` is git's working
+/// directory.
 pub(super) fn read_gitfile(
     reader: &mut Reader<'_>,
     directory: &Path,
@@ -114,7 +115,7 @@ pub(super) fn read_gitfile(
         .map_err(Error::Refused)
 }
 
-/// The folder that the file's `contents` name.
+/// Returns the directory that the file's `contents` name.
 pub(crate) fn target(contents: &[u8]) -> Result<&[u8], Reason> {
     let target = contents
         .strip_prefix(b"gitdir: ")

@@ -1,7 +1,7 @@
-//! From where the repository was found to what works where: format, working tree, prefix.
+//! From where a repository was found to how it is used: format, working tree, prefix.
 //!
-//! git does this by changing its working directory back and forth. Here the directory to which a name relates is always
-//! written down next to it. The cases are those of git's t1510.
+//! git does this by changing its working directory back and forth. Here the directory that a name is relative to is
+//! always given next to it. The cases are those of git's t1510.
 
 use std::path::{Path, PathBuf};
 
@@ -18,23 +18,23 @@ use crate::config::load::Reader;
 use crate::config::value::environment_boolean;
 use vigil_stamp::paths::{bytes_of, path_of, real_path};
 
-/// Where a repository's parts are, as far as its folder and its format say.
+/// Where a repository's parts are, according to its directory and its format.
 pub(super) struct Layout {
-    /// git's name for the repository's folder, absolute or relative to `directory`.
+    /// git's name for the repository's directory, absolute or relative to `directory`.
     pub(super) name: BString,
-    /// git's working directory when it is done with its setup, but for entering a working tree elsewhere.
+    /// git's working directory after its setup, before it enters a working tree elsewhere.
     pub(super) directory: PathBuf,
     /// The top of the working tree, if there is one.
     pub(super) work_tree: Option<PathBuf>,
-    /// By what name, where it was named: links in that may lead elsewhere later.
+    /// The path by which it was named, if it was: symbolic links in that may later lead elsewhere.
     pub(super) work_tree_name: Option<PathBuf>,
     /// The caller's directory inside it.
     pub(super) prefix: BString,
 }
 
 impl Layout {
-    /// Reads the format of the repository at `location`, and decides by it what works where, as seen from the physical
-    /// directory `cwd`.
+    /// Reads the format of the repository at `location`, and decides by it where everything is, as seen from the
+    /// physical directory `cwd`.
     pub(super) fn read(
         reader: &mut Reader<'_>,
         location: &Location,
@@ -63,7 +63,7 @@ impl Layout {
     }
 }
 
-/// What is known while it is decided.
+/// The state of the decision.
 struct Decision<'r, 'e> {
     reader: &'r mut Reader<'e>,
     /// The caller's directory.
@@ -72,12 +72,12 @@ struct Decision<'r, 'e> {
     is_bare: bool,
     core_work_tree: Option<BString>,
     work_tree_name: Option<PathBuf>,
-    /// The caller's directory is the working tree if nothing says otherwise.
+    /// Whether the caller's directory is the working tree if nothing else is configured.
     has_implicit_work_tree: bool,
 }
 
 impl Decision<'_, '_> {
-    /// Reads the repository's format; `name` is relative to `directory`, where git works meanwhile.
+    /// Reads the repository's format; `name` is relative to `directory`, git's working directory meanwhile.
     fn read_format(&mut self, directory: &Path, name: &BStr) -> Result<(), Error> {
         let common = common_name(self.reader, directory, name)?;
         let (format, is_own) = Format::read(
@@ -110,8 +110,8 @@ impl Decision<'_, '_> {
         }
     }
 
-    /// The folder `name`, relative to the caller's directory, is the repository: nothing says that the working tree
-    /// is around it.
+    /// The repository is the directory `name`, relative to the caller's directory: the working tree need not be the
+    /// directory that contains it.
     fn explicit(&mut self, name: &BStr) -> Result<Layout, Error> {
         let cwd = self.cwd;
         self.read_format(cwd, name)?;
@@ -156,7 +156,7 @@ impl Decision<'_, '_> {
         }
     }
 
-    /// The working tree is the directory in which `.git` was found, unless something says otherwise.
+    /// The working tree is the directory in which `.git` was found, unless it is configured otherwise.
     fn discovered(&mut self, location: &Location) -> Result<Layout, Error> {
         let name = location.name.as_bstr();
         let top = location.directory.as_path();
@@ -186,7 +186,7 @@ impl Decision<'_, '_> {
         })
     }
 
-    /// The search ended inside a repository: there is a working tree only if one is named.
+    /// The search ended inside a repository: there is a working tree only if one is configured.
     fn bare(&mut self, location: &Location) -> Result<Layout, Error> {
         self.read_format(&location.directory, ".".into())?;
         self.has_implicit_work_tree = false;
@@ -202,7 +202,7 @@ impl Decision<'_, '_> {
         }
     }
 
-    /// The repository is named, and the caller works nowhere.
+    /// The repository is named, without a directory to work in.
     fn alone(&mut self, location: &Location) -> Result<Layout, Error> {
         let git_dir = location.git_dir();
         let name = bytes_of(&git_dir);
@@ -226,7 +226,8 @@ impl Decision<'_, '_> {
     }
 }
 
-/// The folder that `core.worktree` names, which relates to the repository's folder; and that name in whole.
+/// Returns the directory that `core.worktree` names, relative to the repository's directory; and the path by which it
+/// is named.
 fn configured_work_tree(
     cwd: &Path,
     git_dir: &BStr,
@@ -234,7 +235,7 @@ fn configured_work_tree(
 ) -> Result<(PathBuf, PathBuf), Error> {
     let name = cwd.join(path_of(git_dir)).join(path_of(path));
     if path.is_empty() {
-        // chdir(2) goes nowhere by an empty path.
+        // chdir(2) fails for an empty path.
         let reason = errno::text(vigil_linux::Errno::NOENT);
         return Err(Error::Refused(format!("cannot chdir to '': {reason}")));
     }
@@ -256,7 +257,8 @@ fn configured_work_tree(
         })
 }
 
-/// The directory that holds the repository's folder; of a linked working tree, the one that holds its `.git` file.
+/// Returns the directory that contains the repository's; for a linked working tree, the one that contains its `.git`
+/// file.
 fn holder(reader: &mut Reader<'_>, git_dir: &Path) -> Option<PathBuf> {
     if reader.bytes(&git_dir.join("commondir")).is_err() {
         return git_dir.parent().map(Path::to_owned);

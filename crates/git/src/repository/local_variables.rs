@@ -1,7 +1,7 @@
-//! What of the environment is about one repository.
+//! The environment variables that belong to one repository.
 
-/// Variables that are about one repository, and mean nothing in another (`git rev-parse --local-env-vars`, without
-/// the configuration of the command line).
+/// Variables that belong to one repository, and have no meaning in another (`git rev-parse --local-env-vars`,
+/// without the configuration of the command line).
 pub const LOCAL_VARIABLES: [&str; 13] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_CONFIG",

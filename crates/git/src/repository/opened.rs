@@ -1,4 +1,4 @@
-//! A repository that was found, and what is known of it.
+//! An opened repository.
 
 use std::path::{Path, PathBuf};
 
@@ -12,45 +12,45 @@ use crate::config::Config;
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, real_path};
 
-/// A repository and the working tree in use, all folders absolute.
+/// A repository and the working tree in use, with absolute paths.
 #[derive(Clone, Debug)]
 pub struct Repository {
-    /// The repository's folder, of a linked worktree its own (`GIT_DIR`).
+    /// The repository's directory; for a linked worktree, its own (`GIT_DIR`).
     pub git_dir: PathBuf,
-    /// git's own name for that folder, absolute or relative to the top of the working tree: it depends on how the
+    /// git's own name for that directory, absolute or relative to the top of the working tree: it depends on how the
     /// repository was found.
     pub git_dir_name: BString,
-    /// The folder shared by all worktrees (`GIT_COMMON_DIR`).
+    /// The directory shared by all worktrees (`GIT_COMMON_DIR`).
     pub common_dir: PathBuf,
     /// The top of the working tree; `None` in a bare repository.
     pub work_tree: Option<PathBuf>,
-    /// By what name, where it was named (`core.worktree`, `GIT_WORK_TREE`): absolute, and with its symbolic links.
+    /// The path by which it was named, if it was (`core.worktree`, `GIT_WORK_TREE`): absolute, with its symbolic links.
     pub work_tree_name: Option<PathBuf>,
     /// The caller's directory inside the working tree, with a `/` at its end, or empty at the top.
     pub prefix: BString,
     /// The index file.
     pub index_path: PathBuf,
-    /// The folder of the object database.
+    /// The directory of the object database.
     pub object_dir: PathBuf,
-    /// The kind of object ids.
+    /// The hash function of object ids.
     pub hash: Kind,
-    /// The kind of ids by which objects can be named, too (`extensions.compatObjectFormat`).
+    /// A second hash function by whose ids objects can be named, too (`extensions.compatObjectFormat`).
     pub compat_hash: Option<Kind>,
     /// How references are stored.
     pub ref_format: RefFormat,
     /// The configuration, all scopes merged.
     pub config: Config,
-    /// What the process told us; kept for `GIT_*` variables that are read later.
+    /// The caller's environment; kept for `GIT_*` variables that are read later.
     pub environment: Environment,
-    /// Folder and working tree of each repository that this one is in as a submodule, the outermost first.
+    /// The directory and the working tree of each repository that contains this one as a submodule, outermost first.
     pub outer: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
-/// The files in a repository's own folders that say where it is and how it is set up.
+/// The files in a repository's own directories that decide where it is and how it is set up.
 const OWN_FILES: [&str; 3] = ["commondir", "config", "config.worktree"];
 
 impl Repository {
-    /// How git names the file `path` in what it says: it stands at the top of the working tree.
+    /// git's name for the file `path` in messages: relative to the top of the working tree, if it is inside.
     pub fn shown<'a>(&self, path: &'a Path) -> &'a Path {
         self.work_tree
             .as_deref()
@@ -58,32 +58,33 @@ impl Repository {
             .unwrap_or(path)
     }
 
-    /// Whether this is one of the submodules around it, which `core.worktree` makes possible: git runs itself in it over
-    /// and over. The outermost repository does not count, since it may be asked for otherwise than by its configuration.
+    /// Whether this is one of the submodules that contain it, which `core.worktree` makes possible: git would run itself
+    /// in it without end. The outermost repository does not count, since it may have been opened with other options than
+    /// configured.
     pub fn is_in_itself(&self) -> bool {
         let mut submodules = self.outer.iter().skip(1);
         submodules
             .any(|(git_dir, work_tree)| *git_dir == self.git_dir && *work_tree == self.work_tree)
     }
 
-    /// The top of the working tree, which must be there to be entered: what `git status` insists on.
+    /// Returns the top of the working tree, or an error if there is none that can be entered, as `git status` requires.
     pub fn require_work_tree(&self) -> Result<&Path, Error> {
         self.work_tree
             .as_deref()
             .filter(|path| {
-                // Of what is no directory there is none.
+                // The `.` makes this fail for anything that is not a directory.
                 rustix::fs::access(path.join("."), rustix::fs::Access::EXEC_OK).is_ok()
             })
             .ok_or_else(|| Error::Refused("this operation must be run in a work tree".into()))
     }
 
-    /// Whether the configuration, and the files that say where the repository is, are what they were when it was opened,
-    /// and the working tree's name leads where it led.
+    /// Whether the configuration, and the files that say where the repository is, are unchanged since it was opened, and
+    /// the name of the working tree still leads to it.
     pub fn is_fresh(&self) -> bool {
         self.config.is_fresh() && self.has_named_work_tree()
     }
 
-    /// Whether the working tree's name, if it has one, leads to it still.
+    /// Whether the name of the working tree, if it has one, still leads to it.
     fn has_named_work_tree(&self) -> bool {
         self.work_tree_name.as_ref().is_none_or(|name| {
             let led_to = real_path(Path::new("/"), bytes_of(name));
@@ -91,7 +92,7 @@ impl Repository {
         })
     }
 
-    /// As [`Self::is_fresh`], where the repository's own files are known to say the same.
+    /// As [`Self::is_fresh`], but takes for granted that the repository's own files are unchanged.
     pub fn is_fresh_elsewhere(&self) -> bool {
         let is_own = |path: &Path| {
             let in_folder = |folder: &Path| {
@@ -105,8 +106,8 @@ impl Repository {
         self.config.is_fresh_beside(is_own) && self.has_named_work_tree()
     }
 
-    /// The folder below which messages name the index by its path from there: none where `GIT_INDEX_FILE` names it by
-    /// its whole path.
+    /// The directory below which messages name the index by a relative path: none if `GIT_INDEX_FILE` names it by an
+    /// absolute path.
     pub fn index_shown_from(&self) -> &Path {
         match self.environment.get("GIT_INDEX_FILE") {
             Some(name) if name.starts_with(b"/") => Path::new(""),
@@ -114,13 +115,13 @@ impl Repository {
         }
     }
 
-    /// git's name for `name` in the repository's folder, as messages have it.
+    /// git's name for `name` in the repository's directory, as used in messages.
     pub(crate) fn name_in_git_dir(&self, name: &str) -> BString {
         let full = join(self.git_dir_name.as_bstr(), name);
         full.strip_prefix(b"./").map_or(full.clone(), BString::from)
     }
 
-    /// Where a path that the configuration gives relates to: git's working directory.
+    /// The directory that configured paths are relative to: git's working directory.
     pub(super) fn directory(&self) -> &Path {
         self.work_tree.as_deref().unwrap_or(&self.git_dir)
     }

@@ -1,4 +1,4 @@
-//! Whose repositories may be used: git's `safe.directory` and `safe.bareRepository`.
+//! Which repositories may be used, by their owners: git's `safe.directory` and `safe.bareRepository`.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -15,8 +15,8 @@ use crate::environment::Environment;
 use vigil_model::quote::append_shell_quoted;
 use vigil_stamp::paths::{bytes_of, real_path};
 
-/// Refuses a repository of which one of `gitfile`, `work_tree` and `git_dir` belongs to someone else, unless the user's
-/// own configuration says that it is safe. `directory` is where it was found, `cwd` the caller's.
+/// Refuses a repository if `gitfile`, `work_tree` or `git_dir` belongs to someone else, unless the user's own
+/// configuration declares it safe. `directory` is where it was found, `cwd` the caller's directory.
 pub(super) fn check(
     reader: &mut Reader<'_>,
     gitfile: Option<&Path>,
@@ -47,12 +47,12 @@ pub(super) fn check(
     })
 }
 
-/// Whether the user who runs this owns `path`; for root, also whether the user who called `sudo` does.
+/// Whether the current user owns `path`; for root, also whether the user who called `sudo` does.
 fn is_owned(environment: &Environment, path: &Path) -> bool {
     let Ok(stat) = lstat_path(path) else {
         return false;
     };
-    // Nothing here changes it.
+    // This process never changes its user.
     static USER: LazyLock<Uid> = LazyLock::new(rustix::process::geteuid);
     let user = *USER;
     if !user.is_root() || stat.uid == 0 {
@@ -107,7 +107,7 @@ fn is_safe(reader: &mut Reader<'_>, path: &Path, cwd: &Path) -> Result<bool, Err
     Ok(is_safe)
 }
 
-/// Refuses a bare repository that was only come upon, if the user's configuration wants them named.
+/// Refuses a bare repository that was found by searching, if the user's configuration requires that they are named.
 pub(super) fn check_bare(reader: &mut Reader<'_>, directory: &Path) -> Result<(), Error> {
     let config = reader.protected()?;
     let mut is_allowed = true;
@@ -130,8 +130,8 @@ pub(super) fn check_bare(reader: &mut Reader<'_>, directory: &Path) -> Result<()
     )))
 }
 
-/// Whether the folder belongs to a repository that has a working tree: its `.git`, or below it that of a linked
-/// working tree or of a submodule.
+/// Whether the directory belongs to a repository with a working tree: it is its `.git`, or that of a linked working
+/// tree or a submodule below it.
 fn is_part_of_other(directory: &Path) -> bool {
     let path = bytes_of(directory);
     directory.file_name().is_some_and(|name| name == ".git")

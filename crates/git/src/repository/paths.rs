@@ -8,8 +8,8 @@ use vigil_stamp::paths::{bytes_of, path_of};
 
 use crate::environment::Environment;
 
-/// The path made absolute without resolving links: by `$PWD` where that names `directory`, as a shell which walked
-/// through a symbolic link says.
+/// Makes the path absolute without resolving links: relative to `$PWD` if that is `directory`, since a shell keeps there the
+/// path with the symbolic links that it went through.
 pub(crate) fn absolute_path(environment: &Environment, directory: &Path, path: &[u8]) -> PathBuf {
     if path.first() == Some(&b'/') {
         return path_of(path).to_owned();
@@ -28,12 +28,12 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// What is left of `path` below `directory`: empty for the directory itself, `None` for what is not in it.
+/// Returns the part of `path` below `directory`: empty for the directory itself, `None` for paths outside.
 pub(crate) fn part_inside<'a>(path: &'a Path, directory: &Path) -> Option<&'a BStr> {
     path.strip_prefix(directory).ok().map(bytes_of)
 }
 
-/// git's name for `path` once it works in `directory`.
+/// Returns git's name for `path` when git's working directory is `directory`.
 pub(super) fn name_from(path: &Path, directory: &Path) -> BString {
     match part_inside(path, directory) {
         Some(inside) if !inside.is_empty() => inside.to_owned(),
@@ -41,7 +41,8 @@ pub(super) fn name_from(path: &Path, directory: &Path) -> BString {
     }
 }
 
-/// `name` below `directory` without `.` components, and without `..` at least where that is a link. An empty name is of nothing.
+/// Joins `directory` and `name`, without `.` components. A path with `..` is resolved if it exists. An empty name gives an empty
+/// path.
 pub(super) fn absolute(directory: &Path, name: &BStr) -> PathBuf {
     if name.is_empty() {
         return PathBuf::new();
@@ -56,7 +57,7 @@ pub(super) fn absolute(directory: &Path, name: &BStr) -> PathBuf {
         .unwrap_or_else(|| path.components().collect())
 }
 
-/// Joins git's names of a folder and of something in it.
+/// Joins git's names of a directory and of something in it.
 pub(super) fn join(folder: &BStr, name: &str) -> BString {
     [folder.as_bytes(), b"/", name.as_bytes()].concat().into()
 }

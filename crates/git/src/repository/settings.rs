@@ -1,4 +1,4 @@
-//! What `git status` takes from the configuration, read once.
+//! The configuration that `git status` uses, read once.
 
 mod checks;
 
@@ -16,10 +16,10 @@ use crate::config::{BoolOrInt, Config, Entry, Error};
 use vigil_model::request::{IgnoreSubmodules, RenameRule, UntrackedMode};
 use vigil_stamp::paths::path_of;
 
-/// How many candidates git compares if nothing is configured.
+/// git's default limit on rename candidates.
 const RENAME_LIMIT: usize = 1000;
 
-/// Whether renames are looked for (`status.renames`, `diff.renames`).
+/// Whether to detect renames (`status.renames`, `diff.renames`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renames {
     /// No.
@@ -30,7 +30,7 @@ pub enum Renames {
     Copies,
 }
 
-/// What `git status` takes from the configuration; files as absolute paths.
+/// The configuration that `git status` uses; files as absolute paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// `core.fileMode`, `core.symlinks`, `core.trustctime`, `core.checkStat`.
@@ -41,27 +41,27 @@ pub struct Settings {
     pub precompose_unicode: bool,
     /// `core.quotePath`.
     pub quote_path: bool,
-    /// `core.excludesFile`, or `git/ignore` in the user's configuration folder. It need not be there.
+    /// `core.excludesFile`, or `git/ignore` in the user's configuration directory. It need not exist.
     pub excludes_file: Option<PathBuf>,
-    /// `core.attributesFile`, or `git/attributes` in the user's configuration folder. It need not be there.
+    /// `core.attributesFile`, or `git/attributes` in the user's configuration directory. It need not exist.
     pub attributes_file: Option<PathBuf>,
     /// `core.sparseCheckout`.
     pub sparse_checkout: bool,
     /// `core.sparseCheckoutCone`.
     pub sparse_checkout_cone: bool,
-    /// `sparse.expectFilesOutsideOfPatterns`: files that a sparse checkout leaves out are left out though they are there.
+    /// `sparse.expectFilesOutsideOfPatterns`: files outside of a sparse checkout count as left out even if they exist.
     pub expects_files_outside: bool,
     /// `status.showUntrackedFiles`.
     pub untracked: UntrackedMode,
     /// `status.relativePaths`.
     pub relative_paths: bool,
-    /// `status.short`; formats that are asked for override it.
+    /// `status.short`; an explicit format overrides it.
     pub short: bool,
-    /// `status.branch`; it does not count for porcelain formats.
+    /// `status.branch`; ignored for porcelain formats.
     pub branch: bool,
     /// `status.showStash`.
     pub show_stash: bool,
-    /// `status.aheadBehind`; it does not count for porcelain formats.
+    /// `status.aheadBehind`; ignored for porcelain formats.
     pub ahead_behind: Option<bool>,
     /// `status.displayCommentPrefix`.
     pub display_comment_prefix: bool,
@@ -73,13 +73,13 @@ pub struct Settings {
     pub rename_limit: usize,
     /// `diff.ignoreSubmodules`.
     pub ignore_submodules: Option<IgnoreSubmodules>,
-    /// `diff.orderFile`, as it is named there. It says nothing that shows in an answer, but must be readable.
+    /// `diff.orderFile`, as it is named there. It has no effect on an answer, but must be readable.
     pub order_file: Option<PathBuf>,
     /// `vigil.threads`: the most threads that a scan may use.
     pub threads_max: Option<usize>,
 }
 
-/// Settings for which an unset value is not the same as the default.
+/// Settings for which unset differs from the default value.
 #[derive(Default)]
 struct Draft {
     excludes_file: Option<PathBuf>,
@@ -89,29 +89,27 @@ struct Draft {
 }
 
 impl Settings {
-    /// Whether a file that the checkout leaves out counts like any other where it is there.
+    /// Whether a file outside of the sparse checkout counts like any other if it exists.
     pub fn looks_at_present_skipped_files(&self) -> bool {
         self.sparse_checkout && !self.expects_files_outside
     }
 
-    /// Checks what git looks up in `config` where it locks the index.
+    /// Checks the values that git looks up in `config` when it locks the index.
     ///
     /// # Errors
-    /// A value for which git gives up.
+    /// A value at which git exits.
     pub fn check_locking(config: &Config) -> Result<(), Error> {
         checks::check_sharing(config)
     }
 
-    /// Reads the settings of `repository`, and refuses values for which `git status` gives up. Unlike elsewhere, also
-    /// values that a later one overrides must be valid, since git looks at each.
+    /// Reads the settings of `repository`, and refuses values at which `git status` exits. Unlike elsewhere, values that
+    /// a later one overrides must be valid, too, since git checks each.
     pub fn new(repository: &Repository) -> Result<Self, Error> {
         Self::read_with(repository, |_| Ok(false))
     }
 
-    /// As [`Self::new`], for a command of git that takes nothing from the configuration but what every one takes: what
-    /// is about statuses, differences and colours is not looked at; `first` looks at each entry of the
-    /// configuration before all
-    /// others do.
+    /// As [`Self::new`], for a git command that uses only the configuration that every command uses: entries about
+    /// status, diffs and colours are not checked. `first` sees each entry before anything else does.
     pub fn of_any_command(
         repository: &Repository,
         reads: Reads,
@@ -122,8 +120,8 @@ impl Settings {
         Self::read_where(repository, counts, |_| Ok(false))
     }
 
-    /// As [`Self::new`], and offers each entry that is no setting here to `other`, which says whether it is one of
-    /// its own. So the first value that is refused is that of git, which reads all in one pass.
+    /// As [`Self::new`], but offers each entry that is not a setting here to `other`, which returns whether it is one of
+    /// its own. So the first value that is refused is the same as in git, which reads everything in one pass.
     pub fn read_with(
         repository: &Repository,
         other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
@@ -168,7 +166,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// How renames are looked for if nothing else is asked.
+    /// The default rule for detecting renames; `None` for not detecting them.
     pub fn rename_rule(&self) -> Option<RenameRule> {
         (self.renames != Renames::No).then_some(RenameRule {
             copies: self.renames == Renames::Copies,
@@ -177,7 +175,7 @@ impl Settings {
         })
     }
 
-    /// Takes one entry; false if it is not about a setting here.
+    /// Reads one entry; false if it is not one of these settings.
     fn read(
         &mut self,
         draft: &mut Draft,
@@ -228,7 +226,7 @@ impl Settings {
                 };
             }
             b"status.renames" => draft.renames = Some(renames(entry)?),
-            // Of those that stand in for the status's own, the first counts.
+            // Of the values that stand in for the status's own, the first counts.
             b"diff.renames" => {
                 if draft.renames.is_none() {
                     draft.renames = Some(renames(entry)?);
@@ -242,7 +240,7 @@ impl Settings {
             }
             b"diff.ignoresubmodules" => self.ignore_submodules = Some(ignore_submodules(entry)?),
             b"diff.orderfile" => self.order_file = config.path_of(entry)?,
-            // What it says is looked up where a state is looked for.
+            // Only checked here: the value is used where the state is looked up.
             b"vigil.statefile" => {
                 entry.boolean()?;
             }
@@ -257,7 +255,7 @@ impl Settings {
     }
 }
 
-/// Whether every command of git looks at the entry `key`.
+/// Whether every git command looks at the entry `key`.
 fn is_for_any_command(key: &BStr) -> bool {
     const OTHERS: [&str; 6] = [
         "color.",

@@ -1,4 +1,4 @@
-//! Values that `git status` has no use for here, but for which it gives up if they are not valid.
+//! Values that have no effect here, but at which `git status` exits if they are invalid.
 
 mod diff;
 
@@ -7,7 +7,7 @@ use bstr::ByteSlice;
 use crate::config::{Config, Entry, Error};
 use vigil_model::raw_text::raw;
 
-/// Booleans.
+/// Values that must be booleans.
 const BOOLEANS: [&str; 20] = [
     "core.bare",
     "core.fsyncobjectfiles",
@@ -31,7 +31,7 @@ const BOOLEANS: [&str; 20] = [
     "user.useconfigonly",
 ];
 
-/// Those that also take a word besides those for true and false.
+/// Booleans that may also be another word.
 const MORE_WORDS: [(&str, &str); 2] = [("core.autocrlf", "input"), ("core.safecrlf", "warn")];
 
 /// When to use colours: a boolean, or `always`, `never` or `auto`.
@@ -44,7 +44,7 @@ const COLORS: [&str; 6] = [
     "status.color",
 ];
 
-/// Advice that can be switched off, by a boolean each.
+/// Advice that can be turned off, each by a boolean.
 const ADVICE: [&str; 47] = [
     "addembeddedrepo",
     "addemptypathspec",
@@ -95,7 +95,7 @@ const ADVICE: [&str; 47] = [
     "worktreeaddorphan",
 ];
 
-/// Values that must be there, whatever they are.
+/// Entries that must have a value, whatever it is.
 const REQUIRED: [&str; 19] = [
     "attr.tree",
     "author.email",
@@ -118,7 +118,7 @@ const REQUIRED: [&str; 19] = [
     "user.name",
 ];
 
-/// Booleans of which the last value alone must be valid.
+/// Booleans of which only the last value must be valid.
 const LAST_BOOLEANS: [&str; 15] = [
     "feature.manyfiles",
     "feature.experimental",
@@ -137,24 +137,24 @@ const LAST_BOOLEANS: [&str; 15] = [
     "core.preloadindex",
 ];
 
-/// What a command of git reads.
+/// What a git command reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reads {
-    /// Objects, by references that it is given.
+    /// Objects, through references that are given to it.
     Objects,
-    /// All references, too.
+    /// Also all references.
     References,
-    /// The index, too.
+    /// Also the index.
     Index,
 }
 
-/// What `fetch.negotiationAlgorithm` may be.
+/// The values of `fetch.negotiationAlgorithm`.
 const NEGOTIATIONS: [&str; 4] = ["skipping", "noop", "consecutive", "default"];
 
-/// What an abbreviated id may be taken for.
+/// The types that an abbreviated id may be resolved to (`core.disambiguate`).
 const HINTS: [&str; 6] = ["none", "commit", "committish", "tree", "treeish", "blob"];
 
-/// Numbers of which the last value alone must be valid.
+/// Numbers of which only the last value must be valid.
 const LAST_INTS: [&str; 4] = [
     "commitgraph.generationversion",
     "commitgraph.changedpathsversion",
@@ -162,20 +162,21 @@ const LAST_INTS: [&str; 4] = [
     "core.maxtreedepth",
 ];
 
-/// Numbers that may not be negative, of which the last value alone must be valid.
+/// Non-negative numbers of which only the last value must be valid.
 const LAST_SIZES: [&str; 3] = [
     "core.deltabasecachelimit",
     "core.packedgitwindowsize",
     "core.packedgitlimit",
 ];
 
-/// Those that not every command looks up, with what one reads that does.
+/// Entries that only some commands look up, with the least that those read.
 const LAST_OF_SOME: [(&str, Reads); 2] = [
     ("core.hookspath", Reads::References),
     ("core.preloadindex", Reads::Index),
 ];
 
-/// Checks the values that git looks up before it looks at every entry, for a command that `reads` so much.
+/// Checks the values that git looks up before it goes through all entries, for a command that `reads` this
+/// much.
 pub(super) fn check_last_values(config: &Config, reads: Reads) -> Result<(), Error> {
     let counts = |key: &str| {
         let mut some = LAST_OF_SOME.iter();
@@ -212,7 +213,8 @@ pub(super) fn check_last_values(config: &Config, reads: Reads) -> Result<(), Err
     Ok(())
 }
 
-/// Checks what git looks up where it locks the index: for whom its files are (`core.sharedRepository`).
+/// Checks what git looks up when it locks the index: with whom its files are shared
+/// (`core.sharedRepository`).
 pub(super) fn check_sharing(config: &Config) -> Result<(), Error> {
     let Some(entry) = config.entry("core.sharedrepository") else {
         return Ok(());

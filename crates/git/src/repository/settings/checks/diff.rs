@@ -6,13 +6,13 @@ use super::is_word;
 use crate::config::{Entry, Error};
 use vigil_model::raw_text::raw;
 
-/// What `diff.algorithm` may be.
+/// The values of `diff.algorithm`.
 const ALGORITHMS: [&str; 5] = ["myers", "default", "minimal", "patience", "histogram"];
 
-/// Which lines may have their errors of white space shown.
+/// The lines in which whitespace errors may be highlighted.
 const HIGHLIGHTS: [&str; 6] = ["none", "default", "all", "new", "old", "context"];
 
-/// How lines that moved may be shown.
+/// The ways to show moved lines.
 const MOVED: [&str; 6] = [
     "plain",
     "blocks",
@@ -22,7 +22,7 @@ const MOVED: [&str; 6] = [
     "dimmed_zebra",
 ];
 
-/// Checks the entry `diff.` and `name`.
+/// Checks the entry `diff.<name>`.
 pub(super) fn check(name: &str, entry: &Entry<'_>) -> Result<(), Error> {
     match name {
         "statnamewidth" | "statgraphwidth" => entry.int().map(drop),
@@ -42,7 +42,7 @@ pub(super) fn check(name: &str, entry: &Entry<'_>) -> Result<(), Error> {
     }
 }
 
-/// What is said of a driver, that of `gitattributes`.
+/// Checks an entry of a diff driver (gitattributes(5)).
 fn driver(name: &str, entry: &Entry<'_>) -> Result<(), Error> {
     match name {
         "funcname" | "xfuncname" | "command" | "textconv" | "wordregex" | "algorithm" => {
@@ -70,7 +70,7 @@ fn unknown_value(entry: &Entry<'_>, value: &BStr) -> Error {
     ))
 }
 
-/// `diff.wsErrorHighlight`: words with commas between them, and perhaps one behind the last.
+/// Checks `diff.wsErrorHighlight`: words separated by commas, with an optional comma at the end.
 fn highlights(entry: &Entry<'_>) -> Result<(), Error> {
     let value = entry.required()?;
     let words = value.strip_suffix(b",").unwrap_or(value);
@@ -90,7 +90,7 @@ fn color_moved(entry: &Entry<'_>) -> Result<(), Error> {
     Err(entry.complaint(text))
 }
 
-/// `diff.colorMovedWS`: words with commas between them, of which `no` takes back those before it.
+/// Checks `diff.colorMovedWS`: words separated by commas; `no` cancels those before it.
 fn color_moved_space(entry: &Entry<'_>) -> Result<(), Error> {
     let value = entry.required()?;
     let mut said = Vec::new();
