@@ -1,7 +1,7 @@
-//! What is staged: the tree of HEAD against the index, as `git diff-index --cached HEAD` has it.
+//! The staged changes: the tree of HEAD against the index, like `git diff-index --cached HEAD`.
 //!
-//! Both are walked together from the top. A directory whose tree object the index knows (its cache-tree) and
-//! that is HEAD's own is passed over whole, so the cost is that of the directories that differ.
+//! Both are walked side by side from the top. A directory whose tree object the index knows (from its cache-tree)
+//! and that is the same in HEAD is skipped as a whole, so the cost is that of the directories that differ.
 
 mod change;
 mod error;
@@ -24,10 +24,10 @@ pub use self::tree_source::TreeSource;
 pub use self::walk::{OneEntry, Walk};
 use self::walk::{Stop, Walker};
 
-/// Compares the tree of HEAD with the index; without a tree (an unborn branch) all of the index is added.
+/// Compares the tree of HEAD with the index; without a tree (an unborn branch) everything in the index is added.
 ///
-/// Entries that only record the intent to add are taken not to be in the index, as for `git status`. With `max`
-/// (at least 1), the walk ends once so many changes are found: the answer is then the first of them.
+/// Entries that only record the intent to add count as not in the index, as in `git status`. With `max` (at least
+/// 1), the walk ends once that many changes are found, and the result holds only those.
 pub fn diff(
     head_tree: Option<&oid>,
     index: &Index,
@@ -37,8 +37,8 @@ pub fn diff(
     diff_with(head_tree, index, trees, Walk::plain(max))
 }
 
-/// The same by the tracked files of an index, which was read with its `cache_tree`. `None` where the cache-tree is
-/// wrong about it: only the whole index then tells what git finds.
+/// As [`diff`], for the tracked files of an index that was read with its `cache_tree`. `None` if the cache-tree
+/// contradicts them: then only a comparison with the whole index finds what git finds.
 pub fn diff_tracked(
     head_tree: Option<&oid>,
     (tracked, cache_tree): (&Tracked, Option<&CacheTree>),
@@ -53,7 +53,7 @@ pub fn diff_tracked(
     Ok(Some(walker.into_diff()))
 }
 
-/// [`diff`] in the way that `walk` says.
+/// As [`diff`], in the way that `walk` says.
 pub fn diff_with(
     head_tree: Option<&oid>,
     index: &Index,
@@ -65,8 +65,8 @@ pub fn diff_with(
     Ok(walker.into_diff())
 }
 
-/// The files of the sparse directory at `path` (`/` at its end) whose tree is `id`, in the index's order. It is
-/// what [`Index::expand_sparse_directories`] asks for.
+/// Lists the files of the sparse directory at `path` (with a `/` at its end) whose tree is `id`, in index order,
+/// as [`Index::expand_sparse_directories`] requires.
 pub fn expand_sparse_directory(
     path: &BStr,
     id: &oid,
@@ -84,7 +84,7 @@ pub fn expand_sparse_directory(
         .collect())
 }
 
-/// Replaces the sparse directories for which `wanted` says so (asked with a `/` at the end) by their files.
+/// Replaces the sparse directories that `wanted` accepts (called with a `/` at the end) by their files.
 pub fn expand_sparse_directories(
     index: Index,
     trees: &dyn TreeSource,

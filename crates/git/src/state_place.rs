@@ -1,4 +1,4 @@
-//! Where the state of a working copy is, and whose it is.
+//! Where the state of a working tree is, and to whom it belongs.
 
 use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
@@ -12,27 +12,27 @@ use vigil_linux::stat::stat_path;
 use crate::repository::Repository;
 use vigil_store::Store;
 
-/// Changes with what the blocks mean.
+/// To be changed when the blocks change their meaning.
 const FORMAT: &[u8] = b"vigil git state 3";
 
-/// Where older versions kept more, in the git directory that all worktrees share: what they read of references and commits.
+/// Where older versions kept what they had read of references and commits, in the git directory shared by all worktrees.
 const OLDER: [&str; 2] = ["vigil/refs", "vigil/commits"];
 
-/// Why a working copy has no state.
+/// Why a working tree has no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unkept {
     /// `vigil.stateFile` is off.
     Off,
     /// There is no working tree.
     NoWorkTree,
-    /// The question is put with another index or working tree than the repository's own.
+    /// The question concerns another index or working tree than the repository's own.
     Borrowed,
-    /// Repository or working tree cannot be looked at.
+    /// The repository or the working tree cannot be examined.
     Unknown,
 }
 
-/// Where the state of `repository`'s working tree may be: in the repository, or where that cannot be written, in the
-/// user's cache folder. Nowhere if [`kept_places`] says so.
+/// Returns where the state of `repository`'s working tree may be: in the repository, or in the user's cache directory if the
+/// repository cannot be written. Empty if [`kept_places`] fails.
 pub fn places(repository: &Repository) -> Vec<Store> {
     kept_places(repository).unwrap_or_default()
 }
@@ -40,7 +40,7 @@ pub fn places(repository: &Repository) -> Vec<Store> {
 /// As [`places`].
 ///
 /// # Errors
-/// Why it may be nowhere.
+/// The reason why there is no such place.
 pub fn kept_places(repository: &Repository) -> Result<Vec<Store>, Unkept> {
     match is_off(repository) {
         true => Err(Unkept::Off),
@@ -52,21 +52,22 @@ fn is_off(repository: &Repository) -> bool {
     repository.config.boolean("vigil.stateFile").ok().flatten() == Some(false)
 }
 
-/// What older versions may have left for `repository`, also where `vigil.stateFile` is off: it is only good for being dropped.
+/// Returns the stores that older versions may have left for `repository`, even if `vigil.stateFile` is off: they can only be
+/// dropped.
 pub fn left_by_older_versions(repository: &Repository) -> Vec<Store> {
     let folders = OLDER.iter().map(|name| repository.common_dir.join(name));
     let top = repository.work_tree.as_deref();
     folders
         .filter(|folder| top.is_none_or(|top| !is_shown(folder, top)))
-        // Nobody reads it, so that it does not matter whose it is.
+        // Nothing reads them, so their identity does not matter.
         .map(|folder| Store::new(folder, [0; 32]))
         .collect()
 }
 
-/// As [`places`], also where `vigil.stateFile` is off now: a state may be left from before.
+/// As [`places`], even if `vigil.stateFile` is off now: a state may be left from before.
 ///
 /// # Errors
-/// Why it may be nowhere.
+/// The reason why there is no such place.
 pub fn places_whether_off_or_not(repository: &Repository) -> Result<Vec<Store>, Unkept> {
     let top = repository.work_tree.as_deref().ok_or(Unkept::NoWorkTree)?;
     let is_own = repository.index_path == repository.git_dir.join("index")
@@ -87,18 +88,18 @@ pub fn places_whether_off_or_not(repository: &Repository) -> Result<Vec<Store>, 
         .collect())
 }
 
-/// Whether a status of the working tree at `top` would show files in `folder`: what is saved must not change the answer.
+/// Whether a status of the working tree at `top` would show files in `folder`: saving a state must not change the answer.
 fn is_shown(folder: &Path, top: &Path) -> bool {
     let inside = folder.strip_prefix(top);
     inside.is_ok_and(|inside| !inside.iter().any(|name| name.eq_ignore_ascii_case(".git")))
 }
 
-/// The place in the repository.
+/// The place inside the repository.
 pub fn in_repository(repository: &Repository) -> PathBuf {
     repository.git_dir.join("vigil")
 }
 
-/// The user's cache folder (XDG Base Directory Specification), by the variables of the environment.
+/// Returns the user's cache directory (XDG Base Directory Specification), according to the environment variables.
 pub fn cache_folder(variable: impl Fn(&str) -> Option<BString>) -> Option<PathBuf> {
     let absolute = |name| {
         let value = variable(name)?;
@@ -108,24 +109,24 @@ pub fn cache_folder(variable: impl Fn(&str) -> Option<BString>) -> Option<PathBu
     absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
 }
 
-/// The place in the user's cache folder of what has this identity.
+/// Returns the place in the user's cache directory for this identity.
 pub fn in_cache(cache: &Path, identity: &[u8; 32]) -> PathBuf {
     let digits = identity.iter().take(16).map(|byte| format!("{byte:02x}"));
     cache.join("vigil").join(digits.collect::<String>())
 }
 
-/// Makes the folder above a store's own and the user's cache folder, for the user alone, but not the home in which that is:
-/// one that is not there was not meant to be.
+/// Creates the directory above a store's own and the user's cache directory, accessible only to the user, but not the home
+/// directory that contains it: if that does not exist, it is not meant to.
 pub fn make_way_to(folder: &Path) {
     let above = folder.ancestors().skip(1).take(2);
     for folder in above.collect::<Vec<_>>().into_iter().rev() {
-        // Without them, nothing is published, and the store says why.
+        // If this fails, nothing is published, and the store says why.
         let _ = DirBuilder::new().mode(0o700).create(folder);
     }
 }
 
-/// What tells the working copy or repository in `folders`, for this user on this machine, from any other; `format` changes with
-/// what is kept of it. `None` where the folders cannot be looked at.
+/// Computes what distinguishes the working copy or repository in `folders`, for this user on this machine, from any other;
+/// `format` changes with the meaning of what is kept. `None` if the directories cannot be examined.
 pub fn identity(format: &[u8], hash: &str, folders: &[&Path]) -> Option<[u8; 32]> {
     let mut sum = Sha256::new();
     let mut add = |part: &[u8]| {

@@ -1,7 +1,7 @@
-//! Contents made readable: what a `diff.<driver>.textconv` command makes of a blob.
+//! Readable contents: the output of a `diff.<driver>.textconv` command for a blob.
 //!
-//! Which driver a path has is said by its attribute `diff` (gitattributes(5), "Performing text diffs of binary
-//! files"). What git kept of earlier conversions is read, and nothing is kept.
+//! A path's driver is given by its attribute `diff` (gitattributes(5), "Performing text diffs of binary files").
+//! Results that git cached earlier are used, but none are added.
 
 mod cache;
 mod temporary;
@@ -23,29 +23,29 @@ use crate::refs::Refs;
 use vigil_rules::attributes::{Attributes, Value};
 use vigil_rules::messages::bytes;
 
-/// The driver of paths that name none, or none that there is.
+/// The driver of paths that name none, or one that does not exist.
 const DEFAULT: &str = "default";
 
-/// The drivers that git has without configuration. They convert nothing unless configuration adds a command.
+/// git's built-in drivers. They convert nothing unless the configuration adds a command.
 const BUILT_IN: [&str; 28] = [
     "ada", "bash", "bibtex", "cpp", "csharp", "css", DEFAULT, "dts", "elixir", "fortran",
     "fountain", "golang", "html", "ini", "java", "kotlin", "markdown", "matlab", "objc", "pascal",
     "perl", "php", "python", "r", "ruby", "rust", "scheme", "tex",
 ];
 
-/// Why contents could not be converted: git ends here. The text is git's own, without "fatal: ".
+/// Why contents could not be converted: git exits. The text is git's own, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The file for the command cannot be made.
+    /// The temporary file for the command cannot be created.
     #[error("unable to create temp-file: {}", errno::text_of(.0))]
     Create(io::Error),
-    /// The file for the command cannot be written.
+    /// The temporary file for the command cannot be written.
     #[error("unable to write temp-file: {}", errno::text_of(.0))]
     Write(io::Error),
-    /// The command cannot be run, or fails. If git says more, it is in the messages.
+    /// The command cannot be run, or fails. Anything more that git writes is in the messages.
     #[error("unable to read files to diff")]
     Failed,
-    /// The contents cannot be brought to the form that they have in the working tree.
+    /// The contents cannot be converted to their form in the working tree.
     #[error(transparent)]
     Convert(#[from] convert::Error),
 }
@@ -53,23 +53,23 @@ pub enum Error {
 /// The diff drivers of one repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drivers {
-    /// By name.
+    /// The drivers by name.
     drivers: HashMap<BString, Driver>,
 }
 
-/// A diff driver. Without a command, it converts nothing.
+/// A diff driver. Without a command it converts nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Driver {
     command: Option<BString>,
-    /// Whether git keeps what the command makes.
+    /// Whether git caches the command's output.
     is_cached: bool,
 }
 
 impl Drivers {
-    /// The drivers that git has, and those of the configuration.
+    /// Returns the built-in drivers and those in the configuration.
     ///
     /// # Errors
-    /// Any variable of a driver whose value is of the wrong kind. git's `cat-file` ends there whatever it is asked.
+    /// A value of any driver's variable is of the wrong kind. git's `cat-file` exits then, whatever it is asked.
     pub fn of(config: &Config) -> Result<Self, config::Error> {
         let mut drivers = Self::built_in();
         config
@@ -78,7 +78,7 @@ impl Drivers {
         Ok(drivers)
     }
 
-    /// The drivers that git has.
+    /// Returns the built-in drivers.
     pub fn built_in() -> Self {
         let built_in = BUILT_IN.map(|name| (name.into(), Driver::default()));
         Self {
@@ -86,7 +86,7 @@ impl Drivers {
         }
     }
 
-    /// Takes one entry of the configuration, whatever it is about.
+    /// Reads one entry of the configuration, whatever it is about.
     ///
     /// # Errors
     /// As for [`Self::of`].
@@ -117,8 +117,8 @@ impl Drivers {
         Ok(())
     }
 
-    /// What converts the contents at `path`; `None` if they are shown as they are. What is no regular file (by its
-    /// mode in a tree; without a tree all are regular) has the driver `default`, as in git.
+    /// Returns what converts the contents at `path`; `None` if they are shown as they are. Anything but a regular
+    /// file (by its mode in a tree; without a tree everything is regular) has the driver `default`, as in git.
     pub fn find(&self, attributes: &Attributes, path: &BStr, is_regular: bool) -> Option<Textconv> {
         let found = |name: &BStr| self.drivers.get_key_value(name);
         let mut driver = None;
@@ -138,16 +138,16 @@ impl Drivers {
     }
 }
 
-/// The command that makes contents of one driver readable.
+/// The command of a driver that makes contents readable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Textconv {
     command: BString,
-    /// The driver, if git keeps what the command makes.
+    /// The driver, if git caches the command's output.
     cache: Option<BString>,
 }
 
 impl Textconv {
-    /// What git kept of what the command made of the object `id`.
+    /// Returns the command's output for the object `id`, if git has cached it.
     pub fn kept(&self, refs: &Refs, objects: &Objects, id: &oid) -> Option<Vec<u8>> {
         let driver = self.cache.as_ref()?;
         cache::look_up(
@@ -158,11 +158,11 @@ impl Textconv {
         )
     }
 
-    /// What the command makes of the contents `blob` of the object `id` at `path`. It gets them in a temporary file,
-    /// in the form that they have in the working tree, and inherits the standard input.
+    /// Runs the command on the contents `blob` of the object `id` at `path`. It gets them in a temporary file, in
+    /// the form that they have in the working tree, and inherits standard input.
     ///
     /// # Errors
-    /// Those at which git ends.
+    /// Only errors at which git exits.
     pub fn convert(
         &self,
         converter: &Converter,
@@ -178,10 +178,10 @@ impl Textconv {
         self.convert_file(converter, file.name())
     }
 
-    /// What the command makes of the file `name`, absolute or from the top of the working tree.
+    /// Runs the command on the file `name`, absolute or relative to the top of the working tree.
     ///
-    /// git gives it a file of the working tree where the index was read (for an object named `:path`), holds this
-    /// blob for the file, and has the facts by which the file is unchanged.
+    /// git passes a file of the working tree if the index was read (for an object named `:path`), records this blob
+    /// for the file, and has stat data that show the file as unchanged.
     ///
     /// # Errors
     /// As [`Textconv::convert`].

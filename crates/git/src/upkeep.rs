@@ -1,5 +1,6 @@
-//! How well a repository's own folder is kept: what piles up there until git's housekeeping is run, and what of git's works
-//! beside us. All of it is counted up to a bound, since a repository may be anybody's, and nothing is changed.
+//! How well a repository's own directory is maintained: what accumulates there until git's housekeeping runs, and which of
+//! git's processes run beside Vigil. Everything is counted up to a bound, since a repository may be anybody's, and nothing
+//! is changed.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -18,17 +19,17 @@ use vigil_linux::stat::lstat_path;
 
 use crate::repository::Repository;
 
-/// How many there are.
+/// A number that may be incomplete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// So many were found.
+    /// How many were found.
     pub number: u64,
-    /// There may be more.
+    /// Whether there may be more.
     pub is_cut: bool,
 }
 
 impl Count {
-    /// Each stands for so many.
+    /// Multiplies the number by `factor`.
     fn times(self, factor: u64) -> Self {
         Self {
             number: self.number.saturating_mul(factor),
@@ -37,41 +38,41 @@ impl Count {
     }
 }
 
-/// The built-in monitor of git for one working tree (git-fsmonitor--daemon(1)).
+/// git's built-in file system monitor for one working tree (git-fsmonitor--daemon(1)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Monitor {
-    /// It never ran, or ended as it should.
+    /// It never ran, or ended cleanly.
     Absent,
-    /// It runs.
+    /// It is running.
     Runs,
-    /// Its socket is left, and nobody answers there.
+    /// Its socket still exists, but nobody answers there.
     Left,
 }
 
-/// What there is in a repository's folder.
+/// The contents of a repository's directory, as far as they need maintenance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Upkeep {
-    /// References in files of their own.
+    /// Loose references.
     pub loose_refs: Count,
-    /// Objects in files of their own, about: of 256 folders one is counted, as git does before it tidies up.
+    /// Loose objects, estimated: only one of the 256 directories is counted, as git does before its housekeeping.
     pub loose_objects: Count,
     /// Packs.
     pub packs: Count,
-    /// The length of all indexes of packs that were counted, in bytes.
+    /// The total length of the counted packs' indexes, in bytes.
     pub pack_indexes_len: u64,
     /// Whether there is a commit-graph.
     pub has_commit_graph: bool,
-    /// The index file: the version in its first bytes, and its length in bytes; `None` where there is none.
+    /// The index file: the version in its first bytes, and its length in bytes; `None` if there is none.
     pub index: Option<(u32, u64)>,
     /// git's own monitor.
     pub monitor: Monitor,
 }
 
-/// So deep references are looked for.
+/// The depth to which references are looked for.
 const REFS_DEPTH_MAX: usize = 64;
 
 impl Upkeep {
-    /// Counts for `repository`, each kind of things with its own `budget`.
+    /// Counts for `repository`, each kind of thing with its own `budget`.
     pub fn of(repository: &Repository, budget: &Budget) -> Self {
         let objects = &repository.object_dir;
         let (packs, pack_indexes_len) = packs(&objects.join("pack"), &mut budget.clone());
@@ -94,7 +95,7 @@ fn open(folder: &Path) -> Option<OwnedFd> {
     open_dir_at(CWD, &name).ok()
 }
 
-/// Files in and below `folder`.
+/// Counts the files in and below `folder`.
 fn loose_refs(folder: &Path, budget: &mut Budget) -> Count {
     let mut count = Count::default();
     let mut pending: Vec<(OwnedFd, Vec<CString>)> = Vec::new();
@@ -110,7 +111,7 @@ fn loose_refs(folder: &Path, budget: &mut Budget) -> Count {
         if budget.is_spent() {
             break;
         }
-        // So many directories are open at once, and no more.
+        // This also limits how many directories are open at once.
         match pending.len() < REFS_DEPTH_MAX {
             true => pending.push((dir, below)),
             false => count.is_cut |= !below.is_empty(),
@@ -130,7 +131,7 @@ fn loose_refs(folder: &Path, budget: &mut Budget) -> Count {
     count
 }
 
-/// Those of the whole database, by one of the 256 folders of loose ones.
+/// Estimates the loose objects of the whole database from one of the 256 directories.
 fn loose_objects(folder: &Path, budget: &mut Budget) -> Count {
     let mut count = Count::default();
     let Some(dir) = open(folder) else {
@@ -144,7 +145,7 @@ fn loose_objects(folder: &Path, budget: &mut Budget) -> Count {
     count.times(256)
 }
 
-/// The packs, and the length of their indexes.
+/// Counts the packs, and adds up the lengths of their indexes.
 fn packs(folder: &Path, budget: &mut Budget) -> (Count, u64) {
     let (mut count, mut len) = (Count::default(), 0_u64);
     let Some(dir) = open(folder) else {
@@ -163,7 +164,7 @@ fn packs(folder: &Path, budget: &mut Budget) -> (Count, u64) {
     (count, len)
 }
 
-/// Version and length of the index.
+/// Returns the version and length of the index.
 fn index(path: &Path) -> Option<(u32, u64)> {
     let stat = lstat_path(path).ok().filter(|stat| stat.is_file())?;
     let mut head = [0; 8];
@@ -175,7 +176,8 @@ fn index(path: &Path) -> Option<(u32, u64)> {
     Some((u32::from_be_bytes(version), stat.size))
 }
 
-/// What is at the other end of the socket, which is asked nothing. One that is somebody else's, or a link, is none.
+/// Tells what is at the other end of the socket, without sending anything. A socket of another user, or a link, counts as
+/// none.
 fn monitor(socket: &Path) -> Monitor {
     const S_IFMT: u32 = 0o170_000;
     const S_IFSOCK: u32 = 0o140_000;
@@ -187,7 +189,7 @@ fn monitor(socket: &Path) -> Monitor {
     }
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let connected = || {
-        // A path that is too long for an address goes by its folder.
+        // If the path is too long for an address, the socket is reached by its directory's descriptor.
         let folder = open(socket.parent().ok_or(Errno::NOENT)?).ok_or(Errno::NOENT)?;
         let name = socket.file_name().ok_or(Errno::NOENT)?;
         let by_folder = [
@@ -206,7 +208,7 @@ fn monitor(socket: &Path) -> Monitor {
     };
     match connected() {
         Err(Errno::CONNREFUSED) => Monitor::Left,
-        // As many wait to be let in as may.
+        // EAGAIN means that the queue of waiting connections is full.
         Ok(()) | Err(Errno::AGAIN) => Monitor::Runs,
         Err(_) => Monitor::Absent,
     }
@@ -298,7 +300,7 @@ mod tests {
         fs::remove_file(&socket).unwrap();
         let listener = UnixListener::bind(&socket).unwrap();
         assert_eq!(upkeep(&sandbox, 1000).monitor, Monitor::Runs);
-        // Another test may start a program just now, which holds what is open here for a moment.
+        // Another test may be starting a program right now, which holds our descriptors for a moment.
         rustix::net::shutdown(&listener, rustix::net::Shutdown::Both).unwrap();
         drop(listener);
         assert_eq!(upkeep(&sandbox, 1000).monitor, Monitor::Left);

@@ -1,20 +1,20 @@
-//! How a repository is set up. Whoever opens one, by whatever door, goes through [`Setup`], from top to bottom:
+//! How a repository is set up. Every door opens a repository through [`Setup`], in these steps:
 //!
-//! 1. **Where the search begins**: the caller's directory without symbolic links, and what is wrong with the user's own
-//!    configuration, which git says first ([`Setup::discover`]).
-//! 2. **The repository's folder**: by `GIT_DIR`, or by walking up (`find`). On the way a `.git` file is followed to the
-//!    folder that it names (`gitfile`), and a folder must look like a repository's, with the one that its `commondir`
-//!    names (`git_dir`).
-//! 3. **Whose it is**: what was come upon must be the user's, or allowed by him, before a line of its configuration is
-//!    read (`ownership`). What the caller names is not asked about.
-//! 4. **Format and layout**: which version and extensions the repository's own file has (`format`), and by that what is
-//!    the working tree, and where in it the caller stands (`layout`).
-//! 5. **Folders and files**: all absolute, but for the names that git has for them ([`Folders`]).
-//! 6. **Configuration**, all scopes; every file that was read or looked for in vain is remembered with it.
-//! 7. The **[`Repository`]** with all that; it is not changed again. What its values mean is read from there
+//! 1. **Start of the search**: the caller's directory without symbolic links, and errors in the user's own configuration,
+//!    which git reports first ([`Setup::discover`]).
+//! 2. **The repository's directory**: by `GIT_DIR`, or by walking up (`find`). On the way a `.git` file is followed to the
+//!    directory that it names (`gitfile`). A directory must look like a repository's, together with the one that its
+//!    `commondir` names (`git_dir`).
+//! 3. **Its owner**: a repository that was found by searching must be the user's, or allowed by the user, before a line of
+//!    its configuration is read (`ownership`). One that the caller names is not checked.
+//! 4. **Format and layout**: the version and extensions in the repository's own file (`format`), and from that the working
+//!    tree and the caller's place in it (`layout`).
+//! 5. **Directories and files**: all absolute, except for git's own names for them ([`Folders`]).
+//! 6. **Configuration**, all scopes, with a record of every file that was read, or looked for and not found.
+//! 7. The **[`Repository`]** with all of that; it never changes again. The meaning of configured values is read from it
 //!    ([`Settings`](super::settings::Settings)).
 //!
-//! Steps 1 to 3 end in a [`Location`], which a long-lived process keeps: with it, it begins at step 4 ([`Setup::at`]).
+//! Steps 1 to 3 lead to a [`Location`]. A long-lived process keeps it, and begins at step 4 from then on ([`Setup::at`]).
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ use crate::config::load::{Place, Reader};
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, path_of};
 
-/// A repository that was found and may be used, to be opened.
+/// A repository that was found and may be used, ready to be opened.
 pub struct Setup<'e> {
     reader: Reader<'e>,
     location: Location,
@@ -43,8 +43,8 @@ pub struct Setup<'e> {
 }
 
 impl<'e> Setup<'e> {
-    /// The repository for `start`, by the environment's `GIT_*` variables or by walking up, as every command of git
-    /// looks for it.
+    /// Finds the repository for `start` as every git command does: by the environment's `GIT_*` variables, or by walking
+    /// up.
     ///
     /// # Errors
     /// There is none, or it may not be used.
@@ -55,7 +55,8 @@ impl<'e> Setup<'e> {
         Self::search(reader, cwd, false)
     }
 
-    /// As [`Self::discover`], for whoever asks again and again: the user's own configuration is left for step 6.
+    /// As [`Self::discover`], for a caller that asks again and again: the user's own configuration is not checked before
+    /// step 6.
     ///
     /// # Errors
     /// As for [`Self::discover`].
@@ -82,17 +83,17 @@ impl<'e> Setup<'e> {
         })
     }
 
-    /// The repository whose folder, or a file that names it, is `path`: nothing is searched, whatever `GIT_DIR` says. It
-    /// works in `core.worktree`, or in the directory that holds it.
+    /// Takes the repository whose directory, or a file that names it, is `path`: nothing is searched, whatever `GIT_DIR`
+    /// says. Its working tree is `core.worktree`, or the directory that contains it.
     ///
     /// # Errors
-    /// It is none.
+    /// The path is not a repository.
     pub fn named(environment: &'e Environment, path: &Path) -> Result<Self, Error> {
         let name = bytes_of(path).to_owned();
         Self::explicit(environment, Kind::Alone, Path::new("/"), &name)
     }
 
-    /// The repository `git_dir` of a submodule in `directory`, where git runs itself with `GIT_DIR` set.
+    /// Takes the repository `git_dir` of a submodule in `directory`, where git runs itself with `GIT_DIR` set.
     pub(super) fn inside(
         environment: &'e Environment,
         directory: &Path,
@@ -121,7 +122,7 @@ impl<'e> Setup<'e> {
         })
     }
 
-    /// The repository that was found at `location` before, as seen from where that search ended.
+    /// Takes the repository found earlier at `location`, as seen from where that search ended.
     pub fn at(environment: &'e Environment, location: &Location) -> Self {
         Self {
             reader: Reader::new(environment),
@@ -130,7 +131,7 @@ impl<'e> Setup<'e> {
         }
     }
 
-    /// Where the repository is, without reading its configuration.
+    /// Returns where the repository is, without reading its configuration.
     pub fn into_location(self) -> Location {
         self.location
     }
@@ -138,7 +139,7 @@ impl<'e> Setup<'e> {
     /// Opens the repository: steps 4 to 7.
     ///
     /// # Errors
-    /// What git says of its format, its working tree or the configuration.
+    /// Its format, working tree or configuration is invalid; the text is git's.
     pub fn open(self) -> Result<Repository, Error> {
         let Self {
             mut reader,
@@ -176,7 +177,7 @@ impl<'e> Setup<'e> {
     }
 }
 
-/// The folders and files that all the rest goes by.
+/// The directories and files on which everything else depends.
 struct Folders {
     git_dir: PathBuf,
     git_dir_name: BString,
@@ -189,7 +190,7 @@ struct Folders {
 impl Folders {
     fn of(reader: &mut Reader<'_>, layout: &Layout) -> Result<Self, Error> {
         let environment = reader.environment;
-        // git works in the working tree in the end, and what is relative relates to that.
+        // git finally works in the working tree, and relative paths are relative to that.
         let directory = layout.work_tree.as_ref().unwrap_or(&layout.directory);
         let git_dir = absolute(&layout.directory, layout.name.as_bstr());
         let git_dir_name = if layout.name.first() == Some(&b'/') || *directory == layout.directory {
@@ -221,7 +222,7 @@ impl Folders {
     }
 }
 
-/// How references are stored: as the environment says, or the repository's own file.
+/// Returns how references are stored: according to the environment, or to the repository's own file.
 fn used_ref_format(environment: &Environment, format: &Format) -> Result<RefFormat, Error> {
     let Some(uri) = environment.get("GIT_REFERENCE_BACKEND") else {
         return Ok(format.ref_format);
@@ -234,15 +235,15 @@ fn used_ref_format(environment: &Environment, format: &Format) -> Result<RefForm
     })
 }
 
-/// A `.git` file that pointed here must still do so when the repository is asked whether it is fresh.
+/// Records a `.git` file that led here, so that a check for freshness notices when it changes.
 fn remember_gitfile(reader: &mut Reader<'_>, location: &Location) {
     if location.kind == Kind::Discovered && location.name != ".git" {
-        // Its contents were already judged; only its identity counts.
+        // Its contents have been checked already; here only its stamp counts.
         drop(reader.bytes(&location.directory.join(".git")));
     }
 }
 
-/// The directory without symbolic links, as the kernel names a working directory.
+/// Resolves symbolic links, as the kernel does for a working directory.
 fn physical(start: &Path) -> Result<PathBuf, Error> {
     std::fs::canonicalize(start).map_err(|error| {
         let errno = vigil_linux::Errno::from_io_error(&error).unwrap_or(vigil_linux::Errno::NOENT);

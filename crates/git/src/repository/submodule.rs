@@ -1,4 +1,4 @@
-//! Opening the repository of a submodule, as git does when it runs itself there.
+//! Opens the repository of a submodule as git does when it runs itself there.
 
 use std::path::Path;
 
@@ -17,21 +17,22 @@ use crate::config::load::Reader;
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, path_of};
 
-/// The repository that is checked out at `path`, relative to the top of the working tree of `parent`; `None` if there is
+/// Opens the repository checked out at `path`, relative to the top of the working tree of `parent`; `None` if there is
 /// none.
 ///
-/// It gets the environment without what is about the parent alone, but with the configuration of the command line. Whose
-/// it is does not matter: git names the folder when it runs itself there, and so does not ask.
+/// Its environment is the parent's without the variables that belong to one repository, but with the command line's
+/// configuration. The owner is not checked: git names the directory when it runs itself there, and so does not check
+/// either.
 pub fn submodule(parent: &Repository, path: &BStr) -> Result<Option<Repository>, Error> {
     find(parent, path, None)
 }
 
-/// As [`submodule`], for whoever looks at references alone: it does not matter where it says that its files are.
+/// As [`submodule`], for a caller that reads only references: the configured working tree does not matter.
 pub fn submodule_references(parent: &Repository, path: &BStr) -> Result<Option<Repository>, Error> {
     find(parent, path, Some("."))
 }
 
-/// As [`submodule`], with this path of its working tree, which counts before the configured one.
+/// As [`submodule`], with a path for the working tree that overrides the configured one.
 fn find(
     parent: &Repository,
     path: &BStr,
@@ -63,7 +64,7 @@ fn find(
         .map(Some)
         .map_err(|error| {
             if matches!(error, Error::Config(_)) {
-                // git reads it before it runs itself there, and names its files by their whole paths.
+                // git reads it before it runs itself there, and then names its files by their absolute paths.
                 let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
                 let opened = open(parent, top, path, (bytes_of(&folder), work_tree));
                 return opened.err().unwrap_or(error);
@@ -81,8 +82,8 @@ fn find(
 }
 
 impl Repository {
-    /// Whether the directory at `path`, relative to the top of the working tree, holds a `.git` that is a repository
-    /// other than this one: git then does not look into it.
+    /// Whether the directory at `path`, relative to the top of the working tree, contains a `.git` that is a repository
+    /// other than this one: git then does not look inside.
     pub fn has_nested_repository(&self, path: &BStr) -> bool {
         let Some(top) = self.work_tree.as_deref() else {
             return false;
@@ -139,7 +140,7 @@ fn open(
     })
 }
 
-/// A submodule is not looked for behind a symbolic link.
+/// Refuses a submodule behind a symbolic link.
 fn refuse_links(top: &Path, path: &BStr) -> Result<(), Error> {
     let is_link =
         |path: &[u8]| lstat_path(&top.join(path_of(path))).is_ok_and(|stat| stat.is_symlink());

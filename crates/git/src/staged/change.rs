@@ -1,41 +1,42 @@
-//! What differs between HEAD and index.
+//! The differences between HEAD and the index.
 
 use bstr::BString;
 use gix_hash::{Kind, ObjectId};
 use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::mode::FileMode;
 
-/// A path that HEAD and index do not agree on.
+/// A path that differs between HEAD and the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StagedChange {
-    /// The path; of a rename or copy the new one.
+    /// The path; for a rename or copy, the new one.
     pub path: BString,
-    /// How they differ. Without rename detection neither renamed nor copied.
+    /// The kind of difference. Never renamed or copied without rename detection.
     pub kind: ChangeKind,
-    /// Mode in HEAD (of the source, if renamed or copied); `NONE` where not in HEAD.
+    /// Mode in HEAD (of the source, if renamed or copied); `NONE` if not in HEAD.
     pub head_mode: FileMode,
-    /// Object in HEAD (of the source, if renamed or copied), null where not in HEAD.
+    /// Object in HEAD (of the source, if renamed or copied), null if not in HEAD.
     pub head_id: ObjectId,
-    /// Mode in the index; `NONE` where not in the index.
+    /// Mode in the index; `NONE` if not in the index.
     pub index_mode: FileMode,
-    /// Object in the index, null where not in the index.
+    /// Object in the index, null if not in the index.
     pub index_id: ObjectId,
-    /// Where a rename or copy came from.
+    /// The source of a rename or copy.
     pub source: Option<RenameSource>,
 }
 
-/// A path with conflicts, and what HEAD has of it. It hides the change between HEAD and index.
+/// A path with conflicts, and its version in HEAD. It takes the place of a change between HEAD and
+/// the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnmergedPath {
     /// The path.
     pub path: BString,
-    /// Mode in HEAD; `NONE` where not in HEAD.
+    /// Mode in HEAD; `NONE` if not in HEAD.
     pub head_mode: FileMode,
-    /// Object in HEAD, null where not in HEAD.
+    /// Object in HEAD, null if not in HEAD.
     pub head_id: ObjectId,
 }
 
-/// What differs between HEAD and index, each list in byte order of paths.
+/// The differences between HEAD and the index, each list in byte order of paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StagedDiff {
     /// Merged paths.
@@ -52,7 +53,7 @@ pub(super) struct Side {
 }
 
 impl StagedChange {
-    /// The change from `head` to `index`, if there is any.
+    /// Returns the change from `head` to `index`, if they differ.
     pub(super) fn between(
         path: &[u8],
         head: Option<Side>,

@@ -1,15 +1,15 @@
-//! Why HEAD and index cannot be compared.
+//! Why HEAD and the index cannot be compared.
 
 use bstr::BString;
 use gix_hash::ObjectId;
 
-/// Why an object could not be had, in its source's own words.
+/// Why an object could not be read, as its source says it.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why HEAD and index cannot be compared. The text is git's own, without "fatal: ".
+/// Why HEAD and the index cannot be compared. The text is git's own, without "fatal: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A tree object is not there.
+    /// A tree object does not exist.
     #[error("unable to read tree ({id})")]
     Missing {
         /// The tree.
@@ -24,7 +24,7 @@ pub enum Error {
         id: ObjectId,
         /// Its directory, with a `/` at its end; empty at the top.
         path: BString,
-        /// What the source says.
+        /// The source's error.
         source: SourceError,
     },
     /// A tree object is malformed.
@@ -35,16 +35,17 @@ pub enum Error {
         /// git's words.
         reason: &'static str,
     },
-    /// Directories lie deeper in each other than git allows (`core.maxTreeDepth`).
+    /// Directories nest deeper than git allows (`core.maxTreeDepth`).
     #[error("exceeded maximum allowed tree depth")]
     TooDeep {
         /// The first tree that was not read, or what HEAD has in it.
         id: ObjectId,
     },
-    /// The same in a directory that is one entry of a sparse index, where git counts from that directory.
+    /// The same inside a directory that is one entry of a sparse index, where git counts the depth from
+    /// that directory.
     #[error("exceeded maximum allowed tree depth")]
     TooDeepInOneEntry {
-        /// A path that differs there.
+        /// A path that differs in it.
         path: BString,
     },
 }

@@ -1,4 +1,4 @@
-//! What is compared with HEAD: tree objects, the index, or its tracked files directory by directory.
+//! The side that is compared with HEAD: tree objects, the index, or its tracked files directory by directory.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::change::Side;
 use super::error::Error;
 use super::tree::{Key, TreeEntry};
 
-/// A tree object, and how far it is read.
+/// A tree object, and how far it has been read.
 pub(super) struct Cursor {
     pub(super) id: ObjectId,
     pub(super) data: Vec<u8>,
@@ -30,11 +30,11 @@ impl Cursor {
 
 /// The side that is compared with HEAD.
 pub(super) enum Later<'i> {
-    /// The directory is not there; its entries would be at this place of the index.
+    /// The directory does not exist; its entries would be at this position in the index.
     Absent(usize),
-    /// A tree object, of a sparse directory.
+    /// The tree object of a sparse directory.
     Tree(Cursor),
-    /// Entries of the index: all below the directory that are still to be compared.
+    /// Entries of the index: all that remain to be compared below the directory.
     Index {
         index: &'i Index,
         range: Range<usize>,
@@ -61,7 +61,7 @@ impl<'i> Members<'i> {
         }
     }
 
-    /// Passes over what is next, and over all stages of it.
+    /// Skips the next member, with all its stages.
     fn advance(&mut self) {
         let conflict = match self.next {
             Some(Member::File(file)) if file.flags().stage() != 0 => Some(file.name()),
@@ -77,7 +77,7 @@ impl<'i> Members<'i> {
 }
 
 impl Later<'_> {
-    /// The place in the index of what comes next.
+    /// The position in the index of the next item.
     pub(super) fn position(&self) -> usize {
         match self {
             Self::Absent(at) => *at,
@@ -86,7 +86,7 @@ impl Later<'_> {
         }
     }
 
-    /// Leaves out what is before `position`.
+    /// Skips everything before `position`.
     pub(super) fn skip_to(&mut self, position: usize) {
         match self {
             Self::Absent(at) => *at = position.max(*at),
@@ -95,7 +95,7 @@ impl Later<'_> {
         }
     }
 
-    /// Passes over what is next and takes `len`, if that is not 0.
+    /// Skips the next item, whose length is `len`, unless that is 0.
     pub(super) fn advance(&mut self, len: usize) {
         match self {
             Self::Absent(_) => {}
@@ -108,7 +108,7 @@ impl Later<'_> {
 }
 
 impl<'i> Later<'i> {
-    /// What comes next in the directory, whose path takes `dir_len` bytes.
+    /// Returns the next item in the directory, whose path is `dir_len` bytes long.
     pub(super) fn peek(&self, dir_len: usize) -> Result<Option<Item<'i, '_>>, Error> {
         Ok(match self {
             Self::Absent(_) => None,
@@ -118,7 +118,7 @@ impl<'i> Later<'i> {
                 let entries = index.entries().get(range.clone()).unwrap_or_default();
                 entries.first().map(|entry| {
                     let rest = index.path(entry).get(dir_len..).unwrap_or_default();
-                    // No tree has a directory without a name.
+                    // No tree has a directory with an empty name.
                     let (name, is_dir) = match rest.find_byte(b'/') {
                         Some(at) if at > 0 => (rest.get(..at).unwrap_or_default(), true),
                         _ => (rest, false),
@@ -152,7 +152,7 @@ pub(super) enum Item<'i, 'f> {
         key: Key<'i>,
         entry: &'i Entry,
         index: &'i Index,
-        /// This item's entries and all that follow in the directory.
+        /// The entries of this item and all that follow in the directory.
         range: Range<usize>,
     },
     File {
@@ -165,7 +165,7 @@ pub(super) enum Item<'i, 'f> {
     },
 }
 
-/// A file is not merged.
+/// The file has conflicts.
 pub(super) struct InConflict;
 
 impl<'i, 'f> Item<'i, 'f> {
@@ -182,7 +182,7 @@ impl<'i, 'f> Item<'i, 'f> {
         Key { name, is_dir }
     }
 
-    /// The file that it is; `None` where only the intent to add it is recorded.
+    /// Returns the file's side; `None` if only the intent to add it is recorded.
     pub(super) fn side(&self) -> Result<Option<Side>, InConflict> {
         let (flags, mode, id) = match self {
             Self::Tree(tree) => (EntryFlags::default(), tree.mode, tree.id),
@@ -196,7 +196,7 @@ impl<'i, 'f> Item<'i, 'f> {
         }
     }
 
-    /// How much of the later side this is: bytes of a tree, entries of the index, or 1.
+    /// Returns the length of the item in the later side: bytes of a tree, entries of the index, or 1.
     pub(super) fn len(&self, dir_len: usize) -> usize {
         let (key, entry, index, range) = match self {
             Self::Tree(tree) => return tree.len,
@@ -223,12 +223,12 @@ impl<'i, 'f> Item<'i, 'f> {
         }
     }
 
-    /// The directory that this is, which has `len` entries if it is in the index, in one whose path takes `dir_len`
-    /// bytes.
+    /// Converts the item to the directory that it is, with `len` entries if it is in the index, inside a directory
+    /// whose path is `dir_len` bytes long.
     pub(super) fn into_child(self, dir_len: usize, len: usize) -> Child<'i> {
         match self {
             Self::Tree(tree) => Child::Tree(tree.id),
-            // A sparse directory further down is the only entry of this one, too.
+            // The path is compared because a sparse directory further down can also be the only entry of this one.
             Self::Index {
                 entry, index, key, ..
             } if len == 1
@@ -261,9 +261,9 @@ impl<'i, 'f> Item<'i, 'f> {
     }
 }
 
-/// A directory of the later side that is still to be read.
+/// A directory of the later side that has not been read yet.
 pub(super) enum Child<'i> {
-    /// It is not there; its entries would be at this place of the index.
+    /// It does not exist; its entries would be at this position in the index.
     Absent(usize),
     Tree(ObjectId),
     Index {
@@ -278,7 +278,7 @@ pub(super) enum Child<'i> {
 }
 
 impl Child<'_> {
-    /// Its entries in the index; among the tracked files, only as many.
+    /// Returns the range of its entries in the index; for tracked files, a range of the right length.
     pub(super) fn range(&self) -> Option<Range<usize>> {
         match self {
             Self::Tracked { entries, .. } => Some(0..*entries),
@@ -288,7 +288,7 @@ impl Child<'_> {
         }
     }
 
-    /// The same with other entries.
+    /// Replaces the range of index entries.
     pub(super) fn with_range(self, range: Range<usize>) -> Self {
         match self {
             Self::Index { index, .. } => Self::Index { index, range },
@@ -297,8 +297,8 @@ impl Child<'_> {
     }
 }
 
-/// How many of the first `entries` are as `is_within` says, after which none is. The cost depends on that number
-/// only, since most directories are small.
+/// Counts the `entries` at the start for which `is_within` holds; it must not hold for any after them. The cost
+/// depends only on that count, which is small for most directories.
 fn count_first(entries: &[Entry], is_within: impl Fn(&Entry) -> bool) -> usize {
     let mut bound = 1usize;
     while entries.get(bound).is_some_and(&is_within) {

@@ -1,4 +1,4 @@
-//! Tree objects, read entry by entry.
+//! Reads tree objects, entry by entry.
 
 use std::cmp::Ordering;
 
@@ -12,12 +12,12 @@ pub(crate) struct TreeEntry<'a> {
     pub(crate) key: Key<'a>,
     pub(crate) mode: FileMode,
     pub(crate) id: ObjectId,
-    /// How many bytes of the tree object it takes.
+    /// Its length in the tree object, in bytes.
     pub(crate) len: usize,
 }
 
-/// What orders the entries of one directory, in trees and in the index alike: names as bytes, where that of a
-/// directory ends in a `/`.
+/// The order of entries in one directory, in trees as well as in the index: by the bytes of their names, with a `/` at
+/// the end of a directory's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Key<'a> {
     pub(crate) name: &'a [u8],
@@ -43,8 +43,8 @@ impl PartialOrd for Key<'_> {
 }
 
 impl<'a> TreeEntry<'a> {
-    /// Reads `mode SP name NUL id` at the start of `data`, which is what is left of a tree object; `None` at its
-    /// end. The error is git's text.
+    /// Reads `mode SP name NUL id` at the start of `data`, the rest of a tree object; `None` at its end. The error is
+    /// git's text.
     pub(crate) fn first(data: &'a [u8], hash: Kind) -> Result<Option<Self>, &'static str> {
         if data.is_empty() {
             return Ok(None);
@@ -82,7 +82,7 @@ impl<'a> TreeEntry<'a> {
     }
 }
 
-/// An octal mode of up to 16 bits, brought to one of those that git writes.
+/// Parses an octal mode of up to 16 bits, and normalizes it to one that git writes.
 fn parse_mode(digits: &[u8]) -> Option<FileMode> {
     if digits.is_empty() {
         return None;
@@ -114,11 +114,11 @@ pub struct Listed<'a> {
     pub name: &'a BStr,
     /// Its mode, as git writes it.
     pub mode: FileMode,
-    /// What it is.
+    /// The object's id.
     pub id: ObjectId,
 }
 
-/// The entries of the tree object `contents`, whose ids are of the kind `hash`, in its own order. It ends with the first
+/// Returns the entries of the tree object `contents`, with ids of the kind `hash`, in their order. Ends with the first
 /// error, whose text is git's.
 pub fn tree_entries(
     contents: &[u8],

@@ -1,16 +1,16 @@
-//! Where trees are read from.
+//! The source of tree objects.
 
 use gix_hash::oid;
 
 use super::error::SourceError;
 use crate::objects::{self, Objects, TREE_DEPTH_MAX};
 
-/// Where tree objects are read from.
+/// A source of tree objects.
 pub trait TreeSource {
-    /// Replaces the contents of `buf` by those of the tree `id`; false where there is no such object.
+    /// Replaces the contents of `buf` by those of the tree `id`; false if there is no such object.
     fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<bool, SourceError>;
 
-    /// How deep directories may lie in each other (`core.maxTreeDepth`).
+    /// The limit on how deep directories may nest (`core.maxTreeDepth`).
     fn depth_max(&self) -> i64 {
         TREE_DEPTH_MAX
     }

@@ -1,5 +1,5 @@
-//! The walk over trees and index, side by side. Its stack is its own: git allows directories to lie deeper in
-//! each other than a thread's stack might.
+//! Walks over trees and index side by side. It has its own stack, because git allows deeper nesting than a thread's stack
+//! may.
 
 use std::cmp::Ordering;
 
@@ -14,15 +14,15 @@ use super::error::Error;
 use super::index_side::{Child, Cursor, InConflict, Item, Later, Members};
 use super::tree_source::TreeSource;
 
-/// How HEAD and index are compared.
+/// How to compare HEAD and the index.
 #[derive(Clone, Copy)]
 pub struct Walk<'a> {
-    /// The walk ends once so many changes are found (at least 1).
+    /// The number of changes after which the walk ends (at least 1).
     pub max: Option<usize>,
-    /// The highest directory, the one at the path (with a `/` at its end) or above it, that is one entry of the index git
-    /// works with. Only asked for directories deeper than `core.maxTreeDepth`.
+    /// Returns the topmost directory that is one entry of the index git works with: the one at the given path (with a `/`
+    /// at its end), or one above it. Only called for directories deeper than `core.maxTreeDepth`.
     pub one_entry: &'a dyn Fn(&BStr) -> Option<OneEntry>,
-    /// The index's cache-tree is asked.
+    /// Whether to consult the index's cache-tree.
     pub uses_cache_tree: bool,
 }
 
@@ -36,22 +36,22 @@ impl Walk<'_> {
     }
 }
 
-/// A directory that is one entry of a sparse index, or would be if the index had it. git compares it as `diff-tree`
-/// compares two trees: how deep others lie is counted from there, and same trees are not entered.
+/// A directory that is one entry of a sparse index, or would be if the index contained it. git compares it as `diff-tree`
+/// compares two trees: depth is counted from there, and equal trees are not entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneEntry {
-    /// How deep it lies itself; 1 at the top. 0 if it is all of the index, in which git passes over what is as in HEAD.
+    /// Its own depth; 1 at the top. 0 if it is the whole index, in which git skips what is the same as in HEAD.
     pub depth: usize,
-    /// git looks into it: pathspecs do not leave it out.
+    /// Whether git looks into it: no pathspec excludes it.
     pub is_compared: bool,
 }
 
 /// Why a walk ends early.
 pub(super) enum Stop {
-    /// As many changes as were asked for are found.
+    /// As many changes as requested have been found.
     Enough,
-    /// The cache-tree counts other entries than there are, or paths go through directories that only trees can have: the
-    /// index tells one by one.
+    /// The cache-tree's counts contradict the entries, or a path has components that only a tree can have: the caller has
+    /// to compare the index entry by entry.
     AtOdds,
     /// A tree cannot be used.
     Failed(Error),
@@ -67,16 +67,16 @@ impl From<Error> for Stop {
 struct Frame<'i> {
     head: Option<Cursor>,
     later: Later<'i>,
-    /// The cache-tree's node of the directory.
+    /// The directory's node in the cache-tree.
     node: Option<&'i CacheTree>,
-    /// The length of the outer directory's path.
+    /// The length of the parent directory's path.
     outer_len: usize,
 }
 
 enum Step<'i> {
     Next,
     Enter(Frame<'i>),
-    /// Goes on in the index from here.
+    /// Continues from this position in the index.
     SkipTo(usize),
     Leave,
 }
@@ -87,18 +87,18 @@ pub(super) struct Walker<'t> {
     max: usize,
     one_entry: &'t dyn Fn(&BStr) -> Option<OneEntry>,
     uses_cache_tree: bool,
-    /// From this depth on, any difference is one deeper than it may be.
+    /// From this depth on, any difference is an error, because it is deeper than allowed.
     ends_at_depth: Option<usize>,
-    /// That is counted from a directory that is one entry.
+    /// Whether that depth is counted from a directory that is one entry.
     ends_in_one_entry: bool,
     found: StagedDiff,
     /// The directory being walked, with a `/` at its end, or empty at the top.
     path: Vec<u8>,
-    /// Memory for tree objects, handed from one directory to the next.
+    /// Buffers for tree objects, reused from one directory to the next.
     spare: Vec<Vec<u8>>,
-    /// The cache-tree counts the entries of the index as it was written.
+    /// Whether the cache-tree's counts apply to these entries: the index is as it was written.
     has_counts: bool,
-    /// Entries are told by their places in the index.
+    /// Whether entries have positions in the index.
     has_places: bool,
 }
 
@@ -120,7 +120,7 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// What was found, in order also where a malformed tree or index was not.
+    /// Returns what was found, sorted even if a malformed tree or index was not.
     pub(super) fn into_diff(mut self) -> StagedDiff {
         self.found.changes.sort_by(|a, b| a.path.cmp(&b.path));
         self.found.unmerged.sort_by(|a, b| a.path.cmp(&b.path));
@@ -139,7 +139,7 @@ impl<'t> Walker<'t> {
         self.run(head.map(ObjectId::from), later, cache_tree)
     }
 
-    /// The same with the tracked files of an index, whose `cache_tree` is given.
+    /// As [`Self::index`], for the tracked files of an index with this `cache_tree`.
     pub(super) fn tracked(
         &mut self,
         head: Option<&oid>,
@@ -169,7 +169,7 @@ impl<'t> Walker<'t> {
         node: Option<&'i CacheTree>,
     ) -> Result<(), Stop> {
         let Ok(depth_max) = usize::try_from(self.trees.depth_max()) else {
-            // git does not even come to compare the tops.
+            // git does not even compare the top directories then.
             let id = head.unwrap_or_else(|| self.hash.null());
             return Err(Error::TooDeep { id }.into());
         };
@@ -208,7 +208,7 @@ impl<'t> Walker<'t> {
         }
     }
 
-    /// Goes into a directory that lies deeper than `depth_max`, at `depth`, if it may.
+    /// Enters a directory deeper than `depth_max`, at `depth`, if that is allowed.
     fn enter_deep(
         &mut self,
         frame: &Frame<'_>,
@@ -230,14 +230,14 @@ impl<'t> Walker<'t> {
         Ok(())
     }
 
-    /// Compares what comes next in a directory.
+    /// Compares the next item in a directory.
     fn step<'i>(&mut self, frame: &mut Frame<'i>) -> Result<Step<'i>, Stop> {
         let head = frame.head.as_ref().map_or(Ok(None), Cursor::peek)?;
         let later = frame.later.peek(self.path.len())?;
         if let Some(Item::File { name, .. }) = &later
             && is_odd(name)
         {
-            // A tree may have the directories that its path goes through.
+            // A tree may have the directories in its name.
             return Err(Stop::AtOdds);
         }
         let order = match (&head, &later) {
@@ -275,11 +275,11 @@ impl<'t> Walker<'t> {
         Ok(step)
     }
 
-    /// Starts to compare the directory `name`, unless both sides are known to be one tree.
+    /// Starts to compare the directory `name`, unless both sides are known to be the same tree.
     ///
-    /// git takes the cache-tree's word for that, and passes over as many entries as it says there are. Where an index is
-    /// at odds with its cache-tree, as git itself may leave it, those are the entries of other directories, or too few.
-    /// At the top git does not ask the cache-tree.
+    /// git relies on the cache-tree for that, and skips as many entries as the cache-tree counts. If an index contradicts
+    /// its cache-tree, which git itself can cause, those are entries of other directories, or too few. At the top git
+    /// does not consult the cache-tree.
     fn open<'i>(
         &mut self,
         name: &[u8],
@@ -371,7 +371,7 @@ impl<'t> Walker<'t> {
         Ok(())
     }
 
-    /// The tree `id` of the directory `name` in the one that is walked.
+    /// Reads the tree `id` of the directory `name` inside the current one.
     fn read_tree(&mut self, name: &[u8], id: ObjectId) -> Result<Cursor, Stop> {
         let path = || match name {
             b"" => BString::default(),
@@ -379,7 +379,7 @@ impl<'t> Walker<'t> {
         };
         let mut data = self.spare.pop().unwrap_or_default();
         data.clear();
-        // git knows the empty tree without having it.
+        // git knows the empty tree even if it is not in the database.
         let found = id.is_empty_tree() || {
             let read = self.trees.tree(&id, &mut data);
             read.map_err(|source| Error::Unreadable {
@@ -396,7 +396,7 @@ impl<'t> Walker<'t> {
 }
 
 impl Frame<'_> {
-    /// Whether a tree object is read for it, whose depth is limited.
+    /// Whether a tree object is read for it: only then is its depth limited.
     fn has_tree(&self) -> bool {
         self.head.is_some() || matches!(self.later, Later::Tree(_))
     }
@@ -409,7 +409,7 @@ impl Frame<'_> {
     }
 }
 
-/// How many entries the index has of a directory, if the cache-tree says that it is the tree `id`.
+/// Returns how many index entries a directory has, if the cache-tree says that it is the tree `id`.
 fn count_if_tree(node: &CacheTree, id: &oid) -> Option<usize> {
     let (count, tree) = node.tree?;
     let count = usize::try_from(count).ok().filter(|count| *count > 0)?;

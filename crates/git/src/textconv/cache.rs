@@ -1,7 +1,7 @@
-//! What git kept of conversions (`diff.<driver>.cachetextconv`, gitattributes(5)): notes of which each is for a blob, in the
-//! history of `refs/notes/textconv/<driver>`, good as long as the subject of the newest commit is the command.
+//! git's cache of conversions (`diff.<driver>.cachetextconv`, gitattributes(5)): notes, each for one blob, in the history of
+//! `refs/notes/textconv/<driver>`. They are valid as long as the subject of the newest commit is the command.
 //!
-//! They are only read. Where there are none, the command makes the same.
+//! The cache is only read. Without it, running the command gives the same result.
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::{ObjectId, oid};
@@ -10,7 +10,7 @@ use crate::objects::Objects;
 use crate::refs::Refs;
 use crate::staged::tree_entries;
 
-/// What `command` of `driver` once made of the object `id`, if that was kept. What cannot be read was not.
+/// Looks up the output of `driver`'s `command` for the object `id`. Whatever cannot be read counts as not cached.
 pub(super) fn look_up(
     (refs, objects): (&Refs, &Objects),
     driver: &BStr,
@@ -30,14 +30,14 @@ pub(super) fn look_up(
     Some(contents)
 }
 
-/// The lines up to the first empty one, as one line.
+/// Returns the lines up to the first empty one, joined to one line.
 fn subject(message: &[u8]) -> Vec<u8> {
     let lines = message.trim_start().lines().map(ByteSlice::trim_end);
     let lines: Vec<&[u8]> = lines.take_while(|line| !line.is_empty()).collect();
     lines.join(&b' ')
 }
 
-/// The note for `id`: its name is the id, of which folders have two digits each, as many as there are.
+/// Returns the note for `id`: its path is the id, split into directories of two digits each, at any depth.
 fn note(objects: &Objects, mut tree: ObjectId, id: &oid) -> Option<ObjectId> {
     let hex = id.to_string();
     let mut rest = hex.as_bytes();

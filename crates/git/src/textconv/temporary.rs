@@ -1,4 +1,4 @@
-//! A file for a command to read, in a folder of its own.
+//! A file for a command to read, in a directory of its own.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -14,13 +14,13 @@ use vigil_linux::errno;
 use crate::convert::Surroundings;
 use vigil_rules::messages::{Messages, bytes};
 
-/// How many names are tried.
+/// How many names are tried for the directory.
 const ATTEMPTS_MAX: usize = 100;
 
-/// The letters of a name that no one expects.
+/// The letters of an unpredictable name.
 const LETTERS: &[u8; 62] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
-/// A file that goes, with its folder, when the value is dropped. It is the user's alone.
+/// A file that is removed, with its directory, when the value is dropped. Only the user can access it.
 #[derive(Debug)]
 pub(super) struct TemporaryFile<'a> {
     file: Option<File>,
@@ -28,18 +28,18 @@ pub(super) struct TemporaryFile<'a> {
     name: BString,
 }
 
-/// The folder that it lies in.
+/// The directory of the file.
 #[derive(Debug)]
 struct Folder<'a> {
     name: BString,
-    /// Where relative names begin.
+    /// The directory that relative names are relative to.
     directory: PathBuf,
     messages: &'a Messages,
 }
 
 impl<'a> TemporaryFile<'a> {
-    /// An empty file with the last part of `path` as its name, below `TMPDIR`, or else `/tmp`. A relative one begins
-    /// where programs run.
+    /// Creates an empty file with the last component of `path` as its name, below `TMPDIR`, or else `/tmp`. A
+    /// relative `TMPDIR` is relative to the programs' working directory.
     pub(super) fn create(
         surroundings: &Surroundings,
         path: &BStr,
@@ -64,7 +64,7 @@ impl<'a> TemporaryFile<'a> {
         })
     }
 
-    /// Gives it its contents.
+    /// Writes the contents.
     pub(super) fn write(&mut self, contents: &[u8]) -> io::Result<()> {
         match self.file.take() {
             Some(mut file) => file.write_all(contents),
@@ -72,7 +72,7 @@ impl<'a> TemporaryFile<'a> {
         }
     }
 
-    /// Its name, absolute or from where programs run.
+    /// Its path, absolute or relative to the programs' working directory.
     pub(super) fn name(&self) -> &BStr {
         self.name.as_ref()
     }
@@ -117,7 +117,7 @@ impl<'a> Folder<'a> {
         self.directory.join(OsStr::from_bytes(name))
     }
 
-    /// Says, as git does, that something is still there which should not be.
+    /// Warns, as git does, if something could not be removed.
     fn warn(&self, removed: io::Result<()>, deed: &str, name: &BStr) {
         if let Err(error) = removed
             && error.kind() != io::ErrorKind::NotFound
@@ -136,7 +136,7 @@ impl Drop for Folder<'_> {
     }
 }
 
-/// The last part of `path`, as basename(3) has it.
+/// Returns the last component of `path`, like basename(3).
 fn base_name(path: &BStr) -> &[u8] {
     if path.is_empty() {
         return b".";
