@@ -1,4 +1,4 @@
-//! For tests: repositories of the testkit, opened.
+//! Test helpers: opens repositories of the testkit.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::objects::Objects;
 use crate::repository::{RefFormat, Repository};
 use vigil_testkit::sandbox::{RefFormat as TestFormat, Sandbox};
 
-/// Opens what the testkit made, without a look at configuration or environment.
+/// Opens what the testkit made, without reading configuration or environment.
 pub(crate) trait OpenRepository {
     /// The main worktree's repository.
     fn repository(&self) -> Repository;

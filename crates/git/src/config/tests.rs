@@ -1,4 +1,4 @@
-//! Against real git: what it lists, and what it says of damage.
+//! Tests against real git: the entries that it lists, and its errors for damage.
 
 use bstr::ByteSlice;
 
@@ -184,7 +184,7 @@ fn files_include_each_other() {
         );
         same_list(&sandbox, "main", &[]);
         same_list(&sandbox, "main/.git", &[]);
-        // A shell that came through the link says so.
+        // A shell that came through the symbolic link has its path in PWD.
         let pwd = [("PWD", "@/link"), ("GIT_DIR", ".git")];
         same_list(&sandbox, "link", &pwd);
     }

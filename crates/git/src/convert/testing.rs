@@ -1,4 +1,4 @@
-//! For tests: blobs as `git cat-file` shows them, and as they are shown here.
+//! Test helpers: blobs as `git cat-file` shows them, and as they are converted here.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ use vigil_rules::attributes::{Attributes, Blobs, IndexBlobs};
 use vigil_rules::messages::Messages;
 use vigil_testkit::sandbox::{Sandbox, answer};
 
-/// What a run printed, as what it said by itself: the programs it starts may say more.
+/// The output of a run, and the messages of git itself: the programs that it starts may write more.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) stdout: BString,
@@ -41,10 +41,10 @@ impl Answer {
     }
 }
 
-/// A blob of the index or a tree, or none at all.
+/// A blob of the index or of a tree, or no blob at all.
 pub(crate) struct Named {
     pub(crate) directory: std::path::PathBuf,
-    /// What stands before the path: `HEAD:` or so.
+    /// The part before the path, such as `HEAD:`.
     pub(crate) prefix: Option<&'static str>,
 }
 
@@ -58,7 +58,7 @@ impl IndexBlobs for Named {
     }
 }
 
-/// One run on a repository.
+/// One run in a repository.
 pub(crate) struct Run {
     pub(crate) repository: Repository,
     pub(crate) attributes: Arc<Attributes>,
@@ -67,7 +67,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// As git in the directory `place` of the fixture. No index is read.
+    /// Starts a run as git would in the directory `place` of the fixture. No index is read.
     pub(crate) fn start(fixture: &Fixture, place: &str, variables: &[(&str, &str)]) -> Self {
         let directory = fixture.path(place);
         let none = |prefix| Named {
@@ -103,7 +103,7 @@ impl Run {
         }
     }
 
-    /// `--filters`, or what else `convert` does, for each of the requests.
+    /// Does `--filters`, or another `convert`, for each of the requests.
     pub(crate) fn batch<E: std::fmt::Display>(
         self,
         requests: &[Request],
@@ -156,7 +156,7 @@ fn say(messages: &Messages, answer: &mut Answer) {
     }
 }
 
-/// A blob and the path it is asked for with.
+/// A blob, and the path that is given with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) path: String,
@@ -164,7 +164,7 @@ pub(crate) struct Request {
     pub(crate) contents: Vec<u8>,
 }
 
-/// The sandbox's environment, with more variables.
+/// Returns the sandbox's environment with more variables.
 fn environment(fixture: &Fixture, more: &[(&str, &str)]) -> HashMap<BString, BString> {
     let more = more
         .iter()
@@ -172,7 +172,7 @@ fn environment(fixture: &Fixture, more: &[(&str, &str)]) -> HashMap<BString, BSt
     fixture.environment().into_iter().chain(more).collect()
 }
 
-/// A repository, asked for what is recorded of attributes, too.
+/// A repository whose recorded attributes can be asked for, too.
 pub(crate) struct Fixture(Sandbox);
 
 impl std::ops::Deref for Fixture {
@@ -188,7 +188,7 @@ impl Fixture {
         Self(Sandbox::new())
     }
 
-    /// What the index records.
+    /// Returns the blobs of the index.
     pub(crate) fn blobs(&self) -> Blobs {
         Blobs {
             index: Arc::new(Named {
@@ -224,7 +224,7 @@ impl Fixture {
         ids.zip(written).map(request).collect()
     }
 
-    /// What `git cat-file --batch` with `option` answers in the directory `place`.
+    /// Returns the answer of `git cat-file --batch` with `option` in the directory `place`.
     pub(crate) fn batch(
         &self,
         place: &str,
@@ -238,7 +238,7 @@ impl Fixture {
         Answer::of(self.ask(place, &arguments, variables, lines.as_bytes()))
     }
 
-    /// Runs git in the directory `place` with `input` to read.
+    /// Runs git in the directory `place` with `input` on its standard input.
     pub(crate) fn ask(
         &self,
         place: &str,

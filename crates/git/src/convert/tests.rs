@@ -1,4 +1,4 @@
-//! Conversions against `git status` and `git hash-object`.
+//! Tests conversions against `git status` and `git hash-object`.
 
 mod explain;
 mod filters;
@@ -15,7 +15,7 @@ use crate::convert::testing::Fixture;
 use vigil_testkit::chance::Chance;
 
 impl Fixture {
-    /// Settings without configuration, with `drivers` configured in git too.
+    /// Returns settings without configuration but with `drivers`, which are configured in git, too.
     fn settings(&self, drivers: &[(&str, Driver)]) -> Settings {
         let drivers = drivers
             .iter()
@@ -66,7 +66,7 @@ impl Fixture {
         Converter::new(settings, Arc::new(attributes))
     }
 
-    /// Records `contents` as they are, without stat facts: only the contents decide.
+    /// Records `contents` as they are, without stat data: only the contents decide.
     fn record(&self, files: &[(String, Vec<u8>)]) -> Vec<ObjectId> {
         let mut lines = Vec::new();
         let ids: Vec<ObjectId> = files
@@ -94,7 +94,8 @@ impl Fixture {
         ids
     }
 
-    /// The paths that git finds modified, and what it says. Its "fatal: " line comes as an error.
+    /// Returns the paths that git finds modified, and its messages. A "fatal: " line is returned as
+    /// an error.
     fn status(&self) -> Result<(BTreeSet<String>, BTreeSet<String>), String> {
         let arguments = ["--no-optional-locks", "status", "--porcelain", "-uno", "-z"];
         let output = self.output("", arguments, "");
@@ -113,7 +114,7 @@ impl Fixture {
         Ok((modified, said.lines().map(str::to_owned).collect()))
     }
 
-    /// What `converter` finds, in the same form.
+    /// Returns what `converter` finds, in the same form.
     fn ours(
         &self,
         converter: &Converter,
@@ -162,7 +163,7 @@ fn utf32(text: &str, mark: bool) -> Vec<u8> {
         .collect()
 }
 
-/// A form in which `text` might be in the working tree.
+/// Returns a form in which `text` might be in the working tree.
 fn variant(random: &mut Chance, text: &str) -> Vec<u8> {
     let crlf = text.replace("\r\n", "\n").replace('\n', "\r\n");
     match random.below(10) {
@@ -259,7 +260,7 @@ fn random_contents_convert_as_in_git() {
         let ours = fixture.ours(&converter, &files, &ids);
         assert_eq!(ours, fixture.status(), "round {round}");
 
-        // Ids without an index; hash-object does not read it either.
+        // The ids without an index, which hash-object does not read either.
         fixture.git(["read-tree", "--empty"]);
         let names: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
         let hashed = fixture.git_fed(
@@ -283,7 +284,7 @@ fn large_texts_convert_in_pieces() {
     let line = "sixteen bytes..\r\n";
     let piece = PIECE_SIZE as usize;
     let mut contents = line.repeat(3 * piece / line.len()).into_bytes();
-    // A CRLF on the border of two pieces.
+    // A CRLF across the boundary of two pieces.
     contents.splice(piece - 1..piece, *b"\r\n");
     let lone_cr = [contents.as_slice(), b"\rx"].concat();
     let late_nul = [contents.as_slice(), b"\0"].concat();

@@ -1,4 +1,4 @@
-//! A real repository in a temporary folder, driven by the installed git.
+//! A real repository in a temporary directory, driven by the installed git.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use vigil_testkit::sandbox::Sandbox;
 use crate::renames::{Blob, BlobSource};
 use crate::staged::{SourceError, TreeSource};
 
-/// A sandbox of which all bytes that git prints count.
+/// A sandbox that returns git's output as bytes.
 pub(crate) struct Repo(Sandbox);
 
 impl std::ops::Deref for Repo {
@@ -33,7 +33,7 @@ impl Repo {
         self.git_dir().join("index")
     }
 
-    /// Runs git, which must succeed, and returns what it printed.
+    /// Runs git, which must succeed, and returns its output.
     pub(crate) fn git<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
         self.git_bytes(arguments)
     }
@@ -42,7 +42,7 @@ impl Repo {
         self.git(["commit", "-qm", "commit", "--allow-empty"]);
     }
 
-    /// Sets the mtime of `path` back to a time at which nothing was being read.
+    /// Sets the mtime of `path` back to a time long before anything was read.
     pub(crate) fn age(path: &Path) {
         let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::new(1_700_000_000, 5);
         let file = std::fs::File::options().write(true).open(path).unwrap();
@@ -50,10 +50,10 @@ impl Repo {
     }
 }
 
-/// Objects of a repository by `git cat-file --batch`.
+/// Reads objects of a repository by `git cat-file --batch`.
 pub(crate) struct CatFile {
     process: Mutex<(Child, ChildStdin, BufReader<ChildStdout>)>,
-    /// The objects asked for, in order.
+    /// The requested objects, in order.
     pub(crate) asked: Mutex<Vec<String>>,
 }
 

@@ -5,7 +5,7 @@ fn load_from(repo: &Repo) -> Result<LoadedIndex, Error> {
     load(&repo.index_path(), &repo.git_dir(), &repo.top(), Kind::Sha1)
 }
 
-/// What `git ls-files --stage --debug -z` would print for the index.
+/// Lists the index as `git ls-files --stage --debug -z` would print it.
 fn listing(loaded: &LoadedIndex) -> String {
     let mut out = String::new();
     for entry in loaded.index.entries() {
@@ -154,7 +154,7 @@ fn an_index_longer_than_a_piece_is_read_whole() {
     }
     let whole = std::fs::read(repo.index_path()).unwrap();
     std::fs::write(repo.index_path(), &whole[..whole.len() / 2]).unwrap();
-    // git takes what lies behind the end for an entry.
+    // git takes what follows the end for an entry.
     assert_eq!(
         load_from(&repo).unwrap_err().to_string(),
         "index file corrupt"
@@ -193,7 +193,7 @@ fn a_split_index_is_joined_wherever_the_shared_one_lies() {
     assert!(shared.stamp.is_some());
     assert!(shared.path.starts_with(repo.git_dir()));
 
-    // A copy elsewhere, with the shared index of the repository, then with one next to it.
+    // A copy elsewhere: with the shared index in the repository, then next to the copy.
     let elsewhere = repo.top().join("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     let copy = elsewhere.join("index");
@@ -218,15 +218,15 @@ fn a_split_index_is_joined_whatever_its_own_part_does_to_the_shared_one() {
         assert!(loaded.file.shared.is_some());
         loaded.index.entries().len()
     };
-    // It has all, or more.
+    // The split index has all entries itself, or more.
     repo.git(["update-index", "--split-index"]);
     some_files(&repo);
     assert_eq!(is_split(), 7);
-    // It has nothing.
+    // It has none itself.
     repo.git(["update-index", "--no-split-index"]);
     repo.git(["update-index", "--split-index"]);
     assert_eq!(is_split(), 7);
-    // It replaces all; and adds some before, between and behind.
+    // It replaces all; then it adds some before, between and after them.
     let all = repo.git(["ls-files", "-z"]);
     repo.git_fed(["update-index", "-z", "--skip-worktree", "--stdin"], &all);
     assert_eq!(is_split(), 7);
@@ -235,7 +235,7 @@ fn a_split_index_is_joined_whatever_its_own_part_does_to_the_shared_one() {
     }
     repo.git(["add", "A", "deep/file.x", "zz"]);
     assert_eq!(is_split(), 10);
-    // It takes stages away, and puts others in their place.
+    // It removes stages, and puts others in their place.
     let id = "1234567890123456789012345678901234567890";
     let stages = format!("0 {id} 0\ta\n100644 {id} 1\ta\n100644 {id} 3\ta\n");
     repo.git_fed(["update-index", "--index-info"], stages.as_bytes());
@@ -304,7 +304,7 @@ fn an_index_written_when_it_was_read_proves_nothing() {
     assert!(!load_from(&repo).unwrap().file.is_current());
 }
 
-/// git's stderr for an index that it cannot read, and ours.
+/// Compares our error for an index that cannot be read with git's stderr.
 #[track_caller]
 fn assert_fails_as_git(repo: &Repo) {
     let output = repo.output("", ["ls-files"], "");
@@ -372,7 +372,7 @@ fn a_shared_index_that_is_gone_or_another_fails_with_gits_words() {
     std::fs::write(&shared, other).unwrap();
     assert_fails_as_git(&repo);
 
-    // Fewer entries than the bitmaps speak of, under the same name and checksum.
+    // Fewer entries than the bitmaps refer to, under the same name and checksum.
     repo.write("a", "changed");
     std::fs::write(&shared, &good).unwrap();
     repo.git(["add", "a"]);

@@ -23,7 +23,7 @@ fn filled() -> Sandbox {
     sandbox
 }
 
-/// A file of the pack folder by its extension.
+/// Returns a file of the pack directory with this extension.
 fn pack_of(sandbox: &Sandbox, extension: &str) -> PathBuf {
     fs::read_dir(sandbox.git_dir().join("objects/pack"))
         .unwrap()
@@ -32,8 +32,8 @@ fn pack_of(sandbox: &Sandbox, extension: &str) -> PathBuf {
         .unwrap()
 }
 
-/// What git says when it reads a tree, with absolute paths.
-/// What git says of `tree` at the top of the working tree, where messages name files from.
+/// Returns git's stderr for reading `tree`, run at the top of the working tree, to which file names in
+/// messages are relative.
 fn cat_tree(sandbox: &Sandbox, tree: &str) -> String {
     sandbox.try_git(["cat-file", "tree", tree]).stderr
 }
@@ -160,7 +160,7 @@ fn many_packs_after_opening_are_found() {
     assert_eq!(objects.read(&second, &mut buf).unwrap(), Some(Kind::Commit));
 }
 
-/// What is mapped of the files below `sandbox` that are gone.
+/// Lists the mappings of files below `sandbox` that have been deleted.
 fn mapped_and_gone(sandbox: &Sandbox) -> Vec<String> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let top = sandbox.root().to_str().unwrap();
@@ -192,7 +192,7 @@ fn packs_that_are_gone_are_let_go_of() {
     assert_eq!(held.filter(|path| path.starts_with(&pack)).count(), 0);
 }
 
-/// What was found once is not found for ever: git looks anew for each answer.
+/// Objects found once are not found for ever: git looks again for each answer.
 #[test]
 fn objects_that_are_gone_are_not_found_in_the_next_answer() {
     let sandbox = filled();
@@ -212,7 +212,7 @@ fn objects_that_are_gone_are_not_found_in_the_next_answer() {
     assert!(objects.commit(&sandbox.id("HEAD")).is_ok());
 }
 
-/// A pack whose index was read and that was not opened itself goes by while it is known.
+/// A pack whose index was read, but which was not opened itself, may disappear while it is known.
 #[test]
 fn objects_are_found_elsewhere_when_their_pack_is_gone() {
     let sandbox = filled();
@@ -251,7 +251,7 @@ fn alternates_come_and_go() {
     fs::remove_file(&list).unwrap();
     objects.refresh(&repo, &refs).unwrap();
     assert_eq!(objects.read(&head, &mut buf).unwrap(), None);
-    // A quoted path, after a comment and one that is quoted badly.
+    // A quoted path, after a comment and a badly quoted one.
     let path = named.trim_ascii_end();
     let quoted = [b"# x\n\"\\x\"\n\"", path, b"\"\n"].concat();
     fs::write(&list, quoted).unwrap();
@@ -271,7 +271,7 @@ fn damage_is_told_each_time_and_repair_is_seen() {
         fs::write(&path, bytes).unwrap();
     };
     let mut bad = good.clone();
-    // All but the header and the checksum, which are looked at when it is opened.
+    // Everything but the header and the checksum, which are checked when the pack is opened.
     let end = bad.len() - 20;
     bad[12..end].fill(0xff);
     put(&bad);
@@ -404,7 +404,7 @@ fn damaged_packs_and_indexes_never_trip() {
         let path = pack_of(&sandbox, extension);
         let good = fs::read(&path).unwrap();
         let mut check = |bytes: &[u8]| {
-            // A new file each time: a mapped one must not be cut.
+            // A new file each time, because a mapped one must not be truncated.
             fs::remove_file(&path).unwrap();
             fs::write(&path, bytes).unwrap();
             let objects = sandbox.open_objects();
@@ -458,7 +458,7 @@ fn a_damaged_packed_object_is_named_with_its_pack() {
         .open_objects()
         .tree(&tree, &mut Vec::new())
         .unwrap_err();
-    // The words of git 2.55; git 2.47 does not name the pack everywhere.
+    // The text of git 2.55; git 2.47 does not name the pack everywhere.
     let expected = format!(
         "packed object {tree} (stored in {}) is corrupt",
         Path::new(".git/objects/pack")
@@ -468,7 +468,8 @@ fn a_damaged_packed_object_is_named_with_its_pack() {
     assert_eq!(error.to_string(), expected);
 }
 
-/// An abbreviation that two objects share is longer than what was asked for, whatever the kind of ids.
+/// If several objects share an abbreviation, it gets longer than asked for, whatever the hash
+/// function.
 #[test]
 fn abbreviations_tell_objects_apart() {
     for hash in [gix_hash::Kind::Sha1, gix_hash::Kind::Sha256] {

@@ -15,7 +15,7 @@ fn action(sandbox: &Sandbox) -> String {
     detect(sandbox).action().to_string()
 }
 
-/// Two branches of three commits each that are in conflict at every one.
+/// Two branches of three commits each, of which every one conflicts with the other branch.
 fn in_conflict(format: RefFormat) -> Sandbox {
     let sandbox = Sandbox::with(format, Kind::Sha1);
     let write = |text: &str| {

@@ -5,7 +5,7 @@ use super::*;
 use crate::testing::OpenRepository as _;
 use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
-/// All references as `git for-each-ref` prints them.
+/// Lists all references as `git for-each-ref` prints them.
 fn listed(refs: &Refs, prefix: &str) -> String {
     let mut lines = Vec::new();
     refs.for_each(prefix.into(), |name, id, _| {
@@ -166,7 +166,7 @@ fn stash_entries_are_counted_as_git_counts_them() {
 #[test]
 fn broken_references_are_taken_as_git_takes_them() {
     let mut sandbox = Sandbox::new();
-    // Where the search ends is not the question.
+    // Where the search for a repository ends does not matter here.
     sandbox.set("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
     sandbox.commit("one");
     let refs = Refs::open(&sandbox.repository()).unwrap();
@@ -402,7 +402,8 @@ fn links_and_pipes_are_listed_as_by_git() {
 fn many_loose_references_are_read_as_by_git() {
     let sandbox = Sandbox::new();
     let commits = [sandbox.commit("one"), sandbox.commit("two")];
-    // More in a folder than one thread reads, in a folder below, and packed ones among them.
+    // More in one directory than one thread reads, some in a directory below, and packed ones among
+    // them.
     let create = |folder: &str, step: usize| {
         let names = (0..700).step_by(step).zip(commits.iter().cycle());
         let names =

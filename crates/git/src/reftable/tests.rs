@@ -8,7 +8,7 @@ fn stack_of(sandbox: &Sandbox) -> Stack {
     Stack::new(sandbox.git_dir().join("reftable"), sandbox.hash)
 }
 
-/// A repository with enough references for indexes of several levels.
+/// A repository with enough references for an index of several levels.
 fn large(count: usize, block_size: &str) -> Sandbox {
     let sandbox = Sandbox::with(RefFormat::Reftable, Kind::Sha1);
     sandbox.git(["config", "reftable.blockSize", block_size]);
@@ -65,7 +65,8 @@ fn of_several_tables_the_last_counts() {
     let name = |number: usize| format!("refs/tags/{number:03}");
     let mut chance = Chance::new(7);
     let mut tables_max = 0;
-    // Each transaction is smaller than half of the one before: git then leaves it in a table of its own.
+    // Each transaction is smaller than half of the one before, so that git leaves it in a table of its
+    // own.
     for count in [300, 130, 60, 25, 10, 4, 1] {
         let mut input = String::new();
         let mut touched = BTreeMap::new();
@@ -138,7 +139,7 @@ fn a_table_cut_short_or_with_a_flipped_bit_is_refused_or_read_but_never_trips() 
         for bit in [0, 3, 7] {
             let mut bad = good.clone();
             bad[at] ^= 1 << bit;
-            // Only the footer has a checksum: elsewhere another name or id may be read.
+            // Only the footer has a checksum: elsewhere, another name or id may be read.
             let outcome = judge(bad);
             assert!(at < good.len() - 68 || outcome.is_err());
         }
@@ -148,7 +149,7 @@ fn a_table_cut_short_or_with_a_flipped_bit_is_refused_or_read_but_never_trips() 
 #[test]
 fn names_may_not_fill_the_memory() {
     let varint = |value: usize| [0x80 | ((value >> 7) - 1) as u8, (value & 0x7f) as u8];
-    // A long name, and the same with other last letters: deletions, of which each takes five bytes.
+    // A long name, and the same with other last letters: deletions, which take five bytes each.
     let long = 1500;
     let mut records = vec![0];
     records.extend(varint(long << 3));

@@ -24,7 +24,7 @@ fn found(repo: &Repo, rule: &RenameRule, threads_max: usize) -> Vec<StagedChange
     detect(diff.changes, &diff.unmerged, rule, &objects, threads_max).unwrap()
 }
 
-/// As `git diff-index --raw` prints them, without conflicts.
+/// Formats the changes as `git diff-index --raw` prints them, without conflicts.
 fn raw(changes: &[StagedChange]) -> Vec<String> {
     let lines = changes.iter().map(|change| {
         let letter = change.kind.letter() as char;
@@ -83,7 +83,7 @@ const NAMES: [&str; 6] = ["a", "b", "c.txt", "dir/a", "dir/c.txt", "other/sub/b"
 fn random_contents(random: &mut Chance) -> Vec<u8> {
     let mut contents = Vec::new();
     let end = random.of(&["\n", "\n", "\n", "\r\n", ""]).as_bytes();
-    // Few different lines, so that unrelated files have something in common.
+    // Few different lines, so that unrelated files have some in common.
     for _ in 0..random.below(40) {
         let line = format!("{}{}", "line ".repeat(random.below(30)), random.below(12));
         contents.extend(line.as_bytes());
@@ -105,7 +105,7 @@ fn edit(random: &mut Chance, contents: &mut Vec<u8>) {
     }
 }
 
-/// Renames, copies, edits, removes and adds files of a commit, and stages all.
+/// Renames, copies, edits, removes and adds files of a commit, and stages everything.
 fn shuffle(repo: &Repo, random: &mut Chance) {
     let path = |random: &mut Chance| format!("{}{}", random.of(&NAMES), random.below(6));
     let is_there = |path: &str| repo.top().join(path).symlink_metadata().is_ok();
@@ -211,7 +211,7 @@ fn status_says_the_same() {
         .into_iter()
         .map(|change| {
             let letter = change.kind.letter() as char;
-            // Nothing differs in the working tree: its mode is that of the index.
+            // Nothing differs in the working tree, so its mode is that of the index.
             let mut rest = vec![
                 change.head_mode.to_string(),
                 change.index_mode.to_string(),

@@ -1,4 +1,4 @@
-//! Against real git: what it finds, and what it says where it refuses.
+//! Tests against real git: the repositories that it finds, and its errors when it refuses one.
 
 use std::os::unix::fs::symlink;
 
@@ -264,7 +264,7 @@ fn a_file_may_name_the_folder() {
         error.to_string()
     };
     let file = format!("{}/main/.git", sandbox.root.display());
-    // Not compared: before 2.53 git passed over what is neither file nor folder,
+    // Not compared: before 2.53 git ignored what is neither a file nor a directory,
     symlink("/dev/null", &file).unwrap();
     assert_eq!(refused(), format!("not a regular file: '{file}'"));
     // and up to 2.55 it did not name a file that leads to no repository.
@@ -284,7 +284,7 @@ fn linked_work_trees_share_a_folder() {
     let repository = same_as_git(&sandbox, "linked/a", &[]).unwrap();
     assert_eq!(repository.common_dir, sandbox.root.join("main/.git"));
     assert!(same_as_git(&sandbox, "main/.git/worktrees/linked", &[]).is_none());
-    // The shared file's core.bare and core.worktree are about the main working tree.
+    // In the shared file, core.bare and core.worktree apply to the main working tree.
     sandbox.append("main/.git/config", "[core]\nbare = true\n");
     same_as_git(&sandbox, "linked/a", &[]).unwrap();
     assert!(same_as_git(&sandbox, "main", &[]).is_none());
@@ -413,7 +413,7 @@ fn others_repositories_need_the_users_word() {
     sandbox.write("home/.gitconfig", "[safe]\ndirectory=.\n");
     same_as_git(&sandbox, "ma in", &foreign).unwrap();
     same_as_git(&sandbox, "ma in/a", &foreign);
-    // The repository's own word does not count, the command line's does.
+    // The repository's own configuration does not count; the command line's does.
     sandbox.write("home/.gitconfig", "");
     sandbox.append("ma in/.git/config", "[safe]\ndirectory=*\n");
     assert!(same_as_git(&sandbox, "ma in", &foreign).is_none());
@@ -422,7 +422,7 @@ fn others_repositories_need_the_users_word() {
         ("GIT_CONFIG_PARAMETERS", "'safe.directory'='*'"),
     ];
     same_as_git(&sandbox, "ma in", &named).unwrap();
-    // Who names the folder vouches for it.
+    // A caller that names the directory vouches for it.
     same_as_git(&sandbox, "ma in", &[foreign[0], ("GIT_DIR", ".git")]).unwrap();
 }
 
@@ -465,7 +465,7 @@ fn the_door_for_prompts_finds_without_opening() {
         discover_git_dir(environment, &sandbox.root.join(path), search)
     };
     let location = find("main/a/b", false).unwrap().unwrap();
-    // In a repository's folder that is the one around.
+    // Inside a repository's own directory, the one around it is found.
     for path in [
         "main",
         "main/.git",

@@ -32,13 +32,13 @@ pub enum Error {
     Corrupt {
         /// The tree.
         id: ObjectId,
-        /// git's words.
+        /// git's error text.
         reason: &'static str,
     },
     /// Directories nest deeper than git allows (`core.maxTreeDepth`).
     #[error("exceeded maximum allowed tree depth")]
     TooDeep {
-        /// The first tree that was not read, or what HEAD has in it.
+        /// The first tree that was not read, or the object in HEAD that differs there.
         id: ObjectId,
     },
     /// The same inside a directory that is one entry of a sparse index, where git counts the depth from

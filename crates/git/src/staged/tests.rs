@@ -20,7 +20,7 @@ fn id(repo: &Repo, name: &str) -> ObjectId {
     ObjectId::from_hex(output.trim_end()).unwrap()
 }
 
-/// As `git diff-index --cached --raw -z` prints it.
+/// Formats the diff as `git diff-index --cached --raw -z` prints it.
 fn raw(diff: &StagedDiff) -> Vec<String> {
     let mut lines: Vec<(&BString, String)> = Vec::new();
     for change in &diff.changes {
@@ -65,7 +65,7 @@ fn raw_by_git(repo: &Repo, tree: &str) -> Vec<String> {
         .chunks_exact(2)
         .map(|pair| format!("{} {}", pair[0].as_bstr(), pair[1].as_bstr()))
         .collect();
-    // Without a side in HEAD, git names a conflict once for each of its stages.
+    // If HEAD does not have the path, git lists a conflict once for each of its stages.
     lines.dedup();
     lines
 }
@@ -81,7 +81,7 @@ fn by_tracked(
     diff_tracked(head, index, trees, max)
 }
 
-/// [`diff`], which says the same of the index and of its tracked files.
+/// Calls [`diff`], and checks that it gives the same for the index and for its tracked files.
 #[track_caller]
 fn both(
     head: Option<&oid>,
@@ -118,7 +118,7 @@ fn random_path(random: &mut Chance) -> String {
     names.join("/")
 }
 
-/// Random files, none of which lies below another.
+/// Returns random files, none of which is below another.
 fn random_files(random: &mut Chance, count: usize) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for _ in 0..count {
@@ -161,7 +161,7 @@ fn random_trees_and_indexes_compare_as_by_git() {
         let count = random.below(30);
         let mut files = random_files(&mut random, count);
         set_index(&repo, &files);
-        // Writing the tree leaves a cache-tree behind, of which the changes then invalidate a part.
+        // Writing the tree leaves a cache-tree, which the changes then invalidate in part.
         let tree = write_tree(&repo);
         for _ in 0..random.below(6) {
             let paths: Vec<String> = files.keys().cloned().collect();
@@ -274,7 +274,7 @@ fn a_cache_tree_that_counts_wrongly_needs_the_whole_index() {
     repo.commit();
     let head = id(&repo, "HEAD^{tree}");
     let objects = CatFile::new(&repo);
-    // Not all is known to be as in HEAD.
+    // Something must differ from HEAD, or the whole is known to be the same.
     repo.write("z", "other");
     repo.git(["add", "z"]);
     let right = std::fs::read(repo.index_path()).unwrap();
@@ -326,12 +326,12 @@ fn sparse_directories_are_compared_by_tree_and_expanded_where_they_differ() {
     let found = assert_same_as_git(&repo, changed.trim_end());
     assert_eq!(found.changes.len(), 3);
 
-    // As against a HEAD that has none of it.
+    // Against a HEAD that has none of the files.
     let empty = repo.git_fed(["mktree"], "");
     assert_same_as_git(&repo, empty.trim_end());
 
     let objects = CatFile::new(&repo);
-    // A file in its place fails an assertion of git's own; the whole directory is added.
+    // A file in its place fails one of git's own assertions; here the whole directory is added.
     let blob = String::from_utf8(repo.git(["rev-parse", "HEAD:in/a"])).unwrap();
     let entry = format!("100644 blob {}\tout\n", blob.trim_end());
     let tree = repo.git_fed(["mktree"], entry.as_bytes());

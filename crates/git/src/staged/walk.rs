@@ -237,7 +237,7 @@ impl<'t> Walker<'t> {
         if let Some(Item::File { name, .. }) = &later
             && is_odd(name)
         {
-            // A tree may have the directories in its name.
+            // The name contains slashes, and a tree may have the directories in it.
             return Err(Stop::AtOdds);
         }
         let order = match (&head, &later) {

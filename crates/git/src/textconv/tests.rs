@@ -1,10 +1,10 @@
-//! Against `git cat-file --textconv`.
+//! Tests against `git cat-file --textconv`.
 
 use super::*;
 use crate::convert::testing::Fixture;
 use crate::convert::testing::{Answer, Request, Run};
 
-/// One run of ours over `requests`.
+/// Runs our conversion over `requests`.
 fn ours(
     fixture: &Fixture,
     place: &str,
@@ -21,7 +21,7 @@ fn ours(
     })
 }
 
-/// The random part of the names of temporary files, made the same.
+/// Makes the random part of temporary file names the same everywhere.
 fn without_chance(mut answer: Answer) -> Answer {
     let even = |text: &str| {
         let mut parts = text.split("/git-blob-");
@@ -79,13 +79,13 @@ fn the_driver_is_the_one_that_git_takes() {
         let expected = fixture.batch("", &[], "--textconv", &requests);
         let ours = ours(&fixture, "", &[], &requests);
         assert!(ours.stdout.ends_with(b" 6\nhello\n\n"), "{name}");
-        // Releases before 2.55 do not have all.
+        // Releases before 2.55 lack some of them.
         let is_older = expected.stdout.ends_with(b"\ndefault\nhello\n\n");
         let is_new = ["ini", "r"].contains(name);
         assert!(ours == expected || (is_new && is_older), "{name}");
     }
 
-    // What is no regular file has no attribute.
+    // What is not a regular file has no attribute.
     let run = Run::start(&fixture, "", &[]);
     let drivers = Drivers::of(&run.repository.config).unwrap();
     fixture.write(".gitattributes", "* diff=own\n");
@@ -162,7 +162,7 @@ fn commands_run_as_in_git() {
     assert!(ended >= 12, "{ended}");
 }
 
-/// Lines of `ls -l` without what changes from run to run.
+/// Removes from lines of `ls -l` what changes from run to run.
 fn strip_dates(text: &str) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {

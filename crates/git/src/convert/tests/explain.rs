@@ -1,10 +1,10 @@
-//! What is told of a conversion.
+//! Tests explanations of a conversion.
 
 use super::*;
 use crate::convert::{Reason, Step, Treatment};
 use vigil_rules::attributes::Value;
 
-/// What is told of `f` with its attributes, under settings that differ from the usual ones.
+/// Explains `f` with these attributes, under changed settings.
 fn explain(attributes: &str, change: impl FnOnce(&mut Settings)) -> Vec<Step> {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", format!("f {attributes}\n"));
@@ -12,7 +12,7 @@ fn explain(attributes: &str, change: impl FnOnce(&mut Settings)) -> Vec<Step> {
     change(&mut settings);
     let converter = fixture.converter(settings);
     let steps = converter.explain("f".into()).unwrap();
-    // Only what is left as it is has no step.
+    // Only a file that is not converted has no steps.
     let as_is = explain_nothing(&fixture);
     assert_eq!(steps.is_empty(), converter.fingerprint("f".into()) == as_is);
     steps
@@ -24,7 +24,7 @@ fn explain_nothing(fixture: &Fixture) -> Option<u64> {
         .fingerprint("none".into())
 }
 
-/// Treatments, and the attributes that say so.
+/// Returns the treatments, and the attributes that decide them.
 fn told(attributes: &str) -> Vec<(Treatment, &'static str, Value)> {
     let steps = explain(attributes, |_| {}).into_iter();
     steps
@@ -63,7 +63,7 @@ fn each_step_has_its_attribute() {
             (Treatment::Ident, "ident", Value::Set),
         ]
     );
-    // There is no such driver.
+    // This driver does not exist.
     assert_eq!(told("filter=d"), []);
 }
 

@@ -1,4 +1,4 @@
-//! Filters: what they make of files, and what is said when they fail.
+//! Tests filters: how they convert files, and the messages when they fail.
 
 use super::*;
 
@@ -84,7 +84,7 @@ fn clean_commands_run_as_in_git() {
     );
 }
 
-/// What git and not a filter says.
+/// What git itself writes, not a filter.
 type Answer = Result<(BTreeSet<String>, BTreeSet<String>), String>;
 
 fn without_stderr_of_filters(answer: Answer) -> Answer {
@@ -140,8 +140,8 @@ fn much_data_passes_a_filter_both_ways() {
     }
 }
 
-/// A filter process in shell. What it does with a file depends on the first letter of the path, and it writes a
-/// line to `starts` when it starts, to `ends` when it ends by itself, and to `asked` what it is asked for.
+/// A filter process in shell. What it does with a file depends on the first letter of the path. It writes a
+/// line to `starts` when it starts, to `ends` when it ends by itself, and its requests to `asked`.
 pub(super) const SERVER: &str = r#"
 echo start >>starts
 packet() {
@@ -230,7 +230,7 @@ fn a_filter_process_serves_until_the_converter_ends() {
     });
     assert_eq!((count("starts"), count("ends")), (1, 0));
 
-    // A filter that gives up is not asked again in this run, but in the next.
+    // A filter that gives up is not asked again in this run, but in the next one.
     assert_eq!(clean("a"), b"hello");
     assert_eq!(clean("b4"), b"hello");
     assert_eq!(count("starts"), 1);
@@ -239,7 +239,7 @@ fn a_filter_process_serves_until_the_converter_ends() {
     assert_eq!(clean("b5"), b"HELLO.");
     assert_eq!(count("starts"), 2);
 
-    // One that breaks off is started anew for the next file.
+    // One that breaks off is restarted for the next file.
     assert_eq!(clean("x"), b"hello");
     let said = converter.messages.take();
     assert_eq!(said[0], "error: external filter ' sh server.sh' failed");
@@ -296,7 +296,7 @@ fn a_filter_process_that_ends_at_once_leaves_files_as_they_are() {
     let converter = fixture.converter(fixture.settings(&[("d", driver)]));
     let file = File::open(fixture.path("f")).unwrap();
     assert_eq!(converter.read_file("f".into(), &file, 5).unwrap(), b"hello");
-    // Whether the greeting could be written is a matter of luck, in git too.
+    // Whether the greeting can be written is a matter of luck, in git too.
     let said = converter.messages.take();
     assert_eq!(
         said.last().unwrap(),

@@ -1,8 +1,8 @@
-//! What moves the number that stands for a conversion, and what does not.
+//! Tests what changes the fingerprint of a conversion, and what does not.
 
 use super::*;
 
-/// The fingerprints of `f` with its attributes, under settings that differ from the usual ones.
+/// Returns the fingerprint of `f` with these attributes, under changed settings.
 fn fingerprint(attributes: &str, change: impl FnOnce(&mut Settings)) -> Option<u64> {
     let fixture = Fixture::new();
     fixture.write(".gitattributes", format!("f {attributes}\n"));
@@ -31,7 +31,7 @@ fn each_way_to_convert_has_its_own_number() {
     ];
     assert!(all.iter().all(Option::is_some), "{all:?}");
     assert_eq!(BTreeSet::from(all).len(), all.len(), "{all:?}");
-    // What is written to disk stays what it is.
+    // Fingerprints that are on disk must not change.
     assert_eq!(all[0], Some(0x1_0000_0000));
     assert_eq!(all[4], Some(0x1_0000_0101));
     assert_eq!(all[5], Some(0x1_0001_0000));
@@ -79,7 +79,7 @@ fn what_others_decide_has_no_number() {
     assert_eq!(fingerprint("working-tree-encoding=UTF-16", |_| {}), None);
     assert_eq!(fingerprint("working-tree-encoding", |_| {}), None);
 
-    // A filter that does nothing is as good as none.
+    // A filter that does nothing counts as none.
     assert_eq!(with_driver(Driver::default()), plain);
     assert_eq!(with_driver(command("")), plain);
     assert_eq!(fingerprint("filter=unknown", |_| {}), plain);

@@ -1,4 +1,4 @@
-//! What a checkout would write, against `git cat-file --filters`.
+//! Tests what a checkout would write, against `git cat-file --filters`.
 
 use super::filters::SERVER;
 use crate::convert::testing::Fixture;
@@ -169,7 +169,7 @@ fn smudge_commands_run_as_in_git() {
         let answer = check(&fixture, &requests);
         assert!(answer.said.len() > 5, "{answer:?}");
 
-        // Whatever is required.
+        // The same with each filter required.
         for (at, request) in requests.iter().enumerate() {
             let variables = [
                 ("GIT_CONFIG_COUNT", "1"),
@@ -217,7 +217,7 @@ fn much_data_passes_a_smudge_filter() {
     assert!(ours == expected);
 }
 
-/// What the filter process wrote to the file `name`, which goes.
+/// Reads what the filter process wrote to the file `name`, and removes the file.
 fn taken(fixture: &Fixture, name: &str) -> String {
     let text = std::fs::read_to_string(fixture.path(name)).unwrap_or_default();
     let _ = std::fs::remove_file(fixture.path(name));
@@ -250,7 +250,7 @@ fn a_filter_process_smudges_a_whole_batch() {
     let expected = format!("command=smudge\npathname=b\nblob={}\n", requests[0].id);
     assert!(asked.starts_with(&expected), "{asked}");
 
-    // Those that break off are started anew, one that gives up is not asked again.
+    // Processes that break off are restarted; one that gives up is not asked again.
     let names = [
         "b", "n", "q", "s", "t", "u", "x", "y", "x2", "b", "a", "b4", "e",
     ];
@@ -329,7 +329,7 @@ fn one_object_is_shown_as_by_git() {
             );
         }
 
-        // A replacement has its own id.
+        // The ident shows the replacement's own id.
         let other = &fixture.requests([("sub/f", "$Id$ x\n")])[0];
         fixture.git(["replace", &id, &other.id.to_string()]);
         let replaced = [Request {
@@ -342,7 +342,7 @@ fn one_object_is_shown_as_by_git() {
     }
 }
 
-/// git's launcher may add variables of its own installation.
+/// Removes variables that git's launcher may add for its own installation.
 fn without_exec_path(text: &[u8]) -> String {
     String::from_utf8_lossy(text)
         .split_inclusive('\n')

@@ -10,7 +10,7 @@ use crate::repository::settings::Settings;
 use crate::repository::{Error, Repository, discover};
 use vigil_stamp::paths::{bytes_of, path_of};
 
-/// A folder for repositories, and an environment that knows nothing of the machine.
+/// A directory for repositories, and an environment without anything of this machine.
 pub(crate) struct Sandbox {
     _place: vigil_testkit::sandbox::Sandbox,
     pub(crate) root: PathBuf,
@@ -29,7 +29,7 @@ impl Sandbox {
         }
     }
 
-    /// The environment with more variables; `@` stands for the sandbox.
+    /// Returns the environment with more variables; `@` stands for the sandbox.
     pub(crate) fn with(&self, variables: &[(&str, &str)], cwd: &str) -> Environment {
         let mut environment = Environment::new(
             self.environment
@@ -79,7 +79,7 @@ pub(crate) fn run(environment: &Environment, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-/// What `git status` does before it looks at any file.
+/// Does what `git status` does before it looks at any file.
 fn set_up(environment: &Environment) -> Result<Repository, Error> {
     let repository = discover(environment, environment.working_directory())?;
     repository.require_work_tree()?;
@@ -87,7 +87,7 @@ fn set_up(environment: &Environment) -> Result<Repository, Error> {
     Ok(repository)
 }
 
-/// git's stderr for an error.
+/// Returns git's stderr for an error.
 fn stderr_of(error: &Error) -> String {
     let mut text: String = error
         .said()
@@ -98,7 +98,7 @@ fn stderr_of(error: &Error) -> String {
     text
 }
 
-/// Compares the set-up, or the refusal, with git's.
+/// Compares the set-up, or its refusal, with git's.
 #[track_caller]
 pub(crate) fn same_as_git(
     sandbox: &Sandbox,
@@ -112,7 +112,8 @@ pub(crate) fn same_as_git(
         Ok(repository) => repository,
         Err(error) => {
             let expected = stderr_of(&error);
-            // Releases up to 2.55 name the folder that is no repository, or nothing, and not the file that leads there.
+            // Releases up to 2.55 name the directory that is not a repository, or nothing, rather than the file that
+            // leads there.
             let is_named_otherwise = expected
                 .starts_with("fatal: gitfile does not point to a valid repository: ")
                 && status.stderr.starts_with(b"fatal: not a git repository: ");

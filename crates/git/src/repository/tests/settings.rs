@@ -1,4 +1,4 @@
-//! What is taken from the configuration, and what is refused.
+//! Tests which settings are read from the configuration, and which values are refused.
 
 use bstr::BStr;
 
