@@ -12,8 +12,7 @@ pub struct Advice {
     pub name: &'static str,
     /// The text, line by line.
     pub lines: &'static [&'static str],
-    /// Whether git adds how to turn the advice off, for users who have set the variable neither
-    /// way.
+    /// Whether git adds how to turn the advice off, if the user has not set its variable.
     pub is_explained: bool,
 }
 

@@ -48,8 +48,7 @@ impl SourceTree {
     /// git's error for a required tree that cannot be found.
     pub const UNRESOLVED: &str = "bad --attr-source or GIT_ATTR_SOURCE";
 
-    /// Returns the tree named by the environment (`GIT_ATTR_SOURCE`, which `--attr-source` sets) or else by
-    /// `attr.tree`.
+    /// Returns the tree named by the environment (`GIT_ATTR_SOURCE`, which `--attr-source` sets) or else by `attr.tree`.
     pub fn of(repository: &Repository) -> Option<Self> {
         if let Some(name) = repository.environment.get("GIT_ATTR_SOURCE") {
             return Some(Self {
@@ -83,8 +82,7 @@ pub enum Error {
     NoHome(BString),
 }
 
-/// Returns git's name for `info/attributes`: relative to the top of the working tree, if the repository is
-/// inside it.
+/// Returns git's name for `info/attributes`: relative to the top of the working tree, if the repository is inside it.
 fn info_origin(repository: &Repository) -> BString {
     let inside = repository
         .work_tree

@@ -323,9 +323,8 @@ impl Config {
         self.entry(key).map(|entry| entry.bool_or_int()).transpose()
     }
 
-    /// The last value of `key` as a path with `~/`, `~user/` and `%(prefix)/` expanded. A relative path is relative
-    /// to git's working directory, the top of the working tree. `None` also for an `:(optional)` file that does not
-    /// exist.
+    /// The last value of `key` as a path with `~/`, `~user/` and `%(prefix)/` expanded. A relative path is relative to
+    /// git's working directory, the top of the working tree. `None` also for an `:(optional)` file that does not exist.
     pub fn path(&self, key: &str) -> Result<Option<PathBuf>, Error> {
         match self.entry(key) {
             Some(entry) => self.path_of(&entry),
@@ -412,8 +411,7 @@ impl Config {
 
     /// Whether every file read to build this configuration (or to find the repository) still says the same.
     ///
-    /// Costs one `stat(2)` per file, and another read of each file that had changed too recently when it was first
-    /// read.
+    /// Costs one `stat(2)` per file, and another read of each file that had changed too recently when it was first read.
     pub fn is_fresh(&self) -> bool {
         self.is_fresh_beside(|_| false)
     }

@@ -138,9 +138,9 @@ impl Converter {
         }
     }
 
-    /// Whether the working-tree file at `path` (opened by the caller as `file`, `size` bytes by its stat facts) has,
-    /// after git's clean-side conversion, the blob id `recorded`. Also for a plain file that stands for a symbolic
-    /// link (`core.symlinks=false`), which git converts like any other.
+    /// Whether the working-tree file at `path` (opened by the caller as `file`, `size` bytes long by its stat data)
+    /// has, after git's clean-side conversion, the blob id `recorded`. Also for a plain file that stands for a
+    /// symbolic link (`core.symlinks=false`), which git converts like any other.
     ///
     /// A file that cannot be read counts as changed, and the reason goes to the messages. Only errors at which git
     /// exits are returned.
@@ -161,17 +161,15 @@ impl Converter {
         }
     }
 
-    /// Returns a number for everything on which [`Converter::is_unchanged`] depends at `path` besides the contents
-    /// and the recorded blob. The number is the same as long as all of that is, in every process of one version of
-    /// Vigil.
+    /// Returns a number for everything on which [`Converter::is_unchanged`] depends at `path` besides the contents and
+    /// the recorded blob. The number is the same as long as all of that is, in every process of one version of Vigil.
     ///
-    /// `None` if the contents have to be compared each time: if another program takes part, if it is an error, or if
-    /// git may write a message (about text that is not in its declared encoding, which moreover is for the C library
-    /// to decide).
+    /// `None` if the contents have to be compared each time: if another program takes part, if it is an error, or if git
+    /// may write a message (about text that is not in its declared encoding, which moreover is for the C library to
+    /// decide).
     ///
-    /// Line endings that a checkout would write play no part, nor do `core.safecrlf` and
-    /// `core.checkRoundtripEncoding`: they only decide warnings. Where line endings depend on the blob in the index,
-    /// that is the recorded one.
+    /// Line endings that a checkout would write play no part, nor do `core.safecrlf` and `core.checkRoundtripEncoding`:
+    /// they only decide warnings. Where line endings depend on the blob in the index, that is the recorded one.
     pub fn fingerprint(&self, path: &BStr) -> Option<u64> {
         let plan = self.plan(path).ok()?;
         if plan.runs_filter() || plan.encoding.is_some() {

@@ -9,8 +9,7 @@ use vigil_model::raw_text::raw;
 
 const CONFIG_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 
-/// Environment variables and the working directory as one value: the engine reads neither from the process
-/// itself.
+/// Environment variables and the working directory as one value: the engine reads neither from the process itself.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     variables: BTreeMap<BString, BString>,

@@ -161,8 +161,7 @@ impl Reftable {
         self.0.find(name).ok()?.map(target)
     }
 
-    /// Calls `found` with the size of each record's message in the log of `name`. Returns whether the table could be
-    /// read.
+    /// Calls `found` with the size of each record's message in the log of `name`. Returns whether the table could be read.
     pub fn for_each_log(&self, name: &BStr, mut found: impl FnMut(u64, Option<usize>)) -> bool {
         let read = self.0.for_each_log(name, |update, record| {
             found(update, record.map(|(_, message)| message.len()));

@@ -229,8 +229,7 @@ impl Objects {
         self.readers.store()
     }
 
-    /// Returns the lines that git writes when it looks for replacements and alternates; none before any object was asked
-    /// for.
+    /// Returns the lines that git writes when it looks for replacements and alternates; none before any object was asked for.
     pub fn alternates_said(&self) -> Vec<String> {
         self.readers.opening_said()
     }
@@ -386,8 +385,7 @@ impl Objects {
         let mut is_again = !asks_kind;
         let found = self.readers.ask(|reader| {
             buf.clear();
-            // Asking for the type may already show what is wrong. That is done only on the second attempt, when something
-            // is.
+            // Asking for the type may already show what is wrong. That is done only on the second attempt, when something is.
             if asks_kind
                 && std::mem::replace(&mut is_again, true)
                 && let Some(location) = reader.find(id)?
@@ -668,8 +666,7 @@ impl Objects {
         &self.history
     }
 
-    /// Opens the commit-graph, if there is one and nothing changes the history that it records. A damaged one counts as
-    /// missing.
+    /// Opens the commit-graph, if there is one and nothing changes the history that it records. A damaged one counts as missing.
     pub fn commit_graph(&self) -> Option<CommitGraph> {
         if !self.uses_commit_graph || !self.history.is_as_recorded() {
             return None;

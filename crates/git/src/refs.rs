@@ -347,8 +347,7 @@ impl Refs {
         }
     }
 
-    /// Returns the files and directories that hold the references under `prefix` (which ends with a slash), as they are
-    /// now.
+    /// Returns the files and directories that hold the references under `prefix` (which ends with a slash), as they are now.
     pub fn sources_of(&self, prefix: &BStr) -> Result<Sources, Error> {
         match &self.store {
             Store::Files { packed_path, .. } => {

@@ -52,8 +52,7 @@ impl RemoteObjects {
         asks.knows_it().then_some(asks)
     }
 
-    /// Returns the git in the directory of git's own commands: the one on the `PATH` may be a script that starts Vigil
-    /// again.
+    /// Returns the git in the directory of git's own commands: the one on the `PATH` may be a script that starts Vigil again.
     fn beside_its_commands(&self) -> Option<PathBuf> {
         let output = self.command().arg("--exec-path").output().ok()?;
         let folder = Path::new(OsStr::from_bytes(

@@ -293,8 +293,7 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// Returns the sources that may still be used: all of them for copies, otherwise those not yet used for a
-    /// rename.
+    /// Returns the sources that may still be used: all of them for copies, otherwise those not yet used for a rename.
     fn open_sources(&self) -> Vec<usize> {
         let sources = self.sources.iter().enumerate();
         sources

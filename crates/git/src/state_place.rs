@@ -52,8 +52,7 @@ fn is_off(repository: &Repository) -> bool {
     repository.config.boolean("vigil.stateFile").ok().flatten() == Some(false)
 }
 
-/// Returns the stores that older versions may have left for `repository`, even if `vigil.stateFile` is off: they can only be
-/// dropped.
+/// Returns the stores that older versions may have left, even if `vigil.stateFile` is off: they can only be dropped.
 pub fn left_by_older_versions(repository: &Repository) -> Vec<Store> {
     let folders = OLDER.iter().map(|name| repository.common_dir.join(name));
     let top = repository.work_tree.as_deref();

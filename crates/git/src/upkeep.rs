@@ -1,6 +1,5 @@
-//! How well a repository's own directory is maintained: what accumulates there until git's housekeeping runs, and which of
-//! git's processes run beside Vigil. Everything is counted up to a bound, since a repository may be anybody's, and nothing
-//! is changed.
+//! How well a repository's own directory is maintained: what accumulates there until git's housekeeping runs, and which of git's
+//! processes run beside Vigil. Everything is counted up to a bound, since a repository may be anybody's, and nothing is changed.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -176,8 +175,7 @@ fn index(path: &Path) -> Option<(u32, u64)> {
     Some((u32::from_be_bytes(version), stat.size))
 }
 
-/// Tells what is at the other end of the socket, without sending anything. A socket of another user, or a link, counts as
-/// none.
+/// Tells what is at the other end of the socket, without sending anything. A socket of another user, or a link, counts as none.
 fn monitor(socket: &Path) -> Monitor {
     const S_IFMT: u32 = 0o170_000;
     const S_IFSOCK: u32 = 0o140_000;

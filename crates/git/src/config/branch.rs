@@ -51,8 +51,7 @@ fn current(git_dir: &Path, common_dir: &Path, ref_format: RefFormat) -> Option<B
     None
 }
 
-/// Returns the target of a symbolic reference, stored as a file or (as git once did) as a symbolic
-/// link.
+/// Returns the target of a symbolic reference: a file, or (as git once wrote) a symbolic link.
 fn symbolic_target(path: &Path) -> Option<BString> {
     if let Ok(target) = std::fs::read_link(path) {
         return Some(bytes_of(&target).to_owned()).filter(|target| target.starts_with(b"refs/"));

@@ -180,8 +180,7 @@ enum Purpose {
     Check,
     /// They go into the configuration.
     Entries,
-    /// Only remote URLs are collected, for `hasconfig:remote.*.url`; every such condition counts as
-    /// true.
+    /// Only remote URLs are collected, for `hasconfig:remote.*.url`; every such condition counts as true.
     RemoteUrls,
 }
 
@@ -289,8 +288,7 @@ impl<'a, 'e> Loader<'a, 'e> {
             Err(Stop::Complaint(_)) if self.is_gentle => Ok(()),
             outcome => outcome.map_err(|stop| {
                 let stop = match stop {
-                    // git looks for a pager first, ignores this failure, and then reads everything
-                    // again: it complains twice.
+                    // git looks for a pager first, ignores this failure, and then reads everything again: it complains twice.
                     Stop::Complaint(said) => Stop::Complaint([said.clone(), said].concat()),
                     other => other,
                 };

@@ -10,8 +10,7 @@ use vigil_model::white_space::{self, is_space};
 /// A key in its canonical form, and its value if there is an `=`.
 type Pair = (BString, Option<BString>);
 
-/// Reads all parameters in git's order. The error is the whole line that git writes to stderr before it gives
-/// up.
+/// Reads all parameters in git's order. The error is the whole line that git writes to stderr before it gives up.
 pub(crate) fn read(environment: &Environment) -> Result<Vec<Pair>, String> {
     let mut pairs = Vec::new();
     if let Some(count) = environment.get("GIT_CONFIG_COUNT") {

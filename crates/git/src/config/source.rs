@@ -21,11 +21,9 @@ pub(crate) struct Source {
     path: PathBuf,
     /// The file's stat data when it was open; the error if it did not exist or could not be read.
     seen: Result<Observation, Errno>,
-    /// The contents, kept only if the stat data alone proves nothing because the file had just changed when it was
-    /// read.
+    /// The contents, kept only if the stat data alone proves nothing because the file had just changed when it was read.
     contents: Option<Vec<u8>>,
-    /// Set once the contents were found unchanged after the file had long been at rest: from then on the stamp is
-    /// proof.
+    /// Set once the contents were found unchanged after the file had long been at rest: from then on the stamp is proof.
     is_settled: Arc<AtomicBool>,
 }
 
@@ -36,8 +34,7 @@ impl Source {
         (source, beginning.and_then(Beginning::whole))
     }
 
-    /// As [`Self::read`], but a file that is too long is no error if the part read contains a NUL: then it is not
-    /// text.
+    /// As [`Self::read`], but accepts a file that is too long if it has a NUL in the part read: only the text before it counts.
     pub(crate) fn read_text(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
         let (source, beginning) = Self::read_beginning(path);
         let text = beginning.and_then(|read| match read.bytes.contains(&0) {

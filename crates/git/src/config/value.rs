@@ -10,8 +10,7 @@ use vigil_model::config_value::boolean;
 use vigil_model::raw_text::raw;
 use vigil_stamp::paths::{bytes_of, path_of};
 
-/// The prefix where git is installed, for `%(prefix)/`; consistent with the choice of
-/// `/etc/gitconfig`.
+/// The prefix where git is installed, for `%(prefix)/`; consistent with the choice of `/etc/gitconfig`.
 const INSTALLATION: &str = "/usr/";
 
 /// Expands `~/`, `~user/` and `%(prefix)/`; `None` if there is no such home directory.

@@ -8,8 +8,7 @@ use vigil_linux::errno;
 use crate::config;
 use vigil_model::raw_text::raw;
 
-/// Why the recorded form of a file could not be determined. The text is git's own, without "fatal: " or
-/// "error: ".
+/// Why the recorded form of a file could not be determined. The text is git's own, without "fatal: " or "error: ".
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A required filter failed: git exits.

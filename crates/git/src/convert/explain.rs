@@ -48,8 +48,7 @@ pub enum Reason {
 }
 
 impl Converter {
-    /// Returns the steps done to the file at `path` before it is compared, in order; none for most
-    /// files.
+    /// Returns the steps done to the file at `path` before it is compared, in order; none for most files.
     ///
     /// # Errors
     /// The attributes or settings are ones at which git exits.

@@ -1,5 +1,4 @@
-//! The `ident` attribute: `$Id$` gets the blob's id in the working tree, and `$Id: anything $` is recorded as
-//! `$Id$`.
+//! The `ident` attribute: `$Id$` gets the blob's id in the working tree, and `$Id: anything $` is recorded as `$Id$`.
 
 use bstr::ByteSlice;
 use gix_hash::ObjectId;
@@ -153,7 +152,7 @@ mod tests {
         assert_eq!(expanded("$Id: x $$Id:x$"), "$Id: ID $$Id: ID $");
         assert_eq!(expanded("$Id: x y $"), "$Id: x y $");
         assert_eq!(expanded("$Id:  x$ $Id:x y$"), "$Id:  x$ $Id:x y$");
-        // The dollar sign at its end may begin the next.
+        // The dollar sign that ends one ident may begin the next.
         assert_eq!(expanded("$Id: x y $Id$"), "$Id: x y $Id: ID $");
         assert_eq!(expanded("$Id: x\n$Id$ $Id: x"), "$Id: x\n$Id: ID $ $Id: x");
         assert_eq!(expanded("$Id"), "$Id");

@@ -28,8 +28,7 @@ pub struct Driver {
     pub clean: Option<BString>,
     /// The command that converts one blob before it is written to the working tree (`smudge`).
     pub smudge: Option<BString>,
-    /// The command that serves many files (`process`); if it is configured, even as empty, the others do not
-    /// count.
+    /// The command that serves many files (`process`); if it is configured, even as empty, the others do not count.
     pub process: Option<BString>,
     /// Whether a file that cannot be filtered is an error (`required`).
     pub required: bool,

@@ -12,9 +12,8 @@ use super::shell::Input;
 use super::{Converter, encoding, eol, ident};
 
 impl Converter {
-    /// Returns what a checkout would write for a regular file at `path`, from the contents `blob` of the blob
-    /// `id`: ident, line endings, encoding, filter, in this order. Contents that do not change are returned as
-    /// they are.
+    /// Returns what a checkout would write for a regular file at `path`, from the contents `blob` of the blob `id`:
+    /// ident, line endings, encoding, filter, in this order. Contents that do not change are returned as they are.
     ///
     /// The messages receive what git would write meanwhile. One filter process serves all calls, and ends with the
     /// converter.

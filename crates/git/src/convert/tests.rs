@@ -94,8 +94,7 @@ impl Fixture {
         ids
     }
 
-    /// Returns the paths that git finds modified, and its messages. A "fatal: " line is returned as
-    /// an error.
+    /// Returns the paths that git finds modified, and its messages. A "fatal: " line is an error.
     fn status(&self) -> Result<(BTreeSet<String>, BTreeSet<String>), String> {
         let arguments = ["--no-optional-locks", "status", "--porcelain", "-uno", "-z"];
         let output = self.output("", arguments, "");

@@ -68,8 +68,7 @@ impl Compat {
         self.other.get(own).copied()
     }
 
-    /// Returns an object's contents under the other hash function. `None` if they name an object without another id, or
-    /// are invalid.
+    /// Converts contents to the other hash function. `None` if they are invalid, or name an object without another id.
     pub fn convert(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>> {
         match kind {
             Kind::Blob => Some(contents),

@@ -17,9 +17,8 @@ const PACK_FILES_MAX: usize = 8;
 const WITHOUT_OBJECTS: [&str; 5] = ["bitmap", "keep", "mtimes", "promisor", "rev"];
 
 impl Objects {
-    /// Returns the files that decide how the objects `ids` are read, if all of those were read since `before` and none
-    /// of the files has changed since. `None` proves nothing: it is returned if anything is unusual, such as a damaged
-    /// copy.
+    /// Returns the files that decide how the objects `ids` are read, if all of those were read since `before` and none of
+    /// the files has changed since. `None` proves nothing: it is returned if anything is unusual, such as a damaged copy.
     pub fn evidence(&self, ids: &[ObjectId], before: Timestamp) -> Option<Vec<SeenFile>> {
         if !self.is_plain() || self.readers.had_trouble() {
             return None;

@@ -1,7 +1,7 @@
 //! The known types of objects.
 //!
-//! A tag names the type of its target, and git believes that until it reads the object. If the object is of another type,
-//! the two contradict each other, and the object cannot be used. Whichever git learns first decides.
+//! A tag names the type of its target, and git believes that until it reads the object. If the two contradict each other,
+//! what git learned first stands: it rejects the object, or the tag.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

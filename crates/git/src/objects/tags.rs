@@ -283,8 +283,7 @@ impl Objects {
         Ok((Some(kind), last.map(|last| (first, last))))
     }
 
-    /// Returns where the tag object `first` leads in the end; `None`, with a message, if a tag on the way is missing or
-    /// damaged.
+    /// Returns where the tag object `first` leads in the end; `None`, with a message, if a tag on the way is missing or damaged.
     pub fn follow(&self, first: &Tag, buf: &mut Vec<u8>) -> Result<Option<Link>, Error> {
         let mut link = first.link();
         let mut circle = Circle::default();

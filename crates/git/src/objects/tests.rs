@@ -468,8 +468,7 @@ fn a_damaged_packed_object_is_named_with_its_pack() {
     assert_eq!(error.to_string(), expected);
 }
 
-/// If several objects share an abbreviation, it gets longer than asked for, whatever the hash
-/// function.
+/// If several objects share an abbreviation, it gets longer than asked for, whatever the hash function.
 #[test]
 fn abbreviations_tell_objects_apart() {
     for hash in [gix_hash::Kind::Sha1, gix_hash::Kind::Sha256] {

@@ -102,8 +102,7 @@ const COMMANDS: [(&str, Option<u8>, Takes); 14] = [
     ("drop", Some(b'd'), Takes::Commit),
 ];
 
-/// Returns what the command at the start of `line` takes, and the rest of the line; `None` if it is not
-/// a command.
+/// Returns what the command at the start of `line` takes, and the rest of the line; `None` if it is not a command.
 fn takes(line: &[u8]) -> Option<(Takes, &[u8])> {
     let end = line.iter().position(|&byte| white_space::is_space(byte));
     let (word, rest) = line.split_at_checked(end.unwrap_or(line.len()))?;
@@ -232,8 +231,7 @@ impl<'a> ShortIds<'a> {
 /// The namespace in which a rebase keeps its labels.
 const LABELS: &[u8] = b"refs/rewritten/";
 
-/// Returns the object that `name`, of hexadecimal digits, means: a whole id, a reference or an
-/// abbreviated id.
+/// Returns the object that `name`, of hexadecimal digits, means: a whole id, a reference or an abbreviated id.
 fn object_named(
     name: &BStr,
     repo: &Repository,

@@ -245,8 +245,7 @@ impl Place<'_> {
         }
     }
 
-    /// Returns the first command in the sequencer's list, which exists if several commits are picked or
-    /// reverted.
+    /// Returns the first command in the sequencer's list, which exists if several commits are picked or reverted.
     fn sequencer_command(&self) -> Option<Command> {
         let text = self.read("sequencer/todo")?;
         let text = text.trim_start_with(|byte| matches!(byte, ' ' | '\t' | '\r' | '\n'));
@@ -278,8 +277,7 @@ impl Place<'_> {
         }))
     }
 
-    /// Returns the full name of the one reference that `name` means, if it still points to the commit `id`, or
-    /// to a tag of it.
+    /// Returns the full name of the one reference that `name` means, if it still points to the commit `id`, or to a tag of it.
     fn reference_at(&self, name: &BStr, id: &ObjectId) -> Result<Option<BString>, Error> {
         // HEAD has moved: the commit where it was is shown by its id.
         if name == "HEAD" {

@@ -54,8 +54,7 @@ pub enum Error {
     /// HEAD leads to the null id, which is not an object.
     #[error("bad object HEAD")]
     NullHead,
-    /// HEAD is missing, or holds neither an id nor a reference: git does not accept such a directory as a
-    /// repository.
+    /// HEAD is missing, or holds neither an id nor a reference: git does not accept such a directory as a repository.
     #[error("not a git repository (or any of the parent directories): .git")]
     BrokenHead,
 }

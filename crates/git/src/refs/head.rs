@@ -37,8 +37,7 @@ pub(super) struct KnownHead {
 
 impl KnownHead {
     /// Confirms that HEAD points to `head`, and records the files; `None` if anything but at most two plain files
-    /// determines it, or one of them changed so shortly before the past time `before` that another change might not
-    /// show.
+    /// determines it, or one of them changed so shortly before the past time `before` that another change might not show.
     pub(super) fn read(refs: &Refs, head: &Head, before: Timestamp) -> Option<Self> {
         if !matches!(refs.store, Store::Files { .. }) {
             return None;

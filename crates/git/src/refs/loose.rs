@@ -152,8 +152,7 @@ pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(Folder)) {
 }
 
 impl Folder {
-    /// Reads the names in the directory called `name`. Calls `inner` with each directory in it, and whether that is a
-    /// symbolic link.
+    /// Reads the names in the directory `name`. Calls `inner` with each directory in it, and whether that is a symbolic link.
     fn read_names(&mut self, name: &BString, mut inner: impl FnMut(BString, bool)) {
         let Ok(entries) = std::fs::read_dir(&self.path) else {
             return;

@@ -41,8 +41,7 @@ impl<'a> Owner<'a> {
         }
     }
 
-    /// Returns the directory of its references, for a worktree whose own directory is `own`, in the repository
-    /// `common`.
+    /// Returns the directory of its references, for a worktree whose own directory is `own`, in the repository `common`.
     pub fn folder<'p>(self, own: &'p Path, common: &'p Path) -> Cow<'p, Path> {
         match self {
             Self::Current => own.into(),

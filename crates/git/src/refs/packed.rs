@@ -247,8 +247,7 @@ impl Packed {
         low
     }
 
-    /// Returns the start of the record that contains the byte at `at`; at least `low`, which is the start of a
-    /// record.
+    /// Returns the start of the record that contains the byte at `at`; at least `low`, which is the start of a record.
     fn record_start(&self, at: usize, low: usize) -> usize {
         let mut start = at;
         loop {
@@ -389,7 +388,7 @@ mod tests {
             text(&format!("# pack-refs with: sorted\n^{}\n", id(1))),
             format!("unexpected line in packed-refs: ^{}", id(1))
         );
-        // A record with its peeled line is looked at as one, from its beginning on.
+        // A record and its peeled line are checked as one, from its start.
         let sorted = format!("# pack-refs with: peeled fully-peeled sorted \n{line}\n");
         for (end, said) in [
             (

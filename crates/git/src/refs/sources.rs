@@ -1,5 +1,4 @@
-//! Whether references are unchanged since they were read: the files and directories that hold them, and their
-//! stamps.
+//! Whether references are unchanged since they were read: the files and directories that hold them, and their stamps.
 
 use std::ffi::{CString, OsStr};
 use std::os::fd::AsFd;
@@ -15,8 +14,7 @@ use super::loose;
 use vigil_stamp::file::open_folder;
 use vigil_stamp::{Observation, now};
 
-/// Everything that references are read from. To be recorded before they are read, so that a change in between
-/// shows.
+/// Everything that references are read from. To be recorded before they are read, so that a change in between shows.
 #[derive(Debug)]
 pub struct Sources {
     /// `packed-refs`, or the list of tables.
@@ -101,8 +99,7 @@ impl Folder {
         if self.files.iter().any(|(_, seen)| seen.is_none()) {
             return false;
         }
-        // More than a few are checked relative to the directory, since stat(2) by the whole path takes twice as
-        // long.
+        // More than a few are checked relative to the directory, since stat(2) by the whole path takes twice as long.
         let folder = match self.files.len() {
             0..=FILES_BY_PATH_MAX => None,
             _ => open_folder(&self.path).ok(),

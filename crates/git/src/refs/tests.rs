@@ -402,8 +402,7 @@ fn links_and_pipes_are_listed_as_by_git() {
 fn many_loose_references_are_read_as_by_git() {
     let sandbox = Sandbox::new();
     let commits = [sandbox.commit("one"), sandbox.commit("two")];
-    // More in one directory than one thread reads, some in a directory below, and packed ones among
-    // them.
+    // More in one directory than one thread reads, some in one below, and packed ones among them.
     let create = |folder: &str, step: usize| {
         let names = (0..700).step_by(step).zip(commits.iter().cycle());
         let names =

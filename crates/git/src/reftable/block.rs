@@ -61,8 +61,7 @@ pub(super) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Creates a reader of the records in `block`: its bytes after the 4-byte header, up to and including
-    /// the restart table.
+    /// Creates a reader of the records in `block`: its bytes after the 4-byte header, up to and including the restart table.
     pub(super) fn new(block: &'a [u8]) -> Result<Self, Reason> {
         let (rest, count) = block
             .split_last_chunk::<2>()
@@ -84,8 +83,7 @@ impl<'a> Records<'a> {
         self.key.as_bstr()
     }
 
-    /// Moves to the next record: returns its key and the three bits of its type. Its value is next in
-    /// `values`.
+    /// Moves to the next record: returns its key and the three bits of its type. Its value is next in `values`.
     pub(super) fn next_key(&mut self) -> Result<Option<(&[u8], u8)>, Reason> {
         if self.values.0.is_empty() {
             return Ok(None);

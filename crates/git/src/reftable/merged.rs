@@ -38,8 +38,7 @@ impl Merged {
             cursor.pass_others()?;
             cursors.push(cursor);
         }
-        // The next name in any other table: up to it, the newest table at the least name can be read
-        // alone.
+        // The next name in any other table: up to it, the newest table at the least name can be read alone.
         let mut until = BString::default();
         while let Some(newest) = newest_of_least(&cursors) {
             let Some(least) = cursors.get(newest).and_then(Within::name) else {

@@ -252,7 +252,7 @@ impl Table {
         }
         let mut at = self.ref_index;
         for _ in 0..INDEX_DEPTH_MAX {
-            // Where to go on in the next level: the first entry whose last key is not before the name.
+            // Where to go on in the next level: at the first block whose last key is not before the name.
             let mut below = None;
             let end = self.bytes.len();
             while at < end {

@@ -65,8 +65,7 @@ fn of_several_tables_the_last_counts() {
     let name = |number: usize| format!("refs/tags/{number:03}");
     let mut chance = Chance::new(7);
     let mut tables_max = 0;
-    // Each transaction is smaller than half of the one before, so that git leaves it in a table of its
-    // own.
+    // Each transaction is smaller than half of the one before, so that git leaves it in a table of its own.
     for count in [300, 130, 60, 25, 10, 4, 1] {
         let mut input = String::new();
         let mut touched = BTreeMap::new();

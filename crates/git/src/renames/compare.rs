@@ -108,9 +108,8 @@ impl<'a> Reader<'a> {
         Ok(similarity::score(desk.layout.common(&source), a, b))
     }
 
-    /// Reads the contents of `file`, which will probably be compared. Otherwise its size would be asked for first,
-    /// which for a loose object costs as much as reading it. Missing contents are an error only when they are
-    /// compared.
+    /// Reads the contents of `file`, which will probably be compared. Otherwise its size would be asked for first, which
+    /// for a loose object costs as much as reading it. Missing contents are an error only when they are compared.
     pub(super) fn read_ahead(&self, file: &File<'_>, desk: &mut Desk) {
         if file.mode.is_file() {
             let _ = self.spans(file, &mut desk.counter);

@@ -36,8 +36,7 @@ impl Spans {
 /// The spans of one file, laid out for fast comparison with many others.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// A bit for each class that occurs: most classes of another file do not, and the bits fit into the fastest
-    /// cache.
+    /// A bit for each class that occurs: most classes of another file do not, and the bits fit into the fastest cache.
     occurs: Vec<u64>,
     bytes_of_class: Vec<u32>,
     spans: Vec<Span>,

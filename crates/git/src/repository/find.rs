@@ -51,7 +51,7 @@ pub enum Search {
 }
 
 impl Search {
-    /// Returns how to search for a prompt, which may name the repository's own directory.
+    /// Returns how to search for a prompt's repository; with `from_git_dir`, its directory is the repository's own.
     pub fn of_prompt(from_git_dir: bool) -> Self {
         match from_git_dir {
             true => Self::Nowhere,
@@ -73,8 +73,7 @@ pub(super) enum Kind {
     Alone,
 }
 
-/// Finds the repository for the physical directory `start`. With `is_for_prompts`, directories on the way up may not be one
-/// themselves.
+/// Finds the repository for the physical directory `start`. With `is_for_prompts`, only a `.git` counts.
 pub(super) fn find(
     reader: &mut Reader<'_>,
     start: &Path,

@@ -1,5 +1,4 @@
-//! Recognises a repository's directory, and finds the one that it shares with other working trees
-//! (gitrepository-layout(5)).
+//! Recognises a repository's directory, and finds the one that it shares with other working trees (gitrepository-layout(5)).
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +15,7 @@ use crate::config::source::Source;
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
 
-/// Whether `path` looks like a repository's directory. `GIT_COMMON_DIR` and `GIT_OBJECT_DIRECTORY` are relative to
-/// `cwd`.
+/// Whether `path` looks like a repository's directory. `GIT_COMMON_DIR` and `GIT_OBJECT_DIRECTORY` are relative to `cwd`.
 pub(super) fn is_git_directory(
     environment: &Environment,
     path: &Path,

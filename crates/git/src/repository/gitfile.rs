@@ -69,8 +69,7 @@ impl Reason {
     }
 }
 
-/// Reads the file `name`, relative to `directory`, and returns the directory it names. `cwd` is git's working
-/// directory.
+/// Reads the file `name`, relative to `directory`, and returns the directory it names. `cwd` is git's working directory.
 pub(super) fn read_gitfile(
     reader: &mut Reader<'_>,
     directory: &Path,

@@ -226,8 +226,7 @@ impl Decision<'_, '_> {
     }
 }
 
-/// Returns the directory that `core.worktree` names, relative to the repository's directory; and the path by which it
-/// is named.
+/// Returns the directory that `core.worktree` names, relative to the repository's directory; and the path by which it is named.
 fn configured_work_tree(
     cwd: &Path,
     git_dir: &BStr,
@@ -257,8 +256,7 @@ fn configured_work_tree(
         })
 }
 
-/// Returns the directory that contains the repository's; for a linked working tree, the one that contains its `.git`
-/// file.
+/// Returns the directory that contains the repository's; for a linked working tree, the one that contains its `.git` file.
 fn holder(reader: &mut Reader<'_>, git_dir: &Path) -> Option<PathBuf> {
     if reader.bytes(&git_dir.join("commondir")).is_err() {
         return git_dir.parent().map(Path::to_owned);

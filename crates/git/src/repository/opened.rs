@@ -58,9 +58,8 @@ impl Repository {
             .unwrap_or(path)
     }
 
-    /// Whether this is one of the submodules that contain it, which `core.worktree` makes possible: git would run itself
-    /// in it without end. The outermost repository does not count, since it may have been opened with other options than
-    /// configured.
+    /// Whether this is one of the submodules that contain it, which `core.worktree` makes possible: git would run itself in it
+    /// without end. The outermost repository does not count, since it may have been opened by other means than its configuration.
     pub fn is_in_itself(&self) -> bool {
         let mut submodules = self.outer.iter().skip(1);
         submodules

@@ -41,8 +41,7 @@ pub(super) fn name_from(path: &Path, directory: &Path) -> BString {
     }
 }
 
-/// Joins `directory` and `name`, without `.` components. A path with `..` is resolved if it exists. An empty name gives an empty
-/// path.
+/// Joins `directory` and `name`, without `.` components; a path with `..` is resolved if it exists. Empty if `name` is empty.
 pub(super) fn absolute(directory: &Path, name: &BStr) -> PathBuf {
     if name.is_empty() {
         return PathBuf::new();

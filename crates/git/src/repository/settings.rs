@@ -22,7 +22,7 @@ const RENAME_LIMIT: usize = 1000;
 /// Whether to detect renames (`status.renames`, `diff.renames`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renames {
-    /// No.
+    /// Renames are not detected.
     No,
     /// Renames only.
     Renames,
@@ -89,7 +89,7 @@ struct Draft {
 }
 
 impl Settings {
-    /// Whether a file outside of the sparse checkout counts like any other if it exists.
+    /// Whether a file that the sparse checkout leaves out counts like any other if it exists.
     pub fn looks_at_present_skipped_files(&self) -> bool {
         self.sparse_checkout && !self.expects_files_outside
     }

@@ -55,8 +55,7 @@ impl<'e> Setup<'e> {
         Self::search(reader, cwd, false)
     }
 
-    /// As [`Self::discover`], for a caller that asks again and again: the user's own configuration is not checked before
-    /// step 6.
+    /// As [`Self::discover`], for a caller that asks again and again: the user's own configuration is not checked before step 6.
     ///
     /// # Errors
     /// As for [`Self::discover`].

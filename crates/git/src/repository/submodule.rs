@@ -17,12 +17,10 @@ use crate::config::load::Reader;
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, path_of};
 
-/// Opens the repository checked out at `path`, relative to the top of the working tree of `parent`; `None` if there is
-/// none.
+/// Opens the repository checked out at `path`, relative to the top of the working tree of `parent`; `None` if there is none.
 ///
 /// Its environment is the parent's without the variables that belong to one repository, but with the command line's
-/// configuration. The owner is not checked: git names the directory when it runs itself there, and so does not check
-/// either.
+/// configuration. The owner is not checked: git names the directory when it runs itself there, and so does not check either.
 pub fn submodule(parent: &Repository, path: &BStr) -> Result<Option<Repository>, Error> {
     find(parent, path, None)
 }

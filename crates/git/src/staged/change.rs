@@ -24,8 +24,7 @@ pub struct StagedChange {
     pub source: Option<RenameSource>,
 }
 
-/// A path with conflicts, and its version in HEAD. It takes the place of a change between HEAD and
-/// the index.
+/// A path with conflicts, and its version in HEAD. It takes the place of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnmergedPath {
     /// The path.

@@ -41,8 +41,7 @@ pub enum Error {
         /// The first tree that was not read, or the object in HEAD that differs there.
         id: ObjectId,
     },
-    /// The same inside a directory that is one entry of a sparse index, where git counts the depth from
-    /// that directory.
+    /// The same inside a directory that is one entry of a sparse index, where git counts the depth from that directory.
     #[error("exceeded maximum allowed tree depth")]
     TooDeepInOneEntry {
         /// A path that differs in it.

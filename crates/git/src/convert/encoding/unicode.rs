@@ -17,8 +17,7 @@ enum Unit {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    /// The order given by a mark at the start, or this machine's if there is none. Encoded text begins with
-    /// a mark.
+    /// The order given by a mark at the start, or this machine's if there is none. Encoded text begins with a mark.
     Marked,
     Little,
     Big,

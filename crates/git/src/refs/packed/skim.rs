@@ -14,8 +14,7 @@ pub enum Next {
     All,
     /// Skip this record.
     Pass,
-    /// Skip this record, and those directly after it in the same directory that point to the same object, which is not a tag
-    /// object.
+    /// Skip this record, and those directly after it in its directory that point to the same object, not a tag object.
     PassSame,
     /// Skip this record, and those after it up to the next that points to a tag object.
     PassPlain,
@@ -228,8 +227,7 @@ impl Folder {
         })
     }
 
-    /// Returns what follows this name at the start of `text`. `None` if `text` does not start with it, or is too short to
-    /// tell.
+    /// Returns what follows this name at the start of `text`. `None` if `text` does not start with it, or is too short to tell.
     fn strip_from(self, text: &[u8]) -> Option<&[u8]> {
         let start = u128::from_ne_bytes(*text.first_chunk()?);
         (start & self.mask == self.name).then(|| text.get(self.len..))?

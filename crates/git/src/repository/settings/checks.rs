@@ -175,8 +175,7 @@ const LAST_OF_SOME: [(&str, Reads); 2] = [
     ("core.preloadindex", Reads::Index),
 ];
 
-/// Checks the values that git looks up before it goes through all entries, for a command that `reads` this
-/// much.
+/// Checks the values that git looks up before it goes through all entries, for a command that `reads` this much.
 pub(super) fn check_last_values(config: &Config, reads: Reads) -> Result<(), Error> {
     let counts = |key: &str| {
         let mut some = LAST_OF_SOME.iter();
@@ -213,8 +212,7 @@ pub(super) fn check_last_values(config: &Config, reads: Reads) -> Result<(), Err
     Ok(())
 }
 
-/// Checks what git looks up when it locks the index: with whom its files are shared
-/// (`core.sharedRepository`).
+/// Checks what git looks up when it locks the index: with whom its files are shared (`core.sharedRepository`).
 pub(super) fn check_sharing(config: &Config) -> Result<(), Error> {
     let Some(entry) = config.entry("core.sharedrepository") else {
         return Ok(());

@@ -112,8 +112,7 @@ pub(crate) fn same_as_git(
         Ok(repository) => repository,
         Err(error) => {
             let expected = stderr_of(&error);
-            // Releases up to 2.55 name the directory that is not a repository, or nothing, rather than the file that
-            // leads there.
+            // Releases up to 2.55 name the directory that is not a repository, or nothing, rather than the file that leads there.
             let is_named_otherwise = expected
                 .starts_with("fatal: gitfile does not point to a valid repository: ")
                 && status.stderr.starts_with(b"fatal: not a git repository: ");
