@@ -53,8 +53,8 @@ impl Environment {
         self.push_config_pair(key, value);
     }
 
-    /// Adds configuration from `key=NAME`, where the value is that of the environment variable `NAME`, as `git
-    /// --config-env` does. The error is git's text, without "fatal: ".
+    /// Adds configuration from `key=NAME` as `git --config-env` does: the value is that of the environment
+    /// variable `NAME`. The error is git's text, without "fatal: ".
     pub fn push_config_env(&mut self, key_name: &BStr) -> Result<(), String> {
         let Some((key, name)) = key_name.rsplit_once_str("=") else {
             return Err(format!(

@@ -194,7 +194,7 @@ struct Loader<'a, 'e> {
     forbids_remote_urls: bool,
     remote_urls: Option<Vec<BString>>,
     depth: usize,
-    /// Skips files that may not be read, and files about which git only complains.
+    /// Whether to skip files that may not be read, and files about which git only complains.
     is_gentle: bool,
 }
 

@@ -20,7 +20,7 @@ impl Objects {
         self.abbreviate_to(id, wanted)
     }
 
-    /// Returns the first `wanted` digits of `id`, at least four, and more if several objects share them.
+    /// Returns the first `wanted` digits of `id` (four or more), and further digits if several objects share them.
     pub fn abbreviate_to(&self, id: &oid, wanted: usize) -> Result<BString, Error> {
         let hex = id.to_string();
         if wanted >= hex.len() {

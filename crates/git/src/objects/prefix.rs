@@ -6,7 +6,7 @@ use gix_hash::ObjectId;
 use super::{Error, Objects};
 
 impl Objects {
-    /// Returns the objects whose ids start with the hexadecimal `digits`, at least four, in order. If none is
+    /// Returns the objects whose ids start with the hexadecimal `digits` (four or more), in order. If none is
     /// found, looks once more, since some may have been added.
     pub fn starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
         let mut is_again = false;

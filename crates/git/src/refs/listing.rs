@@ -13,7 +13,7 @@ use super::raw::Raw;
 use crate::reftable::{Merged, Record};
 use vigil_model::id_hasher::ById;
 
-/// References in byte order. They can be iterated as often as wanted, since everything is in memory.
+/// References in byte order. They can be iterated as often as wanted, without reading anything but memory.
 #[derive(Debug)]
 pub struct Listing {
     pub(super) prefix: BString,
