@@ -1,4 +1,4 @@
-//! Having the user's daemon answer, if one runs: it has the working copy in memory.
+//! Asking the user's daemon, if one runs, since it may have the working copy in memory.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -15,8 +15,8 @@ use crate::pager;
 use crate::reply::Reply;
 use crate::terminal;
 
-/// The answer of the daemon to `vigil status` with `arguments`. `None` where there is none, for whatever reason: then this
-/// process finds out by itself, and says what there is to say.
+/// Returns the daemon's answer to `vigil status` with `arguments`. `None` if there is none, for whatever reason: then this
+/// process computes the answer, and reports any error, itself.
 pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Reply> {
     if !pager::is_up_to_configuration("status") {
         return None;
@@ -24,12 +24,12 @@ pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Re
     ask_for(question(arguments, environment)?, environment)
 }
 
-/// Whether a daemon may be asked at all.
+/// Returns whether a daemon may be asked at all.
 pub(crate) fn may_answer(environment: &Environment) -> bool {
     !variables::is_off(environment) && environment.get("VIGIL_DEBUG").is_none()
 }
 
-/// The same for `question`.
+/// As [`ask`], for a question that is already put together.
 pub(crate) fn ask_for(question: StatusQuestion, environment: &Environment) -> Option<Reply> {
     if !may_answer(environment) {
         return None;
@@ -48,7 +48,7 @@ pub(crate) fn ask_for(question: StatusQuestion, environment: &Environment) -> Op
         ..question
     }));
     if let Err(Unanswered::Late { .. }) = said {
-        // A script with many of these is to wait once.
+        // A script that runs many commands should wait only once.
         client.place().note_slow();
     }
     match said.ok()?.response {
@@ -65,7 +65,7 @@ pub(crate) fn ask_for(question: StatusQuestion, environment: &Environment) -> Op
     }
 }
 
-/// Device and inode of the directory in which the command stands: the one by its name may be another one by now.
+/// Device and inode of the directory the command runs in: the directory's name may lead to another one by now.
 fn standing_id() -> Option<(u64, u64)> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let standing = openat(CWD, ".", flags, Mode::empty()).ok()?;
@@ -73,13 +73,13 @@ fn standing_id() -> Option<(u64, u64)> {
     Some((standing.dev, standing.ino))
 }
 
-/// What is asked of a daemon by `vigil status` with `arguments` that is shown on no terminal: about the directory that has the name
-/// of the one in which the command stands. `None` where there is none.
+/// The question to the daemon for `vigil status` with `arguments`, without a terminal. It is about the directory that now has
+/// the working directory's name. `None` if there is none.
 pub(crate) fn question(arguments: &[BString], environment: &Environment) -> Option<StatusQuestion> {
     question_about(environment.working_directory(), arguments, environment)
 }
 
-/// The same about `directory`.
+/// As [`question`], about `directory`.
 pub(crate) fn question_about(
     directory: &Path,
     arguments: &[BString],

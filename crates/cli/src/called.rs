@@ -1,5 +1,5 @@
-//! By which name this program was called: its usage texts have it, and by a name like `git-status`, which git finds for a
-//! command of its own, it is that command.
+//! The name this program was called by. Usage texts show it. Under a name like `git-status`, which git looks up for a command
+//! that it does not have itself, the program is that command.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,19 +8,19 @@ use std::sync::OnceLock;
 
 use bstr::{BStr, BString, ByteSlice};
 
-/// The name, which a process has once, from its start.
+/// Set once, when the process starts.
 static CALLED: OnceLock<Called> = OnceLock::new();
 
 /// How the program was called.
 struct Called {
-    /// As Vigil, and not in git's stead.
+    /// Called as Vigil, not in place of git.
     is_vigil: bool,
-    /// The command that its name says.
+    /// The command that the program's name stands for.
     command: Option<BString>,
 }
 
-/// Notes that the program was called `program`, the first word of its command line. Returns the command that the name
-/// says, if it says one.
+/// Records that the program was called `program`, the first word of its command line. Returns the command that this name
+/// stands for, if any.
 pub(crate) fn by(program: &OsStr) -> Option<&'static BStr> {
     let name = Path::new(program).file_name().unwrap_or_default();
     let called = CALLED.get_or_init(|| Called::by(name.as_bytes()));
@@ -30,7 +30,7 @@ pub(crate) fn by(program: &OsStr) -> Option<&'static BStr> {
 impl Called {
     fn by(name: &[u8]) -> Self {
         match name.strip_prefix(b"git-") {
-            // `git vigil status` is as good as `vigil status`.
+            // `git vigil status` means `vigil status`.
             None | Some(b"vigil" | b"") => Self {
                 is_vigil: name != b"git",
                 command: None,
@@ -42,8 +42,8 @@ impl Called {
         }
     }
 
-    /// `synopsis`, which begins with a program and a command, with the names of this call in their place, and lines that
-    /// go on as far to the right.
+    /// Returns `synopsis`, which begins with a program and a command, with the names of this call instead. Continuation lines
+    /// keep their alignment.
     fn named(&self, synopsis: &str) -> String {
         let Some((program, rest)) = synopsis.split_once(' ') else {
             return synopsis.to_owned();
@@ -73,21 +73,21 @@ impl Called {
     }
 }
 
-/// What stands before another way to call a command.
+/// What precedes each further form of a command in a synopsis.
 const OTHERWISE: &str = "   or: ";
 
-/// In a process that was not told, everything is as git says it.
+/// The default in a process that did not call [`by`]: everything is as git prints it.
 const UNTOLD: Called = Called {
     is_vigil: false,
     command: None,
 };
 
-/// Whether the program was called as Vigil, and not in git's stead.
+/// Returns whether the program was called as Vigil, not in place of git.
 pub(crate) fn is_vigil() -> bool {
     CALLED.get().unwrap_or(&UNTOLD).is_vigil
 }
 
-/// `synopsis` with the names of this call.
+/// Returns `synopsis` with the names of this call.
 pub(crate) fn named(synopsis: &str) -> String {
     match CALLED.get() {
         Some(called) => called.named(synopsis),

@@ -1,4 +1,4 @@
-//! All objects there are (`--batch-all-objects`).
+//! Printing every object in the repository (`--batch-all-objects`).
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::threads::{self, Bounds, Item, Locations};
 /// Prints all objects of `store`.
 ///
 /// # Errors
-/// Why git ends, after what is to be said was.
+/// The failure with which git exits. All messages before it have been written.
 pub(super) fn print(
     arguments: &BatchArguments,
     format: &Format,
@@ -32,14 +32,14 @@ pub(super) fn print(
     };
     let is_contents = what == What::Contents;
     let needs_info = format.wanted() != Wanted::default() || arguments.filter != Filter::Everything;
-    // Only one thread knows how to rewrite contents, and names alone are told sooner than given out.
+    // Only one thread can rewrite contents, and printing bare names is faster than distributing them.
     let is_alone =
         teller.use_mailmap || arguments.transform.is_some() || !is_contents && !needs_info;
     if is_contents {
         output::widen_pipe();
     }
     let find = |said: &mut Vec<String>, is_planned: bool| match arguments.unordered {
-        // In that order, what a plan tells of an object by itself is found as fast without one.
+        // In pack order, facts about an object by itself are found just as fast without a plan.
         true => store
             .pack_order(said)
             .map(|all| match is_planned && is_contents {
@@ -71,7 +71,7 @@ pub(super) fn print(
             &account,
             tell,
         );
-        // What seems to be damaged, or not to be there, may be what is gone.
+        // What looks damaged or missing may be in a mapped file that was cut.
         account.check()?;
         let Some(rest) = printed? else {
             return Ok(());
@@ -87,7 +87,7 @@ pub(super) fn print(
     let mut result = Ok(());
     for item in locations.skip(told) {
         result = match item {
-            // In the order of ids git looks for each object.
+            // In id order git looks up each object.
             Ok(location) if !arguments.unordered && store.is_known_bad(&location) => {
                 tell_again(&mut teller, location.id().to_owned(), what)
             }
@@ -99,7 +99,7 @@ pub(super) fn print(
         teller.output.flush_if_full()?;
     }
     teller.output.flush()?;
-    // What seems to be damaged, or not to be there, may be what is gone.
+    // What looks damaged or missing may be in a mapped file that was cut.
     teller.output.account.check().and(result)
 }
 
@@ -110,7 +110,7 @@ fn tell(teller: &mut Teller<'_>, item: Item, what: What) -> Result<(), Failure> 
     teller.object(asked(location.id().to_owned()), Some(location), what)
 }
 
-/// Tells of an object of which a copy turned out to be damaged.
+/// Prints an object of which one copy turned out to be damaged, from wherever a lookup now finds it.
 fn tell_again(teller: &mut Teller<'_>, id: ObjectId, what: What) -> Result<(), Failure> {
     let found = teller.reader.find(&id);
     let location = teller.heard(found)?.flatten();

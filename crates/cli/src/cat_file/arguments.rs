@@ -7,7 +7,7 @@ use super::format::DEFAULT;
 use crate::options::{Argument, Audience, Entry, Given, Table, Value, parse, usage};
 use crate::reply::{Reply, bytes, labelled};
 
-/// What is asked of one object.
+/// A question about one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Single {
     /// `-e`: whether it exists.
@@ -18,42 +18,42 @@ pub(super) enum Single {
     Type,
     /// `-s`: its size.
     Size,
-    /// Its contents, if it is or leads to an object of the type of this name, which may be none.
+    /// The contents of the named object, or of the object of this type that it leads to. The type's name may be invalid.
     Contents(BString),
-    /// Its contents, transformed.
+    /// The transformed contents.
     Transformed(Transform),
 }
 
-/// What becomes of the contents of blobs.
+/// How the contents of blobs are transformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transform {
-    /// `--textconv`: what its diff driver makes of it.
+    /// `--textconv`: by the path's diff driver.
     Textconv,
-    /// `--filters`: as it would be in the working tree.
+    /// `--filters`: to what they would be in the working tree.
     Filters,
 }
 
-/// What a batch tells of each object.
+/// What a batch prints for each object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Batch {
     /// `--batch`: the line and the contents.
     Contents,
     /// `--batch-check`: the line.
     Info,
-    /// `--batch-command`: what each line asks for.
+    /// `--batch-command`: what the command on each line asks for.
     Commands,
 }
 
-/// A batch.
+/// The options of a batch.
 #[derive(Clone, Debug)]
 pub(super) struct BatchArguments {
     pub(super) batch: Batch,
     pub(super) format: BString,
-    /// Nobody gave one.
+    /// No format was given.
     pub(super) has_default_format: bool,
     pub(super) all_objects: bool,
     pub(super) unordered: bool,
-    /// Nobody waits for answers.
+    /// Output is buffered: nobody waits for each answer.
     pub(super) buffered: bool,
     pub(super) follow_symlinks: bool,
     pub(super) transform: Option<Transform>,
@@ -62,30 +62,30 @@ pub(super) struct BatchArguments {
     pub(super) output_delimiter: u8,
 }
 
-/// What is to be done.
+/// What the command has to do.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
     Single {
         single: Single,
         name: BString,
-        /// The path that counts for transformations (`--path`).
+        /// The path by which contents are transformed (`--path`).
         path: Option<BString>,
     },
     Batch(BatchArguments),
 }
 
 impl Task {
-    /// Whether all objects are asked for.
+    /// Returns whether the task covers all objects.
     pub(super) fn is_of_all_objects(&self) -> bool {
         matches!(self, Self::Batch(batch) if batch.all_objects)
     }
 }
 
-/// The command line.
+/// The parsed command line.
 #[derive(Clone, Debug)]
 pub(super) struct Arguments {
     pub(super) task: Task,
-    /// People have the names that `.mailmap` gives them.
+    /// People appear under their names in `.mailmap`.
     pub(super) use_mailmap: bool,
 }
 
@@ -104,7 +104,7 @@ pub(super) enum Key {
     Filter,
 }
 
-/// Options of which there can be one.
+/// The options of which at most one may be given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Exists,
@@ -280,7 +280,7 @@ pub(super) const TABLE: Table<Key> = Table {
     ],
 };
 
-/// What the options say, before it is known whether they go together.
+/// The options as given, before their combination is checked.
 #[derive(Default)]
 struct Options {
     mode: Option<Mode>,
@@ -337,22 +337,22 @@ impl Options {
     }
 }
 
-/// A wrong command line: git's words without a label, an empty line, and the usage text.
+/// The reply to a wrong command line: git's message without the usual label, an empty line, and the usage text.
 fn refuse(text: impl AsRef<[u8]>) -> Reply {
     let stderr = bytes![labelled("fatal: ", text.as_ref()), b"\n", late_usage()];
     Reply::complained(stderr, Reply::USAGE)
 }
 
-/// The usage text once options were taken: git then shows the alias as if it had a value.
+/// The usage text once options have been parsed: git then shows the alias as if it took a value.
 fn late_usage() -> Vec<u8> {
     usage(&TABLE, Audience::Everyone).replace("--[no-]mailmap    ", "--[no-]mailmap ...")
 }
 
 impl Arguments {
-    /// What `arguments` ask for.
+    /// Parses `arguments`.
     ///
     /// # Errors
-    /// A command line that git refuses.
+    /// The reply to a command line that git refuses.
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, Reply> {
         let mut options = Options::default();
         let others = parse(&TABLE, arguments, |key, given| options.take(key, given))?;

@@ -1,4 +1,4 @@
-//! Batches of names or commands: for each line that comes in, a line and perhaps contents.
+//! Batches of names or commands: each input line is answered by a line and, if asked for, contents.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -21,19 +21,19 @@ use super::tell::{Asked, Teller, What};
 use crate::reply::{Reply, bytes};
 use crate::whole_files::ANEW_MAX;
 
-/// How many lines may wait for their answers to be written.
+/// The maximum number of lines whose answers are not yet written.
 const UNWRITTEN_MAX: usize = 4096;
 
-/// What is asked on standard input.
+/// The questions on standard input.
 pub(super) struct Questions {
     input: Input,
-    /// Lines of which the answers are not written yet, unless answers are kept back until they are asked for.
+    /// Lines whose answers are not yet written. Empty with `--buffer`.
     unwritten: Vec<BString>,
-    /// The same, to be answered again before others.
+    /// Lines to answer again, before any others.
     again: VecDeque<BString>,
-    /// How often that was so without any answer.
+    /// How many times lines had to be answered again since an answer was last written.
     times: usize,
-    /// Whether `.mailmap` was used before the first of them.
+    /// Whether `.mailmap` was in use before the first of these lines.
     pub(super) use_mailmap: bool,
     is_kept_back: bool,
 }
@@ -50,7 +50,7 @@ impl Questions {
         }
     }
 
-    /// Has the lines answered again whose answers are not written; whether that can be.
+    /// Queues the lines without a written answer to be answered again. Returns whether that is possible.
     pub(super) fn begin_anew(&mut self) -> bool {
         for line in self.unwritten.drain(..).rev() {
             self.again.push_front(line);
@@ -59,7 +59,7 @@ impl Questions {
         !self.is_kept_back && self.times < ANEW_MAX
     }
 
-    /// Whether another line is here already.
+    /// Returns whether another line is available without waiting.
     fn has_line(&mut self) -> bool {
         !self.again.is_empty() || self.input.has_line()
     }
@@ -81,7 +81,7 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// Answers by `teller`.
+    /// Makes one that answers through `teller`.
     pub(super) fn new(
         arguments: &'a BatchArguments,
         sources: &'a Sources,
@@ -99,9 +99,9 @@ impl<'a> Lines<'a> {
     /// Answers until the end of the input.
     ///
     /// # Errors
-    /// Why git ends, after what is to be said was; or a file was cut before an answer was written.
+    /// The failure with which git exits, its messages written; or a file was cut before an answer was written.
     pub(super) fn run(mut self) -> Result<(), Failure> {
-        // Whoever waits for each answer does not need this core before he has it.
+        // A client that waits for each answer has it sooner: deferred work is done here while it reads the answer on another core.
         if !self.arguments.buffered && cores() > 1 {
             self.teller.reader.defer();
         }
@@ -111,15 +111,15 @@ impl<'a> Lines<'a> {
             Batch::Info => self.names(What::Info),
         };
         if result.is_err() {
-            // What seems to be damaged, or not to be there, may be what is gone.
+            // What looks damaged or missing may be in a mapped file that was cut.
             self.sources.account.check()?;
         }
-        // What was answered before counts, whatever happened then.
+        // Answers from before a failure still count.
         self.flush()?;
         result
     }
 
-    /// Writes what is answered. Who does so at the end of a line need not answer it again.
+    /// Writes the answers so far. After a flush at the end of a line, that line need not be answered again.
     fn flush(&mut self) -> Result<(), Failure> {
         self.teller.output.flush()?;
         self.written();
@@ -136,7 +136,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Notes that a line is answered, or that it should have been.
+    /// Records that a line has been answered, or that answering it failed.
     fn answered(&mut self, line: BString) {
         if !self.questions.is_kept_back {
             self.questions.unwritten.push(line);
@@ -157,7 +157,7 @@ impl<'a> Lines<'a> {
         Ok(())
     }
 
-    /// The next line. What is answered is written before anybody waits for more.
+    /// Reads the next line. Answers are written before waiting for more input.
     fn next_line(&mut self) -> Result<Option<BString>, Failure> {
         let has_line = self.arguments.buffered || self.questions.has_line();
         if !has_line || self.questions.unwritten.len() >= UNWRITTEN_MAX {
@@ -191,7 +191,7 @@ impl<'a> Lines<'a> {
                 }
             }
         }
-        // A variable for git's own tests.
+        // git's own tests set this variable.
         let keeps = self
             .sources
             .boolean_of_environment("GIT_TEST_CAT_FILE_NO_FLUSH_ON_EXIT")?;
@@ -234,7 +234,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Has git answer `line` about objects of a remote.
+    /// Has git answer `line`, which asks about objects of a remote.
     fn remote(&mut self, line: &BStr) -> Result<(), Failure> {
         let Some(remote_objects) = self.sources.remote_objects() else {
             return Err(unknown(line).into());
@@ -267,7 +267,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Answers for the object that `name` leads to.
+    /// Answers for the object that `name` resolves to.
     fn one(&mut self, name: &BStr, rest: Option<&BStr>, what: What) -> Result<(), Failure> {
         let own = self.sources.with_own_id(name);
         let full_id = self
@@ -319,7 +319,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A line's name, and what follows it.
+/// Splits a line into a name and what follows it.
 fn split(line: &BStr) -> (&BStr, Option<&BStr>) {
     let Some(end) = line.find_byteset(b" \t") else {
         return (line, None);
@@ -335,7 +335,7 @@ enum Command<'a> {
     Contents(&'a BStr),
     Info(&'a BStr),
     Mailmap(&'a BStr),
-    /// The whole line.
+    /// Holds the whole line.
     Remote(&'a BStr),
     Flush,
 }
@@ -345,7 +345,7 @@ fn unknown(line: &BStr) -> Reply {
 }
 
 impl<'a> Command<'a> {
-    /// The command in `line`. Whether there are remote ones is asked if that matters.
+    /// Parses the command in `line`. `has_remote` is called only if it matters whether remote commands exist.
     fn parse(line: &'a BStr, has_remote: impl FnOnce() -> bool) -> Result<Self, Reply> {
         let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c);
         if line.first().is_some_and(is_space) {

@@ -1,4 +1,4 @@
-//! Why the command ends.
+//! Reasons for which the command fails.
 
 use rustix::io::Errno;
 use vigil_git::objects;
@@ -10,19 +10,19 @@ use crate::reply::Reply;
 use crate::say::say;
 use crate::whole_files::cut_off;
 
-/// Why the command ends before its end.
+/// Why the command ends early.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// With these words.
+    /// The command ends with this reply.
     Reply(Reply),
     /// Standard output cannot be written.
     Output(Errno),
-    /// Nobody takes answers any more, for a reason that is told elsewhere.
+    /// Nobody reads the answers any more, for a reason reported elsewhere.
     Unwanted,
-    /// Something is damaged. What git says then depends on what it met before, so that one thread is to tell it, and what
-    /// follows, in order.
+    /// Something is damaged. What git then prints depends on what it read before, so a single thread has to print this object
+    /// and all that follow, in order.
     Damaged,
-    /// A mapped file was cut, and zeros may have been read. Nothing of it was written: who asks anew is told what is left.
+    /// A mapped file was cut, so zeros may have been read from it. Nothing of it was written, so the question may be asked again.
     Cut,
 }
 
@@ -45,12 +45,12 @@ impl From<objects::Error> for Failure {
 }
 
 impl Failure {
-    /// The same where a part was written, or it goes on and on.
+    /// A [`Self::Cut`] that cannot be retried: part of the answer was written, or it happened too often.
     pub(super) fn cut_for_good() -> Self {
         Self::Reply(cut_off())
     }
 
-    /// git ends where a name leads, though it leads nowhere.
+    /// The failure with which git exits when a name cannot be resolved.
     pub(super) fn of_name(outcome: Outcome) -> Self {
         Self::Reply(match outcome {
             Outcome::Fatal(text) => Reply::fatal(text),
@@ -59,7 +59,7 @@ impl Failure {
         })
     }
 
-    /// Says why, and returns the exit code.
+    /// Reports the failure and returns the exit code.
     pub(super) fn say(self) -> u8 {
         match self {
             Self::Reply(reply) => say(&reply),

@@ -1,35 +1,35 @@
-//! Which objects a batch leaves out (`--filter`, git-rev-list(1)).
+//! The objects that a batch leaves out (`--filter`, git-rev-list(1)).
 
 use bstr::{BStr, ByteSlice};
 use vigil_objects::{Facts, Kind, Wanted};
 
 use crate::reply::{Reply, bytes, labelled};
 
-/// What must be written as `%` and two digits in a part of a combined filter, beside spaces and control characters
-/// (git-rev-list(1), "--filter").
+/// The characters that a part of a combined filter must write as `%` and two hexadecimal digits, besides space and control
+/// characters (git-rev-list(1), "--filter").
 const RESERVED: &[u8] = b"~`!@#$^&*()[]{}\\;'\",<>?";
 
 /// A filter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Filter {
-    /// Nothing is left out.
+    /// Leaves out nothing.
     #[default]
     Everything,
-    /// Blobs of this many bytes and more are.
+    /// Leaves out blobs of this many bytes or more.
     BlobsBelow(u64),
-    /// All blobs are.
+    /// Leaves out all blobs.
     NoBlobs,
-    /// All but objects of this type are.
+    /// Leaves out everything but objects of this type.
     Only(Kind),
-    /// One that git knows, and not for batches.
+    /// A filter that git knows but does not support in batches.
     Unsupported(&'static str),
 }
 
 impl Filter {
-    /// Reads the value of `--filter`.
+    /// Parses the value of `--filter`.
     ///
     /// # Errors
-    /// What is no filter.
+    /// The value is not a filter.
     pub(super) fn parse(text: &BStr) -> Result<Self, Reply> {
         let invalid = || Reply::fatal(bytes!["invalid filter-spec '", text, "'"]);
         if text == "blob:none" {
@@ -75,7 +75,7 @@ impl Filter {
         }
     }
 
-    /// This one and a further one: git combines them.
+    /// Combines this filter with another one, as git does.
     pub(super) fn and(self, further: Self) -> Self {
         match self {
             Self::Everything => further,
@@ -83,10 +83,10 @@ impl Filter {
         }
     }
 
-    /// Whether the command can use it.
+    /// Checks that the command can apply the filter.
     ///
     /// # Errors
-    /// It cannot, or there is no batch.
+    /// The filter is not supported, or the command is not a batch.
     pub(super) fn check(self, is_batch: bool) -> Result<(), Reply> {
         let complaint = match self {
             Self::Everything => return Ok(()),
@@ -98,13 +98,13 @@ impl Filter {
         Err(Reply::complained(stderr, Reply::USAGE))
     }
 
-    /// Adds what it has to know of an object to what is wanted.
+    /// Adds to `wanted` what the filter has to know about an object.
     pub(super) fn look_for(self, wanted: &mut Wanted) {
         wanted.kind |= !matches!(self, Self::Everything | Self::Unsupported(_));
         wanted.size |= matches!(self, Self::BlobsBelow(_));
     }
 
-    /// Whether an object is left out.
+    /// Returns whether an object is left out.
     pub(super) fn excludes(self, facts: &Facts) -> bool {
         let is_blob = facts.kind == Some(Kind::Blob);
         match self {
@@ -116,7 +116,7 @@ impl Filter {
     }
 }
 
-/// A number with `k`, `m` or `g` behind it for powers of 1024.
+/// Parses a number with an optional suffix `k`, `m` or `g` for powers of 1024.
 fn size(text: &BStr) -> Option<u64> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, unit) = text.split_at_checked(digits)?;
@@ -130,7 +130,7 @@ fn size(text: &BStr) -> Option<u64> {
     };
     number.checked_mul(factor)
 }
-/// Checks the parts of a combined filter, in the order in which git does.
+/// Checks the parts of a combined filter in git's order.
 fn check_combined(specs: &[u8]) -> Result<(), Reply> {
     if specs.is_empty() {
         return Err(Reply::fatal("expected something after combine:"));
@@ -147,7 +147,7 @@ fn check_combined(specs: &[u8]) -> Result<(), Reply> {
     Ok(())
 }
 
-/// `text` with each `%` and two hexadecimal digits replaced by the byte that they stand for.
+/// Returns `text` with each `%` and two hexadecimal digits replaced by the byte that they encode.
 fn percent_decoded(text: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text;

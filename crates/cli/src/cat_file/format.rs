@@ -1,4 +1,4 @@
-//! The line that stands before an object in a batch (git-cat-file(1), "BATCH OUTPUT").
+//! The line that precedes each object in a batch (git-cat-file(1), "BATCH OUTPUT").
 
 use std::io::Write as _;
 
@@ -9,7 +9,7 @@ use vigil_objects::{Facts, Kind, Wanted};
 
 use crate::reply::{Reply, bytes};
 
-/// What git prints where no format is given.
+/// The format that git uses if none is given.
 pub(super) const DEFAULT: &str = "%(objectname) %(objecttype) %(objectsize)";
 
 /// A piece of a format.
@@ -25,29 +25,29 @@ enum Piece {
     Mode,
 }
 
-/// A format, taken apart once.
+/// A parsed format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Format {
     pieces: Vec<Piece>,
     wanted: Wanted,
 }
 
-/// What a line may tell of an object.
+/// What a line may show of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Object<'a> {
     pub(super) id: ObjectId,
     pub(super) facts: &'a Facts,
-    /// Its mode in the tree in which it was found.
+    /// Its mode in the tree where it was found.
     pub(super) mode: Option<FileMode>,
-    /// What followed the name.
+    /// What followed the name on the input line.
     pub(super) rest: Option<&'a BStr>,
 }
 
 impl Format {
-    /// Takes `text` apart.
+    /// Parses `text`.
     ///
     /// # Errors
-    /// An element that there is not, in git's words.
+    /// An unknown element, in git's words.
     pub(super) fn parse(text: &BStr) -> Result<Self, Reply> {
         let mut pieces = Vec::new();
         let mut literal = Vec::new();
@@ -86,17 +86,17 @@ impl Format {
         Ok(Self { pieces, wanted })
     }
 
-    /// What a line tells of an object beside names and what the caller knows himself.
+    /// What has to be looked up for a line, besides names and what the caller already knows.
     pub(super) fn wanted(&self) -> Wanted {
         self.wanted
     }
 
-    /// Whether the name of an object ends at the first white space.
+    /// Returns whether an object's name ends at the first white space of its input line.
     pub(super) fn splits(&self) -> bool {
         self.pieces.contains(&Piece::Rest)
     }
 
-    /// Appends the line of `object`, without what ends it.
+    /// Appends the line for `object`, without its terminator.
     pub(super) fn append(&self, out: &mut Vec<u8>, object: &Object<'_>) {
         let facts = object.facts;
         for piece in &self.pieces {
@@ -115,7 +115,7 @@ impl Format {
                 Piece::Rest => out.extend_from_slice(object.rest.unwrap_or_default()),
                 Piece::Mode => {
                     if let Some(mode) = object.mode {
-                        // Writing to memory does not fail.
+                        // Writing to memory cannot fail.
                         let _ = write!(out, "{:06o}", mode.0);
                     }
                 }
@@ -135,7 +135,7 @@ fn append_number(out: &mut Vec<u8>, number: Option<u64>) {
     out.extend_from_slice(digits.as_bytes());
 }
 
-/// The element at the start of `text`, which begins with `(`, and what is behind it.
+/// Parses the element at the start of `text`, which begins with `(`. Returns it and the rest.
 fn element(text: &[u8]) -> Result<(Piece, &[u8]), Reply> {
     let Some(end) = text.find_byte(b')') else {
         let complaint = bytes![

@@ -1,4 +1,4 @@
-//! What is asked, line by line, as it comes.
+//! Standard input, read line by line as it arrives.
 
 use bstr::{BStr, ByteSlice};
 use rustix::io::Errno;
@@ -12,7 +12,7 @@ pub(super) struct Input {
     buf: Vec<u8>,
     /// Where the next line begins.
     start: usize,
-    /// Up to where no delimiter was found.
+    /// Up to here, the buffer holds no delimiter.
     searched: usize,
     is_at_end: bool,
     is_blank: bool,
@@ -31,12 +31,12 @@ impl Input {
         }
     }
 
-    /// Whether a whole line is here already, so that [`Self::next`] does not wait.
+    /// Returns whether a whole line is buffered, so that [`Self::next`] does not wait.
     pub(super) fn has_line(&mut self) -> bool {
         self.line_end().is_some() || self.is_at_end
     }
 
-    /// The next line without its end; `None` after the last. git treats it as a string of C, so it ends at the first NUL.
+    /// Reads the next line without its terminator; `None` after the last. To git it is a C string and ends at the first NUL.
     ///
     /// # Errors
     /// Standard input cannot be read.
@@ -62,7 +62,7 @@ impl Input {
         Ok(Some(line.get(..len).unwrap_or_default().as_bstr()))
     }
 
-    /// Whether git finds nothing at all in the last line: no NUL, not even as its end.
+    /// Returns whether the last line is completely empty to git: it holds no NUL, not even as its terminator.
     pub(super) fn is_blank(&self) -> bool {
         self.is_blank
     }

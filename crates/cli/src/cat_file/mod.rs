@@ -1,4 +1,4 @@
-//! `vigil cat-file`: objects, as `git cat-file` prints them, each looked up once and written at once.
+//! `vigil cat-file`: prints objects as `git cat-file` does. Each is looked up once and written at once.
 
 mod all;
 mod arguments;
@@ -40,7 +40,7 @@ use sources::Sources;
 use tell::Teller;
 use threads::Bounds;
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "cat-file",
     summary: "Print objects and their properties, as 'git cat-file'",
@@ -50,7 +50,7 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/cat-file.txt"),
 };
 
-/// Runs the command with what follows its name on the command line. Returns the exit code.
+/// Runs the command with `arguments`, the words after its name. Returns the exit code.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     match arguments {
         [only] if only == "-h" => {
@@ -74,14 +74,14 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
 fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failure> {
     let mut environment = Cow::Borrowed(environment);
     if Arguments::parse(arguments).is_ok_and(|arguments| arguments.task.is_of_all_objects()) {
-        // git then takes all objects as they are, and does not even look which are replaced.
+        // git then takes all objects as they are and does not look for replacements.
         environment.to_mut().set("GIT_NO_REPLACE_OBJECTS", "1");
     }
     let sources = Sources::open(&environment)?;
     let config = &sources.repository.config;
     say_texts(config.said());
     let mut drivers = Drivers::built_in();
-    // All of the configuration is looked at before the command line is.
+    // git checks the whole configuration before it looks at the command line.
     Settings::of_any_command(&sources.repository, Reads::Objects, |entry| {
         hint_color(entry)?;
         drivers.take(entry)
@@ -115,8 +115,8 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failur
     }
 }
 
-/// Answers what comes on standard input. What a file was cut for is answered anew, once more is read; unless answers are
-/// kept back until they are asked for, and many may be lost.
+/// Answers the lines on standard input. If a file was cut, unwritten answers are made again from newly opened files. With
+/// buffered output many answers may be lost, so the command fails instead.
 fn in_batch(
     arguments: &BatchArguments,
     sources: Sources,
@@ -127,7 +127,7 @@ fn in_batch(
     let mut questions = Questions::new(arguments, use_mailmap);
     let mut opened = Some(sources);
     loop {
-        // All that is cut is let go of before anything is opened again.
+        // Release every cut file before anything is opened again.
         let sources = match opened.take() {
             Some(sources) => sources,
             None => Sources::open(environment)?,
@@ -161,7 +161,7 @@ fn all_objects(
     all::print(arguments, &format, &sources.store, teller, bounds)
 }
 
-/// Whoever tells of the objects of `sources`.
+/// The teller for the objects of `sources`.
 fn teller<'a>(
     arguments: &'a BatchArguments,
     format: &'a Format,

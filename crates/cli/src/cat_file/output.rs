@@ -1,4 +1,4 @@
-//! What is answered: in as few writes as whoever waits for it allows.
+//! Output in as few writes as possible without making a waiting client wait.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,15 +10,15 @@ use vigil_linux::map;
 
 use super::failure::Failure;
 
-/// How much is kept back at most, in bytes, while there is more to answer.
+/// How much output is held back at most, in bytes, while there is more to come.
 const KEPT_MAX: usize = 256 << 10;
 
-/// How much a pipe on standard output is to take, in bytes: as much as the system lets any user have. It is then seldom
-/// full when more is ready, and seldom empty when more is read.
+/// The size to which a pipe on standard output is widened, in bytes: the most that any user may have by default. The pipe is
+/// then seldom full when more output is ready, and seldom empty when the reader wants more.
 const PIPE_LEN: usize = 1 << 20;
 
-/// Widens a pipe on standard output, where much is written to it: what reads from it, and what writes, wait half as often
-/// (`F_SETPIPE_SZ` in fcntl(2)). A pipe that may not grow, or a file, stays as it is.
+/// Widens the pipe on standard output for large amounts of output, so that reader and writer wait half as often
+/// (`F_SETPIPE_SZ` in fcntl(2)). A file, or a pipe that may not grow, stays as it is.
 pub(super) fn widen_pipe() {
     let stdout = rustix::stdio::stdout();
     if fcntl_getpipe_size(stdout).is_ok_and(|len| len < PIPE_LEN) {
@@ -26,7 +26,7 @@ pub(super) fn widen_pipe() {
     }
 }
 
-/// Whether what is read is whole, and whether anything that was made of it is written.
+/// Tracks whether the mapped files are still whole, and whether any output made from them was written.
 #[derive(Clone)]
 pub(super) struct Account {
     cuts: usize,
@@ -34,7 +34,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Of what will be opened.
+    /// An account of files that are opened from now on.
     pub(super) fn new() -> Self {
         Self {
             cuts: map::cuts(),
@@ -42,18 +42,18 @@ impl Account {
         }
     }
 
-    /// Nothing is written yet of what is answered from here on.
+    /// Starts a new answer: nothing of it has been written.
     pub(super) fn begin(&self) {
         self.has_written.store(false, Ordering::Relaxed);
     }
 
-    /// Whether anything is written of that.
+    /// Returns whether any part of that answer was written.
     pub(super) fn has_written(&self) -> bool {
         self.has_written.load(Ordering::Relaxed)
     }
 
     /// # Errors
-    /// A mapped file was cut, so that what was made of it must not be written.
+    /// A mapped file was cut, so output made from it must not be written.
     pub(super) fn check(&self) -> Result<(), Failure> {
         if map::cuts() == self.cuts {
             return Ok(());
@@ -64,10 +64,10 @@ impl Account {
         })
     }
 
-    /// Writes all `parts` to standard output, in one call if the other end takes as much.
+    /// Writes all `parts` to standard output, in a single call if the other end accepts that much.
     ///
     /// # Errors
-    /// As for [`Self::check`], and where standard output cannot be written.
+    /// As for [`Self::check`], or standard output cannot be written.
     pub(super) fn write_all(&self, parts: &mut [IoSlice<'_>]) -> Result<(), Failure> {
         self.check()?;
         self.has_written.store(true, Ordering::Relaxed);
@@ -75,41 +75,41 @@ impl Account {
     }
 }
 
-/// Where answers go.
+/// The destination of answers.
 pub(super) enum Sink {
     Stdout,
-    /// To the thread that writes.
+    /// The thread that writes.
     Thread {
         to: SyncSender<Piece>,
-        /// Buffers that were written.
+        /// Written buffers, for reuse.
         empty: Receiver<Vec<u8>>,
     },
 }
 
-/// What goes to the thread that writes.
+/// A message to the thread that writes.
 pub(super) enum Piece {
     Filled(Filled),
-    /// With how many bytes of the answer that goes on were sent.
+    /// A failure, and how many bytes of the unfinished answer were already sent.
     Failed(Failure, usize),
 }
 
-/// Answers in a row.
+/// A run of answers.
 #[derive(Default)]
 pub(super) struct Filled {
     pub(super) bytes: Vec<u8>,
-    /// Where the answer about each object ends. What is behind the last one is part of an answer that goes on.
+    /// The end of each object's answer. What follows the last end belongs to an unfinished answer.
     pub(super) ends: Vec<usize>,
 }
 
-/// Answers that are to be written.
+/// Answers that wait to be written.
 pub(super) struct Output {
     pub(super) buf: Vec<u8>,
-    /// Where the answers for another thread end.
+    /// The end of each answer, if they go to another thread.
     ends: Vec<usize>,
     sink: Sink,
-    /// How many bytes of an answer that goes on were sent to another thread.
+    /// How many bytes of the unfinished answer were already sent to another thread.
     pub(super) sent: usize,
-    /// How many bytes were written before by others, and are not to be written again.
+    /// How many bytes other threads have already written. They are dropped here.
     pub(super) unwanted: usize,
     pub(super) account: Account,
 }
@@ -126,20 +126,20 @@ impl Output {
         }
     }
 
-    /// Says that all was added that is told of an object.
+    /// Marks the end of an object's answer.
     pub(super) fn end_object(&mut self) {
         if matches!(self.sink, Sink::Thread { .. }) {
             self.ends.push(self.buf.len());
         }
     }
 
-    /// Drops what is there of an answer that goes on.
+    /// Drops the buffered part of an unfinished answer.
     pub(super) fn drop_part(&mut self) {
         self.buf
             .truncate(self.ends.last().copied().unwrap_or_default());
     }
 
-    /// Writes what is there if it is much, and says whether it was.
+    /// Writes the buffer if it is full. Returns whether it was.
     ///
     /// # Errors
     /// As [`Self::flush`].
@@ -151,10 +151,10 @@ impl Output {
         Ok(is_full)
     }
 
-    /// Writes what is there.
+    /// Writes the buffer.
     ///
     /// # Errors
-    /// Standard output cannot be written, nobody takes it any more, or it was made of what is cut ([`Account::check`]).
+    /// Standard output cannot be written, nobody reads it any more, or a file it was made from was cut ([`Account::check`]).
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         if self.buf.is_empty() && self.ends.is_empty() {
             return Ok(());
@@ -164,7 +164,7 @@ impl Output {
                 let wanted = after(&mut self.unwanted, &self.buf);
                 let written = self.account.write_all(&mut [IoSlice::new(wanted)]);
                 self.buf.clear();
-                // One large object leaves no large buffer behind.
+                // Do not keep a large buffer after a single large object.
                 self.buf.shrink_to(KEPT_MAX.saturating_mul(8));
                 written
             }
@@ -186,7 +186,7 @@ impl Output {
         }
     }
 
-    /// Writes what is there, and `piece` behind it.
+    /// Writes the buffer, then `piece`.
     ///
     /// # Errors
     /// As [`Self::flush`].
@@ -208,7 +208,7 @@ impl Output {
     }
 }
 
-/// What of `bytes` is behind the first `unwanted` ones, which are counted down.
+/// Returns `bytes` without the first `unwanted` ones, and subtracts from `unwanted` as many as were dropped.
 fn after<'a>(unwanted: &mut usize, bytes: &'a [u8]) -> &'a [u8] {
     let (dropped, wanted) = bytes.split_at(bytes.len().min(*unwanted));
     *unwanted -= dropped.len();

@@ -1,17 +1,17 @@
-//! What is said on standard error meanwhile.
+//! Messages on standard error while the command runs.
 
 use bstr::BString;
 
 use crate::reply::labelled;
 use vigil_model::raw_text::bytes_of;
 
-/// Whole lines on standard error, in which some bytes may be [shown by characters](vigil_model::raw_text).
+/// Writes whole lines to standard error, in which some bytes may be [shown by characters](vigil_model::raw_text).
 pub(super) fn say_texts(lines: &[String]) {
     let lines: Vec<BString> = lines.iter().map(|line| bytes_of(line)).collect();
     say(&lines);
 }
 
-/// Whole lines on standard error.
+/// Writes whole lines to standard error.
 pub(super) fn say(lines: &[BString]) {
     if lines.is_empty() {
         return;
@@ -20,6 +20,6 @@ pub(super) fn say(lines: &[BString]) {
     for line in lines {
         text.extend(labelled("", line));
     }
-    // Nobody is left to be told if standard error cannot be written.
+    // There is nobody to tell if standard error cannot be written.
     let _ = crate::say::write(rustix::stdio::stderr(), &text);
 }

@@ -1,4 +1,4 @@
-//! What is asked of one object.
+//! Questions about one object.
 
 use std::io::Write as _;
 
@@ -17,22 +17,22 @@ use super::sources::Sources;
 use super::tell::{Rewriter, STREAM_MIN, heard};
 use crate::reply::{Reply, bytes};
 
-/// One object, and what was asked of it.
+/// One object that is asked about.
 struct One<'a> {
     sources: &'a Sources,
     reader: Reader,
     output: Output,
     name: &'a BStr,
-    /// As it was named: another object may stand for it.
+    /// The id that was named. Another object may replace it.
     id: ObjectId,
-    /// It was named by an id of the other kind, and is shown as it is with those.
+    /// It was named by its id in the other hash algorithm, and its contents are shown with ids of that algorithm.
     is_other: bool,
 }
 
-/// Answers what `single` asks of the object `name`; `path` is what counts for transformations. Returns the exit code.
+/// Answers `single` for the object `name`. `path` decides how contents are transformed. Returns the exit code.
 ///
 /// # Errors
-/// Why git ends.
+/// The failure with which git exits.
 pub(super) fn print(
     sources: &Sources,
     rewriter: &dyn Rewriter,
@@ -116,7 +116,7 @@ impl One<'_> {
         Ok(heard(&mut self.reader, found)?.flatten())
     }
 
-    /// What stands for the object `id`, and its type.
+    /// Locates what the object `id` is or is replaced by, and finds its type.
     fn located(&mut self, id: &ObjectId) -> Result<Option<(Location, Kind)>, Failure> {
         let id = self.sources.objects.replaced(id)?;
         let Some(location) = self.find(&id)? else {
@@ -143,7 +143,7 @@ impl One<'_> {
         let location = self.find(&real)?.ok_or_else(no_info)?;
         let mut size;
         if use_mailmap {
-            // Then git reads contents whatever the object is.
+            // With `--mailmap` git reads the contents of every object, whatever its type.
             let mut contents = Vec::new();
             let read = self.reader.append_if_sound(&location, &mut contents);
             let info = heard(&mut self.reader, read)?.ok_or_else(no_info)?;
@@ -187,10 +187,10 @@ impl One<'_> {
         }
     }
 
-    /// The entries of a tree, as `git ls-tree` lists them.
+    /// Prints the entries of a tree as `git ls-tree` does.
     fn tree(&mut self, location: &Location) -> Result<(), Failure> {
         let mut contents = self.read(location)?;
-        // git parses the tree, and looks whether it is the right one.
+        // git parses the tree, and checks its hash.
         if let Some(found) = &contents
             && !self.is_other
             && !location.is_of(Kind::Tree, found)
@@ -225,7 +225,7 @@ impl One<'_> {
         Ok(())
     }
 
-    /// The contents of an object of the type `kind`, to which the named one leads.
+    /// Prints the contents of the object of type `kind` that the named object leads to.
     fn contents(
         &mut self,
         kind: Kind,
@@ -238,7 +238,7 @@ impl One<'_> {
         let bad_file = || Reply::fatal(bytes!["git cat-file ", self.name, ": bad file"]);
         let bad_file = bad_file();
         let mut id = self.id;
-        // More steps than there can be, so that tags that lead in circles end.
+        // More steps than any real chain has, so that a cycle of tags ends.
         for _ in 0..STEPS_MAX {
             let Some((found, contents)) = self.read_sound(&id)? else {
                 return Err(bad_file.into());
@@ -255,7 +255,7 @@ impl One<'_> {
                 Kind::Tag => b"object ",
                 _ => return Err(bad_file.into()),
             };
-            // git does not follow ids of the other kind here, either: there is no such object.
+            // Nor does git follow ids of the other hash algorithm here: it finds no such object.
             match id_behind(field, &contents) {
                 Some(next) => id = next,
                 None => return Err(bad_file.into()),
@@ -264,8 +264,8 @@ impl One<'_> {
         Err(bad_file.into())
     }
 
-    /// Streams the object if it is a blob, or a tag of one; says whether it is. Like git, it looks twice at what it cannot
-    /// make out.
+    /// Streams the object if it is a blob, or a tag of one. Returns whether it is. Like git, it looks up an object twice if the
+    /// first lookup fails.
     fn stream_blob(&mut self) -> Result<bool, Failure> {
         let id = self.id;
         let next = match self.located(&id)? {
@@ -322,7 +322,7 @@ impl One<'_> {
             say(&[text.into()]);
             return Err(Reply::complained(Vec::new(), 255).into());
         };
-        // Textconv takes anything, and filters only blobs.
+        // Textconv applies to any object, filters only to blobs.
         let made = match transform == Transform::Textconv || info.kind == Kind::Blob {
             true => rewriter.transformed(transform, is_file, &id, &contents, path)?,
             false => None,
@@ -337,7 +337,7 @@ impl One<'_> {
         Ok(read.and_then(|info| self.shown(info.kind, contents)))
     }
 
-    /// The type and contents of what stands for the object `id`; the command ends if that is there and damaged.
+    /// Reads the type and contents of what `id` is or is replaced by. Fails if the object exists and is damaged.
     fn read_sound(&mut self, id: &ObjectId) -> Result<Option<(Kind, Vec<u8>)>, Failure> {
         let real = self.sources.objects.replaced(id)?;
         let mut contents = Vec::new();
@@ -354,7 +354,7 @@ impl One<'_> {
         }
     }
 
-    /// Contents as they are shown: with ids of the other kind, if the object was named by one.
+    /// Returns the contents as they are shown: with ids of the other hash algorithm if the object was named by one.
     fn shown(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>> {
         match self.is_other {
             true => self.sources.converted(kind, contents),
@@ -379,11 +379,11 @@ impl One<'_> {
     }
 }
 
-/// The id in the first line of an object, behind `field`.
+/// The id in the first line of an object, after `field`.
 fn id_behind(field: &[u8], contents: &[u8]) -> Option<ObjectId> {
     let hex = contents.strip_prefix(field)?.lines().next()?;
     ObjectId::from_hex(hex).ok()
 }
 
-/// How many steps there can be from one object to another.
+/// A bound on the number of steps from one object to another.
 const STEPS_MAX: usize = 4096;

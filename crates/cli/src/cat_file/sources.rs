@@ -1,4 +1,4 @@
-//! What names are resolved against, and what objects are made into.
+//! What names are resolved against, and how contents are transformed.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -36,20 +36,20 @@ pub(super) struct Sources {
     staged: StagedPaths,
     contents: OnceCell<Contents>,
     mailmap: OnceCell<Mailmap>,
-    /// Whoever asks remotes.
+    /// For asking remotes.
     remote_objects: OnceCell<Option<RemoteObjects>>,
     pub(super) store: Arc<ObjectStore>,
     pub(super) compat: Option<Compat>,
     hex_len: usize,
-    /// Of all this.
+    /// Covers all of the above.
     pub(super) account: Account,
 }
 
 impl Sources {
-    /// The repository in which the process stands, or that `environment` names.
+    /// Opens the repository around the working directory, or the one that `environment` names.
     ///
     /// # Errors
-    /// There is none, or it cannot be read.
+    /// There is no repository, or it cannot be read.
     pub(super) fn open(environment: &Environment) -> Result<Self, Reply> {
         let account = Account::new();
         let repository = inside::find(environment)?;
@@ -72,29 +72,29 @@ impl Sources {
         })
     }
 
-    /// Says what git says once, when the first object is asked for.
+    /// Writes the messages that git prints once, when the first object is read.
     pub(super) fn begin(&self) {
         say_texts(&self.objects.take_alternates_said());
     }
 
-    /// The id that `name` is, if it is one in full.
+    /// Parses `name` if it is a full id.
     pub(super) fn full_id(&self, name: &BStr) -> Option<ObjectId> {
         (name.len() == self.hex_len)
             .then(|| ObjectId::from_hex(name).ok())
             .flatten()
     }
 
-    /// `name` with the own id of an object, if it begins with an id of the other kind that a repository may have.
+    /// Returns `name` with the repository's own id in place of an id of its other hash algorithm, if `name` begins with one.
     pub(super) fn with_own_id(&self, name: &BStr) -> Option<BString> {
         self.compat.as_ref()?.with_own_id(name)
     }
 
-    /// The id of the other kind of an object.
+    /// The id of an object in the other hash algorithm.
     pub(super) fn other_id(&self, own: &ObjectId) -> Option<ObjectId> {
         self.compat.as_ref()?.other_id(own)
     }
 
-    /// What `name` leads to.
+    /// Resolves `name`.
     pub(super) fn resolve(&self, name: &BStr, options: &revision::Options) -> Answer {
         let own = self.with_own_id(name);
         let mut answer = revision::resolve_in_context(
@@ -110,43 +110,43 @@ impl Sources {
             && let Some((own, rest)) = own.split_at_checked(self.hex_len)
             && let Some(given) = name.strip_suffix(rest)
         {
-            // What is said is said of the name that was given.
+            // Messages show the name that was given.
             *text = text.replace(own, given).into();
         }
         answer
     }
 
-    /// Whether paths are printed with bytes from 0x80 on escaped.
+    /// Returns whether printed paths have bytes from 0x80 on escaped.
     ///
     /// # Errors
-    /// `core.quotePath` is no boolean.
+    /// `core.quotePath` is not a boolean.
     pub(super) fn quotes_high_bytes(&self) -> Result<bool, Reply> {
         let quotes = self.repository.config.boolean("core.quotePath");
         let quotes = quotes.map_err(|error| Reply::fatal_after(error.said(), &error))?;
         Ok(quotes != Some(false))
     }
 
-    /// Whether the variable `name` says yes, as git reads it.
+    /// Reads the environment variable `name` as a boolean, as git does.
     ///
     /// # Errors
-    /// It is no boolean.
+    /// The value is not a boolean.
     pub(super) fn boolean_of_environment(&self, name: &str) -> Result<bool, Reply> {
         config::environment_boolean(&self.repository.environment, name, false)
             .map_err(|error| Reply::fatal(said_by(&error)))
     }
 
-    /// What the bases of deltas may take, in bytes, if that is configured (`core.deltaBaseCacheLimit`).
+    /// The memory for bases of deltas, in bytes, if configured (`core.deltaBaseCacheLimit`).
     pub(super) fn bases_len_max(&self) -> Option<usize> {
         let entry = self.repository.config.entry("core.deltaBaseCacheLimit")?;
-        // It was checked when the repository was opened.
+        // The value was checked when the repository was opened.
         let len = entry.unsigned().ok()?;
         Some(usize::try_from(len).unwrap_or(usize::MAX))
     }
 
-    /// Whether objects may be elsewhere, in a partial clone.
+    /// Returns whether this is a partial clone, some of whose objects may be elsewhere.
     ///
     /// # Errors
-    /// That is badly configured.
+    /// The promisor remotes are badly configured.
     pub(super) fn has_promisor(&self) -> Result<bool, Reply> {
         let remotes = Remotes::of(&self.repository.config);
         match &remotes.refusal {
@@ -179,7 +179,7 @@ impl Sources {
         self.mailmap.get().ok_or(Failure::Unwanted)
     }
 
-    /// Whoever asks remotes; `None` where nobody can.
+    /// Returns what asks remotes; `None` if that is impossible.
     pub(super) fn remote_objects(&self) -> Option<&RemoteObjects> {
         let found = self
             .remote_objects
@@ -187,10 +187,10 @@ impl Sources {
         found.as_ref()
     }
 
-    /// Reads `.mailmap`, if that was not done.
+    /// Reads `.mailmap`, unless that was done.
     ///
     /// # Errors
-    /// git ends.
+    /// The failure with which git exits.
     pub(super) fn load_mailmap(&self) -> Result<(), Failure> {
         self.mailmap().map(|_| ())
     }

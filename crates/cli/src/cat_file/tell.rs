@@ -1,4 +1,4 @@
-//! What a batch prints of one object.
+//! What a batch prints for one object.
 
 use bstr::BStr;
 use vigil_model::ObjectId;
@@ -16,32 +16,32 @@ use super::output::Output;
 use super::say::say_texts;
 use crate::reply::{Reply, bytes};
 
-/// Blobs above this size, in bytes, are written as they are inflated.
+/// Blobs of at least this size, in bytes, are written while they are inflated.
 pub(super) const STREAM_MIN: u64 = 1 << 20;
 
-/// Pieces below this size, in bytes, are put together before they are written.
+/// Pieces smaller than this, in bytes, are collected before they are written.
 const KEPT_PIECE_MAX: usize = 64 << 10;
 
-/// What is printed of an object.
+/// How much is printed of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Contents,
     Info,
 }
 
-/// What makes other contents of those of an object.
+/// Transforms the contents of objects.
 pub(super) trait Rewriter {
-    /// The contents of an object as they are with the other kind of ids. `None` where there is no such object.
+    /// Converts contents to ids of the other hash algorithm. `None` if there is no such object.
     fn converted(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>>;
 
-    /// The contents of a commit or tag, with the names that people have by `.mailmap`.
+    /// Replaces the names of people in a commit or tag as `.mailmap` says.
     fn with_mailmap(&self, contents: Vec<u8>) -> Result<Vec<u8>, Failure>;
 
-    /// Whether the diff driver of `path`, where there is a regular file or not, makes something of what is there.
+    /// Returns whether the diff driver of `path` has a textconv. `is_file` says whether `path` is a regular file.
     fn has_textconv(&self, is_file: bool, path: &BStr) -> Result<bool, Failure>;
 
-    /// The contents of the object `id` as they would be at `path`, where it is a regular file or not. `None` if they are
-    /// the same there.
+    /// Transforms the contents of the object `id` as for `path`. `is_file` says whether that is a regular file. `None` if the
+    /// contents stay as they are.
     fn transformed(
         &self,
         transform: Transform,
@@ -60,7 +60,7 @@ pub(super) struct Teller<'a> {
     pub(super) output: Output,
     pub(super) rewriter: Option<&'a dyn Rewriter>,
     pub(super) use_mailmap: bool,
-    /// Others read at the same time what is printed before and after.
+    /// Other threads read the objects before and after this one at the same time.
     pub(super) is_one_of_many: bool,
 }
 
@@ -68,15 +68,15 @@ pub(super) struct Teller<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) id: ObjectId,
-    /// How it was asked for; `None` for all objects.
+    /// The name it was asked for by; `None` if all objects are printed.
     pub(super) name: Option<&'a BStr>,
     pub(super) mode: Option<FileMode>,
-    /// What followed the name.
+    /// What followed the name on the input line.
     pub(super) rest: Option<&'a BStr>,
 }
 
 impl Teller<'_> {
-    /// Answers for an object, which is at `location` if it is anywhere.
+    /// Prints the answer for an object; `location` is `None` if the object is missing.
     pub(super) fn object(
         &mut self,
         asked: Asked<'_>,
@@ -96,7 +96,7 @@ impl Teller<'_> {
             && wanted == Wanted::default()
             && self.arguments.filter == Filter::Everything
         {
-            // Of all objects git looks at none then.
+            // When listing all objects, git then reads none of them.
             self.line(&asked, &Facts::default());
             return Ok(());
         }
@@ -112,7 +112,7 @@ impl Teller<'_> {
         self.looked_at(asked, &location, what)
     }
 
-    /// What is asked about it first, and then what that and the arguments leave to be printed.
+    /// Looks up the facts first, then prints what the facts and the arguments call for.
     fn looked_at(
         &mut self,
         asked: Asked<'_>,
@@ -138,7 +138,7 @@ impl Teller<'_> {
 }
 
 impl Teller<'_> {
-    /// Answers for an object that was asked for by an id of the other kind.
+    /// Prints the answer for an object named by its id in the other hash algorithm.
     fn converted(
         &mut self,
         asked: Asked<'_>,
@@ -180,7 +180,7 @@ impl Teller<'_> {
         Ok(())
     }
 
-    /// The line and the contents in one go, where nothing but the object itself decides what is printed.
+    /// Prints line and contents in one go. Only for objects of which nothing else decides what is printed.
     fn contents(&mut self, asked: Asked<'_>, location: &Location) -> Result<(), Failure> {
         let delimiter = self.arguments.output_delimiter;
         let format = &self.format;
@@ -198,7 +198,7 @@ impl Teller<'_> {
             if self.is_one_of_many {
                 return Err(Failure::Damaged);
             }
-            // What is damaged is taken step by step, so that it is said where git says it.
+            // A damaged object is read step by step, so that messages appear where git prints them.
             return self.looked_at(asked, location, What::Contents);
         };
         self.heard(Ok(()))?;
@@ -209,7 +209,7 @@ impl Teller<'_> {
         Ok(())
     }
 
-    /// The line of an object that was looked at, and its contents if they are wanted.
+    /// Prints the line for an object with known facts, and its contents if they are wanted.
     fn told(
         &mut self,
         asked: Asked<'_>,
@@ -280,7 +280,7 @@ impl Teller<'_> {
             if self.use_mailmap
                 && let Some(rewriter) = self.rewriter
             {
-                // git looks for names in trees, too.
+                // git applies the mailmap to trees, too.
                 let contents = self.output.buf.split_off(start);
                 let contents = rewriter.with_mailmap(contents)?;
                 self.output.buf.extend_from_slice(&contents);
@@ -304,7 +304,7 @@ impl Teller<'_> {
         Ok(())
     }
 
-    /// The line and the contents, which are not kept in memory where they are large.
+    /// Prints line and contents. Large contents are not held in memory.
     fn streamed(
         &mut self,
         asked: Asked<'_>,
@@ -356,7 +356,7 @@ impl Teller<'_> {
         append_line(&mut self.output.buf, self.format, delimiter, asked, facts);
     }
 
-    /// Says why there is no object.
+    /// Prints the line that says why there is no object.
     pub(super) fn report(&mut self, asked: Asked<'_>, word: &str) {
         let out = &mut self.output.buf;
         match asked.name.filter(|_| word != "submodule") {
@@ -373,7 +373,7 @@ impl Teller<'_> {
         self.report(asked, if is_submodule { "submodule" } else { "missing" });
     }
 
-    /// What was read, once git's words about it are said. `None` for what git goes on without.
+    /// Writes git's messages about a read and returns its result. `None` for a failure after which git goes on.
     pub(super) fn heard<T>(
         &mut self,
         result: Result<T, object_store::Error>,
@@ -385,7 +385,7 @@ impl Teller<'_> {
     }
 }
 
-/// What was read, once git's words about it are said. `None` for what git goes on without.
+/// Writes git's messages about a read and returns its result. `None` for a failure after which git goes on.
 pub(super) fn heard<T>(
     reader: &mut Reader,
     result: Result<T, object_store::Error>,

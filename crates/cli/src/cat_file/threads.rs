@@ -1,11 +1,11 @@
 //! All objects, read by several threads and written in order.
 //!
-//! Objects are given out in chunks, and of each chunk every thread has its share, in order. What a thread makes goes to
-//! the writer in buffers, as many as there is room for; the writer knows whose each object is, and takes them one run
-//! after the other. It only ever waits for a thread that has nothing waiting for it, so that nobody waits in a circle.
+//! Objects are distributed in chunks. Each thread has a share of each chunk, in order, and sends its answers to the writer in
+//! buffers, over a bounded channel. The writer knows which thread has each object, and takes one run of objects after the
+//! other. It waits only for a thread that has nothing queued for it, so there is no deadlock.
 //!
-//! What git says of an object that is damaged, or rests on one, depends on what it met before. From the first one on, one
-//! thread tells the rest.
+//! What git prints for an object that is damaged, or builds on a damaged one, depends on what it read before. From the first
+//! such object on, a single thread prints the rest.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -24,37 +24,37 @@ use super::output::{Account, Filled, Output, Piece, Sink};
 use super::tell::Teller;
 use crate::reply::Reply;
 
-/// How many objects are given out at a time.
+/// How many objects make a chunk.
 const CHUNK_LEN: usize = 256;
-/// How many chunks are given out before the first of them is being written.
+/// How many chunks may be distributed before the first of them is being written.
 const CHUNKS_AHEAD: usize = 64;
-/// How many buffers of a thread wait for being written.
+/// How many buffers of one thread may wait for the writer.
 const BUFFERS_WAITING: usize = 16;
-/// How many parts are written at once.
+/// How many parts go into one write.
 const PARTS_MAX: usize = 512;
-/// What the bases of deltas may take in all threads together, in bytes, unless that is configured.
+/// The default memory for bases of deltas in all threads together, in bytes.
 const BASES_LEN_MAX: usize = 60 << 20;
 
 /// An object, or why it cannot be named.
 pub(super) type Item = Result<Location, object_store::Error>;
 
-/// Where one thread goes on.
+/// Where a single thread takes over.
 pub(super) struct Rest {
-    /// How many objects were told.
+    /// How many objects were printed.
     pub(super) objects: usize,
     /// How many bytes of the next one were written.
     pub(super) bytes: usize,
 }
 
-/// What may be used.
+/// Resource limits.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) threads: usize,
-    /// Bytes for the bases of deltas, in all threads together, if that is configured.
+    /// Memory for bases of deltas in all threads together, in bytes, if configured.
     pub(super) bases_len_max: Option<usize>,
 }
 
-/// All objects in one of the two orders.
+/// All objects, in one of two orders.
 pub(super) enum Locations {
     Sorted(Sorted),
     Packs(PackOrder),
@@ -71,9 +71,9 @@ impl Iterator for Locations {
     }
 }
 
-/// Objects of which some are to be read by a certain thread.
+/// A sequence of objects, some of which a particular thread should read.
 trait Shared: Iterator<Item = Item> {
-    /// Which thread is to read the object that came last, if it matters.
+    /// The thread that should read the last object returned, if it matters.
     fn thread(&self) -> Option<usize>;
 }
 
@@ -86,7 +86,7 @@ impl Shared for Locations {
     }
 }
 
-/// What there is to do, for all threads.
+/// The work, shared by all threads.
 struct Queue<L> {
     state: Mutex<State<L>>,
     moved: Condvar,
@@ -94,20 +94,20 @@ struct Queue<L> {
 
 struct State<L> {
     locations: L,
-    /// What was given out to each thread and is not taken yet.
+    /// What was distributed to each thread and not yet taken.
     shares: Vec<VecDeque<Vec<Item>>>,
-    /// Whose the objects of each chunk are, for the writer.
+    /// The thread of each object, for each chunk not yet taken by the writer.
     orders: VecDeque<Vec<usize>>,
-    /// The number of chunks that were given out.
+    /// The number of chunks distributed.
     given_out: usize,
     is_drained: bool,
-    /// Nobody writes any more.
+    /// The writer has ended.
     is_closed: bool,
 }
 
 enum Taken {
     Share(Vec<Item>),
-    /// There is more once something was written.
+    /// More becomes available once something was written.
     Later,
     Nothing,
 }
@@ -141,7 +141,7 @@ impl<L: Shared> State<L> {
 }
 
 impl<L: Shared> Queue<L> {
-    /// What `locations` has, for so many threads.
+    /// A queue of `locations` for this many threads.
     fn new(locations: L, threads: usize) -> Self {
         Self {
             state: Mutex::new(State {
@@ -165,7 +165,7 @@ impl<L: Shared> Queue<L> {
         waited.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the thread is to do next.
+    /// Returns what the thread should do next.
     fn take(&self, thread: usize) -> Taken {
         let mut state = self.lock();
         loop {
@@ -186,8 +186,8 @@ impl<L: Shared> Queue<L> {
         }
     }
 
-    /// Waits until a chunk can be given out, or the thread has a share of one that another thread gave out: the writer may
-    /// wait for just that.
+    /// Waits until a chunk can be distributed, or the thread has a share of a chunk that another thread distributed: that may be
+    /// the very share the writer waits for.
     fn wait_for_work(&self, thread: usize) {
         let mut state = self.lock();
         while !state.is_closed
@@ -199,14 +199,14 @@ impl<L: Shared> Queue<L> {
         }
     }
 
-    /// Whose the objects of the next chunk are, if that is known without waiting.
+    /// The thread of each object of the next chunk, if known without waiting.
     fn next_order(&self) -> Option<Vec<usize>> {
         let order = self.lock().orders.pop_front();
         self.moved.notify_all();
         order
     }
 
-    /// Waits for a chunk. There is none if all was given out.
+    /// Waits for the next chunk; `None` if all chunks were taken.
     fn wait_for_order(&self) -> Option<Vec<usize>> {
         let mut state = self.lock();
         while state.orders.is_empty() && !state.is_drained {
@@ -223,11 +223,11 @@ impl<L: Shared> Queue<L> {
     }
 }
 
-/// Prints the objects, each as `tell` does, with so many threads. What is left where something is damaged is to be told by
-/// one, in order.
+/// Prints the objects with several threads, each object by `tell`. If something is damaged, returns what is left for a single
+/// thread to print in order.
 ///
 /// # Errors
-/// Why git ends, after what is to be said was.
+/// The failure with which git exits. All messages before it have been written.
 pub(super) fn print(
     arguments: &BatchArguments,
     format: &Format,
@@ -280,7 +280,7 @@ pub(super) fn print(
             bytes: 0,
         };
         let result = writer.write(&queue);
-        // Whoever waits is told that there is nobody.
+        // Wake the waiting threads: nobody writes any more.
         queue.close();
         match result {
             Err(Failure::Damaged) => Ok(Some(Rest {
@@ -292,7 +292,7 @@ pub(super) fn print(
     })
 }
 
-/// Tells objects until there are no more, or one ends it all.
+/// Prints objects until there are no more or one fails.
 fn work(
     thread: usize,
     queue: &Queue<impl Shared>,
@@ -305,7 +305,7 @@ fn work(
             let share = match queue.take(thread) {
                 Taken::Share(share) => share,
                 Taken::Later => {
-                    // What is written may be what is waited for.
+                    // The writer may be waiting for what is still in this buffer.
                     teller.output.flush()?;
                     queue.wait_for_work(thread);
                     continue;
@@ -327,19 +327,19 @@ fn work(
         }
     };
     if let Err(failure) = work() {
-        // Nobody wants to know where the writer has ended.
+        // If the writer has ended, nobody needs this.
         let _ = to.send(Piece::Failed(failure, teller.output.sent));
     }
 }
 
-/// What comes from one thread.
+/// The output of one thread, as the writer sees it.
 struct Stream {
     from: Receiver<Piece>,
     back: SyncSender<Vec<u8>>,
     filled: Filled,
-    /// How much of it was taken.
+    /// How many bytes of the buffer were taken.
     taken: usize,
-    /// How many of the objects that end in it were.
+    /// How many of the answers that end in the buffer were taken.
     ended: usize,
 }
 
@@ -354,7 +354,7 @@ impl Stream {
         }
     }
 
-    /// Takes at most `count` objects. Gives back how many of them are left, which continue in the next buffer.
+    /// Takes at most `count` objects. Returns their bytes, and how many objects are left for the next buffer.
     fn take(&mut self, count: usize) -> (Range<usize>, usize) {
         let ends = self.filled.ends.get(self.ended..).unwrap_or_default();
         let (end, left) = match count.checked_sub(1).and_then(|last| ends.get(last)) {
@@ -367,13 +367,13 @@ impl Stream {
         (taken, left)
     }
 
-    /// Waits for the next buffer; `sent` becomes how much was sent of an answer that failed. There is none if the thread is no more.
+    /// Waits for the next buffer; `false` if the thread has ended. After a failure `sent` counts the bytes sent of that answer.
     fn advance(&mut self, sent: &mut usize) -> Result<bool, Failure> {
         match self.from.recv() {
             Ok(Piece::Filled(filled)) => {
                 let mut empty = std::mem::replace(&mut self.filled, filled).bytes;
                 empty.clear();
-                // If it is not wanted, it is freed.
+                // A buffer for which there is no room is freed.
                 let _ = self.back.try_send(empty);
                 (self.taken, self.ended) = (0, 0);
                 Ok(true)
@@ -387,13 +387,13 @@ impl Stream {
     }
 }
 
-/// Writes what the threads make.
+/// Writes the output of the threads.
 struct Writer<'a> {
     account: &'a Account,
     streams: Vec<Stream>,
-    /// What is to be written next: parts of the buffers that the streams have.
+    /// What to write next: ranges of the streams' current buffers.
     parts: Vec<(usize, Range<usize>)>,
-    /// How many objects were taken as a whole, and how many bytes of the next one when it failed.
+    /// How many objects were taken whole, and how many bytes of the next one when it failed.
     objects: usize,
     bytes: usize,
 }
@@ -422,7 +422,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Takes so many objects from a thread; whether it is still there.
+    /// Takes `count` objects from a thread; `false` if the thread has ended.
     fn take(&mut self, thread: usize, count: usize) -> Result<bool, Failure> {
         let mut left = count;
         loop {
@@ -466,7 +466,7 @@ mod tests {
 
     use super::*;
 
-    /// Objects that fall to two threads in turn.
+    /// Objects that go to two threads in turn.
     struct InTurn(usize);
 
     impl Iterator for InTurn {
@@ -494,13 +494,13 @@ mod tests {
             assert!(matches!(queue.take(1), Taken::Share(_)));
         }
         assert!(matches!(queue.take(1), Taken::Later));
-        // There is no room, and nobody writes: this would not end.
+        // Nothing more can be distributed, and nobody writes: had the thread no share, this would hang.
         queue.wait_for_work(0);
         for _ in 0..CHUNKS_AHEAD {
             assert!(matches!(queue.take(0), Taken::Share(_)));
         }
         assert!(matches!(queue.take(0), Taken::Later));
-        // Whoever has neither waits until the writer went on.
+        // A thread without a share waits until the writer takes a chunk.
         std::thread::scope(|scope| {
             scope.spawn(|| queue.wait_for_work(0));
             assert!(queue.next_order().is_some());
