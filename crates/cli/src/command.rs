@@ -1,26 +1,26 @@
-//! A command as a whole: what is said of it wherever commands are listed, completed and described.
+//! The description of a command, for lists of commands, completions and manual pages.
 
 use crate::options::{Argument, Entry, Table, Value};
 
-/// A command of Vigil's.
+/// A command of Vigil.
 pub(crate) struct Command {
-    /// What follows `vigil` on the command line.
+    /// The word that follows `vigil` on the command line.
     pub name: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
-    /// Its options; where it has commands of its own, those of none of them.
+    /// Its options. If it has subcommands, those of the command itself.
     pub options: &'static dyn Options,
-    /// What its arguments are that are no options; `None` if it takes none.
+    /// The kind of its arguments that are not options; `None` if it takes none.
     pub arguments: Option<Value>,
-    /// Its own commands.
+    /// Its subcommands.
     pub subcommands: &'static [Subcommand],
-    /// What its manual page says beside names and options, as `page` reads it.
+    /// The text of its manual page besides names and options, in the form that `page` reads.
     pub prose: &'static str,
 }
 
 /// A command of a command.
 pub(crate) struct Subcommand {
-    /// What follows the command.
+    /// The word that follows the command.
     pub name: &'static str,
     /// What it does, in one line.
     pub summary: &'static str,
@@ -31,7 +31,7 @@ pub(crate) struct Subcommand {
 }
 
 impl Subcommand {
-    /// One without options and arguments.
+    /// Makes one without options and arguments.
     pub(crate) const fn plain(name: &'static str, summary: &'static str) -> Self {
         Self {
             name,
@@ -42,7 +42,7 @@ impl Subcommand {
     }
 }
 
-/// The options of a command, whatever it knows them by.
+/// The options of a command, whatever the type of their keys.
 pub(crate) trait Options {
     /// [`Table::synopsis`].
     fn synopsis(&self) -> &'static str;
@@ -70,7 +70,7 @@ impl<K> Options for Table<K> {
     }
 }
 
-/// Of commands that have none.
+/// The options of commands that have none.
 pub(crate) const NO_OPTIONS: &dyn Options = &Table::<()> {
     synopsis: "",
     headings: &[],
@@ -78,17 +78,17 @@ pub(crate) const NO_OPTIONS: &dyn Options = &Table::<()> {
 };
 
 impl<K> Entry<K> {
-    /// The name with one dash, if there is one.
+    /// The short name with its dash, if any.
     pub(crate) fn short_name(&self) -> Option<String> {
         self.short.map(|letter| format!("-{}", char::from(letter)))
     }
 
-    /// The name with two dashes, if there is one.
+    /// The long name with its dashes, if any.
     pub(crate) fn long_name(&self) -> Option<String> {
         (!self.long.is_empty()).then(|| format!("--{}", self.long))
     }
 
-    /// The name that says the opposite, if there is one.
+    /// The long name that negates the option, if any.
     pub(crate) fn opposite(&self) -> Option<String> {
         if self.long.is_empty() || !self.negatable {
             return None;
@@ -97,7 +97,7 @@ impl<K> Entry<K> {
         Some(format!("--{}{stem}", if is_inverted { "" } else { "no-" }))
     }
 
-    /// Whether the next argument is its value, where none is joined to it.
+    /// Returns whether the next argument is its value if none is attached.
     pub(crate) fn takes_next(&self) -> bool {
         matches!(self.argument, Argument::Required(_))
     }

@@ -8,7 +8,7 @@ use crate::{
     state, status, watch, why,
 };
 
-/// Those that are listed.
+/// The commands that are listed.
 pub(crate) const LISTED: &[&Command] = &[
     &status::COMMAND,
     &watch::COMMAND,
@@ -28,7 +28,7 @@ pub(crate) const LISTED: &[&Command] = &[
     &VERSION,
 ];
 
-/// `vigil version`, of which there is nothing to say.
+/// `vigil version`, which needs no prose.
 const VERSION: Command = Command {
     name: "version",
     summary: "Show the version",
@@ -38,7 +38,7 @@ const VERSION: Command = Command {
     prose: "",
 };
 
-/// The command that is called `name`, if it is listed.
+/// Finds the listed command called `name`.
 pub(crate) fn find(name: &BStr) -> Option<&'static Command> {
     LISTED.iter().copied().find(|command| name == command.name)
 }

@@ -1,5 +1,5 @@
-//! Configuration from the command line: `-c` and `--config-env` reach the configuration's reader through the
-//! variable `GIT_CONFIG_PARAMETERS`, as they do in git.
+//! Configuration from the command line: as in git, `-c` and `--config-env` are passed on in the variable
+//! `GIT_CONFIG_PARAMETERS`, where the reader of the configuration looks.
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::environment::Environment;
@@ -8,7 +8,7 @@ use crate::reply::{Reply, bytes};
 
 const VARIABLE: &str = "GIT_CONFIG_PARAMETERS";
 
-/// Adds `name=value`, or `name` alone for a boolean that is true.
+/// Adds `name=value`, or `name` alone, which is a boolean that is true.
 pub(crate) fn add(environment: &mut Environment, text: &BStr) {
     match text.split_once_str("=") {
         Some((name, value)) => add_pair(environment, name.as_bstr(), Some(value.as_bstr())),
@@ -16,10 +16,10 @@ pub(crate) fn add(environment: &mut Environment, text: &BStr) {
     }
 }
 
-/// Adds `name=variable`: the value is that of the environment variable.
+/// Adds `name=variable`, with the value of that environment variable.
 ///
 /// # Errors
-/// Without `=`, without a variable's name, or if the variable is not set.
+/// There is no `=` or no variable name, or the variable is not set.
 pub(crate) fn add_from_variable(environment: &mut Environment, text: &BStr) -> Result<(), Reply> {
     let Some((name, variable)) = text.rsplit_once_str("=") else {
         return Err(Reply::fatal(bytes!["invalid config format: ", text]));
@@ -49,7 +49,7 @@ pub(crate) fn add_from_variable(environment: &mut Environment, text: &BStr) -> R
     Ok(())
 }
 
-/// Adds the variable `name`; without a value a boolean that is true.
+/// Adds the setting `name`. Without a value it is a boolean that is true.
 pub(crate) fn add_pair(environment: &mut Environment, name: &BStr, value: Option<&BStr>) {
     let mut parameters = match environment.get(VARIABLE) {
         Some(earlier) if !earlier.is_empty() => bytes![earlier, " "],
@@ -63,7 +63,7 @@ pub(crate) fn add_pair(environment: &mut Environment, name: &BStr, value: Option
     environment.set(VARIABLE, parameters);
 }
 
-/// In single quotes; a quote or an exclamation mark stands outside of them, behind a backslash.
+/// Appends `text` in single quotes. A quote or an exclamation mark is put outside of them, after a backslash.
 fn append_shell_quoted(out: &mut Vec<u8>, text: &BStr) {
     out.push(b'\'');
     for &byte in text.iter() {

@@ -1,4 +1,4 @@
-//! `vigil gitstatusd`: answers to prompts, as gitstatusd gives them; all of it is in the crate of the daemon.
+//! `vigil gitstatusd`: answers prompts as gitstatusd does. The code is in the daemon's crate.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,7 @@ use crate::command::{Command, Options};
 use crate::options::{Argument, Entry, Value};
 use crate::prompt;
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "gitstatusd",
     summary: "Answer prompts on standard input and output, as gitstatusd does",
@@ -22,7 +22,7 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../pages/gitstatusd.txt"),
 };
 
-/// The options that the crate of the daemon knows.
+/// The options, which the daemon's crate defines.
 struct OfGitstatusd;
 
 impl Options for OfGitstatusd {
@@ -53,8 +53,8 @@ fn entry(known: &Known) -> Entry<()> {
     }
 }
 
-/// Whether the caller takes this program for gitstatusd: by its name, or by the option that gitstatus's plugins put
-/// first, which no other command has.
+/// Returns whether the caller wants gitstatusd: it says so by the program's name, or by the option that gitstatus's plugins
+/// put first and no other command has.
 pub(crate) fn is_meant(program: &OsStr, arguments: &[BString]) -> bool {
     Path::new(program).file_name() == Some(OsStr::new("gitstatusd"))
         || arguments

@@ -1,5 +1,5 @@
-//! The options before the command (git(1), "OPTIONS"). What they say is written into the environment's `GIT_*`
-//! variables, where git's own parts would look for it.
+//! The options before the command (git(1), "OPTIONS"). Their values are written into the environment's `GIT_*` variables,
+//! where git's own code would look for them.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,7 +17,7 @@ use crate::reply::{Reply, bytes, labelled};
 /// What an option does.
 #[derive(Clone, Copy)]
 enum Key {
-    /// The word is a command.
+    /// The option is a command.
     Command,
     /// Sets a variable to a fixed value.
     Switch(&'static str, &'static str),
@@ -61,7 +61,7 @@ const fn valued(argument: Argument, value: Value, entry: Entry<Key>) -> Entry<Ke
     }
 }
 
-/// The options.
+/// The options as they are described.
 pub(crate) const OPTIONS: &dyn Options = &TABLE;
 
 const TABLE: Table<Key> = Table {
@@ -219,12 +219,12 @@ vigil [-v | --version] [-h | --help] [-C <path>] [-c <name>=<value>]
     ],
 };
 
-/// `usage: ...`, as after a wrong command line.
+/// The line `usage: ...` that follows the error about a wrong command line.
 pub(crate) fn usage_line() -> String {
     format!("usage: {}\n", TABLE.synopsis)
 }
 
-/// The option that is called `name`, with its dashes.
+/// Finds the option called `name`, which includes its dashes.
 fn find(name: &[u8]) -> Option<&'static Entry<Key>> {
     TABLE.entries.iter().find(|entry| match name {
         [b'-', b'-', long @ ..] => !long.is_empty() && entry.long.as_bytes() == long,
@@ -233,9 +233,9 @@ fn find(name: &[u8]) -> Option<&'static Entry<Key>> {
     })
 }
 
-/// Takes the options before the command from the front of `arguments`, writes them into `environment`, and returns
-/// the rest, the command and what belongs to it; and whether a pager is asked for, if anything is said of it. `-C` changes
-/// the process's working directory.
+/// Parses the options before the command from the front of `arguments` and writes them into `environment`. Returns the rest,
+/// which is the command and its arguments, and whether a pager is asked for, if an option says so. `-C` changes the process's
+/// working directory.
 ///
 /// # Errors
 /// The reply that ends the run: an unknown option, a missing value, a directory that cannot be entered.
@@ -261,7 +261,7 @@ pub(crate) fn take<'a>(
     Ok((rest, paging))
 }
 
-/// Takes `option`, and its value from the front of `tail` if it stands there; returns what is left.
+/// Applies `option`. Its value may be the first word of `tail`. Returns what remains of `tail`.
 fn take_one<'a>(
     option: &BStr,
     tail: &'a [BString],
@@ -302,7 +302,7 @@ fn take_one<'a>(
     Ok(tail)
 }
 
-/// What is said where the value of an option is missing.
+/// The message for an option whose value is missing.
 fn missing(key: Key) -> &'static str {
     match key {
         Key::Setting("GIT_DIR") => "no directory given for '--git-dir' option",
@@ -320,8 +320,8 @@ fn refused(complaint: &[u8]) -> Reply {
     Reply::complained(stderr, Reply::USAGE)
 }
 
-/// Changes the process's working directory: what it starts must stand there too, and links resolve as the system
-/// resolves them.
+/// Changes the process's working directory itself, so that programs it starts run there too and the system resolves
+/// symbolic links.
 fn change_directory(directory: &BStr, environment: &mut Environment) -> Result<(), Reply> {
     std::env::set_current_dir(OsStr::from_bytes(directory)).map_err(|error| {
         let reason = errno::text_of(&error);
@@ -334,10 +334,10 @@ fn change_directory(directory: &BStr, environment: &mut Environment) -> Result<(
     Ok(())
 }
 
-/// The directory in which a command stands.
+/// The directory a command runs in.
 ///
 /// # Errors
-/// If it is gone or unreadable, as the reply that ends the run.
+/// The reply that ends the run, if the directory is gone or unreadable.
 pub(crate) fn standing_in(environment: &Environment) -> Result<PathBuf, Reply> {
     let directory = environment.working_directory();
     if directory.as_os_str().is_empty() {
@@ -346,10 +346,10 @@ pub(crate) fn standing_in(environment: &Environment) -> Result<PathBuf, Reply> {
     Ok(directory.to_owned())
 }
 
-/// The process's working directory, absolute and without links.
+/// The process's working directory, absolute and without symbolic links.
 ///
 /// # Errors
-/// If it is gone or unreadable, as the reply that ends the run.
+/// The reply that ends the run, if the directory is gone or unreadable.
 fn working_directory() -> Result<PathBuf, Reply> {
     std::env::current_dir().map_err(|error| {
         let reason = errno::text_of(&error);
@@ -359,8 +359,8 @@ fn working_directory() -> Result<PathBuf, Reply> {
     })
 }
 
-/// The process's environment and working directory, as one value. The directory is empty where it is gone: only a
-/// command that stands in it need care.
+/// The process's environment and working directory as one value. The directory is empty if it is gone: only commands that
+/// use it need care.
 pub(crate) fn of_process() -> Environment {
     let bytes = |text| BString::from(Vec::from_os_string(text).unwrap_or_default());
     let variables = std::env::vars_os().map(|(name, value)| (bytes(name), bytes(value)));

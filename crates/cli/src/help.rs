@@ -1,4 +1,4 @@
-//! What `vigil` says of itself: its commands, and their manual pages.
+//! What `vigil` prints about itself: its commands and their manual pages.
 
 mod man;
 
@@ -12,7 +12,7 @@ use crate::pager;
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "help",
     summary: "List the commands, or show the manual page of one",
@@ -22,7 +22,7 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../pages/help.txt"),
 };
 
-/// The commands that there are, and the options that may stand before them.
+/// All commands, and the options that may precede them.
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
     pub(crate) commands: &'static [&'static Command],
@@ -61,8 +61,8 @@ pub(crate) fn overview(known: Known, code: u8) -> Reply {
     Reply::printed(text, code)
 }
 
-/// Shows the manual page of the command `name`, or of Vigil as a whole: by man(1) if it finds the page, else its text.
-/// Returns the exit code, and `None` if there is no such page.
+/// Shows the manual page of the command `name`, or of Vigil as a whole: with man(1) if that finds the page, otherwise as text.
+/// Returns the exit code, or `None` if there is no such page.
 pub(crate) fn show(known: Known, name: &BStr, environment: &Environment) -> Option<u8> {
     let page = match name == "vigil" {
         true => known.page_of_all(),
@@ -76,10 +76,10 @@ pub(crate) fn show(known: Known, name: &BStr, environment: &Environment) -> Opti
     Some(say(&Reply::printed(page::text(&page, width), 0)))
 }
 
-/// The width of lines where there is no terminal, in cells.
+/// The width of lines in cells if there is no terminal.
 const WIDTH: usize = 80;
 
-/// The pages for man(1), for who installs Vigil: the one of a command, or of all; or with `--list` all names, one a line.
+/// Prints a manual page for installation: that of a command, or of Vigil. With `--list` prints all names, one per line.
 pub(crate) fn man_page(known: Known, arguments: &[BString]) -> Reply {
     let page = match arguments {
         [] => Some(known.page_of_all()),
@@ -97,7 +97,7 @@ pub(crate) fn man_page(known: Known, arguments: &[BString]) -> Reply {
     }
 }
 
-/// After a wrong command line of `vigil help`.
+/// The reply to a wrong command line of `vigil help`.
 pub(crate) fn usage_of_help() -> Reply {
     Reply::complained("usage: vigil help [<command>]\n", Reply::USAGE)
 }
@@ -110,7 +110,7 @@ pub(crate) fn version() -> Reply {
     )
 }
 
-/// A command that does not exist.
+/// The reply to an unknown command.
 pub(crate) fn unknown_command(name: &BStr) -> Reply {
     let text = bytes![
         "vigil: '",

@@ -101,7 +101,7 @@ impl<'a> Lines<'a> {
     /// # Errors
     /// The failure with which git exits, its messages written; or a file was cut before an answer was written.
     pub(super) fn run(mut self) -> Result<(), Failure> {
-        // A client that waits for each answer has it sooner: deferred work is done here while it reads the answer on another core.
+        // A client that waits for each answer has it sooner: deferred work is done while the client, on another core, reads it.
         if !self.arguments.buffered && cores() > 1 {
             self.teller.reader.defer();
         }

@@ -3,7 +3,7 @@
 use super::place::{Place, REVISIONS, takes_value};
 use crate::options::{Argument, Entry, Value};
 
-/// The whole script. `=` parts words in bash, unless the user has it otherwise.
+/// The whole script. In bash `=` separates words, unless the user has changed `COMP_WORDBREAKS`.
 pub(super) fn script(root: &Place) -> String {
     let values_follow: Vec<String> = root
         .options
@@ -122,7 +122,7 @@ fn names<K>(entry: &Entry<K>) -> Vec<String> {
     names.collect()
 }
 
-/// What is known at one place.
+/// Appends the case for one place.
 fn push_case(out: &mut String, place: &Place, root: &Place) {
     let mut options = Vec::new();
     let mut opposites = Vec::new();
@@ -153,7 +153,7 @@ fn push_case(out: &mut String, place: &Place, root: &Place) {
         let (words, kind) = shown(entry.value, root);
         let pattern = |names: &[String]| names.join("|");
         let joined = pattern(&entry.long_name().into_iter().collect::<Vec<_>>());
-        // Nothing is joined by `=` to one that takes the next word as well.
+        // An option that takes the next word as well is never completed behind `=` alone.
         let next = match entry.takes_next() {
             true => pattern(&names(entry)),
             false => String::new(),
@@ -186,7 +186,7 @@ fn assign(out: &mut String, name: &str, words: &str) {
     }
 }
 
-/// The words that stand for `value`, and what else does.
+/// The words that complete `value`, and the kind of further matches.
 fn shown(value: Value, root: &Place) -> (String, &'static str) {
     match value {
         Value::Any => (String::new(), ""),

@@ -60,10 +60,10 @@ complete -c vigil -f
     )
 }
 
-/// Completes what may stand at `place`.
+/// Appends the completions of `place` and of all places below it.
 fn push_place(out: &mut String, place: &Place, root: &Place) {
     let words = place.words.join(" ");
-    // The options of a command hold wherever they stand behind it; those before it do not hold behind it.
+    // The options of a command are valid anywhere after it; those that precede a command are not valid after it.
     let how = match place.commands.is_empty() {
         true => "below",
         false => "exactly",
@@ -120,7 +120,7 @@ fn push_option(out: &mut String, entry: &Entry<()>, here: &str, root: &Place) {
     }
 }
 
-/// What adds the matches.
+/// The arguments of fish's `complete` that add the matches for `value`.
 fn values(value: Value, root: &Place) -> String {
     match value {
         Value::Any => String::new(),
@@ -132,7 +132,7 @@ fn values(value: Value, root: &Place) -> String {
     }
 }
 
-/// `text` as one word: within single quotes fish knows two escapes.
+/// Quotes `text` as one word: within single quotes fish knows two escapes.
 fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }

@@ -1,6 +1,6 @@
-//! `vigil completions`: scripts that complete command lines, made from the tables by which they are read.
+//! `vigil completions`: scripts that complete command lines, made from the same tables that the parsers use.
 //!
-//! A script holds all words it needs, so that it works, and is quiet, where Vigil is not to be found.
+//! A script contains all its words, so that it works silently where Vigil cannot be found.
 
 mod bash;
 mod fish;
@@ -20,7 +20,7 @@ const TABLE: Table<()> = Table {
     entries: &[],
 };
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "completions",
     summary: "Print a script that completes command lines in a shell",
@@ -30,7 +30,7 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/completions.txt"),
 };
 
-/// Prints the script for a shell, about the `commands` and what may stand before them.
+/// Prints the script for a shell. It completes the `commands` and the options before them.
 pub(crate) fn run(
     arguments: &[BString],
     commands: &[&Command],

@@ -1,17 +1,17 @@
-//! What may stand where on a command line, for all shells.
+//! The places on a command line and what may stand there, for all shells.
 
 use crate::command::{Command, Options};
 use crate::options::{Argument, Entry, Value};
 
-/// What may stand behind some words of a command line.
+/// What may follow certain words of a command line.
 pub(super) struct Place {
-    /// The words: those of a command, without Vigil's name.
+    /// The words: those of a command, without the program's name.
     pub(super) words: Vec<&'static str>,
-    /// What the last of them does.
+    /// What the last of these words does.
     pub(super) summary: &'static str,
     pub(super) options: Vec<Entry<()>>,
     pub(super) arguments: Option<Value>,
-    /// One of these must follow, if there are some.
+    /// If there are any, one of these must follow.
     pub(super) commands: Vec<Place>,
 }
 
@@ -48,27 +48,27 @@ impl Place {
         self.words.last().copied().unwrap_or_default()
     }
 
-    /// The names of the commands that follow.
+    /// The names of the commands that may follow.
     pub(super) fn command_names(&self) -> Vec<&'static str> {
         self.commands.iter().map(Self::name).collect()
     }
 }
 
-/// `text` as one word of a shell.
+/// Quotes `text` as one word of a POSIX shell.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// What is printed for reading: the first line of a help text.
+/// The description shown to the user: the option's help text on one line.
 pub(super) fn described<K>(entry: &Entry<K>) -> String {
     entry.help.replace('\n', " ")
 }
 
-/// Whether a value may be joined to a name by `=`.
+/// Returns whether `=` may attach a value to the option.
 pub(super) fn takes_value<K>(entry: &Entry<K>) -> bool {
     entry.argument != Argument::None
 }
 
-/// Prints names of commits as git knows them. Nothing that a repository names is run by that.
+/// Prints git's names of commits. This runs nothing that a repository chooses.
 pub(super) const REVISIONS: &str =
     "command git for-each-ref --format='%(refname:strip=2)' 2>/dev/null";

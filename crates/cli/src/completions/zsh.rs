@@ -1,4 +1,4 @@
-//! The script for zsh: also a file for a folder of its `fpath`, from which it loads the function when it is needed.
+//! The script for zsh. It also works as a file in a folder of `fpath`, from which zsh autoloads the function.
 
 use super::place::{Place, REVISIONS, described, quoted};
 use crate::options::{Argument, Entry, Value};
@@ -34,13 +34,13 @@ fi
     )
 }
 
-/// Completes what may stand at `place`; the words before it are taken away.
+/// Appends what completes `place`, once the words before it are removed.
 fn push_place(out: &mut String, place: &Place, root: &Place, depth: usize) {
     let indent = "  ".repeat(depth);
     let opposites: Vec<String> = place.options.iter().filter_map(opposite).collect();
     if !opposites.is_empty() {
         out.push_str(&format!("{indent}opposites=()\n"));
-        // They are shown to whoever asks for them.
+        // Only offer them to a user who types `--no`.
         out.push_str(&format!("{indent}[[ $PREFIX == --no* ]] && opposites=(\n"));
         for one in &opposites {
             out.push_str(&format!("{indent}  {one}\n"));
@@ -90,7 +90,7 @@ fn push_place(out: &mut String, place: &Place, root: &Place, depth: usize) {
     out.push_str(&format!("{indent}  esac\n{indent}  ;;\n{indent}esac\n"));
 }
 
-/// An option as `_arguments` takes it, once for each of its names.
+/// An option as specs for `_arguments`, one for each of its names.
 fn specs(entry: &Entry<()>, root: &Place) -> Vec<String> {
     let all: Vec<String> = entry
         .short_name()
@@ -104,7 +104,7 @@ fn specs(entry: &Entry<()>, root: &Place) -> Vec<String> {
         let is_long = name.starts_with("--");
         let (how, value) = match entry.argument {
             Argument::None => ("", String::new()),
-            // Joined, or not there.
+            // The value is attached, or there is none.
             Argument::Optional(name) => (
                 if is_long { "=-" } else { "-" },
                 format!("::<{}>:{action}", in_message(name)),
@@ -146,7 +146,7 @@ fn name_of(value: Value) -> &'static str {
     }
 }
 
-/// What adds the matches.
+/// The action that adds the matches for `value`.
 fn action(value: Value, root: &Place) -> String {
     match value {
         Value::Any => " ".to_owned(),

@@ -1,4 +1,4 @@
-//! `vigil daemon audit`: what the daemon keeps, compared with what is there.
+//! `vigil daemon audit`: compares what the daemon has cached with the disk.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use vigil_git::environment::Environment;
 
 use crate::reply::Reply;
 
-/// How long it may take to look at all that is kept.
+/// The time limit for checking all that is cached.
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// What was compared; the exit code is 1 where anything differed.
+/// Reports what was compared. The exit code is 1 if anything differed.
 pub(super) fn run(environment: &Environment) -> Reply {
     let client = Client::of_daemon(environment, PATIENCE);
     match client.ask(&Request::Audit) {

@@ -1,4 +1,4 @@
-//! The socket of a daemon that is started when somebody connects to it (sd_listen_fds(3), `contrib/systemd`).
+//! The listening socket handed over by a service manager that starts the daemon on demand (sd_listen_fds(3), `contrib/systemd`).
 
 use std::os::fd::OwnedFd;
 
@@ -10,15 +10,15 @@ use vigil_git::environment::Environment;
 use vigil_linux::{activation, errno};
 use vigil_model::raw_text::{raw, raw_path};
 
-/// The socket at `place` that was handed to this process, if one was. From now on nothing says so any more. To be called once,
-/// while there is one thread only.
+/// Takes the socket at `place` that was handed to this process, if any, and removes the variables that announce it. To be
+/// called once, while the process has a single thread.
 ///
 /// # Errors
-/// Something else was handed over, and what.
+/// Something other than that socket was handed over; the text says what.
 pub(super) fn socket(environment: &Environment, place: &Place) -> Result<Option<OwnedFd>, String> {
     activation::forget();
     let number = |name: &str| environment.get(name)?.to_str().ok()?.parse::<u32>().ok();
-    // What another process was given does not count, though it passed on the variables.
+    // The variables may be inherited: what was handed to another process does not count.
     if number("LISTEN_PID") != Some(std::process::id()) {
         return Ok(None);
     }

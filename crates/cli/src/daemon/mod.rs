@@ -1,4 +1,4 @@
-//! `vigil daemon`: the user's daemon, started, stopped, and shown.
+//! `vigil daemon`: starts, stops and shows the user's daemon.
 
 mod audit;
 mod lent;
@@ -34,14 +34,14 @@ const STATUS: Table<Key> = Table {
     entries: &[Entry::json(Key::Json)],
 };
 
-/// Of the commands that have no options.
+/// The table of commands without options.
 const PLAIN: Table<Key> = Table {
     synopsis: SYNOPSIS,
     headings: &[],
     entries: &[],
 };
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "daemon",
     summary: "Manage the daemon, which answers from memory",
@@ -61,7 +61,7 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/daemon.txt"),
 };
 
-/// Runs the command with what follows its name on the command line, and returns the exit code.
+/// Runs the command with `arguments`, the words after its name, and returns the exit code.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     match arguments {
         [command, option] if command == "run" && option == vigil_daemon::start::DETACHED => {
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     }
 }
 
-/// As `vigil daemon start`.
+/// Does what `vigil daemon start` does.
 pub(crate) fn start(environment: &Environment) -> Reply {
     others::start(environment)
 }
@@ -91,7 +91,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
             refuse_others(&STATUS, &others)?;
             Ok(show::run(environment, json))
         }
-        // With nothing else it runs; so there is something else.
+        // Without arguments the daemon runs and never gets here, so there is an argument.
         b"run" => {
             plain(arguments)?;
             Err(with_usage(&PLAIN, b"too many arguments"))

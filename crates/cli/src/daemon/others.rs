@@ -1,4 +1,4 @@
-//! `vigil daemon start`, `stop` and `restart`: another process serves, or no longer does.
+//! `vigil daemon start`, `stop` and `restart`: has another process start or stop serving.
 
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -15,33 +15,33 @@ use vigil_linux::errno;
 
 use crate::reply::Reply;
 
-/// How long a daemon has for an answer.
+/// How long a daemon may take to answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long one has to be there, or to be gone, before it is taken for hung.
+/// How long a daemon may take to appear or to end before it counts as hung.
 const LIFE_TIME: Duration = Duration::from_secs(5);
 
-/// What is said of a process that holds the lock for so long and cannot be asked.
+/// The message about a process that holds the lock for that long and cannot be asked.
 pub(super) const IDLE_HOLDER: &str = "another one has the lock, and does not serve";
 
-/// How often it is looked at whether it is there.
+/// The interval at which this is checked.
 const MOMENT: Duration = Duration::from_millis(10);
 
 pub(super) fn start(environment: &Environment) -> Reply {
     let client = Client::of_daemon(environment, PATIENCE);
     match client.ask(&Request::Ping) {
         Ok(said) => Reply::printed(format!("a daemon runs already (pid {})\n", said.pid), 0),
-        // One that is about to end hangs up.
+        // A daemon that is about to end hangs up.
         Err(Unanswered::Absent | Unanswered::Broken) => start_new(environment, &client),
-        // The new one has it end.
+        // The new daemon makes the old one end.
         Err(older) if older.is_of_older() => start_new(environment, &client),
         Err(error) => Reply::error(&error.to_string()),
     }
 }
 
-/// Starts one, and waits until it can be asked: it, or the one that was faster.
+/// Starts a daemon and waits until it, or one that was started at the same time, can be asked.
 fn start_new(environment: &Environment, client: &Client) -> Reply {
-    // What is wrong with the folder is said here: the daemon has nobody to tell.
+    // Report problems with the folder here: the daemon has nobody to tell.
     if let Err(error) = client.place().make() {
         return Reply::error(&error.to_string());
     }
@@ -50,7 +50,7 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
         Err(error) => return Reply::error(&errno::text_of(&error)),
     };
     if let Some(mut lines) = child.stdout.take() {
-        // One line, or the end of what is no daemon.
+        // Reads one line, or the end of the stream if the child is not a daemon.
         let _ = lines.read(&mut [0; 1]);
     }
     let end = Instant::now().checked_add(LIFE_TIME);
@@ -60,7 +60,7 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
                 return Reply::printed(format!("started (pid {})\n", said.pid), 0);
             }
             Ok(said) => {
-                // It was not the first.
+                // Another daemon was first.
                 let _ = child.wait();
                 return Reply::printed(format!("a daemon runs already (pid {})\n", said.pid), 0);
             }
@@ -89,19 +89,19 @@ pub(super) fn restart(environment: &Environment) -> Reply {
     }
 }
 
-/// Has the daemon that `client` asks end, and waits until it has: one that does not listen is killed. Returns the process, if
-/// there was one.
+/// Has the daemon that `client` asks end, and waits for that. A daemon that does not respond is killed. Returns its process id
+/// if there was one.
 ///
 /// # Errors
-/// It cannot be ended, and why.
+/// The daemon cannot be ended; the text says why.
 pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
     let until = Instant::now().checked_add(LIFE_TIME);
     let is_over = || until.is_none_or(|until| Instant::now() >= until);
     let said = loop {
         match client.ask_any(&Request::Ping) {
-            // One that is about to end hangs up,
+            // A daemon that is about to end hangs up,
             Err(Unanswered::Broken) if !is_over() => {}
-            // and one that is about to serve has the lock, and no socket yet.
+            // and one that is about to serve holds the lock but has no socket yet.
             Err(Unanswered::Absent) if client.place().is_taken() => {
                 if is_over() {
                     return Err(IDLE_HOLDER.to_owned());
@@ -111,7 +111,7 @@ pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
         }
         std::thread::sleep(MOMENT);
     };
-    // One that hangs or is halted takes no word, and no signal but one.
+    // A daemon that hangs or is stopped obeys no request, and no signal but SIGKILL.
     let (pid, is_late) = match said {
         Ok(said) => (said.pid, false),
         Err(Unanswered::Absent) => return Ok(None),
@@ -124,7 +124,7 @@ pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
         Err(Errno::SRCH) => return Ok(Some(pid)),
         Err(error) => return Err(errno::text(error)),
     };
-    // What it says to that tells less than whether it ends.
+    // The reply matters less than whether the process ends.
     if !is_late && client.ask_any(&Request::Stop).is_ok() && has_ended(&process) {
         return Ok(Some(pid));
     }
@@ -146,7 +146,7 @@ fn process(pid: u32) -> Result<OwnedFd, Errno> {
     pidfd_open(pid.ok_or(Errno::SRCH)?, PidfdFlags::empty())
 }
 
-/// Whether `process` is gone, or goes soon.
+/// Waits until `process` has ended. Returns whether it does in time.
 fn has_ended(process: &OwnedFd) -> bool {
     let timeout = Timespec::try_from(LIFE_TIME).ok();
     let mut waiting = [PollFd::new(process, PollFlags::IN)];

@@ -1,4 +1,4 @@
-//! `vigil daemon run`: this process serves.
+//! `vigil daemon run`: this process becomes the daemon.
 
 use std::time::{Duration, Instant};
 
@@ -18,14 +18,14 @@ use crate::reply::Reply;
 use crate::say::{say, write};
 use crate::status::Kept;
 
-/// How long another daemon has to be there, or to be gone.
+/// How long another daemon may take to appear or to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often it is looked at whether it is.
+/// The interval at which this is checked.
 const MOMENT: Duration = Duration::from_millis(10);
 
-/// Serves until it is told to end, and returns the exit code. `is_detached` if nobody waits for this process, but for the line
-/// that says that it serves.
+/// Serves until told to end, and returns the exit code. `is_detached` says that nobody waits for this process once it has
+/// printed the line that says that it serves.
 pub(super) fn serve(environment: &Environment, is_detached: bool) -> u8 {
     let served = try_serve(environment, is_detached);
     match served {
@@ -38,7 +38,7 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
     if is_detached {
         start::detach().map_err(|error| Reply::error(&errno::text(error)))?;
     } else {
-        // It is to hold no directory that others may want to remove or to unmount.
+        // Do not keep anyone from removing or unmounting the current directory.
         let _ = std::env::set_current_dir("/");
     }
     let place = Place::of(environment);
@@ -67,7 +67,7 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
         place.socket().display(),
         std::process::id()
     );
-    // Who started this need not be there any more.
+    // The process that started this one may be gone.
     let _ = write(rustix::stdio::stdout(), line.as_bytes());
     if is_detached {
         start::fall_silent().map_err(|error| Reply::error(&errno::text(error)))?;
@@ -77,7 +77,7 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
         .map_err(|error| Reply::error(&error.to_string()))
 }
 
-/// The lock of the one daemon. One that serves already is asked to end if it is of an older version.
+/// Takes the lock, which only one daemon holds. A running daemon of an older version is asked to end.
 fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
     let client = Client::of_daemon(environment, PATIENCE);
     let end = Instant::now().checked_add(PATIENCE);
@@ -94,7 +94,7 @@ fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
                 }
                 _ => return Err(runs_already(said.pid)),
             },
-            // It has the lock, and no socket yet or no more.
+            // The other daemon holds the lock but has no socket, either not yet or no longer.
             Err(Unanswered::Absent | Unanswered::Broken) => {}
             Err(error) => return Err(Reply::error(&error.to_string())),
         }

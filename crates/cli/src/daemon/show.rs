@@ -1,4 +1,4 @@
-//! `vigil daemon status`: how the daemon is, and what it keeps in memory.
+//! `vigil daemon status`: the daemon's condition and what it has in memory.
 
 mod json;
 mod table;
@@ -22,13 +22,13 @@ pub(super) fn run(environment: &Environment, json: bool) -> Reply {
     }
 }
 
-/// The version of its program, without what tells builds apart.
+/// The program's version without the part that tells builds apart.
 fn version(daemon: &Description) -> String {
     let words = daemon.program.to_string();
     words.split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// How many files all of its repositories have.
+/// The number of files in all its repositories.
 fn files(daemon: &Description) -> u64 {
     let files = daemon.repositories.iter().map(|one| one.files);
     files.fold(0, u64::saturating_add)

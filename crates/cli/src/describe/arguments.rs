@@ -1,4 +1,4 @@
-//! What the command line of `vigil describe` says.
+//! The command line of `vigil describe`.
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_history::describe::{CANDIDATES_MAX, Question};
@@ -25,7 +25,7 @@ pub(super) enum Key {
     Broken,
 }
 
-/// The fewest digits of an abbreviated id.
+/// The minimum length of an abbreviated id.
 const DIGITS_MIN: i32 = 4;
 
 const fn valued(
@@ -103,7 +103,7 @@ git describe [--all] [--tags] [--contains] [--abbrev=<n>] [<commit-ish>...]
     ],
 };
 
-/// Everything the command line says.
+/// The parsed command line.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     pub question: Question,
@@ -113,15 +113,15 @@ pub(super) struct Arguments {
     pub dirty: Option<BString>,
     /// The mark of `--broken`.
     pub broken: Option<BString>,
-    /// What is to be described.
+    /// What to describe.
     pub revisions: Vec<BString>,
 }
 
 impl Arguments {
-    /// Reads the command line.
+    /// Parses the command line.
     ///
     /// # Errors
-    /// The first problem on it, or the usage text where it is asked for.
+    /// The first problem on it, or the usage text if it is asked for.
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, Reply> {
         let mut this = Self::default();
         this.revisions = parse(&TABLE, arguments, |key, given| this.apply(key, given))?;
@@ -164,7 +164,7 @@ impl Arguments {
     }
 }
 
-/// One more pattern, or none at all.
+/// Adds a pattern, or clears the list if the option was negated.
 fn collect(patterns: &mut Vec<BString>, given: Given<'_>) {
     match given {
         Given::With(pattern) => patterns.push(pattern.to_owned()),
@@ -172,7 +172,7 @@ fn collect(patterns: &mut Vec<BString>, given: Given<'_>) {
     }
 }
 
-/// How many digits an id has; `None` where it is left open.
+/// The number of digits of an id; `None` if left open.
 fn digits(given: Given<'_>) -> Result<Option<usize>, Reply> {
     let number = match given {
         Given::Bare => return Ok(None),
@@ -188,7 +188,7 @@ fn digits(given: Given<'_>) -> Result<Option<usize>, Reply> {
     }
 }
 
-/// A decimal number as C's `strtol` reads it, cut to an `int`; `None` if that is not all.
+/// Parses a decimal number as C's `strtol` does, truncated to an `int`. `None` if anything follows the number.
 fn leading_int(value: &BStr) -> Option<i32> {
     let text = value.to_str().ok()?;
     let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);

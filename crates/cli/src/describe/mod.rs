@@ -1,4 +1,4 @@
-//! `vigil describe`: names of commits and blobs, as `git describe` finds them.
+//! `vigil describe`: names commits and blobs as `git describe` does.
 
 mod arguments;
 
@@ -24,7 +24,7 @@ use crate::reply::{Reply, labelled};
 
 use arguments::{Arguments, TABLE};
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "describe",
     summary: "Name a commit after the nearest tag, as 'git describe'",
@@ -34,12 +34,12 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/describe.txt"),
 };
 
-/// Runs the command with what follows its name on the command line.
+/// Runs the command with `arguments`, the words after its name.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
     answer(arguments, environment).unwrap_or_else(|complaint| complaint)
 }
 
-/// The order of the steps is git's, since the first problem is the one that is reported.
+/// Follows git's order of steps, since the first problem is the one that is reported.
 fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
     let text = || usage(&TABLE, Audience::Everyone);
     match arguments {
@@ -53,9 +53,9 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     Ok(reply.after(&said))
 }
 
-/// Answers for `repository`, whatever was said while it was found.
+/// Answers for `repository`, after any messages from its discovery.
 fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Reply> {
-    // All of the configuration is looked at before the command line is.
+    // git checks the whole configuration before it looks at the command line.
     Settings::of_any_command(repository, Reads::References, hint_color)
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
     let Arguments {
@@ -68,7 +68,7 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
     if question.long && question.abbreviation == Some(0) {
         return Err(together("options '--long' and '--abbrev=0'"));
     }
-    // The process ends soon, and gives all back at once.
+    // The process ends soon and frees everything at once.
     let refs = ManuallyDrop::new(Refs::open(repository).map_err(|error| refuse(&error))?);
     let objects = Objects::open_fetching(repository, &refs).map_err(|error| refuse(&error))?;
     let objects = ManuallyDrop::new(objects);
@@ -87,7 +87,7 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
     }
     let mut reply = Reply::default();
     let mut describer = match Describer::new(&question, place, &revisions) {
-        // The process ends soon: to take it apart would only cost time.
+        // The process ends soon: dropping this would only cost time.
         Ok(describer) => ManuallyDrop::new(describer),
         Err(error) => {
             let said = objects.take_said();
@@ -124,7 +124,7 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
                 reply.stderr.extend(stderr);
                 match looked {
                     Ok(is_dirty) => {
-                        // What there is to say once, was.
+                        // The messages that appear only once have appeared.
                         objects.set_said([true, true]);
                         is_dirty.then_some(dirty)
                     }
@@ -174,7 +174,7 @@ fn reply_of(contained: Contained) -> Reply {
     reply
 }
 
-/// `text` without the lines that are among `lines`.
+/// Returns `text` without the lines that are among `lines`.
 fn without_lines(text: &[u8], lines: &[String]) -> Vec<u8> {
     let is_among = |line: &[u8]| lines.iter().any(|said| bytes_of(said) == line);
     let kept = text.lines_with_terminator();
@@ -189,7 +189,7 @@ fn say(lines: &[BString], reply: &mut Reply) {
     }
 }
 
-/// Ends `reply` as git does where it gives up: what was printed stays.
+/// Ends `reply` as git does on a fatal error: what was printed stays.
 fn end(error: &Error, reply: &mut Reply) {
     let refusal = Reply::fatal(said_by(error));
     reply.stderr.extend(refusal.stderr);
@@ -204,28 +204,28 @@ fn together(what: &str) -> Reply {
     Reply::fatal(format!("{what} cannot be used together"))
 }
 
-/// A look at the working tree that failed.
+/// A failed look at the working tree.
 struct Failed {
     reply: Reply,
-    /// How far git's programs come: each of the two that look for `--broken`.
+    /// How far git's two programs that look for `--broken` would get.
     stage: Stage,
 }
 
-/// Which of git's programs fail.
+/// The programs of git that would fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The one that refreshes the index, and the one that compares.
+    /// Both the one that refreshes the index and the one that compares.
     Both,
-    /// The one that refreshes the index. What is not refreshed looks changed to the other one.
+    /// The one that refreshes the index. Files it did not refresh look changed to the other one.
     Refresh,
     /// The one that compares.
     Compare,
 }
 
-/// Whether the working tree differs from HEAD.
+/// Returns whether the working tree differs from HEAD.
 ///
 /// # Errors
-/// The reply of a look that fails.
+/// The failed look, with its reply.
 fn look(place: Place<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
     let failed = |stage| move |reply| Failed { reply, stage };
     inside::enter(place.repository).map_err(failed(Stage::Both))?;
@@ -275,13 +275,13 @@ fn look(place: Place<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
     }
 }
 
-/// Refuses what git refuses where it locks the index, which one of its programs does.
+/// Fails where git would fail to lock the index, as one of its programs does.
 fn check_locking(repository: &Repository) -> Result<(), Reply> {
     Settings::check_locking(&repository.config)
         .map_err(|error| Reply::fatal_after(error.said(), &error))
 }
 
-/// The mark, where looking may fail.
+/// The mark to append if a failed look is not an error.
 fn mark_or_broken(
     place: Place<'_>,
     dirty: BString,

@@ -1,4 +1,4 @@
-//! What is said of one thing.
+//! The result of one check.
 
 use std::path::Path;
 
@@ -6,31 +6,31 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_model::quote::{QuoteRule, append_quoted};
 use vigil_stamp::paths::bytes_of;
 
-/// How it is.
+/// How good or bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
     /// As it should be.
     Ok,
-    /// Worth knowing: it may cost something.
+    /// Worth knowing: it may be slow.
     Note,
-    /// It makes answers slow, or keeps them from being given.
+    /// It makes answers slow or prevents them.
     Problem,
 }
 
-/// One thing that was looked at.
+/// One checked thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Check {
-    /// What was looked at.
+    /// What was checked.
     pub(super) subject: &'static str,
-    /// How it is.
+    /// The verdict.
     pub(super) verdict: Verdict,
-    /// What was found: a line, which may hold any bytes.
+    /// What was found: one line, which may contain any bytes.
     pub(super) fact: BString,
-    /// The command that mends it, if there is one.
+    /// The command that fixes it, if there is one.
     pub(super) remedy: Option<BString>,
 }
 
-/// What a repository names may be of any length; more of it than this, in bytes, tells nobody more.
+/// The maximum length of a fact in bytes. Names from a repository may have any length, and nobody reads more.
 const FACT_LEN_MAX: usize = 1000;
 
 impl Check {
@@ -38,7 +38,7 @@ impl Check {
         Self::new(subject, Verdict::Ok, fact, "")
     }
 
-    /// With the command that mends it; empty if there is none.
+    /// A note with the command that fixes it; empty if there is none.
     pub(super) fn note(
         subject: &'static str,
         fact: impl Into<BString>,
@@ -47,7 +47,7 @@ impl Check {
         Self::new(subject, Verdict::Note, fact, remedy)
     }
 
-    /// With the command that mends it; empty if there is none.
+    /// A problem with the command that fixes it; empty if there is none.
     pub(super) fn problem(
         subject: &'static str,
         fact: impl Into<BString>,
@@ -64,7 +64,7 @@ impl Check {
     ) -> Self {
         let mut fact = fact.into();
         if fact.len() > FACT_LEN_MAX {
-            // Not in the middle of a character.
+            // Do not cut a character in two.
             let cut = fact.char_indices().map(|(start, ..)| start);
             let cut = cut.take_while(|start| *start <= FACT_LEN_MAX).last();
             fact.truncate(cut.unwrap_or_default());
@@ -80,7 +80,7 @@ impl Check {
     }
 }
 
-/// `path` as it is, or in quotes and with escapes where it has control characters or quotes.
+/// Returns `path` as it is, or quoted and escaped if it contains control characters or quotes.
 pub(super) fn shown(path: &BStr) -> BString {
     let mut shown = Vec::new();
     let rule = QuoteRule {
@@ -91,18 +91,18 @@ pub(super) fn shown(path: &BStr) -> BString {
     shown.into()
 }
 
-/// The same of a path of the system.
+/// As [`shown`], for a path of the system.
 pub(super) fn shown_path(path: &Path) -> BString {
     shown(bytes_of(path))
 }
 
-/// `number` of things, and the plural's `s`.
+/// Returns `number` and `thing`, with the plural's `s` if needed.
 pub(super) fn count(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {thing}{plural}", grouped(number))
 }
 
-/// `number` with a comma before each three digits.
+/// Returns `number` with a comma between groups of three digits.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

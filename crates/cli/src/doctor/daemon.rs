@@ -1,4 +1,4 @@
-//! The user's daemon: whether it is wanted, where it is, and how it answers.
+//! Checks of the user's daemon: whether it is wanted, where it is, and how it answers.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -19,13 +19,13 @@ use vigil_stamp::paths::bytes_of;
 use super::check::{Check, count, shown, shown_path};
 use crate::reply::bytes;
 
-/// How long the daemon has for an answer, if nothing else is said.
+/// How long the daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// An answer that takes longer is worth a note: a prompt waits for a quarter of a second.
+/// An answer that takes longer deserves a note: a prompt waits a quarter of a second.
 const ANSWER_MS_MAX: u128 = 100;
 
-/// What of the working tree at `top` `daemon` cannot hear of, if it knows it.
+/// Reports the parts of the working tree at `top` that `daemon` cannot watch, if the daemon knows this working tree.
 pub(super) fn unheard(daemon: &Description, top: &Path) -> Option<Check> {
     let mut all = daemon.repositories.iter();
     let known = all.find(|known| known.path == *bytes_of(top))?;
@@ -43,16 +43,16 @@ pub(super) fn unheard(daemon: &Description, top: &Path) -> Option<Check> {
     Some(Check::note(subject, fact, ""))
 }
 
-/// What the configuration of the repository says of a daemon.
+/// What the repository's configuration says about the daemon.
 #[derive(Debug)]
 pub(super) enum Configured<'c> {
-    /// git's, if there is a repository.
+    /// git's configuration, if there is a repository.
     Git(Option<&'c Config>),
-    /// Mercurial's: whether one is wanted, or why that is not known.
+    /// Mercurial's: whether a daemon is wanted, or why that is unknown.
     Mercurial(Result<bool, String>),
 }
 
-/// All that is to be said of the daemon, and what it says of itself.
+/// All checks of the daemon, and the daemon's description of itself.
 pub(super) fn checks(
     environment: &Environment,
     configured: Configured<'_>,
@@ -66,7 +66,7 @@ pub(super) fn checks(
     (checks, description)
 }
 
-/// Whether one is wanted, and what says no.
+/// Checks whether a daemon is wanted, or what forbids it.
 fn wanted(environment: &Environment, configured: Configured<'_>) -> Check {
     let subject = "daemon wanted";
     if variables::is_off(environment) {
@@ -122,7 +122,7 @@ fn wanted(environment: &Environment, configured: Configured<'_>) -> Check {
     }
 }
 
-/// Whether the folder of its socket is the user's alone.
+/// Checks that the folder of the socket belongs to the user alone.
 fn folder(place: &Place) -> Check {
     let subject = "runtime folder";
     let path = shown_path(place.path());
@@ -171,7 +171,7 @@ fn answer(environment: &Environment) -> (Check, Option<Description>) {
             };
             Check::note(subject, "none runs", start)
         }
-        // What is wrong with its folder is said there.
+        // Another check reports what is wrong with the folder.
         Err(Unanswered::Place(_)) => Check::note(subject, "it cannot be asked", ""),
         Err(error @ Unanswered::Foreign { .. }) => Check::problem(subject, said_by(&error), ""),
         Err(error) => Check::problem(subject, said_by(&error), restart),
@@ -179,7 +179,7 @@ fn answer(environment: &Environment) -> (Check, Option<Description>) {
     (check, None)
 }
 
-/// Of one that answered after `ms`.
+/// Judges a daemon that answered after `ms` milliseconds.
 fn judge(subject: &'static str, daemon: &Description, ms: u128) -> Check {
     let fact = format!(
         "pid {}, {}, {}, answers in {ms} ms",

@@ -1,4 +1,4 @@
-//! The machine and its programs: versions, and what a user and a process may have.
+//! Checks of the machine: versions of programs, and limits of the user and this process.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use vigil_linux::limits::{InotifyLimits, InotifyUse, PROC, open_files_max};
 use super::check::{Check, count, grouped, shown_path};
 use crate::reply::bytes;
 
-/// How long a program has to tell its version.
+/// How long a program may take to print its version.
 const VERSION_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How much of the user's processes is looked at.
+/// How much is spent on looking at the user's processes.
 const PROCESSES_STEPS_MAX: u64 = 1 << 20;
 const PROCESSES_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// With less open files than this, a scan of a deep tree, the packs of a repository and a daemon's connections may fail.
+/// With fewer open files, a scan of a deep tree, the packs of a repository and a daemon's connections may fail.
 const OPEN_FILES_MIN: u64 = 256;
 
-/// What kernels allow if nobody changes it; with less, a large checkout overflows the queue.
+/// The kernel's default. With less, a large checkout overflows the queue.
 const QUEUED_EVENTS_MIN: u64 = 16_384;
 
-/// What is proposed at least where watches run out.
+/// The lowest limit that is proposed where watches run out.
 const WATCHES_PROPOSED_MIN: u64 = 524_288;
 
-/// The versions of all that takes part; what is in one of `foreign` is not run.
+/// Checks the versions of all programs involved. Programs in a folder of `foreign` are not run.
 pub(super) fn versions(environment: &Environment, foreign: &[&Path]) -> Vec<Check> {
     let ask = |name: &str, arguments: &[&str]| {
         on_path(environment, name, arguments, foreign, VERSION_PATIENCE)
@@ -66,13 +66,13 @@ fn version(subject: &'static str, program: &Installed) -> Check {
 /// What watching needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Needed {
-    /// A watch for each of so many directories of the repository; `None` where there is none.
+    /// The directories of the repository, each of which needs a watch; `None` if there is no repository.
     pub(super) directories: Option<u64>,
-    /// So many watches of those that the user has are the daemon's.
+    /// How many of the user's watches are the daemon's.
     pub(super) daemon_watches: u64,
 }
 
-/// What the user and this process may have, and what of it is left for the daemon.
+/// Checks the limits of the user and this process, and what they leave for the daemon.
 pub(super) fn limits(needed: Needed) -> Vec<Check> {
     let mut budget = Budget::new(PROCESSES_STEPS_MAX, PROCESSES_TIME_MAX);
     let proc = Path::new(PROC);
@@ -103,12 +103,12 @@ fn inotify(limits: InotifyLimits, used: InotifyUse, needed: Needed) -> Vec<Check
     ]
 }
 
-/// Whether nearly all of `limit` is used.
+/// Returns whether nearly all of `limit` is used.
 fn is_scarce(used: u64, limit: u64) -> bool {
     used > limit / 4 * 3
 }
 
-/// `at least` where not all was counted.
+/// Says `at least` if not everything was counted.
 fn used_text(number: u64, used: InotifyUse) -> String {
     let least = if used.is_whole { "" } else { "at least " };
     format!("{least}{} in use", grouped(number))
@@ -126,7 +126,7 @@ fn judge_watches(subject: &'static str, limit: u64, used: InotifyUse, needed: Ne
     if needed.directories.is_some() {
         fact.push_str(&format!(", {} needed here", grouped(wanted)));
     }
-    // Twice of what is needed now, so that other repositories have some, too.
+    // Twice what is needed now, so that other repositories have some, too.
     let proposed = by_others.saturating_add(wanted).saturating_mul(2);
     let proposed = proposed.max(WATCHES_PROPOSED_MIN);
     let proposed = proposed.checked_next_power_of_two().unwrap_or(proposed);
@@ -171,7 +171,7 @@ fn judge_queue(subject: &'static str, limit: u64) -> Check {
     }
 }
 
-/// Raises a limit now and for good.
+/// The command that raises a limit, now and permanently.
 fn sysctl(name: &str, key: &str, value: u64) -> BString {
     let file = format!("/etc/sysctl.d/60-inotify-{name}.conf");
     format!("echo {key}={value} | sudo tee {file} && sudo sysctl -p {file}").into()
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(verdict(8192, 100, needs(6200, 0)), Note);
         assert_eq!(verdict(8192, 100, needs(8092, 0)), Note);
         assert_eq!(verdict(8192, 100, needs(8093, 0)), Problem);
-        // What the daemon has of this repository is not needed twice.
+        // Watches that the daemon already has in this repository are not needed twice.
         assert_eq!(verdict(8192, 5000, needs(5000, 4900)), Ok);
         assert_eq!(verdict(8192, 8192, Needed::default()), Problem);
         assert_eq!(verdict(8192, 7000, Needed::default()), Note);

@@ -1,4 +1,4 @@
-//! One repository of Mercurial's and its working copy.
+//! Checks of a Mercurial repository and its working copy.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ use crate::reply::bytes;
 const STEPS_MAX: u64 = 2_000_000;
 const TIME_MAX: Duration = Duration::from_secs(3);
 
-/// A dirstate of the first format with so many files is slow to read for Mercurial.
+/// A dirstate-v1 with this many files is slow for Mercurial to read.
 const FILES_MAX: u64 = 50_000;
 
-/// Has what is not answered here answered by Mercurial.
+/// The command that lets Mercurial answer what Vigil does not.
 const FALL_BACK: &str = "printf '[vigil]\\nhg.fallback = yes\\n' >> \"$(hg root)/.hg/hgrc\"";
 
-/// What is found around the working directory, and whether the configuration wants a daemon.
+/// Checks the repository around the working directory. Also returns whether the configuration wants a daemon.
 pub(super) fn here(environment: &Environment) -> (Here, Result<bool, String>) {
     let opened = match hg::open(environment) {
         Ok(opened) => opened,
@@ -88,7 +88,7 @@ pub(super) fn here(environment: &Environment) -> (Here, Result<bool, String>) {
     (here, wants_daemon.map_err(|abort| abort.to_string()))
 }
 
-/// Of a repository that cannot be opened.
+/// Reports a repository that cannot be opened.
 fn refused(abort: &Abort) -> Check {
     let mut fact = abort.message.clone();
     if let Some(hint) = &abort.hint {
@@ -101,7 +101,7 @@ fn refused(abort: &Abort) -> Check {
     Check::problem("repository", fact, remedy)
 }
 
-/// What in the configuration only Mercurial can answer.
+/// Checks the configuration for things that only Mercurial can answer.
 fn extensions(config: &Config) -> Check {
     let subject = "extensions and filters";
     let Some(beyond) = hg::beyond(config) else {
@@ -122,7 +122,7 @@ fn extensions(config: &Config) -> Check {
     }
 }
 
-/// Whether Mercurial has another program watch the working copy.
+/// Checks whether Mercurial has another program watch the working copy.
 fn fsmonitor(config: &Config) -> Check {
     let subject = "Mercurial's own monitor";
     let mut extensions = config.section("extensions");

@@ -1,7 +1,7 @@
-//! `vigil doctor`: what is slow here, or may be, and the command that mends it.
+//! `vigil doctor`: tells what is slow here, or may be, and the command that fixes it.
 //!
-//! It changes nothing and runs nothing that a repository names, and looks at no more of one than it has to: who wonders what
-//! is wrong with a repository need not trust it.
+//! It changes nothing, runs nothing that a repository chooses, and reads no more of a repository than it has to: finding out
+//! what is wrong with a repository must not require trusting it.
 
 mod check;
 mod daemon;
@@ -48,7 +48,7 @@ const TABLE: Table<Key> = Table {
     entries: &[Entry::json(Key::Json)],
 };
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "doctor",
     summary: "Find what is slow here, and the command that fixes it",
@@ -58,7 +58,7 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/doctor.txt"),
 };
 
-/// Runs the command with what follows its name on the command line.
+/// Runs the command with `arguments`, the words after its name.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
     answer(arguments, environment).unwrap_or_else(|complaint| complaint)
 }
@@ -84,7 +84,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     Ok(Reply::printed(stdout, u8::from(!is_well)))
 }
 
-/// All checks, in the order in which they are told.
+/// All checks, in the order of the report.
 fn all(environment: &Environment) -> Result<Vec<Check>, Reply> {
     if hg::is_mercurial(environment) {
         let (here, wants_daemon) = mercurial::here(environment);
@@ -112,14 +112,14 @@ fn all(environment: &Environment) -> Result<Vec<Check>, Reply> {
     Ok(in_order(environment, here, configured, &foreign))
 }
 
-/// The top of the working copy of Mercurial's: what is in it is not run.
+/// The top of the Mercurial working copy. Programs inside it are not run.
 fn hg_top(environment: &Environment) -> Vec<PathBuf> {
     let mut above = environment.working_directory().ancestors();
     let top = above.find(|folder| lstat_path(&folder.join(".hg")).is_ok());
     top.map(Path::to_owned).into_iter().collect()
 }
 
-/// All checks, with those of the repository `here`. No program in a folder of `foreign` is run.
+/// All checks in order, including those of the repository `here`. Programs in a folder of `foreign` are not run.
 fn in_order(
     environment: &Environment,
     here: Here,
@@ -147,17 +147,17 @@ fn refused(subject: &'static str, text: &str) -> Check {
     Check::problem(subject, bytes_of(text), "")
 }
 
-/// Where a repository begins, around `standing`, that git refuses: its owner may have put anything there.
+/// The top of a repository around `standing` that git refuses to use: its owner may have put anything there.
 fn refused_top(standing: &Path) -> PathBuf {
     let mut above = standing.ancestors();
     let top = above.find(|folder| lstat_path(&folder.join(".git")).is_ok());
     top.unwrap_or(standing).to_owned()
 }
 
-/// What is found of the repository.
+/// What was found out about the repository.
 struct Here {
     checks: Vec<Check>,
-    /// Its directories with tracked files, if that is known.
+    /// The number of directories with tracked files, if known.
     directories: Option<u64>,
     /// The top of its working tree.
     top: Option<PathBuf>,
@@ -211,10 +211,10 @@ impl Here {
     }
 }
 
-/// What is to be said of the state, and what is found in the working tree; or why that is not known.
+/// Checks the state and the working tree. The error says why that is not possible.
 fn looked_at(repository: &Repository) -> Result<(Check, Checkup), String> {
     inside::enter(repository).map_err(|reply| said(&reply))?;
-    // Nothing is compared, so that no filter runs.
+    // Contents are not compared, so no filter runs.
     let session = Session::open(repository.clone(), false, FilterStderr::Refuse);
     let mut session = session.map_err(|error| error.to_string())?;
     let state = repository::state(&session.state_report());
@@ -222,7 +222,7 @@ fn looked_at(repository: &Repository) -> Result<(Check, Checkup), String> {
     Ok((state, found.map_err(|error| error.to_string())?))
 }
 
-/// What a command that gives up says.
+/// The text of a reply that is an error.
 fn said(reply: &Reply) -> String {
     String::from_utf8_lossy(&reply.stderr).trim_end().to_owned()
 }

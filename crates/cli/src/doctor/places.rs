@@ -1,4 +1,4 @@
-//! The file systems that matter: whether they tell of changes, and what is mounted among them.
+//! Checks of file systems: whether they report changes, and what is mounted in the working tree.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -10,7 +10,7 @@ use vigil_stamp::trust::{FileSystem, name};
 use super::check::{Check, count, shown_path};
 use crate::reply::bytes;
 
-/// The file system of `path`, or of the folder above that is there.
+/// Checks the file system of `path`, or of its nearest existing parent.
 pub(super) fn file_system(subject: &'static str, path: &Path) -> Check {
     let found = path.ancestors().find_map(|path| {
         let folder = open_folder(path).ok()?;
@@ -52,7 +52,7 @@ fn judge(subject: &'static str, path: &Path, found: &FileSystem) -> Check {
     }
 }
 
-/// What is mounted in the working tree at `top`.
+/// Checks for mounts in the working tree at `top`.
 pub(super) fn mounted_below(top: &Path) -> Check {
     let table = mounts::table();
     judge_mounts(top, &table.unwrap_or_default())

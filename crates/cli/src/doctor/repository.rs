@@ -1,4 +1,4 @@
-//! One repository: its state on disk, git's settings beside us, and what piles up until git's housekeeping is run.
+//! Checks of one repository: its state on disk, git's own settings, and what accumulates until git's housekeeping runs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,26 +18,26 @@ use crate::fsmonitor;
 use crate::reply::bytes;
 use crate::state::why_unkept;
 
-/// How much is counted of each kind of things.
+/// How much is counted of each kind.
 const STEPS_MAX: u64 = 20_000;
 const TIME_MAX: Duration = Duration::from_secs(1);
 
-/// So many references in files of their own are slow to list.
+/// With this many loose references, listing them is slow.
 const LOOSE_REFS_MAX: u64 = 1000;
 
-/// What git tidies up by itself (`gc.auto` and `gc.autoPackLimit` in git-config(1)), if that is not turned off.
+/// Above these numbers git tidies up by itself, unless that is turned off (`gc.auto` and `gc.autoPackLimit` in git-config(1)).
 const LOOSE_OBJECTS_MAX: u64 = 6700;
 const PACKS_MAX: u64 = 50;
 
-/// From this length of all indexes of packs on, in bytes, there are commits enough for a commit-graph to tell.
+/// From this total size of pack indexes on, in bytes, there are enough commits for a commit-graph to matter.
 const PACK_INDEXES_LEN_MIN: u64 = 1 << 20;
 
-/// How things pile up in the folder of `repository`.
+/// Counts what has accumulated in the folder of `repository`.
 pub(super) fn upkeep(repository: &Repository) -> Upkeep {
     Upkeep::of(repository, &Budget::new(STEPS_MAX, TIME_MAX))
 }
 
-/// Which repository this is.
+/// Reports which repository this is.
 pub(super) fn identity(repository: &Repository) -> Check {
     let git_dir = shown_path(&repository.git_dir);
     let said = repository.config.said();
@@ -48,7 +48,7 @@ pub(super) fn identity(repository: &Repository) -> Check {
     }
 }
 
-/// The state that Vigil keeps of the working copy.
+/// Checks the state that Vigil keeps of the working tree.
 pub(super) fn state(report: &Result<StateReport, Unkept>) -> Check {
     let subject = "state";
     let drop = "vigil state drop";
@@ -110,7 +110,7 @@ pub(super) fn state(report: &Result<StateReport, Unkept>) -> Check {
     }
 }
 
-/// Whether something else than a directory is there.
+/// Returns whether something other than a directory is at `folder`.
 fn is_taken(folder: &Path) -> bool {
     stat_path(folder).is_ok_and(|stat| !stat.is_dir())
 }
@@ -123,7 +123,7 @@ fn place(entry: &Entry<'_>) -> BString {
     }
 }
 
-/// What git is told to have watch the working tree beside us.
+/// Checks what git itself is configured to use for watching the working tree.
 pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
     let subject = "git's own monitor";
     let is_ours = matches!(config.boolean("vigil.fsmonitor"), Ok(Some(true)));
@@ -174,19 +174,19 @@ pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
     }
 }
 
-/// Whether the command `hook`, which may be quoted for a shell, is the one that `vigil fsmonitor install` sets.
+/// Returns whether the command `hook`, possibly quoted for a shell, is the one that `vigil fsmonitor install` sets.
 fn is_our_hook(hook: &BStr) -> bool {
     let hook = hook.strip_suffix(b"'").unwrap_or(hook);
     hook.ends_with(fsmonitor::HOOK.as_bytes())
 }
 
-/// Whether untracked files are all listed if nobody says otherwise.
+/// Checks whether all untracked files are listed by default.
 pub(super) fn untracked_setting(config: &Config) -> Check {
     let subject = "untracked files";
     let Some(entry) = config.entry("status.showUntrackedFiles") else {
         return Check::ok(subject, "listed by their directory");
     };
-    // git takes a boolean, too.
+    // git accepts a boolean, too.
     let value = entry.value.unwrap_or(BStr::new("true"));
     let by = bytes![shown(value), " by ", place(&entry)];
     match value == "all" {
@@ -199,7 +199,7 @@ pub(super) fn untracked_setting(config: &Config) -> Check {
     }
 }
 
-/// What git's housekeeping would mend.
+/// Checks for what git's housekeeping would fix.
 pub(super) fn housekeeping(found: &Upkeep, is_reftable: bool) -> Vec<Check> {
     let number = |count: Count| {
         let least = if count.is_cut { "at least " } else { "" };

@@ -1,4 +1,4 @@
-//! The checks for reading, a line each and the command that mends it below, and for programs (docs/json-doctor.md).
+//! Output of the checks: as text, a line each with the fixing command below it, and as JSON (docs/json-doctor.md).
 
 use bstr::ByteSlice;
 use serde::Serialize;
@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::check::{Check, Verdict, count};
 use crate::output::json::Text;
 
-/// Raised when a reader of the former schema could misunderstand the new one.
+/// Raised when a reader of the previous schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
 
-/// How wide verdicts and subjects are.
+/// The widths of the columns of verdicts and subjects.
 const VERDICT_WIDTH: usize = 9;
 const SUBJECT_WIDTH: usize = 26;
 
@@ -28,7 +28,7 @@ fn how_many(checks: &[Check], verdict: Verdict) -> u64 {
         .count() as u64
 }
 
-/// The lines.
+/// Writes the checks as lines of text.
 pub(super) fn text(checks: &[Check]) -> Vec<u8> {
     let mut out = Vec::new();
     for check in checks {
@@ -55,8 +55,8 @@ pub(super) fn text(checks: &[Check]) -> Vec<u8> {
     out
 }
 
-/// Appends `text` so that it changes nothing but the line that it is in: white space is a space, and what else a terminal may
-/// obey is escaped as in git's quotes, byte by byte.
+/// Appends `text` so that it affects only its own line: white space becomes a space, and other characters that a terminal may
+/// obey are escaped byte by byte, as in git's quotes.
 fn append_escaped(out: &mut Vec<u8>, text: &[u8]) {
     for (start, end, character) in text.char_indices() {
         let bytes = text.get(start..end).unwrap_or_default();
@@ -73,7 +73,7 @@ fn append_escaped(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// Whether it is shown as nothing, and has what follows shown elsewhere (Unicode's bidirectional controls and separators).
+/// Returns whether a character is invisible and moves what follows it (Unicode's bidirectional controls and separators).
 fn turns_text(character: char) -> bool {
     matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
@@ -94,7 +94,7 @@ struct CheckDocument<'a> {
     remedy: Option<Text<'a>>,
 }
 
-/// The object, and a line feed.
+/// Writes the JSON object and a line feed.
 pub(super) fn json(checks: &[Check]) -> Vec<u8> {
     let document = Document {
         schema: SCHEMA,
@@ -110,7 +110,7 @@ pub(super) fn json(checks: &[Check]) -> Vec<u8> {
             })
             .collect(),
     };
-    // Serialization fails only on maps whose keys are no strings; there is no map here.
+    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
     let mut out = serde_json::to_vec(&document).unwrap_or_default();
     out.push(b'\n');
     out

@@ -1,13 +1,13 @@
-//! Files whose stamps do not tell whether they changed.
+//! A check for files whose stamps do not tell whether they changed.
 
 use super::check::{Check, Verdict, grouped};
 
-/// From so many files on, each of whose contents is compared, that is worth a note, and a problem.
+/// From these numbers on, files whose contents must be compared deserve a note, or are a problem.
 const UNSURE_NOTED: u64 = 100;
 const UNSURE_MAX: u64 = 10_000;
 
-/// That `unsure` files, of `all` that are named so, have other stamps than those in the file that is called `recorded_in`.
-/// `remedy` is the command that has them recorded there.
+/// Checks the number `unsure` of files, described by `all`, whose stamps differ from those in the file called `recorded_in`.
+/// `remedy` is the command that records their stamps there.
 pub(super) fn stamps(unsure: u64, all: &str, recorded_in: &str, remedy: &str) -> Check {
     let subject = "time stamps";
     let fact = format!(

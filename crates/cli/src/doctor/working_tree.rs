@@ -1,4 +1,4 @@
-//! One working tree and its index: what makes them slow to look at.
+//! Checks of one working tree and its index for what makes them slow.
 
 use std::time::Duration;
 
@@ -14,21 +14,21 @@ use crate::reply::bytes;
 const STEPS_MAX: u64 = 2_000_000;
 const TIME_MAX: Duration = Duration::from_secs(3);
 
-/// So many untracked entries in one place are a crowd.
+/// This many untracked entries in one place are a crowd.
 pub(super) const CROWD_MIN: u64 = 10_000;
 
-/// An index of so many entries is slow to read.
+/// An index with this many entries is slow to read.
 const ENTRIES_MAX: u32 = 100_000;
 
-/// So many submodules are slow to ask, each for itself.
+/// This many submodules are slow to ask, one by one.
 const SUBMODULES_MAX: u32 = 20;
 
-/// How much may be looked at.
+/// The limit on how much is looked at.
 pub(super) fn budget() -> Budget {
     Budget::new(STEPS_MAX, TIME_MAX)
 }
 
-/// What was found in the working tree, and in an index of this version and length in bytes.
+/// Judges the findings in the working tree, and the index, given by its version and its length in bytes.
 pub(super) fn checks(found: &Checkup, index: Option<(u32, u64)>) -> Vec<Check> {
     let mut checks = vec![
         index_check(found, index),
@@ -48,7 +48,7 @@ pub(super) fn checks(found: &Checkup, index: Option<(u32, u64)>) -> Vec<Check> {
     checks
 }
 
-/// `text`, with a word on it where not all was looked at.
+/// Returns `text`, with a remark if not everything was looked at.
 fn cut(found: &Checkup, text: &str) -> String {
     match found.is_whole {
         true => text.to_owned(),
@@ -99,7 +99,7 @@ fn crowd(crowd: &Crowd) -> Check {
     )
 }
 
-/// A command that has `directory` ignored, where the rule is its plain name.
+/// The command that ignores `directory`, if its name needs no escapes in an ignore rule.
 fn ignoring(directory: &BStr) -> Option<BString> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-/".contains(byte);
     let is_fit = !directory.is_empty() && directory.iter().all(is_plain);

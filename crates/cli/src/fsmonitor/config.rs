@@ -6,7 +6,7 @@ use bstr::{BStr, BString, ByteSlice};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// Whose values.
+/// Whose configuration is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// One repository's.
@@ -24,10 +24,10 @@ impl Scope {
     }
 }
 
-/// The values of `key`.
+/// Reads the values of `key`.
 ///
 /// # Errors
-/// What git says.
+/// git's message.
 pub(super) fn values(scope: Scope, key: &str) -> Result<Vec<BString>, BString> {
     let arguments = ["config", scope.option(), "--null", "--get-all", key];
     let output = Command::new("git")
@@ -40,16 +40,16 @@ pub(super) fn values(scope: Scope, key: &str) -> Result<Vec<BString>, BString> {
             let values = output.stdout.strip_suffix(b"\0").unwrap_or(&output.stdout);
             Ok(values.split_str("\0").map(BString::from).collect())
         }
-        // There is none.
+        // The key has no value.
         Some(1) => Ok(Vec::new()),
         _ => Err(output.stderr.trim_end().into()),
     }
 }
 
-/// Has `key` have `values`, and no others.
+/// Replaces the values of `key` by `values`.
 ///
 /// # Errors
-/// What git says.
+/// git's message.
 pub(super) fn set(scope: Scope, key: &str, values: &[BString]) -> Result<(), BString> {
     if !self::values(scope, key)?.is_empty() {
         run(&[scope.option(), "--unset-all", key], None)?;

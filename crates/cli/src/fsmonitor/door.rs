@@ -1,4 +1,4 @@
-//! `vigil fsmonitor start`, `stop` and `status`: the socket at which git looks for its builtin monitor.
+//! `vigil fsmonitor start`, `stop` and `status`: the socket where git looks for its builtin monitor.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use vigil_model::raw_text::raw;
 use crate::daemon;
 use crate::reply::Reply;
 
-/// How long the daemon has for an answer.
+/// How long the daemon may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Has it served, by a daemon that is started where none runs.
+/// Has the daemon serve the socket. Starts a daemon if none runs.
 pub(super) fn start(environment: &Environment) -> Reply {
     match ask(environment, DoorDeed::Open) {
         Err(error @ Unanswered::Absent) => start_daemon(environment, &error),
@@ -34,12 +34,12 @@ fn start_daemon(environment: &Environment, why: &Unanswered) -> Reply {
     }
 }
 
-/// Has it served no longer.
+/// Has the daemon stop serving the socket.
 pub(super) fn stop(environment: &Environment) -> Reply {
     reply(ask(environment, DoorDeed::Close))
 }
 
-/// Whether it is served.
+/// Reports whether the socket is served.
 pub(super) fn status(environment: &Environment) -> Reply {
     reply(ask(environment, DoorDeed::Tell))
 }

@@ -9,32 +9,32 @@ use bstr::ByteSlice;
 use rustix::fs::{Access, access};
 use vigil_git::environment::Environment;
 
-/// The first version that asks a hook with tokens, and the first one that has a monitor of its own on Linux.
+/// The first version that passes tokens to a hook, and the first with a builtin monitor on Linux.
 const HOOK_SINCE: (u32, u32) = (2, 26);
 const SOCKET_SINCE: (u32, u32) = (2, 55);
 
-/// One that is installed.
+/// An installed git.
 pub(super) struct Git {
     pub(super) path: PathBuf,
-    /// The first two numbers.
+    /// The first two numbers of its version.
     pub(super) version: (u32, u32),
     /// It was built with its own monitor.
     has_monitor: bool,
 }
 
 impl Git {
-    /// Whether it asks a hook with tokens.
+    /// Returns whether it passes tokens to a hook.
     pub(super) fn can_ask_hook(&self) -> bool {
         self.version >= HOOK_SINCE
     }
 
-    /// Whether it asks at a socket.
+    /// Returns whether it asks at a socket.
     pub(super) fn can_ask_socket(&self) -> bool {
         self.version >= SOCKET_SINCE && self.has_monitor
     }
 }
 
-/// All that are on the way on which programs are looked for, the first one first.
+/// Finds all gits in `PATH`, in its order.
 pub(super) fn all(environment: &Environment) -> Vec<Git> {
     let path = environment.get("PATH").unwrap_or_default();
     let mut seen: Vec<PathBuf> = Vec::new();
@@ -67,10 +67,10 @@ fn look_at(path: &Path) -> Option<Git> {
     })
 }
 
-/// The version in what `git version` says.
+/// Parses the version from the output of `git version`.
 fn version(said: &[u8]) -> Option<(u32, u32)> {
     let rest = said.strip_prefix(b"git version ")?.to_str().ok();
-    // What follows the numbers may be anything.
+    // Anything may follow the two numbers.
     let mut numbers = rest?.split('.');
     let mut number = || numbers.next()?.parse().ok();
     Some((number()?, number()?))

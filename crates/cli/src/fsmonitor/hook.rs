@@ -1,5 +1,5 @@
-//! The hook that git runs to hear what changed (githooks(5), fsmonitor-watchman). It always has an answer: in doubt, that
-//! everything may have changed.
+//! The hook that git runs to learn what changed (githooks(5), fsmonitor-watchman). It always answers: in doubt, that everything
+//! may have changed.
 
 use bstr::{BString, ByteSlice};
 use vigil_daemon::client::{Client, Unanswered};
@@ -11,21 +11,21 @@ use vigil_git::environment::Environment;
 use crate::reply::Reply;
 use crate::say::write;
 
-/// Answers git, and returns the exit code, which is 0 whatever happens: of a hook that fails, git complains.
+/// Answers git. The exit code is always 0, since git complains about a hook that fails.
 pub(super) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     let answer = match arguments {
         [version, token] if version == "2" => {
             ask(token, environment).unwrap_or_else(|| without_answer(Form::Hook))
         }
-        // The first version asks by a time: clocks go back, so that nothing follows from one.
+        // Version 1 of the protocol asks by a time, from which nothing follows, since clocks may go back.
         _ => b"/\0".to_vec(),
     };
-    // Where nobody reads, there is nobody to tell.
+    // If nobody reads the answer, there is nobody to tell.
     let _ = write(rustix::stdio::stdout(), &answer);
     0
 }
 
-/// What the hook says to `token`, a line for each path.
+/// Returns the hook's answer to `token`, one line per path.
 pub(super) fn query(token: &[u8], environment: &Environment) -> Reply {
     let answer = ask(token, environment);
     let code = if answer.is_some() { 0 } else { 1 };
@@ -33,7 +33,7 @@ pub(super) fn query(token: &[u8], environment: &Environment) -> Reply {
     Reply::printed(answer.replace(b"\0", b"\n"), code)
 }
 
-/// What the daemon says. Where none runs, one is started for the next question.
+/// Asks the daemon. If none runs, one is started for the next question.
 fn ask(token: &[u8], environment: &Environment) -> Option<Vec<u8>> {
     if variables::is_off(environment) {
         return None;

@@ -1,4 +1,4 @@
-//! `vigil fsmonitor install` and `uninstall`: git is told to ask, and what it was told before is kept.
+//! `vigil fsmonitor install` and `uninstall`: configure git to ask Vigil, and restore the former configuration.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -22,20 +22,20 @@ use crate::reply::{Reply, bytes};
 /// How git asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// It runs a program.
+    /// git runs a program.
     Hook,
-    /// It asks where its builtin monitor would be.
+    /// git connects to the socket where its builtin monitor would be.
     Socket,
 }
 
-/// What the command line says.
+/// The parsed command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wanted {
     pub(super) is_global: bool,
     pub(super) way: Option<Way>,
 }
 
-/// Where values are set, and where what was there before is kept.
+/// Where values are set, and the folder that keeps the former values.
 struct Target {
     scope: Scope,
     folder: PathBuf,
@@ -61,20 +61,20 @@ impl Target {
         let repository = found.map_err(|error| Reply::fatal_after(error.said(), &error))?;
         Ok(Self {
             scope: Scope::Local,
-            // The configuration is that of all working trees.
+            // All working trees share this configuration.
             folder: repository.common_dir.join("vigil"),
         })
     }
 }
 
-/// Has git ask. What was changed is said.
+/// Configures git to ask Vigil, and reports the changes.
 pub(super) fn install(environment: &Environment, wanted: Wanted) -> Result<Reply, Reply> {
     let target = Target::of(environment, wanted.is_global)?;
     let gits = gits::all(environment);
     let way = way(wanted.way, &gits)?;
     let kept = |error: io::Error| cannot_keep(&target.folder, &error);
     if state::read(&target.folder).map_err(kept)?.is_some() {
-        // So that what was there at first is what is put back.
+        // Restore the original values first, so that they are the ones that are kept.
         take_back(&target)?;
     }
     let mut builder = DirBuilder::new();
@@ -104,7 +104,7 @@ pub(super) fn install(environment: &Environment, wanted: Wanted) -> Result<Reply
             before,
         });
     }
-    // First it is kept: whoever is interrupted can take it back.
+    // Keep the former values before setting anything, so that an interrupted installation can be undone.
     state::write(&target.folder, &changed).map_err(kept)?;
     let mut said = Vec::new();
     for git in &gits {
@@ -133,18 +133,18 @@ pub(super) fn install(environment: &Environment, wanted: Wanted) -> Result<Reply
     Ok(Reply::printed(said, 0))
 }
 
-/// Puts back what was there before.
+/// Restores the former values.
 pub(super) fn uninstall(environment: &Environment, is_global: bool) -> Result<Reply, Reply> {
     let target = Target::of(environment, is_global)?;
     let said = take_back(&target)?;
     if target.scope == Scope::Local {
-        // Where no daemon runs, nothing is served.
+        // If no daemon runs, nothing is served.
         drop(door::stop(environment));
     }
     Ok(Reply::printed(said, 0))
 }
 
-/// The way that all `gits` can go, or the one that is `wanted`.
+/// The way that is `wanted`, or else one that all `gits` support.
 fn way(wanted: Option<Way>, gits: &[Git]) -> Result<Way, Reply> {
     if gits.is_empty() {
         return Err(Reply::error("there is no git"));
@@ -194,12 +194,12 @@ fn take_back(target: &Target) -> Result<Vec<u8>, Reply> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(kept(error)),
         _ => {}
     }
-    // It may hold more than this.
+    // The folder may not be empty.
     let _ = fs::remove_dir(&target.folder);
     Ok(said)
 }
 
-/// Makes `hook` a link to this program.
+/// Makes `hook` a symbolic link to this program.
 fn link(hook: &Path) -> io::Result<()> {
     let program = fs::read_link("/proc/self/exe")?;
     match fs::remove_file(hook) {
@@ -209,7 +209,7 @@ fn link(hook: &Path) -> io::Result<()> {
     symlink(program, hook)
 }
 
-/// `hook` as git takes a command: by a shell, where a character asks for one.
+/// Returns `hook` as a command for git's configuration, quoted for a shell if a character needs it.
 fn as_command(hook: &Path) -> BString {
     let path = hook.as_os_str().as_bytes();
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+,@".contains(byte);
@@ -227,7 +227,7 @@ fn cannot_keep(folder: &Path, error: &io::Error) -> Reply {
     ))
 }
 
-/// What git could not do, in its words.
+/// The error for a message of git.
 fn of_git(said: &BString) -> Reply {
     let text = said.strip_prefix(b"error: ").unwrap_or(said);
     Reply::error(&raw(text).to_string())

@@ -1,4 +1,4 @@
-//! `vigil fsmonitor`: what git asks a file system monitor, and having git ask.
+//! `vigil fsmonitor`: answers git's questions to a file system monitor, and configures git to ask.
 
 mod config;
 mod door;
@@ -27,7 +27,7 @@ vigil fsmonitor install [--global] [--hook | --socket]
    or: vigil fsmonitor query [<token>]
    or: vigil fsmonitor hook <version> <token>";
 
-/// The name of the link to this program that git runs: without a shell, as long as no character on the way to it needs one.
+/// The name of the link to this program that git runs. git needs no shell for that unless the path has special characters.
 pub(crate) const HOOK: &str = "vigil-fsmonitor-hook";
 
 /// The options of `vigil fsmonitor install` and `uninstall`.
@@ -66,24 +66,24 @@ const UNINSTALL: Table<Key> = Table {
     )],
 };
 
-/// Of the commands that have no options.
+/// The table of commands without options.
 const PLAIN: Table<Key> = Table {
     synopsis: SYNOPSIS,
     headings: &[],
     entries: &[],
 };
 
-/// Whether git called this program as a hook, by its link.
+/// Returns whether git ran this program as a hook, by the name of its link.
 pub(crate) fn is_hook(program: &OsStr) -> bool {
     Path::new(program).file_name() == Some(OsStr::new(HOOK))
 }
 
-/// Runs the hook with the arguments that git gives it, and returns the exit code.
+/// Runs the hook with git's arguments, and returns the exit code.
 pub(crate) fn run_hook(arguments: &[BString], environment: &Environment) -> u8 {
     hook::run(arguments, environment)
 }
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "fsmonitor",
     summary: "Let git itself ask the daemon what changed",
@@ -116,7 +116,7 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/fsmonitor.txt"),
 };
 
-/// Runs the command with what follows its name on the command line, and returns the exit code.
+/// Runs the command with `arguments`, the words after its name, and returns the exit code.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     match arguments.split_first() {
         Some((command, arguments)) if command == "hook" => hook::run(arguments, environment),

@@ -1,4 +1,4 @@
-//! What was configured before, so that exactly that can be put back: a file in Vigil's own folder.
+//! The former configuration, kept in a file in Vigil's own folder so that exactly this can be restored.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use bstr::{BString, ByteSlice};
 /// The name of the file.
 const FILE: &str = "fsmonitor";
 
-/// One key: what it was set to, and what it had before.
+/// One key: its new value and its former values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Changed {
     pub(super) key: BString,
@@ -17,12 +17,12 @@ pub(super) struct Changed {
     pub(super) before: Vec<BString>,
 }
 
-/// Each key is one record: its parts end with a NUL, and the record with another.
+/// Serializes one record per key. A NUL ends each part, and another one the record.
 fn to_bytes(changed: &[Changed]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for one in changed {
         for part in [&one.key, &one.now].into_iter().chain(&one.before) {
-            // No part is empty, but a value may be.
+            // Prefix each part, so that no part is empty even if a value is.
             bytes.push(b'=');
             bytes.extend_from_slice(part);
             bytes.push(0);
@@ -50,10 +50,10 @@ fn from_bytes(bytes: &[u8]) -> Option<Vec<Changed>> {
     parts.is_empty().then_some(changed)
 }
 
-/// What is kept in `folder`, if anything is.
+/// Reads what is kept in `folder`, if anything.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read, or it is damaged.
 pub(super) fn read(folder: &Path) -> io::Result<Option<Vec<Changed>>> {
     match fs::read(folder.join(FILE)) {
         Ok(bytes) => match from_bytes(&bytes) {
@@ -65,20 +65,20 @@ pub(super) fn read(folder: &Path) -> io::Result<Option<Vec<Changed>>> {
     }
 }
 
-/// Keeps `changed` in `folder`.
+/// Writes `changed` to `folder`.
 ///
 /// # Errors
-/// It cannot be written.
+/// The file cannot be written.
 pub(super) fn write(folder: &Path, changed: &[Changed]) -> io::Result<()> {
     let new = folder.join(format!("{FILE}.new"));
     fs::write(&new, to_bytes(changed))?;
     fs::rename(new, folder.join(FILE))
 }
 
-/// Keeps nothing there any more.
+/// Removes what is kept in `folder`.
 ///
 /// # Errors
-/// It cannot be removed.
+/// The file cannot be removed.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
     fs::remove_file(folder.join(FILE))
 }

@@ -1,4 +1,4 @@
-//! man(1), where it is installed and finds our pages.
+//! Use of man(1), if it is installed and finds our pages.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -10,20 +10,20 @@ use bstr::ByteSlice;
 use vigil_git::environment::Environment;
 use vigil_stamp::paths::path_of;
 
-/// Has man(1) take the place of this process, if it finds the page `name`: the one beside this program, which is of this
-/// version, or else one in its own path. Comes back if it does not.
+/// Replaces this process by man(1) if that finds the page `name`: the one installed beside this program, which has its version,
+/// or else one in man's own path. Returns if there is none.
 pub(super) fn open(name: &str, environment: &Environment) {
     let beside = beside_program(name).map(PathBuf::into_os_string);
     let pages = beside.into_iter().chain([OsString::from(name)]);
     for page in pages {
         if finds(&page, environment) {
-            // It comes back only where it cannot be run.
+            // Returns only if the program cannot be run.
             let _ = command(environment).arg(&page).exec();
         }
     }
 }
 
-/// The page in the `share` beside the `bin` in which this program is.
+/// The page in the `share` next to the `bin` that holds this program.
 fn beside_program(name: &str) -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let prefix = program.parent()?.parent()?;
@@ -31,8 +31,8 @@ fn beside_program(name: &str) -> Option<PathBuf> {
     page.is_file().then_some(page)
 }
 
-/// Whether there is a man(1) that finds `page`: some systems have a program of that name which only says that there are no
-/// pages.
+/// Returns whether man(1) exists and finds `page`. Some systems have a placeholder of that name, which only says that there are
+/// no pages.
 fn finds(page: &OsStr, environment: &Environment) -> bool {
     let mut command = command(environment);
     let found = command

@@ -1,4 +1,4 @@
-//! `vigil init`: prints what a shell's rc file evaluates.
+//! `vigil init`: prints the script that a shell's rc file evaluates.
 
 mod quote;
 
@@ -14,18 +14,18 @@ use crate::command::Command;
 use crate::options::{Audience, Entry, Given, Table, Value, parse, usage, with_usage};
 use crate::reply::{Reply, bytes};
 
-/// The scripts. They ask, and set what is answered; all else is done by this program.
+/// The scripts. They ask, and set variables to the answer; all else is done by this program.
 const ZSH: &str = include_str!("../../../../shell/vigil.zsh");
 const BASH: &str = include_str!("../../../../shell/vigil.bash");
 const FISH: &str = include_str!("../../../../shell/vigil.fish");
 
-/// What stands in them for the path of the program, and
+/// The scripts' placeholder for the program's path, and
 const PROGRAM: &str = "@program@";
-/// before what is left out without `--prompt`.
+/// the line before what is left out without `--prompt`.
 const PROMPT: &str = "# --prompt\n";
-/// Before what follows again.
+/// The line after which the script goes on.
 const END: &str = "# --end\n";
-/// Before what zsh evaluates with the user's own options.
+/// The line before what zsh evaluates under the user's own options.
 const OUTSIDE: &str = "# outside\n";
 
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ const TABLE: Table<Key> = Table {
     entries: &[Entry::flag(Key::Prompt, "prompt", "show a prompt, too")],
 };
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "init",
     summary: "Print what zsh, bash or fish evaluate to show the state in prompts",
@@ -49,7 +49,7 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/init.txt"),
 };
 
-/// Runs the command with what follows its name on the command line.
+/// Runs the command with `arguments`, the words after its name.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
     answer(arguments, environment).unwrap_or_else(|complaint| complaint)
 }
@@ -81,7 +81,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     Ok(Reply::printed(script, 0))
 }
 
-/// The whole script, or what of it is not for the prompt.
+/// The whole script, or without the part for the prompt.
 fn cut(script: &str, has_prompt: bool) -> String {
     match script.split_once(PROMPT) {
         Some((plain, rest)) if !has_prompt => {
@@ -92,20 +92,20 @@ fn cut(script: &str, has_prompt: bool) -> String {
     }
 }
 
-/// `script` with the path of the program, quoted, where it belongs.
+/// Returns `script` with the quoted path of the program in place of the placeholder.
 fn filled(script: &str, program: &[u8]) -> Vec<u8> {
     script.as_bytes().replace(PROGRAM, program)
 }
 
-/// `script` without comments: whether one is taken for that depends on the shell's options, and in zsh on `histchars`, too.
+/// Returns `script` without comments, since it depends on options, and in zsh on `histchars`, whether the shell recognizes them.
 fn without_comments(script: &str) -> String {
     let is_comment = |line: &&str| line.trim_start().starts_with('#');
     let lines = script.lines().filter(|line| !is_comment(line));
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-/// In zsh even what text means depends on options: so all is one word, whose quoting no option changes, and which is evaluated as
-/// by a zsh in which nothing was set. Functions that are defined there keep to that.
+/// The script for zsh. There, options affect even parsing. So the script is a single word, in a form of quotes that no option
+/// affects, and zsh evaluates it under its default options, which also hold in the functions defined there.
 fn zsh(program: &[u8], has_prompt: bool) -> Vec<u8> {
     let (inside, outside) = ZSH.split_once(OUTSIDE).unwrap_or((ZSH, ""));
     let inside = without_comments(&cut(inside, has_prompt));
@@ -119,8 +119,8 @@ fn zsh(program: &[u8], has_prompt: bool) -> Vec<u8> {
     ]
 }
 
-/// The absolute path by which this program was called, so that a newer one may take its place; where that leads elsewhere, or to a
-/// name by which it is another program, that of its file.
+/// The absolute path this program was called by, so that an upgrade takes effect there. If that path leads to another file, or
+/// its name would select another program, the path of the program's file.
 fn place(program: &OsStr, environment: &Environment) -> Result<PathBuf, Reply> {
     const SELF: &str = "/proc/self/exe";
     let itself = stat_path(Path::new(SELF));
@@ -161,7 +161,7 @@ mod tests {
         assert!(ZSH.contains(OUTSIDE));
         let plain = zsh(b"/a'b", false);
         let text = String::from_utf8(plain).unwrap();
-        // All but what has to see the user's own options.
+        // Everything is in one word but what has to run under the user's own options.
         assert!(text.lines().count() < 5, "{text}");
         assert!(
             !text.contains(PROGRAM) && text.contains(r"/a\'\\\'\'b"),

@@ -1,19 +1,19 @@
-//! Bytes as one word of a shell.
+//! Quoting bytes as one word of a shell.
 
 use bstr::ByteSlice;
 
-/// For every POSIX shell, and for zsh.
+/// Quotes for any POSIX shell and for zsh.
 pub(super) fn posix(bytes: &[u8]) -> Vec<u8> {
     [b"'", bytes.replace("'", r"'\''").as_slice(), b"'"].concat()
 }
 
-/// For fish, in which a backslash may quote within quotes.
+/// Quotes for fish, where a backslash within quotes may be an escape.
 pub(super) fn fish(bytes: &[u8]) -> Vec<u8> {
     let quoted = bytes.replace(r"\", r"\\").replace("'", r"\'");
     [b"'", quoted.as_slice(), b"'"].concat()
 }
 
-/// For zsh, on one line: no option changes what this form of quotes means.
+/// Quotes for zsh, on one line, in a form whose meaning no option changes.
 pub(super) fn zsh(bytes: &[u8]) -> Vec<u8> {
     let quoted = bytes
         .replace(r"\", r"\\")

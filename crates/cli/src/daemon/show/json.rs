@@ -7,10 +7,10 @@ use vigil_daemon::protocol::{Description, MonitorDescription, RepositoryDescript
 use super::{files, version};
 use crate::output::json::Text;
 
-/// Raised when a reader of the former schema could misunderstand the new one.
+/// Raised when a reader of the previous schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
 
-/// The object, and a line feed.
+/// Writes the object and a line feed.
 pub(super) fn write(daemon: &Description) -> Vec<u8> {
     let document = Document {
         schema: SCHEMA,
@@ -28,7 +28,7 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
         repositories: daemon.repositories.iter().map(Repository::of).collect(),
         monitors: daemon.monitors.iter().map(Monitor::of).collect(),
     };
-    // Serialization fails only on maps whose keys are no strings; there is no map here.
+    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
     let mut out = serde_json::to_vec(&document).unwrap_or_default();
     out.push(b'\n');
     out

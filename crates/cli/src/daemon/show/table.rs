@@ -1,4 +1,4 @@
-//! The same for people: a line about the process, and a table of the repositories.
+//! The same as text: a line about the process, and a table of the repositories.
 
 use bstr::{BString, ByteSlice};
 use vigil_daemon::protocol::Description;
@@ -18,14 +18,14 @@ const HEADINGS: [&str; 7] = [
     "asked",
 ];
 
-/// One row: numbers, what they are about, and what is said below it.
+/// One row: numbers, what they describe, and notes below it.
 struct Row {
     cells: [String; HEADINGS.len()],
     name: BString,
     notes: Vec<BString>,
 }
 
-/// The process first, a row for each repository, and the totals.
+/// Writes the line about the process, a row for each repository, and the totals.
 pub(super) fn write(daemon: &Description) -> Vec<u8> {
     let mut rows = vec![Row {
         cells: HEADINGS.map(str::to_owned),
@@ -106,13 +106,13 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
     out
 }
 
-/// That something was kept wrong, if that is so.
+/// A note on cached results that were found wrong, if any.
 fn differences(count: u64) -> Option<BString> {
     let text = format!("found wrong and forgotten: {count} (daemon.log beside the socket)");
     (count > 0).then(|| text.into())
 }
 
-/// `text` as a terminal may have it: what would move its cursor is quoted, as git quotes paths.
+/// Makes `text` safe for a terminal: control characters are quoted as git quotes them in paths.
 fn shown(text: &BString) -> BString {
     let rule = QuoteRule {
         high_bytes: false,
