@@ -1,4 +1,4 @@
-//! What commands have in common: they stand in a repository, and Vigil's own ones ask its engine of the working copy.
+//! What commands share: they run inside a repository, and Vigil's own commands ask the engine about its working tree.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -17,11 +17,11 @@ use crate::output::color::hint_color;
 use crate::pager;
 use crate::reply::Reply;
 
-/// The repository in which the caller stands, or that `environment` names. From then on the answer goes to the pager
-/// that is wanted there.
+/// Finds the repository around the working directory, or the one that `environment` names. From then on output goes to the
+/// pager, if one is wanted there.
 ///
 /// # Errors
-/// There is none, or git refuses it, or the pager cannot be run.
+/// There is no repository, git refuses it, or the pager cannot be run.
 pub(crate) fn find(environment: &Environment) -> Result<Repository, Reply> {
     let mut repository = discover(environment, &globals::standing_in(environment)?)
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
@@ -29,11 +29,11 @@ pub(crate) fn find(environment: &Environment) -> Result<Repository, Reply> {
     Ok(repository)
 }
 
-/// What a command of git says of its options when it is asked for them alone: git looks for a repository first, if only
-/// to do without. `reads_settings` if it reads those of every command, too.
+/// Answers a request for the usage text alone. git's commands look for a repository even then, though they can do without.
+/// `reads_settings` says that the command also reads the settings of every command.
 ///
 /// # Errors
-/// There is one that git refuses.
+/// There is a repository that git refuses.
 pub(crate) fn usage(
     text: Vec<u8>,
     environment: &Environment,
@@ -56,7 +56,7 @@ pub(crate) fn usage(
     Ok(usage.after(repository.config.said()))
 }
 
-/// The repository in whose working tree the caller stands, and the process with him at its top.
+/// Finds the repository around the working directory and changes to the top of its working tree.
 ///
 /// # Errors
 /// As for `vigil status`.
@@ -66,12 +66,12 @@ pub(crate) fn repository(environment: &Environment) -> Result<Repository, Reply>
     Ok(repository)
 }
 
-/// Takes the process to the top of the working tree of `repository`.
+/// Changes the process's directory to the top of the working tree of `repository`.
 ///
 /// # Errors
-/// There is none, or it cannot be entered.
+/// There is no working tree, or it cannot be entered.
 pub(crate) fn enter(repository: &Repository) -> Result<(), Reply> {
-    // What the engine starts stands at the top of the working tree, as what git starts does.
+    // Programs that the engine starts run at the top of the working tree, like those that git starts.
     let top = repository
         .require_work_tree()
         .map_err(|error| Reply::fatal_after(error.said(), &error))?;
@@ -79,7 +79,7 @@ pub(crate) fn enter(repository: &Repository) -> Result<(), Reply> {
         .map_err(|_| Reply::fatal("this operation must be run in a work tree"))
 }
 
-/// A session with the working copy in which the caller stands.
+/// Opens a session for the working tree around the working directory.
 ///
 /// # Errors
 /// As for `vigil status`.
@@ -89,12 +89,12 @@ pub(crate) fn session(environment: &Environment) -> Result<Session, Reply> {
     session.map_err(refuse)
 }
 
-/// `error` as git would end with it.
+/// Ends with `error` as git would.
 pub(crate) fn refuse(error: SessionError) -> Reply {
     Reply::gave_up(&error.said(), error.label(), &error)
 }
 
-/// How paths are shown for `session`: as `vigil status` shows them.
+/// How paths are shown for `session`: as in `vigil status`.
 pub(crate) fn presentation(session: &Session) -> Presentation {
     let settings = session.settings();
     Presentation {
@@ -107,10 +107,10 @@ pub(crate) fn presentation(session: &Session) -> Presentation {
     }
 }
 
-/// Whether `--format` asks for JSON.
+/// Returns whether `--format` asks for JSON.
 ///
 /// # Errors
-/// Another format, or none.
+/// The format is missing or another one.
 pub(crate) fn is_json(given: Given<'_>) -> Result<bool, Reply> {
     match given {
         Given::Negated => Ok(false),

@@ -1,8 +1,8 @@
-//! The `vigil` command: reads the process's arguments and environment, runs one command, and says what it has to say, in
-//! git's words and with git's exit codes.
+//! The `vigil` command: reads the process's arguments and environment, runs one command, and prints its reply, in git's words
+//! and with git's exit codes.
 //!
-//! May import every other crate. Only here are the commands' arguments, their output formats and the pager known. It never finds anything out
-//! itself: what it says was answered by the crates below, as values.
+//! May import every other crate. Command-line arguments, output formats and the pager are known only here. It never finds out
+//! anything itself: it prints the answers, which are values, of the crates below.
 
 mod by_daemon;
 mod called;
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     vigil_linux::process::with_usual_stack(|| run(std::env::args_os().collect())).into()
 }
 
-/// Runs the command of the command line `arguments`, and returns the exit code.
+/// Runs the command that the command line `arguments` calls for, and returns the exit code.
 fn run(arguments: Vec<OsString>) -> u8 {
     vigil_linux::map::survive_cuts();
     vigil_linux::process::survive_long_files();
@@ -77,7 +77,7 @@ fn run(arguments: Vec<OsString>) -> u8 {
     }
 }
 
-/// Runs the command that `arguments` name, and returns the exit code.
+/// Runs the command that `arguments` begin with, after any global options, and returns the exit code.
 fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
     let (rest, paging) = match globals::take(arguments, &mut environment) {
         Ok(taken) => taken,
@@ -95,8 +95,8 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
     run_command(command.as_bstr(), arguments, environment)
 }
 
-/// Runs the command of git that is a link to this program, `name` being what follows `git-`: one of those here, or else a
-/// status by another name.
+/// Runs the command for a link to this program that is called `git-` and `name`. If Vigil has no command of that name, the link
+/// is another name for status.
 fn run_link(name: &BStr, arguments: &[BString], environment: Environment) -> u8 {
     let command = if commands::find(name).is_some() {
         name
@@ -107,7 +107,7 @@ fn run_link(name: &BStr, arguments: &[BString], environment: Environment) -> u8 
     run_command(command, arguments, environment)
 }
 
-/// What is told of commands.
+/// What is known about commands, for lists and descriptions.
 const KNOWN: help::Known = help::Known {
     commands: commands::LISTED,
     globals: globals::OPTIONS,
@@ -165,9 +165,9 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
                     }
                 }
                 pager::end_output();
-                // Only the next process would have gained by it.
+                // Only the next process would benefit, so a failure is not reported.
                 let _ = session.save(&NoSteps);
-                // The process ends here: freeing what is remembered of many directories would take longer than saving.
+                // The process ends here: freeing the memory of many directories would take longer than saving it.
                 std::mem::forget(session);
             }
             code
@@ -183,7 +183,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
     }
 }
 
-/// Lists the commands, or shows the page of the one that is named.
+/// Lists the commands, or shows the page of the named one.
 fn run_help(arguments: &[BString], environment: Environment) -> u8 {
     match arguments {
         [] => say_paged(help::overview(KNOWN, 0), &environment),
@@ -198,7 +198,7 @@ fn run_help(arguments: &[BString], environment: Environment) -> u8 {
     }
 }
 
-/// As [`say()`], by a pager if the command line asks for one.
+/// As [`say()`], through a pager if the command line asks for one.
 fn say_paged(reply: Reply, environment: &Environment) -> u8 {
     match pager::begin_anywhere(environment) {
         Ok(()) => say(&reply),

@@ -1,8 +1,8 @@
-//! The pager: the program through which people read what is long (`core.pager` and `pager.<cmd>` in git-config(1),
-//! `GIT_PAGER` in git(1)).
+//! The pager: the program in which people read long output (`core.pager` and `pager.<cmd>` in git-config(1), `GIT_PAGER` in
+//! git(1)).
 //!
-//! It takes the place of this process's standard streams, of which there is one set: so what is known of it belongs to
-//! the process, too.
+//! It replaces this process's standard streams, which exist once per process. Hence the state of this module is global to the
+//! process, too.
 
 use std::ffi::OsStr;
 use std::io::IsTerminal;
@@ -24,51 +24,51 @@ use vigil_model::raw_text::raw;
 
 use crate::reply::{Reply, bytes, labelled};
 
-/// git's own, where nothing else is said.
+/// git's default.
 const DEFAULT: &str = "less";
 
-/// Variables that a pager is given where they are not set.
+/// Variables that are set for the pager unless they have a value.
 const VARIABLES: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 
-/// Says to the programs below that a pager shows what they write.
+/// Tells the processes started from here that a pager shows their output.
 const IN_USE: &str = "GIT_PAGER_IN_USE";
 
-/// What the command line says.
+/// The command line's wishes.
 struct Asked {
     /// `--paginate` or `--no-pager`.
     choice: Option<bool>,
-    /// The command, whose configuration counts where there is neither.
+    /// The command, whose configuration decides if neither option was given.
     command: BString,
 }
 
 static ASKED: OnceLock<Asked> = OnceLock::new();
 
-/// The pager that runs.
+/// The running pager.
 struct Pager {
     child: Child,
-    /// It shows standard error, too.
+    /// It also reads standard error.
     reads_errors: bool,
 }
 
 static RUNNING: Mutex<Option<Pager>> = Mutex::new(None);
 
-/// Notes whether the command line asks for a pager (`--paginate`) or for none (`--no-pager`), and for which `command`.
+/// Records whether the command line asks for a pager (`--paginate`) or for none (`--no-pager`), and for which `command`.
 pub(crate) fn ask(choice: Option<bool>, command: &BStr) {
     let command = command.to_owned();
     let _ = ASKED.set(Asked { choice, command });
 }
 
-/// Whether nothing but the configuration of `command` says whether a pager is wanted for it.
+/// Returns whether only the configuration of `command` decides about a pager.
 pub(crate) fn is_up_to_configuration(command: &str) -> bool {
     ASKED
         .get()
         .is_some_and(|asked| asked.choice != Some(true) && asked.command == command)
 }
 
-/// Starts the pager for a command in `repository`, if one is wanted, and standard output is a terminal.
+/// Starts the pager for a command in `repository`, if one is wanted and standard output is a terminal.
 ///
 /// # Errors
-/// The configuration is bad, or the pager cannot be run.
+/// The configuration is invalid, or the pager cannot be run.
 pub(crate) fn begin(repository: &mut Repository) -> Result<(), Reply> {
     let Repository {
         config,
@@ -76,13 +76,13 @@ pub(crate) fn begin(repository: &mut Repository) -> Result<(), Reply> {
         work_tree,
         ..
     } = repository;
-    // git stands at the top of the working tree by then.
+    // By then git is at the top of the working tree.
     let standing = environment.working_directory();
     let top = work_tree.clone().filter(|top| standing.starts_with(top));
     begin_with(config, environment, top.as_deref())
 }
 
-/// The same where there is no repository.
+/// As [`begin`], if there is no repository.
 ///
 /// # Errors
 /// As for [`begin`].
@@ -92,7 +92,7 @@ pub(crate) fn begin_outside(environment: &Environment) -> Result<(), Reply> {
     begin_with(&config, &mut environment.clone(), None)
 }
 
-/// The same for what needs no repository, for which only `--paginate` counts.
+/// As [`begin`], for output that needs no repository and is paged only with `--paginate`.
 ///
 /// # Errors
 /// As for [`begin`].
@@ -103,7 +103,7 @@ pub(crate) fn begin_anywhere(environment: &Environment) -> Result<(), Reply> {
     }
 }
 
-/// The same for what is long, and needs no repository: a pager is wanted unless something says otherwise.
+/// As [`begin`], for long output that needs no repository and is paged unless something forbids it.
 ///
 /// # Errors
 /// As for [`begin`].
@@ -121,7 +121,7 @@ fn begin_with(
     begin_if(config, environment, directory, false)
 }
 
-/// Where neither the command line nor the configuration says anything, a pager is wanted if `by_default`.
+/// If neither the command line nor the configuration decides, `by_default` does.
 fn begin_if(
     config: &Config,
     environment: &mut Environment,
@@ -139,7 +139,7 @@ fn begin_if(
     let is_wanted = asked.choice.or_else(|| {
         let mut is_wanted = None;
         for entry in config.every(&format!("pager.{}", asked.command)) {
-            // What is no boolean is the pager, and stays it whatever a later entry says.
+            // A value that is not a boolean is the pager, and remains so whatever a later entry says.
             is_wanted = Some(entry.boolean().unwrap_or_else(|_| {
                 configured = entry.value.map(BStr::to_owned);
                 true
@@ -172,7 +172,7 @@ fn begin_if(
     if program.is_empty() || program == "cat" {
         return Ok(());
     }
-    // The terminal cannot be asked any more once the pager stands before it.
+    // Once the pager is in between, the terminal cannot be asked any more.
     if let Some(width) = terminal_width(environment) {
         environment.set("COLUMNS", width.to_string());
     }
@@ -182,7 +182,7 @@ fn begin_if(
     Ok(())
 }
 
-/// The last `core.pager`; each must have a value.
+/// The last `core.pager`. Each such entry must have a value.
 fn core_pager(config: &Config) -> Result<Option<BString>, Reply> {
     let mut program = None;
     for entry in config.every("core.pager") {
@@ -194,7 +194,7 @@ fn core_pager(config: &Config) -> Result<Option<BString>, Reply> {
     Ok(program)
 }
 
-/// git reads this entry before all others, and blames the place and not the variable.
+/// git reads this entry before all others, and its error names the place instead of the variable.
 fn missing_value(entry: &Entry<'_>) -> Reply {
     let said = format!("error: missing value for '{}'", raw(entry.key));
     let place = match entry.position {
@@ -204,7 +204,7 @@ fn missing_value(entry: &Entry<'_>) -> Reply {
     Reply::gave_up(&[said], "fatal: ", &place)
 }
 
-/// Runs `program`, and puts a pipe to it in the place of standard output, and of standard error if that is a terminal.
+/// Runs `program` with a pipe to it in place of standard output, and of standard error if that is a terminal.
 fn start(
     program: &BStr,
     environment: &Environment,
@@ -226,7 +226,7 @@ fn start(
     }
     let mut child = command.spawn().map_err(|error| {
         let reason = errno::text_of(&error);
-        // git looks for a program that has no folder before it starts a process.
+        // git looks up a program without a folder before it starts a process.
         let said = match error.kind() {
             std::io::ErrorKind::NotFound if !program.contains(&b'/') => {
                 bytes!["error: cannot run ", program, ": ", reason]
@@ -267,38 +267,38 @@ impl Pager {
     }
 }
 
-/// What takes all that is written to it.
+/// A descriptor that discards what is written to it.
 fn sink() -> Result<OwnedFd, Errno> {
     use rustix::fs::{Mode, OFlags, open};
     open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Tells the pager, if one runs, that nothing more will come.
+/// Tells the pager, if one runs, that the output has ended.
 pub(crate) fn end_output() {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(pager) = running.as_ref() {
-        // Without it the pager would wait for ever, and be waited for.
+        // Without this, pager and process would wait for each other forever.
         let _ = sink().and_then(|sink| pager.redirect(&sink));
     }
 }
 
-/// Waits until whoever reads is done with the pager, if one runs. Nothing is written after that.
+/// Waits until the user has left the pager, if one runs. Nothing may be written after that.
 pub(crate) fn wait() {
     end_output();
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(mut pager) = running.take() {
-        // How it ends is its own affair.
+        // It does not matter how it ends.
         let _ = pager.child.wait();
     }
 }
 
-/// Ends this process as writing to a closed pipe ends it, once the pager has ended.
+/// Once the pager has ended, ends this process the way writing to a closed pipe would.
 pub(crate) fn die_of_broken_pipe() -> ! {
     wait();
     process::die_of_broken_pipe()
 }
 
-/// Whether what is written to standard output is shown by a pager: one of this process, or of one above.
+/// Returns whether a pager, of this process or of a parent, shows what is written to standard output.
 pub(crate) fn is_in_use(environment: &Environment) -> bool {
     environment
         .get(IN_USE)
@@ -306,7 +306,7 @@ pub(crate) fn is_in_use(environment: &Environment) -> bool {
         == Some(true)
 }
 
-/// The terminal's width in cells, as `COLUMNS` says, or the terminal itself. `None` where neither does.
+/// The width of the terminal in cells, from `COLUMNS` or the terminal itself. `None` if neither says.
 pub(crate) fn terminal_width(environment: &Environment) -> Option<usize> {
     let leading_number = |text: &BStr| -> Option<usize> {
         let text = text.trim_ascii_start();

@@ -1,8 +1,8 @@
-//! Command-line options as git understands them (gitcli(7)), from a table.
+//! Command-line options, parsed from a table as git does it (gitcli(7)).
 //!
-//! git's rules differ from those of common parsers: unique prefixes count, every option has a `--no-` form unless
-//! its entry says otherwise, values are joined to their option, and problems are reported in the order in which they
-//! stand on the command line.
+//! git's rules differ from those of common parsers: unique prefixes are accepted, every option has a `--no-` form unless its
+//! entry says otherwise, optional values must be attached to their option, and problems are reported in the order of the
+//! command line.
 
 mod parse;
 mod usage;
@@ -16,9 +16,9 @@ use bstr::BStr;
 
 /// A command's options.
 pub(crate) struct Table<K: 'static> {
-    /// What follows `usage: `, where nothing else is called so.
+    /// What follows `usage: `, for a program called by its usual name.
     pub synopsis: &'static str,
-    /// Headings in the usage text, each before the option of that number.
+    /// Headings in the usage text, each with the index of the option that it precedes.
     pub headings: &'static [(usize, &'static str)],
     /// The options in the order of the usage text.
     pub entries: &'static [Entry<K>],
@@ -26,27 +26,27 @@ pub(crate) struct Table<K: 'static> {
 
 /// One option.
 pub(crate) struct Entry<K> {
-    /// What the command knows it by.
+    /// The command's own value for the option.
     pub key: K,
     /// The letter after a single dash.
     pub short: Option<u8>,
     /// The name after two dashes; empty if there is none.
     pub long: &'static str,
-    /// What may be joined to it.
+    /// Whether it takes a value.
     pub argument: Argument,
-    /// What that is.
+    /// What kind of value.
     pub value: Value,
     /// Whether there is a `--no-` form.
     pub negatable: bool,
-    /// The text in the usage.
+    /// Its text in the usage.
     pub help: &'static str,
-    /// Vigil's own option, which git does not have: in git's stead only `--help-all` shows it, and it must be written in
-    /// full, so that it takes no abbreviation away from git's.
+    /// The option is Vigil's own and unknown to git. When Vigil stands in for git, only `--help-all` shows it. It must be written
+    /// in full, so that no abbreviation of git's options becomes ambiguous.
     pub is_own: bool,
 }
 
 impl<K: Copy> Entry<K> {
-    /// An option that is there or not, by its long name alone.
+    /// Makes an option without a value that has only a long name.
     pub(crate) const fn flag(key: K, long: &'static str, help: &'static str) -> Self {
         Self {
             key,
@@ -75,27 +75,27 @@ impl<K: Copy> Entry<K> {
     }
 }
 
-/// What may be joined to an option (`--name=value`, `-nvalue`), or must follow it.
+/// The value that is attached to an option (`--name=value`, `-nvalue`) or follows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Argument {
-    /// Nothing.
+    /// There is no value.
     None,
-    /// A value, under this name in the usage.
+    /// An optional, attached value, under this name in the usage.
     Optional(&'static str),
-    /// A value, under this name in the usage; where none is joined, it is the next argument.
+    /// A required value, under this name in the usage. If none is attached, it is the next argument.
     Required(&'static str),
 }
 
-/// What the value of an option is, or an argument that is none: for whoever completes it.
+/// The kind of an option's value, or of an argument that is not an option. Used to complete it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// Nothing that could be listed.
+    /// Anything; there is nothing to list.
     Any,
     /// A path.
     Path,
     /// The path of a directory.
     Folder,
-    /// A name of a commit.
+    /// The name of a commit.
     Revision,
     /// The name of a command.
     Command,
@@ -106,7 +106,7 @@ pub(crate) enum Value {
 /// How an option was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Given<'a> {
-    /// By its name alone.
+    /// By name only.
     Bare,
     /// With a value.
     With(&'a BStr),
@@ -115,7 +115,7 @@ pub(crate) enum Given<'a> {
 }
 
 impl<K> Entry<K> {
-    /// The name without a leading `no-`, and whether it had one: then the plain form is the negated one.
+    /// The name without a leading `no-`, and whether it had one: in that case the plain form is the negated one.
     pub(crate) fn stem(&self) -> (&'static str, bool) {
         match self.long.strip_prefix("no-") {
             Some(stem) => (stem, true),

@@ -1,11 +1,11 @@
-//! From arguments to options.
+//! Parsing of options.
 
 use bstr::{BStr, BString, ByteSlice};
 
 use super::{Argument, Audience, Entry, Given, Table, usage};
 use crate::reply::{Reply, bytes, labelled};
 
-/// Calls `take` for each option in `arguments`, in order, and returns what is no option.
+/// Calls `take` for each option in `arguments`, in order. Returns the arguments that are not options.
 ///
 /// # Errors
 /// The first problem, found here or by `take`, as the reply that ends the command.
@@ -40,7 +40,7 @@ fn asked_usage<K>(table: &Table<K>, audience: Audience) -> Reply {
     Reply::printed(usage(table, audience), 0)
 }
 
-/// A wrong command line, and the usage text.
+/// The reply to a wrong command line, with the usage text.
 pub(crate) fn with_usage<K>(table: &Table<K>, complaint: &[u8]) -> Reply {
     let stderr = bytes![
         labelled("error: ", complaint),
@@ -49,7 +49,7 @@ pub(crate) fn with_usage<K>(table: &Table<K>, complaint: &[u8]) -> Reply {
     Reply::complained(stderr, Reply::USAGE)
 }
 
-/// An option that a name may mean, and whether in its negated form.
+/// An option that a name may stand for, and whether the name negates it.
 struct Candidate<'t, K> {
     entry: &'t Entry<K>,
     negated: bool,
@@ -91,7 +91,7 @@ fn parse_long<'a, K: Copy>(
     take(found.entry.key, how)
 }
 
-/// The argument that follows an option, as its value.
+/// Takes the next argument as the value of an option.
 fn next_value<'a>(
     remaining: &mut impl Iterator<Item = &'a BString>,
     complaint: impl FnOnce() -> Vec<u8>,
@@ -102,8 +102,8 @@ fn next_value<'a>(
     }
 }
 
-/// The option that `name` means: by its full name, or as the only one that it begins. `given` is the name with its
-/// value, as messages show it.
+/// Finds the option with the full name `name`, or the only one with that prefix. `given` is what messages show: the name with
+/// its value.
 fn find_long<'t, K>(
     table: &'t Table<K>,
     given: &BStr,
@@ -134,7 +134,7 @@ fn find_long<'t, K>(
             continue;
         }
         let begins_name = entry_stem.as_bytes().starts_with(stem);
-        // A beginning of "no-" alone begins every negated form too.
+        // A prefix of "no-" itself is also a prefix of every negated form.
         let begins_negation = entry.negatable && b"no-".starts_with(given);
         let readings = [
             begins_name.then_some(negated),
@@ -162,7 +162,7 @@ fn find_long<'t, K>(
     }
 }
 
-/// Short options that share a dash.
+/// Parses short options that share a dash.
 fn parse_cluster<'a, K: Copy>(
     table: &Table<K>,
     cluster: &BStr,
@@ -211,7 +211,7 @@ fn unknown_letter<K>(table: &Table<K>, letter: u8, rest: &[u8]) -> Reply {
     }
 }
 
-/// Refuses a cluster that reads like a long option with one dash too few.
+/// Refuses a cluster that looks like a long option with a missing dash.
 fn refuse_missing_dash<K>(table: &Table<K>, cluster: &BStr) -> Result<(), Reply> {
     let is_long_enough = cluster.len() >= 3;
     let begins_an_option = || {

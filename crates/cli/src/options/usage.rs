@@ -3,19 +3,19 @@
 use super::{Argument, Entry, Table};
 use crate::called;
 
-/// For whom the usage text is.
+/// Whom the usage text is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// Without Vigil's own options, where git is called so (`-h`).
+    /// Hides Vigil's own options when it stands in for git (`-h`).
     Everyone,
-    /// With them (`--help-all`).
+    /// Shows them (`--help-all`).
     Curious,
 }
 
-/// The column at which help texts stand.
+/// The column where help texts begin.
 const HELP_COLUMN: usize = 26;
 
-/// The usage text of `table`.
+/// Returns the usage text of `table`.
 pub(crate) fn usage<K>(table: &Table<K>, audience: Audience) -> Vec<u8> {
     let mut text = format!("usage: {}\n\n", called::named(table.synopsis));
     let shows_own = audience == Audience::Curious || called::is_vigil();
@@ -63,7 +63,7 @@ fn left_side<K>(entry: &Entry<K>) -> String {
     match entry.argument {
         Argument::None => {}
         Argument::Optional(name) => text.push_str(&format!("[=<{name}>]")),
-        // git takes a name with such signs for one that is laid out already.
+        // To git, a name with such characters already has its layout.
         Argument::Required(name) if name.contains(['(', ')', '<', '>', '[', ']', '|']) => {
             text.push_str(&format!(" {name}"));
         }

@@ -1,14 +1,14 @@
-//! The values that options take.
+//! The values of options.
 
 use bstr::BStr;
 use vigil_model::config_value::{self, BadNumber};
 
 use crate::reply::{Reply, bytes};
 
-/// The whole number that the option `name` is given, with `k`, `m` or `g` behind it for powers of 1024.
+/// Parses the value of the option `name` as an integer, with an optional suffix `k`, `m` or `g` for powers of 1024.
 ///
 /// # Errors
-/// What is no such number, or does not fit into an `int`.
+/// The value is not such a number, or does not fit into an `int`.
 pub(crate) fn integer(name: &str, value: &BStr) -> Result<i32, Reply> {
     let expected = |what: &str| Reply::usage_error(format!("option `{name}' expects {what}"));
     if value.is_empty() {
@@ -23,11 +23,11 @@ pub(crate) fn integer(name: &str, value: &BStr) -> Result<i32, Reply> {
     })
 }
 
-/// The value of `--find-renames` on git's scale of 60,000: digits after an imagined decimal point, or a
-/// percentage, with whatever follows left out (git-diff(1), `-M`). 0 stands for the default.
+/// Parses the value of `--find-renames` on git's scale of 60,000: a percentage, or digits after an implied decimal point.
+/// Whatever follows is ignored (git-diff(1), `-M`). 0 stands for the default.
 pub(crate) fn rename_score(value: &BStr) -> u32 {
     const SCALE_MAX: u64 = 60_000;
-    /// Further digits do not count.
+    /// Further digits are ignored.
     const DIVISOR_MAX: u64 = 100_000;
     let mut number: u64 = 0;
     let mut divisor: u64 = 1;

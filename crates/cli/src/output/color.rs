@@ -1,13 +1,13 @@
-//! Colours: which parts have which, and how a configured one is written to the terminal (git-config(1), "color").
+//! Colours: those of each part of the output, and the escape sequences for configured ones (git-config(1), "color").
 
 use bstr::{BStr, ByteSlice};
 use vigil_git::config::{Entry, Error};
 use vigil_model::raw_text::raw;
 
-/// What ends a coloured part.
+/// Ends a coloured part.
 pub(crate) const RESET: &[u8] = b"\x1b[m";
 
-/// The escape sequences before each kind of text; empty for none.
+/// The escape sequences that begin each kind of text; empty for no colour.
 #[derive(Clone, Debug)]
 pub(crate) struct Palette {
     pub header: Vec<u8>,
@@ -18,12 +18,12 @@ pub(crate) struct Palette {
     pub unmerged: Vec<u8>,
     pub local_branch: Vec<u8>,
     pub remote_branch: Vec<u8>,
-    /// The branch in the long format; `None` where it is as the header.
+    /// The branch in the long format; `None` for the colour of the header.
     pub on_branch: Option<Vec<u8>>,
 }
 
 impl Default for Palette {
-    /// git's colours.
+    /// git's defaults.
     fn default() -> Self {
         let green = || b"\x1b[32m".to_vec();
         let red = || b"\x1b[31m".to_vec();
@@ -57,7 +57,7 @@ impl Palette {
         }
     }
 
-    /// The sequence that has `name` in the configuration (`color.status.<name>`, in lower case).
+    /// The sequence configured under `name` (`color.status.<name>`, in lower case).
     pub(crate) fn slot_mut(&mut self, name: &[u8]) -> Option<&mut Vec<u8>> {
         Some(match name {
             b"header" => &mut self.header,
@@ -83,20 +83,20 @@ pub(crate) fn paint(out: &mut Vec<u8>, color: &[u8], text: &[u8]) {
     }
 }
 
-/// A foreground or background colour, as the numbers that select it in the foreground.
+/// A colour, as the numbers that select it as the foreground.
 enum Color {
-    /// Whatever the terminal has.
+    /// The terminal's default.
     Normal,
-    /// One number; the background's is 10 more.
+    /// A single number. For the background, 10 is added.
     Basic(u8),
-    /// One of 256.
+    /// One of 256 colours.
     Indexed(u8),
     /// Red, green and blue.
     True([u8; 3]),
 }
 
-/// The escape sequence for a configured colour: words for a foreground, a background and attributes. `None` where
-/// a word is none of these.
+/// Returns the escape sequence for a configured colour, which consists of words for a foreground, a background and attributes.
+/// `None` if a word is none of these.
 pub(crate) fn parse(value: &BStr) -> Option<Vec<u8>> {
     let mut resets = false;
     let mut foreground = None;
@@ -176,7 +176,7 @@ fn parse_color(word: &[u8]) -> Option<Color> {
     }
 }
 
-/// Three or six hexadecimal digits.
+/// Parses three or six hexadecimal digits.
 fn parse_hex(digits: &str) -> Option<Color> {
     if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return None;
@@ -215,10 +215,10 @@ fn parse_attribute(word: &[u8]) -> Option<u8> {
     Some(if negated { off } else { on })
 }
 
-/// Checks an entry about the colours of hints, at which every command of git looks.
+/// Checks an entry if it is a colour of hints, as every command of git does.
 ///
 /// # Errors
-/// A value that git refuses.
+/// git refuses the value.
 pub(crate) fn hint_color(entry: &Entry<'_>) -> Result<(), Error> {
     match entry.key.as_bytes() {
         b"color.advice.hint" | b"color.advice.reset" => of_entry(entry).map(drop),
@@ -226,10 +226,10 @@ pub(crate) fn hint_color(entry: &Entry<'_>) -> Result<(), Error> {
     }
 }
 
-/// The value of an entry as what begins the colour.
+/// The value of an entry, as the sequence that begins the colour.
 ///
 /// # Errors
-/// A value that git refuses.
+/// git refuses the value.
 pub(crate) fn of_entry(entry: &Entry<'_>) -> Result<Vec<u8>, Error> {
     let value = entry.required()?;
     parse(value)

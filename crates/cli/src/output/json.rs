@@ -12,12 +12,12 @@ use vigil_model::mode::FileMode;
 use super::presentation::Presentation;
 use super::sides::Sides;
 
-/// Raised when a reader of the former schema could misunderstand the new one.
+/// Raised when a reader of the previous schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
 
-/// The bytes of `status`.
+/// Writes `status`.
 pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
-    // Serialization fails only on maps whose keys are no strings; there is no map here.
+    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
     let mut out = serde_json::to_vec(&Document::of(status)).unwrap_or_default();
     out.push(presentation.terminator());
     out
@@ -53,11 +53,11 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Bytes that are nearly always UTF-8: a string, or `{"bytes": [..]}` where they are not.
+/// Bytes that are nearly always UTF-8: serialized as a string, or as `{"bytes": [..]}` if they are not.
 pub(crate) struct Text<'a>(pub(crate) &'a BStr);
 
 impl<'a> Text<'a> {
-    /// The same of owned bytes.
+    /// Wraps owned bytes.
     pub(crate) fn of(text: &'a BString) -> Self {
         Self(text.as_ref())
     }
@@ -158,7 +158,7 @@ pub(crate) enum ChangeDocument<'a> {
 }
 
 impl<'a> ChangeDocument<'a> {
-    /// Of one path.
+    /// Describes the change of one path.
     pub(crate) fn of(path: &'a BString, change: &'a Change) -> Self {
         let path = Text::of(path);
         match change {
@@ -210,7 +210,7 @@ pub(crate) fn kind_name(kind: ChangeKind) -> &'static str {
     }
 }
 
-/// Six octal digits, or nothing where there is no file.
+/// The mode in six octal digits, or nothing if there is no file.
 fn mode(mode: FileMode) -> Option<String> {
     (mode != FileMode::NONE).then(|| mode.to_string())
 }

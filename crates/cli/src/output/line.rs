@@ -1,4 +1,4 @@
-//! `--format=line`: all in one line of named numbers (docs/watch.md).
+//! `--format=line`: a single line of named numbers (docs/watch.md).
 
 use bstr::{BStr, ByteSlice};
 use vigil_engine::status::{Change, Status};
@@ -8,10 +8,10 @@ use vigil_model::quote::{QuoteRule, append_quoted};
 
 use super::presentation::Presentation;
 
-/// Where nothing is known, or nothing is there.
+/// Stands for what is unknown or absent.
 const NOTHING: &str = "-";
 
-/// The bytes of `status`.
+/// Writes `status`.
 pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     let mut out = Vec::new();
     append_branch(&mut out, status.branch.as_ref());
@@ -45,13 +45,13 @@ pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     out
 }
 
-/// What would not be one line is quoted. The action may have a space: it is the last.
+/// What would break the line is quoted. Spaces are not: only the action may have some, and it comes last.
 const QUOTED: QuoteRule = QuoteRule {
     high_bytes: false,
     spaces: false,
 };
 
-/// The name of the branch, quoted where it would be more than one word; a detached HEAD is its commit in brackets.
+/// Appends the name of the branch, quoted if it is more than one word. A detached HEAD is its commit in parentheses.
 fn append_branch(out: &mut Vec<u8>, branch: Option<&BranchStatus>) {
     match branch.map(|branch| &branch.head) {
         None => out.extend_from_slice(NOTHING.as_bytes()),

@@ -23,37 +23,37 @@ use super::presentation::Presentation;
 pub(crate) struct LongPresentation {
     /// Hints on what to do (`advice.statusHints`).
     pub hints: bool,
-    /// Advice where untracked files are slow to find (`advice.statusUoption`).
+    /// Advice if finding untracked files is slow (`advice.statusUoption`).
     pub advises_on_untracked: bool,
-    /// Advice where commits are slow to count (`advice.statusAheadBehindWarning`).
+    /// Advice if counting commits is slow (`advice.statusAheadBehindWarning`).
     pub advises_on_counting: bool,
-    /// What each line starts with (`status.displayCommentPrefix`).
+    /// The prefix of each line (`status.displayCommentPrefix`).
     pub comment: Option<BString>,
-    /// Untracked and ignored files are listed in columns.
+    /// The columns in which untracked and ignored files are listed, if any.
     pub columns: Option<Columns>,
     /// Untracked files were looked for.
     pub shows_untracked: bool,
-    /// git would find untracked files with the help of a file system monitor (`core.fsmonitor`).
+    /// git would use a file system monitor to find untracked files (`core.fsmonitor`).
     pub has_monitor: bool,
-    /// A search of the working tree of so many milliseconds is pretended, for tests of git.
+    /// Pretends that the search of the working tree took this many milliseconds, for git's tests.
     pub pretended_search_ms: Option<u64>,
-    /// Colours are used, if only that each part is reset.
+    /// Colours are used, even if only as the reset after each part.
     pub is_colored: bool,
-    /// What the installed git has to add.
+    /// What the installed git contributes.
     pub additions: Additions,
 }
 
-/// What the installed git has to add.
+/// What the installed git contributes to the output.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Additions {
-    /// The commits of submodules, staged and not staged (`status.submoduleSummary`).
+    /// The commits of submodules, both staged and not staged (`status.submoduleSummary`).
     pub submodules: Vec<SubmoduleCommits>,
     /// The patches of `--verbose`.
     pub patches: Option<Patches>,
 }
 
 impl Additions {
-    /// The exit code of a status with these.
+    /// The exit code of a status with these additions.
     pub(crate) fn code(&self) -> u8 {
         self.patches.as_ref().map_or(0, |patches| patches.code)
     }
@@ -62,26 +62,26 @@ impl Additions {
 /// The commits of submodules that one side has and the other lacks.
 #[derive(Clone, Debug)]
 pub(crate) struct SubmoduleCommits {
-    /// Between HEAD and the index, or between that and the working tree.
+    /// The sides are HEAD and the index; otherwise they are the index and the working tree.
     pub is_staged: bool,
-    /// As `git submodule summary` prints them.
+    /// In the format of `git submodule summary`.
     pub text: Vec<u8>,
 }
 
-/// Patches as `git diff` prints them.
+/// Patches in the format of `git diff`.
 #[derive(Clone, Debug)]
 pub(crate) struct Patches {
-    /// There is a header above the first.
+    /// A header precedes the first.
     pub has_header: bool,
     /// From HEAD to the index.
     pub staged: Vec<u8>,
-    /// From the index to the working tree, where that was asked for (`-vv`).
+    /// From the index to the working tree, if asked for (`-vv`).
     pub unstaged: Option<Vec<u8>>,
-    /// git's exit code: where it failed, the status ends too.
+    /// git's exit code. If git failed, so does the status.
     pub code: u8,
 }
 
-/// What the status amounts to, by which the sentences differ.
+/// A summary of the status, on which the wording depends.
 pub(crate) struct Gist {
     /// There is no commit yet.
     pub is_initial: bool,
@@ -94,7 +94,7 @@ pub(crate) struct Gist {
 }
 
 impl Gist {
-    /// Reads `status`.
+    /// Summarizes `status`.
     pub(crate) fn of(status: &Status) -> Self {
         let is_initial = status
             .branch
@@ -122,14 +122,14 @@ impl Gist {
             .long
             .as_ref()
             .is_some_and(|long| long.under_way.is_merge);
-        // Without a commit git takes conflicts for something to commit.
+        // Before the first commit, git counts conflicts as something to commit.
         this.is_committable |= this.has_conflicts && is_initial;
         this.is_committable |= is_merge && !this.has_conflicts;
         this
     }
 }
 
-/// What the writers of the parts share.
+/// What the writers of all parts share.
 struct Writer<'a> {
     status: &'a Status,
     long: &'a LongStatus,
@@ -138,7 +138,7 @@ struct Writer<'a> {
     lines: Lines<'a>,
 }
 
-/// The bytes of `status`.
+/// Writes `status`.
 pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     let additions = &presentation.long.additions;
     let nothing = LongStatus::default();
@@ -180,31 +180,31 @@ impl Writer<'_> {
         self.presentation.long.hints
     }
 
-    /// A line in the colour of headers.
+    /// Writes a line in the colour of headers.
     fn header_line(&mut self, text: impl AsRef<[u8]>) {
         self.lines
             .line(&self.presentation.palette.header, text.as_ref());
     }
 
-    /// A line in the colour of headers, if hints are wanted.
+    /// Writes a line in the colour of headers, if hints are wanted.
     fn hint(&mut self, text: impl AsRef<[u8]>) {
         if self.hints() {
             self.header_line(text);
         }
     }
 
-    /// An empty line in the colour of headers.
+    /// Writes an empty line in the colour of headers.
     fn blank_line(&mut self) {
         self.header_line("");
     }
 
-    /// A line without colour.
+    /// Writes a line without colour.
     fn plain_line(&mut self, text: impl AsRef<[u8]>) {
         self.lines.line(b"", text.as_ref());
     }
 }
 
-/// Whether a change between index and working tree is among those listed: conflicts are not.
+/// The changes between index and working tree that the long format lists. Conflicts are listed elsewhere.
 pub(crate) fn unstaged_kinds(status: &Status) -> impl Iterator<Item = ChangeKind> {
     status
         .changes
@@ -215,7 +215,7 @@ pub(crate) fn unstaged_kinds(status: &Status) -> impl Iterator<Item = ChangeKind
         })
 }
 
-/// A change, if the long format lists it: it knows no path that is both merged and in conflict.
+/// Returns a change if the long format lists it. Such a path cannot also be in conflict.
 fn listed(kind: Option<ChangeKind>) -> Option<ChangeKind> {
     kind.filter(|kind| *kind != ChangeKind::Unmerged)
 }

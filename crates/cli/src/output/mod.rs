@@ -1,4 +1,4 @@
-//! The formats in which a status is printed, one writer each.
+//! The formats in which a status is printed. Each has a writer.
 
 mod branch_name;
 pub(crate) mod color;
@@ -19,24 +19,24 @@ use vigil_engine::status::Status;
 
 pub(crate) use presentation::Presentation;
 
-/// The formats.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// For reading, in sentences.
+    /// Sentences, for people.
     Long,
-    /// For reading, a line per path.
+    /// A line per path, for people.
     Short,
-    /// For programs, the same lines for ever.
+    /// For programs; the lines never change.
     PorcelainV1,
-    /// For programs, with modes and objects.
+    /// For programs, with modes and object ids.
     PorcelainV2,
-    /// For programs, Vigil's own.
+    /// For programs; Vigil's own.
     Json,
-    /// For programs that show one line, Vigil's own.
+    /// For programs that show a single line; Vigil's own.
     Line,
 }
 
-/// The bytes of `status` in `format`.
+/// Writes `status` in `format`.
 pub(crate) fn write(format: Format, status: &Status, presentation: &Presentation) -> Vec<u8> {
     match format {
         Format::Long => long::write(status, presentation),

@@ -1,5 +1,5 @@
-//! Every format against git: what git says in porcelain v2 with `-z` becomes a [`Status`], from which the writers
-//! must make what git says in all other formats.
+//! Compares every format with git: git's porcelain v2 with `-z` is parsed into a [`Status`], from which the writers must produce
+//! git's output in all other formats.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -36,7 +36,7 @@ impl Sandbox {
         std::fs::remove_file(self.path(name)).unwrap();
     }
 
-    /// All bytes that git prints in a folder.
+    /// Everything that git prints when run in a folder.
     fn git(&self, directory: &str, arguments: &[&str]) -> BString {
         let output = self.output(directory, arguments, "");
         assert!(
@@ -52,13 +52,13 @@ impl Sandbox {
         self.git("", &["commit", "-q", "-m", "all"]);
     }
 
-    /// What git says, as a value.
+    /// git's status as a value.
     fn status(&self, options: &[&str]) -> Status {
         let all = ["status", "--porcelain=v2", "-z", "-b", "--show-stash"];
         parse(&self.git("", &[&all, options].concat()))
     }
 
-    /// Checks one format: `options` for git, the presentation for the writer, seen from `directory`.
+    /// Checks one format as seen from `directory`. `options` are for git, `how` is for the writer.
     fn check(&self, directory: &str, options: &[&str], format: Format, how: Presentation) {
         let mut status = self.status(STATUS_OPTIONS);
         if !options.contains(&"-b") {
@@ -67,7 +67,7 @@ impl Sandbox {
         if !options.contains(&"--show-stash") {
             status.stash_count = None;
         }
-        // Whether entries of a coloured `-z` are coloured depends on git's version.
+        // It depends on git's version whether `-z` output is coloured.
         let color = if how.nul_terminated {
             "color.status=never"
         } else {
@@ -419,7 +419,7 @@ fn all_kinds_of_branches() {
     sandbox.check_all("");
 }
 
-/// Ahead, behind, and both, counted.
+/// Checks branches that are ahead, behind, or both, with counts.
 fn check_distances(sandbox: &Sandbox) {
     let theirs = |options: &[&str]| {
         let base = ["commit-tree", "HEAD^{tree}", "-m", "theirs"];
@@ -458,7 +458,7 @@ fn check_distance(sandbox: &Sandbox) -> Distance {
     status.branch.unwrap().upstream.unwrap().distance
 }
 
-/// A submodule on our side only, one in the index only, and one that became a file.
+/// Makes conflicts of a submodule: only on our side, only in the index, and one that became a file.
 fn conflict_in_submodule(sandbox: &Sandbox) {
     let commit = sandbox.git("clean", &["rev-parse", "HEAD"]);
     let commit = commit.trim().to_str().unwrap();

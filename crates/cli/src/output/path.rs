@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use bstr::{BStr, ByteSlice};
 
-/// `path` as seen from the directory `prefix`, both from the top of the working tree; `prefix` is empty or ends in
-/// `/`. The directory itself is `./`. Of the paths with empty names, which only a crafted index has, the empty
-/// path and those that begin with a `/` are the same from everywhere.
+/// Returns `path` as seen from the directory `prefix`. Both are relative to the top of the working tree, and `prefix` is empty
+/// or ends in `/`. The directory itself is `./`. Paths with empty components occur only in crafted indexes; of these, the empty
+/// path and those that begin with a `/` look the same from everywhere.
 pub(super) fn relative<'p>(path: &'p BStr, prefix: &BStr) -> Cow<'p, [u8]> {
     let mut path: &[u8] = path;
     let mut prefix: &[u8] = prefix;
@@ -34,7 +34,7 @@ pub(super) fn relative<'p>(path: &'p BStr, prefix: &BStr) -> Cow<'p, [u8]> {
     Cow::Owned([b"../".repeat(ups).as_slice(), path].concat())
 }
 
-/// The part before the first `/` and what follows it.
+/// Splits off the part before the first `/`.
 fn first_component(path: &[u8]) -> Option<(&[u8], &[u8])> {
     if path.is_empty() {
         return None;

@@ -1,5 +1,4 @@
-//! `--porcelain=v1`: the short format without what the user's configuration changes in it (git-status(1),
-//! "Porcelain Format Version 1").
+//! `--porcelain=v1`: the short format, unaffected by the user's configuration (git-status(1), "Porcelain Format Version 1").
 
 use bstr::BString;
 use vigil_engine::status::Status;
@@ -8,7 +7,7 @@ use super::color::Palette;
 use super::presentation::Presentation;
 use super::short::{self, SubmoduleLetter};
 
-/// The bytes of `status`.
+/// Writes `status`.
 pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     let fixed = Presentation {
         prefix: BString::default(),

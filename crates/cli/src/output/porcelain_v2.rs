@@ -1,4 +1,4 @@
-//! `--porcelain=v2`: modes, objects and submodules too (git-status(1), "Porcelain Format Version 2").
+//! `--porcelain=v2`: also shows modes, objects and submodules (git-status(1), "Porcelain Format Version 2").
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use super::presentation::Presentation;
 use super::sides::Sides;
 use crate::reply::bytes;
 
-/// The bytes of `status`.
+/// Writes `status`.
 pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     let mut out = Vec::new();
     if let Some(branch) = &status.branch {
@@ -67,7 +67,7 @@ fn append_branch(out: &mut Vec<u8>, branch: &BranchStatus, presentation: &Presen
             let name = match branch_name(name.as_ref()) {
                 Some(branch) => branch,
                 None if name.is_empty() => BStr::new("(unknown)"),
-                // What git prints where HEAD names a reference that is no branch.
+                // As in git if HEAD names a reference that is not a branch.
                 None => BStr::new("(null)"),
             };
             header("branch.head", name);
@@ -166,7 +166,7 @@ fn append_unmerged(
     out.push(presentation.terminator());
 }
 
-/// `S<c><m><u>` for a submodule, else `N...`.
+/// `S<c><m><u>` for a submodule, otherwise `N...`.
 fn submodule_field(state: Option<SubmoduleState>) -> String {
     let Some(state) = state else {
         return "N...".to_owned();

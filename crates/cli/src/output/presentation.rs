@@ -1,4 +1,4 @@
-//! What all formats ask of whoever prints.
+//! The options that all formats share.
 
 use bstr::{BStr, BString};
 use vigil_model::quote::{QuoteRule, append_quoted};
@@ -7,18 +7,18 @@ use super::color::Palette;
 use super::long::LongPresentation;
 use super::path;
 
-/// How a status is printed, beyond its format.
+/// How a status is printed, besides its format.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Presentation {
-    /// Entries end in NUL, and paths are as they are, from the top of the working tree (`-z`).
+    /// Entries end in NUL, and paths are unquoted and relative to the top of the working tree (`-z`).
     pub nul_terminated: bool,
-    /// Paths are shown relative to this directory: empty, or with a `/` at its end.
+    /// Paths are shown relative to this directory. It is empty or ends in `/`.
     pub prefix: BString,
     /// Bytes from 0x80 on are escaped (`core.quotePath`).
     pub quote_high_bytes: bool,
-    /// The colours of the formats that are for reading.
+    /// The colours of the formats for people.
     pub palette: Palette,
-    /// What only the long format needs.
+    /// The options of the long format.
     pub long: LongPresentation,
 }
 
@@ -27,8 +27,8 @@ impl Presentation {
         if self.nul_terminated { 0 } else { b'\n' }
     }
 
-    /// Appends `path` as the formats that are for reading, and porcelain v2, show it; the short format also quotes
-    /// for spaces.
+    /// Appends `path` as the formats for people and porcelain v2 show it. The short format also quotes paths with spaces
+    /// (`quotes_spaces`).
     pub(crate) fn append_path(&self, out: &mut Vec<u8>, path: &BStr, quotes_spaces: bool) {
         if self.nul_terminated {
             out.extend_from_slice(path);

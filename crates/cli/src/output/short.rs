@@ -13,18 +13,18 @@ use super::presentation::Presentation;
 /// The letter for a submodule that differs in the working tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubmoduleLetter {
-    /// As for any path.
+    /// The same as for any path.
     Plain,
-    /// `M` for other commits, else `m` for changed files, else `?` for untracked ones.
+    /// `M` for different commits, else `m` for changed files, else `?` for untracked ones.
     Detailed,
 }
 
-/// The bytes of `status`.
+/// Writes `status`.
 pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     write_with(status, presentation, SubmoduleLetter::Detailed)
 }
 
-/// The bytes of `status`, with the wanted letters for submodules.
+/// Writes `status` with the given kind of letters for submodules.
 pub(super) fn write_with(
     status: &Status,
     presentation: &Presentation,
@@ -38,7 +38,7 @@ pub(super) fn write_with(
             .is_some_and(|cut_short| cut_short.is_before_name);
         append_branch(&mut out, branch, is_before_name, presentation);
         let is_named = !matches!(&branch.head, Head::Branch { name, .. } if name.is_empty());
-        // git ends there, without an end of line, where it cannot name the branch or count its commits.
+        // If git cannot name the branch or count its commits, it exits there, without a line feed.
         if is_named && status.cut_short.is_none() {
             out.push(presentation.terminator());
         }
@@ -61,7 +61,7 @@ pub(super) fn write_with(
     out
 }
 
-/// The header; `is_before_name` where git ends before it names the branch.
+/// Appends the header. `is_before_name` says that git exits before it names the branch.
 fn append_branch(
     out: &mut Vec<u8>,
     branch: &BranchStatus,
@@ -101,7 +101,7 @@ fn append_upstream(out: &mut Vec<u8>, upstream: &Upstream, presentation: &Presen
     };
     header(out, "...");
     paint(out, &palette.remote_branch, &upstream.short_name);
-    // Each part is painted on its own, as git does it.
+    // Like git, paint each part separately.
     match upstream.distance {
         Distance::Equal
         | Distance::Counted {
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use crate::output::color::Palette;
 
-    /// Older versions of git leave these entries without colour.
+    /// Older versions of git do not colour these entries.
     #[test]
     fn all_signs_are_coloured_before_nul_too() {
         let status = Status {

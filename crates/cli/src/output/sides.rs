@@ -1,10 +1,10 @@
-//! What a path is in HEAD, index and working tree, as the formats with modes and objects show it.
+//! A path in HEAD, index and working tree, for the formats that show modes and objects.
 
 use vigil_engine::status::TrackedChange;
 use vigil_model::ObjectId;
 use vigil_model::mode::FileMode;
 
-/// Both ends of both comparisons.
+/// What both comparisons compared.
 pub(super) struct Sides {
     pub(super) head: (FileMode, ObjectId),
     pub(super) index: (FileMode, ObjectId),
@@ -12,7 +12,7 @@ pub(super) struct Sides {
 }
 
 impl Sides {
-    /// The sides of `change`: where a comparison found nothing, its other side is what the index has.
+    /// The sides of `change`. Where a comparison found no change, the other side equals the index.
     pub(super) fn of(change: &TrackedChange) -> Self {
         let index = (change.index_mode, change.index_id);
         Self {

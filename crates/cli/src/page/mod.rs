@@ -1,5 +1,5 @@
-//! Manual pages: names, synopsis and options from the tables by which command lines are read, the rest from the texts in
-//! `pages/`. One page is written as roff(7) for man(1), and as plain text where there is no man(1).
+//! Manual pages. Names, synopses and options come from the tables that the parsers use, the rest from the texts in `pages/`.
+//! A page is written as roff(7) for man(1), or as plain text if there is no man(1).
 
 mod model;
 mod prose;
@@ -15,7 +15,7 @@ use crate::options::{Argument, Entry};
 use model::{Block, Section, Span};
 use prose::{sections, spans};
 
-/// The page of `command`.
+/// Makes the page of `command`.
 pub(crate) fn of_command(command: &Command) -> Page {
     let full_name = format!("vigil {}", command.name);
     let calls = calls(command.options.synopsis(), &full_name);
@@ -32,7 +32,7 @@ pub(crate) fn of_command(command: &Command) -> Page {
     )
 }
 
-/// The page of Vigil as a whole, of which the command line before the command has the `globals`.
+/// Makes the page of Vigil as a whole. `globals` are the options before the command.
 pub(crate) fn of_all(commands: &[&Command], globals: &dyn Options) -> Page {
     let mut listed = Section {
         title: "COMMANDS".to_owned(),
@@ -56,7 +56,7 @@ pub(crate) fn of_all(commands: &[&Command], globals: &dyn Options) -> Page {
 }
 
 impl Page {
-    /// The sections in the order of man-pages(7), those of the `prose` behind its first.
+    /// Orders the sections as in man-pages(7). The first section of `prose` precedes those in `listed`, the others follow them.
     fn new(
         name: &str,
         summary: &str,
@@ -84,7 +84,7 @@ impl Page {
     }
 }
 
-/// The ways to call the command of this `synopsis`, each a line, by its `full_name`: as git's own it names another program.
+/// The lines of a synopsis, each beginning with `full_name`: the tables of git's commands name another program.
 fn calls(synopsis: &str, full_name: &str) -> Vec<Block> {
     let calls = synopsis.split("\n   or: ");
     let call = |text: &str| {
@@ -96,7 +96,7 @@ fn calls(synopsis: &str, full_name: &str) -> Vec<Block> {
     calls.map(call).collect()
 }
 
-/// The options of one command, each explained.
+/// A section that explains the options of a command.
 fn options(title: &str, options: &dyn Options) -> Vec<Section> {
     let entries = options.entries();
     if entries.is_empty() {
@@ -122,7 +122,7 @@ fn option(entry: &Entry<()>) -> Block {
         }
     };
     let short = entry.short_name().map(|name| {
-        // A value that may be missing is joined to the letter.
+        // An optional value must be attached to the letter.
         format!("`{name}`{}", value(if bracket { "" } else { " " }))
     });
     let is_inverted = entry.long.starts_with("no-");
@@ -141,7 +141,7 @@ fn option(entry: &Entry<()>) -> Block {
     Block::Item(spans(&names.join(", ")), sentence(&help))
 }
 
-/// The commands of `command`, each with its options.
+/// Sections for the subcommands of `command`, each with its options.
 fn subcommands(command: &Command) -> Vec<Section> {
     let mut blocks = Vec::new();
     for subcommand in command.subcommands {
@@ -159,7 +159,7 @@ fn subcommands(command: &Command) -> Vec<Section> {
     sections
 }
 
-/// `text` with a capital at its beginning, and a full stop at its end.
+/// Returns `text` with a capital at the beginning and a full stop at the end.
 fn sentence(text: &str) -> Vec<Span> {
     let mut characters = text.chars();
     let first = characters.next().unwrap_or_default().to_uppercase();

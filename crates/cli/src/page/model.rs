@@ -1,14 +1,14 @@
-//! What a page is made of, however it is written.
+//! The parts of a page, independent of the output format.
 
 /// A manual page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Page {
-    /// Its name, `vigil-status`.
+    /// Its name, such as `vigil-status`.
     pub name: String,
     pub(super) sections: Vec<Section>,
 }
 
-/// What stands below one heading.
+/// The content below a heading.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Section {
     pub(super) title: String,
@@ -19,11 +19,11 @@ pub(super) struct Section {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Block {
     Paragraph(Vec<Span>),
-    /// A line of a synopsis, which goes on further to the right.
+    /// A line of a synopsis; if wrapped, it is indented further.
     Call(Vec<Span>),
-    /// What is explained, and the explanation.
+    /// A term and its explanation.
     Item(Vec<Span>, Vec<Span>),
-    /// Lines that stay as they are.
+    /// Preformatted lines.
     Literal(Vec<String>),
 }
 
@@ -31,8 +31,8 @@ pub(super) enum Block {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Span {
     Plain(String),
-    /// What is typed as it stands.
+    /// Text to be typed literally.
     Strong(String),
-    /// What something else is put in the place of.
+    /// A placeholder.
     Variable(String),
 }

@@ -1,12 +1,12 @@
 //! The texts in `pages/`.
 //!
-//! A line that begins with `# ` is a heading. Paragraphs are parted by empty lines; one whose lines all begin with four
-//! spaces stays as it is, and one whose first line ends with `::` explains that line. `` `text` `` is what is typed as it
-//! stands, and `<name>` what something else is put in the place of.
+//! A line that begins with `# ` is a heading. Empty lines separate paragraphs. A paragraph whose lines all begin with four
+//! spaces is preformatted, and one whose first line ends with `::` explains that line. `` `text` `` is to be typed literally, and
+//! `<name>` is a placeholder.
 
 use super::model::{Block, Section, Span};
 
-/// The sections of `text`.
+/// Parses the sections of `text`.
 pub(super) fn sections(text: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for paragraph in text.split("\n\n") {
@@ -47,7 +47,7 @@ fn block(paragraph: &str) -> Block {
     }
 }
 
-/// The parts of `text`, in which any white space is one space.
+/// Parses the spans of `text`. Any white space becomes one space.
 pub(super) fn spans(text: &str) -> Vec<Span> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut spans = Vec::new();

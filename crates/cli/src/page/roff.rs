@@ -2,10 +2,10 @@
 
 use super::model::{Block, Page, Span};
 
-/// The day on which what pages say was changed last.
+/// The date of the last change to the content of the pages.
 const CHANGED: &str = "2026-11-23";
 
-/// The page as man(1) reads it.
+/// Writes the page for man(1).
 pub(crate) fn roff(page: &Page) -> String {
     let mut out = format!(
         ".TH {} 1 {CHANGED} \"Vigil {}\" \"Vigil Manual\"\n.nh\n.ad l\n",
@@ -18,7 +18,7 @@ pub(crate) fn roff(page: &Page) -> String {
         for block in &section.blocks {
             match block {
                 Block::Paragraph(spans) => {
-                    // A heading parts by itself.
+                    // A heading separates by itself.
                     out.push_str(if is_first { "" } else { ".PP\n" });
                     line(&mut out, spans);
                 }
@@ -46,7 +46,7 @@ pub(crate) fn roff(page: &Page) -> String {
     out
 }
 
-/// One line of text, which no request is seen in.
+/// Writes a line of text so that roff does not see a request in it.
 fn line(out: &mut String, spans: &[Span]) {
     let mut text = String::new();
     for span in spans {
@@ -63,7 +63,7 @@ fn line(out: &mut String, spans: &[Span]) {
     out.push('\n');
 }
 
-/// Has each character shown as it is: roff has letters of typography in the place of some.
+/// Escapes the characters that roff would replace by typographic ones.
 fn escape(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {

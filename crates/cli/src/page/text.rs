@@ -1,19 +1,19 @@
-//! A page as plain text, laid out as man(1) does it.
+//! A page as plain text, laid out like the output of man(1).
 
 use unicode_width::UnicodeWidthStr;
 
 use super::model::{Block, Page, Span};
 
-/// How far text stands to the right, and what explains something, in cells.
+/// The indents of text and of explanations, in cells.
 const INDENT: usize = 7;
 const INDENT_OF_ITEM: usize = 14;
 
-/// So narrow a terminal is not filled.
+/// A narrower terminal gets lines of this width anyway.
 const WIDTH_MIN: usize = 40;
 /// Longer lines are hard to read.
 const WIDTH_MAX: usize = 80;
 
-/// The page in lines of at most `width` cells.
+/// Writes the page in lines of at most `width` cells.
 pub(crate) fn text(page: &Page, width: usize) -> String {
     let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
     let mut out = String::new();
@@ -45,7 +45,7 @@ pub(crate) fn text(page: &Page, width: usize) -> String {
     out
 }
 
-/// Fills lines with the words of `spans`, the first `first` cells to the right, all others `other`.
+/// Fills lines with the words of `spans`. The first line is indented by `first` cells, the others by `other`.
 fn fill(out: &mut String, spans: &[Span], first: usize, other: usize, width: usize) {
     let whole: String = spans.iter().map(plain).collect();
     let mut column = 0;

@@ -1,12 +1,12 @@
-//! A response of gitstatusd, read again: what it says is all that a prompt shows, whoever answered. Mercurial's working copies,
-//! of which gitstatusd knows nothing, have a record of their own.
+//! A parsed response of gitstatusd, which is all that a prompt shows, whoever computed it. Mercurial working copies, which
+//! gitstatusd does not know, have a record of their own.
 
 use bstr::{BStr, ByteSlice};
 
-/// Between the fields of a response.
+/// Separates the fields of a response.
 pub(super) const FIELD_SEPARATOR: u8 = 0x1f;
 
-/// The state of a working copy. The bytes are as the repository has them, but for ASCII that controls a terminal.
+/// The state of a working copy. Its bytes are those in the repository, except for ASCII control characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer<'r> {
     pub(super) commit: &'r [u8],
@@ -24,7 +24,7 @@ pub(super) struct Answer<'r> {
     pub(super) push_ahead: usize,
     pub(super) push_behind: usize,
     pub(super) stashes: usize,
-    /// The rest is of Mercurial's working copies alone.
+    /// The remaining fields are set for Mercurial working copies only.
     pub(super) is_mercurial: bool,
     pub(super) bookmark: &'r [u8],
     pub(super) topic: &'r [u8],
@@ -36,7 +36,7 @@ pub(super) struct Answer<'r> {
 }
 
 impl<'r> Answer<'r> {
-    /// What `record` says, with its separator at the end; `None` where it says that there is no working copy.
+    /// Parses `record`, which includes its separator at the end. `None` if it says that there is no working tree.
     pub(super) fn of_record(record: &'r [u8]) -> Option<Self> {
         let mut fields = record.split(|byte| *byte == FIELD_SEPARATOR);
         let is_some = fields.nth(1) == Some(b"1");
@@ -44,7 +44,7 @@ impl<'r> Answer<'r> {
             return None;
         }
         let mut answer = Self::default();
-        // The first that is left is the third.
+        // The first remaining field is the third.
         for (number, field) in (3..).zip(fields) {
             match number {
                 4 => answer.commit = field,
@@ -70,7 +70,7 @@ impl<'r> Answer<'r> {
 }
 
 impl<'r> Answer<'r> {
-    /// What a record of a working copy of Mercurial's says.
+    /// Parses the record of a Mercurial working copy.
     pub(super) fn of_mercurial(record: &'r [u8]) -> Option<Self> {
         let fields = record.strip_suffix(b"\n")?;
         let mut fields = fields.split(|byte| *byte == FIELD_SEPARATOR);
@@ -91,7 +91,7 @@ impl<'r> Answer<'r> {
             untracked: count(text()?),
             ..Self::default()
         };
-        // What the next commit takes from a command, and what it finds.
+        // Staged is what a command has recorded for the next commit, unstaged what the commit finds by itself.
         answer.staged = answer.added.saturating_add(answer.removed);
         answer.unstaged = answer.modified.saturating_add(answer.deleted);
         Some(answer)

@@ -1,10 +1,10 @@
-//! How text and colours are written so that a shell's prompt, and the terminal behind it, show them and do nothing else.
+//! Writing text and colours so that a shell's prompt and the terminal show them and do nothing else.
 
 use bstr::{BStr, ByteSlice};
 
 use super::visible::columns;
 
-/// For whom it is written.
+/// The destination of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shell {
     Zsh,
@@ -26,16 +26,16 @@ impl Shell {
         })
     }
 
-    /// Whether `vigil init` has a script for it.
+    /// Returns whether `vigil init` has a script for it.
     pub(super) fn has_script(self) -> bool {
         matches!(self, Self::Zsh | Self::Bash | Self::Fish)
     }
 
-    /// Adds `letter` to `text`.
+    /// Appends `letter` to `text`.
     ///
-    /// In zsh and bash it is written so that it is shown whether the prompt takes it from a variable, as it should, or has it in
-    /// itself, where `$` and a backquote would be expanded: the former is parted from what follows by nothing at all that is not
-    /// printed, the latter is shown as an apostrophe.
+    /// For zsh and bash, the result shows the same whether the prompt reads it from a variable, as it should, or contains it, where
+    /// `$` and backquotes would be expanded. An empty unprinted sequence separates `$` from what follows, and a backquote is shown as
+    /// an apostrophe.
     fn write(self, letter: char, text: &mut String) {
         match (self, letter) {
             (Self::Zsh, '%') => text.push_str("%%"),
@@ -50,24 +50,24 @@ impl Shell {
 /// A colour of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Color {
-    /// As text is that has none.
+    /// The default colour of text.
     Plain,
-    /// One of the terminal's 256.
+    /// One of the terminal's 256 colours.
     Index(u8),
     /// Red, green, blue.
     Mixed(u8, u8, u8),
 }
 
-/// The names of the first sixteen.
+/// The names of the first eight colours; the next eight are their bright forms.
 const NAMES: [&str; 8] = [
     "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white",
 ];
 
-/// How far behind its dark one a bright colour is.
+/// The distance of a bright colour from its dark one.
 const BRIGHT: u8 = 8;
 
 impl Color {
-    /// The colour that the user calls `name`: `plain`, a number, a name, such a name behind `bright-`, or `#rrggbb`.
+    /// Parses a colour: `plain`, a number, a name, `bright-` and a name, or `#rrggbb`.
     pub(super) fn parse(name: &str) -> Option<Self> {
         if name == "plain" {
             return Some(Self::Plain);
@@ -90,7 +90,7 @@ impl Color {
         Some(Self::Index(number.saturating_add(step)))
     }
 
-    /// The sequence by which a terminal takes it (ECMA-48, and what xterm added).
+    /// The escape sequence that selects it (ECMA-48, and xterm's extensions).
     fn sequence(self) -> String {
         match self {
             Self::Plain => "\x1b[39m".to_owned(),
@@ -100,19 +100,19 @@ impl Color {
     }
 }
 
-/// Visible text with a colour.
+/// Visible text and its colour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) color: Color,
     pub(super) text: String,
 }
 
-/// What a shell can show.
+/// Text ready to be shown by a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Painted {
-    /// As the shell wants it.
+    /// The text in the shell's notation.
     pub(super) text: String,
-    /// How many columns it takes.
+    /// Its width in columns.
     pub(super) columns: usize,
 }
 
@@ -124,13 +124,13 @@ pub(super) struct Painter {
 }
 
 impl Painter {
-    /// Writes `pieces`, one behind the other. Where a colour was taken, the plain one is taken at the end.
+    /// Writes `pieces` one after the other. After any colour, resets to the plain one at the end.
     pub(super) fn paint(&self, pieces: &[Piece]) -> Painted {
         let mut painted = Painted::default();
         let mut current = Color::Plain;
         let mut hashes = 0;
         for piece in pieces {
-            // Blanks have the colour of what is before them.
+            // Blanks keep the colour of what precedes them.
             if piece.color != current && !piece.text.trim().is_empty() {
                 current = piece.color;
                 self.write_hashes(&mut hashes, self.has_color, &mut painted.text);
@@ -154,8 +154,8 @@ impl Painter {
         painted
     }
 
-    /// Writes for tmux so many `#` as stand in a row. Before what looks like a style it halves a row once, elsewhere it does twice,
-    /// and rounds up the second time. A single one is written as by those before 3.2, which do it once.
+    /// Writes a run of `#` for tmux. Before what looks like a style, tmux halves a run once; elsewhere it halves twice, and the
+    /// second time rounds up. A single `#` is written for versions before 3.2, which halve once.
     fn write_hashes(&self, count: &mut usize, is_before_style: bool, text: &mut String) {
         let written = match (*count, is_before_style) {
             (count, true) => count.saturating_mul(2),
@@ -171,7 +171,7 @@ impl Painter {
         }
         let written = match (self.shell, color) {
             (Shell::Zsh, Color::Plain) => "%f".to_owned(),
-            // Not `%76F`: a name behind it that begins with a brace would be taken for the colour.
+            // Not `%76F`: if a name that begins with a brace followed, that would be taken for the colour.
             (Shell::Zsh, Color::Index(number)) => format!("%F{{{number}}}"),
             (Shell::Zsh, mixed) => format!("%{{{}%}}", mixed.sequence()),
             (Shell::Bash, color) => format!("\x01{}\x02", color.sequence()),
@@ -225,7 +225,7 @@ mod tests {
         ] {
             let color = Color::Index(1);
             let text = match want.strip_suffix('#') {
-                // The style that follows is what it stands before.
+                // The text is followed by a style.
                 Some(_) => painted(Shell::Tmux, color, name).text,
                 None => painted(Shell::Tmux, Color::Plain, name).text,
             };

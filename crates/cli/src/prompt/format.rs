@@ -1,8 +1,8 @@
-//! What is shown and in which order: text with elements in it, as `{where} {staged}`.
+//! What is shown and in which order: text that contains elements, such as `{where} {staged}`.
 
 use bstr::{BStr, ByteSlice};
 
-/// What can be shown.
+/// Something that can be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     /// The branch, else the tag, else the commit.
@@ -10,13 +10,13 @@ pub(super) enum Element {
     Branch,
     Tag,
     Commit,
-    /// The name of the upstream's branch, where it is another one.
+    /// The name of the upstream branch, if it differs.
     Remote,
     /// The first lines of the commit's message.
     Summary,
     /// Commits behind and ahead of the upstream,
     Upstream,
-    /// and of where the branch is pushed to.
+    /// and of the branch it is pushed to.
     Push,
     Stashes,
     /// The operation in progress.
@@ -25,18 +25,18 @@ pub(super) enum Element {
     Staged,
     Unstaged,
     Untracked,
-    /// Of Mercurial: the active bookmark,
+    /// For Mercurial: the active bookmark,
     Bookmark,
     /// the topic of the next commit,
     Topic,
-    /// how far the commit is known to others, where it is not public,
+    /// the phase of the commit, unless it is public,
     Phase,
-    /// and files by what became of them.
+    /// and the numbers of files by kind of change.
     Added,
     Removed,
     Modified,
     Deleted,
-    /// Where the shell stands.
+    /// The shell's working directory.
     Directory,
 }
 
@@ -65,11 +65,11 @@ const ELEMENTS: [(&str, Element); 22] = [
     ("directory", Element::Directory),
 ];
 
-/// As gitstatus's own prompts have it.
+/// The default, as in gitstatus's own prompts.
 const DEFAULT: &str =
     "{where} {upstream} {push} {stashes} {action} {conflicted} {staged} {unstaged} {untracked}";
 
-/// In Mercurial's working copies.
+/// The default in Mercurial working copies.
 const DEFAULT_OF_MERCURIAL: &str =
     "{where} {phase} {action} {conflicted} {added} {removed} {modified} {deleted} {untracked}";
 
@@ -77,12 +77,12 @@ const DEFAULT_OF_MERCURIAL: &str =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Format {
     pub(super) elements: Vec<(String, Element)>,
-    /// The text behind the last one.
+    /// The text after the last one.
     pub(super) end: String,
 }
 
 impl Format {
-    /// What is shown where nothing is said.
+    /// The format if none is configured.
     pub(super) fn default_of(is_mercurial: bool) -> Self {
         let text = match is_mercurial {
             true => DEFAULT_OF_MERCURIAL,
@@ -94,7 +94,7 @@ impl Format {
         })
     }
 
-    /// Reads `text`, in which `{{` and `}}` are braces.
+    /// Parses `text`, in which `{{` and `}}` stand for braces.
     ///
     /// # Errors
     /// The name of an element that does not exist.

@@ -1,8 +1,8 @@
-//! `vigil prompt`: the state of a working copy as a segment of a prompt; and the same for shells that have Vigil's scripts, behind
-//! each answer of their gitstatusd.
+//! `vigil prompt`: the state of a working copy as a segment of a prompt. The same text follows each answer of gitstatusd for
+//! shells that use Vigil's scripts.
 //!
-//! All that a prompt shows is decided here, for all shells: what, in which order, with which colours, and how it is written so
-//! that neither shell nor terminal take a name for anything else.
+//! What a prompt shows is decided here for all shells: what, in which order and colours, and written so that neither shell nor
+//! terminal interprets a name.
 
 mod answer;
 mod escape;
@@ -67,7 +67,7 @@ const TABLE: Table<Key> = Table {
     ],
 };
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "prompt",
     summary: "Show the state as a segment of a prompt",
@@ -77,16 +77,16 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/prompt.txt"),
 };
 
-/// Whether there is colour.
+/// Whether to use colour.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
     Always,
     Never,
-    /// For a shell, and for a terminal.
+    /// If the output is for a shell, or is a terminal.
     Auto,
 }
 
-/// Runs the command with what follows its name on the command line, and returns the exit code.
+/// Runs the command with `arguments`, the words after its name, and returns the exit code.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     let (painter, settings) = match prepare(arguments, environment) {
         Ok(prepared) => prepared,
@@ -118,7 +118,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     code
 }
 
-/// The segment as a line; nothing where there is none.
+/// The segment as a line; empty if there is no segment.
 fn line(
     answer: Option<&Answer<'_>>,
     directory: &BStr,
@@ -183,7 +183,7 @@ fn prepare(arguments: &[BString], environment: &Environment) -> Result<(Painter,
     Ok((Painter { shell, has_color }, settings))
 }
 
-/// Where the question is about, as gitstatusd is asked, and the directory that is shown. `None` where there is none.
+/// The place to ask about, in gitstatusd's notation, and the directory to show. `None` if there is none.
 fn place(environment: &Environment) -> Option<(BString, BString)> {
     let directory = environment.working_directory();
     if !directory.is_absolute() {
@@ -201,7 +201,7 @@ fn place(environment: &Environment) -> Option<(BString, BString)> {
     Some((place, shown))
 }
 
-/// What draws behind each answer for a shell's script, as `environment` says; `None` for a shell that has none.
+/// Makes the drawer that appends the segment to each answer for a shell's script. `None` if `shell` has no script.
 pub(crate) fn drawer(shell: &BStr, environment: &Environment) -> Option<Drawer> {
     let shell = Shell::by_name(shell).filter(|shell| shell.has_script())?;
     let settings = Settings::of(environment);
@@ -210,7 +210,7 @@ pub(crate) fn drawer(shell: &BStr, environment: &Environment) -> Option<Drawer> 
         has_color: settings.has_color,
     };
     let mut environment = environment.clone();
-    // What was exported where the process began: the shell says what holds now.
+    // The value exported when the process started may be outdated: the shell sends the current one.
     environment.remove("GIT_DIR");
     Some(Arc::new(move |place: Whereabouts<'_>, mut record| {
         let directory = place.directory;
@@ -228,7 +228,7 @@ pub(crate) fn drawer(shell: &BStr, environment: &Environment) -> Option<Drawer> 
     }))
 }
 
-/// Adds the fields of what is drawn to a record, before its end.
+/// Appends the fields of `drawn` to a record, before the record's end.
 fn append(record: &mut Vec<u8>, drawn: &Drawn) {
     let Drawn {
         fresh,

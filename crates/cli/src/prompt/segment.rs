@@ -1,4 +1,4 @@
-//! From an answer to what is shown of it.
+//! From an answer to the text that shows it.
 
 use bstr::BStr;
 
@@ -8,21 +8,21 @@ use super::format::{Element, Format};
 use super::settings::Settings;
 use super::visible::{columns, head, tail, visible};
 
-/// How much of a commit's id is shown.
+/// How many digits of a commit's id are shown.
 const COMMIT_LEN: usize = 8;
 
-/// All that a shell's script is told.
+/// Everything a shell's script receives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Drawn {
-    /// The segment; empty where there is no working copy.
+    /// The segment; empty if there is no working copy.
     pub(super) fresh: Painted,
-    /// The same as it looks while a newer one is waited for.
+    /// The segment as it looks while a newer one is awaited.
     pub(super) stale: Painted,
     /// The directory.
     pub(super) directory: Painted,
 }
 
-/// What is shown of `answer`, in the directory `directory`.
+/// Draws `answer` for the directory `directory`.
 pub(super) fn draw(
     answer: Option<&Answer<'_>>,
     directory: &BStr,
@@ -45,7 +45,7 @@ pub(super) fn draw(
     }
 }
 
-/// The elements that have something to show, with the text between them.
+/// The elements that have something to show, and the text between them.
 fn pieces(answer: &Answer<'_>, directory: &Piece, settings: &Settings) -> Vec<Piece> {
     let default;
     let format = match &settings.format {
@@ -69,7 +69,7 @@ fn pieces(answer: &Answer<'_>, directory: &Piece, settings: &Settings) -> Vec<Pi
         if shown.is_empty() {
             continue;
         }
-        // Where there is none before it, nothing parts it from that.
+        // The first shown element follows the format's initial text, not its own separator.
         let before = match all.is_empty() {
             true => begin.unwrap_or(before),
             false => before,
@@ -151,24 +151,24 @@ fn of_element(element: Element, answer: &Answer<'_>, settings: &Settings) -> Vec
         Element::Removed => count(colors.modified, &symbols.removed, answer.removed),
         Element::Modified => count(colors.modified, &symbols.unstaged, answer.modified),
         Element::Deleted => count(colors.modified, &symbols.deleted, answer.deleted),
-        // It is no part of the answer.
+        // The caller handles it: it is not part of the answer.
         Element::Directory => Vec::new(),
     }
 }
 
-/// `name`, without its middle if it is too long.
+/// Returns `name`, without its middle if it is too long.
 fn cut(name: &str, settings: &Settings) -> String {
     let most = settings.name_columns;
     if most == 0 || columns(name) <= most {
         return name.to_owned();
     }
-    // As gitstatus's own prompts have it: 12 of 32 on both sides.
+    // As in gitstatus's own prompts: 12 of 32 on each side.
     let side = most.saturating_mul(3).div_euclid(8).max(1);
     let ellipsis = &settings.symbols.ellipsis;
     format!("{}{ellipsis}{}", head(name, side), tail(name, side))
 }
 
-/// The directory, with `~` for the home, and without its beginning if it is too long.
+/// The directory, with `~` for the home directory, and without its beginning if it is too long.
 fn shown_directory(directory: &BStr, settings: &Settings) -> Piece {
     let home = settings.home.as_ref();
     let below_home = home

@@ -1,4 +1,4 @@
-//! What the user wants a prompt to look like: variables whose names begin with `VIGIL_PROMPT_` (docs/prompt.md has a table).
+//! The user's settings for prompts: variables whose names begin with `VIGIL_PROMPT_` (docs/prompt.md has a table).
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::environment::Environment;
@@ -7,7 +7,7 @@ use super::escape::Color;
 use super::format::Format;
 use super::visible::{Charset, visible};
 
-/// Colours by what they are for.
+/// Colours by purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Colors {
     pub(super) clean: Color,
@@ -15,11 +15,11 @@ pub(super) struct Colors {
     pub(super) untracked: Color,
     pub(super) conflicted: Color,
     pub(super) directory: Color,
-    /// Of all of it, while a newer answer is waited for.
+    /// For everything, while a newer answer is awaited.
     pub(super) stale: Color,
 }
 
-/// What stands before numbers and names.
+/// Symbols before numbers and names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Symbols {
     pub(super) tag: String,
@@ -38,25 +38,25 @@ pub(super) struct Symbols {
     pub(super) topic: String,
     pub(super) removed: String,
     pub(super) deleted: String,
-    /// For what was cut out.
+    /// Stands for what was cut out.
     pub(super) ellipsis: String,
 }
 
-/// All of it.
+/// All settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Settings {
-    /// `None` where nothing is said: it depends on the system.
+    /// `None` if not set: then it depends on the version control system.
     pub(super) format: Option<Format>,
     pub(super) colors: Colors,
     pub(super) symbols: Symbols,
-    /// How long a branch, tag or summary may be until it is cut; 0 for never. In columns.
+    /// The maximum width of a branch, tag or summary in columns. Longer ones are cut; 0 means never.
     pub(super) name_columns: usize,
-    /// The same of the directory.
+    /// The same for the directory.
     pub(super) directory_columns: usize,
-    /// Whether there is colour, where nothing else is said.
+    /// Whether to use colour, unless the command line decides.
     pub(super) has_color: bool,
     pub(super) charset: Charset,
-    /// What is shown as `~`.
+    /// The directory shown as `~`.
     pub(super) home: Option<BString>,
 }
 
@@ -64,7 +64,7 @@ const NAME_COLUMNS: usize = 32;
 const DIRECTORY_COLUMNS: usize = 60;
 
 impl Settings {
-    /// What `environment` says. What it says that cannot be, counts as not said.
+    /// Reads `environment`. An invalid value counts as not set.
     pub(super) fn of(environment: &Environment) -> Self {
         let charset = charset(environment);
         let color = |name: &str, default: u8| {
@@ -133,7 +133,7 @@ fn said<'e>(environment: &'e Environment, name: &str) -> Option<&'e BStr> {
     environment.get(&format!("VIGIL_PROMPT_{name}"))
 }
 
-/// Whether there is no wish to have none (no-color.org), and a terminal that has some.
+/// Returns whether colour is not refused (no-color.org) and the terminal has it.
 fn has_color(environment: &Environment) -> bool {
     let is_refused = environment
         .get("NO_COLOR")
@@ -141,7 +141,7 @@ fn has_color(environment: &Environment) -> bool {
     !is_refused && environment.get("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// The characters of the locale (locale(7)): where nothing is said, that is C.
+/// The character set of the locale (locale(7)). Without a setting the locale is C.
 fn charset(environment: &Environment) -> Charset {
     let mut said = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()

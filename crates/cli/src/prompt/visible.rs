@@ -1,23 +1,23 @@
-//! Names as a terminal can show them: whatever would control it, hide or turn around what is shown, or have another width than
-//! it seems, is a question mark.
+//! Names as a terminal can show them. A question mark replaces any character that would control the terminal, hide or reverse
+//! text, or be wider or narrower than it seems.
 
 use bstr::ByteSlice;
 use unicode_width::UnicodeWidthChar;
 
-/// What stands for a character that is not shown.
+/// The replacement for a character that is not shown.
 const INSTEAD: char = '?';
 
-/// So many marks are shown above and below one letter.
+/// At most this many marks are shown above and below a letter.
 const MARKS_MAX: usize = 4;
 
-/// Which characters a terminal shows.
+/// The characters that the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Charset {
     Ascii,
     Unicode,
 }
 
-/// Characters that are not shown themselves, but say how others are (general category Cf), and what breaks lines.
+/// Characters that are invisible and affect the display of others (general category Cf), and those that break lines.
 const FORMATS: [(u32, u32); 21] = [
     (0x00ad, 0x00ad),
     (0x034f, 0x034f),
@@ -42,13 +42,13 @@ const FORMATS: [(u32, u32); 21] = [
     (0x1d173, 0x1d17a),
 ];
 
-/// The last planes: tags, further selectors, and what is for nobody's use.
+/// The last planes: tags, further variation selectors, and private use.
 const LAST_PLANES: u32 = 0xe_0000;
 
-/// They say whether a picture has colours, and are no loss.
+/// They choose between coloured and plain pictures. Dropping them loses nothing.
 const SELECTORS: [char; 2] = ['\u{fe0e}', '\u{fe0f}'];
 
-/// What of `text` can be shown.
+/// Returns the visible form of `text`.
 pub(super) fn visible(text: &[u8], charset: Charset) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut marks = MARKS_MAX;
@@ -62,7 +62,7 @@ pub(super) fn visible(text: &[u8], charset: Charset) -> String {
             _ => letter,
         };
         match width(letter) {
-            // There has to be a letter that has it.
+            // A mark needs a letter to go with.
             0 if marks >= MARKS_MAX => {
                 shown.push(INSTEAD);
             }
@@ -92,12 +92,12 @@ fn width(letter: char) -> usize {
     letter.width().unwrap_or_default()
 }
 
-/// How many columns of a terminal `text` takes, of which all is visible.
+/// The width of `text`, which is all visible, in terminal columns.
 pub(super) fn columns(text: &str) -> usize {
     text.chars().map(width).sum()
 }
 
-/// The longest beginning of `text` that takes no more than `most` columns.
+/// The longest prefix of `text` that is at most `most` columns wide.
 pub(super) fn head(text: &str, most: usize) -> &str {
     let mut taken = 0usize;
     let end = text.char_indices().find(|(_, letter)| {
@@ -110,7 +110,7 @@ pub(super) fn head(text: &str, most: usize) -> &str {
     }
 }
 
-/// The longest end of `text` that takes no more than `most` columns, and begins with no mark.
+/// The longest suffix of `text` that is at most `most` columns wide and does not begin with a mark.
 pub(super) fn tail(text: &str, most: usize) -> &str {
     let mut taken = 0usize;
     let mut start = text.len();

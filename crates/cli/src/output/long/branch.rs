@@ -1,4 +1,4 @@
-//! Which branch it is, and how far it is from those that it is compared with.
+//! The current branch and its distance from the branches it is compared with.
 
 use bstr::ByteSlice;
 use vigil_git::refs::Head;
@@ -8,11 +8,11 @@ use super::Writer;
 use crate::output::branch_name::branch_name;
 use crate::reply::bytes;
 
-/// From this on git advises not to count commits, in milliseconds.
+/// From this time on, in milliseconds, git advises not to count commits.
 const SLOW_MS: u128 = 2_000;
 
 impl Writer<'_> {
-    /// The line about HEAD, and those about other branches.
+    /// Writes the line about HEAD and the lines about other branches.
     pub(super) fn branch(&mut self) {
         let Some(branch) = &self.status.branch else {
             return;
@@ -21,7 +21,7 @@ impl Writer<'_> {
         let mut what_color = &palette.header;
         let under_way = &self.long.under_way;
         let (what, name) = match &branch.head {
-            // HEAD makes no sense, and git says nothing of it.
+            // HEAD is invalid, and git prints nothing about it.
             Head::Branch { name, .. } if name.is_empty() => return,
             Head::Branch { name, .. } => {
                 let reference = name.as_ref();
@@ -91,7 +91,7 @@ impl Writer<'_> {
     }
 }
 
-/// What is said of one branch.
+/// Describes the distance from one branch.
 fn comparison(compared: &ComparedBranch) -> Vec<u8> {
     let name = &compared.short_name;
     match compared.distance {

@@ -2,7 +2,7 @@
 
 use super::width;
 
-/// Which way the columns are filled.
+/// The direction in which columns are filled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// Down each column.
@@ -103,7 +103,7 @@ impl Table {
             .collect()
     }
 
-    /// Takes away rows as long as the columns fit into `room` behind the indent.
+    /// Reduces the number of rows as long as the columns fit into `room` after the indent.
     fn shrink(&mut self, room: usize, indent: usize) {
         while self.rows > 1 {
             let (rows, columns) = (self.rows, self.columns);

@@ -1,17 +1,17 @@
-//! Lines with colours, each behind the comment prefix where that is wanted.
+//! Coloured lines, with the comment prefix if one is wanted.
 
 use bstr::{BStr, ByteSlice};
 
 use crate::output::color::paint;
 
-/// The lines so far.
+/// The lines written so far.
 pub(super) struct Lines<'a> {
     pub(super) out: Vec<u8>,
     comment: Option<&'a BStr>,
 }
 
 impl<'a> Lines<'a> {
-    /// No lines yet; each will start with `comment`.
+    /// No lines yet; each one will start with `comment`.
     pub(super) fn new(comment: Option<&'a BStr>) -> Self {
         Self {
             out: Vec::new(),
@@ -19,12 +19,12 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// What each line starts with.
+    /// The prefix of each line.
     pub(super) fn comment(&self) -> Option<&'a BStr> {
         self.comment
     }
 
-    /// Appends the lines of `text`, and a line's end.
+    /// Appends the lines of `text` and a line feed.
     pub(super) fn line(&mut self, color: &[u8], text: &[u8]) {
         if text.is_empty() {
             paint(&mut self.out, color, self.comment.unwrap_or_default());
@@ -47,12 +47,12 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Goes on in the current line with `text`, which may contain its end.
+    /// Continues the current line with `text`, which may contain line feeds.
     pub(super) fn more(&mut self, color: &[u8], text: &[u8]) {
         self.append(false, color, text);
     }
 
-    /// Each line is coloured on its own, without its end.
+    /// Colours each line separately, without its line feed.
     fn append(&mut self, mut at_start: bool, color: &[u8], text: &[u8]) {
         for line in text.lines_with_terminator() {
             let (line, has_end) = match line.strip_suffix(b"\n") {
@@ -75,7 +75,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Appends a line that has the prefix and a space even if it is empty, coloured as a whole.
+    /// Appends a line that begins with the prefix and a space even if it is empty. The whole line is coloured.
     pub(super) fn spaced_line(&mut self, color: &[u8], text: &[u8]) {
         let line = match self.comment {
             Some(comment) => [comment, b" ".as_slice(), text].concat(),
@@ -85,7 +85,7 @@ impl<'a> Lines<'a> {
         self.out.push(b'\n');
     }
 
-    /// Appends a text without colour, its lines behind the prefix.
+    /// Appends text without colour, each of its lines after the prefix.
     pub(super) fn commented(&mut self, text: &[u8]) {
         let Some(comment) = self.comment else {
             self.out.extend_from_slice(text);

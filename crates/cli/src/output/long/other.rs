@@ -6,11 +6,11 @@ use super::Writer;
 use super::columns::Frame;
 use crate::reply::bytes;
 
-/// From this on git advises on how to find untracked files faster, in milliseconds.
+/// From this time on, in milliseconds, git advises on how to find untracked files faster.
 const SLOW_MS: u64 = 2_000;
 
 impl Writer<'_> {
-    /// Both lists, or that none was asked for.
+    /// Writes both lists, or a note that untracked files are not shown.
     pub(super) fn others(&mut self) {
         let long = &self.presentation.long;
         if !long.shows_untracked {

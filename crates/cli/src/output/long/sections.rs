@@ -1,4 +1,4 @@
-//! The tracked files that differ: staged, in conflict, not staged.
+//! Tracked files that differ: staged, in conflict, and not staged.
 
 use bstr::BString;
 use vigil_engine::status::{Change, SubmoduleState, UnmergedChange};
@@ -7,14 +7,14 @@ use vigil_model::change::ChangeKind;
 use super::{Patches, SubmoduleCommits, Writer, listed, unstaged_kinds};
 use crate::reply::bytes;
 
-/// How wide labels are, with the space behind the longest.
+/// The width of labels, including a space after the longest.
 const LABEL_WIDTH: usize = 12;
 
-/// The same for conflicts.
+/// The width of labels of conflicts.
 const CONFLICT_WIDTH: usize = 17;
 
 impl Writer<'_> {
-    /// Changes that will be committed.
+    /// Writes the changes that will be committed.
     pub(super) fn staged(&mut self) {
         let mut has_header = false;
         for (path, change) in &self.status.changes {
@@ -37,7 +37,7 @@ impl Writer<'_> {
         }
     }
 
-    /// How what is staged can be taken back, unless the next commit is a merge or a picked one.
+    /// Writes how to unstage changes, unless the next commit ends a merge or a cherry-pick.
     fn unstage_hint(&mut self) {
         if !self.long.under_way.is_plain_commit {
             return;
@@ -49,7 +49,7 @@ impl Writer<'_> {
         });
     }
 
-    /// Paths in conflict.
+    /// Writes the paths in conflict.
     pub(super) fn unmerged(&mut self) {
         if !self.gist.has_conflicts {
             return;
@@ -92,7 +92,7 @@ impl Writer<'_> {
         });
     }
 
-    /// Changes that will not be committed.
+    /// Writes the changes that will not be committed.
     pub(super) fn unstaged(&mut self) {
         if unstaged_kinds(self.status).next().is_none() {
             return;
@@ -170,7 +170,7 @@ impl Writer<'_> {
         self.lines.out.push(b'\n');
     }
 
-    /// The commits of submodules.
+    /// Writes the commits of submodules.
     pub(super) fn submodule_commits(&mut self, commits: &SubmoduleCommits) {
         if commits.text.is_empty() {
             return;
@@ -183,7 +183,7 @@ impl Writer<'_> {
         self.lines.commented(&bytes![title, commits.text]);
     }
 
-    /// The patches of `--verbose`, under headers of their own where there may be two.
+    /// Writes the patches of `--verbose`, each under a header if there may be two.
     pub(super) fn patches(&mut self, patches: &Patches) {
         if patches.has_header {
             self.header_line("Changes to be committed:");

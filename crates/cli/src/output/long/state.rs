@@ -1,4 +1,4 @@
-//! What is under way, and how it can be ended.
+//! The operations in progress, and how to end them.
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::status::SparseState;
@@ -11,7 +11,7 @@ use crate::reply::bytes;
 const SHOWN: usize = 2;
 
 impl Writer<'_> {
-    /// Everything that is under way, and how much of a sparse checkout is there.
+    /// Writes all operations in progress, and how much of a sparse checkout is present.
     pub(super) fn state(&mut self) {
         let under_way = &self.long.under_way;
         if under_way.is_merge {
@@ -133,7 +133,7 @@ impl Writer<'_> {
         self.blank_line();
     }
 
-    /// What is done now: on which branch, or else with `otherwise` at the end.
+    /// Writes what is being done, with the branch, or with `otherwise` at the end if there is none.
     fn rebase_line(&mut self, rebase: &RebaseSteps, doing: &str, otherwise: &str) {
         let Some(branch) = &rebase.branch else {
             self.header_line(format!("You are currently {doing}{otherwise}."));
@@ -197,7 +197,7 @@ impl Writer<'_> {
     }
 }
 
-/// A command that makes commits again.
+/// A command that replays commits.
 struct Replay {
     command: &'static str,
     title: &'static str,
@@ -216,7 +216,7 @@ const REVERT: Replay = Replay {
     doing: "reverting",
 };
 
-/// git prints what is missing as the C library prints a null pointer.
+/// git prints a missing text as the C library prints a null pointer.
 pub(super) fn or_null(text: Option<&BString>) -> &[u8] {
     text.map_or(b"(null)", |text| text.as_bytes())
 }

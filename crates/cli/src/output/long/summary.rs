@@ -1,9 +1,9 @@
-//! What it comes to.
+//! The last lines.
 
 use super::Writer;
 
 impl Writer<'_> {
-    /// The last line where nothing can be committed, and the stash.
+    /// Writes the last line if there is nothing to commit, and the number of stash entries.
     pub(super) fn summary(&mut self) {
         if !self.gist.is_committable {
             let text = self.nothing_to_commit();

@@ -1,8 +1,8 @@
-//! How wide a text is on a terminal.
+//! The width of text on a terminal.
 
 use unicode_width::UnicodeWidthChar;
 
-/// The width of `text` in cells. Colours take none; a text that is not UTF-8 is as wide as it is long.
+/// The width of `text` in cells. Colour sequences take none. Text that is not UTF-8 counts one cell per byte.
 pub(super) fn of(text: &[u8]) -> usize {
     let Ok(decoded) = std::str::from_utf8(text) else {
         return text.len();
@@ -20,7 +20,7 @@ pub(super) fn of(text: &[u8]) -> usize {
     }
 }
 
-/// The length of the sequences that set colours at the start of `text`.
+/// The length of the colour sequences at the start of `text`.
 fn escape_length(text: &str) -> usize {
     let mut length = 0;
     while let Some(body) = text
