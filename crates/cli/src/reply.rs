@@ -1,10 +1,10 @@
-//! What a command has to say, before it is said.
+//! A command's output and exit code, before they are written.
 
 use std::fmt::Display;
 
 use vigil_model::raw_text::{bytes_of, said_by};
 
-/// The bytes for both output streams and the exit code of one run.
+/// The bytes for both output streams, and the exit code, of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reply {
     /// For standard output.
@@ -16,12 +16,12 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// The exit code of git for what it cannot do.
+    /// git's exit code for a fatal error.
     pub(crate) const FATAL: u8 = 128;
-    /// The exit code of git for a command line it does not understand.
+    /// git's exit code for a command line that it does not understand.
     pub(crate) const USAGE: u8 = 129;
 
-    /// Prints `stdout` and ends with `code`.
+    /// Makes a reply that prints `stdout` and exits with `code`.
     pub(crate) fn printed(stdout: impl Into<Vec<u8>>, code: u8) -> Self {
         Self {
             stdout: stdout.into(),
@@ -30,7 +30,7 @@ impl Reply {
         }
     }
 
-    /// Prints `stderr` and ends with `code`.
+    /// Makes a reply that prints `stderr` and exits with `code`.
     pub(crate) fn complained(stderr: impl Into<Vec<u8>>, code: u8) -> Self {
         Self {
             stdout: Vec::new(),
@@ -39,27 +39,27 @@ impl Reply {
         }
     }
 
-    /// `error: <text>`, code 1. In the text some bytes may be [shown by characters](vigil_model::raw_text).
+    /// Makes `error: <text>`, code 1. Some bytes of the text may be [shown by characters](vigil_model::raw_text).
     pub(crate) fn error(text: &str) -> Self {
         Self::complained(bytes_of(&format!("error: {text}\n")), 1)
     }
 
-    /// `fatal: <text>`, code 128.
+    /// Makes `fatal: <text>`, code 128.
     pub(crate) fn fatal(text: impl AsRef<[u8]>) -> Self {
         Self::complained(labelled("fatal: ", text.as_ref()), Self::FATAL)
     }
 
-    /// The lines `said`, then [`Reply::fatal`] with the text of `error`.
+    /// Makes the lines `said`, followed by [`Reply::fatal`] with the text of `error`.
     pub(crate) fn fatal_after(said: &[String], error: &dyn std::error::Error) -> Self {
         Self::gave_up(said, "fatal: ", error)
     }
 
-    /// The lines `said`, then `label` and what `error` says, code 128.
+    /// Makes the lines `said`, followed by `label` and the text of `error`, code 128.
     pub(crate) fn gave_up(said: &[String], label: &str, error: &(impl Display + ?Sized)) -> Self {
         Self::complained(labelled(label, &said_by(error)), Self::FATAL).after(said)
     }
 
-    /// The same, with the lines `said` on standard error before all else.
+    /// Puts the lines `said` on standard error before everything else.
     pub(crate) fn after(mut self, said: &[String]) -> Self {
         let said = said
             .iter()
@@ -69,17 +69,17 @@ impl Reply {
         self
     }
 
-    /// `error: <text>`, code 129: a wrong command line.
+    /// Makes `error: <text>`, code 129, for a wrong command line.
     pub(crate) fn usage_error(text: impl AsRef<[u8]>) -> Self {
         Self::complained(labelled("error: ", text.as_ref()), Self::USAGE)
     }
 }
 
-/// `label` and `text` as one line, as git writes it: with a question mark for what would control a terminal.
+/// Returns `label` and `text` as a line in git's form: question marks replace what would control a terminal.
 pub(crate) fn labelled(label: &str, text: &[u8]) -> Vec<u8> {
     let mut line = [label.as_bytes(), text].concat();
     if REPORTS.iter().any(|report| line.starts_with(report)) {
-        // git has it as a C string.
+        // To git this is a C string.
         let end = line.iter().position(|byte| *byte == 0);
         line.truncate(end.unwrap_or(REPORT_LENGTH_MAX).min(REPORT_LENGTH_MAX));
         for byte in &mut line {
@@ -92,13 +92,13 @@ pub(crate) fn labelled(label: &str, text: &[u8]) -> Vec<u8> {
     line
 }
 
-/// How the lines begin in which git shows control characters as question marks.
+/// The labels of lines in which git shows control characters as question marks.
 const REPORTS: [&[u8]; 4] = [b"fatal: ", b"error: ", b"warning: ", b"usage: "];
 
-/// How much git prints of such a line.
+/// The number of bytes that git prints of such a line.
 const REPORT_LENGTH_MAX: usize = 4095;
 
-/// A byte string from pieces: texts that quote arguments are bytes, not UTF-8.
+/// Joins pieces to a byte string: texts that quote arguments are bytes, not UTF-8.
 macro_rules! bytes {
     ($($piece:expr),+ $(,)?) => {{
         let mut joined: Vec<u8> = Vec::new();

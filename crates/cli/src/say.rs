@@ -1,13 +1,13 @@
-//! Replies on their way out.
+//! Writing replies.
 
 use rustix::io::Errno;
 
 use crate::pager;
 use crate::reply::Reply;
 
-/// Writes both streams, warnings and errors first, each in one go, and returns the exit code.
+/// Writes both streams, standard error first and each in one go, and returns the exit code.
 pub(crate) fn say(reply: &Reply) -> u8 {
-    // Nobody is left to be told if standard error cannot be written.
+    // There is nobody to tell if standard error cannot be written.
     let _ = write(rustix::stdio::stderr(), &reply.stderr);
     match write(rustix::stdio::stdout(), &reply.stdout) {
         Ok(()) => reply.code,

@@ -7,7 +7,7 @@ use vigil_git::environment::Environment;
 
 use crate::pager;
 
-/// What there is of a terminal. To be asked once a pager runs that is wanted: it stands before the terminal.
+/// Describes the terminal. If a pager is wanted, call this only once it runs, since it replaces standard output.
 pub(crate) fn of_process(environment: &Environment) -> Terminal {
     let width = pager::terminal_width(environment);
     Terminal {

@@ -1,4 +1,4 @@
-//! Times for people and for programs.
+//! Times for people and programs.
 
 use serde::Serialize;
 use vigil_model::timestamp::Timestamp;
@@ -21,7 +21,7 @@ impl From<Timestamp> for TimeDocument {
     }
 }
 
-/// The date and the whole second of `time`, in UTC.
+/// Formats the date and the time, in whole seconds, of `time` in UTC.
 pub(crate) fn utc(time: Timestamp) -> String {
     let (days, second) = (time.s.div_euclid(DAY_S), time.s.rem_euclid(DAY_S));
     let (year, month, day) = date(days);
@@ -29,7 +29,7 @@ pub(crate) fn utc(time: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// A time of `s` seconds in its largest unit, cut off.
+/// Formats `s` seconds in the largest fitting unit, rounded down.
 pub(crate) fn span(s: u64) -> String {
     match (s / 3600, s / 60) {
         (0, 0) => format!("{s} s"),
@@ -38,10 +38,10 @@ pub(crate) fn span(s: u64) -> String {
     }
 }
 
-/// Year, month and day, `days` after the first of January 1970 (proleptic Gregorian calendar).
+/// Year, month and day of the day `days` after 1 January 1970 (proleptic Gregorian calendar).
 ///
-/// Years are counted from March, so that a leap day is the last of its year; 400 of them have 146,097 days, and of five
-/// months from March on each group has 153.
+/// Years are counted from March, so that a leap day is the last day of its year. 400 such years have 146,097 days, and each
+/// group of five months, from March on, has 153.
 fn date(days: i64) -> (i64, i64, i64) {
     const DAYS_OF_400_YEARS: i64 = 146_097;
     let since = days.saturating_add(719_468);
@@ -78,7 +78,7 @@ mod tests {
         ] {
             assert_eq!(utc(Timestamp { s, ns: 9 }), text);
         }
-        // What a damaged file may say.
+        // Values that a damaged file may contain.
         for s in [i64::MIN, i64::MAX] {
             assert!(utc(Timestamp { s, ns: u32::MAX }).ends_with(" UTC"));
         }

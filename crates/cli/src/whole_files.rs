@@ -1,17 +1,17 @@
-//! Answers that rest on mapped files, which anybody may cut off meanwhile.
+//! Answers made from mapped files, which anybody may truncate meanwhile.
 
 use vigil_git::environment::Environment;
 
 use crate::reply::Reply;
 
-/// How often something is done since a mapped file was cut that may have been read.
+/// How often an answer is attempted if mapped files keep being cut.
 pub(crate) const ANEW_MAX: usize = 3;
 
-/// What `answer` makes of mapped files that are whole when it is done. It is asked anew, from the same folder, where one was
-/// cut meanwhile: then zeros may have been read for what is gone.
+/// Calls `answer` until no mapped file was cut during the call, each time from the same directory. If one was cut, zeros may
+/// have been read instead of its contents.
 ///
 /// # Errors
-/// The reply where that happens again and again.
+/// The reply if files are cut during every attempt.
 pub(crate) fn of_whole_files<T>(
     environment: &Environment,
     answer: impl Fn() -> T,
@@ -31,7 +31,7 @@ pub(crate) fn of_whole_files<T>(
     Err(cut_off())
 }
 
-/// What is said where files are cut while they are read.
+/// The error about files that were cut while being read.
 pub(crate) fn cut_off() -> Reply {
     Reply::fatal("a file was cut off while it was read")
 }

@@ -36,7 +36,7 @@ pub(super) struct Answer<'r> {
 }
 
 impl<'r> Answer<'r> {
-    /// Parses `record`, which includes its separator at the end. `None` if it says that there is no working tree.
+    /// Parses `record`, which includes its separator at the end. `None` if it says that there is no working copy.
     pub(super) fn of_record(record: &'r [u8]) -> Option<Self> {
         let mut fields = record.split(|byte| *byte == FIELD_SEPARATOR);
         let is_some = fields.nth(1) == Some(b"1");

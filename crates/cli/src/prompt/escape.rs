@@ -33,8 +33,8 @@ impl Shell {
 
     /// Appends `letter` to `text`.
     ///
-    /// For zsh and bash, the result shows the same whether the prompt reads it from a variable, as it should, or contains it, where
-    /// `$` and backquotes would be expanded. An empty unprinted sequence separates `$` from what follows, and a backquote is shown as
+    /// In zsh and bash the result looks the same whether the prompt reads it from a variable, as it should, or contains it, where
+    /// `$` and backquotes would be expanded. An empty unprinted sequence separates `$` from what follows, and a backquote becomes
     /// an apostrophe.
     fn write(self, letter: char, text: &mut String) {
         match (self, letter) {

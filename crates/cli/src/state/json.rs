@@ -14,10 +14,10 @@ use crate::inside::path_bytes;
 use crate::output::json::Text;
 use crate::time::TimeDocument;
 
-/// Raised when a reader of the former schema could misunderstand the new one.
+/// Raised when a reader of the previous schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
 
-/// The object, and a line feed.
+/// Writes the object and a line feed.
 pub(super) fn write(
     report: &Result<StateReport, Unkept>,
     directories: Option<&[DirectoryReport]>,
@@ -36,7 +36,7 @@ pub(super) fn write(
         directories: directories
             .map(|directories| directories.iter().map(DirectoryDocument::of).collect()),
     };
-    // Serialization fails only on maps whose keys are no strings; there is no map here.
+    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
     let mut out = serde_json::to_vec(&document).unwrap_or_default();
     out.push(b'\n');
     out

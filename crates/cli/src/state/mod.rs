@@ -1,4 +1,4 @@
-//! `vigil state`: what Vigil keeps on disk of a working copy, shown, verified, or dropped.
+//! `vigil state`: shows, verifies or drops what Vigil keeps on disk about a working copy.
 
 mod json;
 mod show;
@@ -49,14 +49,14 @@ const SHOW: Table<Key> = Table {
     ],
 };
 
-/// Of the commands that have no options.
+/// The table of commands without options.
 const PLAIN: Table<Key> = Table {
     synopsis: SYNOPSIS,
     headings: &[],
     entries: &[],
 };
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "state",
     summary: "Show, verify or drop what Vigil keeps on disk of a working copy",
@@ -73,7 +73,7 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/state.txt"),
 };
 
-/// Runs the command with what follows its name on the command line.
+/// Runs the command with `arguments`, the words after its name.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
     answer(arguments, environment).unwrap_or_else(|complaint| complaint)
 }
@@ -124,14 +124,14 @@ fn refuse_others(table: &Table<Key>, others: &[BString]) -> Result<(), Reply> {
     }
 }
 
-/// Removes the state from wherever it may be, also where none is kept any more.
+/// Removes the state from every place where it may be, even if none is kept any more.
 fn drop(environment: &Environment) -> Result<Reply, Reply> {
     if hg::is_mercurial(environment) {
         return Ok(drop_all(&hg::state_places(environment)?));
     }
     let repository = inside::find(environment)?;
     let said = repository.config.said().to_vec();
-    // These are in the folder of another.
+    // Older versions used another folder, the common one.
     let mut stores = left_by_older_versions(&repository);
     let reply = match places_whether_off_or_not(&repository) {
         Err(reason) if stores.iter().all(|store| !store.folder().exists()) => {

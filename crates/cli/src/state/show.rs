@@ -1,4 +1,4 @@
-//! `vigil state show`: where the state is, how large, of when, and what of it may be believed.
+//! `vigil state show`: the state's place, size and age, and which parts of it may be believed.
 
 use std::fmt::Display;
 
@@ -21,7 +21,7 @@ use crate::output::Presentation;
 use crate::reply::{Reply, bytes};
 use crate::time::utc;
 
-/// How wide the labels are.
+/// The width of the labels.
 const LABEL_WIDTH: usize = 13;
 
 /// Runs the command.

@@ -1,8 +1,8 @@
-//! Why there is no state, in words.
+//! Explanations of why there is no state.
 
 use vigil_git::state_place::Unkept;
 
-/// Why a working copy has no state, as a line.
+/// Says in a line why a working copy has no state.
 pub(crate) fn why_unkept(reason: Unkept) -> &'static str {
     match reason {
         Unkept::Off => "vigil.stateFile is false: no state is kept or used\n",
@@ -16,7 +16,7 @@ pub(crate) fn why_unkept(reason: Unkept) -> &'static str {
     }
 }
 
-/// The name of the same for programs.
+/// The reason's name for programs.
 pub(super) fn name_of(reason: Unkept) -> &'static str {
     match reason {
         Unkept::Off => "off",

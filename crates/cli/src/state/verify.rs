@@ -1,4 +1,4 @@
-//! `vigil state verify`: whether the state is right.
+//! `vigil state verify`: checks whether the state is right.
 
 use vigil_engine::session::SessionError;
 use vigil_engine::session::verify::{Problem, Verdict, verify};

@@ -1,4 +1,4 @@
-//! `vigil state verify` in a working copy of Mercurial's.
+//! `vigil state verify` in a Mercurial working copy.
 
 use vigil_engine::hg_session::verify::HgProblem;
 use vigil_git::environment::Environment;

@@ -1,10 +1,10 @@
-//! Words and figures that all forms of a report share.
+//! Words and numbers that all forms of a report share.
 
 use vigil_engine::state::PublishedReport;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_store::Table;
 
-/// The dead share of what is in force, in whole percent, rounded down.
+/// The dead part of the used length, in whole percent, rounded down.
 pub(super) fn dead_percent(state: &PublishedReport) -> u64 {
     let percent = state
         .dead_len

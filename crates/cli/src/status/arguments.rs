@@ -1,4 +1,4 @@
-//! What the command line of `vigil status` says.
+//! The command line of `vigil status`.
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -155,13 +155,13 @@ pub(super) const TABLE: Table<Key> = Table {
     ],
 };
 
-/// The format that was asked for.
+/// The requested format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FormatChoice {
-    /// None: the configuration decides.
+    /// None was requested: the configuration decides.
     #[default]
     Open,
-    /// One was asked for and taken back: the long format, whatever the configuration says.
+    /// A request was negated: the long format, whatever the configuration says.
     Withdrawn,
     /// `--long`.
     Long,
@@ -174,7 +174,7 @@ pub(super) enum FormatChoice {
 }
 
 impl FormatChoice {
-    /// The option that asks for it.
+    /// The option that requests it.
     fn option(self) -> Option<&'static str> {
         match self {
             Self::Open | Self::Withdrawn => None,
@@ -195,7 +195,7 @@ pub(super) enum OwnFormat {
 }
 
 impl OwnFormat {
-    /// What asks for it.
+    /// The value of `--format` that requests it.
     fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -204,11 +204,11 @@ impl OwnFormat {
     }
 }
 
-/// Everything the command line says; `None` where it is silent. Values that git checks only after the whole line
-/// is read are kept as they were given.
+/// The parsed command line; `None` stands for what it does not say. Values that git checks only after parsing the whole line
+/// are kept as given.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
-    /// Of git's formats the last that was asked for.
+    /// The last requested one of git's formats.
     pub format: FormatChoice,
     /// `--format`.
     pub own: Option<OwnFormat>,
@@ -221,24 +221,24 @@ pub(super) struct Arguments {
     pub ignore_submodules: Option<BString>,
     /// `--renames` and `--no-renames`.
     pub renames: Option<bool>,
-    /// `--find-renames` with its score, 0 for the default.
+    /// The score of `--find-renames`; 0 for the default.
     pub rename_score: Option<u32>,
     /// How often `--verbose` was given.
     pub verbosity: usize,
-    /// Each `--column` with its style, and `None` for each `--no-column`.
+    /// The style of each `--column`, and `None` for each `--no-column`.
     pub columns: Vec<Option<BString>>,
     pub pathspecs: Vec<BString>,
 }
 
 impl Arguments {
-    /// Reads the command line.
+    /// Parses the command line.
     ///
     /// # Errors
-    /// The first problem on it, or the usage text where it is asked for.
+    /// The first problem on it, or the usage text if it is asked for.
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, Reply> {
         let mut this = Self::default();
         this.pathspecs = parse(&TABLE, arguments, |key, given| this.apply(key, given))?;
-        // Which of both was meant, nobody can tell.
+        // There is no telling which of the two was meant.
         if let (Some(own), Some(other)) = (this.own, this.format.option()) {
             let own = own.name();
             return Err(Reply::usage_error(format!(
@@ -311,7 +311,7 @@ fn porcelain_version(given: Given<'_>) -> Result<FormatChoice, Reply> {
     }
 }
 
-/// Columns belong to the long format; what is no style at all is refused in any.
+/// Columns apply only to the long format, but an invalid style is refused with any format.
 fn check_column_style(given: Given<'_>) -> Result<(), Reply> {
     let Given::With(style) = given else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The words for lists in columns (`--column`, `column.ui`, `column.status`).
+//! The style of lists in columns (`--column`, `column.ui`, `column.status`).
 
 use bstr::BStr;
 
@@ -7,16 +7,16 @@ use crate::output::long::columns::Direction;
 /// When columns are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ColumnUse {
-    /// Not at all.
+    /// Never.
     #[default]
     Never,
-    /// Whatever the output is.
+    /// Always.
     Always,
-    /// On a terminal.
+    /// If the output is a terminal.
     Auto,
 }
 
-/// What was said of columns, all places together: each word replaces those of its kind.
+/// The style from all places combined: each word replaces earlier words of its kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ColumnStyle {
     pub(super) when: ColumnUse,
@@ -25,10 +25,10 @@ pub(super) struct ColumnStyle {
 }
 
 impl ColumnStyle {
-    /// Takes the words of `style`, separated by spaces or commas. A direction alone means always.
+    /// Applies the words of `style`, which are separated by spaces or commas. A direction alone implies `always`.
     ///
     /// # Errors
-    /// From the first word on that is none.
+    /// The rest of `style` from the first unknown word on.
     pub(super) fn apply<'s>(&mut self, style: &'s BStr) -> Result<(), &'s BStr> {
         let mut names_direction = false;
         let mut names_use = false;

@@ -1,4 +1,4 @@
-//! What the long format takes from the installed git: patches, and the commits of submodules.
+//! What the long format gets from the installed git: patches, and the commits of submodules.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -18,20 +18,20 @@ use crate::config_parameter;
 use crate::output::long::{Additions, Gist, Patches, SubmoduleCommits, unstaged_kinds};
 use crate::reply::{Reply, labelled};
 
-/// What is wanted of git.
+/// What the installed git is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wanted {
     /// How often `--verbose` was given.
     pub(super) verbosity: usize,
-    /// How many commits of each submodule are listed, -1 for all, 0 for no list at all.
+    /// How many commits are listed for each submodule: -1 for all, 0 for no list at all.
     pub(super) submodule_commits: i32,
-    /// How renames are looked for in patches.
+    /// How patches look for renames.
     pub(super) renames: Option<RenameRule>,
     /// Patches are coloured.
     pub(super) colors: bool,
 }
 
-/// Adds the lines of `said` that nobody said before: git finds what is wrong with objects for itself.
+/// Adds those lines of `said` that are new: git may have the same complaints about objects.
 fn add_new(complaints: &mut Vec<u8>, said: &[u8]) {
     for line in said.lines_with_terminator() {
         if !complaints
@@ -44,16 +44,16 @@ fn add_new(complaints: &mut Vec<u8>, said: &[u8]) {
 }
 
 impl Wanted {
-    /// Whether git is not needed at all.
+    /// Returns whether git is not needed at all.
     pub(super) fn is_nothing(&self) -> bool {
         self.verbosity == 0 && self.submodule_commits == 0
     }
 
-    /// Asks git; what it says on standard error is added to `complaints`. A missing summary of submodules adds to them,
-    /// and no more.
+    /// Asks git, and appends what it writes to standard error to `complaints`. Failing to get the summary of submodules is only
+    /// another complaint.
     ///
     /// # Errors
-    /// Patches are wanted, and there is no git.
+    /// Patches are wanted, and git cannot be run.
     pub(super) fn get(
         &self,
         repository: &Repository,
@@ -117,7 +117,7 @@ impl Wanted {
             has_both && gist.is_committable && !(gist.is_initial && rules.has_bad_history);
         let staged = has_header.then_some(["--src-prefix=c/", "--dst-prefix=i/"]);
         let unstaged = ["--src-prefix=i/", "--dst-prefix=w/"];
-        // Without a commit git's status names the empty tree, for which it reads more than for the same unsaid.
+        // Before the first commit git's status names the empty tree, so name it too: git reads more for a tree that is named.
         let empty_tree = ObjectId::empty_tree(git.repository.hash).to_string();
         let mut what = vec!["--cached"];
         what.extend(gist.is_initial.then_some(empty_tree.as_str()));
@@ -134,10 +134,10 @@ impl Wanted {
             unstaged: None,
             code: staged.code,
         };
-        // For conflicts alone git shows no patches of the working tree.
+        // If there are only conflicts, git shows no patches of the working tree.
         let has_unstaged = unstaged_kinds(status).next().is_some();
         if has_both && has_unstaged && staged.code == 0 {
-            // Of what is in conflict, our side is compared: git's status does not combine.
+            // In conflicts our side is compared: git's status does not print combined diffs.
             let git = git.configured(&rules.configuration);
             let unstaged = self.diff(&git, &["--ours"], unstaged, &rules.unstaged_without)?;
             add_new(complaints, &unstaged.complaints);
@@ -158,7 +158,7 @@ impl Wanted {
             None => ["--no-renames".to_owned(), "-l0".to_owned()],
             Some(rule) => {
                 let letter = if rule.copies { "C" } else { "M" };
-                // Five digits after the point tell all scores apart.
+                // Five digits after the point distinguish all scores.
                 let score = u64::from(rule.min_score) * 100_000;
                 let score = score.div_ceil(60_000).min(99_999);
                 [format!("-{letter}{score:05}"), format!("-l{}", rule.limit)]
@@ -166,11 +166,11 @@ impl Wanted {
         };
         let color = if self.colors { "always" } else { "never" };
         let color = format!("--color={color}");
-        // With it git would write the index, and leave files out that are like what is recorded.
+        // Otherwise git would write the index, and omit files whose contents are as recorded.
         let mut arguments = vec!["--no-pager", "-c", "diff.autoRefreshIndex=false"];
-        // To ask for copies that are configured is to ask for them among all files.
+        // If copies were configured, asking for copies would mean among all files.
         arguments.extend(["-c", "diff.renames=true"]);
-        // What there is to say of that was said before.
+        // This advice has already been given.
         arguments.extend(["-c", "advice.graftFileDeprecated=false"]);
         arguments.push("diff");
         arguments.extend(what);
@@ -188,8 +188,8 @@ impl Wanted {
             arguments.extend(left_out.iter().map(|path| OsStr::from_bytes(path)));
         }
         let mut said = git.hear(&arguments)?;
-        // Unlike `git diff`, status does not say that renames were not looked for. What there is to say of the configuration is
-        // said already.
+        // Unlike `git diff`, status does not report that rename detection was skipped. Complaints about the configuration have been
+        // printed already.
         let said_before = git.repository.config.said();
         let complaints = said.complaints.lines_with_terminator().filter(|line| {
             !RENAME_LIMIT_WARNINGS
@@ -204,14 +204,14 @@ impl Wanted {
     }
 }
 
-/// How the lines begin with which `git diff` says that there are too many files to look for renames among.
+/// The beginnings of the warnings of `git diff` that there are too many files for rename detection.
 const RENAME_LIMIT_WARNINGS: [&[u8]; 3] = [
     b"warning: exhaustive rename detection was skipped due to too many files",
     b"warning: only found copies from modified paths due to too many files",
     b"warning: you may want to set your diff.renameLimit variable to",
 ];
 
-/// The variables that give pathspecs another meaning (git(1)).
+/// The variables that change the meaning of pathspecs (git(1)).
 const PATHSPEC_VARIABLES: [&str; 4] = [
     "GIT_LITERAL_PATHSPECS",
     "GIT_GLOB_PATHSPECS",
@@ -219,10 +219,10 @@ const PATHSPEC_VARIABLES: [&str; 4] = [
     "GIT_ICASE_PATHSPECS",
 ];
 
-/// What git had to say.
+/// The output of git.
 struct Said {
     text: Vec<u8>,
-    /// From its standard error.
+    /// What it wrote to standard error.
     complaints: Vec<u8>,
     code: u8,
 }
@@ -244,7 +244,7 @@ struct Git<'a> {
 }
 
 impl Git<'_> {
-    /// With more configuration, over all other.
+    /// Returns the same with additional configuration, which overrides all other.
     fn configured(&self, configuration: &[(BString, BString)]) -> Self {
         let mut environment = self.environment.clone();
         for (name, value) in configuration {
@@ -256,12 +256,12 @@ impl Git<'_> {
         }
     }
 
-    /// What git with `arguments` says.
+    /// Runs git with `arguments` and returns its output.
     fn run(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<Said> {
         self.command(arguments).output().map(Said::from)
     }
 
-    /// The same, with what it says on standard error in English. Pathspecs mean what they say.
+    /// As [`Self::run`], with messages in English and pathspecs in their usual meaning.
     fn hear(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<Said> {
         let mut command = self.command(arguments);
         command.env("LANGUAGE", "en");
@@ -271,7 +271,7 @@ impl Git<'_> {
         command.output().map(Said::from)
     }
 
-    /// git with `arguments`, in the working directory of this process: the top of the working tree.
+    /// The command for git with `arguments`, in this process's working directory, which is the top of the working tree.
     fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
         let repository = self.repository;
         let environment = &self.environment;
@@ -280,12 +280,12 @@ impl Git<'_> {
         for (name, value) in environment.variables() {
             command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
         }
-        // From the top of a working tree elsewhere the repository would not be found.
+        // git would not find the repository from the top of a working tree that is elsewhere.
         let top = repository.work_tree.as_ref();
         if top.is_some_and(|top| repository.git_dir != top.join(".git")) {
             command.env("GIT_DIR", &repository.git_dir);
         }
-        // Relative paths were meant from another directory.
+        // Replace these variables: relative paths in them are meant from another directory.
         let places: [(&str, Option<&Path>); 5] = [
             ("GIT_DIR", Some(&repository.git_dir)),
             ("GIT_WORK_TREE", repository.work_tree.as_deref()),
@@ -302,7 +302,7 @@ impl Git<'_> {
     }
 }
 
-/// The exit code, or git's for what it cannot do if there is none.
+/// The exit code, or that of a fatal error if there is none.
 fn code_of(status: ExitStatus) -> u8 {
     let code = status.code().map(u8::try_from);
     code.and_then(Result::ok).unwrap_or(Reply::FATAL)

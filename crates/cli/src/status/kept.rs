@@ -1,7 +1,7 @@
-//! The status of a working copy that a daemon keeps, in the bytes that the command would write.
+//! The status of a working copy that a daemon keeps in memory, in the bytes that the command would write.
 //!
-//! Only the plain case is answered: whatever has to be said on standard error, or has to be done where the caller stands, he
-//! does himself.
+//! Only the simple case is answered. If something has to be written to standard error, or done in the client's directory, the
+//! client does it all itself.
 
 use bstr::{BString, ByteSlice};
 use vigil_daemon::protocol::StatusQuestion;
@@ -19,7 +19,7 @@ use super::settings::PrintSettings;
 use crate::hg;
 use crate::output;
 
-/// Writes what `vigil status` says.
+/// Writes the output of `vigil status`.
 pub(crate) struct Kept;
 
 impl StatusWriter for Kept {
@@ -78,7 +78,7 @@ impl StatusWriter for Kept {
     }
 }
 
-/// What the configuration says of printing, and whether it says anything of a pager.
+/// Reads the settings for printing, and whether the configuration mentions a pager.
 fn settings(session: &Session) -> Result<(PrintSettings, bool), Declined> {
     let repository = session.repository();
     let mut print = PrintSettings::default();

@@ -33,7 +33,7 @@ use plan::Plan;
 use progress::Display;
 use settings::PrintSettings;
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "status",
     summary: "Show what changed in the working tree, in the formats of 'git status'",
@@ -43,15 +43,15 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/status.txt"),
 };
 
-/// Runs the command with what follows its name on the command line. What was learned on the way is in the session, and
-/// may be saved once the reply is out.
+/// Runs the command with `arguments`, the words after its name. The session holds what was learned, and may be saved once the
+/// reply is written.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> (Reply, Option<Session>) {
     let mut session = None;
     let reply = answer(arguments, environment, &mut session);
     (reply.unwrap_or_else(|complaint| complaint), session)
 }
 
-/// The order of the steps is git's, since the first problem is the one that is reported.
+/// Follows git's order of steps, since the first problem is the one that is reported.
 fn answer(
     arguments: &[BString],
     environment: &Environment,
@@ -78,13 +78,13 @@ fn answer(
     Ok(reply.after(&said))
 }
 
-/// Answers for `repository`, whatever was said while it was found.
+/// Answers for `repository`, after any messages from its discovery.
 fn answer_in(
     repository: Repository,
     arguments: &[BString],
     kept: &mut Option<Session>,
 ) -> Result<Reply, Reply> {
-    // What the engine starts stands at the top of the working tree, as what git starts does.
+    // Programs that the engine starts run at the top of the working tree, like those that git starts.
     let is_at_the_top = repository
         .work_tree
         .as_ref()
@@ -99,7 +99,7 @@ fn answer_in(
         .display_comment_prefix
         .then(|| comment_prefix(&repository.config));
     let refuse = |error: SessionError| Reply::gave_up(&error.said(), error.label(), &error);
-    // All of the configuration is looked at before the command line is.
+    // git checks the whole configuration before it looks at the command line.
     let session =
         Session::open_with(repository, settings, false, FilterStderr::Inherit).map_err(refuse)?;
     let session = kept.insert(session);
@@ -162,7 +162,7 @@ fn answer_in(
     })
 }
 
-/// Each of `texts` as a line, hints in their colours.
+/// Returns each of `texts` as a line, with hints in their colours.
 fn lines(texts: &[BString], hint_colors: Option<&[Vec<u8>; 2]>) -> Vec<u8> {
     let mut lines = Vec::new();
     for text in texts {

@@ -1,4 +1,4 @@
-//! The command line against git: both must take and refuse the same lines, in the same words.
+//! Compares command lines with git: both must accept and refuse the same ones, in the same words.
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_daemon::protocol::Terminal;
@@ -45,7 +45,7 @@ fn the_usage_text_is_git_s() {
     assert_eq!(usage(&TABLE, Audience::Everyone).as_bstr(), USAGE);
 }
 
-/// Each is refused by git, or ends in its usage text.
+/// git refuses each of these, or prints its usage text.
 const REFUSED: &[&str] = &[
     "--renames=x",
     "--no-no-renames=x",
@@ -110,7 +110,7 @@ const REFUSED: &[&str] = &[
     "--ignore-submodules=ALL",
 ];
 
-/// Lines that versions with an older usage text read otherwise.
+/// Lines that git parses differently in versions with an older usage text.
 const READ_OTHERWISE_BEFORE: &[&str] = &[
     "--n",
     "--no",
@@ -128,7 +128,7 @@ const READ_OTHERWISE_BEFORE: &[&str] = &[
     "-s --untracked-files=",
 ];
 
-/// Each is taken by git.
+/// git accepts each of these.
 const TAKEN: &[&str] = &[
     "-s --re",
     "-s --no-re",
@@ -154,8 +154,8 @@ const TAKEN: &[&str] = &[
     "-s --ignore-submodules=none",
 ];
 
-/// What a line leads to: exit code, and standard error. A usage text counts as a complaint, since releases of git differ
-/// in where they print it, and whether it is a failure to ask for it.
+/// The outcome of a line: exit code and standard error. A usage text counts as an error, since versions of git differ in where
+/// they print it and in whether asking for it is a failure.
 type Outcome = (i32, BString);
 
 fn outcome(code: i32, stdout: &[u8], stderr: &[u8]) -> Outcome {

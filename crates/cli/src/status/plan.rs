@@ -1,4 +1,4 @@
-//! Command line and configuration together: what to ask, and how to print it (git-status(1), "CONFIGURATION").
+//! Command line and configuration combined: what to ask, and how to print it (git-status(1), "CONFIGURATION").
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::output::{Format, Presentation};
 use crate::pager;
 use crate::reply::{Reply, bytes};
 
-/// The width of a terminal of which nothing is known, in cells.
+/// The width of a terminal of unknown width, in cells.
 const TERMINAL_WIDTH_DEFAULT: usize = 80;
 
 /// What to ask the engine, and how to print the answer.
@@ -33,16 +33,16 @@ pub(super) struct Plan {
     pub presentation: Presentation,
     /// What the installed git is asked for.
     pub wanted: Wanted,
-    /// What is wrong, but only told once pathspecs and index are read.
+    /// An error that is reported only after pathspecs and index have been read.
     pub refusal: Option<Reply>,
-    /// What begins and ends a hint on standard error, where that is coloured.
+    /// The sequences around a hint on standard error, if it is coloured.
     pub hint_colors: Option<[Vec<u8>; 2]>,
     /// Whether git would lock the index.
     locks: bool,
 }
 
 impl Plan {
-    /// Refuses what git refuses of `config` where it locks the index.
+    /// Fails where git would refuse `config` when it locks the index.
     pub(super) fn check_locking(&mut self, config: &Config) {
         if self.locks
             && self.refusal.is_none()
@@ -52,11 +52,11 @@ impl Plan {
         }
     }
 
-    /// Decides by the rules of git's `status`; `prefix` is the caller's directory in the working tree,
-    /// and the answer goes to `terminal`.
+    /// Decides by the rules of git's `status`. `prefix` is the caller's directory as seen from the top of the working tree, and
+    /// the answer goes to `terminal`.
     ///
     /// # Errors
-    /// Values that no option takes, or options that exclude each other.
+    /// An option has an invalid value, or options exclude each other.
     pub(super) fn new(
         arguments: Arguments,
         settings: &Settings,
@@ -79,7 +79,7 @@ impl Plan {
                 "Unsupported combination of ignored and untracked-files arguments",
             ));
         }
-        // Nothing is locked here, but git gives up where this says neither yes nor no.
+        // Nothing is locked here, but git fails if this is not a boolean.
         let locks = environment_boolean(environment, "GIT_OPTIONAL_LOCKS")?;
         environment_boolean(environment, "GIT_ADVICE")?;
         let wants_branch = arguments.branch.unwrap_or(is_for_people && settings.branch);
@@ -211,7 +211,7 @@ fn ignore_submodules(when: Option<&BString>) -> Result<Option<IgnoreSubmodules>,
     }
 }
 
-/// `--find-renames` turns detection on whatever else is said; `--renames` and `--no-renames` replace the
+/// The rule for renames. `--find-renames` always turns detection on, and `--renames` and `--no-renames` override the
 /// configuration.
 fn renames(arguments: &Arguments, settings: &Settings) -> Option<RenameRule> {
     let base = match arguments.renames {
@@ -232,13 +232,13 @@ fn renames(arguments: &Arguments, settings: &Settings) -> Option<RenameRule> {
     })
 }
 
-/// A boolean of the environment, true where it is not set.
+/// Reads a boolean from the environment, true if not set.
 fn environment_boolean(environment: &Environment, name: &str) -> Result<bool, Reply> {
     config::environment_boolean(environment, name, true)
         .map_err(|error| Reply::fatal(said_by(&error)))
 }
 
-/// How the long format is printed.
+/// The options of the long format.
 fn long(
     arguments: &Arguments,
     print: &PrintSettings,
@@ -256,14 +256,14 @@ fn long(
         columns: columns(arguments, print, environment, terminal),
         shows_untracked: request.untracked != UntrackedMode::No,
         has_monitor: print.has_monitor,
-        // git's own tests set this.
+        // Set by git's own tests.
         pretended_search_ms: environment.get("GIT_TEST_UF_DELAY_WARNING").map(|_| 3_250),
         is_colored,
         additions: Additions::default(),
     })
 }
 
-/// The command line goes on where the configuration ended.
+/// The columns: the options of the command line are applied to the configured style.
 fn columns(
     arguments: &Arguments,
     print: &PrintSettings,
@@ -276,7 +276,7 @@ fn columns(
             None => style.when = ColumnUse::Never,
             Some(words) => {
                 style.when = ColumnUse::Always;
-                // What is wrong was refused when the command line was read.
+                // Parsing the command line has already refused invalid words.
                 let _ = style.apply(words.as_bstr());
             }
         }
@@ -295,7 +295,7 @@ fn columns(
     })
 }
 
-/// What the long format needs of the installed git.
+/// What the long format needs from the installed git.
 fn wanted(
     arguments: &Arguments,
     settings: &Settings,
@@ -323,13 +323,13 @@ fn wanted(
     }
 }
 
-/// Where text is written.
+/// An output stream.
 enum Stream {
     Output,
     Error,
 }
 
-/// Whether colours are used on `stream` where `color_use` says so, or else `color.ui`.
+/// Returns whether `stream` is coloured, according to `color_use` or else `color.ui`.
 fn wants_color(
     color_use: Option<ColorUse>,
     print: &PrintSettings,

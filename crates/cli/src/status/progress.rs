@@ -1,4 +1,4 @@
-//! Progress on a terminal's standard error, for a look that takes long, as git shows it.
+//! A progress display on a terminal's standard error while a scan takes long, as git shows it.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -11,18 +11,17 @@ use vigil_git::environment::Environment;
 use vigil_scan::progress::Progress;
 
 const TITLE: &str = "Refreshing index";
-/// How often it is looked at whether there is anything new.
+/// The interval between updates.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Shows progress until it is dropped.
 pub(super) struct Display {
-    /// What ends the thread by being dropped, and the thread.
+    /// The sender whose drop ends the thread, and the thread.
     running: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Display {
-    /// Shows `progress` once the work has taken some time (`GIT_PROGRESS_DELAY`, in seconds; one by default), if
-    /// standard error is a terminal.
+    /// Displays `progress` after some time (`GIT_PROGRESS_DELAY`, in seconds; one by default), if standard error is a terminal.
     pub(super) fn start(progress: Arc<Progress>, environment: &Environment) -> Self {
         let mut running = None;
         if rustix::termios::isatty(std::io::stderr()) {
@@ -66,14 +65,14 @@ impl Drop for Display {
 
 fn print(seen: usize, total: usize, end: &str) {
     let percent = (seen * 100).checked_div(total).unwrap_or(100);
-    // A terminal that went away has nobody who waits.
+    // If the terminal is gone, nobody is waiting for this.
     let _ = write!(
         std::io::stderr(),
         "{TITLE}: {percent:3}% ({seen}/{total}){end}"
     );
 }
 
-/// Whether the terminal listens to this process: one in the background keeps silent.
+/// Returns whether this process is in the terminal's foreground: a background process prints no progress.
 fn is_in_the_foreground() -> bool {
     rustix::termios::tcgetpgrp(std::io::stderr())
         .is_ok_and(|group| group == rustix::process::getpgrp())

@@ -1,4 +1,4 @@
-//! What the configuration says about how `vigil status` prints.
+//! The configuration of how `vigil status` prints.
 
 use bstr::{BString, ByteSlice};
 use vigil_git::config::{Entry, Error};
@@ -12,25 +12,25 @@ use crate::output::color::{self, Palette};
 pub(super) enum ColorUse {
     Never,
     Always,
-    /// On a terminal.
+    /// If the output is a terminal.
     Auto,
 }
 
-/// The configured values; `None` where nothing, or nothing that counts, is configured.
+/// The configured values; `None` if there is none that counts.
 #[derive(Debug)]
 pub(super) struct PrintSettings {
     /// `color.status`.
     pub(super) color_use: Option<ColorUse>,
-    /// `color.ui`, for where `color.status` is silent.
+    /// `color.ui`, used if `color.status` is not set.
     pub(super) color_use_anywhere: ColorUse,
-    /// Whether a pager counts as a terminal.
+    /// `color.pager`: whether a pager counts as a terminal.
     pub(super) color_in_pager: bool,
     pub(super) palette: Palette,
     /// `color.diff`, for patches.
     pub(super) color_use_in_patches: Option<ColorUse>,
     /// `color.advice`, for hints on standard error.
     pub(super) color_use_in_hints: Option<ColorUse>,
-    /// What begins and ends a hint in colour.
+    /// The sequences before and after a coloured hint.
     pub(super) hint_colors: [Vec<u8>; 2],
     /// `advice.statusHints`.
     pub(super) hints: bool,
@@ -38,9 +38,9 @@ pub(super) struct PrintSettings {
     pub(super) advises_on_untracked: bool,
     /// `advice.statusAheadBehindWarning`.
     pub(super) advises_on_counting: bool,
-    /// What the lines of the long format start with, if with anything.
+    /// The prefix of lines in the long format, if any.
     pub(super) comment_prefix: Option<BString>,
-    /// `column.ui` and `column.status`, in the order in which they are configured.
+    /// `column.ui` and `column.status`, applied in the order of the configuration.
     pub(super) columns: ColumnStyle,
     /// `core.fsmonitor`.
     pub(super) has_monitor: bool,
@@ -66,7 +66,7 @@ impl Default for PrintSettings {
     }
 }
 
-/// What in patches has a colour of its own.
+/// The parts of patches that have colours.
 const IN_PATCHES: [&str; 23] = [
     "plain",
     "context",
@@ -94,10 +94,10 @@ const IN_PATCHES: [&str; 23] = [
 ];
 
 impl PrintSettings {
-    /// Takes one entry; false if it is not about printing.
+    /// Reads one entry; `false` if it is not about printing.
     ///
     /// # Errors
-    /// A value that git refuses.
+    /// git refuses the value.
     pub(super) fn take(&mut self, entry: &Entry<'_>) -> Result<bool, Error> {
         match entry.key.as_bytes() {
             b"status.color" | b"color.status" => self.color_use = Some(color_use(entry)?),
@@ -111,7 +111,7 @@ impl PrintSettings {
             b"advice.statusuoption" => self.advises_on_untracked = entry.boolean()?,
             b"advice.statusaheadbehindwarning" => self.advises_on_counting = entry.boolean()?,
             b"column.ui" | b"column.status" => column_style(entry, &mut self.columns)?,
-            // A word that is no boolean is the path of a hook.
+            // A value that is not a boolean is the path of a hook.
             b"core.fsmonitor" => {
                 self.has_monitor = entry.boolean().unwrap_or(true);
             }
@@ -130,7 +130,7 @@ impl PrintSettings {
     }
 }
 
-/// Whether it is the colour of something in patches, which git looks at whatever is shown.
+/// Returns whether this is the colour of a part of patches. git checks these whatever it prints.
 fn is_color_of_patches(key: &[u8]) -> bool {
     let name = key
         .strip_prefix(b"color.diff.")

@@ -1,4 +1,4 @@
-//! Being told of changes by the user's daemon, and looking for them where there is none, or as long as it is silent.
+//! Following changes: the user's daemon reports them, or this process looks itself while no daemon speaks.
 
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -18,17 +18,17 @@ use crate::pager;
 use crate::reply::Reply;
 use crate::say::{say, write};
 
-/// How long it is from one try to be told by a daemon to the next: first, and at most.
+/// The pause between attempts to subscribe to a daemon: the first one, and the longest.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 
-/// After so long without a word the daemon is asked for a sign of life.
+/// After this much silence the daemon is asked for a sign of life.
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
-/// How long it has for that, and for the first answer, before this process looks by itself.
+/// How long it may take to give that sign, or the first answer, before this process looks itself.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Prints until nobody reads, or there is nothing to print any more; then returns the exit code.
+/// Prints until nobody reads or no answer is possible any more. Returns the exit code.
 pub(super) fn run(arguments: &[BString], environment: &Environment, wants_daemon: bool) -> u8 {
     let follower = Follower {
         arguments,
@@ -51,11 +51,11 @@ pub(super) fn run(arguments: &[BString], environment: &Environment, wants_daemon
     }
 }
 
-/// Why it ends.
+/// Why following ends.
 enum End {
-    /// There is no answer any more, which was said: the exit code.
+    /// No answer is possible any more, and that was reported; the exit code.
     Said(u8),
-    /// Standard output is closed at its other end.
+    /// The other end of standard output is closed.
     NobodyReads,
 }
 
@@ -66,29 +66,29 @@ struct Follower<'a> {
     environment: &'a Environment,
     patience: Duration,
     looks: Looks<'a>,
-    /// What was said last.
+    /// The last reply written.
     said: Reply,
-    /// `None` where none is wanted.
+    /// `None` if no daemon is wanted.
     daemon: Option<Daemon>,
 }
 
-/// The user's daemon, as one who is told by it knows it.
+/// The user's daemon, as seen by a subscriber.
 struct Daemon {
     client: Client,
     starter: Starter,
-    /// How long it takes until the next try to be told, and when that is.
+    /// The pause before the next attempt to subscribe, and the time of that attempt.
     pause: Duration,
     asks_from: Option<Instant>,
     link: Option<Link>,
 }
 
-/// A connection on which the daemon tells of changes.
+/// A connection on which the daemon reports changes.
 struct Link {
     subscription: Subscription,
     heard_at: Instant,
-    /// Since when a word is due.
+    /// Since when the daemon owes a message, if it does: the first answer, or a sign of life.
     waits_since: Option<Instant>,
-    /// This process has looked by itself meanwhile: what comes may be older than that.
+    /// This process has looked itself meanwhile, so what arrives may be older than what it found.
     is_stale: bool,
 }
 
@@ -96,7 +96,7 @@ impl Follower<'_> {
     fn follow(mut self) -> Result<Never, End> {
         loop {
             if self.connect() {
-                // The first answer may have come with the welcome: nothing more comes then to wait for.
+                // The first answer may have arrived together with the welcome: then the socket does not become readable again.
                 self.hear()?;
             }
             let now = Instant::now();
@@ -116,7 +116,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Has a daemon tell of changes, unless one does, or it is too soon to ask again. Returns whether one tells now.
+    /// Subscribes to a daemon, unless that is done or it is too soon to try again. Returns whether a new subscription was made.
     fn connect(&mut self) -> bool {
         let now = Instant::now();
         let Some(daemon) = &mut self.daemon else {
@@ -126,7 +126,7 @@ impl Follower<'_> {
         if daemon.link.is_some() || !is_due {
             return false;
         }
-        // The directory by that name may be another one than it was.
+        // The directory's name may lead to another one by now.
         let (arguments, environment) = (self.arguments, self.environment);
         let question = hg::watched(arguments, environment)
             .or_else(|| by_daemon::question(arguments, environment));
@@ -156,7 +156,7 @@ impl Follower<'_> {
         daemon.link.is_some()
     }
 
-    /// When this process looks by itself; `None` as long as a daemon is there that speaks.
+    /// When this process should look itself; `None` while a daemon is responsive.
     fn looks_at(&self, now: Instant) -> Option<Instant> {
         let link = self.daemon.as_ref().and_then(|daemon| daemon.link.as_ref());
         let silent_at = match link {
@@ -178,13 +178,13 @@ impl Follower<'_> {
         self.say(reply)
     }
 
-    /// Waits until the daemon says something, at most until `until`. Returns whether it did.
+    /// Waits until the daemon sends something, at most until `until`. Returns whether it did.
     fn wait(&self, until: Option<Instant>) -> Result<bool, End> {
         let rest = until.map(|until| until.saturating_duration_since(Instant::now()));
         let rest = rest.and_then(|rest| Timespec::try_from(rest).ok());
         let stdout = rustix::stdio::stdout();
         let link = self.daemon.as_ref().and_then(|daemon| daemon.link.as_ref());
-        // That it can be written to is no news: only that nobody reads.
+        // Do not wait for standard output to become writable, but only for its reader to go away.
         let mut waiting = vec![PollFd::from_borrowed_fd(stdout.as_fd(), PollFlags::empty())];
         if let Some(link) = link {
             let socket = link.subscription.socket();
@@ -192,7 +192,7 @@ impl Follower<'_> {
         }
         match poll(&mut waiting, rest.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
-            // Nothing can be waited for: the next look is as good.
+            // Waiting is impossible; go on with the next look.
             Err(_) => return Ok(false),
         }
         let mut events = waiting.iter().map(PollFd::revents);
@@ -205,7 +205,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Takes in what the daemon says.
+    /// Handles what the daemon sent.
     fn hear(&mut self) -> Result<(), End> {
         loop {
             let Some(daemon) = &mut self.daemon else {
@@ -217,7 +217,7 @@ impl Follower<'_> {
             match link.subscription.receive() {
                 Ok(None) => return Ok(()),
                 Ok(Some(_)) if link.is_stale => {
-                    // It lives: it is asked anew, at once.
+                    // The daemon is alive after all: subscribe anew at once.
                     daemon.link = None;
                     daemon.asks_from = None;
                     return Ok(());
@@ -245,7 +245,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Says `reply`, unless it is what was said last.
+    /// Writes `reply`, unless it equals the last one.
     fn say(&mut self, reply: Reply) -> Result<(), End> {
         if reply == self.said {
             return Ok(());
@@ -253,13 +253,13 @@ impl Follower<'_> {
         if reply.code != 0 {
             return Err(End::Said(say(&reply)));
         }
-        // Nobody is left to be told if standard error cannot be written.
+        // There is nobody to tell if standard error cannot be written.
         let _ = write(rustix::stdio::stderr(), &reply.stderr);
         if reply.stdout != self.said.stdout {
             match write(rustix::stdio::stdout(), &reply.stdout) {
                 Ok(()) => {}
                 Err(Errno::PIPE) => return Err(End::NobodyReads),
-                // It cannot be written: as for any command.
+                // Report the failed write as every command does.
                 Err(_) => return Err(End::Said(say(&reply))),
             }
         }
@@ -269,13 +269,13 @@ impl Follower<'_> {
 }
 
 impl Daemon {
-    /// Waits for longer each time.
+    /// Schedules the next attempt, after a longer pause each time.
     fn pause(&mut self) {
         self.asks_from = Instant::now().checked_add(self.pause);
         self.pause = self.pause.saturating_mul(2).min(PAUSE_MAX);
     }
 
-    /// When there is something to do for it.
+    /// When the daemon needs attention next.
     fn acts_at(&self) -> Option<Instant> {
         match &self.link {
             None => self.asks_from,
@@ -283,7 +283,7 @@ impl Daemon {
         }
     }
 
-    /// Asks one that has been silent for long whether it is there.
+    /// Asks the daemon for a sign of life if it has been silent for long.
     fn ask_for_a_sign(&mut self) {
         let now = Instant::now();
         let Some(link) = &mut self.link else {
@@ -306,7 +306,7 @@ impl Link {
         self.waits_since = None;
     }
 
-    /// When a sign of life is asked for.
+    /// When to ask for a sign of life.
     fn asks_at(&self) -> Option<Instant> {
         match self.waits_since {
             None => self.heard_at.checked_add(SILENCE_MAX),

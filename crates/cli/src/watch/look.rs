@@ -1,4 +1,4 @@
-//! Looking by this process's own engine, where no daemon tells of changes.
+//! Looks by this process itself, for when no daemon reports changes.
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,13 @@ use crate::reply::Reply;
 use crate::status;
 use crate::whole_files::of_whole_files;
 
-/// How long it is from one look to the next at least,
+/// The minimum rest between two looks,
 const REST_MIN: Duration = Duration::from_secs(2);
 
-/// and so many times as long as the look took: it takes no more than a tenth of the time.
+/// and the rest as a multiple of the time of the last look, so that looking takes at most a tenth of the time.
 const REST: u32 = 10;
 
-/// What looks, and when it may again.
+/// Looks at the status, and keeps a rest between looks.
 pub(super) struct Looks<'a> {
     arguments: &'a [BString],
     environment: &'a Environment,
@@ -25,7 +25,7 @@ pub(super) struct Looks<'a> {
 }
 
 impl<'a> Looks<'a> {
-    /// At what `vigil status` with `arguments` says.
+    /// Looks at the status that `vigil status` prints with `arguments`.
     pub(super) fn new(arguments: &'a [BString], environment: &'a Environment) -> Self {
         Self {
             arguments,
@@ -34,12 +34,12 @@ impl<'a> Looks<'a> {
         }
     }
 
-    /// When the next look may be: at once if there is no time.
+    /// When the next look may be; `None` for at once.
     pub(super) fn next_at(&self) -> Option<Instant> {
         self.rests_until
     }
 
-    /// What there is to say now.
+    /// Returns the reply as of now.
     pub(super) fn look(&mut self) -> Reply {
         let start = Instant::now();
         let answered = of_whole_files(self.environment, || {
@@ -55,7 +55,7 @@ impl<'a> Looks<'a> {
         let (reply, session) = answered.unwrap_or_else(|reply| (reply, None));
         if let Some(mut session) = session {
             drop(session.take_dropped_states());
-            // Only the next look would have gained by it.
+            // Only the next look would benefit, so a failure is not reported.
             let _ = session.save(&NoSteps);
         }
         let rest = REST_MIN.max(start.elapsed().saturating_mul(REST));

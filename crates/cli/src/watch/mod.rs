@@ -1,4 +1,4 @@
-//! `vigil watch`: the status now, and again each time that it is another one.
+//! `vigil watch`: prints the status now and whenever it changes.
 
 mod follow;
 mod look;
@@ -25,7 +25,7 @@ const TABLE: Table<Key> = Table {
     entries: &[Entry::json_format(Key::Format)],
 };
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "watch",
     summary: "Print the state as a line, now and whenever it changes",
@@ -35,7 +35,7 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/watch.txt"),
 };
 
-/// Runs the command with what follows its name on the command line, and returns the exit code where it ends by itself.
+/// Runs the command with `arguments`, the words after its name. Returns the exit code if it ends by itself.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     match prepare(arguments, environment) {
         Ok((arguments, wants_daemon)) => follow::run(&arguments, environment, wants_daemon),
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     }
 }
 
-/// The command line of the status that is watched, and whether a daemon is wanted for that.
+/// The arguments of the watched status, and whether a daemon is wanted.
 fn prepare(
     arguments: &[BString],
     environment: &Environment,

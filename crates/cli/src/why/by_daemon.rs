@@ -1,4 +1,4 @@
-//! By what the daemon knows what it says of paths, if one runs and keeps the working copy.
+//! Asking the daemon how it knows about paths, if one runs and keeps the working copy in memory.
 
 use bstr::BString;
 use vigil_daemon::client::Client;
@@ -6,8 +6,8 @@ use vigil_daemon::protocol::{BasisQuestion, KnownBy, Request, Response};
 use vigil_daemon::variables;
 use vigil_git::environment::Environment;
 
-/// By what each of `paths`, from the top, is known; nothing where the daemon does not say. It is asked after the answer was found out, and
-/// so what it says is no part of that.
+/// Asks how each of `paths`, relative to the top, is known; empty if the daemon does not say. This is asked after the answer
+/// was computed, and does not affect it.
 pub(super) fn ask(
     paths: Vec<BString>,
     is_of_mercurial: bool,

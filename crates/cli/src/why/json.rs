@@ -15,10 +15,10 @@ use super::known::KnownDocument;
 use crate::output::json::{ChangeDocument, Text, kind_name};
 use crate::time::TimeDocument;
 
-/// Raised when a reader of the former schema could misunderstand the new one.
+/// Raised when a reader of the previous schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
 
-/// The object, and a line feed. What the daemon knows is in `known`, by the place of the path; it may say nothing.
+/// Writes the object and a line feed. `known` says, in the order of the paths, how the daemon knows about them. It may be empty.
 pub(super) fn write(all: &[Why], known: &[KnownBy]) -> Vec<u8> {
     let paths = all.iter().enumerate();
     let paths = paths.map(|(at, why)| PathDocument::of(why, known.get(at)));
@@ -26,7 +26,7 @@ pub(super) fn write(all: &[Why], known: &[KnownBy]) -> Vec<u8> {
         schema: SCHEMA,
         paths: paths.collect(),
     };
-    // Serialization fails only on maps whose keys are no strings; there is no map here.
+    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
     let mut out = serde_json::to_vec(&document).unwrap_or_default();
     out.push(b'\n');
     out

@@ -1,4 +1,4 @@
-//! By what the daemon knows what it says of a path, in words and as an object.
+//! How the daemon knows about a path, as a sentence and as an object.
 
 use bstr::BString;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::output::json::Text;
 use crate::reply::bytes;
 use crate::time::{TimeDocument, span};
 
-/// One sentence about `path`, as of `now`; paths are written as `shown` does.
+/// A sentence about `path` at the time `now`, with paths written by `shown`.
 pub(super) fn sentence(
     path: &BString,
     known: &KnownBy,

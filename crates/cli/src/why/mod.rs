@@ -1,4 +1,4 @@
-//! `vigil why`: what a status rests on, path by path.
+//! `vigil why`: explains, path by path, what a status is based on.
 
 mod by_daemon;
 mod json;
@@ -26,7 +26,7 @@ const TABLE: Table<Key> = Table {
     entries: &[Entry::json_format(Key::Format)],
 };
 
-/// What is said of it.
+/// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "why",
     summary: "Explain what 'vigil status' says of paths",
@@ -36,7 +36,7 @@ pub(crate) const COMMAND: Command = Command {
     prose: include_str!("../../pages/why.txt"),
 };
 
-/// Runs the command with what follows its name on the command line.
+/// Runs the command with `arguments`, the words after its name.
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
     answer(arguments, environment).unwrap_or_else(|complaint| complaint)
 }

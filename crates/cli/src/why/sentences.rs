@@ -1,4 +1,4 @@
-//! Plain sentences.
+//! The explanation in sentences.
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_daemon::protocol::KnownBy;
@@ -23,7 +23,7 @@ use crate::output::Presentation;
 use crate::reply::bytes;
 use crate::time::utc;
 
-/// One to three lines for each path. What the daemon knows is in `known`, by the place of the path; it may say nothing.
+/// Writes one to three lines for each path. `known` says, in the same order, how the daemon knows about them. It may be empty.
 pub(super) fn write(all: &[Why], known: &[KnownBy], session: &Session) -> Vec<u8> {
     let writer = Writer {
         session,
@@ -78,7 +78,7 @@ impl Writer<'_> {
         staged.into_iter().chain([found]).collect()
     }
 
-    /// HEAD against the index.
+    /// Compares HEAD with the index.
     fn staged(&self, why: &Why, change: &TrackedChange) -> Option<Vec<u8>> {
         let kind = change.staged?;
         let (head, index) = (self.id(&change.head_id), self.id(&change.index_id));
@@ -101,7 +101,7 @@ impl Writer<'_> {
         Some(bytes!["staged: ", verdict, " (", what, ")"])
     }
 
-    /// What status calls a path that differs as `kind` says, and may be one of a pair.
+    /// The word that status uses for a path that differs by `kind` and may be one of a pair.
     fn verdict(&self, why: &Why, kind: ChangeKind, is_staged: bool) -> Vec<u8> {
         let pair = why.pairs.iter().find(|pair| pair.is_staged == is_staged);
         match pair {
@@ -152,7 +152,7 @@ impl Writer<'_> {
     fn facts(&self, tracked: &Tracked, facts: &Facts) -> Vec<u8> {
         let at = utc(tracked.index_written_at);
         let proofs = facts.signs.iter().filter(|sign| {
-            // Once a change is proven, nobody asks for more.
+            // Once a change is proven, only the proofs matter.
             sign.is_proof() == (facts.verdict == Verdict::Changed)
         });
         let told = proofs.map(|sign| self.sign(*sign, tracked, &facts.observed));
@@ -178,7 +178,7 @@ impl Writer<'_> {
         let rules = &self.session.settings().stat_rules;
         let mode = worktree_mode(tracked.entry.mode, observed.mode, rules);
         match sign {
-            // What git cannot track is given the mode of a file.
+            // To git, what it cannot track has the mode of a file.
             Sign::Type if mode.same_type(tracked.entry.mode) => {
                 "it is a pipe, socket or device".to_owned()
             }
@@ -383,7 +383,7 @@ impl Writer<'_> {
     }
 }
 
-/// The rule with its place: file, line and text.
+/// A rule with its file and line.
 fn rule_text(rule: &IgnoreRule) -> Vec<u8> {
     bytes![rule.source, format!(":{}: ", rule.line), rule.pattern]
 }

@@ -55,7 +55,7 @@ impl Columns {
         }
         let widths: Vec<usize> = texts.iter().map(|text| width::of(text)).collect();
         let cell = widths.iter().max().map_or(PADDING, |max| max + PADDING);
-        // As in git's, a terminal that has no room for the indent has room for everything.
+        // As in git, a terminal too narrow for the indent counts as unlimited.
         let room = self
             .terminal_width
             .saturating_sub(1)

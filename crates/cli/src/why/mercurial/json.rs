@@ -1,4 +1,4 @@
-//! `vigil why --format=json` in a working copy of Mercurial's (docs/json-hg-why.md).
+//! `vigil why --format=json` in a Mercurial working copy (docs/json-hg-why.md).
 
 use bstr::BStr;
 use serde::Serialize;
@@ -15,10 +15,10 @@ use super::sentences::name;
 use crate::output::json::Text;
 use crate::time::TimeDocument;
 
-/// Raised when a reader of the former schema could misunderstand the new one.
+/// Raised when a reader of the previous schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
 
-/// The object, and a line feed. What the daemon knows is in `known`, by the place of the path; it may say nothing.
+/// Writes the object and a line feed. `known` says, in the order of the paths, how the daemon knows about them. It may be empty.
 pub(super) fn write(all: &[HgWhy], known: &[KnownBy]) -> Vec<u8> {
     let paths = all.iter().enumerate();
     let paths = paths.map(|(at, why)| PathDocument::of(why, known.get(at)));
@@ -27,7 +27,7 @@ pub(super) fn write(all: &[HgWhy], known: &[KnownBy]) -> Vec<u8> {
         system: "mercurial",
         paths: paths.collect(),
     };
-    // Serialization fails only on maps whose keys are no strings; there is no map here.
+    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
     let mut out = serde_json::to_vec(&document).unwrap_or_default();
     out.push(b'\n');
     out
@@ -133,7 +133,7 @@ impl StatDocument {
     }
 }
 
-/// What is there, where it is no file.
+/// What is at a path, if it is not a file.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum ObstacleDocument<'a> {

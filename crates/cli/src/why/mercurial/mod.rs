@@ -1,4 +1,4 @@
-//! `vigil why` in a working copy of Mercurial's.
+//! `vigil why` in a Mercurial working copy.
 
 mod json;
 mod sentences;
@@ -15,7 +15,7 @@ use super::by_daemon;
 use crate::hg;
 use crate::reply::Reply;
 
-/// Explains what is said of `paths`.
+/// Explains what status says about `paths`.
 ///
 /// # Errors
 /// As for `vigil hg status`.
@@ -46,7 +46,7 @@ pub(super) fn run(
     Ok(reply)
 }
 
-/// What is said of each path, and what is odd about the ignore files.
+/// The explanation of each path, and complaints about the ignore files.
 fn explain(
     paths: &[BString],
     opened: &hg::Opened,

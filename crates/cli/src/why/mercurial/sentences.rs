@@ -1,4 +1,4 @@
-//! Plain sentences.
+//! The explanation in sentences.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ use super::super::known;
 use crate::reply::bytes;
 use crate::time::utc;
 
-/// One or two lines for each path, which is shown from the working directory `cwd`. What the daemon knows is in `known`, by the
-/// place of the path; it may say nothing.
+/// Writes one or two lines for each path, relative to the working directory `cwd`. `known` says, in the order of the paths, how
+/// the daemon knows about them. It may be empty.
 pub(super) fn write(all: &[HgWhy], known: &[KnownBy], root: &BStr, cwd: &Path) -> Vec<u8> {
     let below = of_path(cwd).strip_prefix(root.as_bytes());
     let cwd = below.unwrap_or_default();
@@ -41,7 +41,7 @@ pub(super) fn write(all: &[HgWhy], known: &[KnownBy], root: &BStr, cwd: &Path) -
 }
 
 struct Writer {
-    /// The working directory, from the top.
+    /// The working directory, relative to the top.
     cwd: BString,
     root: BString,
 }
@@ -126,7 +126,7 @@ impl Writer {
     }
 }
 
-/// What status calls it.
+/// The word that status uses.
 pub(super) fn name(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Clean | Verdict::Unsure => "clean",
@@ -147,7 +147,7 @@ fn gone(seen: &Seen) -> Vec<u8> {
     }
 }
 
-/// The fact that decides, or why none does.
+/// The fact that decides, or why there is none.
 fn facts(recorded: &HgRecorded) -> String {
     let Seen::File(seen) = &recorded.seen else {
         return String::new();
@@ -177,7 +177,7 @@ fn facts(recorded: &HgRecorded) -> String {
             "its mtime is known by the second alone, {}, in which it may have been written twice",
             utc(then)
         ),
-        // Seconds may be the same.
+        // The seconds may be equal, so write the nanoseconds, too.
         _ => format!("mtime moved from {} to {}", exact(then), exact(mtime(seen))),
     }
 }
@@ -235,7 +235,7 @@ fn mtime(seen: &Stat) -> Timestamp {
     }
 }
 
-/// With nanoseconds, where they are known.
+/// Writes a time with its nanoseconds, if known.
 fn exact(time: Timestamp) -> String {
     match time.ns {
         0 => utc(time),
