@@ -1,4 +1,4 @@
-//! `vigil cat-file` beside `git cat-file`: the same bytes, messages and exit codes.
+//! `vigil cat-file` compared with `git cat-file`: the same bytes, messages and exit codes.
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
@@ -64,12 +64,12 @@ impl Sandbox {
         answer(self.command(program, "", arguments), input)
     }
 
-    /// What git prints, with the newline at its end.
+    /// What git prints, including the final newline.
     fn git(&self, arguments: &[&str]) -> String {
         String::from_utf8(self.git_bytes(arguments)).unwrap()
     }
 
-    /// Both programs say the same to `arguments` and `input`.
+    /// Asserts that both programs answer `arguments` and `input` alike.
     fn compare(&self, arguments: &[&str], input: &[u8]) {
         self.same_fed(&[&["cat-file"], arguments].concat(), input);
     }
@@ -105,7 +105,7 @@ const NAMES: &[&str] = &[
     "",
 ];
 
-/// Whether older gits do not know an option, or say something else.
+/// Returns whether older versions of git lack an option or answer it differently.
 fn is_younger(options: &[&str]) -> bool {
     options.iter().any(|option| {
         *option == "--use-mailmap"
@@ -207,7 +207,7 @@ fn commands_are_understood_as_git_understands_them() {
     if !git_is_at_least("git", 42) {
         return;
     }
-    // What ends a line is part of it then.
+    // Here a line's terminator is part of the line.
     for input in [
         "info HEAD\0contents v1\0info HEAD",
         "info HEAD\0\0info v1\0",
@@ -283,7 +283,7 @@ fn wrong_command_lines_end_as_with_git() {
     }
 }
 
-/// Each answer is there before the next question is asked.
+/// Each answer arrives before the next question is asked.
 #[test]
 fn whoever_waits_is_answered_at_once() {
     let sandbox = Sandbox::new("sha1");
@@ -307,7 +307,7 @@ fn whoever_waits_is_answered_at_once() {
     assert!(child.wait().unwrap().success());
 }
 
-/// A reader that goes away ends the command as it ends git: by the signal, without a word.
+/// If the reader goes away, the command dies of the signal without a message, as git does.
 #[test]
 fn a_closed_pipe_ends_it_quietly() {
     use std::os::unix::process::ExitStatusExt;
@@ -328,7 +328,7 @@ fn a_closed_pipe_ends_it_quietly() {
     assert!(output.stderr.is_empty());
 }
 
-/// What is damaged is as damaged as git says, and what is behind it is answered where git answers it.
+/// Damage is reported as by git, and what follows the damage is answered where git answers it.
 #[test]
 fn damage_is_told_as_git_tells_it() {
     let sandbox = Sandbox::new("sha1");
@@ -347,7 +347,7 @@ fn damage_is_told_as_git_tells_it() {
         for option in ["-t", "-s", "-p", "-e"] {
             sandbox.compare(&[option, &id], b"");
         }
-        // To older ones an empty file is none here, too.
+        // Older versions do not take an empty file for an object here, either.
         if git_is_at_least("git", 47) {
             sandbox.compare(&["blob", &id], b"");
             sandbox.compare(&["tree", &id], b"");
@@ -355,8 +355,7 @@ fn damage_is_told_as_git_tells_it() {
     }
 }
 
-/// Of a commit's place only the type is asked for at first, and it is told of what was named.
-/// It depends on how the repository was found.
+/// The name of a pack in messages depends on how the repository was found.
 #[test]
 fn a_pack_is_named_as_git_names_it() {
     let sandbox = Sandbox::new("sha1");
@@ -370,7 +369,7 @@ fn a_pack_is_named_as_git_names_it() {
             if path.extension().is_none_or(|extension| extension != "pack") {
                 continue;
             }
-            // All between the header and the checksum.
+            // Everything between the header and the checksum.
             let mut bytes = std::fs::read(&path).unwrap();
             let len = bytes.len();
             bytes[12..len - 20].fill(0xff);
@@ -419,7 +418,7 @@ fn a_pack_is_named_as_git_names_it() {
     assert!(said.len() >= 7, "{said:?}");
 }
 
-/// Each damaged stream ends git at another place of its library, of which some are reached on its fast way alone.
+/// Each damaged stream makes git fail in another place of its library, some of which only its fast path reaches.
 #[test]
 fn what_is_wrong_with_a_stream_is_told_as_git_tells_it() {
     let sandbox = Sandbox::new("sha1");
@@ -428,7 +427,7 @@ fn what_is_wrong_with_a_stream_is_told_as_git_tells_it() {
         let row = |row: u32| format!("{row} {:x}\n", row.wrapping_mul(0x9e37_79b9));
         (from..to).map(row).collect::<String>()
     };
-    // A base and a delta of it beside one that is streamed from the pack, and loose ones of both sizes.
+    // A base and its delta, an object that is streamed from the pack, and loose objects of both sizes.
     for (name, contents) in [
         ("base", rows(0, 900)),
         ("change", rows(300, 900) + &rows(2000, 2200)),
@@ -466,11 +465,11 @@ fn what_is_wrong_with_a_stream_is_told_as_git_tells_it() {
                     .split(' ')
                     .filter_map(|word| word.parse().ok())
                     .collect();
-                // Before 2.55, the size of a delta's result was found out first.
+                // Before 2.55, git determined the size of a delta's result first.
                 if numbers.len() > 3 && !git_is_at_least("git", 55) {
                     continue;
                 }
-                // The size, the size in the pack, and the place there.
+                // The size, the size in the pack, and the offset there.
                 (pack.clone().unwrap(), numbers[2], numbers[1])
             }
         };
@@ -489,18 +488,19 @@ fn what_is_wrong_with_a_stream_is_told_as_git_tells_it() {
     }
 }
 
+/// Where a commit is expected, git first asks only for the object's type, and its message is about the object that was named.
 #[test]
 fn what_is_no_commit_has_no_parents() {
     let sandbox = Sandbox::new("sha1");
     sandbox.git(&["tag", "-a", "-m", "of a blob", "of-blob", "HEAD:late"]);
     sandbox.git(&["tag", "-a", "-m", "of a tag", "of-tag", "of-blob"]);
-    // Before 2.55 git told of what the tag leads to.
+    // Before 2.55, git reported on what the tag leads to.
     if git_is_at_least("git", 55) {
         for name in ["of-blob^0", "of-blob~1", "of-tag^", "HEAD:dir~0"] {
             sandbox.compare(&["-t", name], b"");
         }
     }
-    // A commit that is none: git looks at its first line alone where it leads to a tree.
+    // An invalid commit: to get from it to a tree, git looks only at its first line.
     let tree = sandbox.git(&["rev-parse", "HEAD^{tree}"]);
     for text in [format!("tree {tree}nonsense"), "nonsense\n".to_owned()] {
         let arguments = [
@@ -519,7 +519,7 @@ fn what_is_no_commit_has_no_parents() {
     }
 }
 
-/// git hands any object to the command of a diff driver.
+/// git hands objects of any type to the command of a diff driver.
 #[test]
 fn what_is_no_blob_is_converted_as_well() {
     let sandbox = Sandbox::new("sha1");
@@ -546,7 +546,7 @@ fn control_characters_are_not_shown() {
     sandbox.compare(&["--batch-check"], id.as_bytes());
 }
 
-/// What git writes of a large blob ends with the last whole part before the damage.
+/// git writes a large blob up to the last whole part before the damage.
 #[test]
 fn streams_end_where_those_of_git_end() {
     let sandbox = Sandbox::new("sha1");
@@ -573,7 +573,7 @@ fn streams_end_where_those_of_git_end() {
             let arguments = [&["cat-file"], arguments].concat();
             let [ours, theirs] =
                 [VIGIL, "git"].map(|program| sandbox.run(program, &arguments, id.as_bytes()));
-            // What exactly is wrong with the stream is told in a library's words.
+            // The exact problem with the stream is reported in the words of a library.
             assert!(
                 ours.stdout == theirs.stdout,
                 "{arguments:?}, damage at {at}"
@@ -587,7 +587,7 @@ fn streams_end_where_those_of_git_end() {
     }
 }
 
-/// A bad index is told of where git opens it.
+/// A bad index is reported when git opens it.
 #[test]
 fn existence_is_looked_for_where_git_looks() {
     let sandbox = Sandbox::new("sha1");
@@ -601,7 +601,7 @@ fn existence_is_looked_for_where_git_looks() {
     sandbox.compare(&["-e", id.trim()], b"");
 }
 
-/// git goes to the top of the working tree before it looks for them.
+/// git changes to the top of the working tree before it looks for alternates.
 #[test]
 fn alternates_of_the_environment_are_named_from_the_top() {
     let sandbox = Sandbox::new("sha1");
@@ -624,7 +624,7 @@ fn alternates_of_the_environment_are_named_from_the_top() {
     }
 }
 
-/// git gives out what it kept of a conversion, though the command would make something else by now.
+/// git outputs the cached result of a conversion, even if the command would now produce another.
 #[test]
 fn kept_conversions_are_given_out() {
     let sandbox = Sandbox::new("sha1");
@@ -649,7 +649,7 @@ fn kept_conversions_are_given_out() {
     both("after\n");
 }
 
-/// The settings of diff drivers must be sound, whatever is asked.
+/// The settings of diff drivers must be valid, whatever is asked.
 #[test]
 fn drivers_are_checked_before_anything_is_told() {
     let sandbox = Sandbox::new("sha1");
@@ -669,7 +669,7 @@ fn drivers_are_checked_before_anything_is_told() {
     }
 }
 
-/// A tree that is shown must be the one that was asked for.
+/// The contents shown must be those of the tree that was asked for.
 #[test]
 fn a_tree_in_the_place_of_another_one_is_none() {
     let sandbox = Sandbox::new("sha1");
@@ -690,7 +690,7 @@ fn a_tree_in_the_place_of_another_one_is_none() {
     }
 }
 
-/// Objects that are named by the ids that they would have with the other kind of ids are shown with those.
+/// An object named by its id in the other hash algorithm is shown with ids of that algorithm.
 #[test]
 fn objects_have_ids_of_the_other_kind() {
     let sandbox = Sandbox(vigil_testkit::sandbox::Sandbox::new());
@@ -712,7 +712,7 @@ fn objects_have_ids_of_the_other_kind() {
     sandbox.git(&["tag", "-a", "-m", "tagged", "v1"]);
     sandbox.git(&["checkout", "-q", "main"]);
     commit("ours");
-    // The merge holds the tag that was merged.
+    // The merge commit contains the tag that was merged.
     sandbox.git(&["merge", "-q", "--no-ff", "-m", "merge", "v1"]);
 
     let mut names = Vec::new();
@@ -727,7 +727,7 @@ fn objects_have_ids_of_the_other_kind() {
         let other = sandbox.git(&["rev-parse", "--output-object-format=sha256", name]);
         names.push(other.trim().to_owned());
     }
-    // git does not get from a commit or a tag to another object so.
+    // Starting from a commit or tag named this way, git does not get to other objects.
     for suffix in [":dir/sub", ":dir", ":nothing"] {
         names.push(format!("{}{suffix}", names[1]));
     }
@@ -819,14 +819,14 @@ fn what_a_tag_says_of_a_type_counts_until_it_is_read() {
             sandbox.compare(&[option, "bad^{}"], b"");
             sandbox.compare(&[option, "bad^{commit}"], b"");
         }
-        // What was said counts for what follows.
+        // Messages already printed affect what follows.
         sandbox.compare(&["--batch-check"], b"bad^{}\nHEAD~1\nHEAD\nHEAD~2:file\n");
         sandbox.compare(&["--batch-check"], b"HEAD~1\nbad^{}\nHEAD\n");
         sandbox.compare(&["--batch-check"], b":/second\nbad^{}\n");
     }
 }
 
-/// What stands in for a git that knows `remote-object-info`: it tells how it was asked, and of the remote `gone` that it is not there.
+/// Stands in for a git that knows `remote-object-info`: it reports how it was asked, and says that the remote `gone` is gone.
 const KNOWS_REMOTES: &str = r#"#!/bin/sh
 case $1 in --exec-path) cd "${0%/*}" && pwd; exit ;; esac
 test "$1" = cat-file || exit 99
@@ -895,7 +895,7 @@ fn git_is_asked_about_objects_of_remotes_if_it_knows_how() {
         ask(&["--batch-command"], "remote-object-info\n"),
         refused("", without)
     );
-    // An older git says of the line what it says of any other, and one that is Vigil asks nobody.
+    // An older git answers the line as any unknown command, and a git that is really Vigil asks nobody.
     let older = "#!/bin/sh\necho \"fatal: unknown command: 'remote-object-info'\" >&2; exit 128\n";
     for script in [
         older.to_owned(),

@@ -51,7 +51,7 @@ fn vigil_tells_of_itself() {
     assert_eq!(outcome(&[]), (1, stdout, stderr));
 }
 
-/// The segments of an ELF program (elf(5)): type, flags, and where in the file each begins and how long it is.
+/// The segments of an ELF program (elf(5)): type, flags, and offset and length in the file.
 fn segments(program: &[u8]) -> Vec<(u32, u32, usize, usize)> {
     let headers_at = u64::from_ne_bytes(bytes_at(program, 0x20));
     let size = usize::from(u16::from_ne_bytes(bytes_at(program, 0x36)));
@@ -69,7 +69,7 @@ fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     *bytes.split_at(at).1.first_chunk().unwrap()
 }
 
-/// To load libraries takes longer than a short run.
+/// Loading libraries would take longer than a short run.
 #[test]
 fn the_program_needs_no_libraries_of_the_system() {
     const PT_INTERP: u32 = 3;
@@ -81,8 +81,8 @@ fn the_program_needs_no_libraries_of_the_system() {
     );
 }
 
-/// It may be loaded anywhere, and is bound before it begins: nothing that is run can be written, nor can the tables by which
-/// functions are found.
+/// The program is position-independent and bound before it starts: no executable memory is writable, and neither are the tables
+/// through which functions are found.
 #[test]
 fn the_program_is_hardened() {
     const ET_DYN: u16 = 3;
@@ -95,7 +95,7 @@ fn the_program_is_hardened() {
     assert_eq!(u16::from_ne_bytes(bytes_at(&program, 0x10)), ET_DYN);
     let segments = segments(&program);
     assert!(segments.iter().any(|(kind, ..)| *kind == PT_GNU_RELRO));
-    // Executable and writable.
+    // None is both executable and writable.
     assert!(segments.iter().all(|(_, flags, ..)| flags & 3 != 3));
     let dynamic = segments.iter().find(|(kind, ..)| *kind == PT_DYNAMIC);
     let (_, _, start, len) = *dynamic.unwrap();
@@ -207,7 +207,7 @@ fn help_of_a_command_is_its_page() {
     );
 }
 
-/// Exit code and output of the program by another name.
+/// Exit code and output of the program called by another name.
 fn called(
     sandbox: &Sandbox,
     name: &str,
@@ -269,7 +269,7 @@ fn usage_has_the_name_of_the_call() {
     assert!(stderr.starts_with(start), "{stderr}");
 }
 
-/// git runs what it finds by such a name for a command of its own.
+/// git runs a program with such a name as one of its commands.
 #[test]
 fn a_link_is_a_command_of_git() {
     let sandbox = Sandbox::empty();
@@ -303,7 +303,7 @@ fn a_link_is_a_command_of_git() {
     assert_eq!(git(&["vst", "--porcelain", "new"]).1, "?? new\n");
     let (code, stdout, _) = git(&["vst", "--format=json"]);
     assert_eq!((code, stdout.starts_with("{\"schema\":")), (0, true));
-    // Before the name there are no options, and what follows is no command.
+    // There are no options before the name, and what follows is not a command.
     assert_eq!(
         called(&sandbox, "git-status", &top, &["-P", "status"]).0,
         129
@@ -337,12 +337,12 @@ fn json_and_a_format_of_git_s_exclude_each_other() {
             "error: options '--format=json' and '--porcelain' cannot be used together\n"
         );
     }
-    // Of git's own, the last counts.
+    // Of git's formats, the last one counts.
     let output = run(&sandbox, VIGIL, &["status", "--porcelain", "--short", "-b"]);
     assert!(output.status.success());
 }
 
-/// As the newest git does: older ones end with 129.
+/// Follows the newest git; older versions exit with 129.
 #[test]
 fn to_ask_for_help_is_no_mistake() {
     let sandbox = Sandbox::empty();
@@ -369,7 +369,7 @@ fn to_ask_for_help_is_no_mistake() {
     }
 }
 
-/// As the newest git does: older ones print the usage where answers are.
+/// Follows the newest git; older versions print this usage text on standard output.
 #[test]
 fn usage_that_nobody_asked_for_is_a_complaint() {
     let sandbox = Sandbox::empty();
@@ -454,7 +454,7 @@ fn bad_configuration_is_refused_as_in_git_before_the_options_are_read() {
         assert_eq!(ours, theirs, "{setting}");
         assert_eq!(ours.status.code(), Some(128));
     }
-    // Of two, the first.
+    // Of two bad settings, the first is reported.
     for settings in [
         ["core.fileMode=zz", "color.ui=zz"],
         ["color.ui=zz", "core.fileMode=zz"],
@@ -494,7 +494,7 @@ fn a_reader_that_has_gone_ends_the_command_quietly() {
     let mut command = command(&sandbox, VIGIL, &["help"]);
     let output = command.stdout(writer).stderr(Stdio::piped()).output();
     let output = output.unwrap();
-    // As git: killed by the signal, not ended with its number.
+    // Like git, it is killed by the signal instead of exiting with a code.
     assert_eq!(
         output.status.signal(),
         Some(rustix::process::Signal::PIPE.as_raw())

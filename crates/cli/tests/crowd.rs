@@ -1,5 +1,5 @@
-//! Many processes at once in one repository, some of which are killed: every answer is right, and in the end the state is
-//! whole and nothing else is left.
+//! Many processes at once in one repository, some of which are killed. Every answer is right, and in the end the state is whole
+//! and nothing else is left behind.
 //!
 //! A run has twelve rounds; `VIGIL_CROWD_ROUNDS` gives another number.
 
@@ -22,7 +22,7 @@ const QUESTIONS: [&[&str]; 4] = [
     &["status", "--porcelain=v2", "-uno", "--no-renames"],
 ];
 
-/// Changes something in the working tree or in the index.
+/// Changes something in the working tree or the index.
 fn change(sandbox: &Sandbox, random: &mut Chance, round: usize) {
     let (dir, file) = (random.below(12), random.below(12));
     let name = format!("d{dir}/e{}/f{file}", dir % 3);
@@ -37,7 +37,7 @@ fn change(sandbox: &Sandbox, random: &mut Chance, round: usize) {
     }
 }
 
-/// Asks once, and kills the process if it is to be, after so many turns on which others may run. It may have answered then.
+/// Asks once. With `kill_after`, kills the process after yielding that many times; it may have answered by then.
 fn ask(sandbox: &Sandbox, question: usize, expected: &[Vec<u8>], kill_after: Option<usize>) {
     let mut asked = sandbox.vigil(QUESTIONS[question]);
     asked.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -91,7 +91,7 @@ fn a_crowd_of_which_some_are_killed_is_answered_rightly() {
             }
         });
     }
-    // The next writer removes what those who were killed left behind.
+    // The next writer removes what killed processes left behind.
     sandbox.write("last", "");
     let expected: Vec<Vec<u8>> = QUESTIONS
         .iter()

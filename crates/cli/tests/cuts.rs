@@ -1,5 +1,5 @@
-//! Mapped files that are cut while a command reads them: what is gone is never taken for truth, and nobody is ended by a
-//! signal.
+//! Mapped files that are cut while a command reads them: the missing part is never mistaken for data, and no signal ends the
+//! process.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +21,7 @@ struct Sandbox(vigil_testkit::sandbox::Sandbox);
 vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
-    /// Of many files and references, all of them packed.
+    /// A repository of many files and references, all of them packed.
     fn new() -> Self {
         let mut sandbox = vigil_testkit::sandbox::Sandbox::new();
         sandbox.set("GIT_OPTIONAL_LOCKS", "0");
@@ -51,7 +51,7 @@ impl Sandbox {
         piped.stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// The exit code and what is printed.
+    /// The exit code and standard output.
     fn told(&self, program: &str, arguments: &[&str]) -> (Option<i32>, String) {
         let output = self.command(program, "", arguments).output().unwrap();
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -59,7 +59,7 @@ impl Sandbox {
         (output.status.code(), stdout)
     }
 
-    /// The files in a folder of the repository, by the end of their names.
+    /// The files in a folder of the repository whose names end in `end`.
     fn files(&self, folder: &str, end: &str) -> Vec<PathBuf> {
         let files = fs::read_dir(self.top().join(".git").join(folder)).unwrap();
         let files = files.map(|file| file.unwrap().path());
@@ -68,8 +68,8 @@ impl Sandbox {
             .collect()
     }
 
-    /// Has a file `filtered` go through a filter that cuts each of `files` to `left` bytes when it is looked at. That is
-    /// once for each answer.
+    /// Makes a file `filtered` that goes through a filter. When the file is looked at, once per answer, the filter cuts each of
+    /// `files` to `left` bytes.
     fn cut_when_filtered(&self, files: &[PathBuf], left: usize) {
         let names: Vec<&str> = files.iter().map(|path| path.to_str().unwrap()).collect();
         let filter = match files {
@@ -81,7 +81,7 @@ impl Sandbox {
     }
 }
 
-/// A file and what it held.
+/// A file and its original contents.
 struct Kept(PathBuf, Vec<u8>);
 
 impl Kept {
@@ -99,7 +99,7 @@ impl Kept {
         fs::write(&self.0, &self.1).unwrap();
     }
 
-    /// How much is left where it is cut: nothing, or a part.
+    /// The lengths to cut it to: nothing, and a part.
     fn lengths(&self) -> [usize; 2] {
         [0, self.1.len() / 2]
     }
@@ -141,7 +141,7 @@ fn commands_answer_anew_what_a_file_was_cut_for() {
                 let whole = sandbox.told("git", question);
                 sandbox.cut_when_filtered(std::slice::from_ref(&file.0), left);
                 let ours = sandbox.told(VIGIL, question);
-                // What is left is all that git finds, unless what is gone was not needed.
+                // The answer is git's about what is left, or the whole truth if the missing part was not needed.
                 assert_eq!(fs::metadata(&file.0).unwrap().len(), left as u64);
                 let theirs = sandbox.told("git", question);
                 let is_right = ours == theirs || ours == whole;
@@ -169,7 +169,7 @@ fn a_state_that_is_cut_while_it_is_read_is_done_without() {
     sandbox.git(["commit", "-q", "-m", "filtered"]);
     let question = ["status", "--porcelain=v2", "-b", "-uall"];
     for part in 0..8 {
-        // The state is as it was once the last answer was saved.
+        // The state is that of the last saved answer.
         let before = sandbox.told(VIGIL, &question);
         let states = sandbox.files("vigil", "");
         let data = states.iter().find(|path| path.extension().is_some());
@@ -185,7 +185,7 @@ fn a_state_that_is_cut_while_it_is_read_is_done_without() {
     }
 }
 
-/// A batch that somebody waits for.
+/// A batch with a client that waits for each answer.
 struct Batch {
     child: Child,
     input: ChildStdin,
@@ -204,9 +204,9 @@ impl Batch {
         }
     }
 
-    /// The line that answers, and with `contents` what follows it. Nothing if the command has ended.
+    /// Returns the line of the answer and, with `contents`, what follows it; empty if the command has ended.
     fn ask(&mut self, question: &str, contents: bool) -> String {
-        // Whoever has ended reads nothing.
+        // If the command has ended, it reads nothing.
         let _ = writeln!(self.input, "{question}");
         let mut answer = String::new();
         self.output.read_line(&mut answer).unwrap();
@@ -273,8 +273,8 @@ fn a_batch_goes_on_when_a_file_is_cut_between_two_questions() {
                     );
                     file.cut(left);
                     for (name, whole) in names.iter().zip(&whole) {
-                        // As whoever begins now answers, who may end with what git says of what is left; or what is true,
-                        // if that is not gone.
+                        // The answer is that of a new process, which may end with git's message about what is left. Or it is the
+                        // truth, if the needed part is not gone.
                         let (new, code) = ask_new(name);
                         let told = batch.ask(&question(name), contents);
                         let is_right = told == new || told == *whole;
@@ -310,14 +310,14 @@ fn all_objects_are_never_made_up_of_what_is_gone() {
         let file = Kept::of(&sandbox.files("objects/pack", end)[0]);
         let mut child = sandbox.start(VIGIL, &["cat-file", list, "--batch", "--unordered"]);
         let mut output = child.stdout.take().unwrap();
-        // It has begun, and waits until more is taken: there is more than a pipe holds.
+        // The command has started and is blocked, since its output does not fit into the pipe.
         let mut told = vec![0; 1000];
         output.read_exact(&mut told).unwrap();
         file.cut(file.1.len() / part);
         output.read_to_end(&mut told).unwrap();
         let status = child.wait().unwrap();
         assert!(status.code().is_some(), "{status:?}");
-        // What is told is true as far as it goes, or the command says that it failed.
+        // The output is complete, or the command reports failure.
         assert!(
             status.code() != Some(0) || told == whole.as_bytes(),
             "{end} {part}"

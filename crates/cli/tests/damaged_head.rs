@@ -1,4 +1,4 @@
-//! `vigil status` and `vigil describe --dirty` beside git's where HEAD's commit or one of its trees is damaged: the same
+//! `vigil status` and `vigil describe --dirty` compared with git's if HEAD's commit or one of its trees is damaged: the same
 //! answer, messages and exit code.
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
@@ -50,7 +50,7 @@ const DAMAGES: [(&str, Damage); 7] = [
     ("goes on", |bytes| bytes.repeat(2)),
 ];
 
-/// Two commits, the second with a file in a directory, another one staged there, and one that is not tracked.
+/// A repository with two commits, the second with a file in a directory; another file there is staged, and one is untracked.
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
 vigil_testkit::wraps_a_sandbox!(Sandbox);
@@ -131,7 +131,7 @@ fn a_folder_of_objects_that_is_gone_is_told_of_once() {
             let said = String::from_utf8(output.stderr).unwrap();
             said.lines().map(str::to_owned).collect::<Vec<_>>()
         });
-        // Some releases repeat themselves.
+        // Some versions repeat themselves.
         let mut once = theirs;
         once.dedup();
         assert_eq!(once.len(), 2);

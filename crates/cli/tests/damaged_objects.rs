@@ -1,4 +1,4 @@
-//! `vigil cat-file` beside `git cat-file` where objects, packs and indexes are damaged or crafted.
+//! `vigil cat-file` compared with `git cat-file` on damaged or crafted objects, packs and indexes.
 
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +23,7 @@ struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
 vigil_testkit::wraps_a_sandbox!(Sandbox);
 
-/// What an answer says, each line on standard error once: git looks twice where one look does.
+/// An answer, with each line of standard error once: git sometimes looks twice where one look is enough.
 #[derive(Debug, PartialEq)]
 struct Said {
     stdout: String,
@@ -59,7 +59,7 @@ impl Sandbox {
         answer(self.command(program, "", arguments), input.as_bytes()).into()
     }
 
-    /// What both say.
+    /// Asserts that both programs answer alike, and returns the answer.
     #[track_caller]
     fn same(&self, arguments: &[&str], input: &str) -> Said {
         let [ours, theirs] = [VIGIL, "git"].map(|program| self.say(program, arguments, input));
@@ -73,7 +73,7 @@ impl Sandbox {
         self.write(".git/objects/pack/pack-crafted.idx", index);
     }
 
-    /// Adds a loose object of which the header and the contents are `bytes`.
+    /// Adds a loose object with `bytes` as its header and contents.
     fn add_loose(&self, id: &str, bytes: &[u8]) {
         let (folder, name) = id.split_at(2);
         self.write(format!(".git/objects/{folder}/{name}"), stored(bytes));
@@ -95,7 +95,7 @@ struct Object {
     number: u8,
     kind: u8,
     size: u8,
-    /// What follows the header.
+    /// The bytes after the header.
     bytes: Vec<u8>,
 }
 
@@ -109,7 +109,7 @@ impl Object {
         }
     }
 
-    /// A delta that is made of `delta` against the object of a number.
+    /// A delta `delta` against the object with the number `base`.
     fn delta(number: u8, base: u8, delta: &[u8]) -> Self {
         let object = Self::new(number, DELTA, delta);
         Self {
@@ -119,12 +119,12 @@ impl Object {
     }
 }
 
-/// The id of the object of a number.
+/// The id of the object with a number.
 fn id(number: u8) -> String {
     format!("{number:02x}").repeat(20)
 }
 
-/// The objects, which come by their numbers, in a pack, and its index of version 1.
+/// A pack of the objects, which are in the order of their numbers, and its index of version 1.
 fn packed(objects: &[Object]) -> (Vec<u8>, Vec<u8>) {
     let mut pack = b"PACK\0\0\0\x02".to_vec();
     pack.extend((objects.len() as u32).to_be_bytes());
@@ -149,7 +149,7 @@ fn packed(objects: &[Object]) -> (Vec<u8>, Vec<u8>) {
     (pack, index)
 }
 
-/// `bytes` as a zlib stream in which they are not compressed (RFC 1950, RFC 1951).
+/// `bytes` as an uncompressed zlib stream (RFC 1950, RFC 1951).
 fn stored(bytes: &[u8]) -> Vec<u8> {
     let len = bytes.len() as u16;
     let (mut low, mut high) = (1u32, 0u32);
@@ -167,7 +167,7 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
 
 const FORMAT: &str = "--batch-check=%(objectname) %(objecttype) %(objectsize)";
 
-/// A base that cannot be read is known to be damaged when it comes up itself, whoever came upon it.
+/// A base that cannot be read is known to be damaged when its own turn comes, whichever thread found out.
 #[test]
 fn all_objects_are_told_as_by_one_who_goes_through_them() {
     let sandbox = Sandbox::new();
@@ -180,7 +180,7 @@ fn all_objects_are_told_as_by_one_who_goes_through_them() {
         assert!(said.stdout.contains(&format!("{} missing", id(2))));
         assert_eq!(said.stderr, [""; 0]);
     }
-    // What was written before the damage is met is not written again.
+    // What was written before the damage was found is not written again.
     let mut noise = 1u32;
     let next = || {
         noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -205,7 +205,7 @@ fn all_objects_are_told_as_by_one_who_goes_through_them() {
     assert_eq!(ours.1, Some(128));
 }
 
-/// An object that is missing by its size has led nobody to its base.
+/// An object whose size cannot be read counts as missing, and nothing is concluded about its base.
 #[test]
 fn a_look_ahead_leaves_no_trace() {
     let sandbox = Sandbox::new();
@@ -323,7 +323,7 @@ fn a_stream_that_goes_on_behind_the_pack_ends_git() {
     );
 }
 
-/// git reads what nobody has written there, and so may say anything; mostly it is this.
+/// git reads uninitialized memory here, and so may print anything; mostly it prints this.
 #[test]
 fn a_size_that_is_cut_off_ends_with_zeros() {
     let sandbox = Sandbox::new();
@@ -347,7 +347,7 @@ fn a_file_is_streamed_where_the_copy_of_a_pack_is_not() {
         (&["--batch"], format!("{} blob 5\nwhole\n", id(1))),
     ] {
         let said = sandbox.say(VIGIL, arguments, &format!("{}\n", id(1)));
-        // Before 2.55, git read the copy of the pack, too.
+        // Before 2.55, git read the packed copy, too.
         if git_is_at_least("git", 55) {
             sandbox.same(arguments, &format!("{}\n", id(1)));
         }
@@ -355,7 +355,7 @@ fn a_file_is_streamed_where_the_copy_of_a_pack_is_not() {
     }
 }
 
-/// Beside a sound index, a table of offsets that is wrong counts as it is.
+/// If the index is valid otherwise, a wrong table of offsets is used as it is.
 #[test]
 fn sizes_on_disk_are_counted_as_git_counts_them() {
     const DISK: &str = "--batch-check=%(objectname) %(objectsize:disk)";
@@ -405,7 +405,7 @@ fn sizes_on_disk_are_counted_as_git_counts_them() {
     let index = sandbox.file("idx");
     let mut bytes = std::fs::read(&index).unwrap();
     let count = ids.lines().count();
-    // That of the sixth object is one of the table of wide offsets, which has none.
+    // The sixth object's offset refers to the table of wide offsets, which is empty.
     bytes[8 + 1024 + count * 24 + 20] = 0x80;
     std::fs::write(&index, bytes).unwrap();
     compare();

@@ -1,5 +1,5 @@
-//! Little of what a process may use: what is optional is left out in silence and leaves nothing behind; what is not is
-//! answered rightly, or fails in an orderly way.
+//! Tight limits on a process's resources: what is optional is silently skipped and leaves nothing behind; the rest is answered
+//! correctly or fails in an orderly way.
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
@@ -16,7 +16,7 @@ struct Sandbox(vigil_testkit::sandbox::Sandbox);
 vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
-    /// A repository of 600 files in 40 folders, one of them changed, and one that is not tracked.
+    /// A repository of 600 files in 40 folders, one of them changed, and one untracked file.
     fn new() -> Self {
         let mut sandbox = vigil_testkit::sandbox::Sandbox::new();
         sandbox.set("GIT_OPTIONAL_LOCKS", "0");
@@ -66,7 +66,7 @@ fn a_state_that_may_not_be_so_long_is_not_written_and_leaves_nothing() {
         assert!(told.stderr.is_empty(), "{told:?}");
         assert_eq!(sandbox.state_files(), [""; 0], "{blocks}");
     }
-    // One that is there stays as it is.
+    // An existing state stays as it is.
     assert!(sandbox.sh("$VIGIL status").status.success());
     let list = "stat -c '%n %s %i' .git/vigil/* | sort";
     let before = sandbox.sh(list).stdout;
@@ -113,7 +113,7 @@ fn what_is_started_is_stopped_at_its_own_limit() {
         assert!(told.status.success(), "{told:?}");
         std::fs::read_to_string(sandbox.root().join("told")).unwrap()
     };
-    // The bit of that signal, among those that are ignored and those that are caught.
+    // The signal's bit in the masks of ignored and of caught signals.
     let bits = |prelude: &str, program: &str| {
         let told = signals(prelude, program);
         let masks = told.lines().map(|line| line.rsplit('\t').next().unwrap());
@@ -159,7 +159,7 @@ fn whoever_has_little_fails_in_an_orderly_way() {
             } else {
                 refused += 1;
             }
-            // What a process leaves that is killed, the next writer removes.
+            // What a killed process leaves behind is removed by the next writer.
             let left = sandbox.state_files();
             let is_killed = told.status.code().is_none();
             assert!(

@@ -1,4 +1,4 @@
-//! Repositories in which something is missing or out of use, beside git: the same bytes, messages and exit codes.
+//! Repositories in which something is missing or unusable, compared with git: the same bytes, messages and exit codes.
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
@@ -9,7 +9,7 @@ use vigil_testkit::sandbox::{Said, answer};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
-/// Three commits with a file each, `a`, `b` and `c`; the first is tagged `good`, the second `v2`.
+/// A repository of three commits that add the files `a`, `b` and `c`. The first is tagged `good`, the second `v2`.
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
 vigil_testkit::wraps_a_sandbox!(Sandbox);
@@ -19,7 +19,7 @@ impl Sandbox {
         Self::with("files")
     }
 
-    /// With references in this format.
+    /// Makes one with references in this format.
     fn with(format: &str) -> Self {
         let format = format!("--ref-format={format}");
         let sandbox = Self(vigil_testkit::sandbox::Sandbox::initialised(&[&format]));
@@ -38,7 +38,7 @@ impl Sandbox {
         answer(self.command(program, "", arguments), input.as_bytes())
     }
 
-    /// Writes a file of the repository.
+    /// Writes a file inside `.git`.
     fn write(&self, path: &str, content: &str) {
         self.0.write(Path::new(".git").join(path), content);
     }
@@ -47,18 +47,18 @@ impl Sandbox {
         self.run(VIGIL, arguments, input).into()
     }
 
-    /// Both programs say the same.
+    /// Asserts that both programs answer alike.
     fn compare(&self, arguments: &[&str], input: &str) {
         let ours = self.ours(arguments, input);
         let mut theirs = Said::from(self.run("git", arguments, input));
-        // As newer gits have it.
+        // As newer versions of git word it.
         theirs.stderr = theirs
             .stderr
             .replace("git config advice.", "git config set advice.");
         assert_eq!(ours, theirs, "{arguments:?} {input:?}");
     }
 
-    /// As [`Self::compare`], with one line for `cat-file --batch-check`.
+    /// As [`Self::compare`], with one input line for `cat-file --batch-check`.
     fn compare_name(&self, name: &str) {
         self.compare(&["cat-file", "--batch-check"], &format!("{name}\n"));
     }
@@ -98,7 +98,7 @@ fn a_missing_replacement_ends_what_reads_the_object() {
             sandbox.compare(&["cat-file", "-p", name], "");
             sandbox.compare(&["cat-file", "-t", name], "");
         }
-        // Older gits end where only a tag is not there.
+        // Older versions of git give up if only a tag is missing.
         if replaced != "v2" {
             sandbox.compare(&["describe", "--dirty"], "");
             sandbox.compare(&["describe", "--tags", "good"], "");
@@ -111,7 +111,7 @@ fn a_missing_replacement_ends_what_reads_the_object() {
             sandbox.compare(arguments, "");
         }
     }
-    // Older gits differ in what they read.
+    // Older versions of git differ in what they read.
     let sandbox = Sandbox::new();
     let id = sandbox.git(["rev-parse", "HEAD~2"]);
     sandbox.write(&format!("refs/replace/{id}"), &format!("{GONE}\n"));
@@ -212,7 +212,7 @@ fn a_bad_length_of_abbreviations_ends_each_command() {
     }
 }
 
-/// Questions about objects that need commits, and such that do not.
+/// Questions about objects, some of which need commits.
 const QUESTIONS: &[&[&str]] = &[
     &["cat-file", "-t", "HEAD"],
     &["cat-file", "-e", "HEAD"],
@@ -284,7 +284,7 @@ fn alternates_that_are_gone_are_told_of_where_an_object_is_asked_for() {
             sandbox.compare(&["cat-file", "--batch-check"], &format!("{name}\n{name}\n"));
         }
         sandbox.compare(&["cat-file", "--batch-check"], "");
-        // Older gits look for them anew, and say it once more.
+        // Older versions of git look for them again, and repeat the message.
         let missing = "1".repeat(40) + "\n";
         let stderr = sandbox
             .ours(&["cat-file", "--batch-check"], &missing)
@@ -393,8 +393,7 @@ fn an_empty_path_is_no_working_tree() {
     }
 }
 
-/// Changes beside which something later in the order of paths cannot be read: a file's contents, its absence, or
-/// what is staged.
+/// Changes before something, in path order, that cannot be read: to a file's contents, by its absence, or to what is staged.
 const EARLIER: [&[&str]; 4] = [
     &["rm", "-q", "--cached", "a"],
     &["update-index", "--force-remove", "a"],
@@ -460,7 +459,7 @@ fn a_submodule_after_the_first_difference_is_not_asked() {
     compare("before it");
 }
 
-/// git reads it before it runs itself there.
+/// git reads this configuration before it runs itself in the submodule.
 #[test]
 fn the_configuration_of_a_submodule_is_named_by_its_whole_path() {
     let sandbox = Sandbox::new();
@@ -475,7 +474,7 @@ fn the_configuration_of_a_submodule_is_named_by_its_whole_path() {
     }
 }
 
-/// Values at which git ends, though its answer would be the same by any other.
+/// Values at which git fails, although none of them would affect its answer.
 const ODD_VALUES: [&str; 19] = [
     "[core]\nwarnAmbiguousRefs = x",
     "[core]\nsharedRepository = x",
@@ -514,7 +513,7 @@ fn bad_values_end_the_commands_that_look_them_up() {
             sandbox.compare(arguments, text);
         }
     }
-    // Filters count where contents are looked at.
+    // Filters matter once contents are read.
     sandbox.0.write("a", "b");
     for text in ODD_VALUES {
         sandbox.write("config", text);
@@ -545,7 +544,7 @@ fn a_bad_value_for_advice_ends_each_status() {
     }
 }
 
-/// Changes the index of `sandbox`, of which git checks no sum.
+/// Changes the index of `sandbox`, whose checksum git does not check.
 fn change_index(sandbox: &Sandbox, change: impl FnOnce(&mut Vec<u8>)) {
     let path = sandbox.git_dir().join("index");
     let mut index = std::fs::read(&path).unwrap();
@@ -566,7 +565,7 @@ fn recorded_modes_that_git_does_not_write_are_taken_as_git_takes_them() {
     ] {
         let sandbox = Sandbox::new();
         sandbox.git(["config", "index.skipHash", "true"]);
-        // What the index knew of directories is no longer so.
+        // This invalidates what the index knew of directories.
         sandbox.0.write("d", "d");
         sandbox.git(["add", "d"]);
         change_index(&sandbox, |index| {
@@ -809,7 +808,7 @@ fn a_log_of_the_stash_that_cannot_be_opened_has_no_records() {
     ask();
 }
 
-/// Other programs may write an index so.
+/// git does not write such an index, but other programs may.
 #[test]
 fn files_at_the_top_are_compared_whatever_the_cache_tree_says() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! `vigil cat-file` and `vigil describe` where objects were left out of a clone: they are fetched as git fetches them.
+//! `vigil cat-file` and `vigil describe` in clones that lack objects: these are fetched as by git.
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
@@ -8,19 +8,19 @@ use vigil_testkit::sandbox::answer;
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
-/// A server, and clones of it that lack blobs, or trees as well.
+/// A server, and clones of it without blobs, or also without trees.
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
 vigil_testkit::wraps_a_sandbox!(Sandbox);
 
-/// What both are asked.
+/// What both programs are asked.
 struct Question {
-    /// Which clone: `blobs` or `trees`, for what it lacks.
+    /// The clone, called `blobs` or `trees` after what it lacks.
     lacking: &'static str,
-    /// What is done to the clone before, in a shell.
+    /// Shell commands to run in the clone first.
     before: &'static str,
     arguments: &'static [&'static str],
-    /// The input. Of `<name>` the id is put in that has the name on the server.
+    /// The input. `<name>` stands for the id that `name` has on the server.
     input: &'static str,
 }
 
@@ -51,7 +51,7 @@ impl Sandbox {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// `text` with the ids of what is named in it.
+    /// Replaces each `<name>` in `text` by its id.
     fn with_ids(&self, text: &str) -> String {
         let mut parts = text.split(['<', '>']);
         let mut made = parts.next().unwrap_or_default().to_owned();
@@ -63,7 +63,7 @@ impl Sandbox {
         made
     }
 
-    /// What `program` answers in a fresh copy of the clone, and which objects are there then.
+    /// The answer of `program` in a fresh copy of the clone, and the objects present afterwards.
     fn answer(&self, program: &str, question: &Question) -> (Output, String) {
         self.shell(&format!(
             "rm -rf run && cp -r {} run && cd run && {}",
@@ -79,7 +79,7 @@ impl Sandbox {
     fn compare(&self, question: &Question) {
         let (ours, our_objects) = self.answer(VIGIL, question);
         let (theirs, their_objects) = self.answer("git", question);
-        // Server and client, which fetching consists of, write as it happens.
+        // Server and client of a fetch write to standard error concurrently.
         let shown = |output: &Output| {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let stderr = text(&output.stderr);
@@ -113,7 +113,7 @@ impl Sandbox {
 }
 
 const BATCH: &[&str] = &["cat-file", "--batch"];
-/// What nobody has.
+/// The id of an object that nobody has.
 const UNKNOWN: &str = "0123456789012345678901234567890123456789";
 const CHECK: &[&str] = &["cat-file", "--batch-check"];
 

@@ -1,4 +1,4 @@
-//! Names, values and lines that are no UTF-8, in what is said on standard error: the bytes that git writes.
+//! Messages about names, values and lines that are not UTF-8: the same bytes as git's.
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
@@ -18,7 +18,7 @@ const ALL: &[&[&str]] = &[
     &["cat-file", "-t", "HEAD"],
 ];
 
-/// A repository in a folder whose name is no UTF-8, with a commit that is tagged.
+/// A repository in a folder whose name is not UTF-8, with a tagged commit.
 fn repository() -> (Sandbox, PathBuf) {
     let sandbox = Sandbox::empty();
     let top = sandbox.place(b"n\xff");
@@ -34,7 +34,7 @@ fn repository() -> (Sandbox, PathBuf) {
     (sandbox, top)
 }
 
-/// Both programs say the same, by the same bytes, and it is no text.
+/// Asserts that both programs write the same bytes, and that these are not UTF-8.
 fn compare<A: AsRef<[u8]>>(
     sandbox: &Sandbox,
     top: &Path,
@@ -187,7 +187,7 @@ fn files_of_the_repository() {
     }
 }
 
-/// A filter is found by its name, whatever bytes that has.
+/// A filter is found by its name, whatever bytes the name contains.
 #[test]
 fn a_filter_that_must_not_fail() {
     let (sandbox, top) = repository();

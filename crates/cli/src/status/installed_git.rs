@@ -188,8 +188,8 @@ impl Wanted {
             arguments.extend(left_out.iter().map(|path| OsStr::from_bytes(path)));
         }
         let mut said = git.hear(&arguments)?;
-        // Unlike `git diff`, status does not report that rename detection was skipped. Complaints about the configuration have been
-        // printed already.
+        // Unlike `git diff`, status does not report that rename detection was skipped. Complaints about the configuration were
+        // printed before.
         let said_before = git.repository.config.said();
         let complaints = said.complaints.lines_with_terminator().filter(|line| {
             !RENAME_LIMIT_WARNINGS

@@ -1,4 +1,4 @@
-//! What is kept is doubted: what differs from what is there is found, forgotten, counted and logged.
+//! Audits: wrong cached results are found, dropped, counted and logged.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use super::sandbox::{Sandbox, Serving, VIGIL};
 
 impl Sandbox {
-    /// Changes a file in a way of which nothing is heard: by another name, which it got where nothing is watched.
+    /// Changes a file without an event: through another name, which it has where nothing is watched.
     fn change_unheard(&self, name: &str) {
         std::fs::hard_link(self.path(&format!("work/{name}")), self.path("outside")).unwrap();
         self.write("outside", "changed by another name\n");
@@ -18,7 +18,7 @@ impl Sandbox {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// How often the repository was compared, and how much differed.
+    /// How often the repository was audited, and how many differences were found.
     fn audited(&self) -> (u64, u64) {
         let repository = &self.described()["repositories"][0];
         let count = |key: &str| repository[key].as_u64().unwrap();
@@ -103,7 +103,7 @@ fn all_kinds_of_changes_that_were_heard_of_are_no_difference() {
     std::fs::remove_file(sandbox.path("work/file")).unwrap();
     std::os::unix::fs::symlink("elsewhere", sandbox.path("work/file")).unwrap();
     same();
-    // What is not asked about again has changed since, too.
+    // Something that is not asked about again has changed since, too.
     sandbox.write("work/later", "");
     assert_eq!(sandbox.daemon(&["audit"]).0, Some(0));
 }

@@ -1,4 +1,4 @@
-//! `vigil status` says the same with the daemon and without.
+//! `vigil status` answers the same with the daemon and without.
 
 use std::process::{Command, Output};
 
@@ -36,7 +36,7 @@ fn without(mut command: Command) -> Output {
 }
 
 impl Sandbox {
-    /// Both say the same. Returns whether the daemon answered.
+    /// Asserts that both answers are the same. Returns whether the daemon answered.
     fn says_the_same(&self, folder: &str, arguments: &[&str], with: &[(&str, &str)]) -> bool {
         let arguments = [&["status"], arguments].concat();
         let command = || {
@@ -57,7 +57,7 @@ impl Sandbox {
         after.0 > answered
     }
 
-    /// In all formats, and by the daemon.
+    /// Asserts the same in all formats, all answered by the daemon.
     fn is_served(&self, folder: &str) {
         for arguments in FORMATS {
             let is_served = self.says_the_same(folder, arguments, &[]);
@@ -201,7 +201,7 @@ fn what_only_the_caller_can_do_he_does() {
         let is_served = sandbox.says_the_same("work", arguments, &[]);
         assert!(!is_served, "{arguments:?}");
     }
-    // A filter runs where its user sees what it says, and is not run twice.
+    // A filter runs where the user sees its messages, and runs only once.
     let filter = "echo ran >>../runs; echo filtered >&2; cat";
     sandbox.git_in("work", &["config", "filter.f.clean", filter]);
     sandbox.write("work/.gitattributes", "dir/* filter=f\n");
@@ -214,7 +214,7 @@ fn what_only_the_caller_can_do_he_does() {
     assert_eq!(runs, "ran\n".len());
     assert_eq!(output.stderr, b"filtered\n");
     assert_eq!(output.stdout, b" M file\n?? .gitattributes\n");
-    // A warning is his, too, each time.
+    // A warning is printed by the client, too, each time.
     std::fs::remove_file(sandbox.path("work/.gitattributes")).unwrap();
     sandbox.write("work/.gitattributes", "!x text\n");
     for _ in 0..3 {

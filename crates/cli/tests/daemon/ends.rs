@@ -1,4 +1,4 @@
-//! A daemon that is killed or halted while it is asked: the answers are the same, and come.
+//! A daemon that is killed or stopped while it is being asked: the answers arrive and are the same.
 
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use super::sandbox::{Sandbox, Serving, VIGIL};
 use super::shell::Shell;
 
-/// Waits no longer than it would for a user.
+/// Makes the command wait only as long as it would for a user.
 fn impatient(mut command: Command) -> Command {
     command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
     command
@@ -40,7 +40,7 @@ fn one_that_is_halted_costs_no_answer() {
     assert_eq!(sandbox.impatient_status(), "## main\n?? new\n");
     let answer = shell.ask(&sandbox, "work");
     assert_eq!(answer, sandbox.lone_shell().ask(&sandbox, "work"));
-    // Those who ask meanwhile fill the queue at the door.
+    // Fill the socket's backlog with clients that connect meanwhile.
     let queue: Vec<_> = std::iter::repeat_with(|| {
         std::os::unix::net::UnixStream::connect(sandbox.run().join("daemon.sock"))
     })
@@ -62,7 +62,7 @@ fn one_that_is_killed_while_it_is_asked_costs_no_answer() {
     serving.signal(Signal::STOP);
     serving.wait_until_halted();
     sandbox.write("work/new", "");
-    // It waits for the daemon, as it would for long, and then sees its end.
+    // The client waits for the daemon, as it would for long, and then notices its end.
     let asking = sandbox.command(VIGIL, "work", &["status", "-s"]);
     let asking = std::thread::spawn(move || { asking }.output().unwrap());
     serving.signal(Signal::KILL);
@@ -74,7 +74,7 @@ fn one_that_is_killed_while_it_is_asked_costs_no_answer() {
     );
     let answer = shell.ask(&sandbox, "work");
     assert_eq!(answer, sandbox.lone_shell().ask(&sandbox, "work"));
-    // What a shell started in its place is nobody's who waits here.
+    // The daemon that the shell started in its place is nobody's child here.
     shell.end();
     while !sandbox.daemon(&["stop"]).1.starts_with("stopped") {}
 }
@@ -83,7 +83,7 @@ fn one_that_is_killed_while_it_is_asked_costs_no_answer() {
 fn one_that_was_slow_with_a_first_look_is_asked_again_after_it() {
     let sandbox = Sandbox::with_repository();
     let note = sandbox.run().join("daemon.slow");
-    // Whoever finds this goes by its time, and asks.
+    // A client that finds this note sees from its time that it may ask.
     let note_slow_long_ago = || {
         let file = std::fs::File::create(&note).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
@@ -98,7 +98,7 @@ fn one_that_was_slow_with_a_first_look_is_asked_again_after_it() {
     command.env("VIGIL_DAEMON_PATIENCE_MS", "0");
     let hasty = Serving::start(command);
     assert!(is_forgotten_after_status());
-    // One that is slow each time is left alone.
+    // A daemon that is slow every time is left alone.
     assert!(!is_forgotten_after_status());
     drop(hasty);
     let _patient = sandbox.serve();
@@ -123,7 +123,7 @@ fn one_that_was_too_slow_is_not_asked_by_every_command() {
         serving.wait_until_halted();
         assert_eq!(sandbox.impatient_status(), "## main\n");
         serving.signal(Signal::CONT);
-        // The question that was given up is answered, and counted.
+        // The abandoned question is still answered, and counted.
         while sandbox.described()["connections"] != 1 {}
     };
     assert!(is_asked());
@@ -138,7 +138,7 @@ fn one_that_was_too_slow_is_not_asked_by_every_command() {
         set(time);
         assert!(is_asked());
     }
-    // It is noted again, in nobody else's file.
+    // The note is made again, but not in somebody else's file.
     set(SystemTime::now() - hour);
     late();
     assert!(!is_asked());
@@ -156,7 +156,7 @@ fn one_that_was_too_slow_is_not_asked_by_every_command() {
     late();
     let after = other.metadata().unwrap().modified().unwrap();
     assert_eq!(after, before - hour);
-    // Nothing is left of it.
+    // Nothing remains of the note.
     assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
     assert!(sandbox.is_empty());
 }

@@ -1,4 +1,4 @@
-//! What befalls a daemon while it is asked: whoever asks at once after hears what git says.
+//! Faults of a daemon while it is being asked: a client that asks right after gets git's answer.
 
 use std::process::{Child, Command, Output, Stdio};
 
@@ -8,13 +8,13 @@ use vigil_testkit::chance::Chance;
 use super::sandbox::{Sandbox, Serving, VIGIL};
 use super::shell::Shell;
 
-/// Who does not wait longer than for a user.
+/// Makes the command wait only as long as it would for a user.
 fn impatient(mut command: Command) -> Command {
     command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
     command
 }
 
-/// One that is asking.
+/// Starts a client that asks.
 fn asking(sandbox: &Sandbox) -> Child {
     let arguments = ["status", "--porcelain=v2", "-uall"];
     impatient(sandbox.command(VIGIL, "work", &arguments))
@@ -56,7 +56,7 @@ fn halted_killed_or_stopped_while_many_ask_it_costs_no_answer() {
             sandbox.git_in("work", &["add", "-A"]);
         }
         let early: Vec<Child> = (0..random.below(4)).map(|_| asking(&sandbox)).collect();
-        // So many are under way, and so far, as chance has it.
+        // Chance decides how many questions are in progress, and how far they are.
         for _ in 0..random.below(2000) {
             std::thread::yield_now();
         }
@@ -82,7 +82,7 @@ fn halted_killed_or_stopped_while_many_ask_it_costs_no_answer() {
         if fault == 0 {
             serving.signal(Signal::CONT);
         } else {
-            // The shell may have started another one.
+            // The shell may have started another daemon.
             sandbox.daemon(&["stop"]);
             serving.signal_if_there(Signal::KILL);
             serving = sandbox.serve();

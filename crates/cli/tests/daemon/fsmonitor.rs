@@ -1,5 +1,5 @@
-//! git itself as the client of the monitor, by its hook, and, with a git that asks there (`GIT_NEWEST`, or those that are
-//! installed), by its socket. What it says is compared with a git without a monitor.
+//! git itself as the client of the monitor: through its hook and, if a git supports it (`GIT_NEWEST`, or an installed one),
+//! through its socket. Its answers are compared with those of a git without a monitor.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ use vigil_testkit::random::Plan;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
-/// The gits that are there, of which each is asked, and whether it asks at a socket.
+/// The available gits, each of which is tested, and whether it can ask at a socket.
 fn gits() -> Vec<(String, bool)> {
     let newest = std::env::var("GIT_NEWEST").ok();
     let all = [
@@ -42,7 +42,7 @@ fn gits() -> Vec<(String, bool)> {
     gits
 }
 
-/// What `git` says of `work`, asking the monitor or not.
+/// The status by `git` of `work`, with or without the monitor.
 fn said(sandbox: &Sandbox, git: &str, by_monitor: bool) -> String {
     let options: &[&str] = match by_monitor {
         true => &["status", "--porcelain=v2"],
@@ -56,7 +56,7 @@ fn said(sandbox: &Sandbox, git: &str, by_monitor: bool) -> String {
     }
     let output = command.output().unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
-    // Of a sparse index git says that it is slow where it is told of a path outside, by its own monitor, too.
+    // With a sparse index, git gives advice on its slowness when told of a path outside; so it does with its own monitor.
     let errors = errors.lines().filter(|line| !line.starts_with("hint: "));
     let stdout = String::from_utf8(output.stdout).unwrap();
     stdout + &errors.collect::<Vec<_>>().join("\n")
@@ -78,7 +78,7 @@ fn install(sandbox: &Sandbox, is_socket: bool) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// Folders with tracked and untracked files, at some depth.
+/// A repository with folders of tracked and untracked files at some depth.
 fn with_folders() -> Sandbox {
     let sandbox = Sandbox::with_repository();
     for name in ["a/b/c", "a/b/d", "x/y"] {
@@ -134,7 +134,7 @@ fn git_says_the_same_with_the_monitor_after_each_operation() {
         }),
         ("hard link", |s| {
             fs::hard_link(at(s, "x/y/file"), s.path("outside")).unwrap();
-            // That it has another name is seen once something is heard of it.
+            // The new name is noticed with the next event on the file.
             s.write("work/x/y/file", "written");
         }),
         ("by its other name", |s| {
@@ -173,7 +173,7 @@ fn git_says_the_same_with_the_monitor_after_each_operation() {
             let sandbox = with_folders();
             let _serving = sandbox.serve();
             install(&sandbox, is_socket);
-            // The first word is that everything may have changed.
+            // The first answer is that everything may have changed.
             same(&sandbox, &git, "first");
             same(&sandbox, &git, "second");
             for (what, operation) in &operations {
@@ -186,7 +186,7 @@ fn git_says_the_same_with_the_monitor_after_each_operation() {
     }
 }
 
-/// What the hook says to `token`: the next one, and the paths.
+/// The hook's answer to `token`: the next token, and the paths.
 fn query(sandbox: &Sandbox, token: &str) -> (String, Vec<String>) {
     query_in(sandbox, "work", token)
 }
@@ -200,7 +200,7 @@ fn query_in(sandbox: &Sandbox, top: &str, token: &str) -> (String, Vec<String>) 
     (lines.next().unwrap(), lines.collect())
 }
 
-/// A token to which nothing is told.
+/// A token since which nothing has changed.
 fn settled(sandbox: &Sandbox) -> String {
     let mut token = String::new();
     for _ in 0..3 {
@@ -269,13 +269,13 @@ fn attributes_from_a_tree_are_no_reason_to_tell_of_everything() {
         same(&sandbox, &git, "by the tree");
         sandbox.git_in("work", &["rm", "-q", "--cached", ".gitattributes"]);
         sandbox.git_in("work", &["commit", "-qm", "none"]);
-        // Files are judged by another tree now.
+        // Attributes now come from another tree.
         assert_eq!(query(&sandbox, &token).1, EVERYTHING);
         same(&sandbox, &git, "by another tree");
         let token = settled(&sandbox);
         sandbox.write("work/u/z/newer", "");
         assert_eq!(query(&sandbox, &token).1, ["u/z/newer"]);
-        // A tree that is not there is none, unless it is asked for by name.
+        // A missing tree counts as none, unless it is named explicitly.
         sandbox.git_in("work", &["config", "attr.tree", "no-such-tree"]);
         same(&sandbox, &git, "no tree");
         let mut command = sandbox.command(VIGIL, "work", &["fsmonitor", "query", &token]);
@@ -346,7 +346,7 @@ fn listings_that_git_kept_while_nobody_listened_are_looked_at() {
             if is_socket {
                 sandbox.vigil("work", &["fsmonitor", "start"]);
             }
-            // It writes the index, and does not look for what is untracked.
+            // This command writes the index and does not look for untracked files.
             let output = sandbox
                 .command(&git, "work", &["add", "file"])
                 .output()
@@ -377,7 +377,7 @@ fn a_daemon_that_is_killed_between_commands_costs_no_answer() {
         drop(serving);
         sandbox.write(&format!("work/u/z/{round}"), "");
         fs::rename(at(&sandbox, "x"), at(&sandbox, "x2")).unwrap();
-        // None is to be started, of which this would have to be rid.
+        // Prevent that a daemon is started, which this test would have to end.
         let mut command = sandbox.command("git", "work", &["status", "--porcelain=v2"]);
         let ours = command.env("VIGIL_NO_DAEMON", "1").output().unwrap();
         assert_eq!(
@@ -426,13 +426,13 @@ fn a_git_that_is_wrong_by_a_monitor_is_found_by_kills() {
     assert!(!report.is_good() && report.kills <= 1, "{report:?}");
 }
 
-/// What whoever connects at `socket` is told after he said `bytes`.
+/// The answer of `socket` to a client that sends `bytes`.
 fn told(socket: &PathBuf, bytes: &[u8]) -> Vec<u8> {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.write_all(bytes).unwrap();
     stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut told = Vec::new();
-    // Whoever is hung up on may be told so.
+    // If the daemon hangs up, reading may fail.
     let _ = stream.read_to_end(&mut told);
     told
 }
@@ -460,7 +460,7 @@ fn a_socket_that_is_left_makes_way_and_one_that_is_served_does_not() {
             .success()
     };
     assert!(serves());
-    // Whoever does not stand at the top of the working tree is told nothing, and so is one who says no token.
+    // A client that is not at the top of the working tree, or sends no token, is told that everything may have changed.
     let everything = b"\0/\0";
     for question in [&b"0010builtin:fake0000"[..], b"0009flush0000", b"00040000"] {
         let told = told(&socket, question);
@@ -469,7 +469,7 @@ fn a_socket_that_is_left_makes_way_and_one_that_is_served_does_not() {
     for garbage in [&b"GET / HTTP/1.1\r\n"[..], b"0001", b"ffff", b"00"] {
         assert_eq!(told(&socket, garbage), b"");
     }
-    // Another one in its place is not removed.
+    // If another socket takes its place, that is not removed.
     fs::remove_file(&socket).unwrap();
     assert!(!serves());
     assert!(start().status.success());
@@ -514,7 +514,7 @@ fn the_daemon_names_its_sockets_and_what_they_are_about() {
         let line = format!("git asks about {} at {}\n", top.display(), socket.display());
         assert!(table.contains(&line), "{table}");
     }
-    // One that nobody finds any more is not named.
+    // A monitor whose socket is gone is not listed.
     fs::remove_file(sandbox.path(sockets[1].1)).unwrap();
     sandbox.vigil("work", &["fsmonitor", "stop"]);
     assert_eq!(monitors(), serde_json::json!([]));
@@ -546,7 +546,7 @@ fn after_a_flush_tokens_of_before_are_old() {
     assert_eq!(query(&sandbox, &new).1, ["a/new"]);
 }
 
-/// A user may have few instances of inotify(7), however many working trees he has.
+/// A user may have few instances of inotify(7), however many working trees there are.
 #[test]
 fn linked_worktrees_are_heard_by_one_instance() {
     const LINKED: usize = 12;
@@ -613,7 +613,7 @@ fn what_was_configured_before_is_put_back() {
     for is_socket in [false, true] {
         install(&sandbox, is_socket);
         assert!(config().contains("untrackedCache = true"), "{}", config());
-        // Once more changes nothing of what is put back.
+        // A second installation does not change what is restored.
         install(&sandbox, is_socket);
         let output = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
         assert!(output.status.success(), "{output:?}");
@@ -633,7 +633,7 @@ fn what_was_configured_before_is_put_back() {
     }
     let again = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
     assert_eq!(again.status.code(), Some(1));
-    // What somebody else set since stays.
+    // A value that somebody else has set since stays.
     install(&sandbox, false);
     sandbox.git_in("work", &["config", "core.fsmonitor", "mine"]);
     let output = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
@@ -664,7 +664,7 @@ fn the_hook_always_has_an_answer() {
     let query = |token: &str| query(&sandbox, token);
     let (first, all) = query("");
     assert_eq!(all, EVERYTHING);
-    // Whoever was told that may still have listings that are old.
+    // A client that was told that may still have outdated listings.
     let (second, listings) = query(&first);
     assert_eq!(listings, [".vigil", "dir/.vigil"]);
     let (third, nothing) = query(&second);
@@ -672,7 +672,7 @@ fn the_hook_always_has_an_answer() {
     sandbox.write("work/dir/new", "");
     assert_eq!(query(&third).1, ["dir/new"]);
     assert_eq!(query("vigil:\u{fffd}:::").1, EVERYTHING);
-    // By another index, nothing is known.
+    // With another index, nothing is known.
     let mut command = sandbox.command(VIGIL, "work", &["fsmonitor", "hook", "2", &third]);
     let output = command
         .env("GIT_INDEX_FILE", sandbox.path("other"))

@@ -1,4 +1,4 @@
-//! What is no daemon, in its place: the answers are right, and come.
+//! Impostors in the daemon's place: the answers arrive and are right.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -14,20 +14,20 @@ use super::strangers::frame;
 const ANSWER: u8 = 69;
 
 impl Sandbox {
-    /// One in the daemon's place. To each who connects it says `reply` once he has said something.
+    /// Starts an impostor. To each client that has sent something it sends `reply`.
     fn impostor(&self, reply: Vec<u8>) -> Impostor {
         self.impostor_of(None, reply).unwrap()
     }
 
-    /// The same of another user. Only the superuser can be one.
+    /// The same, run by another user, which only the superuser can do.
     fn impostor_of(&self, user: Option<Uid>, reply: Vec<u8>) -> Option<Impostor> {
-        // Whoever is started and ends makes the folder.
+        // A daemon that starts and ends makes the folder.
         drop(self.serve());
         let path = self.run().join("daemon.sock");
         let _ = std::fs::remove_file(&path);
         let (told, listens) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
-            // The kernel says of a socket whose it was when it began to listen.
+            // The kernel reports the user that a socket belonged to when it began to listen.
             let listener = std::os::unix::net::SocketAddr::from_pathname(&path);
             let listener = UnixListener::bind_addr(&listener.unwrap()).unwrap();
             if let Some(user) = user {
@@ -60,7 +60,7 @@ impl Sandbox {
     }
 
     fn is_right_nevertheless(&self, what: &str) {
-        // What one who waited in vain leaves is not to spare the next one.
+        // Remove the note of a client that waited in vain: it would keep the next client from asking.
         let _ = std::fs::remove_file(self.run().join("daemon.slow"));
         let output = self.impatient(&["status", "-sb"]);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -77,7 +77,7 @@ impl Sandbox {
     }
 }
 
-/// False if it was told to end.
+/// Answers a client; false if it said to end.
 fn answer(mut stream: UnixStream, reply: &[u8]) -> bool {
     let mut asked = [0; 4096];
     let len = stream.read(&mut asked).unwrap_or_default();
@@ -85,7 +85,7 @@ fn answer(mut stream: UnixStream, reply: &[u8]) -> bool {
         return false;
     }
     let _ = stream.write_all(reply);
-    // He hears no end.
+    // The client sees no end of the stream.
     std::mem::forget(stream);
     true
 }
@@ -152,7 +152,7 @@ fn what_is_no_socket_in_its_place_is_replaced_or_told_of() {
     remove();
     std::fs::create_dir(&path).unwrap();
     sandbox.is_right_nevertheless("a directory");
-    // The one that the shell started ends by itself.
+    // The daemon that the shell started ends by itself.
     while !sandbox.daemons().is_empty() {}
     let shown = path.display();
     let text = format!("error: cannot serve: cannot remove {shown}: Is a directory\n");
@@ -170,7 +170,7 @@ fn what_is_no_socket_in_its_place_is_replaced_or_told_of() {
         remove();
     }
     assert_eq!(std::fs::read(target).unwrap(), b"recorded\n");
-    // A lock that leads elsewhere is nobody's.
+    // A lock file that is a symbolic link is not used.
     let lock = sandbox.run().join("daemon.lock");
     std::fs::remove_file(&lock).unwrap();
     std::os::unix::fs::symlink(sandbox.path("work/file"), &lock).unwrap();

@@ -1,4 +1,4 @@
-//! A daemon that is started with its socket, as systemd does it: the units in `contrib/systemd`.
+//! A daemon that is started with its socket, as systemd does it (the units in `contrib/systemd`).
 
 use std::fs::DirBuilder;
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,12 +8,12 @@ use std::process::{Command, Output};
 
 use super::sandbox::{Sandbox, Serving, VIGIL};
 
-/// Has the shell put its standard input where it is handed over, and become what is to be started: so the number of the process is
-/// known before that begins.
+/// Has the shell pass its standard input on as the socket and then become the daemon, so that the process id is known before
+/// the daemon starts.
 const HAND_OVER: &str = r#"exec 3<&0 </dev/null; LISTEN_PID=${pid:-$$} exec "$0" daemon run"#;
 
 impl Sandbox {
-    /// Makes the folder of the daemon, as a socket's unit does.
+    /// Makes the daemon's folder, as the socket unit does.
     fn make_run(&self) {
         DirBuilder::new().mode(0o700).create(self.run()).unwrap();
     }
@@ -22,7 +22,7 @@ impl Sandbox {
         UnixListener::bind(self.run().join("daemon.sock")).unwrap()
     }
 
-    /// A daemon to which `given` is handed over.
+    /// The command for a daemon to which `given` is handed over.
     fn with_given(&self, given: impl AsFd, count: &str) -> Command {
         let given: OwnedFd = given.as_fd().try_clone_to_owned().unwrap();
         let mut command = self.command("sh", "", &["-c", HAND_OVER, VIGIL]);
@@ -40,7 +40,7 @@ fn it_serves_on_the_socket_that_it_is_given_and_leaves_it() {
     sandbox.make_run();
     let listener = sandbox.listen();
     let mut daemon = Serving::start(sandbox.with_given(&listener, "1"));
-    // The socket was made by this process, and another one answers.
+    // This process made the socket, and another one answers.
     assert_eq!(sandbox.described()["pid"], daemon.pid());
     let mut shell = sandbox.shell();
     shell.ask(&sandbox, "work");
@@ -50,7 +50,7 @@ fn it_serves_on_the_socket_that_it_is_given_and_leaves_it() {
     assert_eq!(daemon.wait().code(), Some(0));
     let names: Vec<_> = std::fs::read_dir(sandbox.run()).unwrap().collect();
     assert_eq!(names.len(), 1);
-    // Who connects now starts the next one.
+    // The next client to connect starts the next daemon.
     let waiting = UnixStream::connect(sandbox.run().join("daemon.sock")).unwrap();
     let _second = Serving::start(sandbox.with_given(&listener, "1"));
     shell.ask(&sandbox, "work");
@@ -67,7 +67,7 @@ fn one_that_is_halted_on_a_lent_socket_has_nobody_killed() {
     let daemon = Serving::start(sandbox.with_given(&listener, "1"));
     daemon.signal(rustix::process::Signal::STOP);
     daemon.wait_until_halted();
-    // The kernel names this process, which has made the socket.
+    // The kernel names this process, which made the socket.
     let silent = (Some(1), "error: the daemon does not answer\n".to_owned());
     assert_eq!(sandbox.daemon(&["stop"]), silent);
 }

@@ -106,7 +106,7 @@ fn it_leaves_the_session_the_folder_and_the_descriptors_of_whoever_starts_it() {
     let (code, said) = sandbox.daemon(&["start"]);
     assert_eq!(code, Some(0), "{said}");
     drop(writer);
-    // The end comes only if nobody else has the other end.
+    // The end of the stream arrives only if no other process holds the other end.
     assert_eq!(reader.read(&mut [0]).unwrap(), 0);
     let pid = pid_in(&said);
     let of = |name: &str| Path::new("/proc").join(pid.to_string()).join(name);
@@ -186,18 +186,18 @@ fn who_can_be_found_no_more_ends_though_he_is_asked() {
     for (way, remove) in ways.iter().enumerate() {
         let sandbox = Sandbox::with_repository();
         let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
-        // Each second it looks around, and it would end if nobody asked for one.
+        // The daemon checks once a second, and would end if nobody asked for that long.
         command.env("VIGIL_DAEMON_IDLE_S", "1");
         let mut serving = Serving::start(command);
         let mut shell = sandbox.shell();
         let first = shell.ask(&sandbox, "work");
         remove(&sandbox);
-        // This one is connected already.
+        // This shell is already connected.
         while !serving.has_ended() {
             assert_eq!(shell.ask(&sandbox, "work"), first, "{way}");
         }
         assert_eq!(serving.wait().code(), Some(0));
-        // It starts the next one, or has done so already.
+        // The shell starts the next daemon, or has already.
         let mut fresh = sandbox.shell();
         assert_eq!(fresh.ask(&sandbox, "work"), first);
         while sandbox.daemon(&["status"]).0 != Some(0) {}
@@ -214,7 +214,7 @@ fn whose_socket_or_lock_is_taken_away_makes_way_at_once() {
     for name in ["daemon.sock", "daemon.lock", ""] {
         let sandbox = Sandbox::with_repository();
         let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
-        // It looks around by itself for the first time when this test is long over.
+        // The daemon's first check of its own would come long after this test.
         command.env("VIGIL_DAEMON_IDLE_S", "10000000");
         let mut serving = Serving::start(command);
         sandbox.write("run/other", "");
@@ -237,7 +237,7 @@ fn whose_socket_is_taken_away_as_it_begins_makes_way_at_once() {
         std::fs::remove_file(sandbox.run().join("daemon.sock")).unwrap();
         let began_at = Instant::now();
         assert!(serving.wait().success());
-        // It looks for its socket once a minute, too.
+        // The daemon also checks its socket once a minute.
         assert!(began_at.elapsed() < Duration::from_secs(30));
     }
 }
@@ -267,7 +267,7 @@ fn however_often_it_is_started_and_killed_nothing_is_left() {
         let which = [Signal::KILL, Signal::TERM, Signal::INT][cycle % 3];
         signal(pid_in(&said), which);
         while !sandbox.daemons().is_empty() {}
-        // A killed one leaves what the next one takes over.
+        // A killed daemon leaves files, which the next one takes over.
         let names = std::fs::read_dir(sandbox.run()).unwrap().count();
         assert_eq!(names, if cycle % 3 == 0 { 2 } else { 0 }, "{cycle}");
     }
@@ -289,7 +289,7 @@ fn many_shells_that_begin_at_once_have_one_daemon() {
         assert_eq!(shell.receive(), first);
     }
     while sandbox.daemon(&["status"]).0 != Some(0) || sandbox.daemons().len() > 1 {}
-    // Each may have asked once before, on a connection that it keeps once the answer to that has come.
+    // Each shell may have asked once before, on a connection that it keeps once that answer has arrived.
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let (answered, _) = sandbox.counts();
@@ -334,7 +334,7 @@ fn one_that_is_halted_is_stopped_though_as_many_wait_for_it_as_may() {
     serving.wait_until_halted();
     let address = SocketAddrUnix::new(sandbox.run().join("daemon.sock")).unwrap();
     let come = || {
-        // What other tests start meanwhile must not have it.
+        // Processes that other tests start meanwhile must not inherit it.
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
         connect(&socket, &address).map(|()| socket)
@@ -371,7 +371,7 @@ fn a_folder_that_is_not_the_users_alone_is_refused() {
     mode(0o770).unwrap();
     refused("has mode 770, and must have 700");
     mode(0o700).unwrap();
-    // Only the superuser can give a folder away.
+    // Only the superuser can change a folder's owner.
     if std::os::unix::fs::chown(sandbox.run(), Some(12345), None).is_ok() {
         refused("belongs to user 12345");
     }
@@ -383,7 +383,7 @@ fn one_that_was_started_is_asked_what_was_asked_before() {
     let mut shell = sandbox.shell();
     let answer = shell.ask(&sandbox, "work");
     let deadline = Instant::now() + Duration::from_secs(60);
-    // Until it is there, and has answered, though nobody asked again.
+    // Wait until the daemon is there and has answered, though nobody asked again.
     loop {
         let (code, text) = sandbox.daemon(&["status", "--json"]);
         if code == Some(0) && text.contains("\"questions\":1,") {

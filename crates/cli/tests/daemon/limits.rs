@@ -1,4 +1,4 @@
-//! Little of what the daemon may use: it answers more slowly, or not at all, and never wrongly.
+//! Tight limits on the daemon's resources: it answers more slowly, or not at all, but never wrongly.
 
 use bstr::ByteSlice;
 
@@ -6,7 +6,7 @@ use super::namespaces::{is_inside, run};
 use super::sandbox::{Sandbox, Serving, VIGIL};
 
 impl Sandbox {
-    /// A repository `work` of 40 folders below each other and beside each other.
+    /// A repository `work` of 40 folders, nested and side by side.
     fn with_folders() -> Self {
         let sandbox = Self::with_repository();
         for number in 0..40 {
@@ -17,7 +17,7 @@ impl Sandbox {
         sandbox
     }
 
-    /// Asks after one change in each of the folders, of all kinds.
+    /// Asserts right answers after one change of some kind in each of the folders.
     fn hears_of_every_folder(&self) {
         self.is_answered_as_by_git("work");
         for number in 0..40 {
@@ -45,7 +45,7 @@ impl Sandbox {
         self.is_answered_as_by_git("work");
     }
 
-    /// A daemon that is started by a shell after `limit`.
+    /// Starts a daemon under `limit`, which is set by a shell.
     fn serve_limited(&self, limit: &str) -> Option<Serving> {
         let script = format!("{limit} && exec {VIGIL} daemon run 2>/dev/null");
         Serving::try_start(self.command("sh", "", &["-c", &script]))
@@ -79,7 +79,7 @@ fn few_watches() {
         sandbox.hears_of_every_folder();
         assert!(sandbox.watches() <= count as u64);
         assert!(sandbox.counts().0 > 10, "{count}");
-        // There are more all of a sudden, and then fewer than are used.
+        // The limit rises suddenly, and then falls below what is in use.
         for later in [10_000, 3] {
             allow("watches", later);
             sandbox.hears_of_every_folder();
@@ -119,7 +119,7 @@ fn watches_for_one() {
     while !is_watched("work") {
         sandbox.is_answered_as_by_git("work");
     }
-    // It is asked about, and keeps them.
+    // It was asked about, so it keeps its watches.
     sandbox.is_answered_as_by_git("other");
     assert!(!is_watched("other"));
     sandbox.hears_of_every_folder();
@@ -160,7 +160,7 @@ fn with_few_descriptors_it_is_never_wrong() {
     let mut most = 0;
     for count in [6, 12, 20, 64] {
         let mut sandbox = Sandbox::with_folders();
-        // One that cannot open what it needs may leave those who ask at the door.
+        // A daemon that cannot open what it needs may not accept clients.
         sandbox.is_impatient = true;
         let Some(mut serving) = sandbox.serve_limited(&format!("ulimit -n {count}")) else {
             continue;
@@ -183,7 +183,7 @@ fn with_few_descriptors_no_prompt_misses_its_repository() {
         };
         for _ in 0..3 {
             let mut command = sandbox.command(VIGIL, "work", &["prompt"]);
-            // One that cannot open what it needs may leave those who ask at the door.
+            // A daemon that cannot open what it needs may not accept clients.
             let output = command.env_remove("VIGIL_DAEMON_PATIENCE_MS").output();
             let output = output.unwrap();
             assert_eq!(output.stdout.as_bstr(), "main ?1\n", "{count}");
@@ -201,7 +201,7 @@ fn with_little_memory_it_is_never_wrong() {
         let mut sandbox = Sandbox::with_folders();
         sandbox.is_impatient = true;
         let limit = format!("ulimit -v {}", mebibytes << 10);
-        // It may end for want of memory.
+        // It may end for lack of memory.
         let serving = sandbox.serve_limited(&limit);
         sandbox.hears_of_every_folder();
         served += usize::from(serving.is_some());

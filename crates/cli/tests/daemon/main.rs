@@ -1,4 +1,4 @@
-//! The user's daemon as a process, and those who ask it.
+//! The user's daemon as a process, and its clients.
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 #![allow(clippy::panic, reason = "all of this is tests")]

@@ -1,4 +1,4 @@
-//! What is mounted while the daemon runs, and disks that are full.
+//! File systems mounted while the daemon runs, and full disks.
 
 use std::process::Command;
 
@@ -55,7 +55,7 @@ fn mounting() {
         sandbox.sh(unmount);
         same();
     }
-    // What is written to a file that is mounted on another one.
+    // Writes to a file that is mounted on another one.
     sandbox.sh(
         "cp work/file else/other; echo nothing >else/patterns; cp else/patterns work/.gitignore",
     );
@@ -69,7 +69,7 @@ fn mounting() {
     same();
     sandbox.sh("umount work/file work/.gitignore; rm work/new");
     same();
-    // The same of one of the repository's own.
+    // The same with one of the repository's own files.
     let mut shell = sandbox.shell();
     let mut same_prompt = || {
         for _ in 0..3 {
@@ -85,7 +85,7 @@ fn mounting() {
     same_prompt();
     sandbox.sh("umount work/.git/HEAD");
     same_prompt();
-    // A folder that is seen twice.
+    // A folder that is visible twice.
     sandbox.sh("mount --bind work else");
     same();
     sandbox.write("else/new", "");
@@ -111,7 +111,7 @@ fn taking_away() {
     let sandbox = Sandbox::new();
     sandbox.sh("mkdir disk && mount -t tmpfs none disk");
     sandbox.repository("disk/work", &[]);
-    // So many that the file of packed references is not read, but mapped.
+    // Enough for the file of packed references to be mapped instead of read.
     let name = |number: u32| format!("create refs/tags/one-of-many-tags-{number} HEAD\n");
     sandbox.write("names", &(0..1500).map(name).collect::<String>());
     sandbox.sh("cd disk/work && git update-ref --stdin <../../names && git gc -q");
@@ -132,12 +132,12 @@ fn taking_away() {
     }
     sandbox.git_in("disk/work", &["mv", "dir", "moved"]);
     same();
-    // What is done after an answer may still be under way, but not for long.
+    // Work that follows an answer may still be in progress, but not for long.
     let mut unmount = sandbox.command("umount", "", &["disk"]);
     assert!((0..1000).any(|_| unmount.status().unwrap().success()));
     assert_eq!(sandbox.vigil("disk", &["status"]).status.code(), Some(128));
     assert!(!shell.ask(&sandbox, "disk/work").contains("main"));
-    // Another one comes in its place.
+    // Another one takes its place.
     sandbox.sh("mount -t tmpfs none disk");
     sandbox.repository("disk/work", &[]);
     sandbox.is_answered_as_by_git("disk/work");
@@ -180,7 +180,7 @@ fn full_disk() {
         sandbox.sh(&format!("mv work/many/{} work/moved{round}", 10 + round));
         sandbox.is_answered_as_by_git("work");
     }
-    // There is room again, and what was left half written is no harm.
+    // There is space again, and what was left half-written does no harm.
     sandbox.sh("rm work/.git/filler");
     for round in 0..3 {
         sandbox.write(&format!("work/new{round}"), "");
@@ -201,7 +201,7 @@ fn full_runtime_folder() {
     if !is_inside() {
         return;
     }
-    // Room for the folder alone, and for one file more.
+    // Inodes for just the folder, and for one file or two more.
     for inodes in [1, 2, 3] {
         let sandbox = Sandbox::with_repository();
         let mount = format!("mount -t tmpfs -o mode=700,nr_inodes={inodes} none run");
@@ -240,7 +240,7 @@ fn hidden_runtime_folder() {
         let sandbox = Sandbox::with_repository();
         sandbox.sh(&format!("mkdir -m 700 run && {first}"));
         let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
-        // It looks around by itself for the first time when this test is long over.
+        // The daemon's first check of its own would come long after this test.
         command.env("VIGIL_DAEMON_IDLE_S", "10000000");
         let mut serving = Serving::start(command);
         sandbox.sh("mkdir else && mount -t tmpfs none else && umount else");
@@ -271,7 +271,7 @@ fn gone_server() {
     for folder in ["dir", "new"] {
         sandbox.write(&format!("work/{folder}/other"), "changed\n");
         sandbox.is_answered_as_by_git("work");
-        // Who would serve it ends with the shell.
+        // The process that would serve this file system ends with the shell.
         let options = "fd=3,rootmode=40000,user_id=0,group_id=0";
         let mount = format!("mount -i -t fuse -o {options} none work/{folder}");
         sandbox.sh(&format!("exec 3<>/dev/fuse; {mount}"));

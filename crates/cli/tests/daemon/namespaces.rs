@@ -1,26 +1,26 @@
-//! Tests in name spaces of their own, where limits and mounts are nobody else's.
+//! Tests in namespaces of their own, where limits and mounts affect nothing else.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Tells a test that it runs in the name spaces that it needs.
+/// Tells a test that it runs in the namespaces that it needs.
 const INSIDE: &str = "VIGIL_TEST_INSIDE";
 
-/// Says that a test did not run, even where the output of tests is hidden. Where all must (`VIGIL_TESTS_MUST_RUN`), it fails.
+/// Reports that a test did not run, even if the output of tests is hidden. Fails if all tests must run (`VIGIL_TESTS_MUST_RUN`).
 pub(crate) fn skipped(what: &str, reason: &str) {
-    // Not by a macro, whose output would be kept back.
+    // Do not use a macro, whose output would be captured.
     let line = format!("SKIPPED: {what}: {reason}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();
     assert!(std::env::var_os("VIGIL_TESTS_MUST_RUN").is_none(), "{line}");
 }
 
-/// Whether this process is where a test that is run by [`run`] has to be.
+/// Returns whether this process runs inside the namespaces set up by [`run`].
 pub(crate) fn is_inside() -> bool {
     std::env::var_os(INSIDE).is_some()
 }
 
-/// Runs the ignored test `name` of this program as the root of a user name space of its own, with the `flags` of unshare(1) for
-/// further ones.
+/// Runs the ignored test `name` of this program as root of a new user namespace, with `flags` of unshare(1) for further
+/// namespaces.
 #[track_caller]
 pub(crate) fn run(name: &str, flags: &[&str]) {
     let unshare = || {

@@ -1,4 +1,4 @@
-//! A daemon of an older version: it is not believed, and makes way.
+//! A daemon of an older version: its answers are not used, and it gives way.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -19,7 +19,7 @@ const DONE: u8 = 67;
 const DESCRIPTION: u8 = 68;
 const ANSWER: u8 = 69;
 
-/// One byte string as it stands in a message.
+/// A byte string in the encoding of messages.
 fn text(text: &[u8]) -> Vec<u8> {
     [&u32::try_from(text.len()).unwrap().to_le_bytes()[..], text].concat()
 }
@@ -32,7 +32,7 @@ fn read(stream: &mut UnixStream) -> Option<u8> {
     frame.first().copied()
 }
 
-/// Answers one question; false if it was told to stop.
+/// Answers one question; false if told to stop.
 fn converse(mut stream: UnixStream) -> bool {
     read(&mut stream);
     let pid = std::process::id().to_le_bytes();
@@ -51,7 +51,7 @@ fn converse(mut stream: UnixStream) -> bool {
         ),
         _ => frame(DONE, b""),
     };
-    // Who does not like the version is gone by now.
+    // A client that does not accept the version is gone by now.
     let _ = stream.write_all(&[welcome, answer].concat());
     kind != Some(STOP)
 }
@@ -104,7 +104,7 @@ fn one_that_has_the_lock_and_no_socket_yet_is_waited_for_and_stopped() {
         assert_eq!(stop.try_wait().unwrap(), None);
         std::thread::yield_now();
     }
-    // It found no socket. Now there will be one, of a process that has this very lock.
+    // It found no socket. Now there will be one, of a process that holds this same lock.
     let mut older = an_older_one(&sandbox);
     older.env("VIGIL_TEST_LOCKED", "1").stdin(lock);
     let mut older = older.spawn().unwrap();
@@ -118,7 +118,7 @@ fn one_that_has_the_lock_and_no_socket_yet_is_waited_for_and_stopped() {
 #[test]
 fn it_is_not_believed_and_makes_way_for_a_newer_one() {
     let sandbox = Sandbox::with_repository();
-    // Whoever is started and stopped makes the folder.
+    // A daemon that starts and stops makes the folder.
     drop(sandbox.serve());
     let _ = std::fs::remove_file(sandbox.run().join("daemon.sock"));
     let mut older = an_older_one(&sandbox).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! Folders that go from here to there, and change places; files with many names, and with none.
+//! Folders that move and swap places; files with many names, and with none.
 
 use std::fs;
 use std::io::{Seek, Write};
@@ -50,7 +50,7 @@ fn two_that_change_places_are_told_apart() {
             true => (one, other),
             false => (other, one),
         };
-        // Into the other one, or below what is in that.
+        // Into the other folder, or below what is in that.
         let below = match sandbox.path(&other).join("only").is_dir() {
             true => format!("{other}/only/moved"),
             false => format!("{other}/moved"),
@@ -101,7 +101,7 @@ fn what_is_written_by_another_name_is_seen() {
         let path = sandbox.path(&format!("work/{name}"));
         let mut text = fs::read(&path).unwrap();
         text.extend_from_slice(b"more\n");
-        // No other file in its place.
+        // Write in place, not to a new file.
         fs::write(path, text).unwrap();
     };
     for (recorded, other) in [("f", "a/other"), ("b/3", "a/x.o"), ("a/1", "b/s/4")] {
@@ -121,7 +121,7 @@ fn what_is_written_by_another_name_is_seen() {
         append(other);
         sandbox.is_answered_as_by_git("work");
     }
-    // Files that are not those of the index any more, but have the same contents.
+    // Files that are no longer those of the index, but have the same contents.
     for (recorded, other) in [("a/s/2", "a/again"), ("c/only/5", "y.o")] {
         let [path, copy] = [recorded, "copy"].map(|name| sandbox.path(&format!("work/{name}")));
         fs::copy(&path, &copy).unwrap();
@@ -143,7 +143,7 @@ fn rules_that_are_written_by_another_name_are_seen() {
     sandbox.write("work/a/.gitattributes", "");
     sandbox.git_in("work", &["add", "a/.gitattributes"]);
     sandbox.git_in("work", &["commit", "-qm", "with folders"]);
-    // Its time has it compared, and each time by what the attributes say.
+    // Because of its time it is compared, each time according to the attributes.
     sandbox.write("work/a/1", "1\r\n");
     let _serving = sandbox.serve();
     for rules in [".gitignore", "a/.gitignore", "new/.gitignore"] {
@@ -155,14 +155,14 @@ fn rules_that_are_written_by_another_name_are_seen() {
         .unwrap();
         sandbox.is_answered_as_by_git("work");
         for text in ["*.o\n", "new\n", "*.o\n.gitignore\n"] {
-            // Not in the place of the file, and not where anybody listens.
+            // Write in place, through a name outside the watched folders.
             sandbox.write("rules", text);
             sandbox.is_answered_as_by_git("work");
         }
         fs::remove_file(sandbox.path(&format!("work/{rules}"))).unwrap();
         fs::remove_file(sandbox.path("rules")).unwrap();
     }
-    // A link that is made later.
+    // The hard link is made later.
     sandbox.write("work/.gitignore", "nothing\n");
     sandbox.is_answered_as_by_git("work");
     fs::hard_link(sandbox.path("work/.gitignore"), sandbox.path("rules")).unwrap();
@@ -195,7 +195,7 @@ fn what_is_written_by_a_name_that_is_gone_is_seen() {
         file.write_all(text.as_bytes()).unwrap();
     };
     sandbox.is_answered_as_by_git("work");
-    // One that had no name, and then the one of a recorded file.
+    // A file that had no name, and then takes the name of a tracked file.
     for (name, contents) in [("f", "f"), ("a/s/2", "a/s/2")] {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(0o644);
@@ -210,7 +210,7 @@ fn what_is_written_by_a_name_that_is_gone_is_seen() {
             sandbox.is_answered_as_by_git("work");
         }
     }
-    // One that lost the name by which it was opened, and got another one.
+    // A file that lost the name by which it was opened, and got another one.
     for (name, other) in [("b/3", "b/3"), ("b/s/4", "a/4"), ("a/1", "a/s/1")] {
         let file = fs::File::options().write(true).open(at(name)).unwrap();
         fs::hard_link(at(name), sandbox.path("kept")).unwrap();
@@ -233,7 +233,7 @@ fn what_is_written_by_another_name_in_a_new_folder_is_seen() {
     let at = |name: &str| sandbox.path(&format!("work/{name}"));
     for (recorded, folder) in [("f", "new"), ("a/s/2", "b/new/deep"), ("b/3", "new/deeper")] {
         sandbox.is_answered_as_by_git("work");
-        // Nobody listens in it yet.
+        // The folder is not watched yet.
         fs::create_dir_all(at(folder)).unwrap();
         let other = format!("work/{folder}/link");
         fs::hard_link(at(recorded), sandbox.path(&other)).unwrap();

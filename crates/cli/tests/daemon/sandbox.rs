@@ -1,4 +1,4 @@
-//! A home, repositories, and a folder for the daemon, out of reach of the user's own.
+//! A home directory, repositories, and a folder for the daemon, isolated from the user's own.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
-    /// Whether who asks waits for the daemon no longer than for a user.
+    /// Whether clients wait for the daemon only as long as for a user.
     pub(crate) is_impatient: bool,
 }
 
@@ -23,7 +23,7 @@ impl Sandbox {
         }
     }
 
-    /// With a repository `work` that has one commit of the files `file` and `dir/other`.
+    /// Makes one with a repository `work` that has one commit of the files `file` and `dir/other`.
     pub(crate) fn with_repository() -> Self {
         let sandbox = Self::new();
         sandbox.repository("work", &[]);
@@ -43,7 +43,7 @@ impl Sandbox {
         self.folder.path().canonicalize().unwrap().join(name)
     }
 
-    /// The folder of the daemon.
+    /// The daemon's folder.
     pub(crate) fn run(&self) -> PathBuf {
         self.path("run")
     }
@@ -68,7 +68,7 @@ impl Sandbox {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.path(""))
             .env("VIGIL_RUNTIME_DIR", self.run())
-            // A busy machine is slow, and that is no reason to do without the daemon here.
+            // A busy machine is slow; that is no reason to do without the daemon here.
             .env("VIGIL_DAEMON_PATIENCE_MS", "60000")
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_COUNT", "1")
@@ -85,19 +85,19 @@ impl Sandbox {
         self.command(VIGIL, folder, arguments).output().unwrap()
     }
 
-    /// `vigil daemon` with `arguments`: its exit code, and what it says on both streams.
+    /// Runs `vigil daemon` with `arguments`. Returns its exit code, and its output on both streams.
     pub(crate) fn daemon(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let output = self.vigil("", &[&["daemon"], arguments].concat());
         let said = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(said).unwrap())
     }
 
-    /// A daemon that ends with the test.
+    /// Starts a daemon that ends with the test.
     pub(crate) fn serve(&self) -> Serving {
         Serving::start(self.command(VIGIL, "", &["daemon", "run"]))
     }
 
-    /// What `program` says of `folder` in two formats that tell everything.
+    /// The status of `folder` by `program` in two formats that show everything.
     pub(crate) fn everything_said_by(&self, program: &str, folder: &str) -> String {
         let formats = [
             &["status", "--porcelain=v2", "--branch", "-uall"][..],
@@ -118,28 +118,28 @@ impl Sandbox {
         said.concat()
     }
 
-    /// Asserts that the answers for `folder` are git's; vigil is asked first, and at once.
+    /// Asserts that the answers for `folder` are git's. Vigil is asked first and immediately.
     #[track_caller]
     pub(crate) fn is_answered_as_by_git(&self, folder: &str) {
         let ours = self.everything_said_by(VIGIL, folder);
         assert_eq!(ours, self.everything_said_by("git", folder), "{folder}");
     }
 
-    /// What the daemon tells of itself.
+    /// The daemon's description of itself.
     pub(crate) fn described(&self) -> serde_json::Value {
         let (code, text) = self.daemon(&["status", "--json"]);
         assert_eq!(code, Some(0), "{text}");
         serde_json::from_str(&text).unwrap()
     }
 
-    /// How many questions the daemon has answered, and how many not.
+    /// How many questions the daemon has answered, and how many it has declined.
     pub(crate) fn counts(&self) -> (u64, u64) {
         let daemon = self.described();
         let count = |key: &str| daemon[key].as_u64().unwrap();
         (count("questions"), count("declined"))
     }
 
-    /// The daemons of this sandbox that live, and those that are about to.
+    /// The daemons of this sandbox, including those that are just starting.
     pub(crate) fn daemons(&self) -> Vec<i32> {
         let folder = format!("VIGIL_RUNTIME_DIR={}\0", self.run().display());
         let is_ours = |pid: &i32| {
@@ -152,7 +152,7 @@ impl Sandbox {
         pids.filter(is_ours).collect()
     }
 
-    /// How many folders it watches.
+    /// The number of folders that the daemon watches.
     pub(crate) fn watches(&self) -> u64 {
         self.described()["watches"].as_u64().unwrap()
     }
@@ -162,7 +162,7 @@ impl Sandbox {
     }
 }
 
-/// The process that `text` names, as `pid 1` or `(pid 1)`.
+/// The process id in `text`, which contains `pid 1` or `(pid 1)`.
 pub(crate) fn pid_in(text: &str) -> i32 {
     let rest = &text[text.find("pid ").unwrap_or_else(|| panic!("{text}")) + 4..];
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap();
@@ -173,18 +173,18 @@ pub(crate) fn signal(pid: i32, signal: Signal) {
     kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
 }
 
-/// A daemon in the foreground, which is killed when this is dropped.
+/// A daemon in the foreground. Dropping this kills it.
 pub(crate) struct Serving {
     child: Child,
 }
 
 impl Serving {
-    /// Waits until it can be asked.
+    /// Starts it and waits until it can be asked.
     pub(crate) fn start(command: Command) -> Self {
         Self::try_start(command).unwrap()
     }
 
-    /// The same; `None` where it does not come to serve.
+    /// The same; `None` if it does not get to serve.
     pub(crate) fn try_start(mut command: Command) -> Option<Self> {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -210,7 +210,7 @@ impl Serving {
         !self.lives()
     }
 
-    /// The same, unless it ended.
+    /// The same, unless the daemon has ended.
     pub(crate) fn signal_if_there(&mut self, which: Signal) {
         if self.lives() {
             self.signal(which);
@@ -221,7 +221,7 @@ impl Serving {
         self.child.wait().unwrap()
     }
 
-    /// Waits until it has been halted by a signal.
+    /// Waits until a signal has stopped it.
     pub(crate) fn wait_until_halted(&self) {
         let path = format!("/proc/{}/stat", self.pid());
         while state(Path::new(&path)) != "T" {
@@ -230,7 +230,7 @@ impl Serving {
     }
 }
 
-/// The state in `/proc/PID/stat`.
+/// The process state in `/proc/PID/stat`.
 fn state(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let rest = text.rsplit_once(") ").unwrap().1;

@@ -1,4 +1,4 @@
-//! `vigil gitstatusd` as a shell drives it.
+//! `vigil gitstatusd` as driven by a shell.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -26,19 +26,19 @@ impl Shell {
         }
     }
 
-    /// The response to a request for `directory` of the sandbox.
+    /// Requests `directory` of the sandbox and returns the response.
     pub(crate) fn ask(&mut self, sandbox: &Sandbox, directory: &str) -> String {
         self.send(sandbox, directory);
         self.receive()
     }
 
-    /// Puts a request for `directory` of the sandbox.
+    /// Sends a request for `directory` of the sandbox.
     pub(crate) fn send(&mut self, sandbox: &Sandbox, directory: &str) {
         let path = sandbox.path(directory);
         write!(self.requests, "id\x1f{}\x1e", path.display()).unwrap();
     }
 
-    /// The next response.
+    /// Receives the next response.
     pub(crate) fn receive(&mut self) -> String {
         let mut record = Vec::new();
         loop {
@@ -51,13 +51,13 @@ impl Shell {
         }
     }
 
-    /// The processes that it started and that live.
+    /// Its child processes.
     pub(crate) fn children(&self) -> String {
         let pid = self.child.id();
         std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap()
     }
 
-    /// The sockets that it has open, by their names in the kernel: it has none but those of the daemon.
+    /// Its open sockets, by their names in the kernel. All of them are connections to the daemon.
     pub(crate) fn daemon_sockets(&self) -> Vec<PathBuf> {
         let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
         let open = open.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
@@ -71,7 +71,7 @@ impl Shell {
         self.child.wait().unwrap();
     }
 
-    /// Ends it.
+    /// Ends it in an orderly way.
     pub(crate) fn end(self) {
         let Self {
             mut child,
@@ -96,7 +96,7 @@ impl Sandbox {
         Shell::start(self.shell_command())
     }
 
-    /// One that answers by itself.
+    /// Starts one that answers without the daemon.
     pub(crate) fn lone_shell(&self) -> Shell {
         let mut command = self.shell_command();
         command.env("VIGIL_NO_DAEMON", "1");
@@ -145,7 +145,7 @@ fn a_shell_starts_the_daemon_that_the_next_question_finds() {
     assert_eq!(lone.ask(&sandbox, "work"), first);
     assert_eq!(lone.children(), "");
     while sandbox.daemon(&["status"]).0 != Some(0) {}
-    // The shell may have asked what it asked before, as soon as somebody was there.
+    // The shell may have repeated its question as soon as the daemon was there.
     let counts = || sandbox.counts().0;
     while counts() == 0 {
         assert_eq!(shell.ask(&sandbox, "work"), first);
@@ -154,7 +154,7 @@ fn a_shell_starts_the_daemon_that_the_next_question_finds() {
     assert_eq!(shell.ask(&sandbox, "work"), first);
     assert_eq!(counts(), asked + 1);
     shell.end();
-    // It lives on when the shell does not.
+    // The daemon outlives the shell.
     assert_eq!(sandbox.shell().ask(&sandbox, "work"), first);
     assert_eq!(counts(), asked + 2);
     assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
@@ -171,7 +171,7 @@ fn who_wants_no_daemon_gets_none() {
     let _serving = sandbox.serve();
     shell.ask(&sandbox, "work");
     assert_eq!(sandbox.counts(), (0, 0));
-    // Nor does it answer for a repository whose configuration says so.
+    // Nor does it answer for a repository whose configuration forbids it.
     sandbox.vigil("work", &["status"]);
     assert_eq!(sandbox.counts(), (0, 1));
 }

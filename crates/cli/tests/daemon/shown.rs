@@ -1,10 +1,10 @@
-//! What `vigil daemon status` tells of the repositories.
+//! What `vigil daemon status` shows of the repositories.
 
 use std::time::{Duration, Instant};
 
 use super::sandbox::Sandbox;
 
-/// How long something may take that needs no time.
+/// A generous time limit for what should happen at once.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
@@ -46,7 +46,7 @@ fn each_repository_has_a_row_however_it_was_asked_about() {
     assert_eq!(daemon["questions"], 5);
     let (code, table) = sandbox.daemon(&["status"]);
     assert_eq!(code, Some(0));
-    // Beside them there may be what is looked at for each question.
+    // Between these lines there may be others, about what is scanned for each question.
     let mut lines = table.lines();
     for end in ["/odd\\nname\"", &format!("  {}", work.display()), "  total"] {
         assert!(lines.any(|line| line.ends_with(end)), "{end} in {table}");

@@ -1,4 +1,4 @@
-//! Very much happens at once, or a repository goes: what is asked at once after is answered as git answers.
+//! Many changes at once, or a repository that disappears: a question right after is answered as by git.
 
 use std::fs;
 use std::path::Path;
@@ -9,10 +9,10 @@ use rustix::process::Signal;
 use super::namespaces::skipped;
 use super::sandbox::{Sandbox, VIGIL};
 
-/// How many files make a storm, unless `VIGIL_TEST_STORM_FILES` says otherwise.
+/// How many files make a storm, unless `VIGIL_TEST_STORM_FILES` is set.
 const STORM_FILES: usize = 20_000;
 
-/// The longest queue that is made to overflow.
+/// The longest event queue that is made to overflow.
 const QUEUE_MAX: usize = 200_000;
 
 fn make(folder: &Path, count: usize) {
@@ -22,7 +22,7 @@ fn make(folder: &Path, count: usize) {
     }
 }
 
-/// Asks all the time while `deed` is done. Returns all that was said, with the exit codes.
+/// Asks continuously while `deed` runs. Returns all output, with the exit codes.
 fn ask_during(sandbox: &Sandbox, deed: impl FnOnce() + Send) -> Vec<(Option<i32>, Vec<u8>)> {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -31,7 +31,7 @@ fn ask_during(sandbox: &Sandbox, deed: impl FnOnce() + Send) -> Vec<(Option<i32>
                 let mut all = Vec::new();
                 loop {
                     let ends = is_over.load(Ordering::Relaxed);
-                    // From a folder that stays.
+                    // Run in a folder that persists.
                     let mut command =
                         sandbox.command(VIGIL, "", &["status", "--porcelain", "-unormal"]);
                     command
@@ -69,12 +69,12 @@ fn events_that_are_lost_are_made_up_for() {
         assert!(sandbox.watches() > 0);
         serving.signal(Signal::STOP);
         serving.wait_until_halted();
-        // Each is at least one event, and another name than the one before it.
+        // Each of these causes at least one event, and consecutive names differ.
         make(&sandbox.path(&format!("work/burst/{round}")), 1);
         make(&sandbox.path("work/burst"), limit / 2 + 1);
         fs::remove_dir_all(sandbox.path("work/burst")).unwrap();
         fs::create_dir(sandbox.path("work/burst")).unwrap();
-        // Of all that follows nothing is told.
+        // There are no events for what follows.
         sandbox.write("work/file", &format!("changed {round}\n"));
         sandbox.write(&format!("work/dir/new{round}"), "");
         let (from, to) = (format!("work/dir{round}"), format!("work/dir{}", round + 1));

@@ -1,4 +1,4 @@
-//! Those who connect and are no clients, or bad ones: they cost nobody else an answer.
+//! Bad clients and other programs that connect: they do not keep anyone else from an answer.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -32,7 +32,7 @@ impl Sandbox {
         UnixStream::connect(self.run().join("daemon.sock")).unwrap()
     }
 
-    /// Asserts that the daemon answers whoever asks as he should.
+    /// Asserts that the daemon answers a proper client.
     fn is_answered(&self) {
         let (answered, _) = self.counts();
         let output = self.vigil("work", &["status", "-s"]);
@@ -44,7 +44,7 @@ impl Sandbox {
     }
 }
 
-/// All that comes until the connection ends; what was not read at the other end may cut it short.
+/// Reads until the connection ends. Data that the other end did not read may cut this short.
 fn all_of(stream: &mut UnixStream) -> Vec<u8> {
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all);
@@ -83,7 +83,7 @@ fn garbage_and_other_versions_are_refused_in_words() {
     sandbox.is_answered();
 }
 
-/// More than there are threads that answer.
+/// More than there are answering threads.
 const MANY: usize = 70;
 
 #[test]
@@ -102,12 +102,12 @@ fn half_messages_and_whoever_never_reads_hold_up_nobody() {
         let mut stream = sandbox.connect();
         stream.set_nonblocking(true).unwrap();
         stream.write_all(&hello(1)).unwrap();
-        // As much as they take: what follows waits for the answers to be read.
+        // Send as much as they take: the rest waits until the answers are read.
         while stream.write(&many).is_ok() {}
         silent.push(stream);
     }
     sandbox.is_answered();
-    // Nobody had to lose patience with them first.
+    // The daemon did not have to give up on them first.
     for stream in &mut silent {
         let error = stream.write(&many).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
@@ -124,7 +124,7 @@ fn too_many_connections_are_closed_at_once() {
     let sandbox = Sandbox::with_repository();
     let serving = sandbox.serve();
     let mut streams: Vec<UnixStream> = (0..400).map(|_| sandbox.connect()).collect();
-    // On the first ones nothing has happened for longest.
+    // The first ones have been idle for the longest time.
     let last = streams.split_off(399);
     for stream in &mut streams[..100] {
         assert_eq!(all_of(stream), b"");
@@ -132,7 +132,7 @@ fn too_many_connections_are_closed_at_once() {
     let open = std::fs::read_dir(format!("/proc/{}/fd", serving.pid())).unwrap();
     assert!(open.count() < 300);
     sandbox.is_answered();
-    // Who comes last is let in, as are those who come after him.
+    // The last client is accepted, and so are those after it.
     for mut stream in last {
         stream.write_all(&hello(1)).unwrap();
         let mut head = [0; 5];
@@ -156,7 +156,7 @@ fn a_connection_is_kept_and_may_be_closed_at_any_time() {
         assert_eq!(shell.daemon_sockets(), kept, "{directory}");
     }
     assert_eq!(sandbox.counts().0, 4);
-    // Its place is taken by others, and it does not notice.
+    // Other connections take its place, without its noticing.
     let mut others: Vec<UnixStream> = (0..400).map(|_| sandbox.connect()).collect();
     for stream in &mut others[..100] {
         assert_eq!(all_of(stream), b"");

@@ -1,4 +1,4 @@
-//! `vigil watch`: a line now, and one each time that the answer is another one.
+//! `vigil watch`: a line at the start, and one whenever the answer changes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
@@ -9,10 +9,10 @@ use rustix::process::Signal;
 
 use super::sandbox::{Sandbox, VIGIL, signal};
 
-/// How long something may take that needs no time.
+/// A generous time limit for what should happen at once.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One that watches. It is killed when this is dropped.
+/// A running `vigil watch`. Dropping this kills it.
 struct Watching {
     child: Child,
     /// `None` once nobody reads.
@@ -38,7 +38,7 @@ impl Watching {
         line
     }
 
-    /// The next line, of which there are no two like each other; it says `part`.
+    /// Returns the next line, and asserts that it contains `part`. No two successive lines are equal.
     #[track_caller]
     fn says(&mut self, part: &str) -> String {
         let line = self.next();
@@ -50,7 +50,7 @@ impl Watching {
         signal(i32::try_from(self.child.id()).unwrap(), which);
     }
 
-    /// How it ended, and all that it said on standard error.
+    /// Returns its exit status and everything it wrote to standard error.
     fn end(mut self) -> (ExitStatus, String) {
         let mut errors = String::new();
         let mut stderr = self.child.stderr.take().unwrap();
@@ -71,7 +71,7 @@ impl Sandbox {
         Watching::start(self.command(VIGIL, folder, &[&["watch"], arguments].concat()))
     }
 
-    /// Of one who looks by himself.
+    /// Starts one that does without the daemon.
     fn watch_alone(&self, folder: &str) -> Watching {
         let mut command = self.command(VIGIL, folder, &["watch"]);
         command.env("VIGIL_NO_DAEMON", "1");
@@ -104,14 +104,14 @@ fn each_change_is_a_line_for_all_who_watch_and_nothing_else_is() {
         }
         let mut object = json.next();
         while object != sandbox.says_now("json") {
-            // It tells of what the line leaves out, too.
+            // JSON also shows what the line leaves out.
             object = json.next();
         }
     };
     all_say(CLEAN);
     sandbox.write("work/file", "changed\n");
     all_say(" staged 0 unstaged 1 untracked 0 ");
-    // That makes no other answer.
+    // This does not change the answer.
     sandbox.write("work/file", "changed again\n");
     sandbox.write("work/.git/info/note", "");
     sandbox.write("work/new", "");
@@ -149,7 +149,7 @@ fn a_daemon_that_is_killed_and_one_that_comes_cost_no_line() {
     drop(first);
     sandbox.write("work/one", "");
     watching.says(" untracked 1 ");
-    // It started another one, or would have.
+    // The watcher has started another daemon, or would have.
     sandbox.daemon(&["start"]);
     let deadline = Instant::now() + PATIENCE;
     while sandbox.described()["connections"] != 2 {
@@ -158,7 +158,7 @@ fn a_daemon_that_is_killed_and_one_that_comes_cost_no_line() {
     }
     sandbox.write("work/two", "");
     watching.says(" untracked 2 ");
-    // Where tests run in the background, an interrupt is ignored.
+    // Not an interrupt: if tests run in the background, it is ignored.
     watching.signal(Signal::TERM);
     let (status, errors) = watching.end();
     assert_eq!((status.signal(), errors.as_str()), (Some(15), ""));

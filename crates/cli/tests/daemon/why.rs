@@ -1,9 +1,9 @@
-//! By what the daemon knows what it says.
+//! How the daemon knows what it answers.
 
 use super::sandbox::{Sandbox, VIGIL};
 
 impl Sandbox {
-    /// What is said last of `path`, without it.
+    /// The last line about `path`, without the path.
     fn last_why(&self, path: &str) -> String {
         let output = self.vigil("work", &["why", path]);
         assert!(output.status.success());
@@ -31,7 +31,7 @@ fn what_was_heard_and_looked_at_is_told() {
     let told = "the daemon ";
     assert!(!sandbox.last_why("dir/other").contains(told));
     let _serving = sandbox.serve();
-    // Nobody has asked yet, and this is no reason to begin.
+    // Nobody has asked for a status yet, and this question does not make the daemon begin.
     assert!(!sandbox.last_why("dir/other").contains(told));
     assert!(sandbox.document("dir/other").is_null());
     assert_eq!(sandbox.described()["repositories"], serde_json::json!([]));
@@ -47,7 +47,7 @@ fn what_was_heard_and_looked_at_is_told() {
         "{nothing}"
     );
     sandbox.write("work/dir/other", "changed\n");
-    // By now it may have looked, or not.
+    // By now the daemon may have looked, or not.
     let heard = sandbox.document("dir/other");
     assert_eq!(heard["heard"]["path"], "dir/other");
     sandbox.asked();

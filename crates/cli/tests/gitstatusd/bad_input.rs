@@ -1,4 +1,4 @@
-//! Directories and repositories that come, go, loop, forbid and overflow.
+//! Directories and repositories that appear, disappear, loop, deny access and overflow.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -43,7 +43,7 @@ fn directories_that_are_none_have_no_repository() {
 #[test]
 fn a_forbidden_directory_has_no_repository() {
     if !rustix::process::geteuid().is_root() {
-        // Nobody else may run a program as another user.
+        // Only root may run a program as another user.
         return;
     }
     const NOBODY: u32 = 65534;
@@ -70,7 +70,7 @@ fn a_forbidden_directory_has_no_repository() {
     assert!(!daemon.ask(sandbox.top()).is_some());
     mode("work", 0o755);
     assert!(daemon.ask(&dir).is_some());
-    // Where the repository is another's, and nothing says that it is safe, it is none.
+    // If another user owns the repository and nothing says that it is safe, it counts as none.
     fs::write(sandbox.settings(), "").unwrap();
     assert!(!daemon.ask(&dir).is_some());
     fs::write(sandbox.settings(), "[safe]\n\tdirectory = *\n").unwrap();
@@ -119,7 +119,7 @@ fn a_repository_may_vanish_and_another_take_its_place() {
     fs::rename(sandbox.top(), sandbox.path("later")).unwrap();
     fs::rename(sandbox.path("away"), sandbox.top()).unwrap();
     assert_eq!(daemon.ask(sandbox.top()), first);
-    // A repository in between, and a parent with another name.
+    // A repository in between, and a parent that is renamed.
     let below = sandbox.top().join("dir/sub");
     fs::create_dir_all(&below).unwrap();
     let top = |daemon: &mut Daemon| daemon.ask(&below).field(3).to_vec();
@@ -127,7 +127,7 @@ fn a_repository_may_vanish_and_another_take_its_place() {
     let nested = sandbox.top().join("dir");
     sandbox.git_in(&nested, ["init", "-q"]);
     assert_eq!(top(&mut daemon), nested.as_os_str().as_bytes());
-    // The state of the last answer may still be on its way there.
+    // The state of the last answer may still be being written there.
     while let Err(error) = fs::remove_dir_all(nested.join(".git")) {
         assert_eq!(error.kind(), ErrorKind::DirectoryNotEmpty);
     }
@@ -239,7 +239,7 @@ fn a_directory_of_many_entries_is_counted() {
     let sandbox = Sandbox::with_repository();
     let dir = sandbox.top().join("many");
     fs::create_dir(&dir).unwrap();
-    // Names of one file are as many entries, at less cost.
+    // Links to one file are just as many entries, and cheaper.
     const LINKS: usize = 30_000;
     let mut first = dir.join("0");
     for n in 0..FILES {
@@ -279,7 +279,7 @@ fn a_deep_path_is_walked() {
     assert_eq!(daemon.ask(&dir).counts(), [1, 1, 0, 1]);
 }
 
-/// git never writes such paths; what they lead to is looked for, and no directory is gone into by them.
+/// git never writes such paths. Their files are looked for, but no directory is entered through them.
 #[test]
 fn an_index_with_names_that_no_directory_has_is_answered() {
     let sandbox = Sandbox::with_repository();
@@ -290,7 +290,7 @@ fn an_index_with_names_that_no_directory_has_is_answered() {
     let id = sandbox.git(["rev-parse", "HEAD:a/b"]);
     let sound = fs::read(&place).unwrap();
     let limits = [["-s", "-1"], ["-s", "1"]];
-    // Each with one of the same length that git takes.
+    // Each with a path of the same length that git accepts.
     for (path, other, is_there) in [
         ("a//b", "a/!b", true),
         ("a/./b", "a/!/b", true),

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
-/// After this it is taken for hung.
+/// After this time the process counts as hung.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running process.
@@ -23,7 +23,7 @@ pub(crate) struct Daemon {
     requests: Option<ChildStdin>,
     responses: ChildStdout,
     messages: Option<ChildStderr>,
-    /// What was read of its log, and is still to be looked at.
+    /// The part of its log that was read and not yet examined.
     unseen: Vec<u8>,
     read: Vec<u8>,
 }
@@ -51,12 +51,12 @@ impl Answer {
         text.parse().unwrap()
     }
 
-    /// Staged, unstaged, conflicted, untracked.
+    /// The numbers of staged, unstaged, conflicted and untracked files.
     pub(crate) fn counts(&self) -> [usize; 4] {
         [11, 12, 13, 14].map(|number| self.number(number))
     }
 
-    /// Whether it is about a repository; checks that it has as many fields as it should.
+    /// Returns whether it is about a repository. Asserts that it has the right number of fields.
     pub(crate) fn is_some(&self) -> bool {
         let is_some = self.field(2) == b"1";
         assert_eq!(self.0.len(), if is_some { 29 } else { 2 }, "{self:?}");
@@ -65,7 +65,7 @@ impl Answer {
 }
 
 impl Daemon {
-    /// Starts `command`, which has its arguments and environment.
+    /// Starts `command`, which already has its arguments and environment.
     pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
@@ -87,12 +87,12 @@ impl Daemon {
         self.requests.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
-    /// The end on which requests are written.
+    /// Takes the end of the pipe that requests are written to.
     pub(crate) fn take_requests(&mut self) -> ChildStdin {
         self.requests.take().unwrap()
     }
 
-    /// The next response.
+    /// Reads the next response.
     pub(crate) fn answer(&mut self) -> Answer {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -114,7 +114,7 @@ impl Daemon {
         self.ask_with(dir, b"")
     }
 
-    /// Asks about `dir`, with `more` behind it.
+    /// Asks about `dir`, with `more` appended to the request.
     pub(crate) fn ask_with(&mut self, dir: impl AsRef<OsStr>, more: &[u8]) -> Answer {
         let dir = dir.as_ref().as_bytes();
         self.send(&[b"id\x1f", dir, more, b"\x1e"].concat());
@@ -123,13 +123,13 @@ impl Daemon {
         answer
     }
 
-    /// Ends its input; its exit status, and what it wrote on standard error, after what was waited for. Nothing may be left on its output.
+    /// Closes its input. Returns its exit status and the unexamined rest of its standard error. No output may be left unread.
     pub(crate) fn end(&mut self) -> (ExitStatus, String) {
         drop(self.requests.take());
         self.wait()
     }
 
-    /// Waits for its end.
+    /// Waits for its end; returns the same.
     pub(crate) fn wait(&mut self) -> (ExitStatus, String) {
         let deadline = Instant::now() + PATIENCE;
         let mut messages = std::mem::take(&mut self.unseen);
@@ -150,7 +150,7 @@ impl Daemon {
         (status, String::from_utf8_lossy(&messages).into_owned())
     }
 
-    /// Reads its log up to `text`.
+    /// Reads its log up to and including `text`.
     pub(crate) fn wait_for_message(&mut self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
         let mut stream = self.messages.take().unwrap();
@@ -168,7 +168,7 @@ impl Daemon {
         self.messages = Some(stream);
     }
 
-    /// How many inotify instances it has.
+    /// The number of its inotify instances.
     pub(crate) fn instances(&self) -> usize {
         let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
         let targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
@@ -177,7 +177,7 @@ impl Daemon {
             .count()
     }
 
-    /// Its memory that is in use, in bytes.
+    /// Its resident memory, in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:"));
@@ -188,7 +188,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // Gone already, as a rule.
+        // It is usually gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

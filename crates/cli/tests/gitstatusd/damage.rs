@@ -1,4 +1,4 @@
-//! Damaged repositories: always an answer, in bounded time, and never a word of a panic.
+//! Damaged repositories: there is always an answer, in bounded time, and never a panic message.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -28,7 +28,7 @@ fn repository() -> Sandbox {
     sandbox
 }
 
-/// The files in which damage may be met.
+/// The files that may be damaged.
 fn files(git_dir: &Path) -> Vec<std::path::PathBuf> {
     let mut files: Vec<_> = [
         "HEAD",
@@ -142,7 +142,7 @@ fn pipes_and_devices_in_the_working_tree_do_not_stop_it() {
     }
 }
 
-/// Cuts the file `path` where it is, and gives back what it held.
+/// Truncates the file `path` in place and returns its former contents.
 fn cut_in_place(path: &Path, len: u64) -> Vec<u8> {
     let contents = fs::read(path).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
@@ -151,18 +151,18 @@ fn cut_in_place(path: &Path, len: u64) -> Vec<u8> {
     contents
 }
 
-/// How much is left of the file `path` where it is cut.
+/// The lengths to which the file `path` is cut.
 fn lengths(path: &Path) -> [u64; 4] {
     let len = fs::metadata(path).unwrap().len();
     [0, len / 2, len - 1, len.saturating_sub(4096)]
 }
 
-/// The data file of the state.
+/// The files that are mapped: packs and what belongs to them, packed references, and the state's data file.
 #[test]
 fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
     let sandbox = repository();
     let git_dir = sandbox.top().join(".git");
-    // So many that the file is mapped.
+    // Enough for the file to be mapped.
     let head = sandbox.git(["rev-parse", "HEAD"]);
     let more: String = (0..2000)
         .map(|n| format!("create refs/remotes/origin/{n:04} {head}\n"))
@@ -173,7 +173,7 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
     sandbox.git(["branch", "-q", "other", "HEAD~1"]);
     sandbox.git(["branch", "-q", "--set-upstream-to=other"]);
     sandbox.git(["config", "gc.auto", "0"]);
-    // Each layout once: a pack by itself, and one in a multi-pack-index, with a commit-graph.
+    // Both layouts: a pack by itself, and a pack in a multi-pack-index, with a commit-graph.
     for with_midx in [false, true] {
         if with_midx {
             sandbox.git(["commit-graph", "write", "--reachable"]);
@@ -182,7 +182,7 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
         let mut first = sandbox.unlimited();
         let whole = first.ask(sandbox.top());
         assert!(whole.is_some());
-        // What was learned is saved before the next question is read.
+        // The state is saved before the next question is read.
         assert_eq!(first.ask(sandbox.top()), whole);
         let mut daemon = sandbox.unlimited();
         let mut paths = files(&git_dir);
@@ -198,7 +198,7 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
                 assert_eq!(daemon.ask(sandbox.top()), whole);
                 let contents = cut_in_place(path, left);
                 let told = daemon.ask(sandbox.top());
-                // A new process sees what is left.
+                // A new process sees only what is left.
                 let expected = sandbox.unlimited().ask(sandbox.top());
                 assert_eq!(told, expected, "{} {left}", path.display());
                 fs::write(path, contents).unwrap();
@@ -206,13 +206,13 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
             }
         }
         assert!(cuts >= if with_midx { 20 } else { 12 }, "{cuts}");
-        // The last byte of a state may be a zero that means nothing.
+        // The last byte of a state may be a zero without meaning.
         for at in [0, 1, 3] {
             assert_eq!(daemon.ask(sandbox.top()), whole);
             let state = sandbox.state_data();
             cut_in_place(&state, lengths(&state)[at]);
             assert_eq!(daemon.ask(sandbox.top()), whole, "{at}");
-            // After one more answer there is a whole one in its place.
+            // After one more answer, a whole state has taken its place.
             assert_eq!(daemon.ask(sandbox.top()), whole, "{at}");
             let verified = sandbox.vigil(["state", "verify"]).output().unwrap();
             assert!(verified.status.success(), "{at}: {verified:?}");

@@ -1,4 +1,4 @@
-//! What the environment says. The process outlives the directory in which its shell began.
+//! The environment's variables. The process outlives the directory in which its shell was started.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::daemon::Daemon;
 use super::sandbox::Sandbox;
 
-/// The process without limits, with variables set.
+/// The process without limits and with some variables set.
 fn daemon(sandbox: &Sandbox, variables: &[(&str, &Path)]) -> Daemon {
     let mut command = sandbox.daemon_command(&["-s-1", "-u-1", "-c-1", "-d-1"]);
     command.envs(variables.iter().copied());

@@ -1,14 +1,14 @@
-//! Questions that come one after the other, so that the repository's folders are watched: each change shows at once.
+//! Successive questions, for which the repository's folders are watched: each change shows immediately.
 
 use std::fs;
 
 use super::daemon::{Answer, Daemon};
 use super::sandbox::Sandbox;
 
-/// More than it takes to be watched.
+/// More questions than it takes for folders to be watched.
 const QUESTIONS: usize = 20;
 
-/// The answer to each of many questions, which is the same.
+/// Asks many times, and asserts that the answers are the same.
 fn ask(daemon: &mut Daemon, dir: &std::path::Path) -> Answer {
     let first = daemon.ask(dir);
     for _ in 0..QUESTIONS {

@@ -1,4 +1,4 @@
-//! When the process ends, and what it forgets.
+//! When the process ends, and what it drops.
 
 use std::fs::{self, File};
 use std::os::fd::{AsFd, AsRawFd};
@@ -55,7 +55,7 @@ fn one_that_its_shell_may_not_open_is_not_left_in_the_background() {
             .args(known.trim_end_matches('\0').split('\0'))
             .current_dir("/");
         if is_root {
-            // To whom every file can be read.
+            // root could read every file.
             command.uid(NOBODY).gid(NOBODY);
         }
         let output = command.output().unwrap();
@@ -87,7 +87,7 @@ fn a_lost_lock_is_its_end() {
     rustix::io::fcntl_setfd(&file, FdFlags::empty()).unwrap();
     let fd = file.as_raw_fd().to_string();
     let mut daemon = sandbox.daemon(&["-l", &fd]);
-    // The shell removes the file; the lock is on what was opened.
+    // The shell removes the file. The lock belongs to the open file.
     fs::remove_file(path).unwrap();
     assert!(daemon.ask(sandbox.top()).is_some());
     rustix::fs::fcntl_lock(file.as_fd(), FlockOperation::Unlock).unwrap();
@@ -154,14 +154,14 @@ fn no_more_than_some_repositories_are_kept_and_none_that_is_gone() {
     for number in 1..=100 {
         assert!(daemon.ask(sandbox.path(format!("copy{number}"))).is_some());
     }
-    // Those that were asked for first go first.
+    // Those that were first asked about are dropped first.
     daemon.wait_for_message(&forgot("copy1"));
     daemon.wait_for_message(&forgot("copy36"));
     assert!(daemon.ask(sandbox.path("copy1")).is_some());
     for number in 90..=99 {
         fs::remove_dir_all(sandbox.path(format!("copy{number}"))).unwrap();
     }
-    // One is looked at for each question.
+    // With each question, one of them is examined.
     for _ in 0..50 {
         assert!(daemon.ask(sandbox.path("copy100")).is_some());
         assert!(daemon.ask(sandbox.path("copy89")).is_some());

@@ -1,4 +1,4 @@
-//! `vigil gitstatusd` as a process, driven over pipes as a shell drives it.
+//! `vigil gitstatusd` as a process, driven over pipes as by a shell.
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 #![allow(clippy::panic, reason = "all of this is tests")]

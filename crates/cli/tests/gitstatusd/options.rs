@@ -51,7 +51,7 @@ fn exit_codes_tell_bad_arguments_from_another_version() {
     assert_eq!(outcome(&["--version"]).1, "v1.5.5\n");
 }
 
-/// Three staged (one of them new, one deleted), three changed (one of them deleted), three untracked, two in conflict.
+/// A repository with three staged files (one new, one deleted), three changed (one deleted), three untracked, two in conflict.
 fn dirty() -> Sandbox {
     let sandbox = Sandbox::with_repository();
     for name in ["a", "b", "c", "d", "e", "x", "y"] {
@@ -104,7 +104,7 @@ fn no_count_exceeds_its_cap_and_each_is_right_below() {
             .collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let mut daemon = sandbox.daemon(&arguments);
-        // The second is answered from memory, and what was found first may be looked at alone.
+        // The second answer comes from memory, and may look only at what was found first.
         for _ in 0..3 {
             let answer = daemon.ask(sandbox.top());
             let expected: Vec<usize> = real.iter().zip(caps).map(|(n, cap)| cap.min(*n)).collect();
@@ -118,7 +118,7 @@ fn no_count_exceeds_its_cap_and_each_is_right_below() {
             }
         }
     }
-    // Without options, each cap is one.
+    // Without options, each limit is one.
     assert_eq!(sandbox.daemon(&[]).ask(sandbox.top()).counts(), [1; 4]);
 }
 

@@ -1,4 +1,4 @@
-//! Requests, responses and the pipes between.
+//! Requests, responses and the pipes that carry them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use super::daemon::request;
 use super::sandbox::Sandbox;
 
-/// A repository in which each of the 29 fields has a value of its own.
+/// A repository for which each of the 29 fields has a different value.
 fn rich() -> Sandbox {
     let sandbox = Sandbox::new();
     let origin = sandbox.repository("origin");
@@ -47,7 +47,7 @@ fn rich() -> Sandbox {
     sandbox.git(["mv", "d", "renamed"]);
     sandbox.git(["rm", "-q", "e", "f"]);
     sandbox.git(["add", "b", "c"]);
-    // Unstaged: one changed, one deleted; marked: one of each kind. Untracked: two.
+    // Unstaged: one changed, one deleted. Marked: one of each kind. Untracked: two.
     sandbox.write("b", "unstaged\n");
     fs::remove_file(sandbox.top().join("g")).unwrap();
     sandbox.git(["update-index", "--skip-worktree", "h", "i"]);
@@ -105,7 +105,7 @@ fn each_of_the_29_fields_is_in_its_place() {
         }
         assert!(answer.is_some());
     }
-    // Without the index, its fields are zero and the others stay.
+    // Without reading the index, its fields are zero and the others stay.
     let answer = daemon.ask_with(&work, b"\x1f1");
     for (number, (name, value)) in expected.iter().enumerate() {
         let number = number + 1;
@@ -237,7 +237,7 @@ fn what_was_asked_before_the_end_of_input_is_answered() {
     for id in ["1", "2", "3"] {
         all.extend(request(id, &sandbox.top()));
     }
-    // The last one lacks its end.
+    // The last request lacks its terminator.
     all.extend_from_slice(b"4\x1f/");
     let mut requests = daemon.take_requests();
     requests.write_all(&all).unwrap();
@@ -255,7 +255,7 @@ fn a_reader_that_takes_its_time_gets_every_answer() {
     let mut daemon = sandbox.unlimited();
     let mut requests = daemon.take_requests();
     let work = sandbox.top();
-    // More than both pipes hold: all that is read here is read after the process had to wait.
+    // More than both pipes hold, so the process has to wait before this side reads.
     let writer = std::thread::spawn(move || {
         for id in 0..REQUESTS {
             requests
@@ -284,7 +284,7 @@ fn what_does_not_print_is_a_question_mark() {
         ["commit", "-q", "--allow-empty", "-m", "tab\there \u{e9}"],
     );
     let mut daemon = sandbox.unlimited();
-    // A separator cannot be in a request, so the repository is asked for by a link.
+    // A request cannot contain a separator, so use a symbolic link to the repository.
     let link = sandbox.path("link");
     std::os::unix::fs::symlink(&odd, &link).unwrap();
     daemon.send(&[b"\x01\n\xfe\x1f", link.as_os_str().as_bytes(), b"\x1e"].concat());

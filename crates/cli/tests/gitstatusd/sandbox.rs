@@ -1,4 +1,4 @@
-//! A home and repositories in it, and processes that are asked about them.
+//! A home directory with repositories, and processes that are asked about them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ impl Sandbox {
         Self(vigil_testkit::sandbox::Sandbox::empty())
     }
 
-    /// With a repository `work` that has one commit of one file, `file`.
+    /// Makes one with a repository `work` that has one commit of one file, `file`.
     pub(crate) fn with_repository() -> Self {
         let sandbox = Self::new();
         sandbox.repository("work");
@@ -32,7 +32,7 @@ impl Sandbox {
         top
     }
 
-    /// Where `name` is, from the root: there are more repositories than one.
+    /// The path of `name` relative to the root, since there are several repositories.
     pub(crate) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.root().join(name)
     }
@@ -42,19 +42,19 @@ impl Sandbox {
         self.home().join(".gitconfig")
     }
 
-    /// The program with `arguments`, not started yet.
+    /// The command for the program with `arguments`.
     pub(crate) fn daemon_command(&self, arguments: &[&str]) -> Command {
         let mut command = self.vigil([&["gitstatusd"], arguments].concat());
         command.current_dir("/");
         command
     }
 
-    /// The program with `arguments`, running.
+    /// Starts the program with `arguments`.
     pub(crate) fn daemon(&self, arguments: &[&str]) -> Daemon {
         Daemon::start(self.daemon_command(arguments))
     }
 
-    /// The program without limits, running.
+    /// Starts the program without limits.
     pub(crate) fn unlimited(&self) -> Daemon {
         self.daemon(&["-s", "-1", "-u", "-1", "-c", "-1", "-d", "-1"])
     }

@@ -1,4 +1,4 @@
-//! The process as shells start, greet, ask and stop it.
+//! The process as shells start it, greet it, ask it and stop it.
 
 use std::fs;
 use std::path::Path;

@@ -11,7 +11,7 @@ use vigil_testkit::sandbox::{Said, vigil_program};
 
 use crate::sandbox::Sandbox;
 
-/// A sandbox with a runtime folder that no daemon of the user is in.
+/// A sandbox with a runtime folder that no daemon of the user uses.
 fn sandbox() -> (tempfile::TempDir, Sandbox) {
     let run = tempfile::tempdir().unwrap();
     (run, Sandbox::new())
@@ -24,12 +24,12 @@ fn doctor_in(sandbox: &Sandbox, run: &Path, folder: &Path, variables: &[(&str, &
     command.output().unwrap().into()
 }
 
-/// Vigil at the top of the working tree, not started yet.
+/// The command for Vigil at the top of the working tree.
 fn vigil(sandbox: &Sandbox, arguments: &[&str]) -> Command {
     sandbox.command(vigil_program(), "", arguments)
 }
 
-/// A daemon, which ends with the test.
+/// A daemon that ends with the test.
 struct Served(Child);
 
 impl Drop for Served {
@@ -39,7 +39,7 @@ impl Drop for Served {
     }
 }
 
-/// The checks, by subject, verdict, fact and remedy.
+/// The subject, verdict, fact and remedy of each check.
 fn checks(said: &Said) -> Vec<(String, String, String, Option<String>)> {
     assert_eq!(said.stderr, "");
     let document: Value = serde_json::from_str(&said.stdout).unwrap();
@@ -70,7 +70,7 @@ fn verdict(said: &Said, subject: &str) -> (String, String) {
     (verdict.clone(), fact.clone())
 }
 
-/// That `subject` is `expected` once `mend` is done, and something else before.
+/// Asserts that the verdict on `subject` is `expected`, and that `mend` changes it.
 #[track_caller]
 fn fires(sandbox: &Sandbox, run: &Path, subject: &str, expected: &str, mend: impl FnOnce()) {
     let before = doctor_in(sandbox, run, &sandbox.top(), &[]);
@@ -155,7 +155,7 @@ fn the_daemon_is_told_of_as_it_is() {
     let (run, sandbox) = sandbox();
     let top = sandbox.top();
     let ask = |variables: &[(&str, &str)]| doctor_in(&sandbox, run.path(), &top, variables);
-    // A busy machine is slow.
+    // A busy machine may be slow.
     let wanted = [
         ("VIGIL_NO_DAEMON", "0"),
         ("VIGIL_DAEMON_PATIENCE_MS", "60000"),
@@ -186,11 +186,11 @@ fn the_daemon_is_told_of_as_it_is() {
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!(verdict(&ask(&wanted), "runtime folder").0, "ok");
 
-    // Nobody ever answers.
+    // Nobody ever answers on this socket.
     let listener = UnixListener::bind(folder.join("daemon.sock")).unwrap();
     let hurried = [("VIGIL_DAEMON_PATIENCE_MS", "1")];
     assert_eq!(verdict(&ask(&hurried), "daemon").0, "problem");
-    // Another test may start a program just now, which holds what is open here for a moment.
+    // A program that another test is just starting may hold this descriptor for a moment.
     rustix::net::shutdown(&listener, rustix::net::Shutdown::Both).unwrap();
     drop(listener);
     assert_eq!(verdict(&ask(&wanted), "daemon"), none);
@@ -356,7 +356,7 @@ fn a_git_in_the_working_copy_is_not_run() {
         fact.ends_with("lies in the working copy, and is not run"),
         "{fact}"
     );
-    // Neither where git refuses the repository.
+    // Nor is it run if git refuses the repository.
     sandbox.write(".git/config", "[core\n");
     assert_eq!(verdict(&ask(), "git").0, "note");
     assert!(!trace.exists());

@@ -1,4 +1,4 @@
-//! A repository that vigil is asked about.
+//! A repository for Vigil's own commands.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub(crate) struct Sandbox(vigil_testkit::sandbox::Sandbox);
 vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
-    /// With one commit of three files, an ignore rule and an untracked file.
+    /// Makes one with a commit of three files, an ignore rule and an untracked file.
     pub(crate) fn new() -> Self {
         let this = Self(vigil_testkit::sandbox::Sandbox::new());
         this.write("src/a.c", "int a;\n");
@@ -33,19 +33,19 @@ impl Sandbox {
         self.vigil_in(&self.top(), arguments)
     }
 
-    /// What a command that must succeed prints.
+    /// The output of a command that must succeed.
     pub(crate) fn text(&self, arguments: &[&str]) -> String {
         let said = self.vigil(arguments);
         assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{arguments:?}");
         said.stdout
     }
 
-    /// The same, as JSON.
+    /// The same output, parsed as JSON.
     pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.text(arguments)).unwrap()
     }
 
-    /// Has the state written, and both status commands say the same.
+    /// Has the state written, and asserts that both status commands print the same.
     pub(crate) fn status(&self) {
         let arguments = ["status", "--porcelain"];
         assert_eq!(

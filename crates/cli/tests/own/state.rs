@@ -10,7 +10,7 @@ fn show(sandbox: &Sandbox) -> Value {
     sandbox.json(&["state", "show", "-v", "--format=json"])
 }
 
-/// What became of the listings of each directory, by path.
+/// The standing of the listings of each directory, by path.
 fn standings(report: &Value) -> Vec<(&str, Vec<&str>)> {
     let directories = report["directories"].as_array().unwrap().iter();
     directories
@@ -22,7 +22,6 @@ fn standings(report: &Value) -> Vec<(&str, Vec<&str>)> {
         .collect()
 }
 
-/// The data file.
 #[test]
 fn before_the_first_status_there_is_no_state() {
     let sandbox = Sandbox::new();
@@ -104,7 +103,7 @@ fn show_tells_why_a_listing_holds_no_more() {
     sandbox.write(".gitignore", "*.o\n*.a\n");
     let report = show(&sandbox);
     assert_eq!(standings(&report)[0], ("", vec!["ignore_file"]));
-    // A new look at what stands below is needed for that, and for the directory itself first.
+    // Directories below need a new look for that, too, but this one first of all because it changed itself.
     assert_eq!(standings(&report)[2], ("src/deep", vec!["directory"]));
     std::fs::remove_file(sandbox.top().join("src/deep/other")).unwrap();
     sandbox.settle();
@@ -165,7 +164,7 @@ fn what_older_versions_left_is_ignored_and_dropped() {
     assert_eq!(dropped, both.clone() + &removed(&above));
     assert!(!above.exists());
 
-    // There is no state of its own.
+    // A bare repository has no state of its own.
     leave();
     std::fs::write(folders[0].join("other"), "not Vigil's").unwrap();
     sandbox.git(["config", "core.bare", "true"]);
@@ -258,12 +257,12 @@ fn whether_a_state_is_kept_must_be_a_boolean() {
         let said = sandbox.vigil(&[&setting, command].concat());
         assert_eq!((said.code, said.stderr.as_str()), (128, bad), "{command:?}");
         assert_eq!(said.stdout, "");
-        // Each value counts, as git has it.
+        // As in git, each of the values counts.
         let later = ["-c", "vigil.stateFile=banana", "-c", "vigil.stateFile=yes"];
         let said = sandbox.vigil(&[&later, command].concat());
         assert_eq!((said.code, said.stderr.as_str()), (128, bad), "{command:?}");
     }
-    // What is left is removed whatever is said of what is kept.
+    // The command removes what is left, whatever the setting is.
     sandbox.status();
     let said = sandbox.vigil(&["-c", "vigil.stateFile=banana", "state", "drop"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
@@ -287,7 +286,7 @@ fn a_state_is_right_whatever_changed_since() {
     assert_eq!(show(&sandbox)["state"]["index"]["relation"], "changed");
 }
 
-/// git takes an index that is missing for a sparse one, of which there is a state.
+/// git takes a missing index for a sparse one; there is a state of it.
 #[test]
 fn an_index_that_is_to_be_split_and_sparse_is_refused_with_a_state_too() {
     let sandbox = Sandbox::new();
@@ -314,7 +313,7 @@ fn verify_finds_any_byte_that_is_not_as_it_was_written_and_status_answers_rightl
     let state = &show(&sandbox)["state"];
     assert_eq!(state["dead_len"], 0);
     let mut found = 0;
-    // Bytes between blocks mean nothing.
+    // Bytes between blocks are not significant.
     let offsets = (0..whole.len()).filter(|&at| whole[at] != 0).step_by(23);
     for at in offsets.clone() {
         let mut flipped = whole.clone();
@@ -430,7 +429,7 @@ fn a_state_that_is_not_used_is_told_to_whoever_asks() {
     assert!(said.starts_with("debug: the state is not used: "), "{said}");
     assert!(said.contains("format version 99"), "{said}");
     assert_eq!(said.lines().count(), 1);
-    // It was replaced.
+    // The state has been replaced.
     assert_eq!(
         sandbox.text(&["state", "verify"]).lines().count(),
         1,

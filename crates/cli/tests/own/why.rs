@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::sandbox::Sandbox;
 
-/// What is said of one path, a line each, without the path.
+/// The lines about one path, without the path.
 fn why(sandbox: &Sandbox, path: &str) -> Vec<String> {
     let text = sandbox.text(&["why", path]);
     let lines = text.lines();
@@ -22,7 +22,7 @@ fn assert_why(sandbox: &Sandbox, path: &str, expected: &[&str]) {
     assert_eq!(why(sandbox, path), expected, "{path}");
 }
 
-/// The same, by beginnings and ends: times are between.
+/// Asserts how the last line starts and ends; times are in between.
 #[track_caller]
 fn assert_about(sandbox: &Sandbox, path: &str, start: &str, end: &str) {
     let said = why(sandbox, path);
@@ -110,7 +110,7 @@ fn contents_decide_where_facts_do_not() {
         "modified: its facts do not decide (mtime moved from 20",
         &format!("contents compared: different{steps}"),
     );
-    // Written in the second of the index, or later.
+    // Written in the same second as the index, or later.
     sandbox.git(["update-index", "src/a.c"]);
     sandbox.write("src/a.c", "int c;\n");
     sandbox.age("src/a.c", -100);
@@ -146,7 +146,7 @@ fn contents_decide_where_facts_do_not() {
 #[test]
 fn what_the_state_knows_is_told() {
     let sandbox = Sandbox::new();
-    // Facts that do not decide.
+    // Stat data that does not decide.
     sandbox.age("src/a.c", 100);
     sandbox.age("src/deep/b.c", 100);
     sandbox.settle();
@@ -159,7 +159,7 @@ fn what_the_state_knows_is_told() {
         "contents compared: equal",
     );
     assert_why(&sandbox, "new", &["untracked: no rule matches"]);
-    // What is asked here is not kept.
+    // This question does not save anything.
     assert!(!sandbox.state_folder().exists());
     sandbox.status();
     assert_about(&sandbox, "src/a.c", "unchanged: ", recorded);
@@ -186,7 +186,7 @@ fn what_the_state_knows_is_told() {
     assert_about(&sandbox, "src", "directory, ", ", untracked: 1");
     assert_why(&sandbox, "src/other", &["untracked: no rule matches"]);
     assert_about(&sandbox, "src/deep", "directory, ", holds);
-    // Another entry elsewhere leaves it all as it was; one in the directory does not.
+    // A new entry elsewhere affects nothing; one in the directory does.
     sandbox.git(["add", "src/other"]);
     assert_about(&sandbox, "new", listing, " UTC): nothing is listed again");
     assert_about(&sandbox, "src/deep/b.c", "unchanged: ", recorded);
@@ -263,7 +263,7 @@ fn rules_are_told_with_their_place() {
     let none = ["-c", "status.showUntrackedFiles=no", "why", "dir"];
     let expected = "dir: untracked: no rule matches; untracked files are not shown (status.showUntrackedFiles=no)\n";
     assert_eq!(sandbox.text(&none), expected);
-    // Tracked files below are tracked all the same.
+    // Tracked files below the directory remain tracked.
     sandbox.write(".gitignore", "src/\n");
     assert_about(
         &sandbox,
@@ -430,7 +430,7 @@ fn renames_are_called_what_status_calls_them() {
     let added = format!("staged: added {what}");
     assert_eq!(why(&sandbox, "src/moved")[0], added);
     assert_why(&sandbox, "away", &["deleted: nothing is there"]);
-    // A copy, and what it is of.
+    // A copy and its source.
     sandbox.git(["config", "status.renames", "copies"]);
     sandbox.write("copy", format!("{text}copied\n"));
     sandbox.write("copied", format!("{text}changed\n"));
@@ -441,7 +441,7 @@ fn renames_are_called_what_status_calls_them() {
     assert!(why(&sandbox, "copied")[0].starts_with("staged: modified ("));
 }
 
-/// The two letters of each path that git lists.
+/// The two letters for each path that git lists.
 fn letters(sandbox: &Sandbox) -> BTreeMap<String, String> {
     let options = [
         "--no-optional-locks",
@@ -508,7 +508,7 @@ fn verdicts_are_those_of_git() {
         let said = match why["found"]["kind"].as_str().unwrap() {
             "ignored" => "!!".to_owned(),
             "untracked" if change.is_null() => "??".to_owned(),
-            // git has two lines for it, of which the later one counts above.
+            // git has two lines for such a path, and in the map above the later one wins.
             "untracked" => "??".to_owned(),
             _ => {
                 let both = [&change["staged"], &change["unstaged"]]

@@ -2,7 +2,7 @@
 
 use crate::sandbox::{BRANCH, CASES, Sandbox, repository, script, sorted};
 
-/// What stands before the questions, and is to change nothing.
+/// Run before the questions; none of it may change an answer.
 const SURROUNDINGS: [&str; 4] = [
     "",
     "set -euo pipefail; IFS=xyzaeiou; shopt -s nullglob failglob nocaseglob; set -f",
@@ -10,7 +10,7 @@ const SURROUNDINGS: [&str; 4] = [
     "PATH=/nowhere",
 ];
 
-/// Completes `line` as readline asks for it: `=` and `:` are words of their own, unless `breaks` says otherwise.
+/// Completes `line` as readline would: `=` and `:` are words of their own, unless `breaks` is false.
 fn question(line: &str, breaks: bool) -> String {
     let parted = if breaks {
         line.replace('=', " = ")

@@ -101,7 +101,7 @@ fn wrong_command_lines_are_refused() {
             10,
             "no such shell: csh",
         ),
-        // What gitstatusd takes as the beginning of an option is none of ours.
+        // gitstatusd accepts abbreviated options, but not abbreviations of Vigil's own.
         (
             &["gitstatusd", "--prompt=zsh"],
             10,

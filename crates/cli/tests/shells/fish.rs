@@ -43,7 +43,7 @@ fn commands_options_and_values_are_completed() {
                 .map(|word| format!("{joined}{word}"))
                 .collect();
             wanted.sort();
-            // fish shows a name without the sign that joins a value to it.
+            // fish shows a name without the `=` that attaches a value.
             let answer: Vec<String> = sorted(&answer.join(" "));
             let wanted: Vec<String> = match joined.is_empty() {
                 true => wanted

@@ -39,14 +39,14 @@ const VARIABLES: [(&str, usize); 27] = [
     ("COMMIT_SUMMARY", 29),
 ];
 
-/// What a shell has to set for the directory `state`, as the program says it.
+/// The variables that a shell has to set for the directory `state`, according to the program.
 fn expected(sandbox: &Sandbox, state: &str) -> BTreeMap<String, String> {
     let mut command = sandbox.isolated(VIGIL, b"");
     let ask = format!("--ask={}/{state}", sandbox.root().display());
     command.args(["gitstatusd", "-s-1", "-u-1", "-c-1", "-d-1", &ask]);
     let said = command.output().unwrap().stdout;
     let said = String::from_utf8(said).unwrap();
-    // The first field is the id, which there is none of.
+    // The first field would be the id, which is missing here.
     let fields: Vec<&str> = said.lines().collect();
     let mut all = BTreeMap::new();
     let mut set = |name: &str, value: &str| {
@@ -111,7 +111,7 @@ fn every_shell_sets_what_the_program_says_in_every_state() {
     }
 }
 
-/// Writes `words` to the file, and the exit code of what was done last.
+/// Writes `words` and the exit code of the last command to the file.
 fn tell(shell: Shell, words: &str) -> String {
     format!("echo {words} {} >>\"$OUT\"\n", shell.status())
 }

@@ -1,4 +1,4 @@
-//! `make install`, and what it put in place, from there.
+//! `make install`, and running what it installed.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -8,12 +8,12 @@ use vigil_testkit::sandbox::Said;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
-/// Runs `make` with `arguments` at the top of the sources, with nothing that could build, and a mask that keeps others out.
+/// Runs `make` at the top of the sources, without a program that could build, and with a umask that keeps others out.
 fn make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -> Said {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = sandbox.isolated("sh", b"");
     command
-        // Nothing is built, so the compiler need not be asked for what.
+        // Nothing is built, so the compiler need not be asked for its target.
         .envs([("CARGO_BUILD_TARGET", "none"), ("RUSTFLAGS", "")])
         .args(["-c", "umask 077 && exec make \"$@\"", "make", "-s", "-C"])
         .arg(sources)
@@ -25,7 +25,7 @@ fn make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -> Sa
     command.output().unwrap().into()
 }
 
-/// All that is in `folder`: the path below it, and the mode, `None` for a link.
+/// All that is in `folder`: relative paths and modes, `None` for a symbolic link.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Option<u32>> {
     let mut found = BTreeMap::new();
     let mut pending = vec![folder.to_owned()];
@@ -81,7 +81,7 @@ fn all_is_in_its_place_for_everybody_and_can_be_taken_away() {
         service.contains("\nExecStart=\"/usr/bin/vigil\" daemon run\n"),
         "{service}"
     );
-    // Again, over what is there.
+    // Install again, over the existing files.
     assert_eq!(make(&sandbox, "install", &destination, "/usr").code, 0);
     assert_eq!(contents(&destination), found);
     let gone = make(&sandbox, "uninstall", &destination, "/usr");
@@ -117,7 +117,7 @@ fn from_there_everything_works() {
     assert_eq!((version.code, version.stdout.as_str()), (0, "v1.5.5\n"));
     let page = run(vigil.to_str().unwrap(), &["help", "status"]);
     assert_eq!((page.code, page.stderr.as_str()), (0, ""));
-    // This line is man's: the text has none.
+    // This line comes from man; the plain text has none.
     assert!(
         page.stdout.trim_start().starts_with("VIGIL-STATUS(1)"),
         "{}",

@@ -1,4 +1,4 @@
-//! Answers that come later than prompts wait for them.
+//! Answers that arrive after the prompt has stopped waiting.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -13,13 +13,13 @@ use crate::shell::{
     FIND_ENDS, KEEP_ENDS, SHELLS, Session, Shell, VIGIL, processes_with, served_by, wait_until,
 };
 
-/// Repositories in which a status waits as long as a pipe is there that nobody opened.
+/// Repositories in which a status blocks as long as a certain pipe exists and nobody writes to it.
 struct Slow {
     sandbox: Sandbox,
 }
 
 impl Slow {
-    /// There is one, in the folder `work`.
+    /// Makes one in the folder `work`.
     fn new() -> Self {
         let slow = Self {
             sandbox: Sandbox::new(),
@@ -32,7 +32,7 @@ impl Slow {
         self.sandbox.path("")
     }
 
-    /// One more, whose branch is `branch`.
+    /// Adds a repository with the branch `branch`.
     fn add(&self, folder: &str, branch: &str) -> PathBuf {
         let top = self.sandbox.root().join(folder);
         fs::create_dir(&top).unwrap();
@@ -45,7 +45,7 @@ impl Slow {
         let git = |arguments: &[&str]| self.sandbox.git_in(top, arguments);
         let pipe = top.join(".git/pipe");
         let place = pipe.display();
-        // What is opened for both never waits, and what is read by `read` is a line and no more.
+        // Opening it for reading and writing never blocks, and `read` takes exactly one line.
         let filter = format!(
             "if test -p '{place}'; then exec 3<>'{place}'; cat /proc/$PPID/cmdline >>'{place}.reached'; \
              read go <&3; fi; cat"
@@ -68,12 +68,12 @@ impl Slow {
         self.sandbox.age(top.join("file"), 100);
     }
 
-    /// From now on a status waits. Each time the file has to be read again.
+    /// From now on a status blocks. `age_s` must differ each time, so that the file is read again.
     fn halt(&self, age_s: i64) {
         self.halt_in(&self.top(), age_s);
     }
 
-    /// Waits until who finds out for the prompt has come as far as the pipe. In fish somebody in a hurry may have been there before.
+    /// Waits until the process that answers the prompt is blocked. In fish, a short-lived process may have got there before it.
     fn wait_until_reached(top: &Path, shell: Shell) {
         let reached = top.join(".git/pipe.reached");
         let who = match shell {
@@ -86,16 +86,16 @@ impl Slow {
         });
     }
 
-    /// Nobody waits any more.
+    /// Stops blocking.
     fn release(top: &Path) {
         let flags = OFlags::WRONLY | OFlags::NONBLOCK;
-        // There may be nobody who does.
+        // Perhaps nobody is blocked.
         if let Ok(pipe) = open(top.join(".git/pipe"), flags, Mode::empty()) {
             Self::let_go(&mut File::from(pipe));
         }
     }
 
-    /// More may wait than one: in fish somebody in a hurry has left a filter there. Who read it may have been ended.
+    /// Releases several: in fish, a short-lived process may have left its filter behind, and a reader may have been killed.
     fn let_go(pipe: &mut File) {
         let _ = pipe.write_all(&b"go\n".repeat(16));
     }
@@ -103,13 +103,13 @@ impl Slow {
     fn halt_in(&self, top: &Path, age_s: i64) {
         self.sandbox.age(top.join("file"), age_s);
         let pipe = top.join(".git/pipe");
-        // There may have been nobody yet.
+        // It exists only if somebody has been blocked.
         let _ = fs::remove_file(top.join(".git/pipe.reached"));
         let name = pipe.strip_prefix(self.sandbox.root()).unwrap();
         self.sandbox.make_pipe(name.to_str().unwrap());
     }
 
-    /// It goes on, once it has come to that.
+    /// Releases a status once it is blocked.
     fn go_on(&self) {
         self.go_on_after(|| {});
     }
@@ -118,7 +118,7 @@ impl Slow {
         Self::go_on_at(&top.join(".git/pipe"), || {});
     }
 
-    /// The same, after something is done meanwhile.
+    /// The same, with `deed` done before the release.
     fn go_on_after(&self, deed: impl FnOnce()) {
         Self::go_on_at(&self.sandbox.git_dir().join("pipe"), deed);
     }
@@ -131,7 +131,7 @@ impl Slow {
     }
 }
 
-/// Waits for `text`, which bash draws only with a new prompt.
+/// Waits for `text`. bash draws it only with a new prompt.
 fn wait_for_redraw(session: &mut Session, shell: Shell, text: &str) {
     match shell {
         Shell::Bash => drop(press_until(session, shell, text)),
@@ -139,9 +139,9 @@ fn wait_for_redraw(session: &mut Session, shell: Shell, text: &str) {
     }
 }
 
-/// Asks for prompts until one has `text`; what was seen.
+/// Requests new prompts until one contains `text`. Returns what was shown.
 fn press_until(session: &mut Session, shell: Shell, text: &str) -> String {
-    // The end of a segment, or, where there is none, of a directory.
+    // The end of a segment or, if there is none, of a directory.
     let end = match shell {
         Shell::Fish => "\x1b[39m\x1b[K\r",
         _ => "\x1b[39m\r",
@@ -160,14 +160,14 @@ fn an_answer_that_takes_long_is_drawn_when_it_comes() {
         let slow = Slow::new();
         slow.halt(200);
         let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
-        // There is a prompt, and nothing is known yet.
+        // There is a prompt although nothing is known yet.
         session.send("cd work");
         session.wait_for("work");
         session.send("");
         session.wait_for("work");
         slow.go_on();
         wait_for_redraw(&mut session, shell, &format!("{CLEAN}main\x1b[39m"));
-        // What is known is shown meanwhile.
+        // Meanwhile what was known is shown.
         slow.halt(300);
         slow.sandbox.write("new", "");
         session.send("");
@@ -175,7 +175,7 @@ fn an_answer_that_takes_long_is_drawn_when_it_comes() {
         slow.go_on();
         let fresh = format!("{CLEAN}main {UNTRACKED}?1\x1b[39m");
         wait_for_redraw(&mut session, shell, &fresh);
-        // A command comes in between.
+        // A command is run meanwhile.
         slow.halt(400);
         session.send("");
         session.wait_for(STALE);
@@ -198,7 +198,7 @@ fn an_interrupt_ends_a_question_and_no_shell() {
         let mut session = Session::start(&slow.sandbox, shell, &rc);
         let query = shell.call("query", "-d work");
         session.send(&query);
-        // Once it is opened, the question has come as far as that.
+        // Once the pipe is opened, the question has got that far.
         slow.go_on_after(|| session.type_in("\x03"));
         session.send("stty cols 40; echo ali''ve");
         session.wait_for("alive");
@@ -247,7 +247,7 @@ fn what_is_always_late_is_shown_by_a_later_prompt() {
         session.send("cd work");
         session.wait_for("work");
         for age_s in [300, 400] {
-            // Else one in a hurry takes what is meant for who stays.
+            // Otherwise a short-lived process takes the line that is meant for the one that stays.
             Slow::wait_until_reached(&slow.top(), shell);
             slow.go_on();
             slow.halt(age_s);
@@ -278,7 +278,7 @@ fn a_question_of_a_subshell_takes_no_answer_from_the_prompt() {
             other.display()
         ));
         session.wait_for("asks");
-        // A process that both asked answers the prompt first.
+        // A process that was asked by both answers the prompt first.
         slow.go_on();
         session.wait_for("got second");
         wait_for_redraw(&mut session, shell, &format!("{CLEAN}main\x1b[39m"));
@@ -305,7 +305,7 @@ fn an_answer_is_shown_where_it_is_about() {
         session.send("echo he''re");
         seen += &session.wait_for("here");
         slow.go_on_in(&other);
-        // What came before is in the same text.
+        // The earlier output is in the same text.
         let fresh = format!("{CLEAN}second\x1b[39m");
         seen += &match shell {
             Shell::Bash => press_until(&mut session, shell, &fresh),
@@ -331,14 +331,14 @@ fn what_was_known_is_shown_in_the_same_working_copy_alone() {
         session.wait_for(&format!("{CLEAN}main\x1b[39m"));
         session.send(&with_patience(shell, 50));
         session.wait_for(&format!("{CLEAN}main\x1b[39m"));
-        // By another name, through a link.
+        // The same place by another name, through a symbolic link.
         slow.halt(200);
         session.send("cd ../link");
         session.wait_for(&format!("link\x1b[39m {STALE}main\x1b[39m"));
         session.send("cd ../work/folder; echo a''t,");
         session.wait_for("at,");
         session.wait_for(&format!("folder\x1b[39m {STALE}main\x1b[39m"));
-        // One within it is another one.
+        // A repository nested in it is another one.
         slow.halt_in(&inner, 200);
         session.send("cd ../inner; echo i''n,");
         session.wait_for("in,");
@@ -348,7 +348,7 @@ fn what_was_known_is_shown_in_the_same_working_copy_alone() {
         assert!(!seen.contains("main"), "{shell:?}: {seen}");
         slow.go_on_in(&inner);
         wait_for_redraw(&mut session, shell, &format!("{CLEAN}nested\x1b[39m"));
-        // So is none.
+        // So is a place without a repository.
         Slow::release(&slow.top());
         session.send("rm -rf ../../work; echo go''ne,");
         session.wait_for("gone,");
@@ -368,7 +368,7 @@ fn a_directory_is_shown_the_same_way_while_an_answer_is_awaited() {
         slow.sandbox.set("VIGIL_PROMPT_COLOR_DIRECTORY", "77");
         let odd = slow.sandbox.path("odd\u{9b}\u{202e}\u{200b}name");
         fs::create_dir(&odd).unwrap();
-        // fish itself has a title with the directory as it is.
+        // By default fish puts the raw directory name into the title.
         let title = match shell {
             Shell::Fish => "function fish_title; end\n",
             _ => "",
@@ -515,7 +515,7 @@ fn what_is_drawn_again_keeps_a_second_prompt_and_a_search() {
     session.wait_for("bck-i-search:");
     slow.go_on();
     session.wait_for(&format!("{CLEAN}main\x1b[39m"));
-    // It is drawn again, too, and works.
+    // The search line is drawn again, too, and still works.
     session.wait_for("bck-i-search: _");
     session.type_in("e");
     session.wait_for("bck-i-search: e_");

@@ -1,5 +1,5 @@
-//! Vigil in shells: what `vigil init` prints, evaluated on terminals; completions, manual pages, and what `make install` puts in
-//! place.
+//! Vigil in shells: the output of `vigil init`, evaluated on terminals; completions, manual pages, and what `make install`
+//! installs.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Manual pages, and what shows them.
+//! Manual pages, and the programs that show them.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use vigil_testkit::sandbox::Said;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
-/// What Vigil says to `arguments`, with `path` for the programs that it may run.
+/// The output of Vigil for `arguments`, with `path` as its `PATH`.
 fn said(sandbox: &Sandbox, path: &str, arguments: &[&str]) -> Said {
     let mut command = sandbox.isolated(VIGIL, b"");
     command
@@ -96,12 +96,12 @@ fn man_renders_each_page_without_a_warning() {
         assert!(shown.status.success(), "{arguments:?}");
         let shown = String::from_utf8(shown.stdout).unwrap();
         assert!(shown.contains("SYNOPSIS") && shown.contains("SEE ALSO"));
-        // What a reader would type has the characters that are on a keyboard.
+        // What a reader may have to type consists of characters on a keyboard.
         assert!(shown.is_ascii(), "{arguments:?}: {shown}");
     }
 }
 
-/// A folder with a man(1) that finds what is in the folder `pages`, and says what it shows.
+/// A folder with a man(1) that finds the pages in the folder `pages`, and says what it shows.
 fn fake_man(sandbox: &Sandbox, text: &str) -> String {
     let folder = sandbox.root().join("programs");
     std::fs::create_dir_all(&folder).unwrap();
@@ -173,7 +173,7 @@ fn a_page_beside_the_program_is_shown_first() {
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
     assert_eq!(run(&program), format!("shows {}\n", page.display()));
-    // By a link, too, as long as the program is there.
+    // A symbolic link works, too, as long as the program is there.
     let link = sandbox.root().join("link");
     std::os::unix::fs::symlink(&program, &link).unwrap();
     assert_eq!(run(&link), format!("shows {}\n", page.display()));

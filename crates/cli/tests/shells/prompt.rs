@@ -1,4 +1,4 @@
-//! Prompts, as they are drawn on terminals.
+//! Prompts as drawn on terminals.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ pub(crate) const CLEAN: &str = "\x1b[38;5;76m";
 pub(crate) const UNTRACKED: &str = "\x1b[38;5;39m";
 pub(crate) const STALE: &str = "\x1b[38;5;244m";
 
-/// A shell that waits for an answer as long as it takes.
+/// A shell that waits as long as an answer takes.
 fn session(sandbox: &Sandbox, shell: Shell) -> Session {
     Session::start(sandbox, shell, &patient(shell))
 }
@@ -21,7 +21,7 @@ pub(crate) fn patient(shell: Shell) -> String {
     with_patience(shell, 60_000) + "\n" + &shell.line("--prompt")
 }
 
-/// From now on a prompt waits for so long.
+/// From now on prompts wait this long.
 pub(crate) fn with_patience(shell: Shell, ms: u32) -> String {
     match shell {
         Shell::Fish => format!("set -g VIGIL_PROMPT_PATIENCE_MS {ms}"),
@@ -186,7 +186,7 @@ fn what_the_last_command_left_is_the_users() {
             session.wait_for("main");
         }
         session.send("sh -c 'exit 7'");
-        // The symbol is red.
+        // The symbol turns red.
         session.wait_for(match shell {
             Shell::Bash => "\x1b[31m",
             _ => "\x1b[38;5;196m",
@@ -275,7 +275,7 @@ fn options_and_traps_of_a_user_are_about_his_own_commands() {
         let mut seen = session.wait_for(&format!("{CLEAN}main"));
         session.send("! true");
         seen += &session.wait_for(&format!("{CLEAN}main"));
-        // It returns to the shell, as any function.
+        // Like any function, this one may be seen returning to the shell.
         assert!(seen.matches("RETurned").count() <= 2, "{seen}");
         for unwanted in ["ERRed", "warning", "return", "invalid"] {
             assert!(!seen.contains(unwanted), "{shell:?} {set}: {seen}");
@@ -287,7 +287,7 @@ fn options_and_traps_of_a_user_are_about_his_own_commands() {
     }
 }
 
-/// What the line finds of bash-preexec (the names are its own).
+/// The parts of bash-preexec that the line looks for (the names are bash-preexec's).
 const PREEXEC: &str = "\
 bash_preexec_imported=defined
 precmd_functions+=(own)
@@ -439,7 +439,7 @@ fn a_process_that_is_killed_or_halted_costs_no_prompt() {
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main"));
         for signal in ["KILL", "STOP", "KILL"] {
-            // One that is halted may be found to be so at the next prompt.
+            // That the process is stopped may be noticed only at the next prompt.
             session.send(&format!("kill -{signal} {pid}"));
             session.wait_for(&format!("{CLEAN}main"));
         }
@@ -448,7 +448,7 @@ fn a_process_that_is_killed_or_halted_costs_no_prompt() {
     }
 }
 
-/// Names that a branch can have, and how they are shown by zsh and bash, and by fish.
+/// Possible names of a branch, how zsh and bash show them, and how fish does.
 const NAMES: [(&str, &str, &str); 8] = [
     (
         "$(touch${IFS}pwned)",
@@ -563,7 +563,7 @@ fn no_directory_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
         sandbox.set("VIGIL_PROMPT_DIRECTORY_COLUMNS", "0");
         let place = sandbox.root().join(OsStr::from_bytes(name));
         fs::create_dir(&place).unwrap();
-        // fish itself has a title with the directory as it is.
+        // By default fish puts the raw directory name into the title.
         let title = match shell {
             Shell::Fish => "function fish_title; end\n",
             _ => "",

@@ -1,4 +1,4 @@
-//! What befalls the process in the background, and shells in which much is set.
+//! Faults of the process in the background, and shells with many options set.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::shell::{
     FIND_ENDS, KEEP_ENDS, SHELLS, Session, Shell, VIGIL, run, served_by, wait_until,
 };
 
-/// Longer than it may take, and much shorter than what it would if anything was waited for that never comes.
+/// More than anything may take, and much less than waiting for something that never happens would.
 const SHORT_S: u64 = 20;
 
 /// The shells that have a process of their own.
@@ -33,7 +33,7 @@ fn one_that_is_killed_or_halted_is_missed_by_no_question() {
         for signal in ["KILL", "STOP", "TERM"] {
             text += &format!("kill -{signal} {pid}\n{tell}");
         }
-        // What waits for an answer that never comes is a pipe that runs full.
+        // Fill the pipe of a process that is stopped and never answers.
         text += &format!("kill -STOP {pid}\n");
         for _ in 0..100 {
             text += &shell.call("query", "-d work -t 0");
@@ -66,7 +66,7 @@ fn what_was_asked_of_one_that_is_killed_is_answered_late_by_the_next() {
     assert_eq!(run(&sandbox, shell, &text), "late ok-async 1\n0\n");
 }
 
-/// What is set before the line of the rc file, in shells where much is set.
+/// Settings before the line of the rc file, for shells with many options.
 fn soups(shell: Shell) -> Vec<&'static str> {
     match shell {
         Shell::Zsh => vec![
@@ -121,7 +121,7 @@ fn whatever_is_set_in_a_shell_it_is_answered() {
         for soup in soups(shell) {
             let sandbox = sandbox();
             let root = sandbox.root().display();
-            // Nothing of the system is found any more.
+            // No program of the system can be found any more.
             let path = match shell {
                 Shell::Fish => "set -gx PATH\n",
                 _ => "PATH=\n",
@@ -130,7 +130,7 @@ fn whatever_is_set_in_a_shell_it_is_answered() {
             text += &shell.call("query", &format!("-t 30 -d '{root}/work'"));
             let told = ["RESULT", "NUM_UNTRACKED", "LOCAL_BRANCH"];
             let told = told.map(|name| format!("\"$VCS_STATUS_{name}\""));
-            // No alias is expanded of what is quoted.
+            // Quoting prevents the expansion of aliases.
             let builtin = match shell {
                 Shell::Fish => "builtin",
                 _ => "'builtin'",
@@ -144,7 +144,7 @@ fn whatever_is_set_in_a_shell_it_is_answered() {
     }
 }
 
-/// What a shell has defined and set, but for what a line of an rc file has to define.
+/// Everything that a shell has defined and set, except what the line of an rc file has to define.
 fn inventory(shell: Shell) -> &'static str {
     match shell {
         Shell::Zsh => {
@@ -165,7 +165,7 @@ fn nothing_else_is_defined_or_set_and_twice_is_as_good_as_once() {
     for shell in SHELLS {
         let inventory_of = |line: &str| {
             let sandbox = sandbox();
-            // Modules that the line loads have parameters of their own.
+            // The modules that the line loads have parameters of their own.
             let before = match shell {
                 Shell::Zsh => "zmodload zsh/datetime zsh/system zsh/parameter zsh/zle\n",
                 _ => "",
@@ -205,7 +205,7 @@ fn a_shell_that_ends_however_it_ends_leaves_no_process() {
             "exec sh -c 'read line'",
         ] {
             let sandbox = sandbox();
-            // A child of the shell, and in zsh a copy of it, have what it has open, and live on.
+            // A child of the shell, in zsh a copy of it, inherits its open files and lives on.
             let rc = shell.line("") + &shell.start() + "sleep 1000 & echo ready $$ $!,; disown\n";
             let mut session = Session::start(&sandbox, shell, &rc);
             session.wait_for("ready ");

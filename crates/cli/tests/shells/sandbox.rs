@@ -1,4 +1,4 @@
-//! A repository with names that a shell would take for something else.
+//! A repository with names that a shell might misinterpret.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -32,7 +32,7 @@ pub(crate) fn script(sandbox: &Sandbox, shell: &str) -> PathBuf {
     file
 }
 
-/// What a command line is completed with; the first column is the command line, the second has all words, parted by spaces.
+/// The expected completions: a command line, and the words that complete it, separated by spaces.
 pub(crate) const CASES: &[(&str, &str)] = &[
     ("vigil wa", "watch"),
     ("vigil --git-dir=x wa", "watch"),
@@ -64,7 +64,7 @@ pub(crate) const CASES: &[(&str, &str)] = &[
     ("vigil nonsense --x", ""),
 ];
 
-/// `text` in an order that does not matter, as the words of [`CASES`] are.
+/// The sorted words of `text`, without duplicates, to be compared with those of [`CASES`].
 pub(crate) fn sorted(text: &str) -> Vec<String> {
     let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     words.sort();

@@ -11,7 +11,7 @@ use vigil_testkit::sandbox::Sandbox;
 
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
-/// After this a shell is taken for hung.
+/// After this time a shell counts as hung.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +23,10 @@ pub(crate) enum Shell {
 
 pub(crate) const SHELLS: [Shell; 3] = [Shell::Zsh, Shell::Bash, Shell::Fish];
 
-/// Finds the descriptors of a bash that are pipes, and were none when `old` was set.
+/// Finds those descriptors of a bash that are pipes and were not pipes when `old` was set.
 pub(crate) const FIND_ENDS: &str = "ends=(); for end in /proc/$$/fd/*; do \
                          [[ ! -p $end || $old == *\" $end \"* ]] || ends+=(${end##*/}); done";
-/// After that: sets `old`.
+/// To be run after that. Sets `old`.
 pub(crate) const KEEP_ENDS: &str = "old=\" ${ends[*]/#//proc/$$/fd/} \"";
 
 impl Shell {
@@ -38,7 +38,7 @@ impl Shell {
         }
     }
 
-    /// The line of an rc file; `options` are those of `vigil init`.
+    /// The line for an rc file. `options` are those of `vigil init`.
     pub(crate) fn line(self, options: &str) -> String {
         let name = self.name();
         match self {
@@ -47,7 +47,7 @@ impl Shell {
         }
     }
 
-    /// The name of the first process of the functions, as a variable.
+    /// The variable with the id of the first process that the functions start.
     pub(crate) fn pid_variable(self) -> &'static str {
         match self {
             Self::Zsh => "$GITSTATUS_DAEMON_PID_T",
@@ -55,7 +55,7 @@ impl Shell {
         }
     }
 
-    /// A call of the function `gitstatus_NAME`: in zsh with a name for the process, which the others do not have.
+    /// A call of the function `gitstatus_NAME`. zsh also wants a name for the process.
     pub(crate) fn call(self, name: &str, options: &str) -> String {
         match self {
             Self::Zsh => format!("gitstatus_{name} {options} T"),
@@ -63,12 +63,12 @@ impl Shell {
         }
     }
 
-    /// The start with all counted.
+    /// A call that starts the process without limits on counts.
     pub(crate) fn start(self) -> String {
         self.call("start", "-s -1 -u -1 -c -1 -d -1") + "\n"
     }
 
-    /// The exit code of the last command, as a variable.
+    /// The variable with the exit code of the last command.
     pub(crate) fn status(self) -> &'static str {
         match self {
             Self::Fish => "$status",
@@ -77,7 +77,7 @@ impl Shell {
     }
 }
 
-/// A command in the sandbox, with a terminal's type.
+/// A command in the sandbox, on a terminal of a certain type.
 fn on_a_terminal(sandbox: &Sandbox, command: &str) -> Command {
     let mut script = sandbox.isolated("script", b"");
     script
@@ -89,8 +89,7 @@ fn on_a_terminal(sandbox: &Sandbox, command: &str) -> Command {
     script
 }
 
-/// Has an interactive shell run `text`, with `line` before it, on a terminal; returns what it wrote to the file `$OUT`. Nothing
-/// may be left of it: no process that had this sandbox for its own.
+/// Has an interactive shell run `text` on a terminal, and returns what that wrote to the file `$OUT`, which must not be empty.
 pub(crate) fn run(sandbox: &Sandbox, shell: Shell, text: &str) -> String {
     let file = sandbox.root().join(format!("script.{}", shell.name()));
     let out = sandbox.root().join("out");
@@ -111,12 +110,12 @@ pub(crate) fn run(sandbox: &Sandbox, shell: Shell, text: &str) -> String {
     written
 }
 
-/// The processes of the program whose parent is, by their options, `pid`.
+/// The processes of the program whose parent, according to their options, is `pid`.
 pub(crate) fn served_by(pid: u32) -> Vec<u32> {
     processes_with(&format!("--parent-pid={pid}\0"))
 }
 
-/// The processes whose command line, of which each word ends with NUL, has `text`.
+/// The processes whose command line, with a NUL after each word, contains `text`.
 pub(crate) fn processes_with(text: &str) -> Vec<u32> {
     let is_one = |entry: &fs::DirEntry| {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
@@ -142,7 +141,7 @@ pub(crate) struct Session {
     child: Child,
     input: Option<ChildStdin>,
     output: ChildStdout,
-    /// What the terminal got and nobody waited for yet.
+    /// Output of the terminal that nobody has waited for yet.
     seen: Vec<u8>,
 }
 
@@ -191,7 +190,7 @@ impl Session {
         input.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits until the terminal has `text`, and returns all up to its end.
+    /// Waits until the terminal shows `text`, and returns everything up to its end.
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -217,11 +216,11 @@ impl Session {
         }
     }
 
-    /// Waits for its end, and returns what it showed last.
+    /// Waits for its end, and returns the remaining output.
     pub(crate) fn end(mut self) -> String {
         drop(self.input.take());
         let mut rest = std::mem::take(&mut self.seen);
-        // A terminal that is gone may be an error.
+        // Reading from a terminal that is gone may fail.
         let _ = self.output.read_to_end(&mut rest);
         self.child.wait().unwrap();
         String::from_utf8_lossy(&rest).into_owned()
@@ -230,13 +229,13 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // Gone already, as a rule.
+        // It is usually gone already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Where the scripts are that drive the unmodified plugins, too.
+/// The folder of scripts that also drive the unmodified plugins.
 pub(crate) fn plugin_scripts() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/plugins")
 }

@@ -1,4 +1,4 @@
-//! The status line of tmux, as its users are told to set it.
+//! tmux's status line, set as the documentation tells users to.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,13 +9,13 @@ use vigil_testkit::sandbox::Sandbox;
 
 use crate::shell::{Session, Shell, VIGIL};
 
-/// Where that stands.
+/// The texts that tell them.
 const TEXTS: [&str; 2] = [
     include_str!("../../../../docs/prompt.md"),
     include_str!("../../pages/prompt.txt"),
 ];
 
-/// Directories whose names would do something if they were part of a command or a format.
+/// Directories whose names would have an effect if they became part of a command or a format.
 const DIRECTORIES: [&str; 4] = [
     "a\ntouch\tpwned\nb",
     "'$(touch pwned)`touch pwned`\"",
@@ -63,18 +63,18 @@ fn a_repository_is_shown_and_no_name_is_executed() {
     }
 }
 
-/// A tmux with this socket that ends with the test.
+/// A tmux on this socket, which ends with the test.
 struct Ended(PathBuf);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        // It has ended already, as a rule.
+        // It has usually ended already.
         let mut tmux = Command::new("tmux");
         let _ = tmux.arg("-S").arg(&self.0).arg("kill-server").output();
     }
 }
 
-/// `name` as `printf %b` reads it: no key of a terminal is in it.
+/// `name` in the notation of `printf %b`, so that it contains no key of a terminal.
 fn escaped(name: &str) -> String {
     let octal = name.bytes().map(|byte| format!("\\0{byte:03o}"));
     octal.collect()

@@ -1,17 +1,17 @@
-//! Completions in zsh, asked on a terminal, since zsh completes nowhere else.
+//! Completions in zsh, on a terminal, since zsh does not complete elsewhere.
 
 use std::path::Path;
 
 use crate::sandbox::{CASES, Sandbox, repository, script, sorted};
 
-/// What is said before the completions are loaded, and is to change nothing.
+/// Run before the completions are loaded; none of it may change an answer.
 const SURROUNDINGS: [&str; 3] = [
     "",
     "setopt ksh_arrays sh_word_split no_glob err_exit no_unset no_bare_glob_qual; IFS=aeiou",
     "path=(/nowhere)",
 ];
 
-/// What could be added to each of `lines`, after `setup`.
+/// The possible completions of each of `lines`, after `setup`.
 fn ask(sandbox: &Sandbox, setup: &str, lines: &[&str]) -> Vec<String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/shells");
     let home = sandbox.root().join("zsh");

@@ -2,7 +2,7 @@
 
 use crate::sandbox::Sandbox;
 
-/// Macros that lead from one to the next, to what is asked for and to what is not.
+/// Macros that refer to one another, and in the end to an attribute that matters or to one that does not.
 #[test]
 fn chained_macros() {
     let sandbox = Sandbox::with_history();

@@ -1,4 +1,4 @@
-//! What is said on standard error beside an answer.
+//! Messages on standard error that accompany an answer.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -30,7 +30,7 @@ hint: sparse-checkout reapply' may assist in this cleanup.
 const HOW_TO_STOP: &str =
     "hint: Disable this message with \"git config set advice.sparseIndexExpanded false\"\n";
 
-/// Both give as many lines of advice, if not in the words of the newest git.
+/// Asserts that both begin their messages with the same line; the rest depends on git's version. Returns Vigil's.
 fn advice(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let said = |program| {
         let mut command = sandbox.command(program, sandbox.top(), arguments);
@@ -141,7 +141,7 @@ fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
 #[test]
 fn a_warning_is_cut_and_cleaned_as_any_other_report() {
     let sandbox = Sandbox::with_history();
-    // No path leads to the end of it.
+    // The path of the file is longer than the system accepts.
     let nest = r#"
         mkdir "$1" && cd "$1" || exit
         for depth in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do
@@ -163,7 +163,7 @@ fn a_warning_is_cut_and_cleaned_as_any_other_report() {
 #[test]
 fn below_a_folder_that_cannot_be_listed_only_what_is_tracked_is_told_of() {
     if !rustix::process::geteuid().is_root() {
-        // Nobody else may run a program as another user.
+        // Only root may run a program as another user.
         return;
     }
     const NOBODY: u32 = 65534;
@@ -273,7 +273,7 @@ fn a_variable_that_names_nothing_names_no_folder() {
         sandbox.git(["add", "."]);
         let folder = sandbox.top().join(folder);
         sandbox.set(variable, "");
-        // git would leave a lock there.
+        // git would leave a lock file there.
         sandbox.set("GIT_OPTIONAL_LOCKS", "0");
         for _ in 0..2 {
             sandbox.same_in(&folder, &["status", "-s"]);
@@ -338,7 +338,7 @@ fn bad_settings_of_branches_and_remotes_end_an_answer_where_git_asks_for_them() 
             sandbox.same(arguments);
         }
     }
-    // There is nothing to compare with.
+    // Without an upstream there is nothing to compare with.
     sandbox.write(
         ".git/config",
         [&plain, &b"[remote \"other\"]\n\tprune = sometimes\n"[..]].concat(),

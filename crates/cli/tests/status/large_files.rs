@@ -1,4 +1,4 @@
-//! Files that are longer than any that git writes, as holes make them, and things that are no files.
+//! Sparse files that are longer than any that git writes, and things that are not files.
 
 use std::fs::File;
 use std::os::unix::fs::symlink;
@@ -7,14 +7,14 @@ use rustix::fs::{CWD, FileType, Mode};
 
 use crate::sandbox::{Sandbox, VIGIL};
 
-/// More than there is memory for here.
+/// More than the memory available in these tests.
 const HUGE: u64 = 1 << 31;
-/// How much memory there is, in KiB.
+/// The memory available to Vigil, in KiB.
 const MEMORY_KIB: u64 = 700_000;
-/// More than is read of any file of configuration.
+/// More than is read of any configuration file.
 const LARGE: u64 = 80 << 20;
 
-/// Makes the file `name` so long, with nothing behind what it has.
+/// Extends the file `name` to `len` bytes with a hole.
 fn stretch(sandbox: &Sandbox, name: &str, len: u64) {
     let path = sandbox.top().join(name);
     let file = File::options().append(true).create(true).open(path);
@@ -30,7 +30,7 @@ fn remove(sandbox: &Sandbox, name: &str) {
     }
 }
 
-/// Both say the same, ours in little memory.
+/// Asserts that both answer alike, Vigil with little memory.
 fn same(sandbox: &Sandbox, arguments: &[&str]) {
     let script = format!("ulimit -v {MEMORY_KIB} && exec \"$0\" \"$@\"");
     let ours = [&["-c", &script, VIGIL], arguments].concat();
@@ -48,7 +48,7 @@ fn same(sandbox: &Sandbox, arguments: &[&str]) {
     );
 }
 
-/// What `name` is while both are asked `arguments`.
+/// As [`same`], with something else, made by `make`, in place of the file `name` meanwhile.
 fn same_with(sandbox: &Sandbox, name: &str, arguments: &[&str], make: impl FnOnce()) {
     let path = sandbox.top().join(name);
     let aside = sandbox.root().join("aside");
@@ -73,7 +73,7 @@ fn an_index_is_read_as_far_as_it_makes_sense() {
     let extension = |name: &[u8; 4], len: u32| [name.as_slice(), &len.to_be_bytes()].concat();
     for more in [
         Vec::new(),
-        // Passed over, up to the end or to what makes no sense.
+        // These are skipped, up to the end or to where they stop making sense.
         extension(b"XYZW", u32::MAX),
         extension(b"EOIE", 1 << 30),
         extension(b"xyzw", 1 << 30),
@@ -200,7 +200,7 @@ fn alternates_that_cannot_be_read_are_complained_of() {
     same(&sandbox, &["cat-file", "-t", "HEAD"]);
 }
 
-/// git would wait for them, or read on for ever.
+/// git would wait for them, or read forever.
 #[test]
 fn pipes_and_endless_devices_are_not_waited_for() {
     let sandbox = Sandbox::with_history();
@@ -281,7 +281,7 @@ fn pipes_and_endless_devices_are_not_waited_for() {
     }
 }
 
-/// What git makes no use of from this length on.
+/// From this length on, git ignores a file of patterns.
 const PATTERNS_MAX: u64 = 100 << 20;
 
 #[test]
@@ -292,7 +292,7 @@ fn ignore_files_may_be_too_large() {
     sandbox.write("empty/.gitignore", "");
     let ask = || {
         for arguments in [
-            // Once more, with what is remembered.
+            // Ask twice: the second time with what is cached.
             &["status", "-s"][..],
             &["status", "-s"],
             &["status", "-s", "-uno"],

@@ -1,4 +1,4 @@
-//! The long format, in repositories that git brought into each state.
+//! The long format, in repositories that git has brought into each state.
 
 use crate::sandbox::{Sandbox, VIGIL};
 
@@ -31,7 +31,7 @@ fn upstreams() {
     sandbox.same_status();
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "other"]);
     sandbox.same(&["-c", "advice.statusHints=false", "status"]);
-    // The hint had other words before git 2.42.
+    // git before 2.42 words the hint differently.
     assert_eq!(
         sandbox.status(&["status"]),
         "On branch behind\n\
@@ -45,7 +45,7 @@ fn upstreams() {
     sandbox.same_status();
 }
 
-/// Only git 2.53 and later know the setting.
+/// Only git 2.53 and later know this setting.
 #[test]
 fn more_branches_are_compared() {
     let sandbox = Sandbox::with_history();
@@ -74,7 +74,7 @@ fn more_branches_are_compared() {
     );
 }
 
-/// As the newest git says it.
+/// Follows the newest git.
 #[test]
 fn the_pull_that_helps_is_named() {
     let sandbox = Sandbox::with_history();
@@ -122,7 +122,7 @@ fn the_pull_that_helps_is_named() {
         status(&[other_name]),
         all(&[upstream, "\n", &renamed, &hint])
     );
-    // By what is not named as its remote, nothing is pulled.
+    // No pull is suggested for a tracking branch that is not named after its remote.
     sandbox.git(["update-ref", "refs/remotes/elsewhere", "main"]);
     let elsewhere = "remote.mine.fetch=+refs/heads/work:refs/remotes/elsewhere";
     let renamed = push.replace("mine/work", "elsewhere");
@@ -135,7 +135,7 @@ fn the_pull_that_helps_is_named() {
             &push.replace("mine/work", "mine/other")
         ])
     );
-    // To those who diverge no pull is named.
+    // A branch that has diverged is offered no pull.
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "own"]);
     let diverged = status(&[other_name, "status.compareBranches=@{push}"]);
     assert_eq!(
@@ -145,7 +145,7 @@ fn the_pull_that_helps_is_named() {
     );
 }
 
-/// As the newest git does.
+/// Follows the newest git.
 #[test]
 fn a_url_that_is_pushed_to_is_tracked_as_its_remote_is() {
     let sandbox = Sandbox::with_history();
@@ -264,7 +264,7 @@ fn a_url_that_is_pushed_to_is_tracked_as_its_remote_is() {
 fn detached_heads() {
     let option = "--ref-format=reftable";
     let mut sandboxes = vec![Sandbox::with_history()];
-    // Only git 2.45 and later know the format.
+    // Only git 2.45 and later know this format.
     if Sandbox::empty()
         .try_git(["init", "-q", option, "probe"])
         .code
@@ -297,7 +297,7 @@ fn detached_heads() {
     }
 }
 
-/// A branch `side` that changes what `main` changes too.
+/// A branch `side` with changes that conflict with those on `main`.
 fn with_conflicts() -> Sandbox {
     let sandbox = Sandbox::with_history();
     sandbox.git(["checkout", "-q", "-b", "side", "HEAD~1"]);
@@ -337,7 +337,7 @@ fn a_merge() {
 #[test]
 fn conflicts_of_all_kinds() {
     let sandbox = Sandbox::with_history();
-    // No such object is needed.
+    // The object need not exist.
     let id = "1234567890123456789012345678901234567890";
     for stages in [&[1][..], &[2], &[1, 2], &[3], &[1, 3], &[2, 3], &[1, 2, 3]] {
         sandbox.git(["reset", "-q", "--hard"]);
@@ -385,7 +385,7 @@ fn commits_that_are_edited_or_split() {
     );
     sandbox.same_status();
     sandbox.same_in("dir", &["status"]);
-    // The list of commands is named as the repository is.
+    // The path of the list of commands is shown relative to how the repository was named.
     let git_dir = format!("--git-dir={}", sandbox.top().join(".git").display());
     sandbox.same(&[&git_dir, "status", "-uno"]);
     sandbox.same_in("dir", &["--git-dir=../.git", "--work-tree=..", "status"]);
@@ -394,7 +394,7 @@ fn commits_that_are_edited_or_split() {
     sandbox.same_status();
 }
 
-/// As the newest git shows them.
+/// Follows the newest git.
 #[test]
 fn commands_of_a_rebase_have_short_ids_where_they_name_commits() {
     let sandbox = Sandbox::with_history();
@@ -525,7 +525,7 @@ fn sparse_checkouts() {
     let sandbox = Sandbox::with_history();
     sandbox.git(["sparse-checkout", "set", "--sparse-index", "other"]);
     sandbox.same_status();
-    // git's advice on standard error differs between versions.
+    // Versions of git differ in their advice on standard error.
     assert_eq!(
         sandbox.status(&["-c", "index.sparse=false", "status"]),
         "On branch main\n\
@@ -541,7 +541,7 @@ fn sparse_checkouts() {
     sandbox.git(["read-tree", "--empty"]);
     sandbox.same(&["status", "-v", "-uno"]);
     sandbox.same(&["status", "-vv", "-uno"]);
-    // Patches are of all that is staged, whatever it is asked about.
+    // Patches show everything that is staged, whatever the pathspecs are.
     sandbox.same(&["status", "-v", "-uno", "--", "a"]);
 }
 
@@ -554,7 +554,7 @@ fn an_index_that_git_makes_sparse_wrongly_is_told_as_it_is() {
     sandbox.git(["add", "other", "top"]);
     sandbox.git(["sparse-checkout", "set", "--no-sparse-index", "dir"]);
     sandbox.git(["add", "-N", "dir"]);
-    // git counts entries in its cache-tree that only record the intent to add, and then does not, by which it loses others.
+    // git first counts intent-to-add entries for its cache-tree and then does not, and thereby loses other entries.
     let options = ["status", "--porcelain", "--branch"];
     let full = [&["-c", "index.sparse=false"], options.as_slice()].concat();
     let sparse = [&["-c", "index.sparse=true"], options.as_slice()].concat();
@@ -675,7 +675,7 @@ fn a_clean_working_tree() {
     for arguments in [&["status"][..], &["status", "-uno"]] {
         sandbox.same(arguments);
     }
-    // Only git 2.46 and later know the option.
+    // Only git 2.46 and later know this option.
     assert_eq!(
         sandbox.status(&["--no-advice", "status", "-uno"]),
         "On branch main\nnothing to commit\n"

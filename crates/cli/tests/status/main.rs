@@ -1,4 +1,4 @@
-//! `vigil status` against git.
+//! `vigil status` compared with git's.
 
 #![allow(clippy::unwrap_used, reason = "all of this is tests")]
 

@@ -1,17 +1,17 @@
-//! Paths that git never writes into an index, and reads all the same.
+//! Paths that git never writes to an index, but reads.
 
 use std::os::unix::fs::symlink;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
-/// An entry of the index: mode, stage, path.
+/// An index entry: mode, stage, path.
 type Entry<'a> = (u32, u16, &'a str);
 
 const FILE: u32 = 0o100_644;
 const LINK: u32 = 0o120_000;
 const SUBMODULE: u32 = 0o160_000;
 
-/// An index that says nothing of its files but `id`, which is theirs all.
+/// An index without stat data, in which all files have the id `id`.
 fn index(id: &str, entries: &[Entry<'_>]) -> Vec<u8> {
     let id: Vec<u8> = (0..id.len() / 2)
         .map(|at| u8::from_str_radix(&id[2 * at..2 * at + 2], 16).unwrap())
@@ -60,13 +60,13 @@ fn same_in_all_formats(sandbox: &Sandbox) {
     sandbox.same_in("a", &["--no-optional-locks", "status"]);
 }
 
-/// All answers with no state, with that of a sound index, and with that of this one.
+/// Compares all answers without a state, with the state of a sound index, and with the state of this one.
 fn same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
     let place = sandbox.top().join(".git/index");
     let sound = std::fs::read(&place).unwrap();
     let put = |bytes: &[u8]| {
         std::fs::write(&place, bytes).unwrap();
-        // An index that is as old as its files proves nothing of them, and a state of it is not believed at once.
+        // An index as old as its files proves nothing about them, and a state of it is not used right away.
         let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::new(1_700_000_000, 5);
         let file = std::fs::File::options().write(true).open(&place).unwrap();
         file.set_modified(then).unwrap();
@@ -91,8 +91,8 @@ fn same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
     put(&sound);
 }
 
-/// Directories without a name, or with that of another, cannot be gone into, but what is in them is looked for by the system,
-/// which passes over empty names, and may follow the others out of the working tree.
+/// Directories that have no name, or that of another, cannot be entered. But files below them are looked up by the system, which
+/// ignores empty names, and may follow the other ones out of the working tree.
 #[test]
 fn names_that_no_directory_has() {
     let sandbox = repository();

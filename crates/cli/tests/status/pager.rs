@@ -1,4 +1,4 @@
-//! What is read through a pager, on a terminal.
+//! Output through a pager, on a terminal.
 
 use std::fs::Permissions;
 use std::io::{Read, Write};
@@ -8,10 +8,10 @@ use std::process::Stdio;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
-/// Marks each line that it shows.
+/// A pager that marks each line.
 const MARK: &str = "sed 's/^/> /'";
 
-/// Exit code, and what the terminal shows.
+/// The exit code, and what the terminal shows.
 fn shown(
     sandbox: &Sandbox,
     folder: &str,
@@ -24,14 +24,14 @@ fn shown(
     (output.status.code().unwrap(), text)
 }
 
-/// Both must show the same; returns it.
+/// Asserts that both show the same, and returns it.
 fn same_in(
     sandbox: &Sandbox,
     folder: &str,
     arguments: &str,
     variables: &[(&str, &str)],
 ) -> (i32, String) {
-    // By the same name, which is in usage texts.
+    // Called by the same name, since usage texts contain it.
     let link = sandbox.root().join("called/git");
     if !link.exists() {
         std::fs::create_dir(link.parent().unwrap()).unwrap();
@@ -53,7 +53,7 @@ fn is_marked(text: &str) -> bool {
     text.starts_with("> ")
 }
 
-/// With a tag, a changed file and some that are not tracked.
+/// A repository with a tag, a changed file and some untracked ones.
 fn changed() -> Sandbox {
     let sandbox = Sandbox::with_history();
     sandbox.git(["tag", "v1"]);
@@ -131,7 +131,7 @@ fn the_first_pager_that_is_named_is_used() {
         assert!(text.starts_with(first), "{arguments} {variables:?}: {text}");
         assert_eq!(code, 0);
     }
-    // As is where git looks for it.
+    // So is the directory in which git looks for it.
     make_program(&sandbox.top().join("page"), "sed 's/^/5 /'");
     let (_, text) = same_in(&sandbox, "dir", "-p status", &[("GIT_PAGER", "./page")]);
     assert!(text.starts_with("5 "), "{text}");
@@ -187,7 +187,7 @@ fn a_pager_counts_as_a_terminal() {
         let (_, text) = same(&sandbox, arguments, variables);
         assert_eq!(text.contains("\x1b["), has_colors, "{arguments}: {text}");
     }
-    // One above this process.
+    // A pager started by a parent process.
     for value in ["true", "1", "false", "0", ""] {
         let run = |program| {
             let mut command = sandbox.command(program, sandbox.top(), ["status"]);
@@ -207,7 +207,7 @@ fn nothing_is_paged_but_a_terminal() {
     let ours = run(VIGIL);
     assert_eq!(ours, run("git"));
     assert!(ours.status.success());
-    // Standard error stays where it is unless it is the terminal, too.
+    // Standard error is not redirected unless it is the terminal, too.
     let (_, text) = same(&sandbox, "-p status --bogus 2>err", &[("GIT_PAGER", MARK)]);
     assert_eq!(text, "");
     let said = std::fs::read_to_string(sandbox.top().join("err")).unwrap();
@@ -233,14 +233,14 @@ fn a_pager_that_cannot_be_run_is_told_in_git_s_words() {
     assert_eq!(same(&sandbox, arguments, &[]), (128, missing.to_owned()));
     same(&sandbox, "-p status", &[("GIT_PAGER", "/")]);
     same(&sandbox, "-p status", &[("GIT_PAGER", "/no/such/pager")]);
-    // The configuration is at fault.
+    // The configuration is invalid.
     for arguments in [
         "-c core.pager -p status",
         "-c core.pager -c core.pager=cat -p status",
     ] {
         assert_eq!(same(&sandbox, arguments, &[]).0, 128);
     }
-    // Nobody asks for it.
+    // Here this setting is not used.
     for (arguments, variables) in [
         ("-c core.pager status", &[][..]),
         ("-c core.pager -p status", &[("GIT_PAGER", MARK)]),
@@ -305,11 +305,11 @@ fn the_pager_is_waited_for() {
     }
 }
 
-/// Each ends by the signal, and only when the pager has ended.
+/// Both programs die of the signal, and only after the pager has ended.
 #[test]
 fn a_pager_that_reads_no_further_ends_the_command() {
     let sandbox = Sandbox::with_history();
-    // More than fits into any pipe.
+    // More than any pipe holds.
     let line = "some line of a text\n";
     sandbox.write("long", line.repeat(200_000));
     sandbox.write("many/.keep", "");
@@ -332,7 +332,7 @@ fn a_pager_that_reads_no_further_ends_the_command() {
     }
 }
 
-/// In most pagers that key means something else.
+/// In most pagers this key means something else.
 #[test]
 fn the_interrupt_key_ends_the_command_only_after_the_pager() {
     let sandbox = changed();
@@ -363,7 +363,7 @@ fn the_interrupt_key_ends_the_command_only_after_the_pager() {
         };
         until("ready");
         keys.write_all(b"\x03").unwrap();
-        // The terminal shows the key as it sends the signal.
+        // The terminal echoes the key when it sends the signal.
         until("^C");
         std::fs::write(&gate, "\n").unwrap();
         let text = until("130\r\n");

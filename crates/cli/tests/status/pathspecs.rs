@@ -25,7 +25,7 @@ fn modes_are_attributes() {
         sandbox.same(&["status", "-s", ":(attr:!builtin_other)"]);
     };
     ask();
-    // What is asked about has to be there.
+    // Only files that exist match.
     sandbox.git(["rm", "-q", "dir/d"]);
     ask();
     std::fs::remove_file(sandbox.top().join("b")).unwrap();
@@ -45,7 +45,7 @@ fn what_is_wrong_with_them_is_told_before_bad_values() {
     sandbox.same(&["status", bad, "a"]);
 }
 
-/// git looks for nothing untracked below a link, nor does it tell of an ignored directory on the way there.
+/// git looks for nothing untracked below a symbolic link, nor does it report an ignored directory on the way there.
 #[test]
 fn nothing_untracked_is_behind_a_link() {
     let sandbox = Sandbox::with_history();

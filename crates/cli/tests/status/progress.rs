@@ -1,4 +1,4 @@
-//! Progress on a terminal, while a filter holds the look up.
+//! Progress on a terminal, while a filter blocks the scan.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Read};
@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
-/// A repository in which looking at one file ends when somebody has written to the pipe `gate`.
+/// A repository in which examining one file blocks until somebody writes to the pipe `gate`.
 fn held_up() -> Sandbox {
     let sandbox = Sandbox::empty();
     let gate = sandbox.make_pipe("gate");
@@ -15,7 +15,7 @@ fn held_up() -> Sandbox {
     sandbox.git(["add", "."]);
     let filter = format!("cat '{}' >/dev/null; cat", gate.display());
     sandbox.git(["config", "filter.gate.clean", &filter]);
-    // Of another time and the old size, so that its contents must be compared.
+    // With another mtime and the old size, so that its contents must be compared.
     sandbox.write("held", "2\n");
     let file = OpenOptions::new()
         .write(true)
@@ -26,8 +26,8 @@ fn held_up() -> Sandbox {
     sandbox
 }
 
-/// What a terminal shows of `arguments`, all of it, and the part before the gate was opened: up to a line or
-/// carriage return that has `mark`.
+/// Everything a terminal shows for `arguments`, and the part before the gate was opened: up to a line or carriage return that
+/// contains `mark`.
 fn on_a_terminal(arguments: &str, mark: Option<&str>) -> String {
     let sandbox = held_up();
     let command = format!("{VIGIL} {arguments}");
@@ -45,7 +45,7 @@ fn on_a_terminal(arguments: &str, mark: Option<&str>) -> String {
             assert!(read > 0, "{}", String::from_utf8_lossy(&shown));
         }
     }
-    // Waits until the filter reads.
+    // Opening blocks until the filter reads.
     drop(
         OpenOptions::new()
             .write(true)

@@ -1,4 +1,4 @@
-//! Repositories that vigil and git are asked about.
+//! Repositories about which Vigil and git are asked.
 
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -8,7 +8,7 @@ pub(crate) struct Sandbox(vigil_testkit::sandbox::Sandbox);
 vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
-    /// Without any commit.
+    /// Makes one without commits.
     pub(crate) fn empty() -> Self {
         Self::initialised(&[])
     }
@@ -18,12 +18,12 @@ impl Sandbox {
         let mut sandbox = vigil_testkit::sandbox::Sandbox::initialised(options);
         sandbox.set("TERM", "xterm");
         sandbox.set("COLUMNS", "60");
-        // Which pager is chosen is part of the answer.
+        // The choice of a pager is part of the answer.
         sandbox.unset("GIT_PAGER");
         Self(sandbox)
     }
 
-    /// With three commits that change the file `a`, and a few other files.
+    /// Makes one with three commits that change the file `a`, and a few other files.
     pub(crate) fn with_history() -> Self {
         Self::empty().committed()
     }
@@ -42,14 +42,14 @@ impl Sandbox {
         this
     }
 
-    /// An interactive rebase with the list of commands that the `sed` script makes.
+    /// Starts an interactive rebase with the list of commands edited by the `sed` script `script`.
     pub(crate) fn rebase(&self, script: &str, onto: &str) {
         let mut command = self.command("git", "", ["rebase", "-q", "-i", onto]);
         command.env("GIT_SEQUENCE_EDITOR", format!("sed -i -e '{script}'"));
         command.output().unwrap();
     }
 
-    /// Plain status, with and without hints, and with colours and comment prefix.
+    /// Compares the plain status, with and without hints, and with colours and a comment prefix.
     pub(crate) fn same_status(&self) {
         self.same(&["status"]);
         self.same(&["-c", "advice.statusHints=false", "status"]);
@@ -66,7 +66,7 @@ impl Sandbox {
         ]);
     }
 
-    /// What vigil alone says.
+    /// The output of Vigil alone.
     pub(crate) fn status(&self, arguments: &[&str]) -> String {
         let output = self.vigil(arguments).output().unwrap();
         assert!(output.status.success());

@@ -1,10 +1,10 @@
-//! Submodules, and where git reads what is said of them.
+//! Submodules, and the places where git reads their settings.
 
 use bstr::ByteSlice;
 
 use crate::sandbox::Sandbox;
 
-/// With a submodule `s` that has a commit of its own and something untracked.
+/// A repository with a submodule `s` that has a commit of its own and something untracked.
 fn with_submodule(modules: &str) -> Sandbox {
     let sandbox = Sandbox::with_history();
     let nested = Sandbox::with_history();
@@ -87,7 +87,7 @@ fn entries_below_a_submodule() {
     for stages in [&[0][..], &[2], &[2, 3], &[1, 2, 3]] {
         for name in ["s/x", "s/dir/x"] {
             let sandbox = with_submodule("");
-            // git itself takes the submodule out where it adds what is below.
+            // git itself removes the submodule when it adds something below it.
             let aside = name.replacen('s', "t", 1);
             let empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
             let lines = stages.iter();
