@@ -104,7 +104,7 @@ pub(super) enum Key {
     Filter,
 }
 
-/// The options of which at most one may be given.
+/// Options that exclude each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Exists,

@@ -27,7 +27,7 @@ const UNWRITTEN_MAX: usize = 4096;
 /// The questions on standard input.
 pub(super) struct Questions {
     input: Input,
-    /// Lines whose answers are not yet written. Empty with `--buffer`.
+    /// Lines whose answers are not yet written. Empty if output is buffered.
     unwritten: Vec<BString>,
     /// Lines to answer again, before any others.
     again: VecDeque<BString>,

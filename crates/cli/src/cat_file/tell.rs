@@ -180,7 +180,7 @@ impl Teller<'_> {
         Ok(())
     }
 
-    /// Prints line and contents in one go. Only for objects of which nothing else decides what is printed.
+    /// Prints line and contents in one go, for when nothing but the object itself decides what is printed.
     fn contents(&mut self, asked: Asked<'_>, location: &Location) -> Result<(), Failure> {
         let delimiter = self.arguments.output_delimiter;
         let format = &self.format;

@@ -188,7 +188,7 @@ fn digits(given: Given<'_>) -> Result<Option<usize>, Reply> {
     }
 }
 
-/// Parses a decimal number as C's `strtol` does, truncated to an `int`. `None` if anything follows the number.
+/// Parses a decimal number as C's `strtol` does, truncated to an `int`. `None` if that is not the whole text.
 fn leading_int(value: &BStr) -> Option<i32> {
     let text = value.to_str().ok()?;
     let text = text.trim_start_matches([' ', '\t', '\n', '\x0b', '\x0c', '\r']);

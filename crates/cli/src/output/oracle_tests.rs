@@ -458,7 +458,7 @@ fn check_distance(sandbox: &Sandbox) -> Distance {
     status.branch.unwrap().upstream.unwrap().distance
 }
 
-/// Makes conflicts of a submodule: only on our side, only in the index, and one that became a file.
+/// Makes a submodule that is on our side only, one that is in the index only, and one that became a file.
 fn conflict_in_submodule(sandbox: &Sandbox) {
     let commit = sandbox.git("clean", &["rev-parse", "HEAD"]);
     let commit = commit.trim().to_str().unwrap();
