@@ -5,7 +5,7 @@ use gix_hash::ObjectId;
 use vigil_git::refs::{Head, Refs};
 use vigil_git::repository::{Repository, submodule_references};
 
-/// The commit that HEAD names.
+/// Returns the commit that HEAD names.
 pub(crate) fn head_id(head: &Head) -> Option<ObjectId> {
     match head {
         Head::Branch { id, .. } => *id,
@@ -13,7 +13,8 @@ pub(crate) fn head_id(head: &Head) -> Option<ObjectId> {
     }
 }
 
-/// The commit that is checked out in the repository at `path`, whether or not that is a submodule.
+/// Returns the commit that is checked out in the repository at `path`, whether or not that is a
+/// submodule.
 pub(crate) fn checked_out(parent: &Repository, path: &BStr) -> Option<ObjectId> {
     let repository = submodule_references(parent, path).ok()??;
     head_id(&Refs::open(&repository).ok()?.head().ok()?)

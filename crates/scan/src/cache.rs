@@ -1,5 +1,5 @@
-//! What a scan remembers of each directory, so that the next one need not list it again: in this process, and with the
-//! help of blocks that another one wrote.
+//! What a scan remembers of each directory, so that the next scan need not list it again: in this process, and from
+//! blocks that another process wrote.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use vigil_stamp::Stamp;
 /// A file whose contents were compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Compared {
-    /// Its place among the files of its directory.
+    /// The file's position in its directory.
     pub(super) at: usize,
     pub(super) stamp: Stamp,
-    /// How they were converted.
+    /// How the contents were converted.
     pub(super) conversion: Option<u64>,
     pub(super) is_unchanged: bool,
 }
@@ -35,18 +35,18 @@ pub(super) struct Witness {
     pub(super) stamp: Stamp,
 }
 
-/// What one tracked directory held beside its tracked files.
+/// What one tracked directory holds besides its tracked files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Others {
-    /// Untracked paths from the directory on; directories end in `/`.
+    /// Untracked paths, relative to the directory; directories end in `/`.
     pub(super) untracked: Vec<BString>,
-    /// Ignored paths from the directory on; directories end in `/`.
+    /// Ignored paths, relative to the directory; directories end in `/`.
     pub(super) ignored: Vec<BString>,
     /// Tracked subdirectories that an ignore rule matches.
     pub(super) excluded_subdirs: Vec<DirNumber>,
-    /// What else must be unchanged for this to hold.
+    /// What else must be unchanged for this listing to hold.
     pub(super) witnesses: Vec<Witness>,
-    /// The stamp of the file with rules of its own, if it has one.
+    /// The stamp of the directory's own file of ignore rules, if it has one.
     pub(super) rules_file: Option<Stamp>,
 }
 
@@ -64,21 +64,21 @@ impl Others {
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) stamp: Stamp,
-    /// The digest of the rules that were in force, and whether the directory was excluded by them.
+    /// The digest of the rules in force above, and whether they exclude the directory.
     pub(super) rules_above: u128,
     pub(super) is_excluded: bool,
     own_rules: OwnRules,
-    /// Nothing, for most directories.
+    /// `None` for most directories, which hold nothing else.
     others: Option<Box<Others>>,
 }
 
-/// The rules with those of the directory's own file.
+/// The rules in force in the directory, including those of its own file.
 #[derive(Debug)]
 enum OwnRules {
-    /// It adds none.
+    /// The directory adds no rules.
     None,
     Known(Arc<dyn IgnoreScope>),
-    /// They have this digest.
+    /// The digest of the rules, which have not been read yet.
     Unread(u128),
 }
 
@@ -114,7 +114,7 @@ impl Listed {
         self.others.as_deref().unwrap_or(&NOTHING)
     }
 
-    /// The rules in the directory `dir`, where `above` are those above it.
+    /// Returns the rules in the directory `dir`, given the rules `above` it.
     pub(super) fn rules(
         &mut self,
         above: &Arc<dyn IgnoreScope>,
@@ -144,18 +144,18 @@ impl Listed {
 /// What is remembered of one tracked directory.
 #[derive(Debug, Default)]
 pub(super) struct DirMemory {
-    /// By question.
+    /// With the number of the question that each answers.
     listings: Vec<(u32, Listed)>,
-    /// In order of files.
+    /// In the order of files.
     compared: Vec<Compared>,
-    /// The block was read, if there is one.
+    /// Whether the block was read, if there is one.
     is_loaded: bool,
-    /// It is no longer what the block says.
+    /// Whether this memory differs from the block.
     is_moved: bool,
 }
 
 impl DirMemory {
-    /// The listing that was made for `question`.
+    /// Returns the listing for `question`.
     pub(super) fn listed(&mut self, question: u32) -> Option<&mut Listed> {
         let mut listings = self.listings.iter_mut();
         listings
@@ -163,7 +163,7 @@ impl DirMemory {
             .map(|(_, listed)| listed)
     }
 
-    /// Remembers a listing, or that there is none that could be used again.
+    /// Remembers the listing for `question`; `None` forgets it, if none can be used again.
     pub(super) fn remember(&mut self, question: u32, listed: Option<Listed>) {
         let before = self.listings.len();
         self.listings.retain(|(known, _)| *known != question);
@@ -173,13 +173,13 @@ impl DirMemory {
         }
     }
 
-    /// Most directories have one listing, and there are many directories.
+    /// Reserves room for exactly one: most directories have one listing, and there are many directories.
     fn add(&mut self, question: u32, listed: Listed) {
         self.listings.reserve_exact(1);
         self.listings.push((question, listed));
     }
 
-    /// The contents that were compared of the files at `places`.
+    /// Returns the comparisons of the files at `places`.
     pub(super) fn compared(&self, places: &Range<usize>) -> Vec<Compared> {
         self.compared
             .get(self.part(places))
@@ -187,7 +187,7 @@ impl DirMemory {
             .to_vec()
     }
 
-    /// Remembers `compared` of the files at `places`, and nothing else of these.
+    /// Replaces the comparisons of the files at `places` by `compared`.
     pub(super) fn remember_compared(&mut self, places: &Range<usize>, compared: Vec<Compared>) {
         let part = self.part(places);
         if self.compared.get(part.clone()) != Some(compared.as_slice()) {
@@ -325,12 +325,12 @@ fn bytes(names: &[BString]) -> Vec<&[u8]> {
     names.iter().map(|name| name.as_bytes()).collect()
 }
 
-/// Where blocks of what earlier processes saw are.
+/// The blocks that earlier processes wrote about what they saw.
 pub trait SeenBlocks: Send + Sync {
-    /// The block of a directory, if there is one that can be read.
+    /// Returns the block of a directory, if there is one that can be read.
     fn seen(&self, number: DirNumber) -> Option<&[u8]>;
 
-    /// How many bytes all blocks have together, at most.
+    /// The total length of all blocks, in bytes, at most.
     fn len_in_all(&self) -> u64;
 }
 
@@ -339,16 +339,16 @@ pub trait SeenBlocks: Send + Sync {
 pub struct ScanMemory {
     dirs: Vec<Mutex<DirMemory>>,
     blocks: Option<Arc<dyn SeenBlocks>>,
-    /// How many bytes of them there are still to be read: no block is told of twice.
+    /// How many bytes of blocks may still be read. Undamaged blocks are read at most once each, and never exceed this.
     left: AtomicU64,
-    /// From when on stamps of blocks prove nothing, if at all.
+    /// The time from which stamps in blocks prove nothing, if any.
     distrusted_from: Option<Timestamp>,
-    /// Whether any directory was asked for since all were found to be as their blocks say: there are many.
+    /// Whether any directory was used since none differed from its block. Saves a look at all of them: there are many.
     may_have_moved: AtomicBool,
 }
 
 impl ScanMemory {
-    /// An empty memory for `dirs` directories.
+    /// Creates an empty memory for `dirs` directories.
     pub fn new(dirs: usize) -> Self {
         Self {
             dirs: std::iter::repeat_with(Mutex::default).take(dirs).collect(),
@@ -359,7 +359,7 @@ impl ScanMemory {
         }
     }
 
-    /// As [`Self::new`], with what `blocks` say, where its stamps are before `distrusted_from`.
+    /// Like [`Self::new`], with the contents of `blocks`, as far as their stamps are before `distrusted_from`.
     pub fn with_blocks(
         dirs: usize,
         blocks: Arc<dyn SeenBlocks>,
@@ -373,7 +373,7 @@ impl ScanMemory {
         }
     }
 
-    /// The same for another tree of `dirs` directories, most of which are as they were.
+    /// Carries the memory over to another tree of `dirs` directories, most of which are unchanged.
     pub fn carried_over(mut self, dirs: usize, moved: &Moved) -> Self {
         self.dirs
             .resize_with(dirs.max(self.dirs.len()), Mutex::default);
@@ -384,7 +384,7 @@ impl ScanMemory {
         }
         for &number in moved.other_names.union(&moved.removed) {
             if let Some(mut memory) = self.dir(number) {
-                // What was not loaded may be on disk, and the number may be given to another directory.
+                // A block on disk may hold more than was loaded, and the number may be given to another directory.
                 memory.is_moved |= !memory.listings.is_empty() || moved.removed.contains(&number);
                 memory.listings.clear();
             }
@@ -392,7 +392,7 @@ impl ScanMemory {
         self
     }
 
-    /// What is remembered of a directory.
+    /// Locks and returns the memory of a directory, after loading its block.
     pub(super) fn dir(&self, number: DirNumber) -> Option<MutexGuard<'_, DirMemory>> {
         let mut memory = self.dirs.get(number as usize)?.lock();
         self.may_have_moved.store(true, Ordering::Relaxed);
@@ -413,13 +413,13 @@ impl ScanMemory {
         taken.is_ok()
     }
 
-    /// Whether any listing of a directory is remembered.
+    /// Whether any listing of the directory is remembered.
     pub fn has_listing(&self, number: DirNumber) -> bool {
         self.dir(number)
             .is_some_and(|memory| !memory.listings.is_empty())
     }
 
-    /// Whether the memory of any directory is no longer what its block says. To be asked between scans.
+    /// Whether the memory of any directory differs from its block. Call this between scans.
     pub fn has_moved(&self) -> bool {
         let has_moved = self.may_have_moved.load(Ordering::Relaxed)
             && self.dirs.iter().any(|memory| memory.lock().is_moved);
@@ -427,7 +427,7 @@ impl ScanMemory {
         has_moved
     }
 
-    /// The blocks of directories whose memory is no longer what their blocks say; `None` where nothing is remembered.
+    /// Returns new blocks for the directories whose memory differs from their blocks; `None` if nothing is remembered.
     pub fn moved(&self) -> Vec<(DirNumber, Option<Vec<u8>>)> {
         let dirs = (0..).zip(&self.dirs);
         dirs.filter_map(|(number, memory)| {
@@ -437,21 +437,21 @@ impl ScanMemory {
         .collect()
     }
 
-    /// The blocks of all directories of which something is remembered, here or where blocks are.
+    /// Returns blocks for all directories of which anything is remembered, in memory or in blocks.
     pub fn all(&self) -> Vec<(DirNumber, Option<Vec<u8>>)> {
         let dirs = (0..).zip(&self.dirs).map(|(number, _)| number);
         dirs.filter_map(|number| Some((number, Some(self.dir(number)?.block()?))))
             .collect()
     }
 
-    /// Takes blocks for written: nothing has moved since.
+    /// Marks all blocks as written: the memory now matches them.
     pub fn settle(&self) {
         for memory in &self.dirs {
             memory.lock().is_moved = false;
         }
     }
 
-    /// Frees what is remembered, which `blocks` have: it is read from them once it is asked for again.
+    /// Frees the memory, all of which is in `blocks`; it is read from there when needed again.
     pub fn rest_on(&mut self, blocks: Arc<dyn SeenBlocks>) {
         for memory in &mut self.dirs {
             let memory = memory.get_mut();
@@ -465,7 +465,7 @@ impl ScanMemory {
         self.may_have_moved = AtomicBool::new(false);
     }
 
-    /// Of how many directories something is in memory.
+    /// The number of directories whose memory is loaded.
     pub fn loaded(&self) -> usize {
         let dirs = self.dirs.iter();
         dirs.filter(|memory| memory.lock().is_loaded).count()
@@ -487,7 +487,7 @@ impl DirMemory {
 mod tests {
     use super::*;
 
-    /// One block that all directories are said to have.
+    /// One block for all directories, and the claimed length of all blocks.
     struct Shared(Vec<u8>, u64);
 
     impl SeenBlocks for Shared {

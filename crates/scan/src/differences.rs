@@ -1,4 +1,4 @@
-//! What is kept of scans against what another one finds.
+//! Compares what is kept of earlier scans with what another scan finds.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,33 @@ use super::findings::{Findings, Observed};
 use super::focus::Focus;
 use super::known::Known;
 
-/// What is said of one path.
+/// What a scan says about one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saw {
-    /// Nothing: it is as recorded, or there is nothing beside the tracked files.
+    /// Nothing: a tracked file is as recorded, or nothing else is there.
     Nothing,
     /// A tracked file is not as recorded.
     Tracked(Observed),
-    /// It is untracked.
+    /// The path is untracked.
     Untracked,
-    /// It is ignored.
+    /// The path is ignored.
     Ignored,
 }
 
-/// A path of which two scans say different things.
+/// A path on which two scans disagree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disagreement {
     /// The path, from the top; a directory ends in `/`.
     pub path: BString,
-    /// What is kept.
+    /// What is kept of earlier scans.
     pub known: Saw,
-    /// What was found.
+    /// What the later scan found.
     pub found: Saw,
 }
 
 impl Known {
-    /// Where what is kept differs from what a scan of the same question `found`, which looked at `focus` or at everything. In the order
-    /// of the paths.
+    /// Returns where the kept findings differ from those that a scan of the same question `found`, in the order of paths. That
+    /// scan looked at `focus`, or at everything.
     pub fn differences(
         &self,
         tracked: &Tracked,
@@ -54,7 +54,7 @@ impl Known {
                 let Some(entry) = tracked.entry(*number) else {
                     continue;
                 };
-                // A folder that is gone says so of all below it, looked at or not.
+                // If a folder is gone, all files below it are reported missing, even those outside the focus.
                 if focus.is_none_or(|focus| focus.has_entry(tracked, entry.path.as_ref())) {
                     note((entry.path, Some(*number)), Saw::Tracked(*observed));
                 }

@@ -1,4 +1,4 @@
-//! One tracked file: recorded facts, observed facts, and contents where these do not decide.
+//! One tracked file: recorded facts, observed facts, and the contents if the facts do not decide.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -20,8 +20,8 @@ use super::findings::{Observed, Unseen};
 use super::system::{ContentError, Difference};
 use vigil_stamp::Stamp;
 
-/// Contents that were compared in one directory: earlier ones, and those of this scan. In order of files, as long as
-/// files are asked for in order.
+/// Contents that were compared in one directory: by earlier scans, and by this one. In the order of files, as long as files
+/// are asked for in order.
 #[derive(Default)]
 pub(super) struct Comparisons {
     pub(super) earlier: Vec<Compared>,
@@ -33,7 +33,7 @@ impl Comparisons {
         self.earlier.is_empty() && self.now.is_empty()
     }
 
-    /// What to remember; where not all files were asked for, also what was known of the others.
+    /// Returns what to remember. If only some files were asked for, what was known of the others is kept.
     pub(super) fn remembered(self, is_partial: bool) -> Vec<Compared> {
         let mut all = self.now;
         if is_partial {
@@ -50,12 +50,12 @@ impl Comparisons {
 pub(super) struct Place<'a> {
     pub(super) dir: BorrowedFd<'a>,
     pub(super) file: TrackedFile<'a>,
-    /// The path of the directory, without a slash at its end.
+    /// The path of the directory, without a trailing slash.
     pub(super) dir_path: &'a BStr,
 }
 
 impl Place<'_> {
-    /// The path from the top.
+    /// The path from the top of the working tree.
     pub(super) fn path(&self) -> BString {
         join(self.dir_path, self.file.name())
     }
@@ -69,7 +69,7 @@ impl Place<'_> {
         }
     }
 
-    /// The same of a name that goes on through directories. As for every path, what is behind a link is not there.
+    /// Does the same for a name that contains directories. As with any path, nothing behind a symbolic link counts.
     #[cold]
     fn stat_odd(&self) -> Result<Stat, Errno> {
         let name = self.name_for_system();
@@ -84,8 +84,8 @@ impl Place<'_> {
         stat_at(self.dir, &name)
     }
 
-    /// What to ask the system for in the directory. A name that begins with a slash, which it takes for a path from its root
-    /// on, is such a path only at the top.
+    /// The name to use in system calls on the directory. The kernel takes a name that begins with a slash for an absolute
+    /// path; only at the top is that what is meant.
     fn name_for_system(&self) -> Cow<'_, CStr> {
         let name = self.file.c_name();
         match name.to_bytes().first() {
@@ -98,8 +98,8 @@ impl Place<'_> {
     }
 }
 
-/// Looks at the file at `at` of its directory, and says how it differs; and if it may change without an event in its
-/// directory, that it `is_heard` no more.
+/// Looks at the file at position `at` of its directory, and returns how it differs. Clears `is_heard` if the file may change
+/// without an event in its directory.
 #[inline]
 #[allow(
     clippy::too_many_arguments,
@@ -126,14 +126,14 @@ pub(super) fn check(
             return Ok(None);
         }
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Some(Observed::Missing)),
-        // It is said, and taken for as recorded.
+        // It is reported as unknown, and treated as unchanged.
         Err(reason) => {
             let path = place.path();
             unknown.push(Unseen { path, reason });
             return Ok(None);
         }
     };
-    // By another name it may be written elsewhere, and an odd name is not in this directory.
+    // A hard link can be written through another directory, and a file with an odd name is not in this directory.
     *is_heard = !(stat.nlink > 1 && !stat.is_dir() || is_odd(file.name()));
     match scan.system.by_facts(file, &stat, &|| place.path()) {
         Ok(()) => Ok(None),
@@ -203,7 +203,7 @@ fn is_unchanged(
                         .is_unchanged(path.as_bstr(), File::from(fd), stat.size, &id)?,
                 )
             }
-            // git takes the file for changed.
+            // For any other error, git takes the file for changed.
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
                 let reason = errno::text(error);
                 let text = [
@@ -217,7 +217,7 @@ fn is_unchanged(
             Err(_) => None,
         }
     };
-    // What could not be read, and what is complained of, is looked at again each time.
+    // A file that could not be read, or caused a warning, is compared again each time.
     let Some(is_unchanged) = is_unchanged else {
         *is_heard = false;
         return Ok(false);
@@ -237,7 +237,7 @@ fn is_unchanged(
     Ok(is_unchanged)
 }
 
-/// Whether the file at `at`, the first of its name, or a side of its conflict, is a nested repository.
+/// Whether the file at position `at`, the first of its name, or another side of its conflict, is a nested repository.
 pub(super) fn is_nested_on_any_side(
     directory: &Directory<'_>,
     at: usize,

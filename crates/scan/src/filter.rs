@@ -1,35 +1,36 @@
-//! Which paths a scan is about.
+//! Selects the paths that a scan is about.
 
 use bstr::{BStr, ByteSlice};
 
-/// How a directory that holds no tracked file relates to what is asked for.
+/// How a directory without tracked files relates to the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirMatch {
-    /// Neither the directory nor anything below is asked for.
+    /// Neither the directory nor anything below it is selected.
     No,
-    /// Something below may be asked for, but not the directory as such: it must be looked into.
+    /// Something below may be selected, but not the directory as such: it must be searched.
     Below,
-    /// The directory itself is asked for.
+    /// The directory itself is selected.
     Yes,
 }
 
-/// Which paths a scan is about: what patterns on a command line say. All paths are relative to the top of the working tree.
+/// Selects the paths that a scan is about, by the patterns of a command line. All paths are relative to the top of the
+/// working tree.
 pub trait PathFilter: Sync {
-    /// Whether the file, link or nested repository (`is_dir`) at `path` is asked for.
+    /// Whether the file, symbolic link or nested repository (`is_dir`) at `path` is selected.
     fn matches(&self, path: &BStr, is_dir: bool) -> bool;
 
-    /// False only where nothing at or below `path` can be asked for; may err towards true.
+    /// Returns false only if nothing at or below `path` can be selected; may err towards true.
     fn may_match_below(&self, path: &BStr) -> bool;
 
-    /// How the untracked directory `dir`, given with a `/` at its end, relates to what is asked for.
+    /// How the untracked directory `dir`, given with a trailing `/`, relates to the filter.
     fn directory(&self, dir: &BStr) -> DirMatch;
 
-    /// The directory that all paths asked for are in, without `/` at its end; empty where there is none.
+    /// The directory that contains all selected paths, without a trailing `/`; empty if there is none.
     fn common_directory(&self) -> &BStr {
         BStr::new("")
     }
 
-    /// Whether the search for what is not tracked begins further down than in the directory `path`, which is not listed then.
+    /// Whether the search for untracked files begins below the directory `path`, which is then not listed.
     fn begins_below(&self, path: &BStr) -> bool {
         let common = self.common_directory();
         match path.is_empty() {

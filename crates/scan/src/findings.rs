@@ -5,42 +5,42 @@ use vigil_model::mode::FileMode;
 
 use super::watch::Unheard;
 
-/// What a tracked path looks like on disk, where it is not as recorded.
+/// What a tracked path looks like on disk if it is not as recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Observed {
     /// Nothing is there.
     Missing,
-    /// A file, link or directory that would be recorded with this mode.
+    /// A file, symbolic link or directory that would be recorded with this mode.
     Present(FileMode),
-    /// The directory of a nested repository, which has yet to be asked for its state.
+    /// The directory of a nested repository, whose state has yet to be asked for.
     Nested,
 }
 
 /// What a scan found. Lists are in byte order.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
-    /// Records that differ, by number; of a path in conflict the first side, whether it differs or not.
+    /// Entries that differ, by number. Of a path in conflict, its first side, whether it differs or not.
     pub tracked: Vec<(u32, Observed)>,
     /// Untracked paths; directories end in `/`.
     pub untracked: Vec<BString>,
     /// Ignored paths; directories end in `/`.
     pub ignored: Vec<BString>,
-    /// Directories that could not be listed; a directory that paths asked for have in common may be missing.
+    /// Directories that could not be listed. The filter's common directory may be missing here.
     pub unlisted: Vec<Unseen>,
-    /// What the system says of ignore rules that could not be read.
+    /// The system's warnings about ignore rules that could not be read.
     pub warnings: Vec<BString>,
-    /// The recorded files that could not be looked at.
+    /// Tracked files that could not be looked at.
     pub unknown: Vec<Unseen>,
-    /// What is to be looked at again for each question, where there is one who hears of changes.
+    /// What must be looked at again for each question even if a watch reports changes.
     pub unheard: Unheard,
 }
 
-/// A path at which the kernel let nothing be seen.
+/// A path that the kernel did not let us see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unseen {
-    /// The path, from the top; empty for that itself.
+    /// The path from the top; empty for the top itself.
     pub path: BString,
-    /// What the kernel said.
+    /// The kernel's error.
     pub reason: vigil_linux::Errno,
 }
 

@@ -6,26 +6,26 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_model::path::is_odd;
 use vigil_model::tracked::{DirNumber, Directory, ROOT, Tracked};
 
-/// Directories, and what of each is to be looked at. The directories above are in too: ignore rules come from there.
+/// The directories to look at, and what to look at in each. Their parents are included: ignore rules come from there.
 #[derive(Debug, Default)]
 pub struct Focus {
     dirs: BTreeMap<DirNumber, Part>,
-    /// Directories that are in with all below.
+    /// Directories that are included with everything below.
     whole: BTreeSet<DirNumber>,
 }
 
-/// What of a directory is to be looked at.
+/// What to look at in one directory.
 #[derive(Debug, Default)]
 struct Part {
-    /// The places of files.
+    /// The positions of files.
     files: Vec<usize>,
-    /// What is beside its tracked files, too, here or further down.
+    /// Whether to look at what is there besides tracked files, too, here or further down.
     has_others: bool,
 }
 
 impl Focus {
-    /// The part in which the tracked files `tracked` are, and the directories that hold the paths `untracked`.
-    /// Paths that are not tracked (any more) are left out of the former.
+    /// Creates the focus on the tracked files `tracked`, and on the directories that hold the paths `untracked`. Paths in
+    /// `tracked` that are not tracked (any more) add only their directory.
     pub fn new(files: &Tracked, tracked: &[BString], untracked: &[BString]) -> Self {
         let mut focus = Self::default();
         for path in tracked {
@@ -45,7 +45,7 @@ impl Focus {
         focus
     }
 
-    /// Takes in what may be at `path`: a tracked file, with all its sides, or something beside them.
+    /// Adds whatever may be at `path`: a tracked file, with all its sides, or anything else.
     pub(super) fn add_entry(&mut self, files: &Tracked, path: &BStr) {
         let (dir, _) = self.add(files, above(path), true);
         let name = vigil_model::path::file_name(path);
@@ -57,8 +57,8 @@ impl Focus {
         self.dirs.entry(dir).or_default().files.extend(places);
     }
 
-    /// As [`Self::add_entry`], where there neither was nor is a folder at `path`: beside a tracked file nothing else is then to
-    /// be looked at in its directory.
+    /// Like [`Self::add_entry`], if there neither was nor is a folder at `path`: for a tracked file, nothing else in its
+    /// directory has to be looked at.
     pub(super) fn add_file(&mut self, files: &Tracked, path: &BStr) {
         let way = self.way(files, above(path));
         let directory = files.directory(way.dir);
@@ -77,7 +77,7 @@ impl Focus {
         part.files.extend(places);
     }
 
-    /// Takes in the folder at `path` with all below, and the entry that it is.
+    /// Adds the folder at `path` with everything below, and its own entry in the directory above.
     pub(super) fn add_tree(&mut self, files: &Tracked, path: &BStr) {
         match path.is_empty() {
             true => self.add_whole(ROOT),
@@ -85,12 +85,12 @@ impl Focus {
         }
     }
 
-    /// Takes in what is in the folder at `path` beside its tracked files, or that it is no more.
+    /// Adds what the folder at `path` holds besides its tracked files, or the fact that it is gone.
     pub(super) fn add_folder(&mut self, files: &Tracked, path: &BStr) {
         self.add(files, path, true);
     }
 
-    /// Takes in the directory at `path` with its own files, and what is beside them.
+    /// Adds the files directly in the directory at `path`, and what is there besides them.
     pub(super) fn add_files_of(&mut self, files: &Tracked, path: &BStr) {
         let (dir, part) = self.add(files, path, true);
         part.files.extend(0..files.directory(dir).files_len());
@@ -101,7 +101,7 @@ impl Focus {
         self.whole.insert(number);
     }
 
-    /// To be called once all is taken in.
+    /// Sorts the files. Call this after the last addition.
     pub(super) fn finish(&mut self) {
         for part in self.dirs.values_mut() {
             part.files.sort_unstable();
@@ -109,25 +109,25 @@ impl Focus {
         }
     }
 
-    /// Whether nothing is to be looked at.
+    /// Whether there is nothing to look at.
     pub(super) fn is_empty(&self) -> bool {
         self.dirs.is_empty()
     }
 
-    /// Whether all of the directory `number`, and below, is to be looked at.
+    /// Whether the whole directory `number`, with everything below, is included.
     pub(super) fn has_whole(&self, number: DirNumber) -> bool {
         self.whole.contains(&number)
     }
 
-    /// Whether what is beside the tracked files is looked at in the innermost tracked directory that holds `path`, or that is
-    /// there itself.
+    /// Whether untracked files are looked for in the innermost tracked directory that holds `path`, or that is at `path`
+    /// itself.
     pub(super) fn has_others_of(&self, files: &Tracked, path: &BStr) -> bool {
         let path = path.strip_suffix(b"/").unwrap_or(path);
         let way = self.way(files, path.as_bstr());
         way.is_whole || self.has_others(way.dir)
     }
 
-    /// Whether the tracked file at `path` is to be looked at.
+    /// Whether the tracked file at `path` is included.
     pub(super) fn has_entry(&self, files: &Tracked, path: &BStr) -> bool {
         let way = self.way(files, above(path));
         let name = vigil_model::path::file_name(path);
@@ -135,7 +135,7 @@ impl Focus {
         way.is_whole || !way.is_tracked || self.files(way.dir).binary_search(&at).is_ok()
     }
 
-    /// The way to the folder `path`, as far as directories are tracked.
+    /// Follows the path of a folder down the tracked directories, as far as they go.
     fn way(&self, files: &Tracked, path: &BStr) -> Way {
         let mut way = Way {
             dir: ROOT,
@@ -155,8 +155,8 @@ impl Focus {
         way
     }
 
-    /// Takes in the innermost tracked directory that holds `path`, with what is beside its tracked files if `has_others`, and
-    /// returns it and what of it is in.
+    /// Adds the innermost tracked directory that holds `path`, with what is there besides tracked files if `has_others`.
+    /// Returns the directory and its part.
     fn add(&mut self, files: &Tracked, path: &BStr, has_others: bool) -> (DirNumber, &mut Part) {
         let mut dir = ROOT;
         self.dirs.entry(dir).or_default().has_others |= has_others;
@@ -170,41 +170,41 @@ impl Focus {
         (dir, self.dirs.entry(dir).or_default())
     }
 
-    /// Whether the directory `number` is in.
+    /// Whether the directory `number` is included.
     pub(super) fn has(&self, number: DirNumber) -> bool {
         self.dirs.contains_key(&number)
     }
 
-    /// Whether what is beside the tracked files of the directory `number` is to be looked at, there or further down.
+    /// Whether to look for what is not tracked in the directory `number`, there or further down.
     pub(super) fn has_others(&self, number: DirNumber) -> bool {
         self.dirs.get(&number).is_some_and(|part| part.has_others)
     }
 
-    /// The places of the files directly in the directory `number` to look at, in order.
+    /// The positions of the files directly in the directory `number` to look at, in order.
     pub(super) fn files(&self, number: DirNumber) -> &[usize] {
         let part = self.dirs.get(&number);
         part.map(|part| part.files.as_slice()).unwrap_or_default()
     }
 }
 
-/// How a path goes down the tracked directories.
+/// How far a path goes down the tracked directories.
 struct Way {
-    /// The last of them.
+    /// The last tracked directory on the path.
     dir: DirNumber,
-    /// Whether that is the end of the path.
+    /// Whether the path ends there.
     is_tracked: bool,
-    /// Whether one of them is in with all below.
+    /// Whether one of them is included with everything below.
     is_whole: bool,
 }
 
-/// The places of the records called `name`.
+/// Returns the positions of the entries called `name`.
 fn places_of(directory: &Directory<'_>, name: &BStr) -> Vec<usize> {
     let sides = directory.files_from(directory.position(name));
     let places = sides.take_while(|(_, file)| file.name() == name);
     places.map(|(place, _)| place).collect()
 }
 
-/// The folder in which `path` is, without a slash at its end.
+/// Returns the folder that holds `path`, without a trailing slash.
 fn above(path: &BStr) -> &BStr {
     let len = vigil_model::path::directory_len(path).saturating_sub(1);
     path.get(..len).unwrap_or_default().into()

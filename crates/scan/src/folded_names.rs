@@ -1,4 +1,4 @@
-//! Names in the index regardless of case (`core.ignoreCase`).
+//! Looking up names in the index regardless of case (`core.ignoreCase`).
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! What a scan found, kept true by looking again at what changed and at nothing else.
+//! The findings of a scan, kept true by looking again at what changed and nothing else.
 
 use std::collections::BTreeSet;
 
@@ -9,25 +9,26 @@ use vigil_model::tracked::{ByNumber, DirNumber, Directory, Moved, Tracked, Track
 use super::findings::Findings;
 use super::focus::Focus;
 
-/// The findings of a whole scan, and what became of them. It holds for one index, one question and one set of rules.
+/// The findings of a full scan, updated since. They hold for one index, one question and one set of rules.
 #[derive(Debug)]
 pub struct Known {
     findings: Findings,
-    /// Directories whose records are others than when this was asked for.
+    /// Directories whose entries changed since [`Self::take_moved`] was last called.
     moved: BTreeSet<BString>,
-    /// Directories with other names in their records than when they were looked at.
+    /// Directories in which names were added to or removed from the entries since they were looked at.
     other_names: BTreeSet<BString>,
-    /// Files that are to be compared with their records again.
+    /// Files that must be compared with their entries again.
     doubted: BTreeSet<BString>,
-    /// Folders of which all is to be looked at again, with what is below.
+    /// Folders that must be looked at again, with everything below.
     doubted_trees: BTreeSet<BString>,
 }
 
 impl Known {
-    /// Of a scan that looked at everything.
+    /// Keeps the findings of a scan that looked at everything.
     ///
     /// # Errors
-    /// Some of it could not be looked at, or is complained of: that is said for each question anew. The findings are given back.
+    /// Something could not be looked at, or caused a warning, which must be repeated for each question. The findings are given
+    /// back.
     pub fn new(findings: Findings) -> Result<Self, Box<Findings>> {
         match Self::can_be_kept(&findings) {
             true => Ok(Self {
@@ -48,7 +49,7 @@ impl Known {
             && !findings.unheard.trees.iter().any(|path| path.is_empty())
     }
 
-    /// The same of what is tracked, for another question for which `others` were found. `None` where these cannot be kept.
+    /// The same tracked files, for another question, which found `others`. `None` if those cannot be kept.
     pub fn with_others(&self, others: Findings) -> Option<Self> {
         if !Self::can_be_kept(&others) {
             return None;
@@ -71,7 +72,7 @@ impl Known {
         })
     }
 
-    /// The directories whose records are others than when this was asked last.
+    /// Takes the directories whose entries changed since the last call.
     pub fn take_moved(&mut self) -> BTreeSet<BString> {
         std::mem::take(&mut self.moved)
     }
@@ -81,9 +82,9 @@ impl Known {
         &self.findings
     }
 
-    /// From now on holds for the records `now`, which differ by `moved` from those in `before`. What has another record is looked
-    /// at the next time, and so is what was found to differ, and now may not with the same record, as `is_in_doubt` says. Whether
-    /// these are no more than `files_max`: else it is of no use any more.
+    /// Moves on to the entries `now`, which differ by `moved` from those in `before`. Entries that changed are looked at the next
+    /// time. So are those that were found to differ and may now match the same entry, by `is_in_doubt`. Returns false if there
+    /// are more than `files_max` of these: the findings are then of no use any more.
     #[must_use]
     pub fn move_to(
         &mut self,
@@ -100,7 +101,7 @@ impl Known {
             let is_it = |other: &TrackedEntry| {
                 other.path == entry.path && other.flags.stage() == entry.flags.stage()
             };
-            // Mostly it has its number still.
+            // Mostly, it still has its number.
             let found = new.get(number).filter(is_it);
             let found = found.or_else(|| now.find(entry.path.as_ref(), entry.flags.stage()));
             let number = found.map(|found| found.number);
@@ -116,7 +117,7 @@ impl Known {
             .collect();
         let files = std::mem::take(&mut known.unheard.files).into_iter();
         known.unheard.files = files.filter_map(renumbered).collect();
-        // Numbers follow paths, unless somebody else's index is out of order.
+        // Numbers follow paths, unless another program wrote the index out of order.
         known.tracked.sort_by_key(|&(number, _)| number);
         known.unheard.files.sort_unstable();
         for (&number, path) in &moved.directories {
@@ -131,7 +132,7 @@ impl Known {
                 }
                 self.other_names.insert(path.clone());
             } else {
-                // The same names are in the same places.
+                // The same names are in the same positions.
                 let (old, new) = (before.directory(number), now.directory(number));
                 let places = old.files_from(0).zip(new.files_from(0));
                 let others = places.filter(|((_, old), (_, new))| !old.is_recorded_as(new));
@@ -143,18 +144,18 @@ impl Known {
         self.doubted.len() <= files_max
     }
 
-    /// From now on it is not known whether the file at `path` is as its record says.
+    /// Marks the file at `path`: it may no longer match its entry.
     pub fn doubt_entry(&mut self, path: BString) {
         self.doubted.insert(path);
     }
 
-    /// From now on nothing is known of the folder at `path`, nor of what is below: what governs it is other.
+    /// Marks the folder at `path` and everything below as unknown: the rules that govern it changed.
     pub fn doubt_tree(&mut self, path: BString) {
         self.doubted_trees.insert(path);
     }
 
-    /// What is to be looked at where the entries `paths`, which are and were no folders, and the folders `folders`, with all below,
-    /// may have changed. `None` where nothing is.
+    /// Returns what to look at if the entries `paths`, which neither are nor were folders, and the folders `folders`, with
+    /// everything below, may have changed. `None` if there is nothing to look at.
     pub fn focus<'p>(
         &self,
         tracked: &Tracked,
@@ -193,7 +194,7 @@ impl Known {
         (!focus.is_empty()).then_some(focus)
     }
 
-    /// Takes in what a scan of `focus` found; whether what is known can be kept.
+    /// Merges what a scan of `focus` found. Returns whether the result can be kept.
     #[must_use]
     pub fn take_in(&mut self, tracked: &Tracked, focus: &Focus, later: Findings) -> bool {
         if !Self::can_be_kept(&later) {
@@ -215,7 +216,8 @@ impl Known {
         known.unheard.files.retain(|number| !has_file(*number));
         known.unheard.folders.retain(|path| !has(path.as_ref()));
         known.unheard.trees.retain(|path| !has(path.as_ref()));
-        // A folder that is gone says so of all below it, looked at or not: what was found now comes first, and stays.
+        // If a folder is gone, all files below it are reported missing, even those outside the focus: new findings go first, and
+        // win.
         known.tracked.splice(0..0, later.tracked);
         known.tracked.sort_by_key(|&(number, _)| number);
         known.tracked.dedup_by_key(|(number, _)| *number);
@@ -231,8 +233,8 @@ impl Known {
     }
 }
 
-/// The names of subdirectories of the directory `number` that in one of the two are names of files, too. What is there in the
-/// working tree counts to the subdirectory, which may be the same in both.
+/// Returns the subdirectories of the directory `number` whose name is also a file's in exactly one of the two trees. What is
+/// there in the working tree counts as the subdirectory, which may be the same in both.
 fn subdirs_with_other_files<'t>(
     before: &'t Tracked,
     now: &'t Tracked,

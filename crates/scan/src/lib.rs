@@ -1,11 +1,11 @@
-//! The walk over a working copy, in parallel, one task per directory: how the disk differs from what is recorded, and what is
-//! there beside that.
+//! The walk over a working copy, in parallel, one task per directory: how the disk differs from what is recorded, and what
+//! else is there.
 //!
-//! A directory is opened from its parent's descriptor and listed only where its memory cannot answer; each
-//! recorded file is looked at by name from its directory's descriptor.
+//! A directory is opened from its parent's descriptor and listed only if its memory cannot answer; each recorded file is
+//! looked at by name from its directory's descriptor.
 //!
-//! May import `stamp`, `model` and `linux`. It knows no system: what is ignored, what the facts of a record prove, and what a
-//! nested repository is, it asks a [`System`].
+//! May import `stamp`, `model` and `linux`. It knows no version control system: it asks a [`System`] what is ignored, what
+//! the facts of an entry prove, and what a nested repository is.
 
 mod cache;
 mod differences;
@@ -51,48 +51,48 @@ pub use watch::{Unheard, Watch};
 
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 
-/// One scan: what is asked, and all that is needed to answer.
+/// One scan: the question, and all that is needed to answer it.
 pub struct Scan<'a> {
     /// The top of the working tree.
     pub work_tree: &'a Path,
     /// The tracked files.
     pub tracked_files: &'a Tracked,
-    /// Whether names that differ in the case of letters are the same.
+    /// Whether names that differ only in case are the same.
     pub ignore_case: bool,
-    /// Whether a file that is not meant to be there, but is, is looked at nevertheless.
+    /// Whether to look at files that are left out of the working tree but present.
     pub looks_at_present_skipped_files: bool,
-    /// Whether it is known that no directory is there that one record stands for.
+    /// Whether it is known that no directory exists that a single entry of a sparse index stands for.
     pub lacks_sparse_directories: bool,
-    /// Whose working copy it is.
+    /// The version control system of the working copy.
     pub system: &'a dyn System,
-    /// The paths that are asked for; `None` for all.
+    /// Selects paths; `None` for all.
     pub filter: Option<&'a dyn PathFilter>,
-    /// The part of the working tree that is looked at; `None` for all.
+    /// The part of the working tree to look at; `None` for all.
     pub focus: Option<&'a Focus>,
-    /// Whether tracked files are looked at.
+    /// Whether to look at tracked files.
     pub tracked: bool,
-    /// Which untracked files are looked for.
+    /// Which untracked files to look for.
     pub untracked: UntrackedMode,
-    /// Which ignored files are looked for; nothing is, where untracked files are not.
+    /// Which ignored files to look for; none if untracked files are not looked for.
     pub ignored: IgnoredMode,
     /// How many changed tracked files are enough to stop looking for more.
     pub tracked_enough: usize,
     /// How many untracked paths are enough to stop looking for more.
     pub untracked_enough: usize,
-    /// The most threads; `None` for as many as the work waits for.
+    /// The maximum number of threads; `None` for as many as there is work for.
     pub threads_max: Option<usize>,
-    /// What earlier scans remember.
+    /// The memory of earlier scans.
     pub memory: Option<&'a ScanMemory>,
-    /// Who hears of changes from now on in each folder that is looked at. Only with [`Self::memory`], and without a filter.
+    /// Watches each folder before it is looked at. Only with [`Self::memory`], and without a filter.
     pub watch: Option<&'a dyn Watch>,
-    /// Where it is counted how many tracked files were looked at.
+    /// Counts the tracked files that were looked at.
     pub progress: Option<&'a Progress>,
-    /// Where it is added up how the time is spent.
+    /// Adds up how the time is spent.
     pub timing: Option<&'a Timing>,
 }
 
 impl Scan<'_> {
-    /// The number of the question about untracked and ignored files: remembered listings answer the one that they were
+    /// The number of the question about untracked and ignored files. A remembered listing answers only the question it was
     /// made for.
     fn question(&self) -> u32 {
         question::number(self.untracked, self.ignored)
@@ -107,15 +107,15 @@ pub enum ScanError {
     WorkTree {
         /// The top of the working tree.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: vigil_linux::Errno,
     },
-    /// A directory with tracked files cannot be looked into, for a reason that says nothing of those files.
+    /// A directory with tracked files cannot be opened, for a reason that says nothing about those files.
     #[error("cannot open directory '{path}': {}", errno::text(*source), path = raw(path))]
     Directory {
         /// The directory, from the top of the working tree.
         path: BString,
-        /// What the system said.
+        /// The system's error.
         source: vigil_linux::Errno,
     },
     /// Contents could not be compared.

@@ -1,4 +1,4 @@
-//! Open directories of a scan, counted so that their number stays bounded however deep the tree is.
+//! A scan's open directories, counted so that their number stays bounded however deep the tree is.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,27 +9,27 @@ use rustix::fs::{Mode, OFlags};
 use vigil_linux::Errno;
 use vigil_linux::dir::open_dir_at;
 
-/// The longest path that the kernel and git take (`PATH_MAX` without its NUL).
+/// The longest path that the kernel and git accept (`PATH_MAX` without its NUL).
 pub(super) const PATH_LEN_MAX: usize = 4095;
 
-/// A directory that is open while tasks need it.
+/// A directory that stays open while tasks need it.
 #[derive(Debug)]
 pub(super) struct OpenDir<'s> {
     fd: DirFd<'s>,
     count: &'s AtomicUsize,
 }
 
-/// A descriptor of a directory.
+/// A directory's descriptor.
 #[derive(Debug)]
 pub(super) enum DirFd<'s> {
     /// Opened in the walk.
     Own(OwnedFd),
-    /// That of the top, which is open before and after.
+    /// That of the top, which stays open for the whole walk.
     Top(BorrowedFd<'s>),
 }
 
 impl<'s> OpenDir<'s> {
-    /// Takes `fd` into the account `count`.
+    /// Counts `fd` in `count` until it is dropped.
     pub(super) fn new(fd: DirFd<'s>, count: &'s AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self { fd, count }
@@ -50,13 +50,13 @@ impl Drop for OpenDir<'_> {
     }
 }
 
-/// A name with the NUL that system calls want, on the stack.
+/// A name with the NUL that system calls need, on the stack.
 pub(super) struct CName {
     bytes: [u8; 256],
 }
 
 impl CName {
-    /// `None` for a name that no file can have: longer than 255 bytes, or with a NUL.
+    /// `None` for a name that no file can have: longer than 255 bytes. A NUL in the name ends it.
     #[inline]
     pub(super) fn new(name: &[u8]) -> Option<Self> {
         let mut bytes = [0; 256];
@@ -68,7 +68,7 @@ impl CName {
         Some(Self { bytes })
     }
 
-    /// The name; cut at its first NUL, if it had one.
+    /// The name, cut at its first NUL.
     #[inline]
     pub(super) fn as_c_str(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or_default()
@@ -89,7 +89,8 @@ pub(super) fn open_below(top: BorrowedFd<'_>, path: &BStr) -> Result<OwnedFd, Er
     open.ok_or(Errno::NOENT)
 }
 
-/// Opens the directory `name` in `parent` for looking up names only, where it may not be listed.
+/// Opens the directory `name` in `parent` for looking up names only, for directories that may not
+/// be listed.
 pub(super) fn open_for_search(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(parent, name, flags, Mode::empty())

@@ -1,4 +1,4 @@
-//! What stands beside the tracked files of a directory: untracked and ignored paths, and where the walk goes on.
+//! What a directory holds besides its tracked files: untracked and ignored paths, and the subdirectories to walk.
 
 use std::cmp::Ordering;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -23,8 +23,8 @@ use vigil_model::request::IgnoredMode;
 use vigil_stamp::Stamp;
 
 impl Walk<'_> {
-    /// Finds what stands beside the tracked files of directory `here`, from memory if that still holds, and sends
-    /// the walk into its subdirectories.
+    /// Finds what the directory `here` holds besides its tracked files, from memory if that is still valid, and
+    /// sends the walk into its subdirectories.
     #[allow(
         clippy::too_many_arguments,
         reason = "the state of one step of the walk"
@@ -64,7 +64,8 @@ impl Walk<'_> {
             return rules;
         }
         let path = here.path;
-        // Who watches wants to hear what the list rests on.
+        // With a watch, the directories that the answer rests on must be visited, so this shortcut cannot be
+        // taken.
         if self.scan.watch.is_none()
             && self.scan.ignored == IgnoredMode::No
             && self.scan.system.holds_only_recorded(dir.fd(), path, &stat)
@@ -145,7 +146,7 @@ impl Walk<'_> {
         rules
     }
 
-    /// Whether all that remembered findings rest on is still as it was.
+    /// Whether everything that the remembered listing rests on is unchanged.
     fn holds(
         &self,
         others: &Others,
@@ -157,7 +158,7 @@ impl Walk<'_> {
             for witness in &others.witnesses {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let name = witness.path.as_bytes();
-                // What is no directory is in one that is.
+                // A witness that is not a directory lies in one that is.
                 let Ok(folder) = openat(dir, name, flags, Mode::empty()) else {
                     continue;
                 };
@@ -190,7 +191,7 @@ impl Walk<'_> {
         findings.ignored.extend(others.ignored.iter().map(path));
     }
 
-    /// Judges each entry of the listing of directory `here` that is not a tracked file.
+    /// Judges each entry in the listing of the directory `here` that is not a tracked file.
     #[allow(
         clippy::too_many_arguments,
         reason = "the state of one step of the walk"
@@ -234,7 +235,7 @@ impl Walk<'_> {
                 }
                 let path = vigil_model::path::join(here.path, file.name());
                 let names = self.folded.as_ref();
-                // Regardless of case, git asks for directories first.
+                // When case is ignored, git looks for directories first.
                 if !names.is_some_and(|names| names.has_dir(path.as_bstr())) {
                     let mut others = subdirs.clone();
                     if others.any(|sub| sub.name() == name) {

@@ -1,9 +1,9 @@
-//! A pool for one scan: as many threads as the work waits for.
+//! A pool for one scan: as many threads as there is work for.
 //!
-//! Tasks are taken last in, first out, so that a walk goes deep before it goes wide and few directories are
-//! open at once. A worker keeps its tasks to itself and gives half of them away when another is idle. While
-//! the work computes, there are as many workers as cores; when the process is seen to sleep, as it does when
-//! directories come from a disk, more are added.
+//! Tasks are taken last in, first out, so that a walk goes deep before it goes wide and few directories are open
+//! at once. A worker keeps its tasks to itself and gives half of them away when another is idle. While the work is
+//! CPU-bound, there are as many workers as cores. When the process is seen to sleep, as it does when directories
+//! come from a disk, more are added.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -14,46 +14,46 @@ use parking_lot::{Condvar, Mutex};
 use rustix::process::{Resource, getrlimit};
 use vigil_linux::process::{Usage, cores, usage};
 
-/// The most workers there are, however long the disk takes.
+/// The maximum number of workers, however slow the disk is.
 const WORKERS_MAX: usize = 64;
-/// How often it is looked at whether workers wait.
+/// How often to check whether workers are waiting.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(2);
-/// How often workers sleep in that time, at least, where they wait for the disk.
+/// The minimum number of sleeps in that time if workers are waiting for the disk.
 const WAITS_MIN: u64 = 4;
 /// From this many workers per core on, more are added with reluctance.
 const MANY_WORKERS_PER_CORE: u32 = 8;
-/// Below this many tasks waiting, another worker would find nothing to do.
+/// With fewer tasks waiting than this, another worker would find nothing to do.
 const BACKLOG_MIN: usize = 2;
 
 /// What the workers of one scan share.
 pub(super) struct Pool<T> {
     shared: Mutex<Vec<T>>,
     wake: Condvar,
-    /// Tasks that are queued anywhere or being run.
+    /// The number of tasks that are queued anywhere or running.
     pending: AtomicUsize,
     idle: AtomicUsize,
     workers: AtomicUsize,
     workers_max: usize,
     stopped: AtomicBool,
-    /// A worker panicked: its tasks will never be done, and nobody waits for them.
+    /// Set if a worker panicked: its tasks will never be done, so the others must not wait for them.
     broken: AtomicBool,
     sample: Mutex<Sample>,
 }
 
 struct Sample {
     at: Instant,
-    /// What the process had used then; unknown at the beginning of a small scan.
+    /// What the process had used by then; unknown at the start of a small scan.
     usage: Option<Usage>,
 }
 
-/// Tells the others if the worker that holds it panics.
+/// Tells the other workers if the worker that holds it panics.
 struct Alarm<'a, T>(&'a Pool<T>);
 
 impl<T> Drop for Alarm<'_, T> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.stopped.store(true, Ordering::Relaxed);
-            // Under the lock, so that nobody is between the check and the wait.
+            // Under the lock, so that no worker is between the check and the wait.
             let _shared = self.0.shared.lock();
             self.0.broken.store(true, Ordering::Release);
             self.0.wake.notify_all();
@@ -73,7 +73,7 @@ impl<T> Local<T> {
 }
 
 impl<T: Send> Pool<T> {
-    /// A pool of at most `threads_max` workers.
+    /// Creates a pool of at most `threads_max` workers.
     pub(super) fn new(threads_max: Option<usize>) -> Self {
         Self {
             shared: Mutex::new(Vec::new()),
@@ -91,7 +91,7 @@ impl<T: Send> Pool<T> {
         }
     }
 
-    /// Lets the workers finish their task at hand and drop the rest.
+    /// Makes the workers finish their current task and drop the rest.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -103,7 +103,7 @@ impl<T: Send> Pool<T> {
 
     /// Runs `first` and every task that comes of it, and returns what each worker collected.
     ///
-    /// With `is_small` the calling thread works alone at first: for small trees a thread costs more than the work.
+    /// If `is_small`, the calling thread starts alone: for small trees a thread costs more than the work.
     pub(super) fn run<W: Send>(
         &self,
         first: T,
@@ -136,7 +136,7 @@ impl<T: Send> Pool<T> {
         collected.into_inner()
     }
 
-    /// The next task, or `None` when all work is done.
+    /// Returns the next task, or `None` when all work is done.
     fn next(&self, local: &mut Local<T>) -> Option<T> {
         if let Some(task) = local.tasks.pop() {
             return Some(task);
@@ -155,7 +155,7 @@ impl<T: Send> Pool<T> {
         }
     }
 
-    /// Gives the older half of `local` to those who have nothing to do.
+    /// Gives the older half of `local` to idle workers.
     fn share(&self, local: &mut Local<T>) {
         if local.tasks.len() < BACKLOG_MIN || self.idle.load(Ordering::Relaxed) == 0 {
             return;
@@ -169,14 +169,15 @@ impl<T: Send> Pool<T> {
 
     fn finish_one(&self) {
         if self.pending.fetch_sub(1, Ordering::AcqRel) == 1 {
-            // Under the lock, so that nobody is between the check of `pending` and the wait.
+            // Under the lock, so that no worker is between the check of `pending` and the wait.
             let _shared = self.shared.lock();
             self.wake.notify_all();
         }
     }
 
-    /// How many workers to add now: as many again, if the process slept in the last interval; else what
-    /// the cores lack. Where a worker is idle, none: it sleeps for want of tasks, not for the disk.
+    /// How many workers to add now. If the process slept during the last interval: as many as there are.
+    /// Otherwise: as many as cores are unused. If a worker is idle: none, since it sleeps for lack of tasks, not
+    /// for the disk.
     fn workers_to_add(&self) -> usize {
         let Some(mut sample) = self.sample.try_lock() else {
             return 0;
@@ -187,7 +188,7 @@ impl<T: Send> Pool<T> {
         }
         let cores = cores();
         let workers = self.workers.load(Ordering::Relaxed);
-        // The more there are, the longer it takes until those that were added last show in the figures.
+        // The more workers there are, the longer it takes until the most recent ones show in the figures.
         let generations = u32::try_from(workers / cores.max(1)).unwrap_or(u32::MAX);
         if wall < SAMPLE_INTERVAL.saturating_mul(generations.max(1)) {
             return 0;
@@ -206,8 +207,9 @@ impl<T: Send> Pool<T> {
         if idle > 0 {
             return 0;
         }
-        // Some processor time is lost to others even where nothing waits; who waits for the disk also sleeps. Many
-        // workers cost something themselves: more of them must find the cores idle for a good part of the time.
+        // Some processor time goes to other processes even if no worker waits, while waiting for the disk means
+        // sleeping. Many workers have a cost of their own: to add to those, the cores must be idle for a good part
+        // of the time.
         let busy_percent_max = if generations < MANY_WORKERS_PER_CORE {
             90
         } else {
@@ -248,7 +250,7 @@ where
     S: Fn(T, &mut W, &mut Local<T>) + Sync,
 {
     fn start<'scope>(self, scope: &'scope Scope<'scope, 'env>) {
-        // Where there is no room for another thread, those that there are do all the work.
+        // If no thread can be started, the existing workers do all the work.
         let _ = Builder::new().spawn_scoped(scope, move || self.work(scope));
     }
 
@@ -273,8 +275,8 @@ where
     }
 }
 
-/// How many directories a scan may hold open: half of what the process may at its first, so that files and the
-/// caller's own descriptors have room.
+/// The number of directories that a scan may hold open: half of the process's limit when first asked, to leave
+/// room for files and the caller's own descriptors.
 pub(super) fn open_dirs_max() -> usize {
     static MAX: OnceLock<usize> = OnceLock::new();
     *MAX.get_or_init(|| {
@@ -289,7 +291,7 @@ mod tests {
 
     fn count(is_small: bool, threads_max: Option<usize>) -> usize {
         let pool = Pool::new(threads_max);
-        // Each task of depth n makes three of depth n - 1.
+        // Each task of depth n adds three of depth n - 1.
         let counts = pool.run(
             6u32,
             is_small,

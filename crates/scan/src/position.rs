@@ -1,4 +1,4 @@
-//! Where a walk is in the tree of tracked files.
+//! The walk's position in the tree of tracked files.
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::tracked::{Budget, DirNumber, Directory, ROOT, Subdir, Tracked, TrackedFile};
@@ -7,13 +7,13 @@ use vigil_model::tracked::{Budget, DirNumber, Directory, ROOT, Subdir, Tracked, 
 #[derive(Clone)]
 pub(super) struct Spot {
     pub(super) number: DirNumber,
-    /// How many index entries come before those of its tree.
+    /// The number of index entries before the first entry of this directory's tree.
     first: u32,
-    /// The path, without a slash at its end.
+    /// The path, without a trailing slash.
     pub(super) path: BString,
-    /// Whether all of it is looked at, where only a part of the tree is.
+    /// Whether all of it is looked at, if the scan has a focus.
     pub(super) is_whole: bool,
-    /// Whether a directory above cannot be listed: then nothing is told of but what is tracked.
+    /// Whether a directory above cannot be listed: only tracked files are then reported.
     pub(super) is_out_of_sight: bool,
 }
 
@@ -30,14 +30,14 @@ impl Spot {
     }
 }
 
-/// A directory with tracked files, read.
+/// A directory with tracked files, with its block read.
 pub(super) struct Here<'t> {
     pub(super) directory: Directory<'t>,
     pub(super) path: &'t BStr,
     pub(super) number: DirNumber,
     first: u32,
     pub(super) is_whole: bool,
-    /// Whether that holds for what is below.
+    /// Whether the directories below are out of sight.
     pub(super) is_out_of_sight: bool,
 }
 
@@ -53,7 +53,7 @@ impl<'t> Here<'t> {
         }
     }
 
-    /// The same in a walk, when it comes there.
+    /// Like [`Self::read`], when a walk first enters the directory.
     pub(super) fn met(spot: &'t Spot, tracked: &'t Tracked, budget: &Budget) -> Self {
         Self {
             directory: tracked.met(spot.number, spot.path.len(), budget),
@@ -65,7 +65,7 @@ impl<'t> Here<'t> {
         }
     }
 
-    /// The subdirectory `sub`.
+    /// Returns the position of the subdirectory `sub`.
     pub(super) fn below(&self, sub: &Subdir<'_>) -> Spot {
         Spot {
             number: sub.number,
@@ -76,13 +76,13 @@ impl<'t> Here<'t> {
         }
     }
 
-    /// The number of the file at `at` among all entries of the index.
+    /// Returns the number, among all entries of the index, of the file at position `at`.
     pub(super) fn entry_number(&self, at: usize) -> u32 {
         self.first.saturating_add(self.directory.offset(at))
     }
 
-    /// Whether the file at `at` is another stage of the path before it: of an unmerged path only the first counts. A
-    /// conflict is looked at besides a merged entry of its path.
+    /// Whether the file at position `at` is a later side of the conflict of the path before it: of the sides, only
+    /// the first counts. If a path has a merged entry besides, both are looked at.
     #[inline]
     pub(super) fn is_later_stage(&self, at: usize, file: &TrackedFile<'_>) -> bool {
         file.is_side()

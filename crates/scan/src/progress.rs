@@ -1,8 +1,8 @@
-//! How far a look at a working tree has come, for those who wait for it.
+//! How far a scan has come, for those who wait for it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Counts the tracked files that were looked at. It may be read from another thread at any time.
+/// Counts the tracked files that were looked at. Can be read from any thread at any time.
 #[derive(Debug, Default)]
 pub struct Progress {
     seen: AtomicUsize,
@@ -10,7 +10,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// How many tracked files were looked at, and how many there are: 0 of 0 until that is known.
+    /// The number of tracked files looked at, and their total: 0 of 0 until that is known.
     pub fn counts(&self) -> (usize, usize) {
         let total = self.total.load(Ordering::Relaxed);
         (self.seen.load(Ordering::Relaxed).min(total), total)

@@ -1,4 +1,5 @@
-//! The numbers of questions about untracked and ignored files, under which listings are remembered.
+//! The numbers of the questions about untracked and ignored files; remembered listings are kept by
+//! question.
 
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 
@@ -10,7 +11,7 @@ const IGNORED: [IgnoredMode; 3] = [
     IgnoredMode::Matching,
 ];
 
-/// The number of a question.
+/// Returns the number of a question.
 pub fn number(untracked: UntrackedMode, ignored: IgnoredMode) -> u32 {
     let untracked = (0..).zip(UNTRACKED).find(|(_, mode)| *mode == untracked);
     let ignored = (0..).zip(IGNORED).find(|(_, mode)| *mode == ignored);
@@ -18,7 +19,7 @@ pub fn number(untracked: UntrackedMode, ignored: IgnoredMode) -> u32 {
     at(untracked.map(|(at, _)| at)) << 4 | at(ignored.map(|(at, _)| at))
 }
 
-/// The question of that number, if there is one.
+/// Returns the question with that number, if there is one.
 pub fn of_number(number: u32) -> Option<(UntrackedMode, IgnoredMode)> {
     let untracked = UNTRACKED.get(number as usize >> 4)?;
     let ignored = IGNORED.get(number as usize & 0xf)?;
@@ -39,7 +40,7 @@ mod tests {
                 numbers.push(number);
             }
         }
-        // They are on disk.
+        // These numbers are stored on disk.
         assert_eq!(numbers, [0, 1, 2, 16, 17, 18, 32, 33, 34]);
         assert_eq!(of_number(3), None);
         assert_eq!(of_number(48), None);

@@ -1,4 +1,4 @@
-//! What a scan asks of the system whose working copy it walks over: git, Mercurial, or a list in a test.
+//! What a scan asks of the version control system of the working copy: git, Mercurial, or a list in a test.
 
 use std::any::Any;
 use std::ffi::CStr;
@@ -19,12 +19,12 @@ use vigil_stamp::Stamp;
 
 use super::findings::Observed;
 
-/// In the place of what decides how contents are converted: nothing does.
+/// The conversion of contents that nothing converts.
 pub const NOT_CONVERTED: u64 = 0;
 
-/// A system that records files, asked from many threads. All paths are from the top of the working copy.
+/// A system that records files. It is asked from many threads. All paths are from the top of the working copy.
 pub trait System: Sync {
-    /// What the facts say of a recorded file that is there. `path` makes its path, for the rare case that it matters.
+    /// Compares the recorded facts of an existing file with `stat`. `path` returns its path, for the rare case that it matters.
     fn by_facts(
         &self,
         file: &TrackedFile<'_>,
@@ -44,21 +44,21 @@ pub trait System: Sync {
         recorded: &ObjectId,
     ) -> Result<bool, ContentError>;
 
-    /// What decides how the contents of the file at `path` are converted before they are compared: where it is
-    /// another value than before, so may be the verdict. `None` where that cannot be said.
+    /// Identifies how the contents of the file at `path` are converted before they are compared: with another value, the verdict
+    /// may be another. `None` if that cannot be known.
     fn conversion(&self, path: &BStr) -> Option<u64>;
 
-    /// The same for the symbolic link at `path`. Nothing converts those, unless a system says otherwise.
+    /// The same for the symbolic link at `path`. Symbolic links are not converted, unless a system says otherwise.
     fn link_conversion(&self, _path: &BStr) -> Option<u64> {
         Some(NOT_CONVERTED)
     }
 
-    /// Whether a file of this name decides how the files beside it and below are compared.
+    /// Whether a file of this name decides how the files in its directory and below are compared.
     fn governs(&self, _name: &[u8]) -> bool {
         false
     }
 
-    /// How many warnings there were so far: where one comes up, it must the next time, too.
+    /// The number of warnings so far. A comparison that causes a warning must be repeated, so that the warning is, too.
     fn told(&self) -> usize;
 
     /// Whether a symbolic link to `target`, found at `path`, would be recorded as `recorded`.
@@ -67,19 +67,19 @@ pub trait System: Sync {
     /// Whether the directory at `path` is the top of another repository's working copy.
     fn is_repository(&self, path: &BStr) -> bool;
 
-    /// Whether what is at `path`, of this kind, is the system's own, and never reported.
+    /// Whether the entry at `path`, of this kind, is the system's own, and never reported.
     fn is_own(&self, path: &BStr, kind: EntryKind) -> bool;
 
-    /// Whether it is known without a list that nothing is in the directory at `path`, which looks like `stat`, but what is recorded
-    /// in it, and what the rules ignore; and that it has no rules of its own.
+    /// Whether it is known without a listing that the directory at `path`, whose stat data is `stat`, holds nothing but recorded
+    /// and ignored files, and has no rules of its own.
     fn holds_only_recorded(&self, _dir: BorrowedFd<'_>, _path: &BStr, _stat: &Stat) -> bool {
         false
     }
 
-    /// The rules in force at the top, without those of a file there.
+    /// The rules in force at the top, without those of a file in the top directory.
     fn rules_at_top(&self) -> Arc<dyn IgnoreScope>;
 
-    /// The rules in force in a directory, and the file there on which they rest. Adds to `warnings` what the system says.
+    /// Returns the rules in force in a directory, and the file there that they come from. Appends the system's `warnings`.
     fn rules_in(
         &self,
         directory: &ListedDirectory<'_>,
@@ -87,7 +87,7 @@ pub trait System: Sync {
         warnings: &mut Vec<BString>,
     ) -> (Arc<dyn IgnoreScope>, RulesFile);
 
-    /// The rules in force in the directory `dir`, which are known to have this digest; they are read once they are asked.
+    /// Returns the rules in force in the directory `dir`, which are known to have this digest; they are read when first used.
     fn rules_of_digest(
         &self,
         above: &Arc<dyn IgnoreScope>,
@@ -95,42 +95,42 @@ pub trait System: Sync {
         digest: u128,
     ) -> Arc<dyn IgnoreScope>;
 
-    /// The name of the file in which a directory has ignore rules of its own.
+    /// The name of the files that hold a directory's own ignore rules.
     fn rules_file_name(&self) -> &'static CStr;
 }
 
-/// How a file is unlike its record.
+/// How a file differs from its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// It is.
+    /// It certainly differs.
     Certain(Observed),
-    /// The contents decide; where they differ, it would be recorded with this mode.
+    /// The contents decide. If they differ, the file would be recorded with this mode.
     InContents(FileMode),
 }
 
-/// What is ignored below one directory.
+/// The ignore rules in force below one directory.
 pub trait IgnoreScope: Any + Debug + Send + Sync {
-    /// Equal only where all rules in force are.
+    /// A digest of the rules in force: equal only if all rules are.
     fn digest(&self) -> u128;
 
     /// Whether a rule ignores `path`.
     fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool;
 }
 
-/// A directory that was listed, for its ignore rules.
+/// A directory that was listed, as input for reading its ignore rules.
 #[derive(Clone, Copy)]
 pub struct ListedDirectory<'d> {
-    /// What is recorded in it, if anything is.
+    /// The tracked files in it, if any.
     pub tracked: Option<&'d Directory<'d>>,
     /// The directory itself.
     pub dir: BorrowedFd<'d>,
-    /// Its path, without a slash at the end.
+    /// Its path, without a trailing slash.
     pub path: &'d BStr,
-    /// What is in it.
+    /// Its entries.
     pub listing: &'d Listing,
-    /// Whether anything in it is looked up in the rules.
+    /// Whether any of its entries is looked up in the rules.
     pub asks_for_rules: &'d dyn Fn() -> bool,
-    /// No mtime from here on proves anything.
+    /// When the scan started: an mtime of then or later proves nothing.
     pub scan_started_at: Timestamp,
 }
 
@@ -140,19 +140,19 @@ impl Debug for ListedDirectory<'_> {
     }
 }
 
-/// The file with a directory's own ignore rules, as it was when they were read.
+/// The file with a directory's own ignore rules, as it was when the rules were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesFile {
     /// There is none, and its absence shows in the listing.
     Absent,
     /// It has this stamp, which can be trusted.
     Seen(Stamp),
-    /// Nothing proves later that the rules are the same.
+    /// Nothing can prove later that the rules are unchanged.
     Unproven,
 }
 
-/// Why contents could not be compared: a filter that must not fail did, and the text is the system's; or the kernel refused
-/// for a reason that says nothing of the file.
+/// Why contents could not be compared: a required filter failed, and the text is the system's; or the kernel refused for a reason
+/// that says nothing about the file.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", raw(.0))]
 pub struct ContentError(pub BString);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the workers of scans worked, in all, and to find what is not tracked.
+/// The time that the workers of scans spent: in all, and on what is not tracked.
 #[derive(Debug, Default)]
 pub struct Timing {
     all_ns: AtomicU64,
@@ -11,7 +11,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// How much of the time, from 0 to 1, was taken to find what is not tracked; 0 where nothing was looked at.
+    /// The share of the time, from 0 to 1, spent on finding what is not tracked; 0 if there was no scan.
     pub fn share_of_others(&self) -> f64 {
         let ns = |of: &AtomicU64| Duration::from_nanos(of.load(Ordering::Relaxed)).as_secs_f64();
         let (others, all) = (ns(&self.others_ns), ns(&self.all_ns));
@@ -22,12 +22,12 @@ impl Timing {
         }
     }
 
-    /// Does `work`, which is a task of a worker.
+    /// Runs `work`, a worker's task, and adds up its time.
     pub(super) fn task<T>(timing: Option<&Self>, work: impl FnOnce() -> T) -> T {
         spend(timing.map(|timing| &timing.all_ns), work)
     }
 
-    /// Does `work`, which is the part of a task that finds what is not tracked.
+    /// Runs `work`, the part of a task that finds what is not tracked, and adds up its time.
     pub(super) fn others<T>(timing: Option<&Self>, work: impl FnOnce() -> T) -> T {
         spend(timing.map(|timing| &timing.others_ns), work)
     }

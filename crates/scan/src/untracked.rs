@@ -1,8 +1,8 @@
-//! What stands beside tracked files: untracked and ignored files, directories and repositories.
+//! What is there besides tracked files: untracked and ignored files, directories and repositories.
 //!
-//! A name is reported once: a directory
-//! without tracked files stands for all below it unless every file is asked for; empty directories are nothing;
-//! a directory in which all is ignored is itself ignored; another repository is one name, whatever is in it.
+//! Each name is reported once. A directory without tracked files stands for all below it, unless every file is asked
+//! for. Empty directories are not reported. A directory whose contents are all ignored is itself ignored. Another
+//! repository is one name, whatever is in it.
 
 use std::ffi::OsStr;
 use std::os::fd::BorrowedFd;
@@ -25,40 +25,40 @@ use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::tracked::Directory;
 use vigil_stamp::Stamp;
 
-/// What a path beside the tracked files is; of several, the greatest counts for the directory above.
+/// The kind of an entry that is not tracked. The greatest kind of its entries is that of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// Nothing to report: an empty directory, a device, or not asked for.
     Nothing,
-    /// Ignored, or a directory in which all is.
+    /// Ignored, or a directory whose contents all are.
     Ignored,
-    /// Untracked, or a directory with something untracked in it.
+    /// Untracked, or a directory that holds something untracked.
     Untracked,
 }
 
-/// What was found beside the tracked files of one directory, and what it rests on.
+/// What was found in one directory besides its tracked files, and what that rests on.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) untracked: Vec<BString>,
     pub(super) ignored: Vec<BString>,
     pub(super) warnings: Vec<BString>,
     pub(super) unlisted: Vec<Unseen>,
-    /// Directories with tracked files in which nothing untracked is shown, with a `/` at the end.
+    /// Directories with tracked files in which nothing untracked is shown, with a trailing `/`.
     pub(super) hidden: Vec<BString>,
-    /// Directories and ignore files below, if these are to be remembered.
+    /// Directories and ignore files below, collected if the listing is to be remembered.
     pub(super) witnesses: Vec<Witness>,
-    /// False where it rests on something that no witness can stand for.
+    /// False if the listing rests on something that no witness can represent.
     pub(super) can_be_remembered: bool,
-    /// It rests on something of whose change nothing is heard.
+    /// Whether it rests on something whose changes cause no event.
     pub(super) is_unheard: bool,
-    /// It rests on rules whose change is not heard of.
+    /// Whether it rests on rules whose changes cause no event.
     pub(super) has_unproven_rules: bool,
-    /// The length of the path of the tracked directory, with its slash.
+    /// The length of the tracked directory's path, with its slash.
     base_len: usize,
 }
 
 impl Found {
-    /// With `is_remembered`, witnesses are collected.
+    /// Collects witnesses if `is_remembered`.
     pub(super) fn new(is_remembered: bool) -> Self {
         Self {
             can_be_remembered: is_remembered,
@@ -66,7 +66,8 @@ impl Found {
         }
     }
 
-    /// Hides what is untracked in a directory that is recorded as a nested repository, too: it is taken for one.
+    /// Hides what is untracked in a directory that is also recorded as a nested repository: the directory counts as
+    /// one.
     pub(super) fn hide(&mut self, dir: BString) {
         self.hidden.push(dir);
         self.can_be_remembered = false;
@@ -74,24 +75,24 @@ impl Found {
     }
 }
 
-/// A directory without tracked files whose contents are all reported.
+/// A directory without tracked files whose contents are reported one by one.
 pub(super) struct UntrackedDir {
     path: BString,
     rules: Arc<dyn IgnoreScope>,
     is_excluded: bool,
 }
 
-/// How a directory without tracked files is to be treated.
+/// How to treat a directory without tracked files.
 enum Treatment {
     Settled(Kind),
-    /// Each thing in it is reported by itself.
+    /// Report each thing in it by itself.
     Enter,
-    /// It is reported as one, by what is in it.
+    /// Report it as one, by what is in it.
     Sum,
 }
 
 impl<'a> Walk<'a> {
-    /// Judges what stands at `path`, directly in the tracked directory `dir`, and is no tracked file.
+    /// Judges the entry at `path`, which is directly in the tracked directory `dir` and is not a tracked file.
     #[allow(
         clippy::too_many_arguments,
         reason = "the state of one step of the walk"
@@ -112,7 +113,7 @@ impl<'a> Walk<'a> {
             .map_or(0, |slash| slash.saturating_add(1));
         let wants_each = self.scan.untracked == UntrackedMode::All && self.scan.memory.is_none();
         if kind == EntryKind::Dir && wants_each && !self.is_own(path.as_bstr(), kind) {
-            // Large untracked trees are walked by all workers.
+            // Large untracked trees are shared among all workers.
             let is_excluded = is_excluded || rules.is_ignored(path.as_bstr(), true);
             if self.is_of_no_interest(path.as_bstr(), is_excluded) {
                 return;
@@ -139,7 +140,7 @@ impl<'a> Walk<'a> {
         let before = (found.untracked.len(), found.ignored.len());
         self.treat(kind, Some(dir.fd()), path, rules, is_excluded, false, found);
         if is_tracked_name {
-            // A directory in place of a tracked file is not reported itself; what is in it may be.
+            // A directory in the place of a tracked file is not reported itself; its contents may be.
             let mut as_dir = path.clone();
             as_dir.push(b'/');
             drop_name(&mut found.untracked, before.0, &as_dir);
@@ -147,8 +148,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether the file at `path`, in `dir`, decides how others are compared, and has another name by which it may be
-    /// written.
+    /// Whether the file at `path`, in `dir`, decides how other files are compared, and has another hard link through
+    /// which it may be written.
     fn may_govern_unheard(&self, dir: BorrowedFd<'_>, path: &BStr) -> bool {
         let name = vigil_model::path::file_name(path);
         self.scan.system.governs(name)
@@ -156,7 +157,7 @@ impl<'a> Walk<'a> {
                 .is_some_and(|name| stat_at(dir, name.as_c_str()).is_ok_and(|stat| stat.nlink > 1))
     }
 
-    /// Walks a directory all of whose contents are reported, leaving its subdirectories to other workers.
+    /// Walks a directory whose contents are reported one by one, leaving its subdirectories to other workers.
     pub(super) fn walk_untracked<'s>(
         &'s self,
         dir: &UntrackedDir,
@@ -215,7 +216,7 @@ impl<'a> Walk<'a> {
         worker.findings.unlisted.append(&mut found.unlisted);
     }
 
-    /// Says what the thing at `path` is, and adds what is to be reported to `found`, unless `sums_up`.
+    /// Returns the kind of the entry at `path`, and adds what is to be reported to `found`, unless `sums_up`.
     #[allow(
         clippy::too_many_arguments,
         reason = "the state of one step of the walk"
@@ -230,7 +231,8 @@ impl<'a> Walk<'a> {
         sums_up: bool,
         found: &mut Found,
     ) -> Kind {
-        // What is neither file nor directory is nothing, ignored or not: Mercurial looks it up in no patterns.
+        // What is neither file nor directory is not reported, ignored or not: Mercurial does not even match it
+        // against patterns.
         let is_dir = kind == EntryKind::Dir;
         if kind == EntryKind::Other
             || self.is_own(path.as_bstr(), kind)
@@ -275,7 +277,7 @@ impl<'a> Walk<'a> {
         result
     }
 
-    /// How a directory is to be treated that is tracked, or is a nested repository, but for the case of its name.
+    /// How to treat a directory that is tracked, or is a nested repository, except for the case of its name.
     fn treatment_by_folded_names(&self, path: &BStr) -> Option<Treatment> {
         let names = self.folded.as_ref()?;
         if names.has_dir(path) {
@@ -300,7 +302,7 @@ impl<'a> Walk<'a> {
         let treatment = by_names.unwrap_or_else(|| {
             let treatment = self.treatment(path.as_bstr(), is_excluded);
             if matches!(treatment, Treatment::Settled(_)) {
-                // A repository's folder can change without any mtime that is watched here.
+                // The repository can change without changing any mtime that is recorded here.
                 found.can_be_remembered = false;
                 found.is_unheard = true;
             }
@@ -335,7 +337,7 @@ impl<'a> Walk<'a> {
         kind
     }
 
-    /// How the directory at `path`, which holds no tracked file, is to be treated.
+    /// How to treat the directory at `path`, which holds no tracked file.
     fn treatment(&self, path: &BStr, is_excluded: bool) -> Treatment {
         let relation = match self.scan.filter {
             Some(filter) if !is_excluded => {
@@ -368,8 +370,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reads the directory at `path` and treats each thing in it. With `sums_up` nothing is added to `found`, and
-    /// reading ends at the first thing that decides.
+    /// Reads the directory at `path` and treats each entry. If `sums_up`, nothing is added to `found`, and reading
+    /// stops at the first entry that decides.
     fn read_dir(
         &self,
         parent: Option<BorrowedFd<'_>>,
@@ -422,7 +424,7 @@ impl<'a> Walk<'a> {
                 found.has_unproven_rules = true;
             }
         }
-        // However deep the tree is, the number of directories that are open above is bounded.
+        // However deep the tree is, the number of open directories above is bounded.
         let kept = self.may_keep_open().then_some(fd);
         let parent = kept.as_ref().map(OpenDir::fd);
         path.push(b'/');
@@ -432,7 +434,7 @@ impl<'a> Walk<'a> {
             path.truncate(len);
             path.extend_from_slice(entry.name.to_bytes());
             if self.is_own(path.as_bstr(), entry.kind) {
-                // What is no repository now may become one without a change to this directory.
+                // A directory with such an entry may become a repository without a change to itself.
                 found.can_be_remembered = false;
                 found.is_unheard = true;
             }
@@ -453,8 +455,8 @@ impl<'a> Walk<'a> {
         greatest
     }
 
-    /// git goes straight to the directory that pathspecs have in common, from the first one on the way that it may
-    /// enter on, and says so where it is not there.
+    /// Reports the pathspecs' common directory as unlisted if it is missing. git jumps straight to it from the first
+    /// directory on the way that it may enter.
     pub(super) fn note_gap(&self, dir: &BStr, unlisted: &mut Vec<Unseen>) {
         let Some(common) = self.scan.filter.map(|filter| filter.common_directory()) else {
             return;
@@ -528,12 +530,12 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether what is at `path`, of this kind, is the system's own, and never reported.
+    /// Whether the entry at `path`, of this kind, is the system's own, and never reported.
     pub(super) fn is_own(&self, path: &BStr, kind: EntryKind) -> bool {
         self.scan.system.is_own(path, kind)
     }
 
-    /// The rules in force in the directory `path`, and the file there on which they rest.
+    /// Returns the rules in force in the directory `path`, and the file there that they come from.
     #[allow(
         clippy::too_many_arguments,
         reason = "the state of one step of the walk"
@@ -548,7 +550,7 @@ impl<'a> Walk<'a> {
         is_excluded: bool,
         warnings: &mut Vec<BString>,
     ) -> (Arc<dyn IgnoreScope>, RulesFile) {
-        // All below an excluded directory is excluded, whatever rules are in it.
+        // Everything below an excluded directory is excluded, whatever rules it holds.
         if is_excluded {
             return (above.clone(), RulesFile::Absent);
         }
@@ -563,7 +565,7 @@ impl<'a> Walk<'a> {
         self.scan.system.rules_in(&directory, above, warnings)
     }
 
-    /// Whether anything in the directory `path` is looked up in ignore rules: they are not read otherwise.
+    /// Whether any entry of the directory `path` is looked up in ignore rules: otherwise they are not read.
     fn asks_for_rules(
         &self,
         tracked: Option<&Directory<'_>>,
@@ -589,7 +591,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Removes `name` from what was added since there were `before` names.
+/// Removes `name` from the names after the first `before`.
 fn drop_name(names: &mut Vec<BString>, before: usize, name: &BString) {
     if let Some(at) = names
         .get(before..)

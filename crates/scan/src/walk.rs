@@ -32,9 +32,9 @@ use super::{Scan, ScanError};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_stamp::now;
 
-/// Trees with fewer entries are begun by the calling thread alone.
+/// The calling thread starts alone on trees with fewer entries.
 const ENTRIES_FOR_THREADS: usize = 600;
-/// A directory with more files is looked at in pieces of this size, so that others can help.
+/// A directory with many more files is split into tasks of this size, so that other workers can help.
 const FILES_PER_TASK: usize = 1024;
 
 /// What all workers of one scan share.
@@ -43,9 +43,9 @@ pub(super) struct Walk<'a> {
     pub(super) top: OwnedFd,
     may_list_top: bool,
     pub(super) folded: Option<FoldedNames>,
-    /// No mtime from here on proves anything.
+    /// When the scan started: an mtime of then or later proves nothing.
     pub(super) started_at: Timestamp,
-    /// What is left of the tree of tracked files.
+    /// How much of the tree of tracked files is left to meet; a tree with more than that is damaged.
     budget: Budget,
     open_dirs: AtomicUsize,
     open_dirs_max: usize,
@@ -54,12 +54,12 @@ pub(super) struct Walk<'a> {
     error: Mutex<Option<ScanError>>,
 }
 
-/// What one worker holds.
+/// What one worker owns.
 #[derive(Default)]
 pub(super) struct Worker {
     listing: Listing,
     pub(super) findings: Findings,
-    /// Directories, with a `/` at the end, in which nothing untracked is shown.
+    /// Directories, with a trailing `/`, in which nothing untracked is shown.
     pub(super) hidden: Vec<BString>,
 }
 
@@ -73,15 +73,15 @@ impl Worker {
     }
 }
 
-/// One piece of work.
+/// A unit of work.
 pub(super) enum Task<'s> {
     /// A directory with tracked files.
     Dir {
         spot: Spot,
-        /// The directory above, if it is still open.
+        /// The parent directory, if it is still open.
         parent: Option<Arc<OpenDir<'s>>>,
         rules: Arc<dyn IgnoreScope>,
-        /// Whether an ignore rule matches this directory or one above.
+        /// Whether an ignore rule matches this directory or one above it.
         is_excluded: bool,
     },
     /// A part of the files of a directory.
@@ -90,7 +90,7 @@ pub(super) enum Task<'s> {
         dir: Arc<OpenDir<'s>>,
         start: usize,
     },
-    /// A directory without tracked files, all of which is to be reported.
+    /// A directory without tracked files whose contents are reported one by one.
     Untracked {
         dir: UntrackedDir,
         parent: Option<Arc<OpenDir<'s>>>,
@@ -98,14 +98,14 @@ pub(super) enum Task<'s> {
 }
 
 impl Scan<'_> {
-    /// Looks at the disk and says how it differs from the index.
+    /// Scans the disk, and returns how it differs from the index.
     pub fn run(&self) -> Result<Findings, ScanError> {
         let open_top = |flags| {
             let flags = flags | OFlags::DIRECTORY | OFlags::CLOEXEC;
             rustix::fs::openat(CWD, self.work_tree, flags, Mode::empty())
         };
         let (top_fd, may_list_top) = match open_top(OFlags::RDONLY) {
-            // It is enough for what is tracked.
+            // A descriptor for lookups is enough for what is tracked.
             Err(Errno::ACCESS) => (open_top(OFlags::PATH), false),
             opened => (opened, true),
         };
@@ -168,7 +168,7 @@ impl Scan<'_> {
             let is_shown = |path: &BString| !hidden.iter().any(|dir| path.starts_with(dir));
             all.untracked.retain(is_shown);
             all.ignored.retain(is_shown);
-            // What is not searched is not said to be out of reach either.
+            // What is not searched is not reported as unlisted either.
             all.unlisted.retain(|unseen| {
                 let dir = join(unseen.path.as_bstr(), BStr::new(""));
                 !hidden.iter().any(|hidden| dir.starts_with(hidden))
@@ -235,7 +235,7 @@ impl<'a> Walk<'a> {
         self.untracked_found.fetch_add(n, Ordering::Relaxed);
     }
 
-    /// Opens `path`, whose directory is `parent` if that is still open.
+    /// Opens the directory `path`, by way of `parent` if that is still open.
     pub(super) fn open(
         &self,
         parent: Option<BorrowedFd<'_>>,
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
             Ok(fd) => (fd, !is_out_of_sight),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
                 let (observed, is_link) = self.look_through_link(path);
-                // Where a link leads is decided elsewhere, also of one that leads nowhere now.
+                // A symbolic link's target may change elsewhere, even if the link leads nowhere now.
                 let place = self.scan.work_tree.join(OsStr::from_bytes(path));
                 if self.scan.watch.is_some() && lstat_path(&place).is_ok_and(|it| it.is_symlink()) {
                     self.note_unheard_tree(path, worker);
@@ -301,7 +301,7 @@ impl<'a> Walk<'a> {
                     source,
                 });
             }
-            // It may not be listed, or its disk or its server is gone: what is not seen in it is no reason to say nothing of the rest.
+            // It may not be listed, or its disk or server is gone. Report what is unseen, and go on with the rest.
             Err(reason) => {
                 let mut filter = self.scan.filter.iter();
                 if !is_out_of_sight && !filter.any(|filter| filter.begins_below(path)) {
@@ -320,7 +320,7 @@ impl<'a> Walk<'a> {
                 };
                 match searchable {
                     Some(fd) => (fd, false),
-                    // What may not even be searched is not known to have changed.
+                    // If it cannot even be searched, nothing is known to have changed.
                     _ => {
                         self.report_below(spot, Err(reason), false, &mut worker.findings);
                         return Ok(());
@@ -333,7 +333,7 @@ impl<'a> Walk<'a> {
         here.is_out_of_sight = is_out_of_sight;
         let focus = self.focus_in(&here);
         let has_others = focus.is_none_or(|focus| focus.has_others(here.number));
-        // Where only files are looked at, changes are heard of already.
+        // If only files are looked at, the folder is already watched.
         if let Some(watch) = self.scan.watch.filter(|_| has_others)
             && !watch.watch(path, dir.fd())
         {
@@ -378,19 +378,19 @@ impl<'a> Walk<'a> {
         self.check_files(&here, dir.fd(), 0..end, &mut worker.findings)
     }
 
-    /// The part that is looked at of a directory that is not looked at as a whole.
+    /// The scan's focus, unless the directory is looked at as a whole.
     fn focus_in(&self, here: &Here<'_>) -> Option<&Focus> {
         self.scan.focus.filter(|_| !here.is_whole)
     }
 
-    /// Notes that nothing in the directory at `path` and below is heard of.
+    /// Notes that changes in the directory at `path` and below cause no event.
     fn note_unheard_tree(&self, path: &BStr, worker: &mut Worker) {
         if self.scan.watch.is_some() {
             worker.findings.unheard.trees.push(path.to_owned());
         }
     }
 
-    /// How many tracked files directly in a directory are to be looked at.
+    /// The number of tracked files to look at directly in a directory.
     fn files_len(&self, here: &Here<'_>) -> usize {
         match self.focus_in(here) {
             None => here.directory.files_len(),
@@ -398,7 +398,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks at files of a directory, with what is remembered of their contents.
+    /// Looks at files of a directory, using the comparisons that are remembered.
     fn check_files(
         &self,
         here: &Here<'_>,
@@ -495,8 +495,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether `file` is asked for; the first stage of a conflict also for the sake of the others, which may be of another
-    /// type.
+    /// Whether `file` is asked for. The first side of a conflict also stands for the others, which may be of another type.
     #[inline]
     fn is_asked_for(&self, here: &Here<'_>, file: &TrackedFile<'_>) -> bool {
         let is_nested = file.is_nested();
@@ -523,9 +522,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What the system says of files below `path`, which is no directory: they are asked for by their whole path, which
-    /// follows a link there, though it takes nothing behind it for what is recorded. Also, whether there is a link to a
-    /// directory.
+    /// Returns what is to be said of files below `path`, which is not a directory. They are looked up by their whole path. A
+    /// symbolic link on the way is followed, but nothing behind it counts as the recorded file. Also returns whether there is a
+    /// link to a directory.
     fn look_through_link(&self, path: &BStr) -> (Result<Observed, Errno>, bool) {
         let inside = self.scan.work_tree.join(OsStr::from_bytes(path)).join(".");
         match stat_path(&inside) {
@@ -535,8 +534,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Reports the same of all tracked files in and below a directory, or a link in its place: a file behind that ends
-    /// that its entry is skipped.
+    /// Reports the same for all tracked files in and below a directory that is missing or replaced by a symbolic link. A file
+    /// that exists behind the link makes its entry count as not skipped.
     fn report_below(
         &self,
         spot: &Spot,
@@ -571,7 +570,7 @@ impl<'a> Walk<'a> {
             }
             pending.extend(here.directory.subdirs().map(|sub| {
                 let below = here.below(&sub);
-                // Behind a link there may be another that leads nowhere.
+                // Behind the link there may be another one, which leads nowhere.
                 let observed = match is_link {
                     true => self.look_through_link(below.path.as_bstr()).0,
                     false => observed,
@@ -594,7 +593,7 @@ impl<'a> Walk<'a> {
         let lacks_some =
             self.scan.lacks_sparse_directories && here.directory.sums().sparse_directories > 0;
         let excluded: BTreeSet<_> = excluded_subdirs.iter().copied().collect();
-        // The last one pushed is the first one walked.
+        // The last subdirectory pushed is the first walked.
         for sub in here.directory.subdirs().rev() {
             let focus = self.focus_in(here);
             if focus.is_some_and(|focus| !focus.has(sub.number))
@@ -613,14 +612,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether the directory `number` is one entry of a sparse index, as nothing that is to be in the working tree.
+    /// Whether the directory `number` is a single entry of a sparse index, left out of the working tree.
     fn stands_for_nothing(&self, number: DirNumber) -> bool {
         let directory = self.scan.tracked_files.directory(number);
         let only = directory.file(0).filter(|_| directory.sums().entries == 1);
         only.is_some_and(|only| only.is_collapsed() && only.is_left_out())
     }
 
-    /// Notes that a directory cannot be listed, where what is in it is asked for.
+    /// Notes that a directory cannot be listed, if untracked files are asked for.
     pub(super) fn note_unlisted(&self, path: &BStr, reason: Errno, worker: &mut Worker) {
         if self.scan.untracked != UntrackedMode::No {
             worker.findings.unlisted.push(Unseen::of(path, reason));

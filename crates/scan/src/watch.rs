@@ -1,37 +1,37 @@
-//! Who hears of changes, and what cannot be heard of.
+//! Watching folders, and what no watch can report.
 
 use std::os::fd::BorrowedFd;
 
 use bstr::{BStr, BString};
 
-/// Hears of changes in folders.
+/// Watches folders for changes.
 pub trait Watch: Sync {
-    /// From now on hears of changes in the open folder at `path`, from the top; whether that is so. Asked before the folder is
-    /// looked at.
+    /// Starts watching the open folder at `path`, from the top, and returns whether that succeeded. Called before the folder
+    /// is looked at.
     fn watch(&self, path: &BStr, folder: BorrowedFd<'_>) -> bool;
 }
 
-/// What may change without a word. Paths are from the top.
+/// What may change without an event. Paths are from the top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unheard {
-    /// Recorded files, by number: those with other names, by which they may be written, and those whose contents no stamp
-    /// stands for.
+    /// Tracked files, by number: those with other hard links through which they may be written, and those whose contents no
+    /// stamp vouches for.
     pub files: Vec<u32>,
-    /// Folders with recorded files, for what is in them beside these.
+    /// Folders with tracked files, for what else is in them.
     pub folders: Vec<BString>,
-    /// Folders, with all that is below.
+    /// Folders, with everything below.
     pub trees: Vec<BString>,
 }
 
 impl Unheard {
-    /// Adds what else there is.
+    /// Appends `other`.
     pub(super) fn add(&mut self, other: Self) {
         self.files.extend(other.files);
         self.folders.extend(other.folders);
         self.trees.extend(other.trees);
     }
 
-    /// Puts all in order, each once.
+    /// Sorts everything and removes duplicates.
     pub(super) fn sort(&mut self) {
         self.files.sort_unstable();
         self.files.dedup();

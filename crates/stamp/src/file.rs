@@ -1,4 +1,4 @@
-//! Reading files that are looked for by name, whatever stands there.
+//! Reading files by path, whatever kind of file is there.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -12,21 +12,21 @@ use rustix::io::retry_on_intr;
 use vigil_linux::Errno;
 use vigil_linux::map::Map;
 
-/// The most bytes that are read of what is no regular file, since some devices have no end.
+/// The most bytes read from anything but a regular file, since some devices have no end.
 pub const DEVICE_LEN_MAX: u64 = 1 << 20;
-/// The most bytes for which room is made because a file is said to be so long.
+/// The most bytes reserved at once because of the length that a file claims.
 const AT_ONCE_LEN_MAX: usize = 1 << 30;
 
-/// How much is read at a time of a file whose length is not known, or that is longer, in bytes.
+/// How many bytes are read at a time from a file that is longer than its length said, or whose length is unknown.
 const PART_LEN: usize = 1 << 14;
 
-/// Opens `path` for reading. A pipe that nobody writes into has nothing to read; git would wait for ever.
+/// Opens `path` for reading, without blocking: a pipe without a writer reads as empty, where git would wait for ever.
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?.into())
 }
 
-/// Opens the folder `path`, not to be read but to look at what is in it.
+/// Opens the folder `path` as a starting point for lookups (`O_PATH`); it cannot be read.
 pub fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(CWD, path, flags, Mode::empty())
@@ -35,17 +35,17 @@ pub fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
 /// The contents of a file.
 #[derive(Debug)]
 pub enum Contents {
-    /// A copy.
+    /// A copy of the bytes.
     Read(Vec<u8>),
-    /// The file itself.
+    /// The file itself, mapped.
     Mapped(Map),
 }
 
 impl Contents {
-    /// Keeps the file no longer mapped, but a copy of it, if there is room for one.
+    /// Replaces the mapping with a copy in memory, if there is room for one.
     pub fn copy_to_memory(&self) {
         if let Self::Mapped(map) = self {
-            // Without room the file stays in use.
+            // Without room, the mapping stays.
             let _ = map.copy_to_memory();
         }
     }
@@ -62,11 +62,11 @@ impl Deref for Contents {
     }
 }
 
-/// From what length on, in bytes, to map a file costs less than to read it.
+/// The length, in bytes, from which mapping a file costs less than reading it.
 const MAPPED_LEN_MIN: usize = 64 * 1024;
 
-/// The contents of the file `path`, for files that are replaced as a whole when they change, never written in place
-/// ([`Map`]). As for git, a device has what it is said to have: mostly nothing.
+/// Returns the contents of the file `path`, which must be one that is replaced as a whole when it changes, never
+/// written in place ([`Map`]). As in git, a device is as long as its metadata says: mostly empty.
 pub fn read_or_map(path: &Path) -> io::Result<Contents> {
     let file = open(path)?;
     let metadata = file.metadata()?;
@@ -90,10 +90,10 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     read_open(file, &metadata)
 }
 
-/// Reads the file `path`, of which no more than `len_max` bytes are to be expected.
+/// Reads the file `path`, which should have no more than `len_max` bytes.
 ///
 /// # Errors
-/// It cannot be read, or is longer (`EFBIG`).
+/// The file cannot be read, or is longer than `len_max` (`EFBIG`).
 pub fn read_up_to(path: &Path, len_max: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let metadata = file.metadata()?;
@@ -117,14 +117,14 @@ fn read_open(file: File, metadata: &Metadata) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Reads `file`, of which nothing was read yet, to its end, but no more than `len_max` bytes. `regular_len` is how long
-/// it was found to be, of a regular file.
+/// Reads `file` from its start to its end, but no more than `len_max` bytes. `regular_len` is the length found for a
+/// regular file.
 pub fn read_to_end(file: File, regular_len: Option<u64>, len_max: u64) -> io::Result<Vec<u8>> {
     let mut contents = Vec::new();
-    // Of a file that the system makes up, the length is 0 or that of a page, whatever there is to read.
+    // Files made up by the kernel claim a length of 0 or one page, whatever they hold.
     if let Some(len) = regular_len.filter(|len| *len > 0 && *len < len_max) {
         let at_once = usize::try_from(len).unwrap_or(0).min(AT_ONCE_LEN_MAX);
-        // Room for one byte more: a file that leaves it free has no more to give.
+        // One byte of extra room: if the read leaves it free, the file has no more to give.
         let room = contents.try_reserve_exact(at_once.saturating_add(1));
         room.map_err(|_| no_memory())?;
         let read = retry_on_intr(|| rustix::io::read(&file, spare_capacity(&mut contents)))?;
@@ -142,7 +142,7 @@ pub fn read_to_end(file: File, regular_len: Option<u64>, len_max: u64) -> io::Re
         if new.is_empty() {
             break;
         }
-        // There may be more than there is memory for: the standard library would end the process.
+        // The file may be larger than memory. Without `try_reserve`, the standard library would abort the process.
         contents.try_reserve(read).map_err(|_| no_memory())?;
         contents.extend_from_slice(new);
         rest = rest.saturating_sub(read as u64);
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_is_as_long_as_it_was_found_to_be_is_read_once() {
-        // A second reading would find no end, but that nothing is there yet.
+        // A second read would fail: the pipe is empty, but its writer is still open.
         for (found_len, is_read) in [(8, true), (7, false), (9, false)] {
             let (reader, writer) = pipe_with(PipeFlags::NONBLOCK | PipeFlags::CLOEXEC).unwrap();
             rustix::io::write(&writer, b"contents").unwrap();

@@ -1,5 +1,5 @@
-//! Whether a file or folder is still what was looked at: stamps, observations, and how far clocks and file systems may be
-//! trusted. It also reads small files whole, so that what is read and what is stamped are the same.
+//! Tells whether a file or folder is still what was looked at: stamps, observations, and how far clocks and file systems
+//! can be trusted. It also reads small files whole, so that the bytes read and the stamp belong to the same file.
 //!
 //! May import `model` and `linux`. Never knows what is in the files, and decides nothing but "the same" or "perhaps not".
 

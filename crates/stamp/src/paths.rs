@@ -9,27 +9,27 @@ use vigil_linux::stat::lstat_path;
 use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::{raw, raw_path};
 
-/// How many symbolic links one path may go through, in git.
+/// How many symbolic links git follows in one path.
 const SYMLINKS_MAX: usize = 32;
 
-/// Bytes as a path.
+/// Returns the bytes as a path.
 pub fn path_of(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
-/// A path as bytes.
+/// Returns the path as bytes.
 pub fn bytes_of(path: &Path) -> &BStr {
     path.as_os_str().as_bytes().as_bstr()
 }
 
-/// Whether a failed look at a file means that there is none.
+/// Whether this error of a stat call means that there is no such file.
 pub fn is_missing(errno: Errno) -> bool {
     matches!(errno, Errno::NOENT | Errno::NOTDIR)
 }
 
-/// The path without symbolic links and superfluous slashes; only its last component may be missing.
+/// Returns the path without symbolic links and superfluous slashes; only its last component may be missing.
 ///
-/// `directory` is the absolute folder to which a relative path relates. The error is git's text, without "fatal: ".
+/// `directory` is the absolute folder that a relative path starts from. The error is git's text, without "fatal: ".
 pub fn real_path(directory: &Path, path: &[u8]) -> Result<PathBuf, String> {
     if path.is_empty() {
         return Err("The empty string is not a valid path".into());
@@ -41,7 +41,7 @@ pub fn real_path(directory: &Path, path: &[u8]) -> Result<PathBuf, String> {
     walk(&joined, path)
 }
 
-/// Resolves component by component, for the paths that are not there in whole and for the error's text.
+/// Resolves one component at a time: for paths that do not exist in full, and for the error's text.
 fn walk(joined: &Path, original: &[u8]) -> Result<PathBuf, String> {
     let mut resolved = PathBuf::from("/");
     let mut remaining: Vec<BString> = components(bytes_of(joined)).collect();

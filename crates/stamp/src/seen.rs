@@ -10,19 +10,20 @@ use crate::stamp::Stamp;
 /// A file as it was when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenFile {
-    /// Where it is.
+    /// The file's path.
     pub path: PathBuf,
-    /// Its stamp when it was open; `None` where there was none.
+    /// Its stamp, taken while the file was open; `None` if there was no file.
     pub stamp: Option<Stamp>,
 }
 
 impl SeenFile {
-    /// Nothing was at `path`.
+    /// Records that nothing was at `path`.
     pub fn absent(path: PathBuf) -> Self {
         Self { path, stamp: None }
     }
 
-    /// The file or folder `path`, if it is there and did not change since `before`.
+    /// Records the file or folder `path` as it is now. `None` if it is missing, or may have changed at `before` or
+    /// later.
     pub fn at_rest(path: PathBuf, before: Timestamp) -> Option<Self> {
         let stamp = Some(Stamp::trusted(&stat_path(&path).ok()?, before)?);
         Some(Self { path, stamp })
@@ -63,7 +64,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "1").unwrap();
-        // A time that might be cut down to a unit would count as one.
+        // A round time could have been truncated by the file system, and would be judged by that coarser unit.
         let second = Stamp::of(&path).unwrap().unwrap().mtime().s;
         let written_at = Timestamp {
             s: second,

@@ -1,4 +1,4 @@
-//! Whether a file is still the one that was looked at: its identity, and when it was looked at.
+//! Whether a file is still the one that was looked at: its identity, and the time of the look.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use vigil_model::timestamp::{Granularity, Timestamp, is_racy_at};
 
 use crate::paths::is_missing;
 
-/// What tells one state of a file or directory from another without a look inside: any change of its contents
-/// moves at least one part.
+/// Tells one state of a file or directory from another without reading it: any change of the contents changes at least one
+/// field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     dev: u64,
@@ -37,13 +37,13 @@ impl From<&Stat> for Stamp {
 }
 
 impl Stamp {
-    /// How many bytes [`Stamp::to_bytes`] makes.
+    /// The length of [`Stamp::to_bytes`], in bytes.
     pub const LEN: usize = 48;
 
-    /// The stamp of `path` now, following symbolic links; `None` where there is nothing.
+    /// Returns the current stamp of `path`, following symbolic links; `None` if there is no such file.
     ///
     /// # Errors
-    /// What stat(2) says, but for a path that is not there.
+    /// stat(2) failed, for another reason than a missing file.
     pub fn of(path: &Path) -> Result<Option<Self>, Errno> {
         match stat_path(path) {
             Ok(stat) => Ok(Some(Self::from(&stat))),
@@ -52,19 +52,19 @@ impl Stamp {
         }
     }
 
-    /// Whether a change after `observed_at` might leave the stamp as it is.
+    /// Whether a change after `observed_at` might leave the stamp unchanged.
     pub fn is_racy(&self, observed_at: Timestamp) -> bool {
         self.is_racy_at(observed_at, None)
     }
 
-    /// As [`Stamp::is_racy`], where the unit of the file system's times may be known.
+    /// Like [`Stamp::is_racy`], for a file system whose timestamp granularity may be known.
     pub fn is_racy_at(&self, observed_at: Timestamp, granularity: Option<Granularity>) -> bool {
         [self.mtime, self.ctime]
             .iter()
             .any(|&time| is_racy_at(time, observed_at, granularity))
     }
 
-    /// The stamp of `stat`, or `None` if a change after `observed_at` might bear the same one.
+    /// Returns the stamp of `stat`, or `None` if a change after `observed_at` might leave it unchanged.
     pub fn trusted(stat: &Stat, observed_at: Timestamp) -> Option<Self> {
         Some(Self::from(stat)).filter(|stamp| !stamp.is_racy(observed_at))
     }
@@ -74,24 +74,24 @@ impl Stamp {
         self.mtime
     }
 
-    /// Whether the contents may have changed after `observed_at` and kept this stamp: by the mtime alone.
+    /// Whether the contents may have changed after `observed_at` without a new stamp, judged by the mtime alone.
     pub fn is_written_since(&self, observed_at: Timestamp) -> bool {
         is_racy_at(self.mtime, observed_at, None)
     }
 
-    /// Whether all of it is from before `time`, as a stamp must be to prove something where
-    /// [`vigil_model::clock::distrusted_from`] names a time.
+    /// Whether both times are before `time`. If [`vigil_model::clock::distrusted_from`] returns a time, a stamp proves
+    /// something only if it is before that.
     pub fn is_before(&self, time: Timestamp) -> bool {
         self.mtime < time && self.ctime < time
     }
 
-    /// The device it was seen on (`st_dev`).
+    /// The device of the file (`st_dev`).
     pub fn device(&self) -> u64 {
         self.dev
     }
 
-    /// The stamp for a file on disk, little-endian: device, inode, size, seconds of mtime and of ctime, 8 bytes each;
-    /// nanoseconds of mtime and of ctime, 4 bytes each. Any stamp comes back from its bytes as it was.
+    /// Encodes the stamp for a file on disk, little-endian: device, inode, size, seconds of mtime and of ctime, 8 bytes
+    /// each; nanoseconds of mtime and of ctime, 4 bytes each. [`Stamp::from_bytes`] restores any stamp exactly.
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         let fields = [
@@ -108,7 +108,7 @@ impl Stamp {
         bytes
     }
 
-    /// The stamp that `bytes` stand for. Any bytes are a stamp, if not one that a file ever has.
+    /// Decodes `bytes`. Any bytes are a stamp, though perhaps one that no file ever has.
     pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Self {
         let (fields, _) = bytes.as_chunks::<8>();
         let mut fields = fields.iter().map(|field| u64::from_le_bytes(*field));
@@ -131,8 +131,8 @@ impl Stamp {
     }
 }
 
-/// A look at a file: a stamp, or that nothing was there, and a time before. Whoever reads a file, and must know later
-/// whether it is still that one, keeps this of it.
+/// One look at a file: its stamp, or that there was none, and a time before the look. Keep one to know later whether the
+/// file is still the one that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
     stamp: Option<Stamp>,
@@ -140,12 +140,12 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Looks at `path`. To be made before the contents are read: a change in between then shows.
+    /// Looks at `path`. Call this before reading the contents, so that a change in between shows.
     pub fn of(path: &Path) -> Result<Self, Errno> {
         Self::after(now(), path)
     }
 
-    /// As [`Self::of`], where something of `path` was read already, but after the time `before`.
+    /// Like [`Self::of`], if some of `path` has already been read, but not before the time `before`.
     pub fn after(before: Timestamp, path: &Path) -> Result<Self, Errno> {
         Ok(Self {
             stamp: Stamp::of(path)?,
@@ -153,40 +153,41 @@ impl Observation {
         })
     }
 
-    /// A look made by others, who saw `stat`, or nothing, after the time `before`.
+    /// Records a look made elsewhere, which found `stat`, or no file, after the time `before`.
     pub fn at(before: Timestamp, stat: Option<&Stat>) -> Self {
         let stamp = stat.map(Stamp::from);
         Self { stamp, before }
     }
 
-    /// Whether there was anything.
+    /// Whether the file existed.
     pub fn exists(&self) -> bool {
         self.stamp.is_some()
     }
 
-    /// Whether the same stamp later proves that nothing changed: a file that changed as it was looked at, or after,
-    /// may bear the same one again. That there is nothing proves itself.
+    /// Whether finding the same stamp again would prove that nothing changed. A file that changed during the look, or just
+    /// after, may keep its stamp. A missing file is always proof.
     pub fn is_proof(&self) -> bool {
         !self.stamp.is_some_and(|stamp| stamp.is_racy(self.before))
     }
 
-    /// Whether the file that is `now` there, if there is one, bears the same stamp: whatever that [proves](Self::is_proof).
+    /// Whether `now`, the file found there now, if any, has the same stamp. Whether that proves anything, see
+    /// [`Self::is_proof`].
     pub fn is_same(&self, now: Option<&Stat>) -> bool {
         now.map(Stamp::from) == self.stamp
     }
 
-    /// Whether what was read after this look is what `path` holds now. A stamp too young to tell says no.
+    /// Whether `path` still holds what was read after this look. `false` if the stamp is too young to tell.
     ///
     /// # Errors
-    /// What stat(2) says, but for a path that is not there.
+    /// stat(2) failed, for another reason than a missing file.
     pub fn holds(&self, path: &Path) -> Result<bool, Errno> {
         self.holds_by(|| stat_path(path))
     }
 
-    /// As [`Self::holds`], of the file that `look` sees: by the same way as at first, be it along links or not.
+    /// Like [`Self::holds`], with the caller's `look`. It must treat symbolic links as the first look did.
     ///
     /// # Errors
-    /// What `look` says, but for a file that is not there.
+    /// `look` failed, for another reason than a missing file.
     pub fn holds_by(&self, look: impl FnOnce() -> Result<Stat, Errno>) -> Result<bool, Errno> {
         if !self.is_proof() {
             return Ok(false);
@@ -208,7 +209,7 @@ pub fn mtime(stat: &Stat) -> Timestamp {
     }
 }
 
-/// The time of the last tick: the clock with which the kernel stamps files.
+/// The time of the last tick, from the clock with which the kernel stamps files.
 pub fn now() -> Timestamp {
     time_by(ClockId::RealtimeCoarse)
 }
@@ -304,7 +305,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         std::fs::write(&path, "1").unwrap();
-        // A time that might be cut down to a unit would count as one.
+        // A round time could have been truncated by the file system, and would be judged by that coarser unit.
         let stat = Stat {
             mtime_ns: 123_456_789,
             ctime_ns: 123_456_789,

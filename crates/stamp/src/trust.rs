@@ -1,11 +1,11 @@
-//! What a record of an earlier look may still be believed: what is asked of the clock and of the file system.
+//! Whether the record of an earlier look can still be trusted: what it requires of the clock and the file system.
 //!
-//! A record says that a directory or file had a [stamp](crate::stamp::Stamp) when it was looked at, and what was found.
-//! It may be used again if
+//! A record holds the [stamp](crate::stamp::Stamp) that a directory or file had when it was looked at, and what was
+//! found. It may be used again if
 //! - the stamp was not racy then ([`vigil_model::timestamp::is_racy_at`]), else nothing is recorded;
-//! - the wall clock has not stepped back to it since ([`distrusted_from`](vigil_model::clock::distrusted_from), of the
-//!   [`mark`] from before the look and the one of now);
-//! - the file system moves stamps when it should ([`FileSystem::trust`]);
+//! - the wall clock has not been set back to that time since ([`distrusted_from`](vigil_model::clock::distrusted_from), with
+//!   the [`mark`] from before the look and that of now);
+//! - the file system changes stamps when it should ([`FileSystem::trust`]);
 //! - the stamp is the same now.
 
 mod known;
@@ -23,12 +23,12 @@ use vigil_model::timestamp::{Granularity, Timestamp};
 pub use known::{known, name};
 pub use probe::{Error, PREFIX, probe};
 
-/// What the clocks show now. To be made before anything is looked at that will be recorded under it.
+/// Reads the clocks. Call this before looking at anything that will be recorded with the mark.
 pub fn mark() -> ClockMark {
     mark_of_run(boot_id().unwrap_or_default())
 }
 
-/// As [`mark`], in the run of the machine that `boot` names.
+/// Like [`mark`], with a known boot ID.
 pub fn mark_of_run(boot: [u8; 16]) -> ClockMark {
     let clocks = clocks();
     ClockMark {
@@ -44,47 +44,47 @@ pub fn mark_of_run(boot: [u8; 16]) -> ClockMark {
     }
 }
 
-/// What may be believed on one file system.
+/// What can be trusted on one file system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileSystemTrust {
-    /// The unit of its time stamps, where it is known.
+    /// The granularity of its timestamps, if known.
     pub granularity: Option<Granularity>,
-    /// Whether a directory with the stamp that it had holds the entries that it held.
+    /// Whether a directory with the same stamp still has the same entries.
     pub directories: bool,
-    /// Whether a file with the stamp that it had has the contents that it had.
+    /// Whether a file with the same stamp still has the same contents.
     pub contents: bool,
 }
 
-/// One file system, and what was found out about it.
+/// One file system, and what a probe found out about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileSystem {
-    /// Its kind (`f_type` in statfs(2)).
+    /// Its type (`f_type` in statfs(2)).
     pub kind: u32,
-    /// The device that its files are on (`st_dev`).
+    /// The device of its files (`st_dev`).
     pub device: u64,
-    /// What a probe found; `None` if there was none.
+    /// What a probe found; `None` if there was no probe.
     pub findings: Option<Findings>,
 }
 
 /// What a probe found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// The unit of its time stamps; `None` if they are not simply cut down.
+    /// The granularity of its timestamps; `None` if they are not simply truncated.
     pub granularity: Option<Granularity>,
-    /// Whether stamps are those of this machine's clock.
+    /// Whether timestamps come from this machine's clock.
     pub has_own_clock: bool,
-    /// Whether a directory's mtime moves when a file is created in it.
+    /// Whether a directory's mtime changes when a file is created in it.
     pub moves_at_creation: bool,
-    /// Whether it moves when a file is renamed in it.
+    /// Whether it changes when a file is renamed in it.
     pub moves_at_rename: bool,
-    /// Whether it moves when a file is removed from it.
+    /// Whether it changes when a file is removed from it.
     pub moves_at_removal: bool,
-    /// Whether it moves when a directory is created in it, and when one is removed.
+    /// Whether it changes when a directory is created in it, and when one is removed.
     pub moves_with_directories: bool,
 }
 
 impl Findings {
-    /// The bits of a byte, from the lowest.
+    /// The flags, lowest bit first.
     const fn bits(&self) -> [bool; 5] {
         [
             self.has_own_clock,
@@ -106,16 +106,16 @@ impl Findings {
 }
 
 impl FileSystem {
-    /// How many bytes [`FileSystem::to_bytes`] makes.
+    /// The length of [`FileSystem::to_bytes`], in bytes.
     pub const LEN: usize = 16;
 
-    /// Of a unit that is not known.
+    /// Stands for an unknown granularity.
     const NO_UNIT: u8 = 0xff;
-    /// The bit that says that there was a probe.
+    /// The bit that is set if there was a probe.
     const PROBED: u8 = 0x80;
 
-    /// The facts for a file on disk, little-endian: device, 8 bytes; kind, 4; unit, 1; findings, 1 bit each; and zero,
-    /// 2 bytes.
+    /// Encodes the file system for a file on disk, little-endian: device, 8 bytes; type, 4; granularity, 1; findings, 1
+    /// bit each; and 2 zero bytes.
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let (unit, bits) = self.findings.map_or((Self::NO_UNIT, 0), |findings| {
             let unit = findings
@@ -132,7 +132,7 @@ impl FileSystem {
         ]
     }
 
-    /// The facts that `bytes` stand for, if they stand for any.
+    /// Decodes `bytes`; `None` if [`FileSystem::to_bytes`] cannot have written them.
     pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Option<Self> {
         let [device @ .., k0, k1, k2, k3, unit, bits, 0, 0] = *bytes else {
             return None;
@@ -154,10 +154,10 @@ impl FileSystem {
         (facts.to_bytes() == *bytes).then_some(facts)
     }
 
-    /// The file system that the open file `fd` is on, without findings.
+    /// Returns the file system that the open file `fd` is on, without findings.
     ///
     /// # Errors
-    /// What fstatfs(2) and fstat(2) say.
+    /// fstatfs(2) or fstat(2) failed.
     pub fn of(fd: BorrowedFd<'_>) -> Result<Self, Errno> {
         Ok(Self {
             kind: kind_of(fd)?,
@@ -166,11 +166,11 @@ impl FileSystem {
         })
     }
 
-    /// What may be believed of files on this file system. `probed` is one that was probed at some time, and of which it
-    /// is not known whether it is the same.
+    /// Returns what can be trusted about files on this file system. `probed` is a file system that was probed earlier;
+    /// it counts only if it is the same one.
     ///
-    /// A probe may only take from what is known of a kind: a machine of another make may have changed the files while
-    /// they were not here, and no probe finds that.
+    /// For a known type, a probe can only reduce trust, never add it: another machine may have changed the files while
+    /// the file system was mounted there, and no probe can find that.
     pub fn trust(&self, probed: Option<&Self>) -> FileSystemTrust {
         let is_same = |other: &&Self| other.kind == self.kind && other.device == self.device;
         let found = probed

@@ -1,4 +1,4 @@
-//! What is to be published.
+//! The changes of a publication.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,18 +11,18 @@ use vigil_model::state_layout::table::{Slot, Table};
 use super::plan::NoPlan;
 use super::snapshot::Snapshot;
 
-/// Blocks that are to be set and removed; the last word on a key counts.
+/// Blocks to be set and removed. The last call for a key counts.
 #[derive(Clone, Debug, Default)]
 pub struct Changes<'a> {
     /// In the order of [`Table::WRITTEN`].
     tables: [BTreeMap<u32, Option<Cow<'a, [u8]>>>; Table::COUNT],
-    /// What some of the blocks may be from.
+    /// The memory that some of the blocks may borrow from.
     source: Option<Rc<dyn BlockSource + 'a>>,
 }
 
-/// Where blocks that are to be set may lie.
+/// Memory that blocks may borrow from, and that may become invalid.
 pub trait BlockSource: Debug {
-    /// Whether they are as they were when they were looked at.
+    /// Whether the bytes are still those that were read.
     fn is_whole(&self) -> bool;
 }
 
@@ -30,9 +30,9 @@ pub trait BlockSource: Debug {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edit<'a> {
     pub(super) key: u32,
-    /// What was published.
+    /// The published slot.
     pub(super) old: Slot,
-    /// What is to be, with its checksum.
+    /// The new block and its checksum; `None` if the key is removed.
     pub(super) new: Option<(&'a [u8], u64)>,
 }
 
@@ -45,22 +45,23 @@ impl<'a> Changes<'a> {
         Self::default()
     }
 
-    /// The block of `key` is to be `block`.
+    /// Sets the block of `key`.
     pub fn set(&mut self, table: Table, key: u32, block: impl Into<Cow<'a, [u8]>>) {
         self.table(table).insert(key, Some(block.into()));
     }
 
-    /// There is to be no block for `key`.
+    /// Removes the block of `key`.
     pub fn remove(&mut self, table: Table, key: u32) {
         self.table(table).insert(key, None);
     }
 
-    /// Some of the blocks may lie in `source`: if that turns out not to be whole, nothing is published.
+    /// Names a source that some of the blocks borrow from. If it turns out not to be whole, nothing is
+    /// published.
     pub fn rest_on(&mut self, source: impl BlockSource + 'a) {
         self.source = Some(Rc::new(source));
     }
 
-    /// Whether what the blocks lie in is whole.
+    /// Whether the source of the blocks, if any, is whole.
     pub(super) fn are_whole(&self) -> bool {
         self.source.as_ref().is_none_or(|source| source.is_whole())
     }
@@ -80,7 +81,8 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// What is different from `base`. A published block that is damaged is different from any other.
+    /// Returns the changes that differ from `base`. A published block that is damaged differs from any
+    /// other.
     pub(super) fn edits(&self, base: Option<&Snapshot>) -> Result<Edits<'_>, NoPlan> {
         let mut edits = Edits::default();
         for ((changes, edits), table) in self.tables.iter().zip(&mut edits).zip(Table::WRITTEN) {

@@ -1,4 +1,4 @@
-//! The files of a store, by names in its open folder.
+//! The files of a store, by name in its open folder.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,10 +16,10 @@ use vigil_stamp::file::read_to_end;
 /// The docket's name.
 pub(super) const DOCKET: &str = "state";
 
-/// How often a reader looks for the data file of a docket that is being replaced.
+/// How many times a reader tries to find a docket's data file, in case the docket is being replaced.
 pub(super) const DATA_READINGS: usize = 8;
 
-/// What a file must not do: be a symbolic link, be waited for, be inherited.
+/// Flags for every open: follow no symbolic link, do not block, take no controlling terminal, close on exec.
 const GUARDS: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
@@ -39,7 +39,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// `None` if the file is not one of Vigil's.
+    /// Classifies a name; `None` if the file is not one of Vigil's.
     fn of(name: &[u8]) -> Option<Self> {
         let rest = name.strip_prefix(DOCKET.as_bytes())?;
         if rest.is_empty() {
@@ -50,12 +50,12 @@ impl Kind {
             return Some(Self::Temporary);
         }
         let id = u64::from_str_radix(str::from_utf8(rest).ok()?, 16).ok()?;
-        // One spelling for each number: what is spelt otherwise is not ours.
+        // Each number has one spelling. A name spelt otherwise is not ours.
         (data_name(id).as_bytes() == name).then_some(Self::Data(id))
     }
 }
 
-/// An open folder. What is done in it is done by descriptor, so that it stays the same one.
+/// An open folder. Everything in it is done through the descriptor, so that it stays the same folder.
 #[derive(Debug)]
 pub(super) struct Folder<'a> {
     fd: OwnedFd,
@@ -88,12 +88,12 @@ impl<'a> Folder<'a> {
         rustix::fs::fstat(&self.fd).map_err(|error| IoError::new("look at", self.path, error))
     }
 
-    /// Opens the file `name` if there is one, and it is a regular file of the effective user's.
+    /// Opens the file `name`. `None` if there is none; an error unless it is a regular file of the effective user.
     fn open_own(&self, name: &str, access: OFlags) -> Result<Option<(File, Stat)>, NoState> {
         let fd = match rustix::fs::openat(&self.fd, name, access | GUARDS, Mode::empty()) {
             Ok(fd) => fd,
             Err(Errno::NOENT) => return Ok(None),
-            // A symbolic link; a pipe or a device that nobody listens to.
+            // A symbolic link, or a pipe or device that nobody listens to.
             Err(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => return Err(self.not_regular(name)),
             Err(error) => return Err(self.error("open", name, error).into()),
         };
@@ -114,7 +114,7 @@ impl<'a> Folder<'a> {
         Damaged::new(&self.path(name), "it is not a regular file").into()
     }
 
-    /// The published docket of `identity`.
+    /// Reads the published docket, which must be that of `identity`.
     pub(super) fn docket(&self, identity: &[u8; 32]) -> Result<Docket, NoState> {
         let Some((file, stat)) = self.open_own(DOCKET, OFlags::RDONLY)? else {
             return Err(NoState::Absent {
@@ -139,7 +139,7 @@ impl<'a> Folder<'a> {
         Ok(docket)
     }
 
-    /// The used part of the docket's data file, and its path; `None` if it is missing.
+    /// Maps the used part of the docket's data file, and returns it with its path; `None` if the file is missing.
     pub(super) fn map(&self, docket: &Docket) -> Result<Option<(PathBuf, Map)>, NoState> {
         let name = data_name(docket.data_id.get());
         let Some((file, stat)) = self.open_own(&name, OFlags::RDONLY)? else {
@@ -154,7 +154,7 @@ impl<'a> Folder<'a> {
         Ok(Some((self.path(&name), map)))
     }
 
-    /// Opens the docket's data file for appending, if it is there as it should be.
+    /// Opens the docket's data file for appending, if it exists and is long enough.
     pub(super) fn data_to_append(&self, docket: &Docket) -> Option<File> {
         let name = data_name(docket.data_id.get());
         let (file, stat) = self.open_own(&name, OFlags::WRONLY).ok()??;
@@ -173,13 +173,13 @@ impl<'a> Folder<'a> {
             .map_err(|error| self.error("create", name, error))
     }
 
-    /// Gives the file `name` the docket's name.
+    /// Renames the file `name` to the docket's name.
     pub(super) fn publish(&self, name: &str) -> Result<(), IoError> {
         rustix::fs::renameat(&self.fd, name, &self.fd, DOCKET)
             .map_err(|error| self.error("rename", name, error))
     }
 
-    /// Removes the file `name`; whether it was there.
+    /// Removes the file `name`, and returns whether it existed.
     pub(super) fn remove(&self, name: &str) -> Result<bool, IoError> {
         match rustix::fs::unlinkat(&self.fd, name, AtFlags::empty()) {
             Ok(()) => Ok(true),
@@ -188,7 +188,8 @@ impl<'a> Folder<'a> {
         }
     }
 
-    /// Removes temporary files and data files, but not that of `kept`; whether all are gone. For who holds the lock.
+    /// Removes temporary files and all data files but that of `kept`. Returns whether all are gone. The caller must
+    /// hold the lock.
     pub(super) fn sweep(&self, kept: Option<&Docket>) -> bool {
         let Ok(orphans) = self.orphans(kept) else {
             return false;
@@ -200,7 +201,7 @@ impl<'a> Folder<'a> {
         are_gone
     }
 
-    /// Removes all temporary files and data files; whether there were any. For who holds the lock.
+    /// Removes all temporary files and data files. Returns whether there were any. The caller must hold the lock.
     pub(super) fn clear(&self) -> Result<bool, IoError> {
         let orphans = self.orphans(None);
         let orphans = orphans.map_err(|error| IoError::new("read", self.path, error))?;
@@ -211,7 +212,7 @@ impl<'a> Folder<'a> {
         Ok(any)
     }
 
-    /// The names of temporary files and data files, but not that of `kept`.
+    /// Returns the names of temporary files and of all data files but that of `kept`.
     fn orphans(&self, kept: Option<&Docket>) -> Result<Vec<String>, Errno> {
         let is_orphan = |name: &[u8]| match Kind::of(name) {
             None | Some(Kind::Docket) => false,

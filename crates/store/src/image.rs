@@ -7,8 +7,8 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::plan::Plan;
 use super::{Changes, Snapshot};
 
-/// The state that a docket and a data file with these bytes have. If `is_mended`, what stands at the front of both is made to
-/// fit, and no checksum is looked at, so that the rest decides.
+/// Returns the state that a docket and a data file with these bytes hold. If `is_mended`, the headers of both are made valid
+/// and no checksum is verified, so that the fuzzer reaches the rest.
 pub fn state(docket: &[u8], data: &[u8], is_mended: bool) -> Option<Snapshot> {
     if !is_mended {
         let docket = Docket::parse(docket).ok()?;
@@ -27,14 +27,14 @@ pub fn state(docket: &[u8], data: &[u8], is_mended: bool) -> Option<Snapshot> {
     Snapshot::held(docket, &data, true).ok()
 }
 
-/// The state after `changes` were appended to `base`; `None` if they cannot be.
+/// Returns the state after appending `changes` to `base`; `None` if that is not possible.
 pub fn appended(base: &Snapshot, changes: &Changes<'_>) -> Option<Snapshot> {
     let edits = changes.edits(Some(base)).ok()?;
     let plan = Plan::append(base, &edits).ok()?;
     written(base, &plan, base.data().to_vec())
 }
 
-/// The state after `base` was rewritten with `changes`; `None` if it cannot be.
+/// Returns the state after rewriting `base` with `changes`; `None` if that is not possible.
 pub fn rewritten(base: &Snapshot, changes: &Changes<'_>) -> Option<Snapshot> {
     let edits = changes.edits(Some(base)).ok()?;
     let plan = Plan::rewrite(Some(base), &edits).ok()?;

@@ -1,5 +1,5 @@
 //! The state on disk: blocks of bytes in tables, published atomically and read through a mapping
-//! (`docs/state-file.md`). What the blocks mean is not known here.
+//! (`docs/state-file.md`). This crate does not know what the blocks mean.
 //!
 //! Readers take no lock and never wait; one writer at a time appends to the data file, or replaces it.
 //!
@@ -27,26 +27,26 @@ pub use changes::{BlockSource, Changes};
 use folder::{DATA_READINGS, Folder};
 pub use snapshot::{Damaged, Snapshot};
 
-/// Where the state of one working copy is, and whose it is.
+/// Where the state of one working copy is kept, and the identity it must have.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
     identity: [u8; 32],
 }
 
-/// Why there is no state that can be used.
+/// Why there is no usable state.
 #[derive(Debug, thiserror::Error)]
 pub enum NoState {
-    /// None was ever published here.
+    /// No state was ever published here.
     #[error("no state in {}", folder.display())]
     Absent {
         /// The store's folder.
         folder: PathBuf,
     },
-    /// The files are not as they were written.
+    /// The files are not as Vigil wrote them.
     #[error(transparent)]
     Damaged(#[from] Damaged),
-    /// It is somebody else's.
+    /// The state belongs to another user or working copy.
     #[error("{} belongs to {owner}", path.display())]
     Foreign {
         /// The file.
@@ -54,7 +54,7 @@ pub enum NoState {
         /// Whose it is.
         owner: &'static str,
     },
-    /// Another version of Vigil wrote it.
+    /// Another version of Vigil wrote the state.
     #[error("{} has format version {version}", path.display())]
     Version {
         /// The docket.
@@ -62,20 +62,20 @@ pub enum NoState {
         /// Its version.
         version: u32,
     },
-    /// The system refused.
+    /// A system call failed.
     #[error(transparent)]
     Io(#[from] IoError),
 }
 
-/// A refusal of the system.
+/// A failed system call.
 #[derive(Debug, thiserror::Error)]
 #[error("could not {deed} {}: {source}", path.display())]
 pub struct IoError {
     /// What was tried.
     pub deed: &'static str,
-    /// With which file.
+    /// The file it was tried on.
     pub path: PathBuf,
-    /// Why it failed.
+    /// The system's error.
     pub source: io::Error,
 }
 
@@ -92,22 +92,22 @@ impl IoError {
 /// Why nothing was published. The state that was published before stays in force.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system refused.
+    /// A system call failed.
     #[error(transparent)]
     Io(#[from] IoError),
     /// The base turned out to be damaged; [`Store::replace`] publishes without it.
     #[error(transparent)]
     Damaged(#[from] Damaged),
-    /// What should be the folder is something else.
+    /// The store's folder is not a directory.
     #[error("{} is not a directory", path.display())]
     NoFolder {
-        /// It.
+        /// The folder's path.
         path: PathBuf,
     },
-    /// The folder is not the effective user's, who then should leave nothing there.
+    /// The folder belongs to another user, so nothing may be written there.
     #[error("{} belongs to another user", path.display())]
     Foreign {
-        /// The store's folder, or the one above where it does not exist.
+        /// The store's folder, or its parent if it does not exist.
         path: PathBuf,
     },
     /// More than the format can hold: a block of 4 GiB, 32 GiB in all, or the key `u32::MAX`.
@@ -118,44 +118,44 @@ pub enum StoreError {
     },
 }
 
-/// What came of an attempt to publish.
+/// The outcome of an attempt to publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Published {
-    /// The changes stand behind the older blocks of the same data file.
+    /// The changes were appended to the same data file.
     Appended {
         /// Bytes written to the data file.
         bytes: u64,
     },
-    /// There is a new data file.
+    /// A new data file was written.
     Rewritten {
         /// Its length, in bytes.
         bytes: u64,
     },
     /// There was nothing to change.
     Unchanged,
-    /// Somebody else is writing; nothing was done.
+    /// Another process holds the lock; nothing was done.
     Busy,
-    /// Somebody else has published since the base was read; nothing was done.
+    /// Another process has published since the base was read; nothing was done.
     Superseded,
 }
 
 impl Published {
-    /// Whether there is a new state.
+    /// Whether a new state was published.
     pub fn is_new(self) -> bool {
         matches!(self, Self::Appended { .. } | Self::Rewritten { .. })
     }
 }
 
-/// What came of an attempt to remove the state.
+/// The outcome of an attempt to remove the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// It is gone, and the folder with it.
+    /// The state and its folder are gone.
     Removed,
-    /// It is gone. The folder stays, since something else is in it.
+    /// The state is gone. The folder stays, since it holds something else.
     Emptied,
-    /// There was none.
+    /// There was no state.
     Absent,
-    /// Somebody is writing; nothing was done.
+    /// Another process holds the lock; nothing was done.
     Busy,
 }
 
@@ -177,7 +177,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// All of them, in their order.
+    /// All steps, in order.
     pub const ALL: [Self; 6] = [
         Self::Locked,
         Self::DataBegun,
@@ -188,13 +188,13 @@ impl Step {
     ];
 }
 
-/// What is told of a publication's progress.
+/// Observes the progress of a publication.
 pub trait Steps {
-    /// `step` has just been reached.
+    /// Called when `step` has just been reached.
     fn reached(&self, step: Step);
 }
 
-/// Nobody wants to know.
+/// Observes nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSteps;
 
@@ -203,8 +203,8 @@ impl Steps for NoSteps {
 }
 
 impl Store {
-    /// The store in `folder`, which need not exist: the first publication creates it. `identity` says whose state is
-    /// meant; another's is not read.
+    /// Creates the store in `folder`, which need not exist: the first publication creates it. `identity` says whose
+    /// state it is; a state with another identity is not read.
     pub fn new(folder: PathBuf, identity: [u8; 32]) -> Self {
         Self { folder, identity }
     }
@@ -214,10 +214,10 @@ impl Store {
         &self.folder
     }
 
-    /// The state as published.
+    /// Opens the published state.
     ///
     /// # Errors
-    /// Why there is none that can be used.
+    /// There is no usable state.
     pub fn open(&self) -> Result<Snapshot, NoState> {
         let folder = Folder::open(&self.folder).map_err(|error| match error {
             Errno::NOENT | Errno::NOTDIR => NoState::Absent {
@@ -228,7 +228,7 @@ impl Store {
         self.open_in(&folder)
     }
 
-    /// A writer may replace the data file between the two readings; then there is a new docket as well.
+    /// Retries, since a writer may replace the data file after the docket was read. Then there is also a new docket.
     fn open_in(&self, folder: &Folder) -> Result<Snapshot, NoState> {
         for _ in 0..DATA_READINGS {
             let docket = folder.docket(&self.identity)?;

@@ -1,4 +1,4 @@
-//! What a publication writes: where each block goes, and the nodes that lead to it.
+//! What a publication writes: the place of each block, and the nodes that lead to it.
 
 use vigil_model::state_layout::table::{FANOUT, Root, Slot, Table, TableRoot, levels, node, place};
 use vigil_model::state_layout::{DATA_LEN_MAX, DataHeader, UNIT, checksum, stored_len};
@@ -7,21 +7,21 @@ use zerocopy::IntoBytes;
 use super::changes::{Edit, Edits};
 use super::snapshot::{Damaged, Snapshot};
 
-/// Not more than this is dead in a data file that is not rewritten, however small it is, in bytes.
+/// The most dead bytes that are tolerated in a data file before it may be rewritten, however small the file is.
 const DEAD_LEN_MAX_OF_SMALL: u64 = 256 << 10;
 
-/// What is to be written, and what then holds.
+/// What is to be written, and the resulting state.
 #[derive(Debug)]
 pub(super) struct Plan<'a> {
     /// The offset of the first byte to be written.
     pub(super) start: u64,
-    /// Blocks, each of which is to be filled up to whole units.
+    /// The blocks to write, each padded to whole units.
     pub(super) blocks: Vec<&'a [u8]>,
-    /// What comes behind them: nodes and the root block.
+    /// What follows the blocks: nodes and the root block.
     pub(super) nodes: Vec<u8>,
-    /// The used length of the data file then.
+    /// The resulting used length of the data file.
     pub(super) used: u64,
-    /// How much of it is dead then.
+    /// How much of that is dead, in bytes.
     pub(super) dead: u64,
     /// The slot of the root block.
     pub(super) root: Slot,
@@ -40,11 +40,11 @@ impl From<Damaged> for NoPlan {
     }
 }
 
-/// A change of a table: its key, and where its block will be.
+/// A change of a table: the key, and its new slot.
 type Placed = (u32, Slot);
 
 impl<'a> Plan<'a> {
-    /// Writes the `edits` behind what `base` uses.
+    /// Plans to write `edits` behind the used part of `base`.
     pub(super) fn append(base: &Snapshot, edits: &Edits<'a>) -> Result<Self, NoPlan> {
         let mut planner = Planner::new(base.used_len(), Some(base));
         let mut placed = Vec::with_capacity(Table::COUNT);
@@ -58,7 +58,7 @@ impl<'a> Plan<'a> {
         planner.finish(&placed)
     }
 
-    /// Writes what the `edits` leave of `base`, and what they set, into a new data file.
+    /// Plans to write a new data file: what `edits` leave of `base`, and what they set.
     pub(super) fn rewrite(base: Option<&'a Snapshot>, edits: &Edits<'a>) -> Result<Self, NoPlan> {
         let mut planner = Planner::new(DataHeader::LEN, None);
         let mut placed = Vec::with_capacity(Table::COUNT);
@@ -77,7 +77,7 @@ impl<'a> Plan<'a> {
                 };
                 match edits.next_if(|edit| edit.key == key) {
                     Some(edit) => planner.put(edit, &mut slots)?,
-                    // With the old checksum: damage stays what it is, and is found by who reads the block.
+                    // Keeps the old checksum, so that damage stays detectable: the reader of the block finds it.
                     None => {
                         slots.push((key, planner.block(base.bytes(&old)?, old.checksum.get())?))
                     }
@@ -88,7 +88,7 @@ impl<'a> Plan<'a> {
         planner.finish(&placed)
     }
 
-    /// Whether too much would be dead.
+    /// Whether too much of the data file would be dead.
     pub(super) fn is_wasteful(&self) -> bool {
         self.dead > DEAD_LEN_MAX_OF_SMALL && self.dead > self.used / 2
     }
@@ -117,7 +117,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         }
     }
 
-    /// Gives the next place to a block.
+    /// Allots the next free space to a block.
     fn allot(&mut self, len: usize, checksum: u64) -> Result<Slot, NoPlan> {
         let len = u32::try_from(len).map_err(|_| NoPlan::TooLarge)?;
         let offset = u32::try_from(self.end / UNIT).map_err(|_| NoPlan::TooLarge)?;
@@ -145,8 +145,8 @@ impl<'a, 'b> Planner<'a, 'b> {
         }
     }
 
-    /// Adds what the edit sets to a new table, and nothing for what it removes: its key may lie where such a table has
-    /// no place, and would be taken for another.
+    /// Adds the block that the edit sets to a new table, and nothing for a removal: the removed key may lie beyond the
+    /// range of the new table, where it would be taken for another key.
     fn put(&mut self, edit: &Edit<'a>, slots: &mut Vec<Placed>) -> Result<(), NoPlan> {
         if let Some((block, checksum)) = edit.new {
             slots.push((edit.key, self.block(block, checksum)?));
@@ -160,7 +160,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         Ok(slot)
     }
 
-    /// Plans the nodes, where all blocks have their places.
+    /// Plans the nodes, once all blocks have their places.
     fn finish(mut self, placed: &[Vec<Placed>]) -> Result<Plan<'a>, NoPlan> {
         self.nodes_start = self.end;
         let root = match self.base {
@@ -209,7 +209,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         let (old_level, level) = (old.levels.get(), levels(keys));
         let built_level = level.max(old_level);
         let mut top = self.build(built_level, Subtree::new(old.top, old_level), placed)?;
-        // Nodes above the highest that is needed lead to it alone.
+        // Drop the levels that are no longer needed: their nodes lead only to the one below.
         for _ in level..built_level {
             if top.is_absent() {
                 break;
@@ -224,7 +224,7 @@ impl<'a, 'b> Planner<'a, 'b> {
         })
     }
 
-    /// The first slot of a node that is planned or published.
+    /// Returns the first slot of a planned or published node.
     fn first(&self, slot: &Slot) -> Result<Slot, NoPlan> {
         let start = u64::from(slot.offset.get()).saturating_mul(UNIT);
         let planned = start.checked_sub(self.nodes_start);
@@ -245,7 +245,7 @@ impl<'a, 'b> Planner<'a, 'b> {
             .unwrap_or(Slot::ABSENT))
     }
 
-    /// Plans a node of `level`, and those below it, that hold what `old` holds and `placed` changes.
+    /// Plans a node of `level`, and those below it: the contents of `old`, changed by `placed`.
     fn build(&mut self, level: u32, old: Subtree, placed: &[Placed]) -> Result<Slot, NoPlan> {
         let mut slots = [Slot::ABSENT; FANOUT];
         let below = level.saturating_sub(1);
@@ -260,7 +260,7 @@ impl<'a, 'b> Planner<'a, 'b> {
                         .for_each(|(new, old)| *new = *old);
                 }
             } else {
-                // The table has grown: all there was is now below the first place.
+                // The table has grown: all that it held is now below the first slot.
                 let split = placed.partition_point(|(key, _)| place(*key, level) == 0);
                 let (in_first, others) = placed.split_at_checked(split).unwrap_or_default();
                 placed = others;
@@ -290,7 +290,7 @@ impl<'a, 'b> Planner<'a, 'b> {
     }
 }
 
-/// What a node of the base leads to, if there is one.
+/// A published subtree, if there is one.
 #[derive(Clone, Copy)]
 struct Subtree(Option<Top>);
 
@@ -306,7 +306,7 @@ impl Subtree {
     }
 }
 
-/// The greatest key of `base` that the changes `placed` say nothing about.
+/// Returns the greatest key of `base` that `placed` does not change.
 fn greatest_kept(base: &Snapshot, table: Table, placed: &[Placed]) -> Result<Option<u32>, Damaged> {
     let root = *base.root().table(table);
     let mut bound = root.keys.get();
@@ -322,7 +322,7 @@ fn greatest_kept(base: &Snapshot, table: Table, placed: &[Placed]) -> Result<Opt
     Ok(None)
 }
 
-/// The greatest key in a node of `level` that is not above the lower bits of `max`.
+/// Returns the greatest key in a node of `level` that is not above the lower bits of `max`.
 fn greatest(base: &Snapshot, top: &Slot, level: u32, max: u32) -> Result<Option<u32>, Damaged> {
     let bound = place(max, level);
     let below = level.saturating_sub(1);
@@ -335,7 +335,7 @@ fn greatest(base: &Snapshot, top: &Slot, level: u32, max: u32) -> Result<Option<
         if slot.is_absent() {
             continue;
         }
-        // A place of a node: below 256.
+        // The number of a slot in a node: below 256.
         let high = (number as u32) << (8 * below);
         if below == 0 {
             return Ok(Some(high));

@@ -1,4 +1,4 @@
-//! Writing: one writer at a time, and never over what is published.
+//! Writing: one writer at a time, and published bytes are never overwritten.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -22,22 +22,22 @@ use super::{
     Changes, Damaged, Dropped, IoError, NoState, Published, Step, Steps, Store, StoreError,
 };
 
-/// How much is collected before it is written, in bytes.
+/// How many bytes are collected before they are written.
 const BUFFER_LEN: usize = 1 << 20;
 
-/// What becomes of the state that is published now.
+/// What happens to the state that is published now.
 #[derive(Clone, Copy, Debug)]
 enum Base<'a> {
-    /// There is none that can be used.
+    /// There is no usable state.
     None,
-    /// It is changed.
+    /// The changes apply to it.
     Changed(&'a Snapshot),
-    /// It is given up.
+    /// It is discarded.
     Replaced(&'a Snapshot),
 }
 
 impl<'a> Base<'a> {
-    /// What must be in force for the work not to be superseded.
+    /// The state that must still be published, or the work is superseded.
     fn expected(self) -> Option<&'a Snapshot> {
         match self {
             Self::None => None,
@@ -45,7 +45,7 @@ impl<'a> Base<'a> {
         }
     }
 
-    /// What the changes apply to.
+    /// The state that the changes apply to.
     fn changed(self) -> Option<&'a Snapshot> {
         match self {
             Self::None | Self::Replaced(_) => None,
@@ -55,9 +55,9 @@ impl<'a> Base<'a> {
 }
 
 impl Store {
-    /// Publishes `changes` to `base` with the mark `clock`: behind the blocks of the base, or in a new data file where
-    /// there is no base or too much would be dead. The folder is created, but not those above it. Also returns the new state, if
-    /// there is one and it can be opened: it is opened before anybody else may publish.
+    /// Publishes `changes` to `base` with the mark `clock`. They are appended to the data file, or written to a new one if there
+    /// is no base or too much would be dead. The folder is created if missing, but not its parents. Also returns the new state,
+    /// if there is one and it can be opened; it is opened under the lock, before another process can publish.
     ///
     /// # Errors
     /// Nothing was published.
@@ -72,8 +72,8 @@ impl Store {
         self.publish_onto(base, &changes, clock, steps)
     }
 
-    /// Publishes what `changes` sets, and nothing else, in place of `base`: for a base that turned out to be damaged, or
-    /// of which nothing is worth keeping.
+    /// Publishes what `changes` sets, and nothing else, in place of `base`: for a base that turned out to be damaged, or has
+    /// nothing worth keeping.
     ///
     /// # Errors
     /// Nothing was published.
@@ -122,10 +122,10 @@ impl Store {
         Ok((published, self.open_in(&folder).ok()))
     }
 
-    /// Removes the state, and the folder where nothing else is in it.
+    /// Removes the state, and its folder if nothing else is in it.
     ///
     /// # Errors
-    /// Some of it may be left.
+    /// A system call failed, or the store's path is not a directory. Some of the state may be left.
     pub fn drop_state(&self) -> Result<Dropped, StoreError> {
         let folder = match Folder::open(&self.folder) {
             Ok(folder) => folder,
@@ -135,7 +135,7 @@ impl Store {
                     Ok(_) => Err(StoreError::NoFolder {
                         path: self.folder.clone(),
                     }),
-                    // It is the one above that is none, and so has nothing in it.
+                    // A parent is not a directory, so there is nothing here.
                     Err(_) => Ok(Dropped::Absent),
                 };
             }
@@ -144,7 +144,7 @@ impl Store {
         let Some(_lock) = self.lock(&folder)? else {
             return Ok(Dropped::Busy);
         };
-        // The docket first: without it, nobody looks for the rest.
+        // The docket first: without it, no reader looks for the rest.
         let mut any = folder.remove(DOCKET)?;
         any |= folder.clear()?;
         match rustix::fs::unlinkat(CWD, &self.folder, AtFlags::REMOVEDIR) {
@@ -155,13 +155,13 @@ impl Store {
         }
     }
 
-    /// Whether `expected` is the published state, or there is none that can be used where none is expected.
+    /// Whether `expected` is the published state. If `None` is expected, whether there is no usable state.
     fn is_in_force(
         &self,
         expected: Option<&Snapshot>,
         folder: &Folder<'_>,
     ) -> Result<bool, IoError> {
-        // A base is told by its docket: who holds its mapping can publish even if the data file is gone.
+        // The docket identifies the base: whoever holds its mapping can publish even if the data file is gone.
         let current = match expected {
             Some(expected) => folder
                 .docket(&self.identity)
@@ -175,8 +175,8 @@ impl Store {
         }
     }
 
-    /// The folder, which is the effective user's, or else nothing is done in it: what one user leaves in another's
-    /// folder, that one might not even remove.
+    /// Opens or creates the folder. It must belong to the effective user: files left in another user's folder might be ones that
+    /// their owner could not even remove.
     fn create_folder(&self) -> Result<Folder<'_>, StoreError> {
         let refused = |deed| move |error| IoError::new(deed, &self.folder, error);
         let folder = match Folder::open(&self.folder) {
@@ -207,14 +207,14 @@ impl Store {
         Ok(folder)
     }
 
-    /// The lock on the folder, unless somebody else has it.
+    /// Locks the folder; `None` if another process holds the lock.
     pub(super) fn lock<'a>(
         &self,
         folder: &'a Folder<'_>,
     ) -> Result<Option<Locked<&'a Folder<'a>>>, IoError> {
         let lock =
             Locked::try_new(folder).map_err(|error| IoError::new("lock", &self.folder, error))?;
-        // A folder that was removed before it was locked is nobody's: what goes on is in another one.
+        // If the folder was removed before it was locked, the lock protects nothing: other processes work in a new folder.
         let is_there = folder.stat()?.st_nlink > 0;
         Ok(lock.filter(|_| is_there))
     }
@@ -281,7 +281,7 @@ impl Writer<'_> {
         if written.is_err()
             && let Some(file) = self.folder.data_to_append(base.docket())
         {
-            // Nothing refers to it: the docket in force says where the data ends, and nobody else writes.
+            // Nothing refers to these bytes: the published docket says where the data ends, and the lock is held.
             let _ = file.set_len(plan.start);
         }
         written?;
@@ -321,18 +321,18 @@ impl Writer<'_> {
             .and_then(|()| self.check_sources(base.changed()))
             .and_then(|()| Ok(self.docket(docket)?));
         if let Err(error) = written {
-            // Not in force, as the docket is renamed last.
+            // The new data file is not in force, since the docket is renamed last.
             let _ = self.folder.remove(&name);
             return Err(error);
         }
-        // It is published; what cannot be removed now is removed by the next writer.
+        // The state is published. What cannot be removed now, the next writer will remove.
         if self.folder.sweep(Some(&docket)) {
             self.steps.reached(Step::OldRemoved);
         }
         Ok(Published::Rewritten { bytes: plan.used })
     }
 
-    /// Writes the data file's part, called `name`.
+    /// Writes the plan's blocks and nodes to the data file called `name`.
     fn data(&self, mut output: Output<'_>, plan: &Plan<'_>, name: &str) -> Result<(), IoError> {
         let nodes = Some(plan.nodes.as_slice()).filter(|nodes| !nodes.is_empty());
         let mut blocks = plan.blocks.iter().copied().chain(nodes);
@@ -348,7 +348,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whether all that was written was read before any of it was cut off.
+    /// Whether every source was still whole after all that was written had been read from it.
     fn check_sources(&self, base: Option<&Snapshot>) -> Result<(), StoreError> {
         base.map_or(Ok(()), Snapshot::check_whole)?;
         match self.changes.are_whole() {
@@ -357,7 +357,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Puts `docket` in force.
+    /// Publishes `docket`: it is then in force.
     fn docket(&self, docket: Docket) -> Result<(), IoError> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -384,7 +384,7 @@ impl Writer<'_> {
     }
 }
 
-/// A file that is written from some offset on, in large pieces.
+/// A file that is written from an offset, in large pieces.
 struct Output<'a> {
     file: File,
     at: u64,
@@ -404,7 +404,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Adds `block`, filled up to whole units. A large one is not copied first.
+    /// Adds `block`, padded to whole units. A large block is written without being copied first.
     fn add(&mut self, block: &[u8]) -> io::Result<()> {
         if block.len() < BUFFER_LEN {
             self.buffer.extend_from_slice(block);
@@ -443,7 +443,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// A number that no one expects: the keys of the hasher are random.
+/// Returns an unpredictable number: the hasher's keys are random.
 fn random_number() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }

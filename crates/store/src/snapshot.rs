@@ -27,7 +27,7 @@ impl Damaged {
     }
 }
 
-/// A state as it was published, whatever is published later. It keeps the data file mapped; clones share it.
+/// A state as it was published, whatever is published later. It keeps the data file mapped; clones share the mapping.
 #[derive(Clone, Debug)]
 pub struct Snapshot(Arc<Inner>);
 
@@ -44,7 +44,7 @@ struct Inner {
 #[derive(Debug)]
 enum Data {
     Mapped(Map),
-    /// In memory, at a multiple of 8: exactly as many bytes as these words have.
+    /// In memory, aligned to 8: the length is exactly that of these words.
     #[cfg(any(test, feature = "fuzzing"))]
     Held(Box<[u64]>),
 }
@@ -68,7 +68,7 @@ impl Data {
 
     fn copy_to_memory(&self) {
         match self {
-            // A copy that cannot be made saves nobody anything.
+            // Without a copy, the mapping stays; nothing depends on the copy.
             Self::Mapped(map) => drop(map.copy_to_memory()),
             #[cfg(any(test, feature = "fuzzing"))]
             Self::Held(_) => {}
@@ -92,12 +92,12 @@ impl Data {
     }
 }
 
-/// Which blocks have been found to have their checksums: a bit for each 8 bytes, as blocks begin at multiples of 8.
+/// Which blocks are known to match their checksums: one bit for each 8 bytes, since blocks begin at multiples of 8.
 #[derive(Debug)]
 struct Verified {
-    /// Empty where memory is short: then blocks are verified each time. Memory that is not touched is not taken.
+    /// Empty if memory is short: blocks are then verified each time. Pages that are not touched cost no memory.
     bits: Box<[AtomicU64]>,
-    /// Whether any bytes pass, so that a fuzzer reaches what is behind the checksums.
+    /// Whether all bytes pass, so that a fuzzer reaches what lies behind the checksums.
     #[cfg(any(test, feature = "fuzzing"))]
     all: bool,
 }
@@ -112,7 +112,7 @@ impl Verified {
         }
     }
 
-    /// Whether `bytes`, which `slot` refers to, are those that were written.
+    /// Whether `bytes`, which `slot` refers to, match its checksum.
     #[inline]
     fn verify(&self, slot: &Slot, bytes: &[u8]) -> bool {
         #[cfg(any(test, feature = "fuzzing"))]
@@ -122,7 +122,7 @@ impl Verified {
         let unit = slot.offset.get();
         let bit = 1 << (unit % 64);
         let word = self.bits.get(unit as usize / 64);
-        // The bits order nothing: the bytes they are about do not change.
+        // Relaxed suffices: the bits order nothing, since the bytes that they vouch for do not change.
         if word.is_some_and(|word| word.load(Ordering::Relaxed) & bit != 0) {
             return true;
         }
@@ -135,13 +135,13 @@ impl Verified {
 }
 
 impl Snapshot {
-    /// The state that `docket` says is in `map`, the data file `path`.
+    /// Returns the state that `docket` describes in `map`, the data file `path`.
     pub(super) fn mapped(path: PathBuf, docket: Docket, map: Map) -> Result<Self, Damaged> {
         let verified = Verified::new(map.len());
         Self::new(path, docket, Data::Mapped(map), verified)
     }
 
-    /// The state that a docket and a data file with these bytes have; without checksums if `unverified`.
+    /// Returns the state that a docket and a data file with these bytes hold; checksums are skipped if `unverified`.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(super) fn held(docket: Docket, data: &[u8], unverified: bool) -> Result<Self, Damaged> {
         let damaged = |what| Damaged::new(Path::new("data"), what);
@@ -180,23 +180,23 @@ impl Snapshot {
         })))
     }
 
-    /// Has the data file read from the disk in another thread, if it is not in memory: all of it will be asked for soon,
-    /// and page after page would be waited for.
+    /// Reads the data file ahead in another thread, unless it is in memory: all of it will be needed soon, and it would otherwise
+    /// be read page by page.
     pub fn read_ahead(&self) {
         if !self.0.data.is_in_memory() {
             let data = self.clone();
-            // Without a thread, what is asked for is read when it is.
+            // Without a thread, pages are read when they are needed.
             let _ = std::thread::Builder::new().spawn(move || data.0.data.read_ahead());
         }
     }
 
-    /// Keeps the data file no longer mapped, but a copy of it in memory, if there is room: its file system can be unmounted then.
+    /// Replaces the mapping of the data file with a copy in memory, if there is room: its file system can then be unmounted.
     pub fn copy_to_memory(&self) {
         self.0.data.copy_to_memory();
     }
 
-    /// Whether the data file is as long as it was when it was mapped: else what was read of it may be zeros, whatever was
-    /// verified before.
+    /// Whether the data file is still as long as when it was mapped. Otherwise, bytes read from it may have been zeros, even in
+    /// blocks that were verified earlier.
     pub fn is_whole(&self) -> bool {
         !self.0.data.is_cut()
     }
@@ -208,10 +208,10 @@ impl Snapshot {
         }
     }
 
-    /// The block of `key`, at a multiple of 8 in memory; `None` if there is none.
+    /// Returns the block of `key`, aligned to 8 in memory; `None` if there is none.
     ///
     /// # Errors
-    /// It, or a node on the way to it, is not as it was written.
+    /// The block, or a node on the way to it, is damaged.
     #[inline]
     pub fn block(&self, table: Table, key: u32) -> Result<Option<&[u8]>, Damaged> {
         let slot = self.slot(table, key)?;
@@ -226,42 +226,42 @@ impl Snapshot {
         self.0.root.table(table).keys.get()
     }
 
-    /// When the contents were true, as the writer put it.
+    /// The clock mark from when the contents were true, as the writer stored it.
     pub fn clock(&self) -> &[u8; 48] {
         &self.0.docket.clock
     }
 
-    /// How many data files there have been, this one included.
+    /// How many data files there have been, including this one.
     pub fn generation(&self) -> u64 {
         self.0.docket.generation.get()
     }
 
-    /// How many bytes of the data file are in force.
+    /// How many bytes of the data file are in use.
     pub fn used_len(&self) -> u64 {
         self.0.docket.used_len.get()
     }
 
-    /// How many of these nothing refers to any more.
+    /// How many of the used bytes nothing refers to any more.
     pub fn dead_len(&self) -> u64 {
         self.0.docket.dead_len.get()
     }
 
-    /// The data file, which may be gone by now.
+    /// The path of the data file, which may be gone by now.
     pub fn data_path(&self) -> &Path {
         &self.0.path
     }
 
-    /// The keys that have blocks, ascending, with the blocks' lengths in bytes. The blocks are not read. Ends after the
-    /// first error.
+    /// Iterates over the keys that have blocks, ascending, with the blocks' lengths in bytes. Does not read the blocks. Ends
+    /// after the first error.
     pub fn blocks(&self, table: Table) -> impl Iterator<Item = Result<(u32, u32), Damaged>> {
         let slots = self.slots(table);
         slots.map(|found| found.map(|(key, slot)| (key, slot.len.get())))
     }
 
-    /// Reads everything once.
+    /// Reads and verifies everything once.
     ///
     /// # Errors
-    /// The first thing that is not as it was written.
+    /// The first damage found.
     pub fn verify_all(&self) -> Result<(), Damaged> {
         let mut live = DataHeader::LEN.saturating_add(self.0.docket.root.stored_len());
         for table in Table::WRITTEN {
@@ -289,7 +289,7 @@ impl Snapshot {
         self.0.data.bytes()
     }
 
-    /// Whether checksums are not looked at.
+    /// Whether checksums are ignored.
     #[cfg(feature = "fuzzing")]
     pub(super) fn is_unverified(&self) -> bool {
         self.0.verified.all
@@ -307,7 +307,7 @@ impl Snapshot {
         Damaged::new(&self.0.path, what)
     }
 
-    /// What `slot` refers to, whether damaged or not.
+    /// Returns the bytes that `slot` refers to, without verifying them.
     #[inline]
     pub(super) fn bytes(&self, slot: &Slot) -> Result<&[u8], Damaged> {
         let bytes = slot.bytes(self.0.data.bytes());
@@ -323,12 +323,12 @@ impl Snapshot {
         }
     }
 
-    /// The slots of the node that `slot` refers to.
+    /// Returns the slots of the node that `slot` refers to.
     pub(super) fn node(&self, slot: &Slot) -> Result<&[Slot], Damaged> {
         node(self.verified(slot)?).ok_or_else(|| self.damaged("a node is wrong"))
     }
 
-    /// Where the block of `key` is.
+    /// Looks up the slot of `key`.
     pub(super) fn slot(&self, table: Table, key: u32) -> Result<Slot, Damaged> {
         let root = self.0.root.table(table);
         if key >= root.keys.get() {
@@ -347,7 +347,7 @@ impl Snapshot {
         Ok(slot)
     }
 
-    /// The keys that have blocks, ascending, and where these are. Ends after the first error.
+    /// Iterates over the keys that have blocks, ascending, with their slots. Ends after the first error.
     pub(super) fn slots(&self, table: Table) -> Slots<'_> {
         let root = self.0.root.table(table);
         Slots {
@@ -360,17 +360,17 @@ impl Snapshot {
     }
 }
 
-/// A walk through a table.
+/// An iterator over the slots of a table.
 #[derive(Debug)]
 pub(super) struct Slots<'a> {
     snapshot: &'a Snapshot,
     keys: u32,
-    /// The node to be entered next, its level and its first key.
+    /// The node to enter next, its level, and its first key.
     next: Option<(Slot, u32, u64)>,
-    /// What is left of the nodes that were entered: slots, their level, and the first key of the first slot.
+    /// The rest of each node that was entered: its remaining slots, their level, and the key of the first slot.
     open: Vec<(&'a [Slot], u32, u64)>,
-    /// How many bytes the nodes and blocks take that were met. Since nothing is referred to twice, it stays below the
-    /// data's length; without this limit a few damaged nodes could stand for billions of blocks.
+    /// The total length of the nodes and blocks met so far. Since nothing is referred to twice, it stays below the data's length;
+    /// without this limit a few damaged nodes could stand for billions of blocks.
     taken: u64,
 }
 

@@ -2,7 +2,7 @@
 
 use super::FileSystemTrust;
 
-/// Those of one machine that move a directory's mtime with each change of its entries (numbers from statfs(2) and
+/// Local file systems that change a directory's mtime with each change of its entries (numbers from statfs(2) and
 /// `linux/magic.h`).
 const SOUND: [(u32, &str); 9] = [
     (0xef53, "ext2, ext3, ext4"),
@@ -16,11 +16,11 @@ const SOUND: [(u32, &str); 9] = [
     (0xca45_1a4e, "bcachefs"),
 ];
 
-/// Those whose directories other systems change without a trace: Windows leaves the times of directories alone there,
-/// and the topmost one has none.
+/// File systems whose directories another system may change without a trace: Windows does not update their mtimes,
+/// and the root directory has none.
 const SILENT: [(u32, &str); 2] = [(0x4d44, "FAT"), (0x2011_bab0, "exFAT")];
 
-/// Those whose files are another machine's, or another program's: stamps come late, or from another clock.
+/// File systems whose files belong to another machine or program: timestamps come late, or from another clock.
 const REMOTE: [(u32, &str); 26] = [
     (0x6969, "NFS"),
     (0x517b, "SMB"),
@@ -50,8 +50,8 @@ const REMOTE: [(u32, &str); 26] = [
     (0x0187, "autofs"), // What will be mounted is not there yet.
 ];
 
-/// What may be believed of files on a file system of this kind (`f_type` in statfs(2)) without a probe; `None` where
-/// only a probe can tell.
+/// Returns what can be trusted about files on a file system of this type (`f_type` in statfs(2)) without a probe;
+/// `None` if only a probe can tell.
 pub fn known(kind: u32) -> Option<FileSystemTrust> {
     let is_in = |kinds: &[(u32, &str)]| kinds.iter().any(|(known, _)| *known == kind);
     let (directories, contents) = if is_in(&SOUND) {
@@ -70,7 +70,7 @@ pub fn known(kind: u32) -> Option<FileSystemTrust> {
     })
 }
 
-/// What a file system of this kind is called, where it is known.
+/// Returns the name of this file system type, if known.
 pub fn name(kind: u32) -> Option<&'static str> {
     let all = SOUND.iter().chain(&SILENT).chain(&REMOTE);
     let mut named = all.filter(|(known, _)| *known == kind);

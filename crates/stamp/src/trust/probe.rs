@@ -1,7 +1,7 @@
-//! Finding out whether a file system moves time stamps as it should.
+//! Probes whether a file system changes timestamps as it should.
 //!
-//! Nothing waits: a directory is given an old mtime before each change, so that any other one afterwards is the
-//! change's doing.
+//! The probe never sleeps: it gives a directory an old mtime before each change, so that any other mtime afterwards
+//! comes from the change.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -20,10 +20,10 @@ use vigil_model::timestamp::{Granularity, Timestamp};
 use super::{FileSystem, Findings, known};
 use crate::stamp::{mtime, now};
 
-/// How the names of directories begin that probes make: process and thread follow, with a hyphen between them.
+/// The prefix of the names of probe directories. The process and thread IDs follow, with a hyphen between them.
 pub const PREFIX: &str = "probe.";
 
-/// Long ago, in an odd second and with no zero among the nanoseconds ([`Granularity::between`]).
+/// A time long ago, in an odd second and with no zero among the digits of the nanoseconds ([`Granularity::between`]).
 const LONG_AGO: Timestamp = Timestamp {
     s: 1_000_000_001,
     ns: 123_456_789,
@@ -33,25 +33,25 @@ const FILE: &CStr = c"a";
 const RENAMED: &CStr = c"b";
 const DIRECTORY: &CStr = c"c";
 
-/// Why a probe came to nothing.
+/// Why a probe failed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {deed} '{}': {source}", raw_path(path))]
 pub struct Error {
-    /// What could not be done.
+    /// What was tried.
     pub deed: &'static str,
-    /// To what.
+    /// The path it was tried on.
     pub path: PathBuf,
-    /// What the system said.
+    /// The system's error.
     pub source: Errno,
 }
 
-/// Finds out what the file system does that `folder` is on, in a directory made there and removed again. Where the kind
-/// of file system says that it is not to be believed at all, nothing is made and nothing found.
+/// Probes the file system of `folder`, in a directory that is created there and removed again. If this type of file
+/// system cannot be trusted at all, nothing is created and there are no findings.
 ///
-/// Directories that probes of dead processes left behind in `folder` are removed, too.
+/// Also removes directories that probes of dead processes left behind in `folder`.
 ///
 /// # Errors
-/// The folder, or the file system, cannot be written.
+/// The folder cannot be opened, or no directory can be made or changed in it.
 pub fn probe(folder: &Path) -> Result<FileSystem, Error> {
     let failed = |deed| {
         move |source| Error {
@@ -76,7 +76,7 @@ pub fn probe(folder: &Path) -> Result<FileSystem, Error> {
     })
 }
 
-/// The directory of one probe, gone when this is.
+/// The directory of one probe, removed on drop.
 struct Place<'a> {
     folder: BorrowedFd<'a>,
     name: CString,
@@ -88,7 +88,7 @@ impl<'a> Place<'a> {
         let thread = rustix::thread::gettid().as_raw_nonzero();
         let name = format!("{PREFIX}{}-{thread}", std::process::id());
         let name = CString::new(name).map_err(|_| Errno::INVAL)?;
-        // Of an earlier process with the same number.
+        // Left behind by an earlier process with the same ID.
         remove(folder, &name);
         mkdirat(folder, &name, Mode::RWXU)?;
         match openat(folder, &name, flags_of_directory(), Mode::empty()) {
@@ -107,7 +107,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Removes the directory `name` of a probe, and what a probe makes in it, as far as it is there.
+/// Removes the probe directory `name` and whatever a probe may have left in it.
 fn remove(folder: BorrowedFd<'_>, name: &CStr) {
     if let Ok(dir) = openat(folder, name, flags_of_directory(), Mode::empty()) {
         for file in [FILE, RENAMED] {
@@ -136,7 +136,7 @@ fn flags_of_directory() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// Makes changes in the empty directory `dir`, and looks what becomes of its mtime.
+/// Makes changes in the empty directory `dir`, and observes its mtime.
 fn find(dir: BorrowedFd<'_>) -> Result<Findings, Errno> {
     let Some(granularity) = Granularity::between(LONG_AGO, set_back(dir)?) else {
         return Ok(Findings::default());
@@ -164,14 +164,14 @@ fn find(dir: BorrowedFd<'_>) -> Result<Findings, Errno> {
     })
 }
 
-/// Whether all changes so far were stamped by this machine's clock.
+/// Tracks whether all changes so far were stamped by this machine's clock.
 struct OwnClock {
     granularity: Granularity,
     is_own: bool,
 }
 
 impl OwnClock {
-    /// Makes `change`, and says whether the mtime of `dir` moved.
+    /// Makes `change`, and returns whether the mtime of `dir` changed.
     fn moves(
         &mut self,
         dir: BorrowedFd<'_>,
@@ -187,7 +187,7 @@ impl OwnClock {
     }
 }
 
-/// Gives `dir` an old mtime: what became of it.
+/// Gives `dir` an old mtime, and returns the mtime it then has.
 fn set_back(dir: BorrowedFd<'_>) -> Result<Timestamp, Errno> {
     set_mtime(dir, LONG_AGO.s, LONG_AGO.ns)?;
     Ok(mtime(&stat_fd(dir)?))
