@@ -14,11 +14,11 @@ use vigil_history::describe::{Error, Place};
 use vigil_model::change::ChangeKind;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 
-/// The settings with which a session must be opened for [`look_at_worktree`]: untracked files in submodules do not
-/// count, unless the submodule's own configuration says so.
+/// Returns the settings with which a session must be opened for [`look_at_worktree`]: untracked files in submodules do not count,
+/// unless the submodule's own configuration says so.
 ///
 /// # Errors
-/// A value for which git gives up.
+/// A value that makes git give up.
 pub fn settings_of(repository: &Repository) -> Result<Settings, config::Error> {
     Ok(Settings {
         ignore_submodules: Some(IgnoreSubmodules::Untracked),
@@ -31,7 +31,7 @@ pub fn settings_of(repository: &Repository) -> Result<Settings, config::Error> {
 pub struct Look {
     /// Whether any tracked path differs between HEAD and index, or index and working tree.
     pub is_dirty: bool,
-    /// What git says on stderr meanwhile, each line whole.
+    /// The lines that git writes to stderr meanwhile.
     pub said: Vec<BString>,
 }
 
@@ -46,10 +46,10 @@ pub enum LookError {
     Head(#[from] Error),
 }
 
-/// Looks whether the working tree differs from HEAD.
+/// Checks whether the working tree differs from HEAD.
 ///
 /// # Errors
-/// Where git could not look either.
+/// git would fail, too.
 pub fn look_at_worktree(session: &mut Session, place: Place<'_>) -> Result<Look, LookError> {
     let request = StatusRequest {
         untracked: UntrackedMode::No,
@@ -73,8 +73,8 @@ pub fn look_at_worktree(session: &mut Session, place: Place<'_>) -> Result<Look,
     })
 }
 
-/// Whether anything differs before what a look failed at: git goes through the paths in order, and ends at the first
-/// difference, so that it does not come to what lies behind it.
+/// Whether anything differs before the path at which `error` occurred: git goes through the paths in order and stops at the first
+/// difference, so it never reaches that path.
 fn differs_before(
     session: &mut Session,
     mut request: StatusRequest,
@@ -101,7 +101,7 @@ fn differs_before(
     }
 }
 
-/// Whether anything in `status` counts, before `end` if that is given.
+/// Whether anything in `status` counts as a difference, before `end` if that is given.
 fn differs(
     session: &Session,
     status: &Status,
@@ -122,15 +122,15 @@ fn differs(
     Ok(false)
 }
 
-/// git compares HEAD with the working tree, and asks the index only which paths there are: what HEAD does not have
-/// and the working tree does not either is no difference.
+/// Whether `change` counts. git compares HEAD with the working tree, and takes only the list of paths from the index: a path that
+/// is neither in HEAD nor in the working tree is no difference.
 fn counts(path: &BStr, change: &Change, place: Place<'_>) -> Result<bool, Error> {
     match change {
         Change::Tracked(change) => {
             if change.unstaged != Some(ChangeKind::Deleted) {
                 return Ok(true);
             }
-            // Of an intent to add it cannot be told otherwise whether HEAD has the path.
+            // For an intent-to-add entry, only HEAD itself tells whether it has the path.
             let may_be_intent = change.index_id == ObjectId::empty_blob(change.index_id.kind());
             match change.staged {
                 None if may_be_intent => is_in_head(path, place),
@@ -144,7 +144,7 @@ fn counts(path: &BStr, change: &Change, place: Place<'_>) -> Result<bool, Error>
     }
 }
 
-/// Whether there is a submodule on both sides, or on one and nothing on the other.
+/// Whether each side is a submodule or nothing.
 fn is_of_submodule(change: &Change) -> bool {
     let modes = match change {
         Change::Tracked(change) => {

@@ -20,13 +20,13 @@ use vigil_scan::{IgnoreScope, ListedDirectory, RulesFile};
 use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;
 
-/// What a file of ignore rules is called.
+/// The name of a file of ignore rules.
 pub(crate) const FILE_NAME: &[u8] = b".gitignore";
 
-/// From this length on, in bytes, git makes no use of an ignore file.
+/// The length, in bytes, from which git disregards an ignore file.
 const IGNORE_FILE_LEN_MAX: usize = 100 << 20;
 
-/// The ignore rules in force in a directory. Those of which only the digest is known are read when they are asked.
+/// The ignore rules in force in a directory. If only their digest is known, they are read when first used.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
     digest: u128,
@@ -34,13 +34,13 @@ pub(crate) struct Rules {
     read: OnceLock<Arc<IgnoreRules>>,
 }
 
-/// Where rules come from that were not read.
+/// Where to read rules that have not been read yet.
 #[derive(Debug)]
 struct Unread {
     above: Arc<Rules>,
     /// The path of the directory, from the top.
     dir: BString,
-    /// The directory itself.
+    /// The directory's path on disk.
     on_disk: PathBuf,
 }
 
@@ -55,7 +55,8 @@ impl From<Arc<IgnoreRules>> for Rules {
 }
 
 impl Rules {
-    /// The rules `above` with those of the `.gitignore` in `dir`, all of which together have this `digest`.
+    /// Returns the rules `above` together with those of the `.gitignore` in `dir`, as yet unread, which have this
+    /// `digest` in all.
     fn unread(above: &Arc<Self>, work_tree: &Path, dir: &BStr, digest: u128) -> Self {
         let unread = Unread {
             above: above.clone(),
@@ -69,7 +70,7 @@ impl Rules {
         }
     }
 
-    /// These rules with those in the `.gitignore` of `dir`; themselves if there are none in it.
+    /// Returns these rules together with those in the `.gitignore` of `dir`; these rules themselves if it has none.
     fn with_file(self: &Arc<Self>, dir: &BStr, contents: &[u8]) -> Arc<dyn IgnoreScope> {
         let Some(rules) = self.get() else {
             return self.clone();
@@ -85,7 +86,7 @@ impl Rules {
         if let Some(read) = self.read.get() {
             return Some(read);
         }
-        // From the innermost directory out to rules that are known, and back.
+        // From the innermost directory out to rules that were read, and back.
         let mut pending = vec![self];
         while let Some(unread) = pending.last().and_then(|rules| rules.unread.as_ref())
             && unread.above.read.get().is_none()
@@ -126,14 +127,14 @@ impl IgnoreScope for Rules {
     }
 }
 
-/// The rules of a scan, which are all of this kind.
+/// Returns the rules of a scan in their concrete type; all of them are of this type.
 fn of_scan(scope: &Arc<dyn IgnoreScope>) -> Arc<Rules> {
     let scope: Arc<dyn Any + Send + Sync> = scope.clone();
     scope.downcast().unwrap_or_default()
 }
 
-/// The rules in force in `directory`, and its `.gitignore`. `recorded` gives the contents of one that is recorded and not
-/// checked out.
+/// Returns the rules in force in `directory`, and what is known of its `.gitignore`. `recorded` returns the contents of
+/// one that is recorded but left out of the working tree.
 pub(crate) fn rules_in(
     directory: &ListedDirectory<'_>,
     above: &Arc<dyn IgnoreScope>,
@@ -158,7 +159,7 @@ pub(crate) fn rules_in(
     if directory.listing.find(FILE_NAME).is_none() {
         return match left_out(warnings) {
             None => (above.clone(), RulesFile::Absent),
-            // No stamp tells when these change.
+            // No stamp shows when these change.
             Some(contents) => (with_file(&contents), RulesFile::Unproven),
         };
     }
@@ -167,11 +168,11 @@ pub(crate) fn rules_in(
             if (directory.asks_for_rules)() {
                 warnings.push(too_large());
             }
-            // It is complained of each time.
+            // The warning must be repeated for each question.
             (above.clone(), RulesFile::Unproven)
         }
         Ok((Some(contents), stat)) => {
-            // By another name it may be written where nobody listens.
+            // With another hard link, it may be written in a folder that nobody watches.
             let stamp = Stamp::trusted(&stat, directory.scan_started_at);
             let stamp = stamp.filter(|_| stat.nlink == 1);
             let rules = match contents.is_empty() {
@@ -199,8 +200,8 @@ pub(crate) fn rules_in(
     }
 }
 
-/// The rules in force in the directory `dir` of the working tree `work_tree`, which have this digest together with those
-/// `above`; they are read once they are asked.
+/// Returns the rules in force in the directory `dir` of the working tree `work_tree`, which have this digest together
+/// with those `above`; they are read when first used.
 pub(crate) fn rules_of_digest(
     above: &Arc<dyn IgnoreScope>,
     work_tree: &Path,
@@ -210,18 +211,19 @@ pub(crate) fn rules_of_digest(
     Arc::new(Rules::unread(&of_scan(above), work_tree, dir, digest))
 }
 
-/// Whether a recorded `.gitignore` that is not checked out holds where one on disk cannot be read for `error`: where
-/// none is there; and where something is there but is expected to be, which `looks_at_present_skipped_files` denies.
+/// Whether a recorded `.gitignore` that is left out of the working tree applies when the one on disk cannot be read
+/// because of `error`. It does if none is there. If one is there, it does unless git looks at it anyway
+/// (`looks_at_present_skipped_files`).
 pub(crate) fn recorded_rules_hold(error: Errno, looks_at_present_skipped_files: bool) -> bool {
     match error {
         Errno::NOENT => true,
-        // git opens a directory, and reads no rules from it.
+        // git can open a directory, but reads no rules from it.
         Errno::ISDIR => false,
         _ => !looks_at_present_skipped_files,
     }
 }
 
-/// Reads `.gitignore` in `dir`, not following a symbolic link, as git does not. `None` if it is too large.
+/// Reads `.gitignore` in `dir`. Like git, follows no symbolic link. `None` if it is too large.
 pub(crate) fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Option<Vec<u8>>, Stat), Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let fd = rustix::fs::openat(dir, c".gitignore", flags, Mode::empty())?;
@@ -232,7 +234,7 @@ pub(crate) fn read_ignore_file(dir: BorrowedFd<'_>) -> Result<(Option<Vec<u8>>, 
     Ok((read_patterns(fd.into(), &stat)?, stat))
 }
 
-/// Reads a file of ignore rules, as many bytes as `stat` says: a device has none. `None` if it is too large.
+/// Reads a file of ignore rules, up to the size in `stat`: a device has none. `None` if it is too large.
 pub(crate) fn read_patterns(file: File, stat: &Stat) -> Result<Option<Vec<u8>>, Errno> {
     if stat.size >= IGNORE_FILE_LEN_MAX as u64 {
         return Ok(None);
@@ -246,7 +248,7 @@ pub(crate) fn read_patterns(file: File, stat: &Stat) -> Result<Option<Vec<u8>>, 
     Ok(Some(contents))
 }
 
-/// What git says of a file of ignore rules that is too large.
+/// Returns git's warning about a file of ignore rules that is too large.
 pub(crate) fn too_large(shown: &BStr) -> String {
     format!(
         "ignoring excessively large pattern file: {shown}",

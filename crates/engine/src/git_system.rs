@@ -30,7 +30,7 @@ use vigil_scan::{
 use crate::checked_out::checked_out;
 use crate::git_ignore_files::{self, Rules};
 
-/// One git repository and its working tree, as of one question.
+/// One git repository and its working tree, for one question.
 pub(crate) struct GitSystem<'a> {
     /// The repository.
     pub(crate) repository: &'a Repository,
@@ -38,24 +38,24 @@ pub(crate) struct GitSystem<'a> {
     pub(crate) top: &'a Path,
     /// Its objects.
     pub(crate) objects: &'a Objects,
-    /// How contents are converted.
+    /// Converts contents.
     pub(crate) converter: &'a Converter,
-    /// What filters and attributes say.
+    /// Collects the messages of filters and attributes.
     pub(crate) messages: &'a Messages,
-    /// The ignore rules that hold for the whole working tree.
+    /// The ignore rules that apply to the whole working tree.
     pub(crate) ignore_rules: Arc<IgnoreRules>,
     /// The mtime of the index file.
     pub(crate) index_written_at: Timestamp,
-    /// Which stat facts count.
+    /// Which fields of the stat data count.
     pub(crate) stat_rules: StatRules,
     /// `core.ignoreCase`.
     pub(crate) ignore_case: bool,
-    /// Whether a file that the sparse checkout leaves out, but that is there, is looked at nevertheless.
+    /// Whether to look at files that the sparse checkout leaves out but that are present.
     pub(crate) looks_at_present_skipped_files: bool,
 }
 
 impl GitSystem<'_> {
-    /// What is to be said of an entry that stat facts set apart from its record.
+    /// Returns what to report for a file that its stat data sets apart from its entry.
     fn otherwise(
         &self,
         file: &TrackedFile<'_>,
@@ -178,7 +178,7 @@ impl System for GitSystem<'_> {
     }
 }
 
-/// The facts of a file as verdicts take them.
+/// Returns the stat data of a file in the form that verdicts take.
 #[inline]
 pub(crate) fn observed_facts(stat: &Stat) -> ObservedStat {
     ObservedStat {
@@ -195,7 +195,7 @@ pub(crate) fn observed_facts(stat: &Stat) -> ObservedStat {
     }
 }
 
-/// The mode with which what was observed would be recorded; that of nothing where nothing is there.
+/// Returns the mode with which the observed file would be recorded; [`FileMode::NONE`] if it is missing.
 pub(crate) fn mode_of(observed: Observed) -> FileMode {
     match observed {
         Observed::Missing => FileMode::NONE,
@@ -204,7 +204,7 @@ pub(crate) fn mode_of(observed: Observed) -> FileMode {
     }
 }
 
-/// What git warns of, without "warning: ": directories that could not be listed, and `said` of ignore files.
+/// Returns git's warnings, without "warning: ": directories that could not be listed, and `said`, those about ignore files.
 pub(crate) fn warnings(unlisted: &[Unseen], said: Vec<BString>) -> Vec<BString> {
     let unlisted = unlisted.iter().map(|unseen| {
         let shown = match unseen.path.is_empty() {
@@ -223,7 +223,7 @@ pub(crate) fn warnings(unlisted: &[Unseen], said: Vec<BString>) -> Vec<BString> 
     all
 }
 
-/// What git says of tracked files that could not be looked at, each line whole.
+/// Returns git's lines about tracked files that could not be looked at.
 pub(crate) fn unknown(files: &[Unseen]) -> Vec<BString> {
     let lines = files
         .iter()

@@ -1,8 +1,8 @@
-//! Answers what changed in one working copy: the parts below put together. Works without a daemon.
+//! Answers what changed in one working copy, by putting the lower crates together. Works without a daemon.
 //!
 //! May import everything but `daemon` and `cli`. The engine never prints, never reads the process's environment, never exits
-//! and never names a socket: what it may know of the process that it runs in comes in an
-//! [`Environment`](vigil_git::environment::Environment), what it has to say goes out in values.
+//! and never names a socket: what it may know about its process comes in an
+//! [`Environment`](vigil_git::environment::Environment), and its messages are returned as values.
 
 mod checked_out;
 pub mod dirty;

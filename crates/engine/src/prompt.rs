@@ -1,22 +1,23 @@
-//! The question that a shell prompt asks: counts rather than lists, and enough is enough.
+//! The question that a shell prompt asks: counts instead of lists, and no more work than needed.
 
 use bstr::BString;
 use gix_hash::ObjectId;
 
-/// What a prompt asks. The caps are gitstatusd's: a count stops at its cap, and when all have, so does the work.
+/// What a prompt asks. The caps are gitstatusd's: a count stops at its cap, and the work stops when all counts
+/// have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PromptRequest {
-    /// Leave out all that needs the index.
+    /// Leave out everything that needs the index.
     pub skip_index: bool,
-    /// The most staged changes to count.
+    /// The staged changes to count, at most.
     pub staged_max: usize,
-    /// The most unstaged changes to count.
+    /// The unstaged changes to count, at most.
     pub unstaged_max: usize,
-    /// The most conflicts to count.
+    /// The conflicts to count, at most.
     pub conflicted_max: usize,
-    /// The most untracked paths to count.
+    /// The untracked paths to count, at most.
     pub untracked_max: usize,
-    /// With more index entries than this, unstaged and untracked changes are not looked for.
+    /// With more index entries than this, do not look for unstaged and untracked changes.
     pub index_size_max: usize,
     /// Count each file in an untracked directory.
     pub each_untracked_file: bool,
@@ -26,12 +27,12 @@ pub struct PromptRequest {
     pub ignore_bash_show_untracked_files: bool,
     /// Count changes whatever `bash.showDirtyState` says.
     pub ignore_bash_show_dirty_state: bool,
-    /// The most threads a scan may use.
+    /// The maximum number of threads that a scan may use.
     pub threads_max: Option<usize>,
 }
 
 impl PromptRequest {
-    /// All of it, without limits.
+    /// Everything, without limits.
     pub const EVERYTHING: Self = Self {
         skip_index: false,
         staged_max: usize::MAX,
@@ -47,7 +48,7 @@ impl PromptRequest {
     };
 }
 
-/// How many paths are in which state. No count exceeds its cap.
+/// How many paths are in which state. No count exceeds its cap, where it has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Entries in the index.
@@ -75,36 +76,36 @@ pub struct Counts {
 /// A branch of a remote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteBranch {
-    /// The branch's name on the remote; empty where it has none.
+    /// The branch's name on the remote; empty if it has none.
     pub branch: BString,
     /// The remote's name, `.` for this repository itself.
     pub remote: BString,
     /// The remote's URL; may be empty.
     pub url: BString,
-    /// Commits that the current branch has and this one lacks.
+    /// The number of commits that the current branch has and this one lacks.
     pub ahead: usize,
-    /// Commits that this branch has and the current one lacks.
+    /// The number of commits that this branch has and the current one lacks.
     pub behind: usize,
 }
 
 /// The answer to a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prompt {
-    /// The top of the working tree, absolute, without a slash at the end.
+    /// The top of the working tree, absolute, without a trailing slash.
     pub work_tree: BString,
     /// The commit of HEAD; `None` on an unborn branch.
     pub commit: Option<ObjectId>,
-    /// The current branch without `refs/heads/`; empty where HEAD is detached.
+    /// The current branch without `refs/heads/`; empty if HEAD is detached.
     pub branch: BString,
     /// The upstream, if its reference exists.
     pub upstream: Option<RemoteBranch>,
-    /// Where the branch is pushed to, if that is configured and its reference exists.
+    /// The branch that the current one is pushed to, if that is configured and its reference exists.
     pub push: Option<RemoteBranch>,
     /// The operation in progress and its step, as `rebase-i 2/5`; empty if there is none.
     pub action: BString,
-    /// Counts; all zero with [`PromptRequest::skip_index`].
+    /// The counts; all zero with [`PromptRequest::skip_index`].
     pub counts: Counts,
-    /// Stash entries.
+    /// The number of stash entries.
     pub stashes: usize,
     /// The last tag in byte order that points to the commit; empty if none does.
     pub tag: BString,

@@ -1,11 +1,11 @@
 //! One working copy, kept in memory between questions.
 //!
-//! A one-shot command asks a session one question; a long-lived process keeps it, and then only what changed is
-//! read again: each file that an answer rests on is remembered with its stamp.
+//! A one-shot command asks a session one question; a long-lived process keeps the session, and later questions read only what
+//! changed: each file that an answer rests on is kept with its stamp.
 //!
-//! A [`Session`] holds what is known, and puts answers together: here it is opened and kept fresh, `index` has the index
-//! and the state on disk, `assemble` the status, `prompt` the prompt, and `why` the reasons. Each step of an answer is a
-//! type of its own, made for one question of the parts that it needs.
+//! A [`Session`] holds what is known and puts answers together. It is opened and kept fresh here; `index` has the index and the
+//! state on disk, `assemble` the status, `prompt` the prompt, and `why` the reasons. Each step of an answer is a type of its
+//! own, made for one question from the parts that it needs.
 
 mod assemble;
 mod attribute_blobs;
@@ -93,7 +93,7 @@ use vigil_stamp::now;
 use vigil_stamp::trust;
 use vigil_watch::Watcher;
 
-/// One working copy and what is known of it.
+/// One working copy and what is known about it.
 pub struct Session {
     repository: Arc<Repository>,
     settings: Settings,
@@ -102,37 +102,37 @@ pub struct Session {
     converter: Converter,
     attributes: Arc<Attributes>,
     messages: Arc<Messages>,
-    /// How the last search of the working tree spent its time.
+    /// How the last scan spent its time.
     timing: Timing,
-    /// Attributes were asked for that should come from a tree that is not there.
+    /// Whether attributes were asked for whose tree is missing.
     missed_attributes: Arc<MissedAttributes>,
     excludes: Excludes,
     index: Option<IndexState>,
-    /// What is on disk of all this, if it may be.
+    /// The state on disk, if one may be kept.
     state: Option<State>,
     /// When the session began to look: by the clock that stamps files,
     looks_since: Timestamp,
-    /// and by those that tell whether it was set back.
+    /// and by the clocks that show whether that one was set back.
     mark: ClockMark,
     tags: TagIndex,
     prompt: PromptMemory,
-    /// The repository's own folders, if the kernel tells of changes in them.
+    /// The watch on the repository's own folders, if there is one.
     repository_watch: Option<RepositoryWatch>,
-    /// The working tree, if the kernel tells of changes in it.
+    /// The findings that are kept up to date by watching the working tree, if it is watched.
     watched: Option<WatchedFindings>,
-    /// Whether scans are remembered: not for a single question.
+    /// Whether scans are remembered: not in a session for a single question.
     is_kept: bool,
-    /// Whether no file is open or mapped between two questions.
+    /// Whether no file stays open or mapped between two questions.
     holds_no_files: bool,
     stderr: FilterStderr,
-    /// Something was to be said, and whoever asked did not want to hear it.
+    /// Whether a message was dropped because the client had no place for it.
     has_kept_silent: bool,
 }
 
 impl Session {
-    /// Opens `repository` for one question, or with `is_kept` for many.
+    /// Opens `repository` for one question, or for many if `is_kept`.
     ///
-    /// Filters of contents write their complaints where `stderr` says.
+    /// `stderr` says where content filters write their errors.
     pub fn open(
         repository: Repository,
         is_kept: bool,
@@ -142,7 +142,7 @@ impl Session {
         Self::open_with(repository, settings, is_kept, stderr)
     }
 
-    /// As [`Self::open`], with settings that were read already.
+    /// Like [`Self::open`], with settings that were read already.
     pub fn open_with(
         repository: Repository,
         settings: Settings,
@@ -195,17 +195,18 @@ impl Session {
         })
     }
 
-    /// From now on has git fetch what a partial clone left out when it is missed. Else it is missing: a question that
-    /// comes often waits for no network.
+    /// Makes git fetch missing objects that a partial clone left out. Otherwise they count as missing: a question that is asked
+    /// often must not wait for the network.
     ///
     /// # Errors
-    /// The configuration of that is bad.
+    /// The configuration for that is invalid.
     pub fn fetch_missing(&mut self) -> Result<(), SessionError> {
         self.objects = Objects::open_fetching(&self.repository, &self.refs)?;
         Ok(())
     }
 
-    /// From now on looks only at what `watcher` hears of, where all was looked at once. For a session that is kept.
+    /// Starts watching with `watcher`: after one full scan, only what changed is looked at. Has no effect unless the session is
+    /// kept.
     pub fn watch_by(&mut self, watcher: Arc<Watcher>) {
         if self.is_kept {
             self.repository_watch = Some(RepositoryWatch::new(watcher.clone()));
@@ -213,13 +214,13 @@ impl Session {
         }
     }
 
-    /// From now on keeps no file open or mapped between two questions, so that the file system can be unmounted: what is needed
-    /// for each answer is copied, and all else opened again when it is asked for.
+    /// Keeps no file open or mapped between two questions, so that the file system can be unmounted. What each answer needs is
+    /// copied, and everything else is opened again when needed.
     pub fn hold_no_files(&mut self) {
         self.holds_no_files = true;
     }
 
-    /// Lets go of what can be read again. To be called after each answer.
+    /// Frees what can be read again. Call this after each answer.
     fn rest(&mut self) {
         if let Some(index) = &mut self.index {
             index.let_go();
@@ -247,13 +248,13 @@ impl Session {
         &self.repository
     }
 
-    /// What the configuration says.
+    /// The settings from the configuration.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// A proof that nothing has changed in the repository's own folders since the last answer to a prompt, if that can be
-    /// told. To be asked for before anything is looked at for a question.
+    /// Returns a proof that nothing has changed in the repository's own folders since the last answer to a prompt, if that can
+    /// be known. Call this before looking at anything for a question.
     pub fn still(&mut self) -> Option<Still> {
         let watch = self.repository_watch.as_mut()?;
         watch.ask(&self.repository)
@@ -267,26 +268,26 @@ impl Session {
         }
     }
 
-    /// Answers from now on without the state on disk, and leaves that as it is.
+    /// Stops using the state on disk, and leaves it as it is.
     pub fn leave_state(&mut self) {
         self.state = None;
         self.index = None;
     }
 
-    /// What there is to tell of the state on disk.
+    /// Reports on the state on disk.
     ///
     /// # Errors
-    /// Why there may be none.
+    /// Why there can be no state.
     pub fn state_report(&self) -> Result<StateReport, Unkept> {
         kept_places(&self.repository)?;
         let state = self.state.as_ref().ok_or(Unkept::Unknown)?;
         Ok(state.report(self.repository.hash, &self.repository.index_path))
     }
 
-    /// What is recorded of each directory of the state on disk, the directory above first.
+    /// Reports what the state on disk records about each directory, parents first.
     ///
     /// # Errors
-    /// The index, which has ignore files that are not checked out, cannot be read.
+    /// The index cannot be read. It is needed for ignore files that are not checked out.
     pub fn state_directories(&mut self) -> Result<Vec<DirectoryReport>, SessionError> {
         self.refresh_index()?;
         let base = self.excludes.rules();
@@ -300,7 +301,7 @@ impl Session {
         Ok(RecordedDirectories { state, rules }.report(recorded, &base))
     }
 
-    /// What tells the ignore rules of single directories. The index has been read.
+    /// Returns what determines the ignore rules of single directories. The index must have been read.
     fn directory_rules(&self) -> DirectoryRules<'_> {
         DirectoryRules {
             top: self.top().ok(),
@@ -315,7 +316,7 @@ impl Session {
         Ok(self.repository.require_work_tree()?)
     }
 
-    /// Makes attributes and filters see files and index as they are now.
+    /// Makes attributes and filters use the current files and index.
     fn refresh_attributes(&self) -> Result<(), SessionError> {
         let Some(state) = &self.index else {
             return Ok(());
@@ -328,7 +329,7 @@ impl Session {
         Ok(())
     }
 
-    /// Where attributes come from now, beside the working tree or instead of it.
+    /// Where attributes come from now, in addition to the working tree or instead of it.
     fn source_of_attributes(&self) -> SourceOfAttributes {
         let Some(source) = SourceTree::of(&self.repository) else {
             return SourceOfAttributes::Index;
@@ -340,7 +341,7 @@ impl Session {
         }
     }
 
-    /// The tree that attributes come from, if they do not come from working tree and index.
+    /// The tree that attributes come from, if they do not come from the working tree and the index.
     fn attribute_tree(&self) -> Result<Option<ObjectId>, NoTree> {
         match self.source_of_attributes() {
             SourceOfAttributes::Index => Ok(None),
@@ -349,8 +350,8 @@ impl Session {
         }
     }
 
-    /// An error if attributes were asked for, and the tree that they come from is not there. git finds out when it looks
-    /// at the first path, and so it does without where nothing asks.
+    /// Fails if attributes were asked for and the tree that they come from is missing. git finds out when it looks up the first
+    /// path, so it succeeds if nothing asks.
     fn check_attributes(&self) -> Result<(), SessionError> {
         if self.missed_attributes.is_asked_for() {
             let text = SourceTree::UNRESOLVED.to_owned();
@@ -359,18 +360,18 @@ impl Session {
         Ok(())
     }
 
-    /// Whether there was something to say, at any time, to whoever asked for a prompt, where it has no place: a status of
-    /// this session may lack it.
+    /// Whether a message was dropped at any time because a prompt has no place for it: a status from this session may then lack
+    /// it.
     pub fn has_kept_silent(&self) -> bool {
         self.has_kept_silent
     }
 
-    /// Drops what is to be said: there is no place for it.
+    /// Drops the pending messages, since there is no place for them.
     fn keep_silent(&mut self) {
         self.has_kept_silent |= !self.take_messages().is_empty();
     }
 
-    /// What attributes and filters said since the last answer, each line whole.
+    /// Takes the messages of attributes and filters since the last answer, each a whole line.
     pub fn take_messages(&self) -> Vec<BString> {
         let said = self.objects.alternates_said().into_iter();
         let said = said.map(|line| bytes_of(&line));
@@ -378,7 +379,7 @@ impl Session {
     }
 }
 
-/// Whether there is anything at `path`; a directory, or a link to one, where it ends in `/`.
+/// Whether anything exists at `path`. If `path` ends in `/`, only a directory, or a link to one, counts.
 fn is_present(top: &Path, path: &BStr) -> bool {
     path.to_path()
         .is_ok_and(|path| lstat_path(&top.join(path)).is_ok())

@@ -1,4 +1,4 @@
-//! The whole answer: HEAD against index, index against working tree, and the branch, in one list.
+//! The full answer: HEAD against index, index against working tree, and the branch, in one list.
 
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
@@ -54,20 +54,20 @@ const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     is_explained: true,
 };
 
-/// How much of the working tree is looked at.
+/// Which part of the working tree to look at.
 pub(super) struct Part {
-    /// Where; `None` for everywhere.
+    /// The part to look at; `None` for everything.
     pub(super) focus: Option<Focus>,
-    /// How many changed tracked files are enough; with 0 none is looked at.
+    /// How many changed tracked files are enough; 0 to look at none.
     pub(super) tracked_enough: usize,
-    /// How many untracked paths are enough; with 0 none is looked for.
+    /// How many untracked paths are enough; 0 to look for none.
     pub(super) untracked_enough: usize,
-    /// Nothing that was seen or heard of before is believed, nor what is found kept.
+    /// Trust nothing that was seen or heard before, and keep nothing of what is found.
     pub(super) is_afresh: bool,
 }
 
 impl Part {
-    /// All of it.
+    /// The whole working tree.
     pub(super) const ALL: Self = Self {
         focus: None,
         tracked_enough: usize::MAX,
@@ -90,7 +90,7 @@ impl Session {
         let mut status = Status::default();
         let pathspec = self.parse_pathspecs(&request.pathspecs)?;
         if pathspec.common_prefix() == "/" && request.untracked != UntrackedMode::No {
-            // git sets out from the root of the file system, and notices.
+            // git starts at the root of the file system, and fails.
             let text = "oops in prep_exclude".to_owned();
             return Err(repository::Error::Refused(text).into());
         }
@@ -103,18 +103,18 @@ impl Session {
         let of_promisors = promisor::Remotes::check(&self.repository.config)?;
         let head = self.refs.head()?;
         if head_id(&head).is_some() {
-            // git looks HEAD up by its name, which could be that of a branch as well.
+            // git looks HEAD up by name, and that could also be a branch's.
             self.repository.config.boolean("core.warnambiguousrefs")?;
         }
         let diff = self.staged(&head, None, &pathspec)?;
-        // git reads them where it compares HEAD, and where it looks for what is untracked.
+        // git reads the exclude files both when it compares HEAD and when it looks for untracked files.
         let readings = usize::from(head_id(&head).is_some())
             + usize::from(request.untracked != UntrackedMode::No);
         self.excludes.check(readings, &mut status.warnings)?;
         self.timing = Timing::default();
         let search_start = Instant::now();
         let findings = self.scan(request, &pathspec)?;
-        // git looks at tracked files by themselves, before.
+        // git looks at tracked files separately, before, so only the rest counts.
         let share = self.timing.share_of_others();
         let searched_in = search_start.elapsed().mul_f64(share);
         let rules = self.rules_beside_sparse_directories(request);
@@ -150,8 +150,8 @@ impl Session {
             let directory = sparse
                 .as_ref()
                 .and_then(|sparse| sparse.directory_above(path));
-            // git asks for a directory that is one entry of the index as one, and for any other path by its first entry,
-            // also where that is a conflict or only an intent to add.
+            // git matches a directory that is one entry of the index as one, and any other path by the mode of its first
+            // entry, even if that is a conflict or only an intent to add.
             match directory {
                 _ if pathspec.is_empty() => true,
                 Some(directory) => question.matches(directory, true),
@@ -234,7 +234,7 @@ impl Session {
         status.warnings.splice(..0, notices);
         let mut crlf = HashSet::new();
         let messages = self.messages.take().into_iter().filter(|text| {
-            // git looks at each file once.
+            // git looks at each file once, so it warns once.
             !text.starts_with(b"warning: in the working copy of '") || crlf.insert(text.clone())
         });
         status.warnings.extend(messages);
@@ -274,8 +274,8 @@ impl Session {
         Ok(status)
     }
 
-    /// The rules at the top, if the search for untracked files may come to a directory that is one entry of a sparse index
-    /// and leaves out what is ignored.
+    /// Returns the rules at the top, if the search for untracked files may reach a directory that is one entry of a sparse
+    /// index and ignored paths are left out.
     fn rules_beside_sparse_directories(&mut self, request: &StatusRequest) -> Option<RulesIn> {
         let written = self.index.as_ref()?.written_sparse.as_ref();
         let is_asked = request.ignored == IgnoredMode::No
@@ -287,8 +287,8 @@ impl Session {
     }
 
     /// Whether the search for untracked files meets anything in the directory `dir` that pathspecs do not rule out by the
-    /// beginning of its path: git then looks in the index for the ignore rules there. By `rules`, if there are any, it goes
-    /// into no directory that is ignored.
+    /// beginning of its path: git then looks in the index for the ignore rules there. If `rules` are given, it enters no
+    /// ignored directory.
     fn is_searched(
         &self,
         dir: &BStr,
@@ -312,7 +312,7 @@ impl Session {
         })
     }
 
-    /// git reads `diff.orderFile` wherever something changed, though nothing of the order shows here.
+    /// Checks `diff.orderFile`: git reads it whenever anything changed, though the order has no effect here.
     fn check_order_file(
         &self,
         has_head: bool,
@@ -347,7 +347,7 @@ impl Session {
             pathspec::Settings::from_variables(|name| self.repository.environment.get(name));
         match settings {
             Ok(settings) => Ok(pathspec::parse(specs, prefix, top, settings)?),
-            // git looks whether any is empty before it looks at settings.
+            // git checks for empty pathspecs before it looks at the settings.
             Err(_) if specs.iter().any(|spec| spec.is_empty()) => {
                 Err(pathspec::Error::Empty.into())
             }
@@ -355,8 +355,8 @@ impl Session {
         }
     }
 
-    /// Whether git would use the untracked cache, if there is one: it was not made elsewhere, and neither made anew
-    /// nor left alone for other reasons.
+    /// Whether git says nothing about the untracked cache. It warns if it would use the cache, but the cache was made in
+    /// another place. True if there is none.
     fn uses_untracked_cache(
         &self,
         request: &StatusRequest,
@@ -383,7 +383,7 @@ impl Session {
         Ok(!is_asked || !is_kept || is_off || *origin == here)
     }
 
-    /// Which of the `tracked` paths, or beside them, `pathspec` asks for.
+    /// Returns the question which of the `tracked` and other paths `pathspec` selects.
     pub(super) fn question<'a>(
         &'a self,
         pathspec: &'a Pathspec,
@@ -393,8 +393,8 @@ impl Session {
         Ok(PathQuestion::new(pathspec, &self.attributes, modes))
     }
 
-    /// Whether it is said of the submodule at `path` that all its changes are left out, which for some commands is true of
-    /// staged ones, too. The index has been read; the submodule need not be in it.
+    /// Whether the submodule at `path` is configured so that all its changes are ignored, which for some commands includes
+    /// staged ones. The index must have been read; the submodule need not be in it.
     pub(crate) fn leaves_out_submodule(&self, path: &BStr) -> Result<bool, SessionError> {
         match &self.index {
             Some(state) => self.submodules().leaves_out(path, &state.tracked),
@@ -412,7 +412,7 @@ impl Session {
         }
     }
 
-    /// HEAD against the index; with `max`, at least so many changes, if there are.
+    /// Compares HEAD with the index. With `max`, may stop after that many changes.
     pub(super) fn staged(
         &mut self,
         head: &Head,
@@ -430,8 +430,8 @@ impl Session {
         comparison.staged(self.index.as_mut(), head, max, pathspec)
     }
 
-    /// Whether anything that HEAD has differs before `end` in the order of paths, where what is there cannot be read.
-    /// What is in submodules does not count.
+    /// Whether anything that HEAD has differs before `end` in the order of paths, when what is at `end` cannot be read.
+    /// Differences in submodules do not count.
     pub(crate) fn differs_before(
         &mut self,
         end: &BStr,
@@ -439,7 +439,7 @@ impl Session {
     ) -> Result<bool, SessionError> {
         let head = self.refs.head()?;
         let everything = Pathspec::default();
-        // The walk ends with the first change, and does not come to what lies behind it.
+        // The walk stops at the first change, and does not reach what lies behind it.
         if let Ok(diff) = self.staged(&head, Some(1), &everything) {
             return Ok(diff.changes.iter().any(|change| change.path < end));
         }
@@ -457,7 +457,7 @@ impl Session {
         }))
     }
 
-    /// Where `head` points, and what it is compared with. What git says of settings is added to `said`.
+    /// Returns where `head` points, and what it is compared with. Appends git's messages about settings to `said`.
     fn branch_status(
         &self,
         request: &StatusRequest,
@@ -465,7 +465,7 @@ impl Session {
         said: &mut Vec<BString>,
     ) -> Result<BranchStatus, branch::Error> {
         if let Head::Branch { name, id } = head {
-            // The long format asks for nothing else to compare with.
+            // The long format compares with nothing else.
             let is_compared = id.is_some() && name.starts_with(b"refs/heads/");
             if !name.is_empty() && (is_compared || !request.long) {
                 let name = branch::short_name(name.as_bstr());
@@ -498,14 +498,15 @@ impl Session {
         };
         let has_others = !findings.untracked.is_empty() || !findings.ignored.is_empty();
         if has_others && has_link(self.top()?, pathspec.common_prefix()) {
-            // What was found is above the link: git does not set out at all.
+            // What was found is above the link: git does not even start the search.
             findings.untracked.clear();
             findings.ignored.clear();
         }
         Ok(findings)
     }
 
-    /// What is known of the whole working tree, for `pathspec`. `None` where too little is known, or all is asked for.
+    /// Returns the part of the kept findings that `pathspec` selects. `None` if too little is known, or `pathspec` selects
+    /// everything.
     pub(super) fn known_for(
         &mut self,
         request: &StatusRequest,
@@ -521,7 +522,7 @@ impl Session {
         }
         let before = self.messages.take();
         let found = self.refresh_findings(request, &Pathspec::default(), &Part::ALL)?;
-        // What is said of other files is not to be heard.
+        // Warnings about files that were not asked for must not be shown.
         let is_silent = self.messages.take().is_empty();
         self.messages.extend(&before);
         let kept = || self.watched.as_ref()?.known();
@@ -544,7 +545,7 @@ impl Session {
         ))
     }
 
-    /// [`Self::scan`] of a part.
+    /// Does the same as [`Self::scan`] for a part of the working tree.
     pub(super) fn scan_part(
         &mut self,
         request: &StatusRequest,
@@ -556,7 +557,7 @@ impl Session {
         Ok(found.or_else(kept).unwrap_or_default())
     }
 
-    /// As [`Self::scan_part`], without a copy of findings that are kept: `None` where they are those of
+    /// Like [`Self::scan_part`], without copying findings that are kept: `None` if they are those of
     /// [`WatchedFindings::known`].
     pub(super) fn refresh_findings(
         &mut self,
@@ -607,7 +608,7 @@ impl Session {
                 tracked,
                 untracked: request.untracked,
                 ignored: request.ignored,
-                // What is kept is kept whole.
+                // Findings that are kept must be complete.
                 tracked_enough: watch.map_or(part.tracked_enough, |_| usize::MAX),
                 untracked_enough: watch.map_or(part.untracked_enough, |_| usize::MAX),
                 threads_max: request.threads_max.or(self.settings.threads_max),
@@ -660,7 +661,7 @@ impl Session {
     }
 }
 
-/// Which directory is at `path` now, the top of a working tree.
+/// Identifies the directory at `path`, the top of a working tree.
 pub(super) fn top_of(path: &Path) -> Result<Top, SessionError> {
     let stat = stat_path(path).map_err(|source| ScanError::WorkTree {
         path: path.to_owned(),
@@ -672,7 +673,7 @@ pub(super) fn top_of(path: &Path) -> Result<Top, SessionError> {
     })
 }
 
-/// An answer that ends with where HEAD points, by `error`.
+/// Returns an answer that stops at where HEAD points, because of `error`.
 fn cut_short(head: Head, error: branch::Error, warnings: Vec<BString>) -> Status {
     let is_before_name = error.is_of_settings();
     let error = SessionError::from(error);
@@ -692,7 +693,7 @@ fn cut_short(head: Head, error: branch::Error, warnings: Vec<BString>) -> Status
     }
 }
 
-/// Whether a symbolic link is on the way to `directory`, which ends in a slash, or in its place.
+/// Whether `directory`, which ends in a slash, or a directory above it is a symbolic link.
 fn has_link(top: &Path, directory: &BStr) -> bool {
     let is_link = |end: usize| {
         let path = top.join(directory.get(..end).unwrap_or_default().to_path_lossy());

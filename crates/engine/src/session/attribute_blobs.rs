@@ -1,4 +1,4 @@
-//! Attributes that are not in the working tree: in the index, or in a tree.
+//! Attributes from outside the working tree: from the index, or from a tree.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ impl IndexBlobs for TreeBlobs {
     }
 }
 
-/// Whether attributes should come from a tree that is not there, and somebody asked for them.
+/// Whether attributes were asked for that should come from a tree that is missing.
 #[derive(Debug, Default)]
 pub(super) struct MissedAttributes {
     is_missing: AtomicBool,
@@ -44,26 +44,26 @@ pub(super) struct MissedAttributes {
 }
 
 impl MissedAttributes {
-    /// Starts anew.
+    /// Starts over for a new question.
     pub(super) fn reset(&self, is_missing: bool) {
         self.is_missing.store(is_missing, Ordering::Relaxed);
         self.is_asked_for.store(false, Ordering::Relaxed);
     }
 
-    /// Notes that git would ask for attributes here.
+    /// Notes that git would look up attributes here.
     pub(super) fn ask(&self) {
         if self.is_missing.load(Ordering::Relaxed) {
             self.is_asked_for.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether somebody asked for what is missing.
+    /// Whether missing attributes were asked for.
     pub(super) fn is_asked_for(&self) -> bool {
         self.is_asked_for.load(Ordering::Relaxed)
     }
 }
 
-/// The place of a tree that is not there.
+/// Stands in for a tree that is missing.
 struct MissingTree(Arc<MissedAttributes>);
 
 impl IndexBlobs for MissingTree {
@@ -73,21 +73,21 @@ impl IndexBlobs for MissingTree {
     }
 }
 
-/// Where attributes come from that are not those of the working tree.
+/// The source of attributes other than the working tree.
 pub(super) enum SourceOfAttributes {
-    /// The index, where the working tree has no file.
+    /// The index, for files that the working tree lacks.
     Index,
     /// A tree, instead of both.
     Tree(ObjectId),
-    /// A tree that is not there; who asks is noted.
+    /// A tree that is missing; lookups are noted.
     Missing(Arc<MissedAttributes>),
 }
 
-/// A tree is wanted that is not there.
+/// The tree of attributes is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoTree;
 
-/// What attributes and conversion take from the repository.
+/// Returns what attributes and conversion read from the repository.
 pub(super) fn blobs(tracked: &Tracked, objects: &Objects, source: SourceOfAttributes) -> Blobs {
     Blobs {
         index: Arc::new(IndexedBlobs {

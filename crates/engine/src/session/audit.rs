@@ -1,4 +1,4 @@
-//! Doubt: what is kept of the working tree, compared with what a look finds that believes nothing which was heard or seen before.
+//! Audits what is kept about the working tree: compares it with a scan that trusts nothing that was heard or seen before.
 
 use bstr::BString;
 use vigil_model::path::directory_len;
@@ -12,10 +12,10 @@ use super::assemble::Part;
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
 
-/// How often it is tried to compare while nothing changes.
+/// How many times to try to compare while nothing changes.
 const TRIES_MAX: usize = 3;
 
-/// A sample has so many tracked files, and what is beside them.
+/// The number of tracked files in a sample. What else is in their directories is looked at, too.
 const SAMPLE_FILES: u32 = 300;
 
 /// How much is compared.
@@ -23,30 +23,31 @@ const SAMPLE_FILES: u32 = 300;
 pub enum Extent {
     /// Everything.
     All,
-    /// A sample that begins with the file of this number, or with the first one where there are not so many.
+    /// A sample that begins with the file of this number, or with the first file if there are fewer.
     From(u32),
 }
 
-/// What was compared, and how it differs.
+/// The outcome of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Audit {
     /// How many questions' answers were compared.
     pub questions: usize,
-    /// How many of their answers could not be: the working copy changed at each try.
+    /// How many of those could not be compared: the working copy changed at each try.
     pub unsettled: usize,
-    /// How many tracked files were looked at for each.
+    /// How many tracked files were looked at for each question.
     pub files: u32,
-    /// With which file the next sample begins.
+    /// The file with which the next sample begins.
     pub next: u32,
-    /// What differs.
+    /// The differences found.
     pub differences: Vec<Difference>,
 }
 
 impl Audit {
-    /// Counts one question, whose answer `compare` compares: again where it gives nothing, since something changed meanwhile.
+    /// Counts one question and compares its answer by `compare`, which returns `None` if something changed meanwhile; it is then
+    /// called again.
     ///
     /// # Errors
-    /// As of `compare`.
+    /// The error of `compare`.
     pub(crate) fn compare<E>(
         &mut self,
         mut compare: impl FnMut(&mut Self) -> Result<Option<Vec<Difference>>, E>,
@@ -63,23 +64,23 @@ impl Audit {
     }
 }
 
-/// A path of which something else is kept than is there.
+/// A path about which the kept findings are wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What is said of which path.
+    /// The path, and what is kept and found.
     pub disagreement: Disagreement,
-    /// Which untracked files the question is about,
+    /// Which untracked files the question asks for,
     pub untracked: UntrackedMode,
     /// and which ignored ones.
     pub ignored: IgnoredMode,
-    /// How many changes had been heard of in the working tree in all by then,
+    /// How many changes had been heard in the whole working tree by then,
     pub heard: u64,
-    /// and which of them was the last one of this path, if it is still known.
+    /// and which of them was the last one of this path, if that is still known.
     pub heard_of_path: Option<u64>,
 }
 
 impl Session {
-    /// Compares what is kept of the working tree with what is there. Whoever finds differences is to drop the session.
+    /// Compares the kept findings with the working tree. A caller that finds differences must drop the session.
     ///
     /// # Errors
     /// The working tree, or the index, cannot be looked at.
@@ -114,7 +115,7 @@ impl Session {
         Ok(audit)
     }
 
-    /// Where what is kept for the question differs from what is there; `None` where something changed meanwhile.
+    /// Returns where the kept findings for the question differ from the working tree; `None` if something changed meanwhile.
     fn compare(
         &mut self,
         request: &StatusRequest,
@@ -122,7 +123,7 @@ impl Session {
     ) -> Result<Option<Vec<Difference>>, SessionError> {
         let nothing = Pathspec::default();
         let index = self.index.as_ref().map(|state| state.serial);
-        // What was heard is looked at first, as for any question.
+        // Take in what was heard first, as for any question.
         self.scan_part(request, &nothing, &Part::ALL)?;
         let focus = |session: &Self| {
             let tracked = session.index.as_ref().map(|state| &state.tracked)?;
@@ -157,16 +158,16 @@ impl Session {
     }
 }
 
-/// Some files, one after the other, and where they are.
+/// A run of tracked files, and their directories.
 pub(crate) struct Sample {
     pub(crate) files: Vec<BString>,
     pub(crate) directories: Vec<BString>,
-    /// With which file the next one begins.
+    /// The file with which the next sample begins.
     pub(crate) next: u32,
 }
 
 impl Sample {
-    /// The sample of `tracked` that begins with the file of the number `first`, or with the first one where there are not so many.
+    /// Takes the sample of `tracked` that begins with the file of the number `first`, or with the first file if there are fewer.
     pub(crate) fn new(tracked: &Tracked, first: u32) -> Self {
         let mut sample = Self {
             files: Vec::new(),

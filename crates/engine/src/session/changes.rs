@@ -1,4 +1,4 @@
-//! One list of what changed: staged, in the working tree, and in conflict.
+//! One list of all changes: staged, in the working tree, and in conflict.
 
 use std::ops::ControlFlow;
 
@@ -12,24 +12,24 @@ use crate::status::{Change, SubmoduleState, TrackedChange, UnmergedChange, Unmer
 use vigil_git::staged::StagedChange;
 use vigil_model::change::{ChangeKind, RenameSource};
 
-/// An index entry as it differs from the working tree.
+/// An index entry that differs from the working tree.
 pub(super) struct Unstaged {
     pub(super) entry: TrackedEntry,
     pub(super) kind: ChangeKind,
     pub(super) mode: FileMode,
     pub(super) submodule: Option<SubmoduleState>,
-    /// Where it came from in the index, if it was renamed or copied.
+    /// The file in the index that it was renamed or copied from, if it was.
     pub(super) origin: Option<Origin>,
 }
 
-/// The file in the index that one in the working tree was renamed or copied from.
+/// The file in the index that a file in the working tree was renamed or copied from.
 pub(super) struct Origin {
     pub(super) mode: FileMode,
     pub(super) id: ObjectId,
     pub(super) source: RenameSource,
 }
 
-/// One list of both kinds of changes to merged paths; `staged` and `unstaged` are in byte order of paths.
+/// Merges both kinds of changes to paths without conflict; `staged` and `unstaged` are in byte order of paths.
 pub(super) fn merge(
     null: ObjectId,
     staged: Vec<StagedChange>,
@@ -39,7 +39,7 @@ pub(super) fn merge(
     let mut unstaged = unstaged.into_iter().peekable();
     let only_unstaged = |change: Unstaged| {
         let entry = change.entry;
-        // Only an intent to add is no place in the index, unless the file is gone again.
+        // An intent to add does not count as an entry, unless the file is gone again.
         let is_new = change.kind == ChangeKind::Added;
         let (mode, id) = match &change.origin {
             Some(origin) => (origin.mode, origin.id),
@@ -82,7 +82,7 @@ pub(super) fn merge(
             tracked.unstaged = Some(same.kind);
             tracked.worktree_mode = same.mode;
             if tracked.index_mode == FileMode::NONE {
-                // Gone from the index as it is to be committed, but there is an intent to add it.
+                // Not in the index as it would be committed, but there is an intent to add it.
                 let is_deleted = same.kind == ChangeKind::Deleted;
                 let recorded = is_deleted.then_some((same.entry.mode, same.entry.id));
                 let origin = same.origin.as_ref().map(|origin| (origin.mode, origin.id));
@@ -102,7 +102,7 @@ pub(super) fn merge(
     all
 }
 
-/// A path is shown as a submodule if it is one on any side.
+/// Returns the state to show. A path is shown as a submodule if it is one on any side.
 fn submodule_of(modes: &[FileMode], state: Option<SubmoduleState>) -> Option<SubmoduleState> {
     modes
         .iter()
@@ -110,7 +110,7 @@ fn submodule_of(modes: &[FileMode], state: Option<SubmoduleState>) -> Option<Sub
         .then(|| state.unwrap_or_default())
 }
 
-/// Adds the paths in conflict. Of those that are not among `conflicts` nothing is known to differ from the index.
+/// Appends the paths in conflict. For those that are not in `conflicts`, no difference from the index is known.
 pub(super) fn add_unmerged(
     tracked: &Tracked,
     conflicts: &[Conflict],
@@ -145,7 +145,7 @@ pub(super) fn add_unmerged(
         }
         let is_listed = is_asked_for(path, first.mode);
         if !has_head {
-            // git then lists each stage by itself.
+            // git then lists each stage separately.
             stages = stages.map(|side| side.filter(|side| is_asked_for(path, side.mode)));
         }
         if !has_head && stages == [None; 3] {

@@ -1,5 +1,5 @@
-//! What makes a working copy slow to look at: files whose facts are not those recorded, and what is there in great numbers
-//! without being tracked. Looked for up to a bound, since a working tree may be anybody's; no contents are read.
+//! What makes a working copy slow to look at: files whose stat data does not match the index, and untracked files in great
+//! numbers. The search is bounded, since a working tree may be anybody's, and no contents are read.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -21,14 +21,14 @@ use super::ignoring::{Decision, DirectoryRules, RulesIn};
 use super::{Session, SessionError};
 use crate::git_system::observed_facts;
 
-/// What is found in a working copy.
+/// What was found in a working copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkup {
-    /// Entries of the index.
+    /// The number of index entries.
     pub entries: u32,
-    /// Directories with tracked files in or below them.
+    /// The number of directories with tracked files in or below them.
     pub directories: u32,
-    /// Submodules.
+    /// The number of submodules.
     pub submodules: u32,
     /// Whether the index is split,
     pub is_split: bool,
@@ -36,18 +36,18 @@ pub struct Checkup {
     pub is_sparse: bool,
     /// or has git's untracked cache.
     pub has_untracked_cache: bool,
-    /// Tracked files that were looked at.
+    /// The number of tracked files that were looked at.
     pub looked_at: u64,
-    /// Those of them whose facts do not tell whether they changed: their contents must be read.
+    /// How many of those have stat data that does not tell whether they changed, so that their contents must be read.
     pub unsure: u64,
-    /// Untracked files in great numbers, which no rule ignores.
+    /// Places with untracked files in great numbers, which no rule ignores.
     pub crowds: Vec<Crowd>,
-    /// Repositories in the working tree that are no submodules and not ignored, but for those further down in what is not
-    /// tracked. Some of them, and how many.
+    /// Repositories in the working tree that are neither submodules nor ignored. Those below other untracked directories are
+    /// not counted. Only some are named here.
     pub nested: Vec<BString>,
-    /// How many of these there are.
+    /// The number of such repositories.
     pub nested_count: u64,
-    /// Whether the budget allowed to look at all.
+    /// Whether the budget sufficed to look at everything.
     pub is_whole: bool,
 }
 
@@ -56,22 +56,22 @@ pub struct Checkup {
 pub struct Crowd {
     /// The topmost directory without tracked files, or the tracked directory that they are directly in; empty for the top.
     pub directory: BString,
-    /// How many entries there are, at least.
+    /// The number of entries, at least.
     pub entries: u64,
 }
 
-/// So many nested repositories are named.
+/// The maximum number of nested repositories that are named.
 const NESTED_MAX: usize = 3;
 
-/// So many crowds are named, the largest.
+/// The maximum number of crowds that are named: the largest.
 const CROWDS_MAX: usize = 5;
 
-/// So deep directories without tracked files are looked into: each is held open.
+/// How deep directories without tracked files are searched: each level is held open.
 const DEPTH_MAX: usize = 64;
 
 impl Session {
-    /// Looks through the working tree for what makes that slow, with a step of `budget` for each entry and each tracked file.
-    /// So many untracked entries as `crowd_min` in one place are a crowd.
+    /// Looks through the working tree for what makes it slow, with one step of `budget` for each entry and each tracked file.
+    /// At least `crowd_min` untracked entries in one place are a crowd.
     ///
     /// # Errors
     /// The index cannot be read, or there is no working tree.
@@ -132,8 +132,8 @@ impl Session {
     }
 }
 
-/// The directory at `path` from `top`, empty for itself. What a link has come in between leads nowhere else than there: it is
-/// only counted.
+/// Opens the directory at `path` from `top`; an empty path is `top` itself. If a symbolic link has replaced a directory
+/// meanwhile, it can mislead only the counts.
 fn open_below(top: BorrowedFd<'_>, path: &BStr) -> Option<OwnedFd> {
     let path = match path.is_empty() {
         true => CString::from(c"."),

@@ -1,4 +1,4 @@
-//! The sparse index that git works with in memory: which directories are one entry of it.
+//! The sparse index as git works with it in memory: which directories are one entry of it.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use vigil_git::repository::settings::Settings;
 use vigil_model::request::UntrackedMode;
 use vigil_rules::sparse::SparseCheckout;
 
-/// The rules of the checkout, if git makes the index of `state` a sparse one by them.
+/// Returns the rules of the sparse checkout, if git would make the index of `state` sparse by them.
 pub(super) fn collapsing_rules(
     repository: &Repository,
     settings: &Settings,
@@ -23,7 +23,7 @@ pub(super) fn collapsing_rules(
     warnings: &mut Vec<BString>,
 ) -> Result<Option<SparseCheckout>, SessionError> {
     let sums = state.tracked.sums();
-    // An index that is missing is a sparse one to git; one without entries stays as it is.
+    // To git, a missing index is a sparse one; an index without entries stays as it is.
     let is_empty = sums.entries == 0 && state.file.exists();
     let may_become_sparse = !is_empty && sums.conflicted == 0;
     let is_wanted = settings.sparse_checkout
@@ -45,27 +45,27 @@ pub(super) fn collapsing_rules(
     Ok(Some(checkout).filter(SparseCheckout::is_cone))
 }
 
-/// A sparse index with which git works.
+/// A sparse index that git works with.
 pub(super) struct Collapsed<'s> {
     entries: Entries<'s>,
     checkout: SparseCheckout,
-    /// A directory that is one entry is in the working tree nevertheless.
+    /// Whether a directory that is one entry is in the working tree nevertheless.
     has_present_directory: bool,
 }
 
 enum Entries<'s> {
-    /// All files: git collapses them.
+    /// The index has all files: git collapses them.
     Full(&'s Index),
-    /// It was written as a sparse one, and git collapses no more of it.
+    /// The index was written as a sparse one, and git collapses no more of it.
     Written {
         tracked: &'s Tracked,
-        /// Directories that are one entry, with a `/` at the end, in whose place their files are in memory.
+        /// Directories that are one entry on disk but expanded to their files in memory, with a trailing `/`.
         expanded: &'s [BString],
     },
 }
 
 impl<'s> Collapsed<'s> {
-    /// How the index of `state` is sparse, if git works with a sparse one all the time.
+    /// Returns how the index of `state` is sparse; `None` if git works with all entries.
     pub(super) fn of(
         repository: &Repository,
         settings: &Settings,
@@ -99,8 +99,8 @@ impl<'s> Collapsed<'s> {
         }))
     }
 
-    /// Whether it stays so: the search for untracked files in a directory that is one entry needs all entries. It goes
-    /// into those that `is_searched`.
+    /// Whether it stays sparse: searching for untracked files in a directory that is one entry needs all entries.
+    /// `is_searched` tells whether a directory is searched.
     pub(super) fn stays_sparse(
         &self,
         request: &StatusRequest,
@@ -117,9 +117,9 @@ impl<'s> Collapsed<'s> {
         }
     }
 
-    /// Whether git needs all entries to tell the attributes of `path`: it lies below a directory that is one entry,
-    /// though the cone has it by now (its rules were edited, or case does not count any more), so that git looks in the
-    /// index for the `.gitattributes` of a directory in between.
+    /// Whether git needs all entries to look up the attributes of `path`. That is so if `path` lies below a directory
+    /// that is one entry although the cone now includes it (because its rules were edited, or case no longer counts):
+    /// git then looks in the index for the `.gitattributes` of a directory in between.
     pub(super) fn expands_for_attributes(&self, path: &BStr) -> bool {
         if matches!(self.entries, Entries::Full(_)) {
             return false;
@@ -134,7 +134,7 @@ impl<'s> Collapsed<'s> {
             .any(|directory| self.checkout.in_checkout(directory.as_bstr()))
     }
 
-    /// The highest directory above `path`, with a `/` at its end, that is one entry, or would be if the index had it.
+    /// The highest directory above `path`, with a trailing `/`, that is one entry, or would be if it were in the index.
     pub(super) fn directory_above<'p>(&self, path: &'p BStr) -> Option<&'p BStr> {
         let (tracked, expanded) = match self.entries {
             Entries::Full(index) => return collapsed_above(index, &self.checkout, path),
@@ -147,7 +147,7 @@ impl<'s> Collapsed<'s> {
             let directory = path.get(..=slash)?.as_bstr();
             let name = path.get(..slash)?.as_bstr();
             let is_one = match tracked.find_directory(name) {
-                // Where a file has its name, the directory is walked.
+                // If a file has its name, the directory is walked.
                 None => !self.checkout.in_checkout(directory) && tracked.find(name, 0).is_none(),
                 Some(number) => {
                     let below = tracked.directory(number);
@@ -179,7 +179,7 @@ fn has_present_sparse_directory(index: &Index, checkout: &SparseCheckout, top: &
     })
 }
 
-/// The highest directory above `path`, with a `/` at its end, that is outside of the checkout with all below it.
+/// The highest directory above `path`, with a trailing `/`, that is outside the checkout with everything below it.
 fn collapsed_above<'p>(
     index: &Index,
     checkout: &SparseCheckout,

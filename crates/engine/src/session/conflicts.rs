@@ -1,5 +1,5 @@
-//! What the working tree has of paths in conflict, compared as git compares it: by the first stage of a path, and once
-//! more with stage 2.
+//! What the working tree holds at paths in conflict, compared as git compares it: by the first stage of a path, and
+//! then again with stage 2.
 
 use std::path::Path;
 
@@ -18,34 +18,34 @@ use crate::status::{SubmoduleState, TrackedChange};
 use vigil_git::repository::submodule as submodule_repository;
 use vigil_model::change::ChangeKind;
 
-/// A path in conflict that is asked for and could be looked at. git asks for each stage by itself: where a submodule is
-/// asked for otherwise than a file, the first that is asked for counts as the first.
+/// A path in conflict that is asked for and could be looked at. git matches each stage by itself: if a submodule
+/// matches differently from a file, the first stage that matches counts as the first.
 pub(super) struct Conflict {
     /// The number of its first entry.
     pub(super) number: u32,
     /// The path.
     pub(super) path: BString,
-    /// What is in the working tree, by the first stage; `NONE` where nothing is.
+    /// What is in the working tree, judged by the first stage; `NONE` if nothing is.
     pub(super) mode: FileMode,
     /// How that differs from stage 2, if it does.
     pub(super) against_ours: Option<AgainstOurs>,
-    /// The mode and the object of the file that git found it to be renamed or copied from, if any.
+    /// The mode and object of the file that git found it to be renamed or copied from, if any.
     pub(super) origin: Option<(FileMode, ObjectId)>,
 }
 
 /// How the working tree differs from stage 2.
 pub(super) struct AgainstOurs {
     pub(super) kind: ChangeKind,
-    /// The mode and the object of stage 2.
+    /// The mode and object of stage 2.
     pub(super) ours: (FileMode, ObjectId),
-    /// What is in the working tree; `NONE` where nothing is.
+    /// What is in the working tree; `NONE` if nothing is.
     mode: FileMode,
-    /// What of a submodule in the working tree differs.
+    /// How a submodule in the working tree differs.
     submodule: SubmoduleState,
 }
 
 impl Conflict {
-    /// The mode in the working tree. Where nothing is found for stage 2, there is what the first stage found.
+    /// The mode in the working tree. If stage 2 finds nothing there, what the first stage found.
     pub(super) fn worktree_mode(&self) -> FileMode {
         match &self.against_ours {
             Some(against) if against.mode != FileMode::NONE => against.mode,
@@ -53,8 +53,8 @@ impl Conflict {
         }
     }
 
-    /// What is dirty in the path, if it counts as a submodule. Where git `searches_renames`, it gives what is in the
-    /// working tree an id, which no submodule has.
+    /// What differs in the path, if it counts as a submodule. When git `searches_renames`, it gives what is in the
+    /// working tree an ID, which no submodule has.
     pub(super) fn submodule(&self, searches_renames: bool) -> Option<SubmoduleState> {
         let against = self.against_ours.as_ref();
         if let Some(against) = against.filter(|against| against.mode.is_gitlink()) {
@@ -69,7 +69,7 @@ impl Conflict {
     }
 }
 
-/// A conflict, if it could be looked at, as it is shown where git knows nothing of the stages.
+/// Returns the change to show for a conflict, if it could be looked at, when git does not know the stages.
 pub(super) fn without_stages(
     conflict: Option<&Conflict>,
     submodule: Option<SubmoduleState>,
@@ -94,14 +94,15 @@ pub(super) fn without_stages(
     }
 }
 
-/// Looks for paths in conflict in the working tree.
+/// Examines the paths in conflict in the working tree.
 pub(super) struct ConflictSearch<'s> {
     pub(super) submodules: Submodules<'s>,
     pub(super) stat_rules: &'s StatRules,
 }
 
 impl ConflictSearch<'_> {
-    /// The paths in conflict among `findings` of which `is_asked_for` wants any stage, in the order of the index.
+    /// Returns the paths in conflict among `findings` for which `is_asked_for` accepts any stage, in the order of the
+    /// index.
     pub(super) fn find(
         &self,
         request: &StatusRequest,
@@ -121,7 +122,7 @@ impl ConflictSearch<'_> {
                 continue;
             };
             let path = first.path.as_bstr();
-            // The entries of a path follow each other.
+            // The entries of a path are adjacent.
             let stages = (number..).map_while(|number| entries.get(number));
             let stages: Vec<_> = stages.take_while(|entry| entry.path == path).collect();
             let asked = stages.iter().find(|stage| is_asked_for(path, stage.mode));
@@ -150,7 +151,7 @@ impl ConflictSearch<'_> {
         Ok(all)
     }
 
-    /// What is in the working tree by the stage `asked`, where `mode` is that by the `first`.
+    /// What is in the working tree, judged by the stage `asked`, if it is `mode` judged by the `first`.
     fn mode_by(&self, asked: &TrackedEntry, first: &TrackedEntry, mode: FileMode) -> FileMode {
         let path = asked.path.as_bstr();
         match (asked.mode.is_gitlink(), first.mode.is_gitlink()) {
@@ -165,7 +166,7 @@ impl ConflictSearch<'_> {
         }
     }
 
-    /// Compares stage 2, a file, with what is of `mode` by the first stage.
+    /// Compares stage 2, a file, with the working tree, which has `mode` judged by the first stage.
     fn against_our_file(&self, ours: &TrackedEntry, mode: FileMode) -> AgainstOurs {
         let has_no_commit =
             || checked_out(self.submodules.repository, ours.path.as_bstr()).is_none();
@@ -181,7 +182,7 @@ impl ConflictSearch<'_> {
             },
             ours: (ours.mode, ours.id),
             mode,
-            // A repository in place of a file has other commits than the file, as git sees it.
+            // To git, a repository in place of a file has other commits than the file.
             submodule: SubmoduleState {
                 new_commits: true,
                 ..SubmoduleState::default()
@@ -189,7 +190,7 @@ impl ConflictSearch<'_> {
         }
     }
 
-    /// Compares stage 2, a submodule, with what is of `mode` by the first stage.
+    /// Compares stage 2, a submodule, with the working tree, which has `mode` judged by the first stage.
     fn against_our_submodule(
         &self,
         request: &StatusRequest,
@@ -215,7 +216,7 @@ impl ConflictSearch<'_> {
             return Ok(state);
         }
         if mode.is_symlink() && !ignored.all && !ignored.dirty {
-            // git looks for the submodule whatever is in its place, and not behind a link.
+            // git looks for the submodule whatever is in its place, but not behind a link.
             submodule_repository(self.submodules.repository, path)?;
         }
         let (kind, mode) = match mode {
@@ -225,8 +226,8 @@ impl ConflictSearch<'_> {
         Ok((!ignored.all).then(|| against(kind, mode, SubmoduleState::default())))
     }
 
-    /// The mode of a file or link by `entry`, where `mode` is that by another one: they differ where the configuration
-    /// has the recorded mode count.
+    /// The mode of a file or symbolic link judged by `entry`, if it is `mode` judged by another entry. They differ if
+    /// the configuration makes the recorded mode count.
     fn mode_against(&self, entry: &TrackedEntry, mode: FileMode) -> FileMode {
         let rules = self.stat_rules;
         if mode.is_gitlink() || rules.has_symlinks && rules.trust_executable_bit {
@@ -243,7 +244,7 @@ impl ConflictSearch<'_> {
         self.submodules.repository.require_work_tree().ok()
     }
 
-    /// Whether there is a directory at `path`, and no link on the way.
+    /// Whether there is a directory at `path`, with no symbolic link on the way.
     fn is_directory(&self, path: &BStr) -> bool {
         let Some(top) = self.top() else { return false };
         let ends = path.find_iter("/").chain([path.len()]);

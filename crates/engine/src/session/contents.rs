@@ -1,4 +1,4 @@
-//! The contents of blobs as they are elsewhere: in the working tree, or for a person to compare.
+//! The contents of blobs, converted for the working tree or for a person to compare.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use vigil_git::textconv::{self, Drivers};
 use vigil_rules::attributes::Attributes;
 use vigil_rules::messages::Messages;
 
-/// What transforms blobs, with the programs that it runs. They end with it.
+/// Converts blobs. The programs that it runs end when it is dropped.
 pub struct Contents {
     attributes: Arc<Attributes>,
     converter: Converter,
@@ -28,12 +28,12 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// By the settings and attributes of `repository`, of which the index does not count.
+    /// Uses the settings and attributes of `repository`, except attributes in the index.
     ///
     /// # Errors
-    /// A setting is bad.
+    /// A setting is invalid.
     pub fn of(repository: &Repository, objects: &Objects) -> Result<Self, SessionError> {
-        // git asks where its hooks are wherever it names a file of the repository, as the one of attributes.
+        // git reads this setting whenever it names a file of the repository, such as the one of attributes.
         repository.config.path("core.hookspath")?;
         let messages = Arc::new(Messages::default());
         let nothing = Tracked::of(&Index::empty(repository.hash));
@@ -51,10 +51,10 @@ impl Contents {
         })
     }
 
-    /// The blob `id` as it would be in the working tree at `path`.
+    /// Returns the blob `id` as it would be in the working tree at `path`.
     ///
     /// # Errors
-    /// git ends.
+    /// git would fail.
     pub fn in_working_tree<'a>(
         &self,
         path: &BStr,
@@ -64,17 +64,17 @@ impl Contents {
         self.converter.to_working_tree(path, id, blob)
     }
 
-    /// Whether the diff driver of `path` makes something of what is there.
+    /// Whether the diff driver of `path` converts its contents (textconv).
     pub fn has_textconv(&self, path: &BStr, is_regular: bool) -> bool {
         let driver = self.drivers.find(&self.attributes, path, is_regular);
         driver.is_some()
     }
 
-    /// What the diff driver of `path` makes of the blob `id`, or what git kept of it; `None` if there is none that makes
-    /// anything of it.
+    /// Converts the blob `id` by the diff driver of `path`, or returns the conversion that git cached; `None` if no
+    /// driver converts it.
     ///
     /// # Errors
-    /// git ends.
+    /// git would fail.
     pub fn for_comparison(
         &self,
         (refs, objects): (&Refs, &Objects),
@@ -92,7 +92,7 @@ impl Contents {
         }
     }
 
-    /// Takes what git says on stderr meanwhile, line by line.
+    /// Takes the lines that git writes to stderr meanwhile.
     pub fn take_messages(&self) -> Vec<BString> {
         self.messages.take()
     }

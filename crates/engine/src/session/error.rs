@@ -18,86 +18,86 @@ pub enum SessionError {
     /// There is no repository, or none that may be used.
     #[error(transparent)]
     Repository(#[from] repository::Error),
-    /// The configuration.
+    /// The configuration could not be used.
     #[error(transparent)]
     Config(#[from] config::Error),
-    /// The index.
+    /// The index could not be read.
     #[error(transparent)]
     Index(#[from] index_file::Error),
-    /// An object.
+    /// An object could not be read.
     #[error(transparent)]
     Objects(#[from] objects::Error),
-    /// A reference.
+    /// A reference could not be read.
     #[error(transparent)]
     Refs(#[from] refs::Error),
-    /// HEAD against the index.
+    /// HEAD could not be compared with the index.
     #[error(transparent)]
     Staged(#[from] staged::Error),
-    /// Branches and their upstreams.
+    /// The branch or its upstream could not be determined.
     #[error(transparent)]
     Branch(#[from] branch::Error),
-    /// Tags.
+    /// Tags could not be read.
     #[error(transparent)]
     Tags(#[from] tags::Error),
-    /// Rename detection.
+    /// Renames could not be searched for.
     #[error(transparent)]
     Renames(#[from] renames::Error),
-    /// The working tree.
+    /// The working tree could not be scanned.
     #[error(transparent)]
     Scan(#[from] ScanError),
-    /// A file of ignore rules.
+    /// A file of ignore rules could not be used.
     #[error(transparent)]
     Excludes(#[from] UnusableExcludes),
-    /// A pathspec.
+    /// A pathspec is invalid.
     #[error(transparent)]
     Pathspec(#[from] pathspec::Error),
-    /// Attributes.
+    /// Attributes could not be read.
     #[error(transparent)]
     Attributes(#[from] attribute_files::Error),
-    /// Contents of the working tree cannot be made what would be recorded.
+    /// Contents of the working tree could not be converted to what would be recorded.
     #[error(transparent)]
     Contents(#[from] convert::Error),
     /// HEAD leads to nothing.
     #[error("bad object HEAD")]
     BadHead,
-    /// The tree of HEAD is not there.
+    /// HEAD's tree is missing.
     #[error("bad tree object HEAD")]
     BadHeadTree,
     /// HEAD's commit or one of its trees is damaged, and git says how.
     #[error("{source}")]
     Damaged {
-        /// What git says before, in whole lines.
+        /// The lines that git writes before.
         said: Vec<String>,
-        /// The directory whose tree it is, with a `/` at its end, where only that one cannot be read.
+        /// The directory whose tree it is, with a trailing `/`, if only that tree cannot be read.
         directory: Option<BString>,
-        /// What git says last.
+        /// The last of git's errors.
         source: Box<SessionError>,
     },
-    /// A pathspec asks for the mode of what is not there.
+    /// A pathspec asks for the mode of a path that does not exist.
     #[error("unable to stat '{path}': {reason}", path = raw(path))]
     NoMode {
-        /// What is not there.
+        /// The missing path.
         path: BString,
-        /// What the system says.
+        /// The system's error.
         reason: String,
     },
-    /// What is under way.
+    /// The operation in progress could not be determined.
     #[error(transparent)]
     UnderWay(#[from] under_way::Error),
     /// A submodule has no answer; the text is git's.
     #[error("{text}")]
     Submodule {
-        /// Where it is.
+        /// The submodule's path.
         path: BString,
-        /// What git says of it.
+        /// git's message about it.
         text: String,
-        /// Why.
+        /// The error in the submodule.
         source: Box<SessionError>,
     },
 }
 
 impl SessionError {
-    /// What git puts before the text.
+    /// Returns the prefix that git puts before the text.
     pub fn label(&self) -> &'static str {
         match self {
             Self::BadHeadTree
@@ -108,7 +108,7 @@ impl SessionError {
         }
     }
 
-    /// The lines that git writes to stderr before the one that begins with "fatal: ", whole.
+    /// Returns the whole lines that git writes to stderr before the one that begins with "fatal: ".
     pub fn said(&self) -> Vec<String> {
         match self {
             Self::Repository(error) => error.said().to_vec(),

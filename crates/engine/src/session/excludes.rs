@@ -1,4 +1,4 @@
-//! The ignore rules that hold for a whole working tree: `core.excludesFile` and `info/exclude`.
+//! The ignore rules that apply to a whole working tree: `core.excludesFile` and `info/exclude`.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -18,7 +18,7 @@ use vigil_git::repository::settings::Settings;
 use vigil_rules::ignore::{GlobalSources, IgnoreRules};
 use vigil_stamp::Observation;
 
-/// The rules, and the files that they came from.
+/// The rules, and the files that they come from.
 pub(super) struct Excludes {
     excludes_file: Option<Source>,
     info_exclude: Source,
@@ -28,7 +28,7 @@ pub(super) struct Excludes {
 
 struct Source {
     path: PathBuf,
-    /// How git names it.
+    /// The path as git shows it.
     shown: BString,
     seen: Option<Observation>,
     contents: Option<Vec<u8>>,
@@ -39,18 +39,18 @@ struct Source {
 #[derive(Clone)]
 enum Complaint {
     Warning(BString),
-    /// It could be opened, and not be read, or was too large.
+    /// The file could be opened, but not read, or was too large.
     Unusable {
         is_large: bool,
     },
 }
 
-/// A file of ignore rules that can be opened, and not be used: git gives up.
+/// A file of ignore rules that can be opened but not used: git gives up.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("cannot use {path} as an exclude file", path = raw(path))]
 pub struct UnusableExcludes {
     path: BString,
-    /// The warnings before.
+    /// The warnings before the error.
     pub(super) said: Vec<BString>,
 }
 
@@ -68,10 +68,10 @@ impl Excludes {
         }
     }
 
-    /// What git says of the files where it reads them `readings` times.
+    /// Appends the `warnings` that git gives if it reads the files `readings` times.
     ///
     /// # Errors
-    /// A file that git can use in no way.
+    /// A file that can be opened but not used.
     pub(super) fn check(
         &mut self,
         readings: usize,
@@ -99,7 +99,7 @@ impl Excludes {
         Ok(())
     }
 
-    /// The rules as the files are now: the same value as last time if they say the same.
+    /// Returns the current rules: the same value as last time if the files have the same contents.
     pub(super) fn rules(&mut self) -> Arc<IgnoreRules> {
         let mut is_same = true;
         for source in self
@@ -140,7 +140,8 @@ impl Source {
             .map(|contents| (self.path.as_path(), contents))
     }
 
-    /// Reads the file again if it may have moved; whether it says what it said.
+    /// Reads the file again if it may have changed. Returns whether its contents are the same as
+    /// before.
     fn is_same_after_refresh(&mut self) -> bool {
         if self
             .seen
@@ -172,13 +173,13 @@ impl Source {
     }
 }
 
-/// Why a file has no contents.
+/// Why a file's contents are not known.
 enum Unread {
     NotOpened(Errno),
     NotRead,
 }
 
-/// The contents of the file `path`; `None` if it is too large.
+/// Reads the file `path`; `None` if it is too large.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Unread> {
     let failed = |error: io::Error| {
         let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);

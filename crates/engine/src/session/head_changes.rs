@@ -25,25 +25,25 @@ use vigil_rules::attributes::Attributes;
 use vigil_rules::pathspec::Pathspec;
 use vigil_scan::PathFilter;
 
-/// What HEAD is compared with the index by.
+/// The parts of a session that a comparison of HEAD with the index needs.
 pub(super) struct HeadComparison<'s> {
     pub(super) repository: &'s Repository,
     pub(super) settings: &'s Settings,
     pub(super) objects: &'s Objects,
     pub(super) attributes: &'s Attributes,
-    /// The state on disk, for a process that answers one question: one that goes on may have read HEAD's tree before
-    /// other files of objects came.
+    /// The state on disk, only in a process that answers one question: a longer-lived one may have read HEAD's tree
+    /// before other object files appeared.
     pub(super) state: Option<&'s State>,
     /// When the process began to look.
     pub(super) looks_since: Timestamp,
 }
 
 impl HeadComparison<'_> {
-    /// HEAD against the index, of which git looks only where `pathspec` does if it is a sparse one. With `max`, at least
-    /// so many changes, if there are.
+    /// Compares HEAD with the index. Of a sparse index, git looks only where `pathspec` does. With `max`, finds at least
+    /// that many changes, if there are.
     ///
     /// # Errors
-    /// HEAD or the index cannot be read; with all that git says of an object that is damaged.
+    /// HEAD or the index cannot be read. For a damaged object, the error has all of git's lines.
     pub(super) fn staged(
         &self,
         index: Option<&mut IndexState>,
@@ -77,7 +77,7 @@ impl HeadComparison<'_> {
             };
             return self.staged_by_walk(state, tree, walk);
         }
-        // Only how deep directories lie can tell the two ways apart.
+        // The two ways differ only in how deep directories lie.
         let plain = self.staged_by_path(state, head, max);
         let depth_max = self.objects.depth_max();
         let is_deep = match &plain {
@@ -133,8 +133,8 @@ impl HeadComparison<'_> {
         Ok(Arc::new(diff))
     }
 
-    /// Whether git loses the cache-tree where it makes a sparse index whole: with conflicts it cannot make a new one, and
-    /// so goes into all directories.
+    /// Whether git loses the cache-tree when it expands a sparse index: with conflicts it cannot build a new one, and so
+    /// enters all directories.
     fn has_no_cache_tree(&self, state: &IndexState) -> Result<bool, SessionError> {
         let is_conflicted = state.written_sparse.is_some() && state.tracked.sums().conflicted > 0;
         Ok(is_conflicted && self.collapsed(state)?.is_none())
@@ -144,8 +144,8 @@ impl HeadComparison<'_> {
         Collapsed::of(self.repository, self.settings, state, &mut Vec::new())
     }
 
-    /// Whether git makes a new cache-tree, as it does where it makes an index sparse and where it makes one whole: a
-    /// directory that is as in HEAD is then passed over, however deep, unless an intent to add is recorded in it.
+    /// Whether git builds a new cache-tree, as it does when it makes an index sparse and when it expands one. A directory
+    /// that is as in HEAD is then skipped, however deep, unless an intent to add is recorded in it.
     fn has_new_cache_tree(
         &self,
         state: &IndexState,
@@ -159,8 +159,8 @@ impl HeadComparison<'_> {
             })
     }
 
-    /// HEAD against the index, directory by directory, from memory if neither moved. With `max`, at least so many
-    /// changes, if there are.
+    /// Compares HEAD with the index, directory by directory; from memory if neither changed. With `max`, finds at least
+    /// that many changes, if there are.
     fn staged_by_path(
         &self,
         state: &mut IndexState,
@@ -171,7 +171,7 @@ impl HeadComparison<'_> {
         if let Some(known) = &state.staged
             && known.head == head_id
             && (known.max.is_none() || known.max == max)
-            // git reads both each time, and gives up where they are gone.
+            // git reads the commit and its tree each time, and gives up if they are gone.
             && known.compared.tree == self.head_tree(head, Check::Presence)?
         {
             return Ok(known.diff.clone());
@@ -209,7 +209,7 @@ impl HeadComparison<'_> {
                         staged::diff(tree.as_deref(), index, self.objects, max)?
                     }
                 };
-                // One that found fewer is whole.
+                // A comparison that found fewer is complete.
                 let max = max.filter(|max| diff.changes.len() >= *max);
                 (diff, max)
             }
@@ -224,8 +224,8 @@ impl HeadComparison<'_> {
         Ok(diff)
     }
 
-    /// The tree of the commit that HEAD names; `None` on an unborn branch. It is there, whether or not it is needed:
-    /// git gives up without it.
+    /// Returns the tree of the commit that HEAD names; `None` on an unborn branch. The tree must exist even if it is not
+    /// needed: git gives up without it.
     fn head_tree(&self, head: &Head, check: Check) -> Result<Option<ObjectId>, SessionError> {
         let Some(id) = head_id(head) else {
             return Ok(None);
@@ -233,7 +233,7 @@ impl HeadComparison<'_> {
         tree_of(self.objects, &id, check).map(Some)
     }
 
-    /// What an earlier process found HEAD's tree to be, if the commit `id` and its tree are certain to be there still.
+    /// Returns HEAD's tree as an earlier process found it, if the commit `id` and its tree are certain to be there still.
     pub(super) fn known_tree(&self, id: &ObjectId) -> Option<HeadTree> {
         let known = self
             .state?
@@ -242,7 +242,7 @@ impl HeadComparison<'_> {
         self.objects.reads_as_before(&known.files).then_some(known)
     }
 
-    /// That HEAD names `id`, with `tree`, for the next process to know, if the files of both are at rest.
+    /// Returns the record for the next process that HEAD names `id`, with `tree`, if the files of both are at rest.
     fn head_tree_to_tell(&self, id: ObjectId, tree: ObjectId) -> Option<HeadTree> {
         let state = self.state?;
         let files = self.objects.evidence(&[id, tree], self.looks_since)?;
@@ -264,14 +264,14 @@ pub(super) fn has_deeper_than(diff: &StagedDiff, depth_max: i64) -> bool {
     paths.any(|path| is_more(path.len()) && is_more(depth(path)))
 }
 
-/// Whether any entry below `directory`, which has a `/` at its end, only records the intent to add.
+/// Whether any entry below `directory`, which ends in `/`, only records the intent to add.
 fn has_intent_to_add(index: &Index, directory: &BStr) -> bool {
     let is_below = |entry: &&Entry| index.path(entry).starts_with(directory);
     let mut below = index.entries().iter().filter(is_below);
     below.any(|entry| entry.flags.is_intent_to_add())
 }
 
-/// In how many directories a path lies, or how deep a directory with a `/` at its end.
+/// The number of directories above a path, or the depth of a directory that ends in `/`.
 fn depth(path: &BStr) -> usize {
     path.iter().filter(|byte| **byte == b'/').count()
 }

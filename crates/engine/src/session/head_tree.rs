@@ -1,4 +1,4 @@
-//! HEAD's tree, and what git says where it cannot be read.
+//! HEAD's tree, and git's messages if it cannot be read.
 
 use gix_hash::ObjectId;
 
@@ -9,16 +9,16 @@ use vigil_git::refs::Head;
 use vigil_git::repository::Repository;
 use vigil_git::staged;
 
-/// What of HEAD's tree is looked at.
+/// What to check about HEAD's tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Check {
-    /// Whether it is there: its contents were looked at before.
+    /// Whether it exists: its contents were checked before.
     Presence,
-    /// Whether it can be read, and is what its id stands for.
+    /// Whether it can be read and matches its ID.
     Contents,
 }
 
-/// The tree of the commit `id`, which HEAD names.
+/// Returns the tree of the commit `id`, which HEAD names.
 pub(super) fn tree_of(
     objects: &Objects,
     id: &ObjectId,
@@ -38,7 +38,8 @@ pub(super) fn tree_of(
     check_tree(objects, &tree, check).map(|()| tree)
 }
 
-/// `error`, with what git says before where an object is to blame: nobody listened when it was read.
+/// Adds git's earlier lines to `error` if an object is to blame. They were not recorded when it was read,
+/// so it is read again.
 pub(super) fn explained(repository: &Repository, head: &Head, error: SessionError) -> SessionError {
     let (tree, directory) = match &error {
         SessionError::Staged(
@@ -52,9 +53,9 @@ pub(super) fn explained(repository: &Repository, head: &Head, error: SessionErro
     let (Some(head), Ok(objects)) = (head_id(head), Objects::open(repository)) else {
         return error;
     };
-    // In those at hand, what other threads read would be heard, too.
+    // A new store: the shared one would also record what other threads read.
     objects.listen();
-    // What is said of the alternates is told of those.
+    // The shared store reports the messages about alternates.
     let [_, grafts] = objects.has_said();
     objects.set_said([true, grafts]);
     let failed = match tree {
@@ -73,16 +74,17 @@ pub(super) fn explained(repository: &Repository, head: &Head, error: SessionErro
     }
 }
 
-/// How often git asks for the type of HEAD's commit before it reads it, and says each time what is wrong.
+/// How many times git asks for the type of HEAD's commit before reading it. It reports the damage each
+/// time.
 const LOOKS: usize = 2;
 
-/// Reads HEAD's commit `id` and its tree as often as git does, to hear what it says.
+/// Reads HEAD's commit `id` and its tree as often as git does, to record the messages.
 fn reread(objects: &Objects, id: &ObjectId) -> Result<(), SessionError> {
     let tree = match objects.tree_in_graph(id) {
         Some(tree) => tree,
         None => {
             for _ in 0..LOOKS {
-                // What is wrong is heard.
+                // Any error is recorded as a message.
                 let _ = objects.kind(id);
             }
             if objects.read(id, &mut Vec::new())?.is_none() {
@@ -94,7 +96,7 @@ fn reread(objects: &Objects, id: &ObjectId) -> Result<(), SessionError> {
     check_tree(objects, &tree, Check::Contents)
 }
 
-/// HEAD leads to no commit, or to one for which another is missing.
+/// Returns the error for a HEAD that leads to no commit, or to one whose replacement is missing.
 fn no_head(objects: &Objects, id: &ObjectId) -> SessionError {
     match objects.check_replacement(id) {
         Ok(()) => SessionError::BadHead,
@@ -102,7 +104,7 @@ fn no_head(objects: &Objects, id: &ObjectId) -> SessionError {
     }
 }
 
-/// An error where HEAD's tree is not there, or is not what it should be.
+/// Fails if HEAD's tree is missing or damaged.
 fn check_tree(objects: &Objects, tree: &ObjectId, check: Check) -> Result<(), SessionError> {
     let is_good = match check {
         Check::Presence => objects.kind(tree)?.is_some(),

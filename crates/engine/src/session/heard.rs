@@ -1,4 +1,4 @@
-//! What a session rests on of all that the kernel tells.
+//! What a session's answers rest on, among the changes that the kernel reports.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use bstr::BString;
 use vigil_model::timestamp::Timestamp;
 use vigil_watch::{Position, WatchedTree};
 
-/// Up to where the last answer takes in what happened, in each tree that is watched for it.
+/// How far the last answer takes in the changes, in each tree that is watched for it.
 #[derive(Clone, Debug, Default)]
 pub struct Heard(pub(crate) Vec<(Arc<WatchedTree>, Position)>);
 
 impl Heard {
-    /// How much was heard since, by whoever listened: 0 where the answer still holds.
+    /// The number of changes heard since, in any session: 0 if the answer still holds.
     pub fn since(&self) -> u64 {
         let since = self.0.iter().map(|(tree, position)| {
             let until = tree.heard_until().number();
@@ -20,7 +20,7 @@ impl Heard {
         since.fold(0, u64::saturating_add)
     }
 
-    /// The same trees, with all that was heard until now.
+    /// Returns the same trees, with everything that was heard until now.
     pub fn until_now(&self) -> Self {
         let trees = self.0.iter();
         Self(
@@ -31,33 +31,33 @@ impl Heard {
     }
 }
 
-/// What of a working copy is watched.
+/// What is watched of a working copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchReport {
-    /// How many folders are.
+    /// The number of folders that are watched.
     pub watches: usize,
-    /// What is looked at for each question all the same, and why: the first of it.
+    /// What is looked at for each question all the same, and why. Only the first ones are named.
     pub looked_at: Vec<(BString, BString)>,
 }
 
-/// By what is known whatever is said of one path.
+/// What is known about one path, on which any answer about it is based.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Basis {
-    /// When all of the working tree was looked at, for the question that was asked last.
+    /// When the whole working tree was last looked at, for the most recent question.
     pub looked_at_all: Timestamp,
-    /// The last change of it that was heard of after that.
+    /// The last change of the path that was heard after that.
     pub heard: Option<HeardChange>,
-    /// Why it is looked at for each question, if it is.
+    /// Why the path is looked at for each question, if it is.
     pub each_time: Option<&'static str>,
 }
 
-/// The last change that was heard of, of one path.
+/// The last change of one path that was heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeardChange {
     /// The path, or the folder or governing file above it that changed.
     pub path: BString,
-    /// When it was heard of.
+    /// When the change was heard.
     pub at: Timestamp,
-    /// Whether it was looked at since.
+    /// Whether the path was looked at since.
     pub is_looked_at: bool,
 }

@@ -18,13 +18,13 @@ const FILE_NAME: &str = ".gitignore";
 /// A rule in a file of ignore rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IgnoreRule {
-    /// The file; a `.gitignore` from the top of the working tree.
+    /// The file. For a `.gitignore`, the path from the top of the working tree.
     pub source: BString,
-    /// Its line there, from 1.
+    /// The rule's line there, from 1.
     pub line: usize,
     /// The rule as written, without trailing spaces.
     pub pattern: BString,
-    /// Whether it takes back others (`!`).
+    /// Whether it negates earlier rules (`!`).
     pub is_negated: bool,
 }
 
@@ -42,16 +42,17 @@ impl From<Match<'_>> for IgnoreRule {
 /// The ignore rules in one directory.
 #[derive(Clone)]
 pub(super) struct RulesIn {
-    /// The digest of those above.
+    /// The digest of the rules above.
     pub(super) above: u128,
-    /// All that hold for what is in it.
+    /// All rules that apply to what is in the directory.
     pub(super) rules: Arc<IgnoreRules>,
-    /// What is excluded, the directory or one above, and by which rule.
+    /// The excluded path, which is the directory or one above it, and the rule that excludes it.
     pub(super) excluded: Option<(BString, IgnoreRule)>,
 }
 
 impl RulesIn {
-    /// What is excluded of `path` and the directories above it, and by which rule; or the rule that takes such back.
+    /// Returns which of `path` and the directories above it is excluded, and by which rule; or the rule that negates
+    /// others.
     pub(super) fn decide(&self, path: &BStr, is_dir: bool) -> Decision {
         if let Some((excluded, rule)) = &self.excluded {
             return Decision::Ignored(excluded.clone(), rule.clone());
@@ -63,15 +64,15 @@ impl RulesIn {
     }
 }
 
-/// What ignore rules say of a path.
+/// What ignore rules say about a path.
 pub(super) enum Decision {
-    /// This path, itself or above, is ignored by this rule.
+    /// This path, which is the path in question or one above it, is ignored by this rule.
     Ignored(BString, IgnoreRule),
-    /// It is not, perhaps by a rule that takes back others.
+    /// The path is not ignored, perhaps because of a negated rule.
     Untracked(Option<IgnoreRule>),
 }
 
-/// Tells the ignore rules of single directories.
+/// Determines the ignore rules of single directories.
 pub(super) struct DirectoryRules<'s> {
     /// The top of the working tree, if there is one.
     pub(super) top: Option<&'s Path>,
@@ -82,7 +83,7 @@ pub(super) struct DirectoryRules<'s> {
 }
 
 impl DirectoryRules<'_> {
-    /// The rules at the top of the working tree, where `base` are those of the files that hold for all of it.
+    /// Returns the rules at the top of the working tree. `base` are those of the files that apply to all of it.
     pub(super) fn at_top(&self, base: &Arc<IgnoreRules>) -> RulesIn {
         RulesIn {
             above: base.digest(),
@@ -91,7 +92,7 @@ impl DirectoryRules<'_> {
         }
     }
 
-    /// The rules in the directory `dir`, directly in the one that has the rules `above`.
+    /// Returns the rules in the directory `dir`, whose parent has the rules `above`.
     pub(super) fn inside(&self, above: &RulesIn, dir: &BStr) -> RulesIn {
         let excluded = match above.decide(dir, true) {
             Decision::Ignored(path, rule) => Some((path, rule)),
@@ -100,7 +101,7 @@ impl DirectoryRules<'_> {
         RulesIn {
             above: above.rules.digest(),
             rules: match excluded {
-                // All below is excluded, whatever ignore files in it say.
+                // Everything below is excluded, whatever ignore files in it say.
                 Some(_) => above.rules.clone(),
                 None => self.with_file(&above.rules, dir),
             },
@@ -108,12 +109,12 @@ impl DirectoryRules<'_> {
         }
     }
 
-    /// The rules in the directory `path`, empty for the top.
+    /// Returns the rules in the directory `path`, empty for the top.
     pub(super) fn at(&self, base: &Arc<IgnoreRules>, path: &BStr) -> RulesIn {
         self.below(self.at_top(base), path)
     }
 
-    /// The rules in the directory `path`, empty for the top, which has `rules`.
+    /// Returns the rules in the directory `path`, empty for the top. `rules` are those of the top.
     pub(super) fn below(&self, mut rules: RulesIn, path: &BStr) -> RulesIn {
         let ends = path.find_iter(b"/").chain([path.len()]);
         for end in ends.filter(|end| *end > 0) {
@@ -150,7 +151,7 @@ impl DirectoryRules<'_> {
             .then(|| self.objects.blob(&entry.id))?
     }
 
-    /// Where `path` is on disk.
+    /// Returns the path on disk of `path`.
     pub(super) fn on_disk(&self, path: &BStr) -> Option<PathBuf> {
         Some(self.top?.join(path.to_path().ok()?))
     }

@@ -1,4 +1,4 @@
-//! The index as a session has it: the tracked files always, the whole only while something needs it.
+//! The index in a session: the tracked files always, the full index only while something needs it.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -30,33 +30,33 @@ use vigil_scan::ScanMemory;
 use vigil_stamp::trust;
 use vigil_store::{Published, Steps, StoreError};
 
-/// An index and what was made of it.
+/// An index and what was derived from it.
 pub(super) struct IndexState {
     /// The files that it came from.
     pub(super) file: IndexFile,
-    /// All of it, if it was read.
+    /// The full index, if it was read.
     whole: OnceLock<Index>,
     pub(super) tracked: Tracked,
-    /// The cache-tree, or that there is none, if the index was read and not kept whole.
+    /// The cache-tree (the inner `None`: there is none), if the index was read but not kept in full.
     pub(super) cache_tree: Option<Option<CacheTree>>,
-    /// What of the index was written as a sparse one, if it was.
+    /// What was sparse in the index file, if it was written as a sparse index.
     pub(super) written_sparse: Option<WrittenSparse>,
     /// What scans of this index remember.
     pub(super) memory: Option<ScanMemory>,
     pub(super) staged: Option<StagedMemory>,
     /// How the index differs from a tree that may still be HEAD's, from the state on disk.
     pub(super) recorded_staged: Option<(Compared, StagedDiff)>,
-    /// HEAD's tree, if the next process may be told.
+    /// HEAD's tree, if the next process may rely on it.
     pub(super) head_tree: Option<HeadTree>,
-    /// How the tracked files differ from those in the state on disk; `None` where there is none.
+    /// How the tracked files differ from those in the state on disk; `None` if it has none.
     moved: Option<Moved>,
-    /// Something beside them is not in the state on disk.
+    /// Whether anything else is not in the state on disk.
     pub(super) is_moved: bool,
-    /// Another one for each index that was read.
+    /// A unique number for each index that was read.
     pub(super) serial: u64,
 }
 
-/// HEAD against the index, as long as neither moves.
+/// HEAD compared with the index, valid as long as neither changes.
 pub(super) struct StagedMemory {
     pub(super) head: Option<ObjectId>,
     /// What the index was compared with.
@@ -68,26 +68,26 @@ pub(super) struct StagedMemory {
 /// An index that was written as a sparse one.
 #[derive(Default)]
 pub(super) struct WrittenSparse {
-    /// A directory that is one entry is in the working tree: git then works with all entries.
+    /// Whether a directory that is one entry exists in the working tree: git then works with all entries.
     pub(super) has_present_directory: bool,
-    /// All directories that still are one entry were found not to be there when that was last looked for.
+    /// Whether all directories that still are one entry were absent when that was last checked.
     pub(super) are_absent: bool,
-    /// Directories that are one entry, with a `/` at the end, in whose place their files are in memory.
+    /// Directories that are one entry on disk but expanded to their files in memory, with a trailing `/`.
     pub(super) expanded: Vec<BString>,
 }
 
-/// From this length of the index on, in bytes, HEAD's tree is read at the same time: either may have to come from a
-/// disk, and a thread costs less than that.
+/// The length of the index, in bytes, from which HEAD's tree is read at the same time: either may have to come from a disk, and a
+/// thread costs less than that.
 pub(super) const LARGE_INDEX_LEN: u64 = 4 << 20;
 
-/// A number that no index had before.
+/// Returns a number that no index had before.
 fn next_serial() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl IndexState {
-    /// The tracked files of `file`, of which nothing else is known.
+    /// Creates the state of `file`, of which only the tracked files are known.
     fn of(file: IndexFile, tracked: Tracked) -> Self {
         Self {
             file,
@@ -105,11 +105,11 @@ impl IndexState {
         }
     }
 
-    /// The whole index, which is read now if it was not before.
+    /// Returns the full index, reading it now if it was not read before.
     pub(super) fn whole(&self, repository: &Repository) -> Result<&Index, SessionError> {
         if self.whole.get().is_none() {
             let loaded = read(repository)?;
-            // Only sparse directories are expanded in memory, and such an index is kept.
+            // Only directories of a sparse index are expanded in memory, and such an index is kept in full.
             let _ = self.whole.set(loaded.index);
         }
         self.whole
@@ -117,13 +117,13 @@ impl IndexState {
             .ok_or_else(|| repository::Error::Refused("the index is gone".to_owned()).into())
     }
 
-    /// Whether the state on disk has the names that are in the directory `number` now, so that what it recorded of its
-    /// listings is about them.
+    /// Whether the state on disk has the same names in the directory `number` as now, so that the listings that it recorded
+    /// apply.
     pub(super) fn has_recorded_names(&self, number: DirNumber) -> bool {
         self.has_recorded(number, |moved| moved.other_names.contains(&number))
     }
 
-    /// Whether it has the very entries, so that what it recorded of their contents is about them.
+    /// Whether the state on disk has the very same entries, so that the comparisons that it recorded apply.
     pub(super) fn has_recorded_entries(&self, number: DirNumber) -> bool {
         self.has_recorded(number, |moved| moved.directories.contains_key(&number))
     }
@@ -150,7 +150,7 @@ impl IndexState {
         written.is_none_or(|written| written.expanded.is_empty())
     }
 
-    /// Whether the directories that are one entry are still the right ones, with `top` as it is now.
+    /// Whether the right directories are expanded, given what is in the working tree `top` now.
     fn is_expanded_rightly(&mut self, top: Option<&Path>) -> bool {
         let written = self.written_sparse.as_ref();
         if written.is_some_and(|written| written.has_present_directory) {
@@ -167,7 +167,7 @@ impl IndexState {
         }
     }
 
-    /// Whether each directory that is one entry is known not to be there.
+    /// Whether every directory that is one entry is known to be absent.
     pub(super) fn lacks_sparse_directories(&self) -> bool {
         let written = self.written_sparse.as_ref();
         written.is_some_and(|written| written.are_absent)
@@ -175,7 +175,7 @@ impl IndexState {
 }
 
 impl Session {
-    /// Whether the index in memory is the right one, if `is_same` says so of its file.
+    /// Whether the index in memory is still valid, if its file is by `is_same`.
     pub(super) fn holds_index(&mut self, is_same: impl FnOnce(&IndexFile) -> bool) -> bool {
         self.look_at_the_clock();
         let top = self.repository.work_tree.as_deref();
@@ -183,7 +183,7 @@ impl Session {
         state.is_some_and(|state| is_same(&state.file) && state.is_expanded_rightly(top))
     }
 
-    /// Reads the index if it is not the one in memory.
+    /// Reads the index unless it is the one in memory.
     pub(super) fn refresh_index(&mut self) -> Result<(), SessionError> {
         if self.holds_index(IndexFile::is_current) {
             return Ok(());
@@ -231,7 +231,7 @@ impl Session {
             let mut expanded = Vec::new();
             let trees = &self.objects;
             let crowded = crowded_sparse_directories(&loaded.index);
-            // Where git works with all entries, names that differ in case alone may be those of any.
+            // git then works with all entries, and if it ignores case, a name may match an entry of any directory.
             let is_there = |entry: &Entry| {
                 entry.is_sparse_directory()
                     && presence(top, loaded.index.path(entry)) == Presence::Present
@@ -265,8 +265,8 @@ impl Session {
         Ok(())
     }
 
-    /// Reads the index as what is not the same as in the one in memory, if it is one that can be read so. The whole is read
-    /// again once something needs it.
+    /// Reads the index as its difference from the one in memory, and returns whether that was possible. The full index is read
+    /// again when something needs it.
     fn follow_index(&mut self) -> Result<bool, SessionError> {
         let earlier = self.index.as_ref();
         let earlier = earlier.filter(|state| {
@@ -292,7 +292,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Forgets all that stamps prove if the clock was set back since the session began to look.
+    /// Forgets everything that rests on stamps if the clock was set back since the session began to look.
     fn look_at_the_clock(&mut self) {
         let now = trust::mark_of_run(self.mark.boot);
         if self.index.is_some() && distrusted_from(&self.mark, &now).is_some() {
@@ -304,13 +304,13 @@ impl Session {
         }
     }
 
-    /// The tree in the state on disk, where there is none in memory.
+    /// Returns the tree in the state on disk, if none is in memory.
     fn recorded_tree(&self) -> Option<Recorded> {
         let state = self.state.as_ref().filter(|_| self.index.is_none())?;
         state.recorded(self.repository.hash)
     }
 
-    /// What was read, where nothing is known of earlier.
+    /// Returns the state of an index that was just read, when nothing is known from earlier.
     fn first_state(&self, loaded: LoadedTree) -> IndexState {
         let dirs = loaded.tracked.directories() as usize;
         IndexState {
@@ -329,7 +329,7 @@ impl Session {
         }
     }
 
-    /// What is recorded, taken for what is.
+    /// Returns the recorded state, taken as the current one.
     fn recorded_state(&self, recorded: &Recorded) -> Option<IndexState> {
         let state = self.state.as_ref()?;
         Some(IndexState {
@@ -348,7 +348,7 @@ impl Session {
         })
     }
 
-    /// Makes the tree of `index` from the one that is there, so that what was remembered of it goes on.
+    /// Makes the tree of `index` from the earlier one, so that what was remembered about that stays valid.
     fn take_over(&mut self, next: &mut IndexState, index: &Index, recorded: Option<Recorded>) {
         let earlier = self.index.take().filter(IndexState::is_as_written);
         if !next.is_as_written() {
@@ -377,17 +377,18 @@ impl Session {
         self.remember(next, Some(memory), Some(before), moved);
     }
 
-    /// Has what was remembered of `earlier` go on, from which `next` differs by `moved`.
+    /// Carries over what was remembered about `earlier`, from which `next` differs by `moved`.
     fn carry_over(&mut self, next: &mut IndexState, earlier: IndexState, moved: Moved) {
         if let Some(watched) = &mut self.watched
             && is_usable(self.settings.ignore_case, &moved)
-            // What an older index leaves in doubt, a younger one did not; one without a time leaves nothing in doubt.
+            // An index with an older time leaves entries in doubt that a younger one did not; one without a time leaves none in
+            // doubt.
             && earlier.file.written_at().s != 0
             && next.file.written_at() >= earlier.file.written_at()
         {
             let before = (earlier.serial, &earlier.tracked);
             let now = (next.serial, &next.tracked);
-            // Contents told what the times did not, and now may.
+            // Entries that the contents decided because the times could not; now the times may.
             let was_racy =
                 |entry: &TrackedEntry| is_racy_entry(&entry.stat, earlier.file.written_at());
             watched.index_moved(before, now, &moved, was_racy);
@@ -412,7 +413,7 @@ impl Session {
         });
     }
 
-    /// git complains of a bad number of threads where it reads an index.
+    /// Checks `index.threads`, as git does when it reads an index.
     fn check_threads(&self, file: &IndexFile) -> Result<(), SessionError> {
         if file.exists()
             && let Some(threads) = self.repository.config.entry("index.threads")
@@ -422,9 +423,9 @@ impl Session {
         Ok(())
     }
 
-    /// git makes no index both split and sparse, and says so where it reads one.
+    /// Refuses an index that would be both split and sparse, as git does when it reads one.
     fn check_split(&self, state: &IndexState) -> Result<(), SessionError> {
-        // One that is no boolean is none.
+        // A value that is not a boolean counts as false.
         let is_split = matches!(
             self.repository.config.boolean("core.splitIndex"),
             Ok(Some(true))
@@ -438,11 +439,11 @@ impl Session {
         Ok(())
     }
 
-    /// Writes to the state on disk what it does not have yet. To be called after an answer: it saves the next process
-    /// work, and is not waited for.
+    /// Writes what is new to the state on disk. Call this after an answer: it saves the next process work, and no client waits
+    /// for it.
     ///
     /// # Errors
-    /// Why it could not be written, which matters to nobody but who asks.
+    /// The state could not be written. No answer depends on that.
     pub fn save(&mut self, steps: &dyn Steps) -> Result<Published, StoreError> {
         let saved = self.try_save(steps);
         self.copy_state_to_memory();
@@ -460,12 +461,12 @@ impl Session {
             return Ok(Published::Unchanged);
         }
         if state.is_superseded() {
-            // What is in memory does not fit to what is published now.
+            // What is in memory does not match what is published now.
             self.state = State::of(&self.repository, self.mark);
             match self.watched.is_some() {
-                // To look at all again would cost more than to write all: the next one replaces what is published.
+                // Looking at everything again would cost more than writing everything: the next save replaces what is published.
                 true => index.moved = None,
-                // The next question begins with that.
+                // The next question starts from what is published.
                 false => self.index = None,
             }
             return Ok(Published::Superseded);
@@ -497,8 +498,8 @@ impl Session {
         Ok(published)
     }
 
-    /// Why a state that was on disk was not used, since this was asked last, each reason as a line. It is of interest to
-    /// whoever looks for the cause of a slow answer.
+    /// Takes the reasons why states on disk were not used since the last call, one line each. They help to find the cause of a
+    /// slow answer.
     pub fn take_dropped_states(&mut self) -> Vec<String> {
         self.state
             .as_mut()
@@ -506,7 +507,7 @@ impl Session {
             .unwrap_or_default()
     }
 
-    /// Whether the state on disk turned out to be damaged: it is forgotten then, and so is what was made of it.
+    /// Whether the state on disk turned out to be damaged. If so, it is forgotten, and so is everything derived from it.
     pub(super) fn drop_damaged_state(&mut self) -> bool {
         let checked = self.index.as_ref().map(|index| index.tracked.check());
         let Some(Err(damage)) = checked else {
@@ -531,7 +532,7 @@ impl Session {
         }
         let (refs, objects) = (&self.refs, &self.objects);
         std::thread::scope(|scope| {
-            // It saves time, and no more.
+            // Only saves time: without the thread, the tree is read when it is needed.
             let _ = Builder::new().spawn_scoped(scope, || read_head_ahead(refs, objects));
             read(repository)
         })
@@ -561,8 +562,8 @@ fn read_following(
     )?)
 }
 
-/// Whether what is known of an index says something of one that differs by `moved`: which names there are matters everywhere where
-/// their case does not.
+/// Whether what is known about an index applies to one that differs by `moved`. If case is ignored, a changed name may matter
+/// anywhere.
 fn is_usable(ignore_case: bool, moved: &Moved) -> bool {
     !ignore_case || moved.other_names.is_empty()
 }
@@ -577,7 +578,7 @@ fn read_tree(repository: &Repository) -> Result<Option<LoadedTree>, SessionError
     )?)
 }
 
-/// Has HEAD's tree brought into memory. Whatever is wrong with it is said when it is used.
+/// Reads HEAD's tree to bring it into memory. Errors are reported when it is used.
 fn read_head_ahead(refs: &Refs, objects: &Objects) {
     if let Ok(head) = refs.head()
         && let Some(id) = head_id(&head)
@@ -591,12 +592,12 @@ fn read_head_ahead(refs: &Refs, objects: &Objects) {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Presence {
     Absent,
-    /// It was not found, for a reason that does not say that it is not there.
+    /// It was not found, for a reason that does not mean that it is absent.
     Unknown,
     Present,
 }
 
-/// Whether the directory `path`, with a `/` at its end, is in the working tree at `top`.
+/// Looks for the directory `path`, with a trailing `/`, in the working tree at `top`.
 fn presence(top: &Path, path: &BStr) -> Presence {
     let looked = path.to_path().map(|path| lstat_path(&top.join(path)));
     match looked {
@@ -606,7 +607,7 @@ fn presence(top: &Path, path: &BStr) -> Presence {
     }
 }
 
-/// Whether a directory that is one entry of a sparse index is in the working tree: absent are all, present is any.
+/// Looks for the directories that are one entry of a sparse index: `Absent` if all are, `Present` if any is.
 fn presence_of_sparse_directories(tracked: &Tracked, top: Option<&Path>) -> Presence {
     let Some(top) = top else {
         return Presence::Unknown;
@@ -633,7 +634,7 @@ fn has_crowded_directory(tracked: &Tracked) -> bool {
     })
 }
 
-/// Whether there is a directory that is one entry, with a `/` at the end of its path, that is `wanted`.
+/// Whether any directory that is one entry is `wanted`, by its path with a trailing `/`.
 fn any_sparse_directory(tracked: &Tracked, wanted: impl Fn(&BStr) -> bool) -> bool {
     let visited = tracked.visit(
         |sums| sums.sparse_directories > 0,
@@ -645,7 +646,7 @@ fn any_sparse_directory(tracked: &Tracked, wanted: impl Fn(&BStr) -> bool) -> bo
     visited.is_break()
 }
 
-/// The sparse directories below which the index has entries of their own, as a conflict leaves them.
+/// Returns the sparse directories below which the index has entries of their own, as a conflict leaves them.
 fn crowded_sparse_directories(index: &Index) -> Vec<BString> {
     let mut entries = index.entries().iter().peekable();
     let mut crowded = Vec::new();

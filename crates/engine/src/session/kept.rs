@@ -1,4 +1,4 @@
-//! What a process does with a session that answers `status` again and again, for callers who stand in different places.
+//! Sessions that answer `status` again and again, for callers in different directories.
 
 use std::sync::Arc;
 
@@ -12,20 +12,20 @@ use super::watched::{WatchedFindings, governing};
 use super::{Heard, IndexState, Session, SessionError, WatchReport};
 use crate::status::{Status, StatusRequest};
 
-/// How much of what is looked at is named.
+/// How many of the paths that are looked at each time are named.
 const LOOKED_AT_MAX: usize = 100;
 
-/// Why something is looked at for each question.
+/// Reasons why something is looked at for each question.
 const OTHER_NAMES: &str = "it has other names, or is a link or converted";
 const UNHEARD_BESIDE: &str = "what is beside its tracked files cannot be heard of";
 const UNWATCHED: &str = "it cannot be watched";
 
 impl Session {
-    /// As [`Self::status`], for a caller who stands in `prefix` of the working tree: with a `/` at its end, or empty at the
-    /// top. Since the last question anything may have changed.
+    /// Like [`Self::status`], for a caller whose current directory is `prefix` in the working tree: with a trailing `/`, or empty
+    /// at the top. Anything may have changed since the last question.
     ///
     /// # Errors
-    /// As for that.
+    /// As for [`Self::status`].
     pub fn status_again(
         &mut self,
         prefix: BString,
@@ -40,13 +40,13 @@ impl Session {
         status
     }
 
-    /// How many files are tracked, as far as the index was read.
+    /// The number of tracked files, if the index was read.
     pub fn tracked_files(&self) -> usize {
         let state = self.index.as_ref();
         state.map_or(0, |state| state.tracked.sums().entries as usize)
     }
 
-    /// Up to where the last answer takes in what happened.
+    /// Returns how far the last answer takes in the changes.
     pub fn heard(&self) -> Heard {
         let repository = self.repository_watch.iter();
         let trees = repository
@@ -60,14 +60,14 @@ impl Session {
         Heard(trees.collect())
     }
 
-    /// Whether all on which the last answer rests is heard of, but for the user's own configuration and the system's.
+    /// Whether everything that the last answer rests on is watched, except the user's own configuration and the system's.
     pub fn hears_all(&self) -> bool {
         let mut folders = self
             .repository_watch
             .iter()
             .flat_map(|watch| watch.known_until());
         let watched = self.watched.as_ref();
-        // Those are also a matter of files, references and repositories that nobody listens to.
+        // These also depend on files, references and repositories that are not watched.
         let rests_on_more = |state: &IndexState| {
             state.written_sparse.is_some() || state.tracked.sums().gitlinks > 0
         };
@@ -80,7 +80,7 @@ impl Session {
         folders.next().is_some() && unheard.is_some_and(|unheard| *unheard == Unheard::default())
     }
 
-    /// What is watched for this session.
+    /// Reports what is watched for this session.
     pub fn watch_report(&self) -> WatchReport {
         let mut report = WatchReport::default();
         for (tree, _) in self.heard().0 {
@@ -93,15 +93,15 @@ impl Session {
         report
     }
 
-    /// By what is known of the working tree whatever is said of `path`; `None` where nothing is kept.
+    /// Returns what answers about `path` are based on; `None` if nothing is kept about the working tree.
     pub fn basis(&self, path: &BStr) -> Option<Basis> {
         let tracked = self.index.as_ref().map(|index| &index.tracked);
         basis(self.watched.as_ref()?, tracked, path, governing(path))
     }
 }
 
-/// By what is `watched` of a tree with these `tracked` files, it is known whatever is said of `path`, which the files `governing`
-/// govern.
+/// Returns what answers about `path` are based on, in a tree that is `watched` and has these `tracked` files. The files
+/// `governing` affect `path`.
 pub(crate) fn basis(
     watched: &WatchedFindings,
     tracked: Option<&Tracked>,
@@ -123,7 +123,7 @@ pub(crate) fn basis(
     })
 }
 
-/// What is looked at for each question, and why: the first of it.
+/// Returns what is looked at for each question, and why; only the first of it.
 pub(crate) fn looked_at(unheard: &Unheard, tracked: &Tracked) -> Vec<(BString, BString)> {
     let all = each_time(unheard, tracked).take(LOOKED_AT_MAX);
     all.map(|(path, why)| (path, why.into())).collect()

@@ -1,7 +1,7 @@
-//! Files that have more than one name: what is written by one of them is heard of where that is, and nowhere else. Of a
-//! recorded file that is found to be one, nothing is believed to be heard. This is about files that become such meanwhile, and
-//! about those that are written by a descriptor whose name is gone: the kernel tells of that name, and not which other one the
-//! file got.
+//! Files with more than one hard link. A write through one of the links causes an event only where that link is. A tracked file
+//! that is known to have several is therefore looked at for each question. This module is about files that get another link
+//! later, and about files written through a descriptor whose name is gone: the event carries that name, and does not tell what
+//! other name the file has.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
@@ -17,23 +17,23 @@ use vigil_linux::stat::{Stat, lstat_path};
 use vigil_model::path::parent;
 use vigil_watch::Changes;
 
-/// So many are remembered. With more, all are doubted again.
+/// The maximum number of files remembered. Beyond it, all are in doubt again.
 const LINKED_MAX: usize = 100_000;
 
-/// So many entries of changed folders are looked at in any case.
+/// This many entries of changed folders are looked at in any case.
 const ENTRIES_MIN: usize = 20_000;
 
-/// The files with more names of which recorded ones are known to be looked at for each question.
+/// The files with several links that are known: any tracked ones among them are looked at for each question.
 #[derive(Debug, Default)]
 pub(super) struct Linked {
-    /// By device and inode.
+    /// Device and inode of each.
     known: HashSet<(u64, u64)>,
 }
 
 impl Linked {
-    /// Whether `changes` below `top` may be of files that are recorded by other names, and not known to have these. Then all is
-    /// to be looked at. Which file has a record cannot be told by its inode: it may have been replaced by its like since. Of
-    /// what went of `below_folders` nothing is there: what came in its place is gone through with its folder.
+    /// Whether `changes` below `top` may be of files that are tracked by other links, which are not known yet. Everything must
+    /// then be looked at. The inode does not tell which file is tracked: another file may have replaced it since. Paths in
+    /// `below_folders` that are gone are skipped: what came in their place is searched with its folder.
     pub(super) fn casts_doubt(
         &mut self,
         top: &Path,
@@ -55,7 +55,7 @@ impl Linked {
                     }
                 }
                 Err(Errno::NOENT) => {
-                    // It may have been one of two names, and the other one may get a third one.
+                    // It may have been one of two links, and the other one may get another.
                     self.known.clear();
                     any_nameless = any_nameless || is_of_nameless(top, changes, path);
                 }
@@ -65,8 +65,9 @@ impl Linked {
         self.learn(fresh) || any_nameless
     }
 
-    /// The same for what came with one of the changed `folders`: nobody listened there when it was written. To be called once
-    /// somebody does. Where they have more entries than there are `tracked` files, to look at all takes no longer.
+    /// The same for what came with one of the changed `folders`, which nobody watched when it was written. Call this once they
+    /// are watched. If they have more entries than there are `tracked` files, returns true: looking at everything takes no
+    /// longer.
     pub(super) fn casts_doubt_by(
         &mut self,
         top: &Path,
@@ -106,7 +107,7 @@ impl Linked {
         self.learn(fresh)
     }
 
-    /// Whether there are `fresh` ones, which are known from now on.
+    /// Remembers the `fresh` files, and returns whether there are any.
     fn learn(&mut self, fresh: HashSet<(u64, u64)>) -> bool {
         if self.known.len().saturating_add(fresh.len()) > LINKED_MAX {
             self.known.clear();
@@ -117,7 +118,7 @@ impl Linked {
     }
 }
 
-/// Whether one of `changes` below `top` is of a file that was written by a name that it no longer has. It may be
+/// Whether one of `changes` below `top` is of a file that was written by a name that it no longer has. Its other name may be
 /// anywhere.
 pub(super) fn has_nameless(top: &Path, changes: &Changes) -> bool {
     let mut paths = changes.paths.iter();
@@ -127,7 +128,7 @@ pub(super) fn has_nameless(top: &Path, changes: &Changes) -> bool {
     })
 }
 
-/// Whether `path`, at which nothing is, was written after it went, in a folder that is there.
+/// Whether `path`, where nothing is, was written after it was removed, in a folder that still exists.
 fn is_of_nameless(top: &Path, changes: &Changes, path: &BString) -> bool {
     let folder = || lstat_below(top, parent(path.as_ref()));
     !changes.gone.contains(path) && folder().is_ok_and(|stat| stat.is_dir())
@@ -158,7 +159,7 @@ mod tests {
         let mut linked = Linked::default();
         assert!(casts_doubt(&mut linked, ENTRIES_MIN));
         assert!(!casts_doubt(&mut linked, 2 * ENTRIES_MIN));
-        // What has another name is still found, and once.
+        // A file with another link is still found, but only once.
         fs::hard_link(top.path().join("many/below/7"), top.path().join("other")).unwrap();
         assert!(casts_doubt(&mut linked, 2 * ENTRIES_MIN));
         assert!(!casts_doubt(&mut linked, 2 * ENTRIES_MIN));

@@ -1,5 +1,5 @@
-//! What only the long format tells: what is under way, all branches that the current one is compared with, and how
-//! much of a sparse checkout is there.
+//! What only the long format shows: the operation in progress, all branches that the current one is compared with,
+//! and how much of a sparse checkout is present.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use vigil_git::staged;
 use vigil_history::branch::compared_branches;
 use vigil_rules::sparse::{AbsentPaths, percent_present};
 
-/// The working copy of which the long format tells more.
+/// The parts of a session that the long format needs.
 pub(super) struct LongQuestion<'s> {
     pub(super) repository: &'s Repository,
     pub(super) settings: &'s Settings,
@@ -29,8 +29,8 @@ pub(super) struct LongQuestion<'s> {
 }
 
 impl LongQuestion<'_> {
-    /// What only the long format tells of the index that was read last, and of everything else as it is now;
-    /// `stays_sparse` if git works with a sparse index to the end.
+    /// Returns what only the long format shows, for the index that was read last and everything else as it is now.
+    /// `stays_sparse` means that git works with a sparse index to the end.
     pub(super) fn status(
         &self,
         request: &StatusRequest,
@@ -73,8 +73,8 @@ impl LongQuestion<'_> {
         let index = state.whole(self.repository)?;
         let top = self.repository.require_work_tree()?;
         let expects_present = self.settings.expects_files_outside;
-        // Without a sparse index git counts the files of sparse directories too. Of a split index it does not notice
-        // that it is sparse.
+        // Without a sparse index, git also counts the files of sparse directories. In a split index it does not
+        // notice that the index is sparse.
         let expanded;
         let index = if index.is_sparse() && state.file.shared.is_none() {
             expanded = staged::expand_sparse_directories(index.clone(), self.objects, |_| true)?;

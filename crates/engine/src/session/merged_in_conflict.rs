@@ -1,9 +1,9 @@
-//! Paths that the index has merged and in conflict at once, as `git update-index --index-info` leaves them where the
-//! merged entry was not removed.
+//! Paths that are in the index both merged and in conflict, as `git update-index --index-info` leaves them if the merged entry
+//! was not removed.
 //!
-//! git finds the merged entry when it looks for the stages, so that it shows no conflict: each comparison merely says
-//! "unmerged" where it knows nothing better. Only on an unborn branch it lists the stages, and says what the working
-//! tree has of the merged entry as well.
+//! git finds the merged entry when it looks for the stages, so it shows no conflict: each comparison merely says "unmerged" if
+//! it knows nothing better. Only on an unborn branch does it list the stages, and also say how the working tree differs from
+//! the merged entry.
 
 use bstr::{BString, ByteSlice};
 use gix_hash::ObjectId;
@@ -14,8 +14,8 @@ use super::conflicts::{Conflict, without_stages};
 use crate::status::{Change, TrackedChange, UnmergedChange};
 use vigil_model::change::ChangeKind;
 
-/// Makes one change of each path, where `changes` are sorted by path, those of merged entries first, and `conflicts` are in the
-/// order of the index.
+/// Joins the changes of each path into one. `changes` must be sorted by path, those of merged entries first, and `conflicts` in
+/// the order of the index.
 pub(super) fn join(
     tracked: &Tracked,
     has_head: bool,
@@ -48,7 +48,7 @@ pub(super) fn join(
     });
 }
 
-/// Adds to what is known of a path what its later entries say.
+/// Adds what later entries say about a path to what is known.
 fn join_two(earlier: &mut Change, later: &Change) {
     match (earlier, later) {
         (Change::Tracked(earlier), Change::Tracked(later)) => {

@@ -1,8 +1,8 @@
-//! What a file system monitor tells git: which paths may have changed since git asked last.
+//! What a file system monitor tells git: which paths may have changed since git last asked.
 //!
-//! git looks at each path that it is told of, and takes all others to be as it saw them: tracked files, and with its untracked
-//! cache each folder that it went into. So all of these are watched before git hears where the journal ends, and a folder that is
-//! watched from now on is told of as one that changed.
+//! git looks at each path that it is told of, and assumes that all others are as it saw them: tracked files, and with its
+//! untracked cache each folder that it entered. So all of these are watched before git learns the end of the journal, and a
+//! folder that was not watched before is reported as changed.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ use super::told::{Everything, Paths, Told, ToldUntil, of_tree};
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
 
-/// The sections of the configuration by which git judges files, and what in them is about other things. What converts contents
-/// counts: a file that is as young as the index has its contents compared by it each time, but for a monitor.
+/// The sections of the configuration that affect how git judges files, and the keys in them that do not. Conversion counts:
+/// without a monitor, git compares the contents of a file that is as young as the index each time, and they depend on it.
 const SECTIONS: [&[u8]; 4] = [b"attr.", b"core.", b"filter.", b"sparse."];
 const OTHER_KEYS: [&[u8]; 34] = [
     b"core.abbrev",
@@ -64,12 +64,12 @@ const OTHER_KEYS: [&[u8]; 34] = [
     b"core.whitespace",
 ];
 
-/// From so many changes on all entries are told where all listings are told anyway: that is shorter.
+/// With this many changes, all entries are reported if all listings are reported anyway: that is shorter.
 const CHANGES_MAX: usize = 1000;
 
 impl Session {
-    /// What git must look at that was told everything until `since`, with every change whose system call returned before this
-    /// was called. `None` where nothing can be watched: git is to look at all, each time.
+    /// Returns what a git that was told everything until `since` must look at, including every change whose system call returned
+    /// before this call. `None` if nothing can be watched: git must then look at everything each time.
     ///
     /// # Errors
     /// The index or the working tree cannot be read.
@@ -80,10 +80,10 @@ impl Session {
         told
     }
 
-    /// What tells git that everything may have changed, without a look. `None` where nothing can be watched.
+    /// Returns the answer that everything may have changed, without scanning. `None` if nothing can be watched.
     ///
     /// # Errors
-    /// The working tree is not there.
+    /// The working tree is missing.
     pub fn everything(&mut self) -> Result<Option<Everything>, SessionError> {
         let Ok(attribute_tree) = self.attribute_tree() else {
             return Ok(None);
@@ -106,19 +106,19 @@ impl Session {
         )))
     }
 
-    /// The working tree, as it is watched: who holds it has it stay so.
+    /// Returns the watched working tree. It stays watched as long as the caller holds it.
     pub fn watched_tree(&self) -> Option<Arc<WatchedTree>> {
         let watched = self.watched.as_ref();
         watched.and_then(|watched| watched.watched_tree()).cloned()
     }
 
-    /// Whether all was looked at before: the next time begins with what changed since.
+    /// Whether everything was looked at before, so that the next time starts from what changed since.
     pub fn has_looked(&self) -> bool {
         let watched = self.watched.as_ref();
         watched.is_some_and(|watched| watched.known().is_some())
     }
 
-    /// Whether the index is so large that a look at everything takes longer than git is to wait.
+    /// Whether the index is so large that a full scan takes longer than git should wait.
     pub fn is_large(&self) -> bool {
         let stat = stat_path(&self.repository.index_path);
         stat.is_ok_and(|stat| stat.size >= LARGE_INDEX_LEN)
@@ -127,11 +127,11 @@ impl Session {
     fn tell(&mut self, since: Option<ToldUntil>) -> Result<Option<Told>, SessionError> {
         self.refresh_index()?;
         let Ok(attribute_tree) = self.attribute_tree() else {
-            // git ends where it asks for attributes, if it does.
+            // git fails when it looks up attributes, if it does.
             return Ok(None);
         };
         let request = StatusRequest {
-            // git may have gone into each folder that is not ignored.
+            // git may have entered any folder that is not ignored.
             untracked: UntrackedMode::All,
             ..StatusRequest::default()
         };
@@ -152,7 +152,7 @@ impl Session {
         let known = since.filter(|since| since.ground == ground);
         let position = known.map(|known| Position::of_number(known.number));
         let Some((changes, end)) = tree.told_since(position) else {
-            // Folders that were watched until now are no news; who was told nothing yet looks at all.
+            // Folders that were watched before now are not news; a git that was told nothing yet looks at everything.
             tree.begin_to_tell();
             let (_, end) = tree.told_since(None).unwrap_or_default();
             let number = end.number();
@@ -161,7 +161,7 @@ impl Session {
         let lacks_listings = known.is_some_and(|known| !known.has_right_listings);
         let are_many = changes.everything || changes.len() > CHANGES_MAX;
         let mut paths = match &self.index {
-            // All is looked at once more, and the listings with it, so that the time after this nothing is.
+            // Have everything looked at once more, including the listings, so that nothing need be the next time.
             Some(index) if lacks_listings && are_many => {
                 let mut paths = Paths::new(tree, false);
                 paths.add_all_entries(&index.tracked);
@@ -188,8 +188,8 @@ impl Session {
         Ok(Some(Told::new(ground, end.number(), paths.finish())))
     }
 
-    /// Tells of files that differ from records that are new. git takes some of these to be as recorded without a look, as where it
-    /// renames a file in the index and cannot do so in the working tree.
+    /// Reports files that differ from entries that are new. git takes some of them for unchanged without looking, for example
+    /// when it renames a file in the index and cannot do so in the working tree.
     fn tell_of_new_records(&self, tree: &WatchedTree, found: Option<&Findings>) {
         let (Some(watched), Some(index)) = (&self.watched, &self.index) else {
             return;
@@ -214,7 +214,7 @@ impl Session {
         }
     }
 
-    /// A digest of all outside the working tree by which git judges what is in it.
+    /// A digest of everything outside the working tree that affects how git judges what is in it.
     fn ground(&mut self, attribute_tree: Option<ObjectId>) -> u128 {
         let mut digest = Sha256::new();
         let mut add = |bytes: &[u8]| {

@@ -1,4 +1,4 @@
-//! What is known of the whole working tree, for the paths that pathspecs ask for.
+//! Selecting what pathspecs ask for from what is known about the whole working tree.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use vigil_scan::{Findings, PathFilter};
 
 use super::path_question::PathQuestion;
 
-/// What of `all`, the findings in the working tree `top`, `pathspec` asks for. `None` where only a look can tell: git shows
-/// a directory without tracked files by other names where it is not asked for as a whole, and sets out elsewhere where it
+/// Selects what `pathspec` asks for from `all`, the findings in the working tree `top`. `None` if only a scan can tell: git
+/// shows a directory without tracked files by other names if it is not asked for as a whole, and starts elsewhere if it
 /// `looks_for_untracked` files.
 pub(super) fn narrowed(
     all: &Findings,
@@ -20,11 +20,11 @@ pub(super) fn narrowed(
     question: &PathQuestion<'_>,
     looks_for_untracked: bool,
 ) -> Option<Findings> {
-    // Which of these git comes upon depends on where it sets out.
+    // Which of these git meets depends on where it starts.
     if !(all.unlisted.is_empty() && all.unknown.is_empty() && all.warnings.is_empty()) {
         return None;
     }
-    // Where git cannot open the directory in which it sets out, it says so.
+    // If git cannot open the directory in which it starts, it says so.
     if looks_for_untracked && !begins_in_tracked(top, tracked, pathspec) {
         return None;
     }
@@ -54,7 +54,7 @@ pub(super) fn narrowed(
     })
 }
 
-/// Whether the directory in which git begins to search is there, and has tracked files, so that it is searched in any case.
+/// Whether the directory in which git starts to search exists and has tracked files, so that it is searched in any case.
 fn begins_in_tracked(top: &Path, tracked: &Tracked, pathspec: &Pathspec) -> bool {
     let prefix = pathspec.common_prefix();
     let Some(directory) = prefix.strip_suffix(b"/") else {
@@ -64,7 +64,7 @@ fn begins_in_tracked(top: &Path, tracked: &Tracked, pathspec: &Pathspec) -> bool
         && lstat_path(&top.join(directory.to_path_lossy())).is_ok_and(|stat| stat.is_dir())
 }
 
-/// Whether `path`, which is not tracked, is asked for; `None` where it is a directory of which only some may be.
+/// Whether `path`, which is not tracked, is asked for; `None` if it is a directory of which only a part may be.
 fn is_asked_for(path: &BString, pathspec: &Pathspec, question: &PathQuestion<'_>) -> Option<bool> {
     let Some(directory) = path.strip_suffix(b"/") else {
         return Some(question.matches(path.as_bstr(), false));

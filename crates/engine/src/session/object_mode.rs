@@ -1,4 +1,4 @@
-//! The attribute that git makes up: `builtin_objectmode` (gitattributes(5), "RESERVED BUILTIN_* ATTRIBUTES").
+//! The attribute that git computes: `builtin_objectmode` (gitattributes(5), "RESERVED BUILTIN_* ATTRIBUTES").
 
 use std::path::Path;
 
@@ -13,15 +13,15 @@ use super::error::SessionError;
 use crate::checked_out::checked_out;
 use vigil_git::repository::Repository;
 
-/// Its name.
+/// The attribute's name.
 pub(super) const NAME: &str = "builtin_objectmode";
 
-/// The modes of what is in the working tree, as it would be recorded.
+/// The modes with which files in the working tree would be recorded.
 pub(super) struct ObjectModes<'a> {
     top: &'a Path,
     repository: &'a Repository,
     tracked: &'a Tracked,
-    /// What was asked about first of what is not there.
+    /// The error for the first missing path that was asked about.
     missing: Mutex<Option<SessionError>>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> ObjectModes<'a> {
         }
     }
 
-    /// The mode of `path`, in six octal digits; `None` where nothing is there, which is remembered.
+    /// Returns the mode of `path`, in six octal digits. `None` if nothing is there, which is noted.
     pub(super) fn of(&self, path: &BStr) -> Option<BString> {
         let stat = match path.to_path().map(|path| lstat_path(&self.top.join(path))) {
             Ok(Ok(stat)) => stat,
@@ -74,10 +74,10 @@ impl<'a> ObjectModes<'a> {
         checked_out(self.repository, path).is_some()
     }
 
-    /// What git gives up with, if something that was asked about is not there.
+    /// Fails, as git does, if a path whose mode was asked for is missing.
     ///
     /// # Errors
-    /// The first of those.
+    /// The first such path.
     pub(super) fn check(&self) -> Result<(), SessionError> {
         self.missing.lock().take().map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! Where the patches that git's `status` shows are unlike those of its `diff`.
+//! How the patches that git's `status` shows differ from those of its `diff`.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -18,12 +18,12 @@ use vigil_git::objects::TREE_DEPTH_MAX;
 use vigil_git::staged::StagedDiff;
 use vigil_model::request::IgnoreSubmodules;
 
-/// A submodule of the index.
+/// A submodule in the index.
 struct Gitlink {
     path: BString,
-    /// Whether something else is there than the commit that is recorded.
+    /// Whether something else is there than the recorded commit.
     is_other: bool,
-    /// What was found of it, if the question was about it.
+    /// What was found, if the question was about it.
     found: Option<Found>,
 }
 
@@ -33,20 +33,20 @@ enum Found {
     Changed,
 }
 
-/// An answer for which it is to be told where patches are unlike those of git's `diff`.
+/// An answer for which patches are wanted, to find how they differ from those of git's `diff`.
 pub(super) struct PatchQuestion<'s> {
     pub(super) submodules: Submodules<'s>,
     pub(super) request: &'s StatusRequest,
     pub(super) tracked: &'s Tracked,
-    /// What the answer says.
+    /// The changes in the answer.
     pub(super) changes: &'s [(BString, Change)],
-    /// The sparse index that git works with to the end, if it does.
+    /// The sparse index that git works with to the end, if any.
     pub(super) sparse: Option<&'s Collapsed<'s>>,
 }
 
 impl PatchQuestion<'_> {
-    /// Where the patches are unlike those of git's `diff`, for an answer to a question that is about the paths for which
-    /// `is_asked_for`.
+    /// Returns how the patches differ from those of git's `diff`. `is_asked_for` selects the paths that the question is
+    /// about.
     pub(super) fn rules(
         &self,
         all_staged: &StagedDiff,
@@ -68,7 +68,7 @@ impl PatchQuestion<'_> {
             return Ok(rules);
         }
         let gitlinks = self.gitlinks(is_asked_for)?;
-        // What git has found to be unchanged it does not look at again.
+        // git does not look again at what it has found unchanged.
         let unchanged = gitlinks
             .iter()
             .filter(|gitlink| gitlink.found == Some(Found::Unchanged));
@@ -106,14 +106,14 @@ impl PatchQuestion<'_> {
                 let on_disk = lstat_beside_links(top, path);
                 let is_gone = on_disk.is_none();
                 let is_other_type = on_disk.is_some_and(|metadata| !metadata.is_dir());
-                // If it cannot be asked, git's `diff` tells.
+                // If it cannot be asked, git's `diff` decides.
                 let seen = self.submodules.state(
                     path,
                     &file.id(),
                     without_looking,
                     self.request.threads_max,
                 );
-                // What is gone git has found to be so even where the question leaves submodules out.
+                // git has found a missing submodule missing even if the question ignores submodules.
                 let found =
                     is_asked_for(path, file.mode()).then(|| match is_gone || is_changed(path) {
                         true => Found::Changed,
@@ -131,7 +131,7 @@ impl PatchQuestion<'_> {
         Ok(all)
     }
 
-    /// The rules that hold for patches: the option of the question is not one of theirs.
+    /// Returns the rules for patches, which the question's option does not affect.
     fn configured_rules(&self) -> Result<SubmoduleRules, SessionError> {
         let configured = StatusRequest {
             ignore_submodules: None,
@@ -141,8 +141,8 @@ impl PatchQuestion<'_> {
         self.submodules.rules(&configured, self.tracked)
     }
 
-    /// Our side of a conflict that is a submodule git's `status` takes to be unchanged in the patch, too, if it was so
-    /// with what the question leaves out.
+    /// Returns the configuration by which a submodule that is our side of a conflict counts as unchanged in the patch,
+    /// as in git's `status`, if the question ignores its changes.
     fn ignoring_sides(
         &self,
         gitlinks: &[Gitlink],
@@ -167,7 +167,7 @@ impl PatchQuestion<'_> {
         for side in &sides {
             match rules.name(side.as_bstr()) {
                 Some((name, _)) => configuration.push((ignore_key(name), ignored.name().into())),
-                // Those without a name have one value between them.
+                // Submodules without a name share one value.
                 None if !gitlinks.iter().any(|gitlink| is_nameless(&gitlink.path)) => {
                     configuration.push(("diff.ignoreSubmodules".into(), ignored.name().into()));
                 }
@@ -177,7 +177,7 @@ impl PatchQuestion<'_> {
         Ok(configuration)
     }
 
-    /// git's `status` does not look into submodules that have changed whatever is inside.
+    /// Returns the configuration for not looking into submodules whose commit changed: git's `status` does not.
     fn not_looking_into_others(
         &self,
         gitlinks: &[Gitlink],
@@ -197,7 +197,7 @@ impl PatchQuestion<'_> {
                 None => is_nameless_other = true,
             }
         }
-        // Those without a name have one value between them.
+        // Submodules without a name share one value.
         let is_nameless_dirty = gitlinks.iter().any(|gitlink| {
             !gitlink.is_other
                 && gitlink.found != Some(Found::Unchanged)
@@ -217,8 +217,8 @@ impl PatchQuestion<'_> {
     }
 }
 
-/// Of a directory that is one entry git's `status` compares the files, and not the directories. It shows patches of all
-/// that is staged, whatever it is asked about.
+/// Returns the staged paths without a patch: in a directory that is one entry, git's `status` compares the files, but
+/// not the directories. It shows patches of all that is staged, whatever paths it is asked about.
 fn staged_without_patches(sparse: &Collapsed<'_>, all_staged: &StagedDiff) -> Vec<BString> {
     let is_further_down = |path: &BStr| {
         let directory = sparse.directory_above(path);
@@ -230,7 +230,7 @@ fn staged_without_patches(sparse: &Collapsed<'_>, all_staged: &StagedDiff) -> Ve
     without.cloned().collect()
 }
 
-/// What is at `path`, if that can be said, and is not behind a link.
+/// Returns the metadata of `path`, unless it cannot be read or lies behind a symbolic link.
 fn lstat_beside_links(top: &Path, path: &BStr) -> Option<Metadata> {
     let mut at = top.to_owned();
     let mut metadata = None;

@@ -1,4 +1,4 @@
-//! Which paths a question is about: its pathspecs, and what those ask of attributes and modes.
+//! Which paths a question is about: its pathspecs, and the attributes and modes that they need.
 
 use std::ops::ControlFlow;
 
@@ -12,12 +12,12 @@ use vigil_rules::attributes::{Attributes, Value};
 use vigil_rules::pathspec::{AttributeLookup, AttributeState, Pathspec, Relation};
 use vigil_scan::{DirMatch, PathFilter};
 
-/// The paths that pathspecs ask for.
+/// The paths that pathspecs select.
 pub(super) struct PathQuestion<'a> {
     pathspec: &'a Pathspec,
     attributes: &'a Attributes,
     modes: ObjectModes<'a>,
-    /// The directory that all of them are in.
+    /// The directory that contains all selected paths.
     common: &'a BStr,
 }
 
@@ -37,15 +37,16 @@ impl<'a> PathQuestion<'a> {
         }
     }
 
-    /// Asks about all `tracked` files, as git does first, where an answer needs all of it to be there.
+    /// Matches all `tracked` files, as git does first, so that a missing path is found if a pathspec
+    /// needs its mode.
     ///
     /// # Errors
-    /// The first path that is not there.
+    /// The first missing path.
     pub(super) fn check_tracked(&self, tracked: &Tracked) -> Result<(), SessionError> {
         if !self.pathspec.asks_for(object_mode::NAME) {
             return Ok(());
         }
-        // Directories have no facts to refresh: git comes to them later.
+        // Directories have no stat data to refresh, so git comes to them later.
         for is_directory in [false, true] {
             let visited = tracked.visit(
                 |sums| !is_directory || sums.sparse_directories > 0,
@@ -66,15 +67,15 @@ impl<'a> PathQuestion<'a> {
         Ok(())
     }
 
-    /// Whether all that was asked about is there.
+    /// Whether all paths whose modes were asked for exist.
     ///
     /// # Errors
-    /// The first path that is not, where its mode was asked for.
+    /// The first missing path whose mode was asked for.
     pub(super) fn check(&self) -> Result<(), SessionError> {
         self.modes.check()
     }
 
-    /// Whether `path` is in the directory that all pathspecs have in common, or on the way there.
+    /// Whether `path` is in the pathspecs' common directory, or on the way there.
     fn is_on_the_way(&self, path: &BStr) -> bool {
         self.common.is_empty()
             || is_at_or_below(path, self.common)
@@ -110,7 +111,7 @@ impl AttributeLookup for PathQuestion<'_> {
         let Ok(name) = name.to_str() else {
             return AttributeState::Unspecified;
         };
-        // git has read the files by then, and said what is wrong in them.
+        // git has read the attribute files by then, and reported what is wrong in them.
         let [value] = self.attributes.lookup(path, [name]);
         if name == object_mode::NAME {
             return match self.modes.of(path) {

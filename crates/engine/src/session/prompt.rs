@@ -37,14 +37,14 @@ impl Session {
         answer
     }
 
-    /// The last answer to `request`, if nothing but the working tree can have changed since.
+    /// Takes the last answer to `request`, if nothing but the working tree can have changed since.
     fn still_answer(&mut self, request: &PromptRequest, still: Option<Still>) -> Option<Answer> {
         let answer = self.prompt.answer.take()?;
         (still.is_some() && answer.request == *request && self.holds_index(|_| true))
             .then_some(answer)
     }
 
-    /// Answers as before, but for the working tree.
+    /// Gives the same answer as before, except for the working tree.
     fn answer_again(&mut self, answer: Answer) -> Result<Prompt, SessionError> {
         if self.repository.git_dir.parent() != self.repository.work_tree.as_deref() {
             self.top()?;
@@ -102,7 +102,7 @@ impl Session {
             prompt.commit_summary = summary.clone();
             self.prompt.commit = Some((id, encoding, summary));
         }
-        // What is under way has files of its own, and so have tags that lead nowhere.
+        // An operation in progress has files of its own, and so have tags that lead nowhere.
         let is_by_folders = self.prompt.idle_git_dir.is_some() && self.tags.is_settled();
         if let Some(of_work_tree) = of_work_tree {
             let watch = self.repository_watch.as_mut();
@@ -119,7 +119,7 @@ impl Session {
         Ok(prompt)
     }
 
-    /// Forgets what was read of objects for which others stand now (git-replace(1)).
+    /// Forgets what was read of objects if their replacements changed (git-replace(1)).
     pub(super) fn refresh_history(&mut self) -> Result<(), SessionError> {
         if self.objects.refresh(&self.repository, &self.refs)? {
             self.prompt.commit = None;
@@ -152,7 +152,7 @@ impl Session {
         }))
     }
 
-    /// What is under way, in gitstatusd's words.
+    /// Returns the operation in progress, in gitstatusd's words.
     fn action(&mut self) -> Result<BString, SessionError> {
         let git_dir = self.repository.git_dir.as_path();
         if let Some(idle) = self.prompt.idle_git_dir
@@ -162,14 +162,14 @@ impl Session {
         }
         let seen = Observation::of(git_dir).ok();
         let operation = Operation::detect(&self.repository, &self.refs)?;
-        // Tables of references are elsewhere.
+        // With reftables, references are not files in this folder.
         let is_idle =
             operation == Operation::default() && self.repository.ref_format == RefFormat::Files;
         self.prompt.idle_git_dir = seen.filter(|_| is_idle);
         Ok(operation.action())
     }
 
-    /// Counts what needs no look at the working tree; and what is to be asked of that.
+    /// Counts what does not need the working tree, and returns what remains to be asked about that.
     fn counts(
         &mut self,
         request: &PromptRequest,
@@ -203,7 +203,7 @@ impl Session {
             let max = Some(request.staged_max).filter(|max| *max < usize::MAX);
             let diff = self.staged(head, max, &Pathspec::default())?;
             let mut staged: Vec<_> = diff.changes.iter().collect();
-            // git may leave an entry in a sparse index several times.
+            // git may leave an entry several times in a sparse index.
             staged.dedup_by_key(|change| &change.path);
             let of = |kind| staged.iter().filter(|change| change.kind == kind).count();
             counts.staged = staged.len().min(request.staged_max);
@@ -217,8 +217,8 @@ impl Session {
         Ok((counts, request))
     }
 
-    /// Counts changed and untracked paths. Those of the last time are looked at first: where they are as many as
-    /// are asked for, the rest of the working tree is left alone.
+    /// Counts changed and untracked paths. The paths found last time are looked at first: if there are still
+    /// enough of them, the rest of the working tree is not searched.
     fn count_working_tree(
         &mut self,
         request: &PromptRequest,
@@ -264,10 +264,10 @@ impl Session {
         Ok(())
     }
 
-    /// The part of the working tree in which there were as many changed or untracked paths as are enough.
+    /// Returns the part of the working tree in which enough changed or untracked paths were found last time.
     fn part_of_last_time(&self, enough: Enough) -> Option<Part> {
         if self.watched.is_some() {
-            // All is known, or all is looked at.
+            // With a watch, either everything is known or everything is looked at.
             return None;
         }
         let state = self.index.as_ref()?;
@@ -327,7 +327,7 @@ impl Session {
     }
 }
 
-/// How many paths of each kind need to be found; 0 for a kind that is not looked for.
+/// How many paths of each kind need to be found; 0 for a kind that is not asked for.
 #[derive(Clone, Copy)]
 struct Enough {
     unstaged: usize,

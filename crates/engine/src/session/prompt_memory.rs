@@ -1,4 +1,4 @@
-//! What prompts remember.
+//! What a session remembers for prompts.
 
 use bstr::BString;
 use gix_hash::ObjectId;
@@ -6,25 +6,25 @@ use vigil_stamp::Observation;
 
 use crate::prompt::{Prompt, PromptRequest};
 
-/// What prompts remember beside what the session does.
+/// What a session remembers for prompts only.
 #[derive(Default)]
 pub(super) struct PromptMemory {
-    /// The commit of HEAD, with the encoding and summary of its message.
+    /// HEAD's commit, with the encoding and summary of its message.
     pub(super) commit: Option<(ObjectId, BString, BString)>,
-    /// Changed tracked paths, as many as were enough; none where all were asked for.
+    /// Changed tracked paths, as many as were enough; empty if all were asked for.
     pub(super) unstaged: Vec<BString>,
     /// Untracked paths, likewise.
     pub(super) untracked: Vec<BString>,
-    /// The `.git` folder when nothing was under way: each thing that may be adds a name to it.
+    /// The `.git` folder when no operation was in progress: any operation adds a name to it.
     pub(super) idle_git_dir: Option<Observation>,
-    /// The last answer, for as long as the repository's folders are still.
+    /// The last answer, valid as long as nothing in the repository's folders changes.
     pub(super) answer: Option<Answer>,
 }
 
-/// An answer as it was before the working tree was looked at.
+/// An answer as it was before looking at the working tree.
 pub(super) struct Answer {
     pub(super) request: PromptRequest,
-    /// What of it is asked of the working tree.
+    /// What it asks about the working tree.
     pub(super) of_work_tree: PromptRequest,
     pub(super) prompt: Prompt,
 }

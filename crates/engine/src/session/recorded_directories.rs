@@ -1,4 +1,4 @@
-//! What there is to tell of the directories of a state on disk.
+//! Reports on the directories of a state on disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use vigil_rules::ignore::IgnoreRules;
 use vigil_scan::question;
 use vigil_stamp::Stamp;
 
-/// The directories of a state, and the ignore rules that hold in them.
+/// The directories of a state, and the ignore rules in force in them.
 pub(super) struct RecordedDirectories<'s> {
     pub(super) state: &'s State,
     pub(super) rules: DirectoryRules<'s>,
 }
 
 impl RecordedDirectories<'_> {
-    /// What is `recorded` of each directory, the directory above first; `base` are the ignore rules that hold for all.
+    /// Reports what is `recorded` about each directory, parents first; `base` are the ignore rules that apply to all.
     pub(super) fn report(
         &self,
         recorded: Recorded,
@@ -77,7 +77,7 @@ impl RecordedDirectories<'_> {
     }
 }
 
-/// What listings in `state` of the directory `dir`, which has these rules, must agree with.
+/// Returns what listings in `state` of the directory `dir`, which has these rules, must agree with.
 pub(super) fn ground<'a>(
     state: &State,
     top: Option<&'a Path>,

@@ -1,4 +1,4 @@
-//! The contents that rename detection compares: of objects, and of files as they would be recorded.
+//! The contents that rename detection compares: those of objects, and of files as they would be recorded.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
@@ -15,16 +15,17 @@ use vigil_rules::attributes::{Attributes, Value};
 pub(super) struct RenameBlobs<'a> {
     pub(super) objects: &'a Objects,
     pub(super) attributes: &'a Attributes,
-    /// Told of the path of whatever is read here: git asks for its attributes first.
+    /// Called with the path of whatever is read here: git looks up its attributes first.
     pub(super) asks: &'a (dyn Fn(&BStr) + Sync),
-    /// Where the later side is, if it is the working tree.
+    /// The top of the working tree and its converter, if that is the later side.
     pub(super) files: Option<(&'a std::path::Path, &'a Converter)>,
 }
 
-/// What would be recorded of the file or link at `on_disk`; `None` where there is neither, or it cannot be read.
+/// Returns what would be recorded of the file or symbolic link at `on_disk`; `None` if there is neither, or it
+/// cannot be read.
 ///
 /// # Errors
-/// Its contents cannot be what they have to be made: git gives up then.
+/// The contents cannot be converted as required: git then gives up.
 pub(super) fn contents_on_disk(
     on_disk: &std::path::Path,
     path: &BStr,
@@ -38,7 +39,7 @@ pub(super) fn contents_on_disk(
         return Ok(target.map(|target| target.into_os_string().into_vec()));
     }
     if !stat.is_file() {
-        // git goes by the size, which is nothing for pipes, sockets and devices.
+        // git goes by the size, which is 0 for pipes, sockets and devices.
         return Ok((!stat.is_dir() && stat.size == 0).then(Vec::new));
     }
     let Ok(file) = File::open(on_disk) else {
@@ -51,7 +52,8 @@ pub(super) fn contents_on_disk(
 }
 
 impl RenameBlobs<'_> {
-    /// The contents in the working tree, if they count. What cannot be read, or is no file at all, is like nothing.
+    /// Returns the contents in the working tree, if they count. What cannot be read, or is not a file at all,
+    /// counts as empty.
     fn on_disk(&self, blob: &Blob<'_>) -> Result<Option<Vec<u8>>, SourceError> {
         let (FileSide::Later, Some((top, converter))) = (blob.side, self.files) else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What was renamed or copied: between HEAD and the index, and in the working tree without the index knowing.
+//! Renames and copies: between HEAD and the index, and in the working tree if the index does not know of them.
 
 use vigil_linux::process::cores;
 use vigil_model::mode::FileMode;
@@ -12,7 +12,7 @@ use vigil_git::staged::{StagedChange, StagedDiff, UnmergedPath};
 use vigil_model::change::ChangeKind;
 use vigil_model::request::IgnoreSubmodules;
 
-/// What the detection of renames needs of a working copy.
+/// The parts of a session that rename detection needs.
 pub(super) struct RenameSearch<'s> {
     pub(super) repository: &'s Repository,
     pub(super) objects: &'s Objects,
@@ -22,7 +22,8 @@ pub(super) struct RenameSearch<'s> {
 }
 
 impl RenameSearch<'_> {
-    /// The staged changes that are asked for, with renames; `asks` is told of each path whose attributes git asks for.
+    /// Returns the staged changes that are asked for, with renames. `asks` is called for each path whose attributes git
+    /// looks up.
     pub(super) fn staged(
         &self,
         request: &StatusRequest,
@@ -31,7 +32,7 @@ impl RenameSearch<'_> {
         is_asked_for: impl Fn(&BStr, FileMode) -> bool,
         asks: impl Fn(&BStr) + Sync,
     ) -> Result<Vec<StagedChange>, SessionError> {
-        // On an unborn branch all that is in the index is listed.
+        // On an unborn branch, everything in the index is listed.
         let hides_submodules = has_head && request.ignore_submodules == Some(IgnoreSubmodules::All);
         let mut changes: Vec<StagedChange> = diff
             .changes
@@ -70,9 +71,9 @@ impl RenameSearch<'_> {
         Ok(changes)
     }
 
-    /// Finds what was renamed or copied in the working tree: an entry that only records the intent to add may have
-    /// come from a file that is gone. So may a file in conflict, as git sees it; it is shown all the same, with what it
-    /// came from, if at all, in the place of what the index has. Also, whether there was anything to search.
+    /// Finds renames and copies in the working tree: an entry that only records the intent to add may have come from a
+    /// file that is gone. To git, so may a file in conflict; it is still shown as one, but with its source, if any, in
+    /// place of what the index has. Also returns whether there was anything to search.
     pub(super) fn unstaged(
         &self,
         request: &StatusRequest,
@@ -148,7 +149,7 @@ impl RenameSearch<'_> {
             let entry = &change.entry;
             let path = entry.path.as_bstr();
             if conflicting_paths.binary_search(&entry.path).is_ok() {
-                // The merged entry of a path that is in conflict, too.
+                // The merged entry of a path that is also in conflict.
                 let is_itself = |pair: &StagedChange| {
                     pair.path == path && (pair.head_mode, pair.head_id) == (entry.mode, entry.id)
                 };
@@ -157,7 +158,7 @@ impl RenameSearch<'_> {
                 }
                 continue;
             }
-            // What has no pair of its own went into one.
+            // A change without a pair of its own became the source of another one.
             let Some(pair) = pairs.next_if(|pair| path == pair.path) else {
                 continue;
             };
@@ -171,7 +172,7 @@ impl RenameSearch<'_> {
             } else if change.kind == ChangeKind::Added
                 && let Some(submodule) = &mut change.submodule
             {
-                // The search gives it an id, as git sees it.
+                // To git, the search gives it an ID.
                 submodule.new_commits = change.mode.is_gitlink();
             }
             kept.push(change);
@@ -179,7 +180,7 @@ impl RenameSearch<'_> {
         Ok((kept, true))
     }
 
-    /// The id that the file at `path` would get; null where it cannot be read.
+    /// The ID that the file at `path` would get; null if it cannot be read.
     fn id_on_disk(&self, top: &Path, path: &BStr) -> Result<ObjectId, SessionError> {
         let hash = self.repository.hash;
         let contents = match path.to_path() {
@@ -193,8 +194,8 @@ impl RenameSearch<'_> {
     }
 }
 
-/// The paths in conflict as the comparison of index and working tree has them, in byte order: each as a new file, if
-/// there is one, and against its stage 2, if it has that.
+/// Returns the paths in conflict as the comparison of index and working tree has them, in byte order: each as a new
+/// file, if there is one, and against its stage 2, if it has one.
 fn as_compared(conflicts: &[Conflict], null: ObjectId) -> Vec<StagedChange> {
     let mut all = Vec::new();
     for conflict in conflicts {

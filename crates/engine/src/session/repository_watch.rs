@@ -1,5 +1,5 @@
-//! Whether anything in a repository's own folders changed since the last answer, heard from the kernel: then what is not in
-//! the working tree need not be looked at for each question.
+//! Whether anything in a repository's own folders changed since the last answer, by the kernel's events. If not, only the
+//! working tree needs to be looked at for a question.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use vigil_watch::{HeardOf, Position, QuietFolders, WatchedTree, Watcher};
 
 use super::watched::mounted_files;
 
-/// A proof, for one question about the session that gave it: nothing has changed in the repository's own folders since
+/// A proof, for one question to the session that gave it, that nothing has changed in the repository's own folders since
 /// the last answer to a prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct Still(());
 
-/// The most folders that are watched for one repository, and the most references in them.
+/// The maximum number of folders that are watched for one repository, and of references in them.
 const FOLDERS_MAX: usize = 4096;
 const REFERENCES_MAX: usize = 262_144;
 
-/// The files directly in the repository's folder by which an answer may be another.
+/// The files directly in the repository's folder that may affect an answer.
 const FILES: [&std::ffi::CStr; 7] = [
     c"HEAD",
     c"commondir",
@@ -30,31 +30,31 @@ const FILES: [&std::ffi::CStr; 7] = [
     c"shallow",
 ];
 
-/// What is known of a session's folders.
+/// What is known about the folders of a session's repository.
 pub(super) struct RepositoryWatch {
     watcher: Arc<Watcher>,
     folders: Option<QuietFolders>,
-    /// Whether a question was answered since something was last heard.
+    /// Whether a question was answered since the last event.
     is_answered: bool,
-    /// Whether a tag may have moved since they were last read.
+    /// Whether a tag may have moved since tags were last read.
     tags_moved: bool,
     refused: Refused,
 }
 
-/// To find that folders cannot be watched takes a walk through all of them: it is tried again after twice as many questions
-/// each time.
+/// Finding that folders cannot be watched takes a walk through all of them, so each try is made after twice as many
+/// questions as the one before.
 #[derive(Default)]
 struct Refused {
-    /// How many questions are left until then.
+    /// How many questions are left until the next try.
     questions_left: u32,
     questions: u32,
 }
 
-/// The most questions from one try to the next.
+/// The maximum number of questions from one try to the next.
 const REFUSED_QUESTIONS_MAX: u32 = 1024;
 
 impl RepositoryWatch {
-    /// Nothing is watched yet.
+    /// Creates a watch that does not watch anything yet.
     pub(super) fn new(watcher: Arc<Watcher>) -> Self {
         Self {
             watcher,
@@ -65,11 +65,11 @@ impl RepositoryWatch {
         }
     }
 
-    /// A question comes. To be called before anything is looked at for it.
+    /// Begins a question, and returns a proof if nothing changed. Call this before looking at anything for the question.
     pub(super) fn ask(&mut self, repository: &Repository) -> Option<Still> {
         let heard = self.folders.as_mut().map(|folders| {
             let heard = folders.hear(needs_watch);
-            // That a file gets another name elsewhere is not heard, and these are few.
+            // A new hard link elsewhere causes no event. These files are few, so they are checked.
             match heard == HeardOf::Nothing && !folders.have_plain(&FILES) {
                 true => HeardOf::More,
                 false => heard,
@@ -95,26 +95,27 @@ impl RepositoryWatch {
         None
     }
 
-    /// The trees that are watched, each with the position up to which it is known what changed.
+    /// The watched trees, each with the position up to which its changes are known.
     pub(super) fn known_until(&self) -> impl Iterator<Item = (&Arc<WatchedTree>, Position)> {
         self.folders.iter().flat_map(QuietFolders::known_until)
     }
 
-    /// Whether all tags are where they were when they were last read; from now on that is when they are read next.
+    /// Whether no tag has moved since tags were last read. The caller must read them next: from then on the next call
+    /// counts.
     pub(super) fn tags_stayed(&mut self) -> bool {
         let moved = std::mem::replace(&mut self.tags_moved, self.folders.is_none());
         !moved
     }
 
-    /// The question is answered, if `by_folders` by nothing but the working tree, what is in the folders, and files that a
-    /// session looks at by itself. Returns whether the answer holds until a change is heard of.
+    /// Ends a question. `by_folders` means that its answer rests on nothing but the working tree, what is in the folders,
+    /// and files that the session checks itself. Returns whether the answer holds until a change is heard.
     pub(super) fn answered(&mut self, by_folders: bool) -> bool {
         self.is_answered = by_folders && self.folders.is_some();
         self.is_answered
     }
 
-    /// Watches all folders that say what is committed and staged, or none where that could change unheard: where another
-    /// machine can write, through links, by another name of a file.
+    /// Watches all folders that tell what is committed and staged. `None` if that could change without an event: through
+    /// another machine, a symbolic link, or another hard link.
     fn watch(&self, repository: &Repository) -> Option<QuietFolders> {
         let (git_dir, common_dir) = (&repository.git_dir, &repository.common_dir);
         if repository.ref_format != RefFormat::Files
@@ -150,10 +151,10 @@ impl Refused {
     }
 }
 
-/// Watches what there is in `path`, the repository's folder or the one that working trees share.
+/// Watches what is in `path`, the repository's folder or the one that working trees share.
 fn watch_root(folders: &mut QuietFolders, path: &Path) -> Option<()> {
     let root = folders.root(path)?;
-    // What is written to a file that is mounted on another one is heard of where it is.
+    // A write to a file mounted over another one causes an event only where that file is.
     if !mounted_files(path).is_empty() {
         return None;
     }
@@ -178,7 +179,7 @@ fn watch_root(folders: &mut QuietFolders, path: &Path) -> Option<()> {
     Some(())
 }
 
-/// Whether all must be heard that happens in the folder at `path`: not in those of loose objects.
+/// Whether everything that happens in the folder at `path` must be heard: not in those of loose objects.
 fn needs_watch(path: &BStr) -> bool {
     let is_loose = |rest: &[u8]| rest.len() == 2 && rest.iter().all(u8::is_ascii_hexdigit);
     !path.strip_prefix(b"objects/").is_some_and(is_loose)

@@ -26,10 +26,10 @@ use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 use vigil_rules::messages::Messages;
 use vigil_store::NoSteps;
 
-/// What `.gitmodules` says, and what the configuration says over it.
+/// The rules in `.gitmodules`, overridden by the configuration.
 pub(super) struct SubmoduleRules {
     known: Vec<Known>,
-    /// `--ignore-submodules`, which overrides all else.
+    /// `--ignore-submodules`, which overrides everything else.
     asked: Option<IgnoreSubmodules>,
     /// `diff.ignoreSubmodules`.
     configured: Option<IgnoreSubmodules>,
@@ -37,13 +37,13 @@ pub(super) struct SubmoduleRules {
     without_untracked: bool,
 }
 
-/// One submodule of `.gitmodules`.
+/// One submodule in `.gitmodules`.
 #[derive(Default)]
 struct Known {
     name: BString,
-    /// Where it is, with the number of the entry that says so.
+    /// Its path, with the number of the configuration entry that sets it.
     path: Option<(usize, BString)>,
-    /// The value of `ignore` that counts for it.
+    /// The value of `ignore` in force.
     ignore: Option<BString>,
 }
 
@@ -59,7 +59,7 @@ impl Known {
         if tracked.find(name, 0).is_none()
             && (1..=3).any(|stage| tracked.find(name, stage).is_some())
         {
-            // git does not read what is in conflict.
+            // git does not read the file if it is in conflict.
             return Ok(known.all);
         }
         let modules = match read_gitmodules(repository, tracked, objects, messages) {
@@ -137,7 +137,7 @@ impl Known {
     }
 }
 
-/// Checks an entry of a `.gitmodules` in the working tree, of which git takes more than is of use here.
+/// Checks an entry of a `.gitmodules` in the working tree. git reads more of them than are needed here.
 fn check(entry: &Entry<'_>) -> Result<(), config::Error> {
     let Some((section, Some(submodule), name)) = entry.parts() else {
         return Ok(());
@@ -173,7 +173,7 @@ fn check(entry: &Entry<'_>) -> Result<(), config::Error> {
     }
 }
 
-/// The submodules of one `.gitmodules`, in order, and where each is by its name.
+/// The submodules of one `.gitmodules`, in order, and the position of each by name.
 #[derive(Default)]
 struct Collected {
     all: Vec<Known>,
@@ -181,7 +181,7 @@ struct Collected {
 }
 
 impl Collected {
-    /// The one of this name.
+    /// Returns the submodule of this name, adding it if it is new.
     fn of(&mut self, name: &BStr) -> Option<&mut Known> {
         let next = self.all.len();
         let at = *self.by_name.entry(name.to_owned()).or_insert(next);
@@ -195,13 +195,14 @@ impl Collected {
     }
 }
 
-/// Whether `name` is none that git takes from `.gitmodules`: it could lead out of the folder of submodules' repositories.
+/// Whether `name` is one that git does not accept from `.gitmodules`: it could lead out of the folder of submodules'
+/// repositories.
 fn is_suspicious(name: &BStr) -> bool {
     let mut components = name.split(|byte| matches!(byte, b'/' | b'\\'));
     name.is_empty() || components.any(|component| component == b"..")
 }
 
-/// Which changes of one submodule are left out.
+/// Which changes of one submodule are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ignored {
     pub(super) all: bool,
@@ -210,7 +211,7 @@ pub(super) struct Ignored {
 }
 
 impl Ignored {
-    /// The same, as it is configured.
+    /// The same as a value of the configuration.
     pub(super) fn kind(self) -> IgnoreSubmodules {
         match self {
             Self { all: true, .. } => IgnoreSubmodules::All,
@@ -234,8 +235,8 @@ impl From<IgnoreSubmodules> for Ignored {
 }
 
 impl SubmoduleRules {
-    /// The rules for the submodules of `repository`: to be read only where there is one, which need not be among the
-    /// `tracked` ones.
+    /// Reads the rules for the submodules of `repository`. Call this only if there is a submodule, which need not be
+    /// among the `tracked` ones.
     fn new(
         repository: &Repository,
         tracked: &Tracked,
@@ -256,12 +257,12 @@ impl SubmoduleRules {
         Ok(rules)
     }
 
-    /// Which changes of the submodule at `path` are left out between index and working tree.
+    /// Returns which changes of the submodule at `path` are ignored between index and working tree.
     pub(super) fn ignored(&self, path: &BStr) -> Result<Ignored, SessionError> {
         if let Some(asked) = self.asked {
             return Ok(asked.into());
         }
-        // That untracked files are not asked for counts for submodules, too, whatever is configured for all.
+        // If untracked files are not asked for, neither are those in submodules, whatever is configured for all.
         let mut base = self.configured.map_or(Ignored::default(), Ignored::from);
         base.untracked |= self.without_untracked;
         let ignore = self
@@ -275,14 +276,14 @@ impl SubmoduleRules {
 }
 
 impl SubmoduleRules {
-    /// The name of the submodule at `path`, and whether it says itself which of its changes are left out.
+    /// Returns the name of the submodule at `path`, and whether it has its own rule about which changes to ignore.
     pub(super) fn name(&self, path: &BStr) -> Option<(&BStr, bool)> {
         let submodule = self.find(path)?;
         Some((submodule.name.as_bstr(), submodule.ignore.is_some()))
     }
 
     fn find(&self, path: &BStr) -> Option<&Known> {
-        // The last submodule that claims the path is the one.
+        // If several submodules claim the path, the last one wins.
         let claim = |known: &'_ Known| match &known.path {
             Some((number, claimed)) if claimed == path => Some(*number),
             _ => None,
@@ -292,10 +293,10 @@ impl SubmoduleRules {
     }
 }
 
-/// The submodules of a working copy, to be asked about.
+/// The submodules of a working copy.
 #[derive(Clone, Copy)]
 pub(super) struct Submodules<'s> {
-    /// The repository that they are in.
+    /// The repository that contains them.
     pub(super) repository: &'s Repository,
     pub(super) objects: &'s Objects,
     pub(super) messages: &'s Messages,
@@ -305,7 +306,7 @@ pub(super) struct Submodules<'s> {
 }
 
 impl Submodules<'_> {
-    /// The rules for an answer to `request`.
+    /// Returns the rules for an answer to `request`.
     pub(super) fn rules(
         &self,
         request: &StatusRequest,
@@ -321,7 +322,8 @@ impl Submodules<'_> {
         )
     }
 
-    /// The state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as unchanged.
+    /// Returns the state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as
+    /// unchanged.
     pub(super) fn state(
         &self,
         path: &BStr,
@@ -339,7 +341,7 @@ impl Submodules<'_> {
         )
     }
 
-    /// Whether it is said of the submodule at `path` that all its changes are left out.
+    /// Whether the submodule at `path` is configured so that all its changes are ignored.
     pub(super) fn leaves_out(&self, path: &BStr, tracked: &Tracked) -> Result<bool, SessionError> {
         let rules = SubmoduleRules {
             known: Known::all(self.repository, tracked, self.objects, self.messages)?,
@@ -361,7 +363,7 @@ fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
     })
 }
 
-/// The contents of `.gitmodules`, and where they are from.
+/// The contents of `.gitmodules`, and where they come from.
 enum Source {
     File(Vec<u8>, PathBuf),
     Blob(Vec<u8>, ObjectId),
@@ -369,7 +371,7 @@ enum Source {
 
 const FILE_NAME: &str = ".gitmodules";
 
-/// `.gitmodules` as git reads it: from the working tree, else from the index, else from HEAD.
+/// Reads `.gitmodules` as git does: from the working tree, else from the index, else from HEAD.
 fn read_gitmodules(
     repository: &Repository,
     tracked: &Tracked,
@@ -398,7 +400,7 @@ fn read_gitmodules(
     Some(Source::Blob(text, id))
 }
 
-/// `.gitmodules` in HEAD.
+/// Returns the ID of `.gitmodules` in HEAD.
 fn in_head(repository: &Repository, objects: &Objects) -> Option<ObjectId> {
     let head = head_id(&Refs::open(repository).ok()?.head().ok()?)?;
     let tree = objects.peel_to_tree(&head).ok()?;
@@ -410,7 +412,8 @@ fn in_head(repository: &Repository, objects: &Objects) -> Option<ObjectId> {
         .map(|entry| entry.id)
 }
 
-/// The state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as unchanged.
+/// Returns the state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as
+/// unchanged.
 fn state(
     parent: &Repository,
     path: &BStr,
@@ -427,7 +430,7 @@ fn state(
         false => submodule(parent, path),
     };
     let repository = match found {
-        // Whoever does not look inside finds nothing to be wrong with it.
+        // git does not look inside, so it does not find this error.
         Err(repository::Error::Refused(_) | repository::Error::Format(_)) if ignored.dirty => None,
         found => found?,
     };
@@ -473,16 +476,16 @@ fn status_inside(
     }
     let mut session = Session::open(repository, false, stderr)?;
     let status = session.status(request)?;
-    // Only the next look would have gained by it.
+    // Only the next status would have been faster for it.
     let _ = session.save(&NoSteps);
     Ok(status)
 }
 
-/// git has no word for it: it runs itself until the system has no more processes for it.
+/// git has no message for this: it runs itself until the system has no more processes for it.
 const IN_ITSELF: &str = "a submodule of this repository is the repository itself";
 
-/// Whether a submodule's commit is the one that is recorded. Where it has another kind of ids than the repository around
-/// it, git has padded the shorter one with zeros.
+/// Whether a submodule's commit is the one that is recorded. If its IDs are of another kind than those of the repository
+/// around it, git has padded the shorter one with zeros.
 fn is_same(head: &ObjectId, recorded: &ObjectId) -> bool {
     let longest = head.as_slice().len().max(recorded.as_slice().len());
     let padded = |id: &ObjectId| {
@@ -493,12 +496,12 @@ fn is_same(head: &ObjectId, recorded: &ObjectId) -> bool {
     head == recorded || padded(head) == padded(recorded)
 }
 
-/// What `git status` shows in the submodule by its own configuration.
+/// Returns the untracked files that `git status` shows in the submodule by its own configuration.
 fn default_untracked(repository: &Repository) -> Result<UntrackedMode, SessionError> {
     Ok(repository::settings::Settings::new(repository)?.untracked)
 }
 
-/// Whether a submodule's own status counts as modified, and as having untracked files.
+/// Returns whether a submodule's own status counts as modified, and as having untracked files.
 fn dirt(status: &Status) -> (bool, bool) {
     let mut is_modified = false;
     let mut has_untracked = !status.untracked.is_empty();
@@ -507,7 +510,8 @@ fn dirt(status: &Status) -> (bool, bool) {
             Change::Tracked(change) => {
                 let nested = change.submodule.unwrap_or_default();
                 has_untracked |= nested.untracked;
-                // A nested submodule with nothing but untracked files is not modified for that, and neither is this.
+                // A nested submodule with nothing but untracked files does not count as modified, and neither does this
+                // one because of it.
                 let only_untracked = change.staged_source.is_none()
                     && change.unstaged_source.is_none()
                     && nested.untracked

@@ -1,4 +1,4 @@
-//! The paths that git is told of: in its terms, in which a folder and its listing are two things.
+//! The paths that are reported to git, in its terms: a folder and its listing are two things.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
@@ -10,44 +10,45 @@ use vigil_model::tracked::Tracked;
 use vigil_scan::Unheard;
 use vigil_watch::{Changes, WatchedTree};
 
-/// How many paths, and how many bytes of them, are told one by one: to look at all costs git less than to search for each.
+/// The maximum number of paths, and of their bytes, that are reported one by one: beyond it, looking at everything costs git
+/// less.
 const PATHS_MAX: usize = 100_000;
 const BYTES_MAX: usize = 3 << 20;
 
-/// The same where all listings are told: what is not told then is told never, and everything each time.
+/// The same if all listings are reported: beyond it, the listings never become right, and everything is reported each time.
 const LISTINGS_MAX: usize = 1_000_000;
 const LISTINGS_BYTES_MAX: usize = 48 << 20;
 
-/// No such file need be there. A path directly in a folder is the only way to say that its listing changed: of a folder that is
-/// named itself, git forgets the listing of the one above.
+/// A name that no file need have. Reporting a path directly in a folder is the only way to say that the folder's listing changed:
+/// for a folder reported itself, git forgets the listing of its parent.
 const INSIDE: &[u8] = b".vigil";
 
-/// Files by which git judges those below their folder.
+/// The name of files that affect how git judges those below their folder.
 const ATTRIBUTES: &[u8] = b".gitattributes";
 
-/// Up to where somebody was told what changed.
+/// How far a git was told what changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToldUntil {
-    /// In which tree, and by which rules it was watched. No two trees that a process watches have the same.
+    /// Identifies the tree and the rules by which it was watched. No two trees that a process watches have the same.
     pub ground: u128,
     /// How much had happened there.
     pub number: u64,
-    /// Whether he was told so by paths. Who was told that everything may have changed looks at all tracked files; but git may keep
-    /// listings of its untracked cache that it did not need then, and takes them to be right from the next answer on.
+    /// Whether it was told by paths. A git that was told that everything may have changed looks at all tracked files; but it may
+    /// keep listings in its untracked cache that it did not need then, and trusts them from the next answer on.
     pub has_right_listings: bool,
 }
 
 /// What may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// From where on the next one is to be told.
+    /// Where the next report starts.
     pub until: ToldUntil,
-    /// The paths, from the top: folders, with all below, have a `/` at the end. `None` where everything may have.
+    /// The paths, from the top. A trailing `/` means a folder with everything below. `None` if everything may have changed.
     pub paths: Option<BTreeSet<BString>>,
 }
 
 impl Told {
-    /// Up to the `number` of a change.
+    /// Creates a report up to the `number` of a change.
     pub(super) fn new(ground: u128, number: u64, paths: Option<BTreeSet<BString>>) -> Self {
         let until = ToldUntil {
             ground,
@@ -58,15 +59,15 @@ impl Told {
     }
 }
 
-/// What git can be told at any time, without the session: that everything may have changed. What is watched only later counts as
-/// changed since.
+/// A report that everything may have changed, which can be given at any time without the session. Anything that is watched only
+/// later counts as changed since.
 #[derive(Clone)]
 pub struct Everything {
     ground: u128,
-    /// It is watched as long as the session wants that.
+    /// Held weakly: it is watched only as long as the session wants that.
     tree: Weak<WatchedTree>,
     repository: Arc<Repository>,
-    /// Attributes come from a tree, which may be another one by now.
+    /// Whether attributes come from a tree, which may have changed by now.
     rests_on_tree: bool,
 }
 
@@ -85,7 +86,7 @@ impl Everything {
         }
     }
 
-    /// What git is told now; `None` where the repository is set up otherwise by now.
+    /// Returns the report to give now; `None` if the repository's set-up has changed.
     pub fn told(&self) -> Option<Told> {
         if self.rests_on_tree || !self.repository.is_fresh() {
             return None;
@@ -94,28 +95,28 @@ impl Everything {
         Some(Told::new(self.ground, end.number(), None))
     }
 
-    /// Whether who was told until `since` can be told what changed.
+    /// Whether a git that was told everything until `since` can be told what changed.
     pub fn continues(&self, since: Option<ToldUntil>) -> bool {
         since.is_some_and(|since| since.ground == self.ground)
     }
 }
 
-/// `ground` in `tree`: none of two trees is that of the other.
+/// Combines `ground` with `tree`, so that no two trees share a ground.
 pub(super) fn of_tree(ground: u128, tree: &WatchedTree) -> u128 {
     ground ^ u128::from(tree.serial()).rotate_right(64)
 }
 
-/// What is told.
+/// The paths to report.
 pub(super) struct Paths<'t> {
     tree: &'t WatchedTree,
     told: BTreeSet<BString>,
     is_everything: bool,
-    /// How many paths are told, and how many bytes of them.
+    /// The maximum number of paths, and of their bytes.
     max: (usize, usize),
 }
 
 impl<'t> Paths<'t> {
-    /// None yet of `tree`, or all.
+    /// Starts with no paths of `tree`, or with everything.
     pub(super) fn new(tree: &'t WatchedTree, is_everything: bool) -> Self {
         Self {
             tree,
@@ -125,7 +126,7 @@ impl<'t> Paths<'t> {
         }
     }
 
-    /// Takes in what changed.
+    /// Adds what changed.
     pub(super) fn add_changes(&mut self, changes: &Changes) {
         for folder in &changes.folders {
             self.add_folder(folder.as_bstr());
@@ -135,7 +136,7 @@ impl<'t> Paths<'t> {
         }
     }
 
-    /// Takes in that any entry of the index may have changed, but no listing.
+    /// Adds all entries of the index, but no listing.
     pub(super) fn add_all_entries(&mut self, tracked: &Tracked) {
         let Some(top) = tracked.find_directory(BStr::new("")) else {
             return;
@@ -149,13 +150,13 @@ impl<'t> Paths<'t> {
         }
     }
 
-    /// Takes in that any listing may have changed.
+    /// Adds all listings.
     pub(super) fn add_all_listings(&mut self) {
         self.max = (LISTINGS_MAX, LISTINGS_BYTES_MAX);
         self.add_listings("".into());
     }
 
-    /// Takes in what may change without a word; `path` knows that of a recorded file.
+    /// Adds what may change without an event; `path` returns the path of a tracked file.
     pub(super) fn add_unheard(&mut self, unheard: &Unheard, path: impl Fn(u32) -> Option<BString>) {
         for number in &unheard.files {
             match path(*number) {
@@ -171,35 +172,35 @@ impl<'t> Paths<'t> {
         }
     }
 
-    /// The entry at `path` changed.
+    /// Adds the entry at `path`.
     fn add_entry(&mut self, path: &BStr) {
         let name = file_name(path);
         let len = path.len().saturating_sub(name.len());
         let folder = path.get(..len.saturating_sub(1)).unwrap_or_default();
         if name == ATTRIBUTES {
-            // Each file below may be another by it.
+            // It may affect each file below.
             self.add_folder(folder.as_bstr());
         }
         if is_refused(name) {
-            // git takes no word of such names; what they are to it, it finds in the folder.
+            // git ignores reports of such names; it finds what it needs in the folder's listing.
             self.add_listing(folder.as_bstr());
         }
         self.add(path.to_owned());
     }
 
-    /// The folder at `path` changed, with all below.
+    /// Adds the folder at `path`, with everything below.
     fn add_folder(&mut self, path: &BStr) {
         if path.is_empty() {
             self.is_everything = true;
             return;
         }
-        // By its name alone git takes it for what it is recorded as, which may be a file.
+        // Without a slash, git takes the name for what is recorded there, which may be a file.
         self.add_entry(path);
         self.add(join(path, BStr::new("")));
         self.add_listings(path);
     }
 
-    /// The listings of the folder at `path` and of all below may have changed.
+    /// Adds the listings of the folder at `path` and of all folders below.
     fn add_listings(&mut self, path: &BStr) {
         let room = self.max.0.saturating_sub(self.told.len());
         let (folders, are_all) = match self.is_everything {
@@ -233,7 +234,7 @@ impl<'t> Paths<'t> {
         }
     }
 
-    /// All paths; `None` where everything may have changed.
+    /// Returns all paths; `None` if everything may have changed.
     pub(super) fn finish(self) -> Option<BTreeSet<BString>> {
         let bytes: usize = self
             .told
@@ -246,10 +247,10 @@ impl<'t> Paths<'t> {
     }
 }
 
-/// Whether git may refuse `name` in a path of the index, on this system or another (`core.protectNTFS`, `core.protectHFS`): then
-/// it does not hear of it in its untracked cache either.
+/// Whether git may refuse `name` in a path of the index, on this system or another (`core.protectNTFS`, `core.protectHFS`). It
+/// then ignores reports of it for its untracked cache, too.
 fn is_refused(name: &[u8]) -> bool {
-    // Which of the other characters a file system passes over does not matter: they are rare in such names.
+    // It does not matter which other characters a file system ignores: they are rare in such names.
     let name: Vec<u8> = name.iter().copied().filter(u8::is_ascii).collect();
     let name = name.to_ascii_lowercase();
     let rest = [&b".git"[..], b"git~1"]

@@ -1,4 +1,4 @@
-//! What the scan found in the working tree, with submodules asked for their state.
+//! The changes that the scan found in the working tree, with the state of submodules.
 
 use bstr::ByteSlice;
 use vigil_model::tracked::{ByNumber, Tracked};
@@ -12,7 +12,7 @@ use vigil_git::repository::submodule as submodule_repository;
 use vigil_model::change::ChangeKind;
 use vigil_scan::Observed;
 
-/// What the scan found, with submodules asked.
+/// Returns the changes that the scan found, and asks submodules for their state.
 pub(super) fn unstaged(
     submodules: &Submodules<'_>,
     request: &StatusRequest,
@@ -31,7 +31,7 @@ pub(super) fn unstaged(
         }
         let path = entry.path.as_bstr();
         let mode = mode_of(observed);
-        // Only an intent to add: what is there is new, whatever is recorded.
+        // With only an intent to add, the file counts as new, whatever is recorded.
         let is_new = entry.flags.is_intent_to_add() && observed != Observed::Missing;
         let mut submodule = None;
         if (if is_new { mode } else { entry.mode }).is_gitlink() {
@@ -44,7 +44,8 @@ pub(super) fn unstaged(
                 continue;
             }
             if mode.is_symlink() && !is_new && !ignored.dirty {
-                // git looks for the submodule whatever is in its place, and not behind a link.
+                // git looks for the submodule whatever is in its place, but not behind a symbolic
+                // link.
                 submodule_repository(submodules.repository, path)?;
             }
             if is_new {
@@ -64,7 +65,7 @@ pub(super) fn unstaged(
             _ => ChangeKind::TypeChanged,
         };
         if mode.is_gitlink() && submodule.is_none() {
-            // A repository in place of a file has other commits than the file, as git sees it.
+            // To git, a repository in place of a file has other commits than the file.
             let new_commits = kind == ChangeKind::TypeChanged;
             submodule = Some(SubmoduleState {
                 new_commits,

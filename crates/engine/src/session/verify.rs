@@ -1,4 +1,4 @@
-//! Whether the state on disk is right: its bytes, its tree of tracked files, and the answers that are made with it.
+//! Checks the state on disk: its bytes, its tree of tracked files, and the answers that are made with it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,15 +11,15 @@ use crate::status::{Change, Status, StatusRequest};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_stamp::Stamp;
 
-/// How often an answer that differs is asked for: the working copy may change between two looks.
+/// How many times to ask for an answer that differs: the working copy may change between two scans.
 const ASKED_MAX: usize = 3;
 
 /// What is wrong with a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// Bytes are not as they were written, or make no sense; in words.
+    /// Bytes are damaged or make no sense; the text says which.
     Damaged(String),
-    /// The entry of a path and stage is another one in the index than in the tree that is made with the state.
+    /// The entry of a path and stage differs between the index and the tree that is made with the state.
     Entry {
         /// The path.
         path: BString,
@@ -30,50 +30,50 @@ pub enum Problem {
         /// Whether the tree has it.
         is_in_tree: bool,
     },
-    /// An answer says another thing of a path with the state than without.
+    /// An answer about a path differs with the state and without.
     Answer {
         /// The question.
         question: Question,
         /// The path.
         path: BString,
-        /// What is said with the state.
+        /// The verdict with the state.
         with: Verdict,
-        /// What is said without.
+        /// The verdict without the state.
         without: Verdict,
     },
 }
 
-/// What is said of one path.
+/// What an answer says about one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing.
     Unchanged,
     /// It changed.
     Changed(Box<Change>),
-    /// It is untracked.
+    /// The path is untracked.
     Untracked,
-    /// It is ignored.
+    /// The path is ignored.
     Ignored,
 }
 
-/// A question of status that is asked with and without the state.
+/// A status question that is asked with and without the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Untracked files.
+    /// Which untracked files are asked for.
     pub untracked: UntrackedMode,
-    /// Ignored files.
+    /// Which ignored files are asked for.
     pub ignored: IgnoredMode,
 }
 
-/// What was looked at, and what is wrong.
+/// What was checked, and what is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// Whether there is a state, or what is left of one.
+    /// Whether there is a state, or the remains of one.
     pub is_present: bool,
-    /// How many blocks were read.
+    /// The number of blocks that were read.
     pub blocks: u64,
-    /// How many entries of the index were compared; `None` where that was not possible: the state is damaged, the index
-    /// is a sparse one, or it changed meanwhile.
+    /// The number of index entries that were compared; `None` if that was not possible because the state is damaged,
+    /// the index is sparse, or it changed meanwhile.
     pub entries: Option<usize>,
     /// The questions that were asked.
     pub questions: Vec<Question>,
@@ -81,11 +81,11 @@ pub struct Verification {
     pub problems: Vec<Problem>,
 }
 
-/// Checks the state of the working copy that `open` opens anew each time: nothing that one answer brought to memory
-/// should help the next. Nothing is written.
+/// Checks the state of a working copy. `open` opens a new session for each answer, so that nothing that one answer
+/// brought into memory helps the next. Writes nothing.
 ///
 /// # Errors
-/// Of `open`, or of a question that has no answer even without the state.
+/// `open` failed, or a question has no answer even without the state.
 pub fn verify<E: From<SessionError>>(
     open: impl Fn() -> Result<Session, E>,
 ) -> Result<Verification, E> {
@@ -122,7 +122,7 @@ pub fn verify<E: From<SessionError>>(
     Ok(found)
 }
 
-/// The paths of which other things are said with the state than without, time and again.
+/// Returns the paths on which the answers with and without the state differ each time.
 fn compare_answers<E: From<SessionError>>(
     open: &impl Fn() -> Result<Session, E>,
     question: Question,
@@ -176,8 +176,8 @@ fn differences(question: Question, with: &Status, without: &Status) -> Vec<Probl
     differing.map(problem).collect()
 }
 
-/// Compares the tree that is made with the state with the index, and returns how many entries that has; `None` where
-/// they cannot be compared.
+/// Compares the tree that is made with the state with the index, and returns the number of the index's entries; `None`
+/// if they cannot be compared.
 fn compare_entries(
     session: &mut Session,
     problems: &mut Vec<Problem>,
