@@ -1,5 +1,5 @@
-//! The state of one working copy on disk: the tracked files as of an index, how HEAD differs from it, and what scans
-//! saw (docs/state-file.md). It saves work and is never needed: whatever is wrong with it, there is an answer without.
+//! The state of one working copy on disk: the tracked files of an index, how HEAD differs from it, and what scans saw
+//! (docs/state-file.md). It saves work and is never needed: whatever is wrong with it, there is an answer without it.
 
 mod blocks;
 mod head_tree;
@@ -36,31 +36,31 @@ pub use report::{
 };
 pub(crate) use staged::Compared;
 
-/// Where the general blocks are.
+/// The keys of the general blocks.
 const ORIGIN: u32 = 0;
 const STAGED: u32 = 1;
 const HEAD_TREE: u32 = 2;
 
-/// The state of a working copy, as far as there is one.
+/// The state of a working copy, as far as it has one.
 pub(crate) struct State {
-    /// Where it would be in the repository.
+    /// The state's place inside the repository.
     in_repository: PathBuf,
-    /// Where it may be, the first choice first.
+    /// The possible places, the first choice first.
     stores: Vec<Store>,
-    /// Which of them is in use.
+    /// The index of the place in use.
     chosen: usize,
     snapshot: Option<Snapshot>,
-    /// When this process began to look.
+    /// The clocks when this process began to look.
     mark: ClockMark,
-    /// From when on recorded stamps prove nothing.
+    /// The time from which recorded stamps prove nothing, if any.
     distrusted_from: Option<Timestamp>,
-    /// The one that the working tree is on.
+    /// The file system of the working tree.
     file_system: Option<FileSystem>,
     trust: FileSystemTrust,
-    /// Somebody else has published since.
+    /// Whether another process has published since.
     is_superseded: bool,
     is_damaged: bool,
-    /// Why states that were there are not used, in words.
+    /// Why existing states were not used, in words.
     dropped: Vec<String>,
 }
 
@@ -68,12 +68,12 @@ pub(crate) struct State {
 pub(crate) struct Recorded {
     pub(crate) file: IndexFile,
     pub(crate) tracked: Tracked,
-    /// The stamps of the files prove something.
+    /// Whether the stamps of the index files prove anything.
     is_believed: bool,
 }
 
 impl Recorded {
-    /// Whether the index at `path` is still the one that is recorded.
+    /// Whether the index at `path` is still the recorded one.
     pub(crate) fn is_current(&self, path: &Path) -> bool {
         self.is_believed && self.file.own.path == path && self.file.is_current()
     }
@@ -83,16 +83,16 @@ impl Recorded {
 pub(crate) struct ToSave<'a> {
     pub(crate) file: &'a IndexFile,
     pub(crate) tracked: &'a Tracked,
-    /// How the tree of tracked files differs from the published one; `None` where there is none.
+    /// How the tree of tracked files differs from the published one; `None` if none is published.
     pub(crate) moved: Option<&'a Moved>,
     pub(crate) memory: Option<&'a ScanMemory>,
     /// How the index differs from HEAD's tree.
     pub(crate) staged: Option<(Compared, &'a StagedDiff)>,
-    /// What HEAD's tree is, if that is known without its objects.
+    /// HEAD's tree, if it can be known without reading its objects.
     pub(crate) head_tree: Option<&'a HeadTree>,
 }
 
-/// The blocks of tracked files, some of which may lie in a file that is mapped.
+/// The blocks of tracked files, some of which may lie in a mapped file.
 #[derive(Debug)]
 struct TrackedBlocks<'a>(&'a Tracked);
 
@@ -103,7 +103,7 @@ impl BlockSource for TrackedBlocks<'_> {
 }
 
 impl State {
-    /// The state of `repository`, unless it may have none. Nothing was looked at before `mark`.
+    /// Opens the state of `repository`, unless it may have none. Nothing was looked at before `mark`.
     pub(crate) fn of(repository: &Repository, mark: ClockMark) -> Option<Self> {
         let stores = places(repository);
         let top = repository
@@ -118,7 +118,7 @@ impl State {
         ))
     }
 
-    /// Opens that of `stores` whose state is the youngest, for the working tree at `top`.
+    /// Opens the most recent state in `stores`, for the working tree at `top`.
     pub(crate) fn open(
         in_repository: PathBuf,
         stores: Vec<Store>,
@@ -172,7 +172,7 @@ impl State {
         state
     }
 
-    /// Keeps no file mapped, if there is room for a copy.
+    /// Replaces the mapping of the state by a copy, if there is room.
     pub(crate) fn copy_to_memory(&self) {
         if let Some(snapshot) = &self.snapshot {
             snapshot.copy_to_memory();
@@ -188,7 +188,7 @@ impl State {
         self.distrusted_from = recorded.and_then(|recorded| distrusted_from(&recorded, &self.mark));
     }
 
-    /// The tracked files as they were recorded, from whichever index.
+    /// Returns the tracked files as they were recorded, from whatever index.
     pub(crate) fn recorded(&self, hash: Kind) -> Option<Recorded> {
         let snapshot = self.usable()?;
         let block = snapshot.block(Table::General, ORIGIN).ok()??;
@@ -200,17 +200,17 @@ impl State {
         })
     }
 
-    /// Whether what was recorded of the files of an index proves anything.
+    /// Whether the recorded stamps of an index's files prove anything.
     fn believes(&self, file: &IndexFile) -> bool {
         self.trust.contents && self.distrusted_from.is_none_or(|time| file.is_before(time))
     }
 
-    /// Whether stamps prove what a scan saw.
+    /// Whether stamps can prove what a scan saw.
     fn keeps_what_is_seen(&self) -> bool {
         self.trust.directories && self.trust.contents
     }
 
-    /// What scans saw of the recorded tree.
+    /// Returns the memory of scans of the recorded tree.
     pub(crate) fn memory(&self, tracked: &Tracked) -> ScanMemory {
         let dirs = tracked.directories() as usize;
         match self.usable() {
@@ -222,13 +222,13 @@ impl State {
         }
     }
 
-    /// How the recorded index differs from what it was compared with.
+    /// Returns how the recorded index differs from what it was compared with.
     pub(crate) fn staged(&self) -> Option<(Compared, StagedDiff)> {
         let block = |key| self.usable()?.block(Table::General, key).ok()?;
         staged::read(block(STAGED)?, block(ORIGIN)?)
     }
 
-    /// HEAD's tree, as it was recorded.
+    /// Returns HEAD's tree as recorded.
     pub(crate) fn head_tree(&self) -> Option<HeadTree> {
         let block = self.usable()?.block(Table::General, HEAD_TREE).ok()??;
         head_tree::read(block).filter(|head| self.believes_files(&head.files))
@@ -253,23 +253,23 @@ impl State {
         self.mark = mark;
     }
 
-    /// Notes that the state turned out to be damaged: nothing more is taken from it, and the next one replaces it.
+    /// Notes that the state is damaged: nothing more is taken from it, and the next save replaces it.
     pub(crate) fn forget(&mut self, damage: &dyn std::fmt::Display) {
         self.dropped.push(damage.to_string());
         self.is_damaged = true;
     }
 
-    /// Why states that were there were not used, since this was asked last.
+    /// Takes the reasons why existing states were not used since the last call.
     pub(crate) fn take_dropped(&mut self) -> Vec<String> {
         std::mem::take(&mut self.dropped)
     }
 
-    /// The published state, if it can be used.
+    /// Returns the published state, if it can be used.
     fn usable(&self) -> Option<&Snapshot> {
         self.snapshot.as_ref().filter(|_| !self.is_damaged)
     }
 
-    /// Whether somebody else has published, so that what is in memory is not of the published state.
+    /// Whether another process has published, so that what is in memory does not belong to the published state.
     pub(crate) fn is_superseded(&self) -> bool {
         self.is_superseded
     }
@@ -320,8 +320,8 @@ impl State {
         Ok(published)
     }
 
-    /// Has `tracked` and what scans saw of it, which were published just now as of `file`, rest on what is published: so nothing
-    /// of that is in memory twice. To be called where most of it is asked for rarely: then it is read again.
+    /// Makes `tracked` and the memory of scans, which were just published as of `file`, use the published blocks, so that
+    /// nothing is in memory twice. Call this if most of it is rarely needed: it is then read again.
     pub(crate) fn carry(
         &self,
         file: &IndexFile,
@@ -339,8 +339,8 @@ impl State {
         }
     }
 
-    /// Makes the folders above the chosen store's own, if it is in the user's cache. A repository's are the repository's: it
-    /// may have gone meanwhile.
+    /// Creates the parents of the chosen store's folder, if it is in the user's cache. In a repository they are the repository's
+    /// own, which may be gone by now.
     fn make_way(&self) {
         if let Some(store) = self.stores.get(self.chosen)
             && store.folder() != self.in_repository

@@ -1,4 +1,4 @@
-//! The question "what changed?" and its whole answer.
+//! The question "what changed?" and its full answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,34 +13,34 @@ use vigil_git::operation::under_way::UnderWay;
 use vigil_history::branch::{BranchStatus, ComparedBranch};
 use vigil_scan::progress::Progress;
 
-/// What is asked.
+/// A status question.
 #[derive(Clone, Debug, Default)]
 pub struct StatusRequest {
-    /// Untracked files.
+    /// Which untracked files to find.
     pub untracked: UntrackedMode,
-    /// Ignored files.
+    /// Which ignored files to find.
     pub ignored: IgnoredMode,
-    /// `--ignore-submodules`, where it was given; else each submodule's configuration decides.
+    /// `--ignore-submodules`, if given; else each submodule's configuration decides.
     pub ignore_submodules: Option<IgnoreSubmodules>,
     /// Rename detection, `None` for none.
     pub renames: Option<RenameRule>,
     /// The pathspecs as given on the command line, still with magic, relative to the repository's prefix.
     pub pathspecs: Vec<BString>,
-    /// Count commits ahead and behind (`--ahead-behind`); without, only whether the two differ.
+    /// Count commits ahead and behind (`--ahead-behind`); if false, find only whether the two differ.
     pub ahead_behind: bool,
-    /// Find branch and upstream (formats without a branch line do not ask).
+    /// Find branch and upstream (formats without a branch line do not need them).
     pub branch: bool,
     /// Count stash entries (`--show-stash`).
     pub stash: bool,
-    /// Find what is under way, in gitstatusd's words ([`Status::action`]).
+    /// Find the operation in progress, in gitstatusd's words ([`Status::action`]).
     pub action: bool,
-    /// Find what only the long format tells ([`Status::long`]): it costs more files and objects.
+    /// Find what only the long format shows ([`Status::long`]), which needs more files and objects.
     pub long: bool,
-    /// Find how patches of the working tree are made ([`PatchRules`]), too.
+    /// Find how patches of the working tree are made, too ([`PatchRules`]).
     pub unstaged_patches: bool,
-    /// The most threads the scan may use; `None` lets it choose.
+    /// The maximum number of threads that the scan may use; `None` lets it choose.
     pub threads_max: Option<usize>,
-    /// Where the scan counts what it looked at, submodules apart.
+    /// Counts what the scan looked at, not including submodules.
     pub progress: Option<Arc<Progress>>,
 }
 
@@ -62,15 +62,15 @@ pub struct TrackedChange {
     pub staged: Option<ChangeKind>,
     /// Index against working tree.
     pub unstaged: Option<ChangeKind>,
-    /// Mode in HEAD (of the rename's source, if renamed); `NONE` where not in HEAD.
+    /// Mode in HEAD (of the rename's source, if renamed); `NONE` if not in HEAD.
     pub head_mode: FileMode,
-    /// Mode in the index; `NONE` where not in the index.
+    /// Mode in the index; `NONE` if not in the index.
     pub index_mode: FileMode,
-    /// Mode in the working tree; `NONE` where deleted.
+    /// Mode in the working tree; `NONE` if deleted.
     pub worktree_mode: FileMode,
-    /// Object in HEAD, null where not in HEAD.
+    /// Object in HEAD; null if not in HEAD.
     pub head_id: ObjectId,
-    /// Object in the index, null where not in the index (and for intent-to-add).
+    /// Object in the index; null if not in the index (and for intent-to-add).
     pub index_id: ObjectId,
     /// Where it came from in HEAD, if the staged change is a rename or copy.
     pub staged_source: Option<RenameSource>,
@@ -94,13 +94,13 @@ pub struct UnmergedSide {
 pub struct UnmergedChange {
     /// Stages 1 (base), 2 (ours) and 3 (theirs), as far as present.
     pub stages: [Option<UnmergedSide>; 3],
-    /// Mode in the working tree; `NONE` where the file is not there.
+    /// Mode in the working tree; `NONE` if the file is missing.
     pub worktree_mode: FileMode,
     /// For a submodule, what is dirty in it.
     pub submodule: Option<SubmoduleState>,
-    /// The working tree could be looked at there; where not, nothing is known to differ from the index.
+    /// Whether the path could be looked at in the working tree; if not, no difference from the index is known.
     pub is_observed: bool,
-    /// How the working tree differs from a merged entry of the path that the index has on an unborn branch, too.
+    /// How the working tree differs from a merged entry of the same path, which the index may have besides, on an unborn branch.
     pub merged: Option<ChangeKind>,
 }
 
@@ -128,50 +128,50 @@ pub enum Change {
     Unmerged(UnmergedChange),
 }
 
-/// How much of a sparse checkout is there.
+/// How much of a sparse checkout is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SparseState {
     /// git works with a sparse index, and does not count.
     SparseIndex,
-    /// So many percent of the tracked files are present.
+    /// This percentage of the tracked files is present.
     Percent(usize),
 }
 
-/// What only the long format tells.
+/// What only the long format shows.
 #[derive(Clone, Debug, Default)]
 pub struct LongStatus {
-    /// What is under way.
+    /// The operation in progress.
     pub under_way: UnderWay,
-    /// The branches with which the current one is compared, in the order in which they are told.
+    /// The branches that the current one is compared with, in the order in which they are shown.
     pub compared: Vec<ComparedBranch>,
     /// How long that comparison took: git gives advice when it is slow.
     pub compared_in: Duration,
     /// How long it took to find untracked files: git gives advice when that is slow.
     pub searched_in: Duration,
-    /// For a sparse checkout, how much of it is there.
+    /// How much of a sparse checkout is present, if it is one.
     pub sparse: Option<SparseState>,
     /// How the patches of git's `status` differ from those of git's `diff`.
     pub patches: PatchRules,
 }
 
-/// Where the patches that `status --verbose` shows are unlike those of git's `diff`.
+/// How the patches that `status --verbose` shows differ from those of git's `diff`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PatchRules {
     /// Staged changes without a patch: those further down in a directory that is one entry of a sparse index.
     pub staged_without: Vec<BString>,
-    /// Name and value of configuration by which git's `diff` of what is staged goes as deep as that, beyond
+    /// Name and value of the configuration by which git's `diff` of what is staged goes as deep as `status` does, beyond
     /// `core.maxTreeDepth`.
     pub staged_configuration: Vec<(BString, BString)>,
-    /// Submodules without a patch of the working tree: those that were found unchanged by what was asked.
+    /// Submodules without a patch of the working tree: those that the question found unchanged.
     pub unstaged_without: Vec<BString>,
-    /// git reads the empty tree for the first patch of all before it says so, and dies of a bad `shallow` file by that.
+    /// Whether git fails because of a bad `shallow` file: before the first patch of all, it reads the empty tree.
     pub has_bad_history: bool,
-    /// Name and value of configuration by which git's `diff` of the working tree looks into no submodule with something
-    /// else there than the commit that is recorded.
+    /// Name and value of the configuration by which git's `diff` of the working tree does not look into submodules with something
+    /// else there than the recorded commit.
     pub configuration: Vec<(BString, BString)>,
 }
 
-/// The whole answer.
+/// The full answer.
 #[derive(Clone, Debug, Default)]
 pub struct Status {
     /// Changed tracked paths, in byte order.
@@ -180,30 +180,30 @@ pub struct Status {
     pub untracked: Vec<BString>,
     /// Ignored paths, in byte order; directories end in `/`.
     pub ignored: Vec<BString>,
-    /// The branch, where it was asked for.
+    /// The branch, if asked for.
     pub branch: Option<BranchStatus>,
-    /// The number of stash entries, where it was asked for.
+    /// The number of stash entries, if asked for.
     pub stash_count: Option<usize>,
-    /// What is under way, in gitstatusd's words, where that was asked for; empty for nothing.
+    /// The operation in progress, in gitstatusd's words, if asked for; empty if there is none.
     pub action: BString,
-    /// What only the long format tells, where it was asked for.
+    /// What only the long format shows, if asked for.
     pub long: Option<LongStatus>,
-    /// What git would say on stderr, each line whole.
+    /// The whole lines that git would write to stderr.
     pub warnings: Vec<BString>,
-    /// Where the answer ends with where HEAD points, since the history of the branches cannot be read or a setting of one is bad:
-    /// nothing else is filled in then.
+    /// Set if the answer stops at where HEAD points, because the history of the branches cannot be read or a branch's setting is
+    /// invalid: nothing else is then filled in.
     pub cut_short: Option<CutShort>,
 }
 
-/// What git says where it ends in the middle of an answer.
+/// What git writes when it fails in the middle of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutShort {
-    /// The lines before, each whole.
+    /// The lines before the error, each whole.
     pub said: Vec<String>,
-    /// How the last line begins.
+    /// The prefix of the last line.
     pub label: &'static str,
-    /// The reason.
+    /// The error.
     pub text: String,
-    /// Whether the short format has not named the branch by then.
+    /// Whether the short format fails before it has named the branch.
     pub is_before_name: bool,
 }

@@ -1,4 +1,4 @@
-//! For tests: repositories of a sandbox, opened by somebody who has no home.
+//! For tests: repositories of a sandbox, opened as a user without a home.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{Repository, discover};
 
-/// The repository that `folder` is in.
+/// Opens the repository that `folder` is in.
 pub(crate) fn repository_at(folder: &Path) -> Repository {
     let variables = [
         ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
@@ -17,7 +17,7 @@ pub(crate) fn repository_at(folder: &Path) -> Repository {
     discover(&environment, folder).unwrap()
 }
 
-/// A session on it, which is kept or not.
+/// Opens a session on that repository, for many questions if `is_kept`.
 pub(crate) fn session_at(folder: &Path, is_kept: bool) -> Session {
     Session::open(repository_at(folder), is_kept, FilterStderr::Discard).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What is known of the working tree, kept true by what the kernel tells: only what changed is looked at again.
+//! The findings in the working tree, kept true by the kernel's events: only what changed is looked at again.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -21,20 +21,21 @@ use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 use super::heard::HeardChange;
 use super::linked::Linked;
 
-/// Files whose change changes more than themselves: what is ignored below, and how contents are compared.
+/// Files that affect more than themselves when they change: what is ignored below, and how contents are compared.
 const GOVERNING: [&[u8]; 2] = [b".gitignore", b".gitattributes"];
 
-/// How many questions are kept: those of prompts, of git's status and of one or two with options.
+/// The number of questions whose findings are kept: those of prompts, of git's status, and one or two with options.
 const QUESTIONS_MAX: usize = 4;
 
-/// Where more paths changed than this, and than one for so many tracked files, to look at all costs less than to look for each.
+/// If more paths changed than this, and more than one for this many tracked files, looking at everything costs less than looking
+/// at each.
 const PATHS_MIN: usize = 20_000;
 const FILES_FOR_A_PATH: usize = 8;
 
-/// Tells which changes show in no answer.
+/// Tells which changes affect no answer.
 pub(crate) trait WithoutEffect {
-    /// Leaves out of `paths` and `folders`, of which a change was heard, those without effect on an answer that has `untracked`,
-    /// in order. New folders are watched by `watch` before they are looked into.
+    /// Removes from `paths` and `folders`, which changed, those that do not affect an answer with these `untracked` paths, which
+    /// are in order. New folders are watched by `watch` before they are searched.
     fn leave_out(
         &self,
         paths: &mut BTreeSet<BString>,
@@ -44,64 +45,64 @@ pub(crate) trait WithoutEffect {
     );
 }
 
-/// What is known of a watched working tree.
+/// The findings in a watched working tree.
 pub(crate) struct WatchedFindings {
     watcher: Arc<Watcher>,
     tree: Option<(Top, Arc<WatchedTree>)>,
     kept: Vec<Kept>,
     linked: Linked,
-    /// Files on which others are mounted: what is written to those is heard of where they are.
+    /// Files over which others are mounted: a write to such a file causes an event only where that file is.
     mounted: Vec<BString>,
-    /// Of which directories the last answer found other records than the one before for the same question; `None` where all may
-    /// be others.
+    /// The directories whose entries differ between the last answer and the one before to the same question; `None` if any may
+    /// differ.
     moved: Option<BTreeSet<BString>>,
 }
 
-/// What findings rest on beside the working tree.
+/// What findings rest on, besides the working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grounds {
     /// The number of the question.
     pub(crate) question: u32,
-    /// Which index it is.
+    /// The serial number of the index.
     pub(crate) index: u64,
-    /// The tree from which attributes come, if they do not come from the working tree.
+    /// The tree that attributes come from, if they do not come from the working tree.
     pub(crate) attribute_tree: Option<ObjectId>,
-    /// The digest of the ignore rules from outside the tree.
+    /// The digest of the ignore rules from outside the working tree.
     pub(crate) rules: u128,
-    /// Which directory the top is.
+    /// Identifies the top directory.
     pub(crate) top: Top,
 }
 
-/// Looks at what is beside tracked files, and at none of these.
+/// Scans for what is not tracked, without looking at tracked files.
 type ScanOthers<'s, E> = dyn Fn(&dyn Watch) -> Result<Findings, E> + 's;
 
-/// What changed since something was known, and is to be looked for one by one.
+/// The changes since some findings, which are to be looked at one by one.
 struct Since {
-    /// That is what is known of the same question, and not of another one.
+    /// Whether those findings are of the same question.
     is_of_same_question: bool,
     changes: Changes,
     /// The changes below folders that changed.
     below: Changes,
-    /// Up to where these are all.
+    /// The position up to which these are all changes.
     position: Position,
 }
 
 /// The findings for one question.
 struct Kept {
     grounds: Grounds,
-    /// Attributes from outside the tree, as they were at a time.
+    /// The files of attributes outside the working tree, as they were then.
     attributes: Vec<SeenFile>,
-    /// When all was looked at,
+    /// When everything was looked at,
     seen_at: Timestamp,
-    /// and up to where that took in what changed.
+    /// and the position up to which that took in changes.
     seen_until: Position,
     known: Known,
-    /// Up to where it takes in what changed.
+    /// The position up to which the findings take in changes.
     position: Position,
 }
 
 impl WatchedFindings {
-    /// Nothing is known yet.
+    /// Creates an instance that knows nothing yet.
     pub(crate) fn new(watcher: Arc<Watcher>) -> Self {
         Self {
             watcher,
@@ -113,39 +114,39 @@ impl WatchedFindings {
         }
     }
 
-    /// The tree that is watched, with the position up to which the last answer takes in what changed.
+    /// The watched tree, with the position up to which the last answer takes in changes.
     pub(crate) fn known_until(&self) -> Option<(&Arc<WatchedTree>, Position)> {
         let (_, tree) = self.tree.as_ref()?;
         self.kept.last().map(|kept| (tree, kept.position))
     }
 
-    /// What is known, by the last question.
+    /// The findings for the last question.
     pub(crate) fn known(&self) -> Option<&Findings> {
         self.kept.last().map(|kept| kept.known.findings())
     }
 
-    /// What may change without a word, by the last question.
+    /// What may change without an event, by the findings for the last question.
     pub(crate) fn unheard(&self) -> Option<&Unheard> {
         self.known().map(|findings| &findings.unheard)
     }
 
-    /// Of which directories the last answer found other records than the one before for the same question; `None` where all may
-    /// be others.
+    /// The directories whose entries differ between the last answer and the one before to the same question; `None` if any may
+    /// differ.
     pub(crate) fn moved(&self) -> Option<&BTreeSet<BString>> {
         self.moved.as_ref()
     }
 
-    /// Whether files on which others are mounted are looked at for each question.
+    /// Whether there are files over which others are mounted, which are looked at for each question.
     pub(crate) fn has_mounted_files(&self) -> bool {
         !self.mounted.is_empty()
     }
 
-    /// The tree that is watched, if one is.
+    /// The watched tree, if there is one.
     pub(crate) fn watched_tree(&self) -> Option<&Arc<WatchedTree>> {
         self.tree.as_ref().map(|(_, tree)| tree)
     }
 
-    /// The tree below `top`.
+    /// Returns the tree below `top`, and forgets findings about another one.
     pub(super) fn tree(&mut self, top: &Top) -> Arc<WatchedTree> {
         match &self.tree {
             Some((known, tree)) if known == top => tree.clone(),
@@ -158,9 +159,9 @@ impl WatchedFindings {
         }
     }
 
-    /// Finds out what differs in the working tree, by looking with `scan` at what changed, or at all where that is not known; and with
-    /// `scan_others`, if there is one, at no more than what is not tracked, where all else is known by another question. Changes
-    /// that `without_effect` leaves out are not looked at. `None` where it is what is [`Self::known`] now.
+    /// Brings the findings up to date by scanning what changed with `scan`, or everything if that is not known. If the tracked
+    /// files are known from another question, `scan_others`, if given, scans only for the rest. Changes that `without_effect`
+    /// removes are not looked at. Returns `None` if the findings are now [`Self::known`].
     pub(crate) fn findings<E>(
         &mut self,
         grounds: Grounds,
@@ -177,7 +178,7 @@ impl WatchedFindings {
             let top = &grounds.top.path;
             let is_doubted = self.linked.casts_doubt(top, &since.changes, &since.below);
             if is_doubted {
-                // So are all answers.
+                // All kept findings are then in doubt.
                 self.kept.clear();
             }
             let to_look_at = to_look_at(since.changes).filter(|_| !is_doubted);
@@ -229,8 +230,9 @@ impl WatchedFindings {
         Ok(None)
     }
 
-    /// What is known on `grounds`, or of what is tracked by another question and beside it by `scan_others`, and what changed since.
-    /// `None` where nothing is, or so much changed that to look at all that is `tracked` costs less than to look for each change.
+    /// Returns the kept findings on `grounds`, or those of another question completed by `scan_others`, and what changed since.
+    /// `None` if there are none, or if so much changed that scanning everything that is `tracked` costs less than looking at each
+    /// change.
     fn begin<E>(
         &mut self,
         grounds: &Grounds,
@@ -284,14 +286,15 @@ impl WatchedFindings {
         self.kept.push(kept);
     }
 
-    /// When all was looked at for the last question, and what was heard since of `path`, or of the files `governing` it.
+    /// Returns when everything was looked at for the last question, and the last change since of `path` or the files `governing`
+    /// it.
     pub(crate) fn heard_of(
         &self,
         path: &BStr,
         governing: impl Iterator<Item = BString>,
     ) -> Option<(Timestamp, Option<HeardChange>)> {
         let (kept, (_, tree)) = (self.kept.last()?, self.tree.as_ref()?);
-        // What happened until now counts.
+        // Take in what happened until now.
         tree.position();
         let heard = |path: BString| {
             let (position, at) = tree.heard_of(path.as_ref())?;
@@ -310,14 +313,14 @@ impl WatchedFindings {
         Some((kept.seen_at, last.map(|(_, change)| change)))
     }
 
-    /// The numbers of the questions of which something is known.
+    /// The numbers of the questions whose findings are kept.
     pub(crate) fn questions(&self) -> Vec<u32> {
         let kept = self.kept.iter();
         kept.map(|kept| kept.grounds.question).collect()
     }
 
-    /// Where what is known for `question` differs from what was just `found` in `focus`, or everywhere; each with how many changes
-    /// were heard of, and the last one of its path. `None` where something changed since it was known.
+    /// Returns where the findings kept for `question` differ from what was just `found` in `focus`, or everywhere; each with the
+    /// number of changes heard, and that of the last one of its path. `None` if anything changed since.
     pub(crate) fn compare(
         &self,
         question: u32,
@@ -349,9 +352,9 @@ impl WatchedFindings {
         Some(differences.collect())
     }
 
-    /// The index `before` was followed by `now`, of which the directories in `moved` are others. What is known holds on for
-    /// the rest, but for what is below files in the index that govern it and are others. What differs from its record may from now
-    /// on not do so where `is_in_doubt` says so.
+    /// Moves on from the index `before` to `now`, in which the directories in `moved` differ. The findings stay valid for the
+    /// rest, except below governing files that differ in the index and count. `is_in_doubt` tells which of the files found to
+    /// differ may no longer do so.
     pub(crate) fn index_moved(
         &mut self,
         before: (u64, &Tracked),
@@ -379,7 +382,7 @@ impl WatchedFindings {
         });
     }
 
-    /// Has the entries `paths` be looked at for the next question, whatever is heard of them.
+    /// Makes the next question look at the entries `paths`, even if nothing is heard of them.
     pub(crate) fn doubt(&mut self, paths: &BTreeSet<BString>) {
         for kept in &mut self.kept {
             for path in paths {
@@ -388,7 +391,7 @@ impl WatchedFindings {
         }
     }
 
-    /// Takes out what is known on `grounds`; what is known of the same question on others is forgotten.
+    /// Takes out the findings on `grounds`. Findings for the same question on other grounds are forgotten.
     fn take(&mut self, grounds: &Grounds) -> Option<Kept> {
         let question = grounds.question;
         let at = self
@@ -401,7 +404,7 @@ impl WatchedFindings {
 }
 
 impl Kept {
-    /// Whether it holds on `grounds`, whose question may be another one.
+    /// Whether the findings are valid on `grounds`, whose question may be another one.
     fn holds_for_what_is_tracked_on(&self, grounds: &Grounds) -> bool {
         let question = self.grounds.question;
         let same_question = Grounds {
@@ -413,7 +416,7 @@ impl Kept {
     }
 }
 
-/// The files that govern what is said of `path`.
+/// Returns the files that govern the verdict on `path`.
 pub(super) fn governing(path: &BStr) -> impl Iterator<Item = BString> {
     let folders = path.find_iter(b"/").map(|end| end.saturating_add(1));
     [0].into_iter().chain(folders).flat_map(|len| {
@@ -422,7 +425,7 @@ pub(super) fn governing(path: &BStr) -> impl Iterator<Item = BString> {
     })
 }
 
-/// The files below `top` on which another one is mounted, from the top. When something is mounted or unmounted, all is looked at.
+/// Returns the files below `top` over which another is mounted, from the top. Any mount or unmount has everything looked at.
 pub(super) fn mounted_files(top: &Path) -> Vec<BString> {
     let Ok(table) = mounts::table() else {
         return Vec::new();
@@ -436,7 +439,7 @@ pub(super) fn mounted_files(top: &Path) -> Vec<BString> {
     files.filter_map(from_top).collect()
 }
 
-/// The files at `top` that govern all and have other names. That they get one elsewhere is not heard of.
+/// Returns the governing files at `top` that have several hard links. A new link elsewhere causes no event.
 fn linked_at(top: &Path) -> impl Iterator<Item = BString> {
     let is_linked = |name: &&[u8]| {
         let stat = lstat_path(&top.join(OsStr::from_bytes(name)));
@@ -445,17 +448,17 @@ fn linked_at(top: &Path) -> impl Iterator<Item = BString> {
     GOVERNING.into_iter().filter(is_linked).map(BString::from)
 }
 
-/// How many changes of the `tracked` files, or beside them, are looked for one by one.
+/// The maximum number of changes to look at one by one, in a tree with these `tracked` files.
 fn one_by_one_max(tracked: &Tracked) -> usize {
     let files = tracked.sums().entries as usize;
     PATHS_MIN.max(files / FILES_FOR_A_PATH)
 }
 
-/// The paths of which, and the folders below which all is to be looked at for `changes`; `None` where that is everywhere.
+/// Returns the paths to look at for `changes`, and the folders to look at with everything below; `None` if that is everything.
 fn to_look_at(changes: Changes) -> Option<(BTreeSet<BString>, BTreeSet<BString>)> {
     let (paths, mut folders) = (changes.paths, changes.folders);
     for path in &paths {
-        // Each governs all that is below its folder.
+        // It governs everything below its folder.
         let (folder, name) = path.split_at_checked(directory_len(path.as_ref()))?;
         if GOVERNING.contains(&name) {
             folders.insert(folder.strip_suffix(b"/").unwrap_or(folder).into());
@@ -465,8 +468,8 @@ fn to_look_at(changes: Changes) -> Option<(BTreeSet<BString>, BTreeSet<BString>)
     (!is_top).then_some((paths, folders))
 }
 
-/// The folders for which the index has other governing files `now` than `before`, and in which these count: where they are
-/// not checked out.
+/// Returns the folders whose governing files differ between the index `before` and `now`, and count there because they are not
+/// checked out.
 fn governed_otherwise(
     tree: &Option<(Top, Arc<WatchedTree>)>,
     before: &Tracked,
@@ -482,7 +485,7 @@ fn governed_otherwise(
         let mut names = GOVERNING.iter();
         names.any(|name| entry(before, *number, name) != entry(now, *number, name))
     };
-    // What was in folders that are gone governs nothing.
+    // Governing files in folders that are gone do not matter.
     let others = moved
         .directories
         .iter()
@@ -504,7 +507,7 @@ fn governed_otherwise(
     counting.map(|(_, path)| path.clone()).collect()
 }
 
-/// Hears of the folders of one tree.
+/// Watches the folders of one tree.
 struct Listener<'w>(&'w WatchedTree);
 
 impl Watch for Listener<'_> {

@@ -1,6 +1,6 @@
-//! Why a status says of single paths what it says: the facts, rules and attributes behind each verdict.
+//! Why a status gives its verdicts on single paths: the facts, rules and attributes behind each.
 //!
-//! The verdicts are those of [`Session::status`]; what is told beside them was asked of the same functions.
+//! The verdicts are those of [`Session::status`]; the explanations come from the same functions.
 
 mod tracked;
 mod untracked;
@@ -26,75 +26,75 @@ use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 use vigil_rules::ignore::IgnoreRules;
 use vigil_rules::pathspec;
 
-/// What is known of one path.
+/// What is known about one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
     /// The path, from the top of the working tree; empty for the top.
     pub path: BString,
-    /// What status says of it as a tracked path, if it says anything. Renames are not looked for.
+    /// The status of the path as a tracked one, if it has any. Renames are not searched for.
     pub change: Option<Change>,
-    /// What status makes of that where it looks for renames.
+    /// The renames and copies of the path that status finds.
     pub pairs: Vec<Pair>,
-    /// What it is, and why.
+    /// What the path is, and why.
     pub found: Found,
 }
 
 /// A rename or copy, as status finds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Between HEAD and index, and not between index and working tree.
+    /// Whether it is between HEAD and index, rather than between index and working tree.
     pub is_staged: bool,
     /// Whether it is a rename or a copy.
     pub kind: ChangeKind,
-    /// Where it comes from, and how alike both are.
+    /// The source path, and how similar the two are.
     pub source: RenameSource,
-    /// What it is now.
+    /// The path it has now.
     pub target: BString,
 }
 
 /// What a path is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// It is tracked.
+    /// The path is tracked.
     Tracked(Box<Tracked>),
-    /// It is in conflict; the change says the rest.
+    /// The path is in conflict; the change has the details.
     Conflict,
     /// A directory with tracked files in or below it.
     Directory(Directory),
-    /// It is untracked.
+    /// The path is untracked.
     Untracked(Untracked),
-    /// It is ignored.
+    /// The path is ignored.
     Ignored {
-        /// What the rule matches: the path, or a directory above.
+        /// What the rule matches: the path, or a directory above it.
         excluded: BString,
         /// The rule.
         rule: IgnoreRule,
     },
-    /// It is there, but not for itself.
+    /// The path exists, but has no verdict of its own.
     Beyond(Beyond),
-    /// It is not there, and not in the index.
+    /// The path does not exist, and is not in the index.
     Absent,
 }
 
 /// A tracked path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracked {
-    /// What the index has.
+    /// The index entry.
     pub entry: TrackedEntry,
     /// The mtime of the index.
     pub index_written_at: Timestamp,
-    /// Whether, and why, it differs from that.
+    /// Whether, and why, the working tree differs from the entry.
     pub reason: Reason,
 }
 
-/// Why a tracked path is taken for changed or not.
+/// Why a tracked path counts as changed or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The user promised that it does not change.
     AssumeUnchanged,
     /// It is not expected in the working tree.
     SkipWorktree {
-        /// It is there nevertheless.
+        /// Whether it is there nevertheless.
         is_present: bool,
     },
     /// Nothing is there.
@@ -103,88 +103,89 @@ pub enum Reason {
     Replaced,
     /// A directory above is a symbolic link now.
     BehindLink(BString),
-    /// The system does not say what is there; its words.
+    /// The system failed to look at it, with this message.
     Unknown(String),
     /// Only the intent to add it is recorded.
     IntentToAdd,
-    /// What is there is of another type than a submodule, or a repository in the place of a file.
+    /// The type differs: not a directory in place of a submodule, or a repository in place of a file.
     OtherType,
     /// A file or link was looked at.
     Facts(Facts),
     /// A submodule.
     Submodule {
-        /// The commit that is checked out; `None` where there is no repository, or no commit.
+        /// The commit that is checked out; `None` if there is no repository, or no commit.
         head: Option<ObjectId>,
-        /// Which of its changes are left out.
+        /// Which of its changes are ignored.
         ignored: IgnoreSubmodules,
     },
 }
 
-/// What the facts of a file say.
+/// What the stat data of a file tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// What was observed.
+    /// The observed stat data.
     pub observed: ObservedStat,
-    /// What the facts alone say.
+    /// The verdict by the stat data alone.
     pub verdict: Verdict,
-    /// What of them speaks against the file.
+    /// The signs that the file may have changed.
     pub signs: Vec<Sign>,
-    /// Where the facts did not decide, the contents.
+    /// The comparison of contents, if the stat data did not decide.
     pub contents: Option<Contents>,
 }
 
 /// A comparison of contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// Whether they are what the index has.
+    /// Whether they match the index entry.
     pub is_unchanged: bool,
-    /// The state on disk knew it: the file was not read.
+    /// Whether the result is from the state on disk, so that the file was not read.
     pub is_recorded: bool,
-    /// What was done to them before they were compared.
+    /// The conversions before the comparison.
     pub steps: Vec<Step>,
 }
 
 /// A directory with tracked files in or below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directory {
-    /// Index entries in and below it.
+    /// The number of index entries in and below it.
     pub entries: u32,
-    /// Paths that differ between HEAD and index.
+    /// The number of paths that differ between HEAD and index.
     pub staged: usize,
-    /// Paths that differ between index and working tree.
+    /// The number of paths that differ between index and working tree.
     pub unstaged: usize,
-    /// Paths in conflict.
+    /// The number of paths in conflict.
     pub unmerged: usize,
-    /// Untracked paths, as status lists them.
+    /// The number of untracked paths, as status lists them.
     pub untracked: usize,
-    /// Where an ignore rule matches it or one above: what, and the rule. Tracked files in it are tracked all the same.
+    /// The path that an ignore rule matches, this or one above, and the rule. Tracked files in it are tracked all the
+    /// same.
     pub excluded: Option<(BString, IgnoreRule)>,
-    /// The state on disk has a listing of the directory itself that holds: of this mtime.
+    /// The mtime of the directory in its listing in the state on disk, if that listing is valid.
     pub recorded_listing: Option<Timestamp>,
 }
 
 /// An untracked path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untracked {
-    /// The rule that takes back others, if one does.
+    /// The negated rule that applies, if one does.
     pub rule: Option<IgnoreRule>,
     /// The path under which status lists it: its own, that of a directory above, which ends in `/`, or the first of those
-    /// in it. `None` where status lists no untracked files.
+    /// in it. `None` if status lists no untracked files.
     pub listed_as: Option<BString>,
-    /// The listing in the state on disk that says so without a look, if it holds: of this directory, with this mtime.
+    /// The directory and its mtime of the listing in the state on disk that gives this verdict, if that listing is valid.
     pub recorded_listing: Option<(BString, Timestamp)>,
 }
 
-/// Why nothing is to be said of a path though it is there.
+/// Why a path that exists has no verdict of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Beyond {
-    /// It is git's own.
+    /// It belongs to git.
     GitFolder,
-    /// It is in this directory outside of the sparse checkout, which is one entry of the index.
+    /// It is in this directory outside the sparse checkout, which is one entry of the index.
     SparseDirectory(BString),
     /// It is in this submodule.
     Submodule(BString),
-    /// It is in this repository, which is none of the submodules.
+    /// It is in this repository, which is not a submodule.
     Repository(BString),
     /// This directory above is a symbolic link.
     Link(BString),
@@ -192,13 +193,13 @@ pub enum Beyond {
     EmptyDirectory,
     /// A pipe, socket or device.
     Special,
-    /// The system does not say what is there; its words.
+    /// The system failed to look at it, with this message.
     Unknown(String),
-    /// Status passes it over, for a reason that is not known here.
+    /// Status omits it, for a reason that is not known here.
     Unlisted,
 }
 
-/// What a status says, by path.
+/// The status, by path.
 struct Said {
     status: Status,
     request: StatusRequest,
@@ -207,10 +208,10 @@ struct Said {
 }
 
 impl Session {
-    /// Why a status says of each of `paths`, as given by the caller in its directory, what it says.
+    /// Explains the status of each of `paths`, which are given relative to the caller's directory.
     ///
     /// # Errors
-    /// Of a status, or a path that leads out of the working tree.
+    /// A status failed, or a path leads out of the working tree.
     pub fn why(&mut self, paths: &[BString]) -> Result<Vec<Why>, SessionError> {
         let prefix = self.repository.prefix.as_bstr();
         let top = self.repository.work_tree.as_deref();
@@ -240,7 +241,7 @@ impl Session {
         all.map(|path| explanation.of(path)).collect()
     }
 
-    /// The renames and copies that a status finds if it looks for them as it is configured to.
+    /// Returns the renames and copies that a status finds when it searches for them as configured.
     fn pairs(&mut self, request: &StatusRequest) -> Result<Vec<Pair>, SessionError> {
         let renames = self.settings.rename_rule();
         if renames.is_none() {
@@ -274,24 +275,24 @@ impl Session {
         Ok(pairs)
     }
 
-    /// The short form of an id, as git prints it.
+    /// Abbreviates an ID as git does.
     pub fn abbreviated(&self, id: &oid) -> BString {
         let short = self.objects.abbreviate(id, &self.repository.config);
         short.unwrap_or_else(|_| id.to_string().into())
     }
 }
 
-/// What single paths are explained by.
+/// What is needed to explain single paths.
 struct Explanation<'s> {
     session: &'s Session,
     said: Said,
-    /// The ignore rules that hold for the whole working tree, and those of single directories.
+    /// The ignore rules that apply to the whole working tree, and those of single directories.
     base: Arc<IgnoreRules>,
     rules: DirectoryRules<'s>,
 }
 
 impl Explanation<'_> {
-    /// Why a status says of `path` what it says.
+    /// Explains the status of `path`.
     fn of(&self, path: BString) -> Result<Why, SessionError> {
         let change = self.said.changes.get(&path).cloned();
         let is_of_it = |pair: &&Pair| {
@@ -326,14 +327,14 @@ impl Explanation<'_> {
     }
 }
 
-/// The first directory above `path` of which `holds`, the outermost first.
+/// Returns the outermost directory above `path` for which `holds` is true.
 fn first_above(path: &BStr, holds: impl Fn(&BStr) -> bool) -> Option<&BStr> {
     let mut above = path.find_iter(b"/").filter_map(|end| path.get(..end));
     above.find(|dir| holds(dir.as_bstr())).map(BStr::new)
 }
 
 impl Why {
-    /// What status says of it as a tracked path that is not in conflict.
+    /// Its change as a tracked path that is not in conflict.
     pub fn tracked_change(&self) -> Option<&TrackedChange> {
         match &self.change {
             Some(Change::Tracked(change)) => Some(change),
@@ -341,7 +342,7 @@ impl Why {
         }
     }
 
-    /// What status says of it as a path in conflict.
+    /// Its change as a path in conflict.
     pub fn unmerged(&self) -> Option<&UnmergedChange> {
         match &self.change {
             Some(Change::Unmerged(change)) => Some(change),

@@ -1,7 +1,7 @@
-//! Changes that show in no answer: what is ignored came or went.
+//! Changes that affect no answer: ignored files came or went.
 //!
-//! A compiler writes thousands of files that are ignored into folders that are not. To look again at all that stands beside the
-//! tracked files there would cost as much as there is; to ask the rules about what was heard of costs what changed.
+//! A compiler writes thousands of ignored files into folders that are not ignored. Scanning again for everything untracked in
+//! those folders costs as much as they hold; matching the changed paths against the rules costs as much as changed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::os::fd::AsFd;
@@ -21,11 +21,11 @@ use super::ignoring::{Decision, DirectoryRules, RulesIn};
 use super::watched;
 use crate::git_ignore_files::FILE_NAME;
 
-/// How many folders are looked into for one question, and how many entries they may have. From then on a scan looks.
+/// The maximum number of folders to search for one question, and of their entries. Beyond that, a scan is needed.
 const FOLDERS_MAX: usize = 1000;
 const ENTRIES_MAX: usize = 20_000;
 
-/// Tells which changes are without effect, for a question that shows nothing ignored, where names are told apart by case.
+/// Tells which changes have no effect, for a question that shows no ignored files, with case-sensitive names.
 pub(super) struct WithoutEffect<'s> {
     pub(super) tracked: &'s Tracked,
     pub(super) base: &'s Arc<IgnoreRules>,
@@ -64,7 +64,7 @@ struct Look<'s> {
 }
 
 impl Look<'_> {
-    /// Whether what is at `path`, or was, is no folder, and ignored.
+    /// Whether `path` is ignored, and neither is nor was a folder.
     fn is_ignored_entry(&mut self, path: &BStr) -> bool {
         if file_name(path) == FILE_NAME || !self.is_beside_tracked(path) {
             return false;
@@ -73,7 +73,7 @@ impl Look<'_> {
         rules.is_some_and(|rules| is_ignored(&rules, path, false))
     }
 
-    /// Whether the folder that is at `path`, or was, is ignored, or shows in no answer since all in it is.
+    /// Whether the folder that is or was at `path` is ignored, or is not shown because everything in it is ignored.
     fn is_ignored_folder(&mut self, path: &BStr) -> bool {
         if !self.is_beside_tracked(path) || self.is_shown(path) {
             return false;
@@ -82,13 +82,13 @@ impl Look<'_> {
             return false;
         };
         match is_ignored(&rules, path, true) {
-            // A rule for folders says nothing of a file that took the place of one.
+            // A rule for folders does not apply to a file that took the place of one.
             true => is_ignored(&rules, path, false) || self.is_folder_or_gone(path),
             false => self.has_only_ignored(path),
         }
     }
 
-    /// Whether a folder is at `path`, or nothing.
+    /// Whether there is a folder at `path`, or nothing.
     fn is_folder_or_gone(&self, path: &BStr) -> bool {
         let path = self.parts.rules.on_disk(path);
         match path.map(|path| lstat_path(&path)) {
@@ -98,7 +98,7 @@ impl Look<'_> {
         }
     }
 
-    /// Whether no entry of the index is at `path` or below, or takes its place, and no repository is on the way.
+    /// Whether no index entry is at `path`, below it, or in place of a folder above it, and no repository is on the way.
     fn is_beside_tracked(&self, path: &BStr) -> bool {
         let tracked = self.parts.tracked;
         if path.is_empty()
@@ -111,14 +111,14 @@ impl Look<'_> {
         }
         let ends = path.find_iter(b"/").chain([path.len()]);
         let mut above = ends.filter_map(|end| path.get(..end).map(BStr::new));
-        // An entry that ends in a slash stands for a folder outside of a sparse checkout.
+        // An entry that ends in a slash stands for a folder outside the sparse checkout.
         !above.any(|path| {
             let folder = join(path, BStr::new(""));
             tracked.find_first(path).is_some() || tracked.find_first(folder.as_ref()).is_some()
         })
     }
 
-    /// Whether the answer has `path`, something below it, or a folder that it is in.
+    /// Whether the answer has `path`, something below it, or a folder above it.
     fn is_shown(&self, path: &BStr) -> bool {
         let has = |path: &BString| self.untracked.binary_search(path).is_ok();
         let ends = path.find_iter(b"/");
@@ -131,7 +131,7 @@ impl Look<'_> {
             || below.is_some_and(|shown| shown.starts_with(&folder))
     }
 
-    /// Whether nothing at `path`, which is no ignored folder, is to be shown; also where nothing is there any more.
+    /// Whether nothing at `path`, which is not an ignored folder, is to be shown. True if nothing is there any more.
     fn has_only_ignored(&mut self, path: &BStr) -> bool {
         let mut pending = vec![path.to_owned()];
         while let Some(path) = pending.pop() {
@@ -143,7 +143,8 @@ impl Look<'_> {
         true
     }
 
-    /// The folders in the folder `path` that are not ignored. `None` where anything else in it is to be shown, or that is not known.
+    /// Returns the folders in the folder `path` that are not ignored. `None` if anything else in it is to be shown, or cannot be
+    /// known.
     fn folders_with_ignored(&mut self, path: &BStr) -> Option<Vec<BString>> {
         self.folders_left = self.folders_left.checked_sub(1)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -171,7 +172,7 @@ impl Look<'_> {
             match is_ignored(&rules, entry_path.as_ref(), is_dir) {
                 true => {}
                 false if is_dir => below.push(entry_path),
-                // Sockets and the like are shown nowhere.
+                // Sockets and the like are not shown anywhere.
                 false if entry.kind == EntryKind::Other => {}
                 false => return None,
             }
@@ -179,7 +180,7 @@ impl Look<'_> {
         Some(below)
     }
 
-    /// The rules in the folder `path`; `None` where it is one too many.
+    /// Returns the rules in the folder `path`; `None` once there are too many folders.
     fn rules_in(&mut self, path: &BStr) -> Option<RulesIn> {
         if let Some(rules) = self.by_folder.get(path) {
             return Some(rules.clone());

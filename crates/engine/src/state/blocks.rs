@@ -1,14 +1,14 @@
-//! The blocks of a published state, as the tree of tracked files and the memory of scans want them.
+//! The blocks of a published state, as the tree of tracked files and the memory of scans read them.
 
 use vigil_model::tracked::{Blocks, Damaged, DirNumber};
 
 use vigil_scan::SeenBlocks;
 use vigil_store::{Snapshot, Table};
 
-/// How many more directories may have been numbered than there is room for: those that are gone leave their numbers behind.
+/// How many more directory numbers there may be than the file has room for: removed directories leave their numbers behind.
 const NUMBERS_SPARE: u64 = 65_536;
 
-/// Whether `state` may have as many directories, and blocks of files, as it says. There is memory for each number.
+/// Whether `state` has room for as many directories and blocks of files as it claims: memory is allocated for each number.
 pub(super) fn are_counted_rightly(state: &Snapshot) -> bool {
     let room = (state.used_len() / 8).saturating_add(NUMBERS_SPARE);
     let tables = [Table::Tracked, Table::Files];

@@ -1,4 +1,4 @@
-//! The block that says what HEAD's tree is.
+//! The block that records HEAD's tree.
 
 use gix_hash::ObjectId;
 
@@ -6,7 +6,7 @@ use super::origin::{read_seen, write_seen};
 use vigil_git::index_file::SeenFile;
 use vigil_model::bytes::{Reader, Writer};
 
-/// A commit, its tree, and the files on which it rests that both are there.
+/// A commit, its tree, and the files that prove that both exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeadTree {
     pub(crate) commit: ObjectId,
@@ -14,7 +14,7 @@ pub(crate) struct HeadTree {
     pub(crate) files: Vec<SeenFile>,
 }
 
-/// Writes the block; `None` for more files than it can hold.
+/// Writes the block; `None` if there are more files than it can hold.
 pub(super) fn write(head: &HeadTree) -> Option<Vec<u8>> {
     let mut out = Writer::default();
     out.bytes(head.commit.as_bytes());

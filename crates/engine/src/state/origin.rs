@@ -1,4 +1,4 @@
-//! The block that says which index the tracked files came from.
+//! The block that records which index the tracked files came from.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! Whether a recorded listing of a directory still stands for a look at it.
+//! Whether a recorded listing of a directory can still be used instead of a new one.
 
 use std::path::Path;
 
@@ -10,22 +10,22 @@ use vigil_model::timestamp::Timestamp;
 
 use vigil_stamp::Stamp;
 
-/// What has become of a recorded listing.
+/// Whether a recorded listing is still valid, or why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Nothing that it rests on has moved: it answers without a look.
+    /// Nothing that it rests on has changed: it can be used.
     Holds,
-    /// The file system does not say when a directory changes.
+    /// On this file system, stamps do not show when a directory changes.
     FileSystem,
-    /// It was made under a clock that was set back since.
+    /// The clock was set back since the listing was made.
     Clock,
-    /// The directory has another stamp, with this mtime; `None` where it is no directory any more.
+    /// The directory has another stamp, with this mtime; `None` if it is no longer a directory.
     Directory(Option<Timestamp>),
-    /// Its `.gitignore` came, went or changed.
+    /// Its `.gitignore` was added, removed or changed.
     IgnoreFile,
-    /// So did this file or directory further down, from the directory on.
+    /// This file or directory below changed; the path is relative to the directory.
     Below(BString),
-    /// Other ignore rules hold above the directory, or for it.
+    /// The ignore rules above the directory, or for it, have changed.
     Rules,
 }
 
@@ -33,18 +33,18 @@ pub enum Standing {
 pub(crate) struct Ground<'a> {
     /// The top of the working tree.
     pub(crate) top: &'a Path,
-    /// The directory, from there on.
+    /// The directory, relative to the top.
     pub(crate) dir: &'a BStr,
     /// The digest of the ignore rules above it, and whether one of them excludes it.
     pub(crate) rules_above: u128,
     pub(crate) is_excluded: bool,
-    /// Whether stamps of directories and files prove anything, and from when on they do not.
+    /// Whether stamps of directories and files prove anything, and the time from which they do not.
     pub(crate) is_trusted: bool,
     pub(crate) distrusted_from: Option<Timestamp>,
 }
 
 impl Ground<'_> {
-    /// What has become of `listing`: the first thing that is not as it was.
+    /// Returns the first thing that has changed since `listing`.
     pub(crate) fn standing(&self, listing: &SeenListing<'_>) -> Standing {
         if !self.is_trusted {
             return Standing::FileSystem;

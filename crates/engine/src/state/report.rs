@@ -1,4 +1,4 @@
-//! What there is to tell of the state of a working copy.
+//! Reports on the state of a working copy.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_stamp::trust::FileSystemTrust;
 use vigil_store::{Damaged, NoState, Snapshot, Table};
 
-/// Where a state is looked for, and what is there.
+/// The places of a state, and what is there.
 #[derive(Debug)]
 pub struct StateReport {
     /// The places, the first choice first.
@@ -42,13 +42,13 @@ pub struct PlaceReport {
 pub struct PublishedReport {
     /// The folder that it is in.
     pub folder: PathBuf,
-    /// How many data files there have been, this one included.
+    /// How many data files there have been, including this one.
     pub generation: u64,
     /// The data file.
     pub data_path: PathBuf,
-    /// Its length in bytes; `None` where it is gone by now.
+    /// Its length in bytes; `None` if it is gone by now.
     pub data_len: Option<u64>,
-    /// How many bytes of it are in force.
+    /// How many bytes of it are in use.
     pub used_len: u64,
     /// How many of these nothing refers to any more.
     pub dead_len: u64,
@@ -56,34 +56,34 @@ pub struct PublishedReport {
     pub docket_len: u64,
     /// The blocks by table.
     pub tables: Vec<TableReport>,
-    /// Directories with tracked files in or below them.
+    /// The number of directories with tracked files in or below them.
     pub directories: u64,
-    /// Entries of the index, all stages.
+    /// The number of index entries, in all stages.
     pub files: u32,
-    /// What was found to be damaged on the way here: the state is then used no further than there.
+    /// The first damage found while reporting. The state is not used beyond that point.
     pub damage: Option<Damaged>,
-    /// The clocks when the look began that the state is of, and now.
+    /// The clocks when the look began that the state records.
     pub recorded: ClockMark,
     /// The clocks now.
     pub now: ClockMark,
-    /// From when on recorded stamps prove nothing.
+    /// The time from which recorded stamps prove nothing, if any.
     pub distrusted_from: Option<Timestamp>,
     /// The index that the tracked files came from, if that can be read.
     pub index: Option<IndexReport>,
-    /// The kind of the file system that the working tree is on (`f_type` in statfs(2)), if it says.
+    /// The type of the working tree's file system (`f_type` in statfs(2)), if known.
     pub file_system: Option<u32>,
-    /// What is believed of it.
+    /// What is trusted about that file system.
     pub trust: FileSystemTrust,
 }
 
 /// The blocks of one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableReport {
-    /// Which one.
+    /// The table.
     pub table: Table,
-    /// How many there are.
+    /// The number of blocks.
     pub blocks: u64,
-    /// Their bytes.
+    /// Their total length in bytes.
     pub len: u64,
 }
 
@@ -92,39 +92,39 @@ pub struct TableReport {
 pub struct IndexReport {
     /// The file.
     pub path: PathBuf,
-    /// Its mtime; `None` where there was none.
+    /// Its mtime; `None` if there was no index.
     pub written_at: Option<Timestamp>,
-    /// How it is related to the index now.
+    /// How it relates to the index now.
     pub relation: IndexRelation,
 }
 
-/// How the index of a state is related to that of the repository.
+/// How the recorded index relates to that of the repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexRelation {
-    /// It is the same: the tracked files are taken from the state.
+    /// The same: the tracked files are taken from the state.
     Same,
-    /// It was written just before it was read: nothing proves that it is the same. It is read once more.
+    /// Written just before it was read, so nothing proves that it is the same. It is read once more.
     Young,
-    /// It has changed since: it is read, and the state has the rest.
+    /// Changed since: it is read, and the rest is taken from the state.
     Changed,
-    /// The repository has it elsewhere.
+    /// The repository's index is in another place.
     Elsewhere,
-    /// Stamps prove nothing here, by the file system or the clock.
+    /// Stamps prove nothing here, because of the file system or the clock.
     Unproven,
 }
 
-/// What is recorded of one directory with tracked files.
+/// What is recorded about one directory with tracked files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectoryReport {
     /// The path, from the top; empty for the top.
     pub path: BString,
-    /// Index entries directly in it.
+    /// The number of index entries directly in it.
     pub files: usize,
     /// Its listings, one for each question.
     pub listings: Vec<ListingReport>,
-    /// Files whose contents were compared.
+    /// The number of files whose contents were compared.
     pub compared: usize,
-    /// Those of them that were as recorded.
+    /// How many of those were unchanged.
     pub compared_unchanged: usize,
 }
 
@@ -135,18 +135,18 @@ pub struct ListingReport {
     pub question: Option<(UntrackedMode, IgnoredMode)>,
     /// The mtime of the directory.
     pub written_at: Timestamp,
-    /// How many untracked paths were found.
+    /// The number of untracked paths found.
     pub untracked: usize,
-    /// How many ignored ones.
+    /// The number of ignored paths found.
     pub ignored: usize,
-    /// Files and directories further down on which it rests.
+    /// The number of files and directories below that it rests on.
     pub witnesses: usize,
-    /// What has become of it.
+    /// Whether it is still valid.
     pub standing: Standing,
 }
 
 impl State {
-    /// What there is to tell of the state; `index_path` is the index of the repository.
+    /// Reports on the state; `index_path` is the repository's index.
     pub(crate) fn report(&self, hash: Kind, index_path: &Path) -> StateReport {
         let mut places = Vec::new();
         for (at, store) in self.stores.iter().enumerate() {
@@ -233,19 +233,19 @@ impl State {
         }
     }
 
-    /// What was seen of a directory, whether stamps prove anything or not.
+    /// Returns what was seen of a directory, whether or not stamps prove anything.
     pub(crate) fn seen(&self, number: DirNumber) -> Option<SeenBlock<'_>> {
         let block = self.usable()?.block(Table::Seen, number).ok()??;
         SeenBlock::parse(block)
     }
 
-    /// Whether stamps of directories and files prove anything, and from when on they do not.
+    /// Returns whether stamps of directories and files prove anything, and the time from which they do not.
     pub(crate) fn trust_in_stamps(&self) -> (bool, Option<Timestamp>) {
         let is_trusted = self.trust.directories && self.trust.contents;
         (is_trusted, self.distrusted_from)
     }
 
-    /// Reads all of the state: what is not as it was written, or makes no sense, and how many blocks there are.
+    /// Reads the whole state. Returns what is damaged or makes no sense, and the number of blocks.
     pub(crate) fn check_all(&self, hash: Kind) -> (Vec<String>, u64) {
         let mut problems = Vec::new();
         for store in &self.stores {
@@ -285,7 +285,7 @@ impl State {
     }
 }
 
-/// Whether a block that is as it was written can be read; blocks of tracked files are read as a tree.
+/// Whether an undamaged block can be parsed; blocks of tracked files are read as a tree.
 fn makes_sense(snapshot: &Snapshot, table: Table, key: u32) -> bool {
     let block = |key| snapshot.block(table, key).ok().flatten();
     let Some(bytes) = block(key) else {
@@ -295,7 +295,7 @@ fn makes_sense(snapshot: &Snapshot, table: Table, key: u32) -> bool {
         Table::Tracked | Table::Files => true,
         Table::General if key == ORIGIN => origin::read(bytes).is_some(),
         Table::General if key == STAGED => {
-            // It may be one for an older index.
+            // It may belong to an older index.
             let origin = vigil_model::bytes::Reader(bytes).bytes();
             origin.is_some_and(|origin| staged::read(bytes, &origin).is_some())
         }

@@ -1,4 +1,4 @@
-//! The block that says how HEAD's tree differs from the index.
+//! The block that records how HEAD's tree differs from the index.
 
 use gix_hash::ObjectId;
 use vigil_model::mode::FileMode;
@@ -14,17 +14,17 @@ const KINDS: [ChangeKind; 4] = [
     ChangeKind::TypeChanged,
 ];
 
-/// What a difference is one of, beside the index.
+/// What a difference depends on, besides the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Compared {
-    /// HEAD's tree; none on an unborn branch.
+    /// HEAD's tree; `None` on an unborn branch.
     pub(crate) tree: Option<ObjectId>,
-    /// How deep directories may lie in each other (`core.maxTreeDepth`): deeper ones are an error.
+    /// How deeply directories may be nested (`core.maxTreeDepth`): deeper ones are an error.
     pub(crate) depth_max: i64,
 }
 
-/// Writes the block: the differences between what was `compared` and the index of the block `origin`; `None` where it
-/// holds what is not of a plain difference.
+/// Writes the block: the differences between what was `compared` and the index of the block `origin`. `None` if the
+/// difference has anything besides plain changes, such as renames.
 pub(super) fn write(compared: &Compared, origin: &[u8], diff: &StagedDiff) -> Option<Vec<u8>> {
     let mut out = Writer::default();
     out.bytes(origin);
@@ -55,7 +55,7 @@ pub(super) fn write(compared: &Compared, origin: &[u8], diff: &StagedDiff) -> Op
     Some(out.0)
 }
 
-/// Reads the block: what was compared, and the differences; `None` where they are not those of the index of the block
+/// Reads the block: what was compared, and the differences; `None` if they are not those of the index of the block
 /// `origin`.
 pub(super) fn read(block: &[u8], origin: &[u8]) -> Option<(Compared, StagedDiff)> {
     let mut bytes = Reader(block);

@@ -1,4 +1,4 @@
-//! Why a tracked path is taken for changed or not.
+//! Why a tracked path counts as changed or not.
 
 use bstr::{BStr, ByteSlice};
 use vigil_linux::stat::{Stat, lstat_path};
@@ -18,7 +18,7 @@ use vigil_model::change::ChangeKind;
 use vigil_stamp::Stamp;
 
 impl Explanation<'_> {
-    /// Why the path of `entry`, of which a status says `change`, is taken for changed or not.
+    /// Explains why the path of `entry`, which has the status `change`, counts as changed or not.
     pub(super) fn tracked(
         &self,
         entry: TrackedEntry,
@@ -126,7 +126,7 @@ impl Explanation<'_> {
                 is_recorded: self.has_recorded_comparison(entry, stat),
                 steps: match stat.is_symlink() {
                     true => Vec::new(),
-                    // A status would have ended with that.
+                    // With an error here, the status would have failed.
                     false => self
                         .session
                         .converter
@@ -143,7 +143,7 @@ impl Explanation<'_> {
         })
     }
 
-    /// Whether the state on disk has a comparison of the contents of the file, as it is now.
+    /// Whether the state on disk has a comparison of the file's contents as they are now.
     fn has_recorded_comparison(&self, entry: &TrackedEntry, stat: &Stat) -> bool {
         let path = entry.path.as_bstr();
         let (Some(index), Some(state)) = (&self.session.index, &self.session.state) else {

@@ -1,4 +1,4 @@
-//! Why a path that is not tracked is listed or not, and what is in a directory.
+//! Why a path that is not tracked is listed or not, and what a directory holds.
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::{Stat, lstat_path};
@@ -18,7 +18,7 @@ use vigil_scan::question;
 use vigil_stamp::Stamp;
 
 impl Explanation<'_> {
-    /// What is in the directory `number`, at `path`, which has tracked files.
+    /// Returns what is in the directory `number`, at `path`, which has tracked files.
     pub(super) fn directory(&self, number: DirNumber, path: &BStr) -> Directory {
         let mut found = Directory::default();
         let below = match path.is_empty() {
@@ -64,7 +64,7 @@ impl Explanation<'_> {
         found
     }
 
-    /// What there is at `path`, which is not tracked.
+    /// Returns what is at `path`, which is not tracked.
     pub(super) fn untracked(&self, path: &BStr) -> Found {
         let is_sparse = |dir: &BStr| {
             let dir = join(dir, BStr::new(""));
@@ -136,7 +136,7 @@ impl Explanation<'_> {
         })
     }
 
-    /// The listing of the innermost tracked directory above `listed`, if it has that path, and holds.
+    /// Returns the listing of the innermost tracked directory above `listed`, if it is valid and has that path.
     fn listing_with(&self, listed: &BStr) -> Option<(BString, Timestamp)> {
         let mut dir = parent(listed.trim_end_with(|slash| slash == '/').as_bstr());
         let number = loop {
@@ -155,8 +155,8 @@ impl Explanation<'_> {
         Some((dir, mtime))
     }
 
-    /// The mtime of the listing of the directory `number`, at `dir`, that a status uses without a look, if there is one;
-    /// with `name`, only if it has that untracked path.
+    /// Returns the mtime in the listing of the directory `number`, at `dir`, if a status would use that listing without
+    /// looking. With `name`, only if the listing has that untracked path.
     fn standing_listing(
         &self,
         number: DirNumber,
@@ -179,7 +179,7 @@ impl Explanation<'_> {
     }
 }
 
-/// The path under which a status lists `path`.
+/// Returns the path under which a status lists `path`.
 fn listed_as(path: &BStr, stat: &Stat, said: &Said) -> Option<BString> {
     let is_it = |listed: &&BString| match listed.strip_suffix(b"/") {
         Some(dir) => is_at_or_below(path, dir),
@@ -191,7 +191,7 @@ fn listed_as(path: &BStr, stat: &Stat, said: &Said) -> Option<BString> {
     said.status.untracked.iter().find(is_it).cloned()
 }
 
-/// Why a status does not list what is there though no rule ignores it.
+/// Returns why a status does not list an existing path that no rule ignores.
 fn unlisted(stat: &Stat) -> Beyond {
     if stat.is_dir() {
         Beyond::EmptyDirectory
