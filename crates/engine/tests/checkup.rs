@@ -1,4 +1,4 @@
-//! What makes a working copy slow is found where it is, and not where it is not.
+//! What makes a working copy slow is found where it is, and nowhere else.
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
@@ -12,7 +12,7 @@ use vigil_git::repository::discover;
 use vigil_linux::dir::bounded::Budget;
 use vigil_testkit::sandbox::Sandbox;
 
-/// What is found in `steps`, where ten untracked files are a crowd.
+/// Returns what is found within `steps`, where ten untracked files are a crowd.
 fn checkup(sandbox: &Sandbox, steps: u64) -> Checkup {
     let environment = Environment::new(sandbox.environment(), sandbox.top());
     let repository = discover(&environment, &sandbox.top()).unwrap();
@@ -21,7 +21,8 @@ fn checkup(sandbox: &Sandbox, steps: u64) -> Checkup {
     session.checkup(budget, 10).unwrap()
 }
 
-/// With the tracked files `a`, `dir/b` and `dir/deep/c`, written and recorded long ago.
+/// A repository with the tracked files `a`, `dir/b` and `dir/deep/c`, written and recorded long
+/// ago.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     for name in ["a", "dir/b", "dir/deep/c"] {
@@ -33,7 +34,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// `count` files in a directory.
+/// Writes `count` files in a directory.
 fn crowd(sandbox: &Sandbox, directory: &str, count: usize) {
     for number in 0..count {
         sandbox.write(format!("{directory}/{number}"), "");
@@ -78,7 +79,7 @@ fn crowds_are_found_where_no_rule_ignores_them() {
         directory: directory.into(),
         entries,
     };
-    // Two directories, and the ignore file.
+    // Including two directories, and the ignore file.
     let expected = [of("out", 22), of("dir", 11)];
     assert_eq!(checkup(&sandbox, 1000).crowds, expected);
     sandbox.write(".git/info/exclude", "/out\n/dir/[0-9]\n");

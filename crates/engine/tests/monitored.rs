@@ -1,4 +1,4 @@
-//! What git is told by a file system monitor.
+//! What a file system monitor tells git.
 
 #![allow(
     clippy::unwrap_used,
@@ -67,7 +67,7 @@ fn what_was_not_watched_when_everything_was_told_is_told_by_name() {
     let told = session.told_since(Some(until)).unwrap().unwrap();
     assert_eq!(paths(told), BTreeSet::new());
 
-    // Told while others were answered, who know the tree.
+    // As told while the session answers other clients; the tree is known by then.
     let later = everything.told().unwrap();
     sandbox.write("top/2/new", "");
     let told = session.told_since(Some(later.until)).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! A session that is kept: what changes between two questions is in the second answer.
+//! A kept session: what changes between two questions is in the second answer.
 
 #![allow(clippy::unwrap_used, reason = "all of this file is tests")]
 
@@ -39,7 +39,7 @@ fn attributes_that_change_are_seen_though_the_file_stands_still() {
     write(&sandbox, "sub/text", "one\r\ntwo\r\n", 100);
     sandbox.git(["add", "sub"]);
     sandbox.git(["commit", "-qm", "with CRLF"]);
-    // Other facts than those recorded, so that contents are compared; the contents are as recorded.
+    // The stat data differs from what is recorded, so contents are compared; they are as recorded.
     write(&sandbox, "sub/text", "one\r\ntwo\r\n", 50);
     let mut session = session(&sandbox);
     assert_eq!(counts(&mut session).unstaged, 0);

@@ -1,4 +1,4 @@
-//! A state that is wrong though all its checksums are right is found to be wrong.
+//! A wrong state is found to be wrong even if all its checksums are right.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,7 +20,7 @@ use vigil_store::{Changes, NoSteps, Published, Table};
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
 impl Sandbox {
-    /// A tracked file `a` and an untracked one, both in the state.
+    /// A repository with a tracked file `a` and an untracked one, both in the state.
     fn new() -> Self {
         let sandbox = Self(vigil_testkit::sandbox::Sandbox::new());
         sandbox.0.write("a", "text\n");
@@ -40,8 +40,8 @@ impl Sandbox {
         Session::open(repository, false, FilterStderr::Discard)
     }
 
-    /// Writes the first block of `table` anew, with `wrong` in the place of `right`, where that is for the last time: the
-    /// stamps before it may have any bytes.
+    /// Rewrites the first block of `table` with `wrong` in place of the last occurrence of `right`: the stamps before it
+    /// may have any bytes.
     fn replace(&self, table: Table, right: &[u8], wrong: &[u8]) {
         let session = self.session().unwrap();
         let store = &places(session.repository())[0];
@@ -113,7 +113,7 @@ fn an_untracked_file_that_is_not_there_is_found() {
     let sandbox = Sandbox::new();
     sandbox.replace(Table::Seen, b"untracked\0", b"untrucked\0");
     let found = sandbox.verify();
-    // Of the other questions, nothing was recorded.
+    // For the other questions, nothing was recorded.
     let [
         Problem::Answer {
             path: a,
@@ -140,7 +140,7 @@ fn an_untracked_file_that_is_not_there_is_found() {
 #[test]
 fn a_block_that_makes_no_sense_is_found() {
     let sandbox = Sandbox::new();
-    // One more byte of names of untracked paths than there are.
+    // One byte more of names of untracked paths than there are.
     let len = |len: u32| [len.to_le_bytes(), 0_u32.to_le_bytes()].concat();
     sandbox.replace(Table::Seen, &len(10), &len(11));
     let found = sandbox.verify();

@@ -1,5 +1,4 @@
-//! A session that hears of changes from the kernel: asked at once after each operation, it answers as one that looks at
-//! everything.
+//! A session with a watch: asked right after each operation, it gives the same answers as one that looks at everything.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,14 +27,14 @@ use vigil_testkit::chance::Chance;
 use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
 
-/// A repository, and a folder beside it.
+/// A repository, and a folder next to it.
 struct Play(Sandbox, RefCell<Held>);
 
-/// What may be written to by a descriptor that stays open.
+/// What may be written through a descriptor that stays open.
 enum Held {
     Nothing,
     File(fs::File),
-    /// Nothing from now on: files got other names, and nobody tells of what is written to one by a name that is gone.
+    /// Nothing from now on: files have got other hard links, and a write to one through a removed name is not reported.
     Never,
 }
 
@@ -64,7 +63,7 @@ impl Play {
         session
     }
 
-    /// A path that may be there.
+    /// Returns a path that may exist.
     fn path(&self, random: &mut Chance) -> PathBuf {
         let names = ["a", "b", "d", "e", "f", "g", "h", "i", "x.o"];
         let mut path = self.0.top();
@@ -79,7 +78,7 @@ impl Play {
         let other = self.path(random);
         let outside = self.0.home().join("outside").join(random.of(&["m", "n"]));
         let deed = random.below(42);
-        // What cannot be done is not done.
+        // What cannot be done is skipped.
         match deed {
             0..=4 => {
                 let _ = fs::create_dir_all(path.parent().unwrap());
@@ -113,7 +112,7 @@ impl Play {
                 let _ = fs::write(info, random.of(&["i\n", "*.o\n", ""]));
             }
             19 => {
-                // It may then be written by a name that nobody listens to. That it got another name is not told by itself.
+                // It may then be written through a link that is not watched. Making that link causes no event by itself.
                 self.1.replace(Held::Never);
                 let _ = fs::remove_file(&outside);
                 let _ = fs::hard_link(&path, &outside);
@@ -167,7 +166,7 @@ impl Play {
                 }
             }
             35..=36 => {
-                // Rules that the index has, and that count where they are not checked out.
+                // Rules in the index, which count if they are not checked out.
                 let name = random.of(&[".gitignore", ".gitattributes"]);
                 let file = path.parent().unwrap().join(name);
                 let flag = random.of(&["--skip-worktree", "--no-skip-worktree"]);
@@ -185,13 +184,13 @@ impl Play {
                 drop(self.0.try_git(arguments));
             }
             38..=39 => {
-                // What compilers leave, in folders of their own or not.
+                // What compilers leave behind, in folders of their own or not.
                 let _ = fs::create_dir_all(&path);
                 let _ = fs::write(path.join("x.o"), "");
                 let _ = fs::write(path.join("y.o"), format!("{}\n", random.below(3)));
             }
             40..=41 => {
-                // A file and files below it, which the index can hold where they are sides of a conflict.
+                // A file and files below it, which the index can hold as sides of a conflict.
                 let name = |path: &PathBuf| path.strip_prefix(self.0.top()).map(PathBuf::from);
                 let id = self.0.git_fed(["hash-object", "-w", "--stdin"], "side\n");
                 let lines = [name(&path), name(&other)].map(|name| {
@@ -215,7 +214,7 @@ impl Play {
     }
 }
 
-/// What both are asked.
+/// Returns the answer to one of the questions that both sessions are asked.
 fn answers(session: &mut Session, question: usize, still: Option<Still>) -> String {
     let request = |untracked, ignored| StatusRequest {
         untracked,
@@ -246,7 +245,7 @@ fn play(seeds: std::ops::Range<u64>, steps: usize) {
     for seed in seeds {
         let mut random = Chance::new(seed);
         let sandbox = Play::new();
-        // They share what is heard, and look at their own times.
+        // They share the events, and scan at different times.
         let mut sessions = [(); 2].map(|()| sandbox.session(Some(&watcher)));
         let mut done = Vec::new();
         for step in 0..steps {
@@ -281,7 +280,7 @@ fn where_a_link_in_the_place_of_a_directory_leads_is_found_out_each_time() {
     let watcher = Arc::new(Watcher::new().unwrap());
     let mut watched = play.session(Some(&watcher));
     fs::remove_dir_all(play.0.top().join("d")).unwrap();
-    // Nobody hears of what happens out there.
+    // Nothing is heard of what happens outside.
     let later = play.0.home().join("outside/later");
     symlink(&later, play.0.top().join("d")).unwrap();
     for target in [None, Some("later"), Some("../elsewhere")] {
@@ -387,7 +386,7 @@ fn for_a_folder_with_very_much_in_it_that_comes_and_goes_not_all_is_looked_at() 
         session.basis("a".into()).unwrap().looked_at_all
     };
     let first = untracked(0);
-    // More than are looked for one by one, and in parts for which the kernel's queue has room.
+    // More than are looked at one by one, written in parts that fit in the kernel's queue.
     const FOLDERS: usize = 5;
     const FILES: usize = 5000;
     for folder in 0..FOLDERS {
@@ -398,7 +397,7 @@ fn for_a_folder_with_very_much_in_it_that_comes_and_goes_not_all_is_looked_at() 
         }
         watcher.listen();
     }
-    // So many entries of a folder that came are more than there are tracked files.
+    // A new folder with this many entries has more than there are tracked files.
     let second = untracked(FOLDERS * FILES);
     for folder in 0..FOLDERS {
         fs::remove_dir_all(top.join(format!("g/many/{folder}"))).unwrap();

@@ -1,4 +1,4 @@
-//! A scan for a system that is no more than a list of paths and facts: whatever git has beside that, a scan does without.
+//! A scan for a system that is just a list of paths and facts: a scan needs nothing else that git has.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -23,14 +23,14 @@ use vigil_testkit::clock::tick;
 
 use super::*;
 
-/// Files as they were when the list was written: the size and the first letter of the contents, which is the id; and directories
-/// that are said to hold nothing else, but for what is ignored.
+/// Files as they were when the list was written: the size, and the first letter of the contents, which is the ID; and
+/// directories that are declared to hold nothing else, except what is ignored.
 struct List(
     BTreeMap<&'static str, &'static str>,
     &'static [&'static str],
 );
 
-/// A name with this end is ignored; the file `ignored` in a directory names another end for all below it.
+/// Names with these endings are ignored; the file `ignored` in a directory names another ending for everything below.
 #[derive(Debug)]
 struct Ends(Vec<BString>);
 
@@ -174,7 +174,7 @@ impl List {
             .collect()
     }
 
-    /// What a scan finds.
+    /// Returns what a scan finds.
     fn find(
         &self,
         top: &Path,
@@ -222,7 +222,7 @@ impl List {
         findings
     }
 
-    /// The paths that differ, and what is there beside the list.
+    /// Returns the paths that differ, and what else is there.
     fn look(
         &self,
         top: &Path,
@@ -238,7 +238,7 @@ impl List {
     }
 }
 
-/// The tracked paths that were found to differ.
+/// Returns the tracked paths that were found to differ.
 fn differing(tracked: &Tracked, findings: &Findings) -> Vec<String> {
     let differ = findings.tracked.iter().map(|(number, observed)| {
         let entry = tracked.entry(*number).unwrap();
@@ -289,7 +289,7 @@ fn a_list_of_paths_and_facts_is_system_enough() {
         ["b/made.o", "c/x.tmp"].map(BString::from).to_vec(),
     );
     assert_eq!(list.look(top, None), expected);
-    // What was seen may be used again, and any change is seen.
+    // What was seen may be used again, and any change must be seen.
     tick();
     let memory = ScanMemory::new(list.tracked(top).directories() as usize);
     for _ in 0..2 {
@@ -336,16 +336,16 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
         (differing(tracked, findings), findings.untracked.clone())
     };
     let longer = |path: &str| format!("{path} {:?}", Observed::Present(FileMode::FILE));
-    // Of a tracked file nothing but that is looked at.
+    // For a tracked file, nothing but that file is looked at.
     for path in ["a/file", "a/other", "a/new", "a/b/file", "c/new"] {
         write(path, "longer text");
     }
     let expected = (vec![longer("a/file")], Vec::new());
     assert_eq!(look(&list, &mut known, &tracked, &["a/file"]), expected);
-    // What is beside tracked files is told by what is there.
+    // An untracked path is found only by listing its directory.
     let expected = (vec![longer("a/file")], paths(&["a/new"]));
     assert_eq!(look(&list, &mut known, &tracked, &["a/new"]), expected);
-    // New records are compared, and nothing else.
+    // Only the entries that changed are compared.
     list.0.insert("a/file", "longer text");
     list.0.insert("c/file", "longer text");
     let (now, moved) =
@@ -357,7 +357,7 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
         known.take_moved(),
         ["a", "c"].map(BString::from).into_iter().collect()
     );
-    // Where there are other names, all is looked at.
+    // If names were added or removed, the whole directory is looked at.
     list.0.insert("c/new", "longer text");
     let (later, moved) =
         now.moved_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
@@ -365,7 +365,7 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
     assert!(known.move_to(&now, &later, &moved, |_| true, 2));
     let expected = (vec![longer("c/file")], paths(&["a/new", "c/newer"]));
     assert_eq!(look(&list, &mut known, &later, &[]), expected);
-    // Where very many records are others, nothing holds on.
+    // If very many entries changed, nothing is kept.
     for contents in list.0.values_mut() {
         *contents = "other";
     }
@@ -387,7 +387,7 @@ fn what_a_system_knows_of_a_directory_is_not_looked_for() {
     let tracked = list.tracked(top);
     let memory = ScanMemory::new(tracked.directories() as usize);
     tick();
-    // Ignored files it does not speak of, and nothing of what it says is remembered.
+    // The declaration does not cover ignored files, and nothing derived from it is remembered.
     for (ignored, unseen) in [
         (IgnoredMode::No, None),
         (IgnoredMode::Traditional, Some("a/new")),

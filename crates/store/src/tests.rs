@@ -22,7 +22,7 @@ impl Sandbox {
         Self { _dir: dir, store }
     }
 
-    /// The names in the folder, sorted.
+    /// Returns the names in the folder, sorted.
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.store.folder()).unwrap();
         let mut names: Vec<_> = entries
@@ -32,7 +32,7 @@ impl Sandbox {
         names
     }
 
-    /// Whether there are a docket and its data file, and nothing else.
+    /// Asserts that there are a docket and its data file, and nothing else.
     fn assert_tidy(&self) {
         let snapshot = self.store.open().unwrap();
         let data = snapshot.data_path().file_name().unwrap().to_str().unwrap();
@@ -48,7 +48,7 @@ impl Sandbox {
     fn publish(&self, base: Option<&Snapshot>, changes: Changes<'_>, clock: u8) -> Published {
         let published = self.store.publish(base, changes, [clock; 48], &NoSteps);
         let (published, state) = published.unwrap();
-        // The new state is handed out, and no other.
+        // The new state is returned if there is one, and only then.
         assert_eq!(state.is_some(), published.is_new());
         if let Some(state) = state {
             assert_eq!(state.docket(), self.store.open().unwrap().docket());

@@ -5,7 +5,7 @@ use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_testkit::sandbox::Sandbox;
 
-/// Whether the working tree is dirty to us and to git.
+/// Whether the working tree is dirty, in our view and in git's.
 fn dirt(sandbox: &Sandbox) -> (bool, bool) {
     let repository = repository_at(&sandbox.top());
     let refs = Refs::open(&repository).unwrap();

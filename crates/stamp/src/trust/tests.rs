@@ -26,7 +26,7 @@ fn file_system(kind: u32, findings: Option<Findings>) -> FileSystem {
     }
 }
 
-/// Whether directories, and whether contents are believed.
+/// Whether directories, and whether contents are trusted.
 fn trusted(kind: u32, findings: Option<Findings>) -> (bool, bool) {
     let probed = file_system(kind, findings);
     let trust = file_system(kind, None).trust(Some(&probed));
@@ -151,7 +151,7 @@ fn a_probe_finds_a_sound_file_system_and_leaves_nothing() {
 #[test]
 fn a_probe_removes_what_dead_ones_left_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
-    // Numbers of processes do not go so far.
+    // Process IDs do not go that high.
     let dead = folder.path().join("probe.2000000000-1");
     let alive = folder
         .path()

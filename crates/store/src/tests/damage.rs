@@ -1,4 +1,4 @@
-//! Files that are not as they were written.
+//! Files with damaged bytes.
 
 use std::fs;
 use std::os::unix::fs::{FileExt, symlink};
@@ -17,7 +17,7 @@ const BLOCKS: [(Table, u32, &[u8]); 4] = [
     (Table::Files, 1, b""),
 ];
 
-/// A state with the blocks above; and something dead.
+/// Publishes a state with the blocks above, and some dead bytes.
 fn published() -> (Sandbox, Snapshot) {
     let sandbox = Sandbox::new();
     let first = sandbox.after(None, set(&BLOCKS[..3]), 1);
@@ -29,7 +29,7 @@ fn docket_path(sandbox: &Sandbox) -> PathBuf {
     sandbox.store.folder().join("state")
 }
 
-/// Whether the state is damaged; what can be read is what was written.
+/// Whether the state is damaged. Whatever can be read must be what was written.
 fn is_damaged(store: &Store) -> bool {
     let state = match store.open() {
         Ok(state) => state,
@@ -82,7 +82,7 @@ fn a_flipped_bit_of_the_data_is_found_or_makes_no_difference() {
         }
         file.write_all_at(&[*byte], at as u64).unwrap();
     }
-    // All but what is dead, and what fills blocks up to whole words: 1 + 0 + 6 + 8 bytes.
+    // All bytes count except dead ones and the padding of blocks to whole units: 1 + 0 + 6 + 8 bytes.
     assert_eq!(found, 3 * (state.used_len() - state.dead_len() - 15));
 }
 
@@ -120,7 +120,7 @@ fn a_docket_that_is_cut_off_or_too_long_is_damaged() {
     }
 }
 
-/// Each row: a change of the docket after which no state is read.
+/// Each row: a change of the docket after which the state must not be read.
 #[test]
 fn a_docket_that_says_what_cannot_be_is_damaged() {
     let (sandbox, state) = published();
@@ -224,7 +224,7 @@ fn a_missing_data_file_is_written_again_by_who_still_has_it() {
     sandbox.assert_tidy();
 }
 
-/// Flips a bit of what `slot` refers to.
+/// Flips a bit in the bytes that `slot` refers to.
 fn flip(state: &Snapshot, slot: Slot) {
     let file = fs::File::options()
         .read(true)
@@ -273,8 +273,8 @@ fn a_base_with_a_damaged_node_is_replaced_and_not_changed() {
     sandbox.assert_tidy();
 }
 
-/// A state whose one table, of four levels, leads through the nodes at these offsets, in units; each node is full of slots
-/// of the next, and the last of slots of the block at `leaf`. Checksums are not looked at.
+/// Returns a state whose only table has four levels of nodes at these offsets, in units. Each node is full of slots that
+/// refer to the next one, and the last of slots that refer to the block at `leaf`. Checksums are ignored.
 fn through(nodes: [u32; 4], leaf: u32) -> Snapshot {
     let slot = |offset: u32, len: u32| Slot {
         offset: offset.into(),

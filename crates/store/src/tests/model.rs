@@ -1,4 +1,4 @@
-//! Random publications, against a map in memory.
+//! Random publications, compared with a map in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ fn table() -> impl Strategy<Value = Table> {
     prop::sample::select(Table::WRITTEN.to_vec())
 }
 
-/// Keys around the bounds of nodes and levels, often the same ones.
+/// Keys around the bounds of nodes and levels, often repeated.
 fn key() -> impl Strategy<Value = u32> {
     prop_oneof![
         4 => 0_u32..4,
@@ -98,7 +98,7 @@ proptest! {
         let mut keys: BTreeSet<u32> = [0, 255, 256, 65_536, 1 << 24, u32::MAX].into();
         let mut held: Vec<(Snapshot, Model)> = Vec::new();
         for deed in deeds {
-            // What another process would see, each time.
+            // As another process would see it, each time.
             let store = Store::new(sandbox.store.folder().to_owned(), IDENTITY);
             let base = store.open().ok();
             let before = base.as_ref().map(|_| model.clone());

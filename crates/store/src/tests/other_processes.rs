@@ -1,5 +1,5 @@
-//! Writers in other processes: killed, out of space, many at once. Each is this test program, which runs the test that is
-//! left out otherwise, with its part in the environment.
+//! Writers in other processes: killed, out of space, many at once. Each is this test program, running the otherwise
+//! ignored test, with its part in an environment variable.
 
 use std::process::{Command, ExitStatus};
 
@@ -13,7 +13,7 @@ const PART: &str = "VIGIL_TEST_PART";
 const KILL_AT: &str = "VIGIL_TEST_KILL_AT";
 const COUNTS: u32 = 10;
 
-/// Ends the process where it must not be in the way.
+/// Kills the process at a step.
 struct KillAt(Option<Step>);
 
 impl Steps for KillAt {
@@ -27,13 +27,13 @@ impl Steps for KillAt {
 /// What a writer does with the state that it finds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
-    /// The first state, of several pieces.
+    /// Publishes the first state, in several pieces.
     First,
-    /// Several pieces are added.
+    /// Appends several pieces.
     Append,
-    /// What was large becomes small.
+    /// Makes a large state small.
     Rewrite,
-    /// Another docket, and nothing else.
+    /// Publishes another docket, and nothing else.
     Clock,
     /// Adds to a number.
     Count,
@@ -91,7 +91,7 @@ fn writer() {
     }
 }
 
-/// The command that plays `part`, behind `prefix`.
+/// Returns the command that plays `part`, run through the command `prefix`.
 fn command(store: &Store, part: Part, prefix: &[&str]) -> Command {
     let program = std::env::current_exe().unwrap();
     let mut command = match prefix.split_first() {
@@ -116,7 +116,7 @@ fn command(store: &Store, part: Part, prefix: &[&str]) -> Command {
     command
 }
 
-/// A state on which `part` can be played.
+/// Prepares a state on which `part` can be played.
 fn prepared(part: Part) -> Sandbox {
     let sandbox = Sandbox::new();
     if part != Part::First {
@@ -171,7 +171,7 @@ fn a_writer_may_be_killed_at_any_step() {
             let held = sandbox.store.open().ok();
             let mut killed = command(&sandbox.store, part, &[]);
             let status: ExitStatus = killed.env(KILL_AT, number.to_string()).status().unwrap();
-            // What is appended makes no file superfluous.
+            // Appending leaves no old file to be removed.
             let is_reached = (part, step) != (Part::Append, Step::OldRemoved);
             let signal = is_reached.then_some(Signal::KILL.as_raw());
             assert_eq!(status.signal(), signal, "{part:?} {step:?}");
@@ -193,10 +193,10 @@ fn a_writer_may_be_killed_at_any_step() {
     }
 }
 
-/// The bound on a file's size stands for a full disk: writing up to it succeeds, writing on fails.
+/// A limit on the file size stands in for a full disk: writes up to it succeed, and writes beyond it fail.
 #[test]
 fn a_writer_without_space_leaves_the_old_state_and_no_file() {
-    // Each row: the part, and the most units of 512 bytes that a file may have (ulimit(1p)).
+    // Each row: the part, and the file size limit in units of 512 bytes (ulimit(1p)).
     let cases = [
         (Part::First, 0),
         (Part::First, 3000),

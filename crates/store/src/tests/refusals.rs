@@ -1,4 +1,4 @@
-//! What is refused, and that the message says the deed and the path.
+//! What is refused, and that the message names the operation and the path.
 
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
@@ -78,7 +78,7 @@ fn another_users_files_are_not_used_and_nothing_is_left_in_their_folders() {
 #[test]
 fn what_the_format_cannot_hold_is_refused() {
     let sandbox = Sandbox::new();
-    // Zeros that are never touched take no memory.
+    // Zero pages that are never touched take no memory.
     let block = vec![0; 1 << 32];
     let mut changes = Changes::new();
     changes.set(Table::Files, 0, &block[..]);

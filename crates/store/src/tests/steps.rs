@@ -1,10 +1,10 @@
-//! What others see and may do at each step of a publication.
+//! What other users of the store see and may do at each step of a publication.
 
 use std::cell::RefCell;
 
 use super::*;
 
-/// A second user of the store, who is there at each step.
+/// A second user of the store, active at each step.
 struct Onlooker<'a> {
     store: &'a Store,
     base: Option<&'a Snapshot>,
@@ -61,7 +61,7 @@ fn until_the_docket_is_published_the_old_state_is_read_and_nobody_else_writes() 
     }
 }
 
-/// Puts another state in the place of what a reader has just read the docket of.
+/// Replaces a state of which a reader has just read the docket.
 #[test]
 fn who_finds_a_data_file_gone_reads_the_new_docket() {
     let sandbox = Sandbox::new();
@@ -101,13 +101,13 @@ fn threads_that_count_together_lose_no_count() {
     sandbox.assert_tidy();
 }
 
-/// The number in the block that is counted in.
+/// Returns the counter in the block.
 pub(super) fn count(state: &Snapshot) -> u32 {
     let block = state.block(Table::General, 0).unwrap().unwrap();
     u32::from_le_bytes(block[..4].try_into().unwrap())
 }
 
-/// Adds one to the number in a block, of a size for which the file is sometimes rewritten.
+/// Adds one to the counter, in a block so large that the file is sometimes rewritten.
 pub(super) fn increment(store: &Store) {
     loop {
         let base = store.open().unwrap();

@@ -111,7 +111,8 @@ fn a_state_is_not_where_the_status_would_show_it() {
     assert!(home.path().join(".cache/vigil").is_dir());
 }
 
-/// What a new session says, as `git status --porcelain` would, and what of it it saves.
+/// Returns a new session's answer, in the format of `git status --porcelain`, and the outcome of
+/// saving.
 fn answer(sandbox: &Sandbox) -> (Vec<String>, Published, Session) {
     let mut session = session(sandbox);
     let status = session.status(&StatusRequest::default()).unwrap();
@@ -134,7 +135,7 @@ fn answer(sandbox: &Sandbox) -> (Vec<String>, Published, Session) {
     (lines, published, session)
 }
 
-/// The same, compared with git.
+/// The same, after comparing the answer with git's.
 #[track_caller]
 fn right_answer(sandbox: &Sandbox) -> (Published, Session) {
     let (lines, published, session) = answer(sandbox);
@@ -148,7 +149,7 @@ fn right_answer(sandbox: &Sandbox) -> (Published, Session) {
     (published, session)
 }
 
-/// Asks often enough that all that may be remembered is.
+/// Asks often enough that everything that may be remembered is.
 #[track_caller]
 fn settle_as_far_as_it_goes(sandbox: &Sandbox) {
     for _ in 0..3 {
@@ -201,7 +202,7 @@ fn a_new_index_changes_what_it_changes() {
     sandbox.write("b/new", "new\n");
     right_answer(&sandbox);
     sandbox.git(["add", "b/new"]);
-    // The directory's own stamp does not say that one of its files is tracked now.
+    // The directory's own stamp does not show that one of its files is now tracked.
     let (_, session) = right_answer(&sandbox);
     let memory = session.index.as_ref().unwrap().memory.as_ref().unwrap();
     let tracked = &session.index.as_ref().unwrap().tracked;
@@ -245,7 +246,7 @@ fn changed_ignore_rules_are_noticed_below() {
     sandbox.write(".git/info/exclude", "*.x\n");
     right_answer(&sandbox);
     settle(&sandbox);
-    // A directory that is listed anew where the rules above were never read by this process.
+    // A directory is listed again although this process never read the rules above it.
     sandbox.write("b/c/other.y", "");
     sandbox.write("b/c/other.z", "");
     right_answer(&sandbox);
@@ -279,7 +280,7 @@ fn damage_anywhere_changes_no_answer() {
 fn a_clock_that_was_set_back_takes_the_proof_away() {
     let sandbox = repository();
     let mut session = settle(&sandbox);
-    // As if the session had begun ten seconds later by the clock than it did.
+    // As if the clock had been ten seconds ahead when the session began.
     session.mark.wall.s += 10;
     session.look_at_the_clock();
     assert!(session.index.is_none());
@@ -363,7 +364,7 @@ fn what_is_watched_and_published_is_not_in_memory_as_well() {
     }
     settle(&sandbox);
 
-    // Nor is it lost where all is written again, since somebody else published.
+    // Nor is it lost when everything is written again because another process published.
     sandbox.git(["rm", "-q", "--cached", "b/n"]);
     assert!(right_answer(&sandbox).0.is_new());
     for _ in 0..2 {
@@ -404,7 +405,7 @@ fn nothing_is_untracked_in_what_is_a_submodule_but_for_case() {
     let sandbox = repository();
     sandbox.git(["config", "core.ignoreCase", "true"]);
     sandbox.write("module/sub/file", "");
-    // With other names in the index, what is remembered does not count, and the search goes without.
+    // If the index has other names, the memory does not count, and the search works without it.
     settle(&sandbox);
     let gitlink = format!("160000,{},MODULE", "1".repeat(40));
     sandbox.git(["update-index", "--add", "--cacheinfo", &gitlink]);
@@ -434,7 +435,7 @@ fn a_sparse_index_is_recorded_as_it_was_written() {
     };
     untracked(&["a/new"]);
 
-    // In the way, the directory is expanded; and no longer once it is gone.
+    // A directory that is in the way is expanded, until it is gone.
     sandbox.write("b/d", "recorded\n");
     sandbox.write("b/other", "");
     let (published, session) = right_answer(&sandbox);
@@ -469,7 +470,7 @@ fn a_sparse_directory_is_looked_for_once() {
     let lacks = |session: &Session| session.index.as_ref().unwrap().lacks_sparse_directories();
     assert!(lacks(&settled));
     settled.refresh_index().unwrap();
-    // It comes after that look: a second one would find what is in it.
+    // Created after that check: a second check would find what is in it.
     sandbox.write("b/other", "");
     let scan = |session: &mut Session| {
         let request = StatusRequest::default();
@@ -482,7 +483,7 @@ fn a_sparse_directory_is_looked_for_once() {
     let (_, session) = right_answer(&sandbox);
     assert!(!session.index.as_ref().unwrap().is_as_written());
 
-    // Whatever has its name.
+    // Something else has its name.
     let path = sandbox.top().join("b");
     std::fs::remove_dir_all(&path).unwrap();
     for (target, is_known) in [(None, true), (Some("nowhere"), true), (Some("b"), false)] {
@@ -550,7 +551,7 @@ fn what_changes_just_after_the_session_began_is_no_evidence() {
     let sandbox = repository();
     settle(&sandbox);
     let packs = sandbox.top().join(".git/objects/pack");
-    // Within a tick, since files are stamped by a clock that lags behind.
+    // Within one tick, since files are stamped by a clock that lags behind.
     for _ in 0..8 {
         tick();
         let mut session = session(&sandbox);
@@ -587,7 +588,7 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     };
     assert!(settled());
 
-    // What is gone is missed, and what is damaged, whatever its mtime.
+    // A missing object is noticed, and so is a damaged one, whatever its mtime.
     let contents = std::fs::read(&loose).unwrap();
     let mtime = std::fs::metadata(&loose).unwrap().modified().unwrap();
     let is_refused = || session(&sandbox).status(&StatusRequest::default()).is_err();
@@ -605,7 +606,7 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     std::fs::write(&loose, &contents).unwrap();
     assert!(settled());
 
-    // Packs are looked into before.
+    // Packs are searched before loose objects.
     sandbox.git(["repack", "-adq"]);
     assert!(!is_known(&session(&sandbox)));
     assert!(settled());
@@ -621,7 +622,7 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     std::fs::write(&pack, &contents).unwrap();
     assert!(settled());
 
-    // Another commit, or another tree in its place.
+    // Another commit, or the same commit with another tree.
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "next"]);
     let next = sandbox.git(["rev-parse", "HEAD"]);
     settle(&sandbox);
@@ -634,7 +635,7 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     sandbox.git(["replace", "-d", &id.to_string()]);
     assert!(settled());
 
-    // What else may have the objects makes it too much to look at.
+    // With other files that may hold the objects, there would be too much to look at.
     sandbox.git(["multi-pack-index", "write"]);
     assert!(!is_known(&session(&sandbox)));
     assert!(!settled());

@@ -7,7 +7,8 @@ use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
 
-/// Changed, untracked and ignored files in directories with tracked files and without.
+/// A repository with changed, untracked and ignored files in directories with and without tracked
+/// files.
 fn repository() -> Sandbox {
     let sandbox = Sandbox::new();
     for name in ["a/one", "a/deep/one.c", "b/one", "b/two.c", "top.c"] {
@@ -53,7 +54,7 @@ const SPECS: [(&[&str], bool); 13] = [
     (&["a/new", "top.c"], true),
     (&["new"], true),
     (&["new/", "c.c"], true),
-    // A part of what is shown as one, and what might be.
+    // A part of what is shown as one, or of what might be.
     (&["new/x"], false),
     (&["*.c"], false),
     (&["ne*"], false),
@@ -121,7 +122,7 @@ fn a_part_is_told_in_every_mode_as_by_a_look() {
             }
         }
     }
-    // What changes meanwhile is heard of.
+    // Later changes are heard.
     sandbox.write("b/one", "changed later\n");
     sandbox.write("a/later", "");
     for (specs, _) in SPECS {

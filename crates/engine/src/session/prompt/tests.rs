@@ -4,7 +4,7 @@ use vigil_testkit::sandbox::Sandbox;
 
 const DIRS: [&str; 3] = ["a", "b", "b/c"];
 
-/// Two files in each directory, committed.
+/// A repository with two committed files in each directory.
 fn repository() -> Sandbox {
     let sandbox = Sandbox::new();
     for dir in DIRS {
@@ -34,13 +34,13 @@ fn request(max: usize) -> PromptRequest {
     }
 }
 
-/// Unstaged and untracked.
+/// Returns the counts of unstaged and untracked paths.
 fn counts(session: &mut Session, max: usize) -> (usize, usize) {
     let counts = session.prompt(&request(max), None).unwrap().counts;
     (counts.unstaged, counts.untracked)
 }
 
-/// What git counts.
+/// Returns git's counts.
 fn all(sandbox: &Sandbox) -> (usize, usize) {
     let status = sandbox.git_bytes(["status", "--porcelain", "-z"]);
     let records = || status.split(|byte| *byte == 0);
@@ -72,7 +72,7 @@ fn what_was_dirty_is_looked_at_first_and_nothing_else_if_it_still_is() {
     assert_eq!(found.unstaged.len(), 1);
     assert_eq!(found.untracked, ["b/new"]);
     assert_eq!(counts(&mut session, 1), (1, 1));
-    // What a part was asked for is not forgotten by the question about all.
+    // A look at a part does not limit the answer to the full question.
     assert_eq!(counts(&mut session, usize::MAX), all(&sandbox));
     assert_eq!(all(&sandbox), (2, 3));
 }
@@ -160,7 +160,7 @@ fn a_kind_that_is_settled_is_not_counted_again() {
 #[test]
 fn contents_are_compared_again_when_they_are_converted_otherwise() {
     let sandbox = repository();
-    // As large as what is recorded, so that only the contents tell.
+    // As large as the recorded file, so that only the contents differ.
     sandbox.write("a/one", "recorded\r\n");
     sandbox.git(["add", "."]);
     sandbox.git(["commit", "-qm", "CRLF"]);

@@ -8,7 +8,7 @@ use crate::session::Session;
 use crate::testing::session_at;
 use vigil_testkit::sandbox::Sandbox;
 
-/// A commit on `main` that is tagged, another branch and an upstream.
+/// A repository with a tagged commit on `main`, another branch and an upstream.
 fn repository() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.git(["symbolic-ref", "HEAD", "refs/heads/main"]);
@@ -36,7 +36,8 @@ fn open(top: &Path) -> Session {
     session
 }
 
-/// As a long-lived process asks: by a new session where the configuration changed. Whether it was still.
+/// Asks as a long-lived process does: with a new session if the configuration changed. Also returns
+/// whether the folders were still.
 fn ask(session: &mut Session) -> (Prompt, bool) {
     let still = session.still();
     if !session.is_fresh(still) {
@@ -52,7 +53,7 @@ fn ask(session: &mut Session) -> (Prompt, bool) {
     )
 }
 
-/// Asks until the folders are known to be still. The last answer.
+/// Asks until the folders are known to be still, and returns the last answer.
 fn settle(session: &mut Session) -> Prompt {
     for _ in 0..3 {
         let (prompt, is_still) = ask(session);
@@ -171,7 +172,7 @@ fn a_change_while_the_folders_are_first_watched_shows() {
     let sandbox = repository();
     let mut session = open(&sandbox.top());
     for round in 0..5 {
-        // Between the proof and the answer.
+        // The tag moves between the proof and the answer.
         let still = session.still();
         sandbox.git(["tag", "-f", &format!("v/z{round:03}")]);
         assert!(session.is_fresh(still));
@@ -190,7 +191,7 @@ fn a_repository_in_the_place_of_another_is_not_taken_for_it() {
     fs::rename(sandbox.top(), &other).unwrap();
     assert!(session.still().is_none());
     fs::rename(&other, sandbox.top()).unwrap();
-    // It is the same one again, of which nothing was heard.
+    // It is the same folder again, but nothing was heard of it meanwhile.
     settle(&mut session);
     let git_dir = git(&sandbox, "");
     fs::rename(&git_dir, &other).unwrap();
@@ -198,12 +199,12 @@ fn a_repository_in_the_place_of_another_is_not_taken_for_it() {
     assert!(session.still().is_none());
 }
 
-/// Gives a file of the repository another name outside.
+/// Makes another hard link, outside, to a file of the repository.
 fn link(sandbox: &Sandbox, name: &str) {
     fs::hard_link(git(sandbox, name), sandbox.top().with_extension("link")).unwrap();
 }
 
-/// Puts something of the repository elsewhere, and a link in its place.
+/// Moves something out of the repository, and puts a symbolic link in its place.
 fn move_away(sandbox: &Sandbox, name: &str) {
     let elsewhere = sandbox.top().with_extension("moved");
     fs::rename(git(sandbox, name), &elsewhere).unwrap();

@@ -7,7 +7,7 @@ use super::*;
 use crate::session::watched::WithoutEffect as _;
 use crate::testing::session_at;
 
-/// Notes what is watched, until there are no watches left.
+/// Records what is watched, until there are no watches left.
 struct Watches {
     left: usize,
     watched: Mutex<Vec<BString>>,
@@ -36,7 +36,7 @@ fn set(paths: &[&str]) -> BTreeSet<BString> {
     paths.iter().map(|path| BString::from(*path)).collect()
 }
 
-/// What is left of `paths` and `folders`, and what is watched, with so many watches.
+/// Returns what is left of `paths` and `folders`, and what is watched, with this many watches.
 fn left(
     sandbox: &Sandbox,
     (paths, folders): (&[&str], &[&str]),
@@ -106,10 +106,10 @@ fn folders_in_which_all_is_ignored_are_watched_and_left_out() {
     let (_, folders, watched) = left(&sandbox, (&[], &changed), &[], 9);
     assert_eq!(folders, set(&["full", "ruled", "src"]));
     assert!(watched.contains(&"hollow".into()) && watched.contains(&"hollow/deep".into()));
-    // What is ignored is not watched.
+    // Ignored folders are not watched.
     assert!(!watched.contains(&"out".into()), "{watched:?}");
 
-    // One that is shown may be so no more.
+    // A folder that is shown may have to be removed from the answer.
     for shown in ["hollow/", "hollow/deep/", "hollow/x.o"] {
         let (_, folders, _) = left(&sandbox, (&[], &["hollow", "hollow/deep"]), &[shown], 9);
         let kept: &[&str] = match shown {
@@ -118,7 +118,7 @@ fn folders_in_which_all_is_ignored_are_watched_and_left_out() {
         };
         assert_eq!(folders, set(kept), "{shown}");
     }
-    // What cannot be watched is looked at by whoever says so.
+    // A folder that cannot be watched is left to the scan, which reports that.
     let (_, folders, _) = left(&sandbox, (&[], &["hollow"]), &[], 1);
     assert_eq!(folders, set(&["hollow"]));
 }
@@ -130,7 +130,7 @@ fn what_took_the_place_of_an_ignored_folder_is_not_left_out_by_a_rule_for_folder
     std::os::unix::fs::symlink("src", sandbox.top().join("links")).unwrap();
     let changed = ["out", "links", "out/below"];
     let (_, folders, _) = left(&sandbox, (&[], &changed), &[], 9);
-    // The rule for the link is for anything.
+    // The rule for the symbolic link matches anything.
     assert_eq!(folders, set(&["out"]));
 }
 

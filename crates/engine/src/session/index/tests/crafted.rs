@@ -1,4 +1,4 @@
-//! States that nobody wrote who wanted a good answer: their checksums are right.
+//! States crafted to cause a wrong answer: their checksums are right.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::*;
 use vigil_store::{Changes, Snapshot, Table};
 
-/// The state as it is published.
+/// Returns the published state.
 fn published(sandbox: &Sandbox) -> Snapshot {
     let session = session(sandbox);
     let stores = vigil_git::state_place::places(&session.repository);
@@ -30,14 +30,14 @@ fn publish(sandbox: &Sandbox, changes: Changes<'_>) {
     ));
 }
 
-/// The answer is git's, and the state that was there is not used any more.
+/// Asserts that the answer is git's, and that the published state is no longer used.
 #[track_caller]
 fn assert_dropped(sandbox: &Sandbox, what: &str) {
     let (_, mut session) = right_answer(sandbox);
     assert_ne!(session.take_dropped_states(), [""; 0], "{what}");
 }
 
-/// The block of the directory `number` without the names, and these.
+/// Splits the block of a directory into its header, its subdirectories, and the rest.
 fn parts(block: &[u8]) -> (Header, Vec<SubdirRecord>, Vec<u8>) {
     let (header, rest) = Header::read_from_prefix(block).unwrap();
     let count = header.subdirs.get() as usize;
@@ -59,7 +59,7 @@ fn set(key: u32, block: Vec<u8>) -> Changes<'static> {
     changes
 }
 
-/// Whether one comes from the directory `from` to `to`.
+/// Whether there is a path from the directory `from` down to `to`.
 fn leads_to(all: &[(Header, Vec<SubdirRecord>, Vec<u8>)], from: u32, to: u32) -> bool {
     let below = all[from as usize]
         .1
@@ -68,7 +68,7 @@ fn leads_to(all: &[(Header, Vec<SubdirRecord>, Vec<u8>)], from: u32, to: u32) ->
     from == to || { below }.any(|number| leads_to(all, number, to))
 }
 
-/// Files far down, and nothing that differs.
+/// A repository with files deep down, and no differences in them.
 fn deep_repository() -> Sandbox {
     let sandbox = repository();
     sandbox.write("b/c/deep/deeper/one", "recorded\n");
@@ -88,7 +88,7 @@ fn directories_in_a_circle_or_twice_are_dropped() {
         let blocks = blocks.map(|number| state.block(Table::Tracked, number));
         blocks.map(|block| parts(block.unwrap().unwrap())).collect()
     };
-    // From here on, all states are made anew, with the same numbers.
+    // From here on, all states are made from scratch, with the same numbers.
     publish(&sandbox, set(ROOT, Vec::new()));
     assert_dropped(&sandbox, "nothing");
     settle(&sandbox);
@@ -105,7 +105,7 @@ fn directories_in_a_circle_or_twice_are_dropped() {
                     assert_dropped(&sandbox, &format!("{number}/{at} is {other}"));
                     circles += 1;
                 } else {
-                    // It may be a tree, of other files, which nobody can tell.
+                    // It may be a valid tree with other files, which cannot be detected.
                     drop(session(&sandbox).status(&StatusRequest::default()));
                     publish(&sandbox, set(ROOT, Vec::new()));
                 }
@@ -117,7 +117,8 @@ fn directories_in_a_circle_or_twice_are_dropped() {
     assert!(circles > 5);
 }
 
-/// Each directory has the next one twice: forty of them stand for as many files as can be counted.
+/// Each directory contains the next one twice: forty of them stand for as many files as can be
+/// counted.
 #[test]
 fn directories_that_double_are_dropped() {
     let sandbox = deep_repository();
@@ -146,7 +147,7 @@ fn directories_that_double_are_dropped() {
     settle(&sandbox);
 }
 
-/// One name that many have: each path would be as long as the block.
+/// One name shared by many: each path would be as long as the block.
 #[test]
 fn names_that_are_shared_are_dropped() {
     let sandbox = deep_repository();
@@ -167,7 +168,7 @@ fn names_that_are_shared_are_dropped() {
         assert_dropped(&sandbox, "subdirectories");
         settle(&sandbox);
     }
-    // The last four bytes of a record of a file are where its name starts.
+    // The last four bytes of a file's record say where its name starts.
     let mut rest = rest;
     for at in 0..header.files.get() as usize {
         rest[48 * at + 44..48 * (at + 1)].fill(0);
@@ -185,7 +186,7 @@ fn names_that_are_shared_are_dropped() {
     settle(&sandbox);
 }
 
-/// A block of files that is told of time and again.
+/// A block of files that is referred to again and again.
 #[test]
 fn files_that_are_counted_again_are_dropped() {
     let sandbox = repository();
@@ -215,7 +216,7 @@ fn files_that_are_counted_again_are_dropped() {
     settle(&sandbox);
 }
 
-/// There is memory for each number that a directory may have.
+/// Memory is allocated for each number that a directory may have.
 #[test]
 fn numbers_that_nothing_has_are_dropped() {
     let sandbox = deep_repository();
