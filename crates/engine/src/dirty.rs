@@ -1,4 +1,5 @@
-//! Whether the working tree differs from HEAD (`--dirty`, `--broken`), as `git diff-index --quiet HEAD` sees it, for `vigil describe`.
+//! Whether the working tree differs from HEAD as `git diff-index --quiet HEAD` sees it, for `--dirty` and `--broken` of
+//! `vigil describe`.
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;

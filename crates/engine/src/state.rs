@@ -57,7 +57,7 @@ pub(crate) struct State {
     /// The file system of the working tree.
     file_system: Option<FileSystem>,
     trust: FileSystemTrust,
-    /// Whether another process has published since.
+    /// Whether another writer has published since.
     is_superseded: bool,
     is_damaged: bool,
     /// Why existing states were not used, in words.
@@ -269,7 +269,7 @@ impl State {
         self.snapshot.as_ref().filter(|_| !self.is_damaged)
     }
 
-    /// Whether another process has published, so that what is in memory does not belong to the published state.
+    /// Whether another writer has published, so that what is in memory does not belong to the published state.
     pub(crate) fn is_superseded(&self) -> bool {
         self.is_superseded
     }

@@ -85,7 +85,7 @@ impl Place<'_> {
     }
 
     /// The name to use in system calls on the directory. The kernel takes a name that begins with a slash for an absolute
-    /// path; only at the top is that what is meant.
+    /// path, which is right only at the top.
     fn name_for_system(&self) -> Cow<'_, CStr> {
         let name = self.file.c_name();
         match name.to_bytes().first() {

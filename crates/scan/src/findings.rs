@@ -25,7 +25,7 @@ pub struct Findings {
     pub untracked: Vec<BString>,
     /// Ignored paths; directories end in `/`.
     pub ignored: Vec<BString>,
-    /// Directories that could not be listed. The filter's common directory may be missing here.
+    /// Directories that could not be listed, and the filter's common directory if it does not exist.
     pub unlisted: Vec<Unseen>,
     /// The system's warnings about ignore rules that could not be read.
     pub warnings: Vec<BString>,

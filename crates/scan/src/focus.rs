@@ -19,7 +19,7 @@ pub struct Focus {
 struct Part {
     /// The positions of files.
     files: Vec<usize>,
-    /// Whether to look at what is there besides tracked files, too, here or further down.
+    /// Whether to look for what is not tracked, too, here or further down.
     has_others: bool,
 }
 
@@ -90,7 +90,7 @@ impl Focus {
         self.add(files, path, true);
     }
 
-    /// Adds the files directly in the directory at `path`, and what is there besides them.
+    /// Adds the files directly in the directory at `path`, and whatever else is in it.
     pub(super) fn add_files_of(&mut self, files: &Tracked, path: &BStr) {
         let (dir, part) = self.add(files, path, true);
         part.files.extend(0..files.directory(dir).files_len());
@@ -155,8 +155,8 @@ impl Focus {
         way
     }
 
-    /// Adds the innermost tracked directory that holds `path`, with what is there besides tracked files if `has_others`.
-    /// Returns the directory and its part.
+    /// Adds the innermost tracked directory that holds `path`; if `has_others`, including what is not tracked. Returns the
+    /// directory and its part.
     fn add(&mut self, files: &Tracked, path: &BStr, has_others: bool) -> (DirNumber, &mut Part) {
         let mut dir = ROOT;
         self.dirs.entry(dir).or_default().has_others |= has_others;

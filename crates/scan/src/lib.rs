@@ -61,7 +61,7 @@ pub struct Scan<'a> {
     pub ignore_case: bool,
     /// Whether to look at files that are left out of the working tree but present.
     pub looks_at_present_skipped_files: bool,
-    /// Whether it is known that no directory exists that a single entry of a sparse index stands for.
+    /// Whether every directory that is a single entry of a sparse index is known to be absent.
     pub lacks_sparse_directories: bool,
     /// The version control system of the working copy.
     pub system: &'a dyn System,

@@ -522,9 +522,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns what is to be said of files below `path`, which is not a directory. They are looked up by their whole path. A
-    /// symbolic link on the way is followed, but nothing behind it counts as the recorded file. Also returns whether there is a
-    /// link to a directory.
+    /// Returns the verdict on files below `path`, which is not a directory. They are looked up by their whole path. A symbolic
+    /// link on the way is followed, but nothing behind it counts as the recorded file. Also returns whether there is a link to a
+    /// directory.
     fn look_through_link(&self, path: &BStr) -> (Result<Observed, Errno>, bool) {
         let inside = self.scan.work_tree.join(OsStr::from_bytes(path)).join(".");
         match stat_path(&inside) {

@@ -66,7 +66,7 @@ impl Deref for Contents {
 const MAPPED_LEN_MIN: usize = 64 * 1024;
 
 /// Returns the contents of the file `path`, which must be one that is replaced as a whole when it changes, never
-/// written in place ([`Map`]). As in git, a device is as long as its metadata says: mostly empty.
+/// written in place ([`Map`]). Like git, it takes a device for an empty file.
 pub fn read_or_map(path: &Path) -> io::Result<Contents> {
     let file = open(path)?;
     let metadata = file.metadata()?;

@@ -133,9 +133,9 @@ pub enum Published {
     },
     /// There was nothing to change.
     Unchanged,
-    /// Another process holds the lock; nothing was done.
+    /// Another writer holds the lock; nothing was done.
     Busy,
-    /// Another process has published since the base was read; nothing was done.
+    /// Another writer has published since the base was read; nothing was done.
     Superseded,
 }
 
@@ -155,7 +155,7 @@ pub enum Dropped {
     Emptied,
     /// There was no state.
     Absent,
-    /// Another process holds the lock; nothing was done.
+    /// Another writer holds the lock; nothing was done.
     Busy,
 }
 

@@ -57,7 +57,7 @@ impl<'a> Base<'a> {
 impl Store {
     /// Publishes `changes` to `base` with the mark `clock`. They are appended to the data file, or written to a new one if there
     /// is no base or too much would be dead. The folder is created if missing, but not its parents. Also returns the new state,
-    /// if there is one and it can be opened; it is opened under the lock, before another process can publish.
+    /// if there is one and it can be opened; it is opened under the lock, before anyone else can publish.
     ///
     /// # Errors
     /// Nothing was published.
@@ -207,14 +207,14 @@ impl Store {
         Ok(folder)
     }
 
-    /// Locks the folder; `None` if another process holds the lock.
+    /// Locks the folder; `None` if another writer holds the lock.
     pub(super) fn lock<'a>(
         &self,
         folder: &'a Folder<'_>,
     ) -> Result<Option<Locked<&'a Folder<'a>>>, IoError> {
         let lock =
             Locked::try_new(folder).map_err(|error| IoError::new("lock", &self.folder, error))?;
-        // If the folder was removed before it was locked, the lock protects nothing: other processes work in a new folder.
+        // If the folder was removed before it was locked, the lock protects nothing: other writers work in a new folder.
         let is_there = folder.stat()?.st_nlink > 0;
         Ok(lock.filter(|_| is_there))
     }

@@ -151,7 +151,7 @@ impl ConflictSearch<'_> {
         Ok(all)
     }
 
-    /// What is in the working tree, judged by the stage `asked`, if it is `mode` judged by the `first`.
+    /// Returns the mode in the working tree judged by the stage `asked`; `mode` is that judged by the stage `first`.
     fn mode_by(&self, asked: &TrackedEntry, first: &TrackedEntry, mode: FileMode) -> FileMode {
         let path = asked.path.as_bstr();
         match (asked.mode.is_gitlink(), first.mode.is_gitlink()) {
@@ -226,8 +226,8 @@ impl ConflictSearch<'_> {
         Ok((!ignored.all).then(|| against(kind, mode, SubmoduleState::default())))
     }
 
-    /// The mode of a file or symbolic link judged by `entry`, if it is `mode` judged by another entry. They differ if
-    /// the configuration makes the recorded mode count.
+    /// Returns the mode of a file or symbolic link judged by `entry`; `mode` is that judged by another entry. They
+    /// differ if the configuration makes the recorded mode count.
     fn mode_against(&self, entry: &TrackedEntry, mode: FileMode) -> FileMode {
         let rules = self.stat_rules;
         if mode.is_gitlink() || rules.has_symlinks && rules.trust_executable_bit {

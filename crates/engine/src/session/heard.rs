@@ -6,7 +6,7 @@ use bstr::BString;
 use vigil_model::timestamp::Timestamp;
 use vigil_watch::{Position, WatchedTree};
 
-/// How far the last answer takes in the changes, in each tree that is watched for it.
+/// The position up to which the last answer covers changes, for each watched tree that it rests on.
 #[derive(Clone, Debug, Default)]
 pub struct Heard(pub(crate) Vec<(Arc<WatchedTree>, Position)>);
 
@@ -31,12 +31,13 @@ impl Heard {
     }
 }
 
-/// What is watched of a working copy.
+/// What is watched in a working copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchReport {
     /// The number of folders that are watched.
     pub watches: usize,
-    /// What is looked at for each question all the same, and why. Only the first ones are named.
+    /// The paths that are looked at for each question even so, and why. Only the first ones are
+    /// named.
     pub looked_at: Vec<(BString, BString)>,
 }
 

@@ -175,7 +175,7 @@ impl IndexState {
 }
 
 impl Session {
-    /// Whether the index in memory is still valid, if its file is by `is_same`.
+    /// Whether the index in memory is still valid: its file is the same by `is_same`, and the right directories are expanded.
     pub(super) fn holds_index(&mut self, is_same: impl FnOnce(&IndexFile) -> bool) -> bool {
         self.look_at_the_clock();
         let top = self.repository.work_tree.as_deref();

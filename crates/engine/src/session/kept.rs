@@ -46,7 +46,7 @@ impl Session {
         state.map_or(0, |state| state.tracked.sums().entries as usize)
     }
 
-    /// Returns how far the last answer takes in the changes.
+    /// Returns the positions up to which the last answer covers changes.
     pub fn heard(&self) -> Heard {
         let repository = self.repository_watch.iter();
         let trees = repository
@@ -123,7 +123,7 @@ pub(crate) fn basis(
     })
 }
 
-/// Returns what is looked at for each question, and why; only the first of it.
+/// Returns the paths that are looked at for each question, and why; at most [`LOOKED_AT_MAX`].
 pub(crate) fn looked_at(unheard: &Unheard, tracked: &Tracked) -> Vec<(BString, BString)> {
     let all = each_time(unheard, tracked).take(LOOKED_AT_MAX);
     all.map(|(path, why)| (path, why.into())).collect()

@@ -100,8 +100,7 @@ impl RepositoryWatch {
         self.folders.iter().flat_map(QuietFolders::known_until)
     }
 
-    /// Whether no tag has moved since tags were last read. The caller must read them next: from then on the next call
-    /// counts.
+    /// Whether no tag has moved since tags were last read. The caller must then read them: the next call counts from now.
     pub(super) fn tags_stayed(&mut self) -> bool {
         let moved = std::mem::replace(&mut self.tags_moved, self.folders.is_none());
         !moved

@@ -94,10 +94,10 @@ struct Kept {
     attributes: Vec<SeenFile>,
     /// When everything was looked at,
     seen_at: Timestamp,
-    /// and the position up to which that took in changes.
+    /// and the position up to which that covers changes.
     seen_until: Position,
     known: Known,
-    /// The position up to which the findings take in changes.
+    /// The position up to which the findings cover changes.
     position: Position,
 }
 
@@ -114,7 +114,7 @@ impl WatchedFindings {
         }
     }
 
-    /// The watched tree, with the position up to which the last answer takes in changes.
+    /// The watched tree, with the position up to which the last answer covers changes.
     pub(crate) fn known_until(&self) -> Option<(&Arc<WatchedTree>, Position)> {
         let (_, tree) = self.tree.as_ref()?;
         self.kept.last().map(|kept| (tree, kept.position))

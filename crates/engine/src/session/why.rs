@@ -172,7 +172,8 @@ pub struct Untracked {
     /// The path under which status lists it: its own, that of a directory above, which ends in `/`, or the first of those
     /// in it. `None` if status lists no untracked files.
     pub listed_as: Option<BString>,
-    /// The directory and its mtime of the listing in the state on disk that gives this verdict, if that listing is valid.
+    /// The listing in the state on disk that gives this verdict, if it is valid: its directory, and that directory's
+    /// mtime.
     pub recorded_listing: Option<(BString, Timestamp)>,
 }
 

@@ -61,7 +61,7 @@ fn until_the_docket_is_published_the_old_state_is_read_and_nobody_else_writes() 
     }
 }
 
-/// Replaces a state of which a reader has just read the docket.
+/// Replaces a state just after a reader has read its docket.
 #[test]
 fn who_finds_a_data_file_gone_reads_the_new_docket() {
     let sandbox = Sandbox::new();
