@@ -144,7 +144,7 @@ impl Known {
         self.doubted.len() <= files_max
     }
 
-    /// Marks the file at `path`: it may no longer match its entry.
+    /// Marks the file at `path` as one that may no longer match its entry.
     pub fn doubt_entry(&mut self, path: BString) {
         self.doubted.insert(path);
     }
