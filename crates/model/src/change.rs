@@ -7,7 +7,7 @@ use bstr::BString;
 pub enum ChangeKind {
     /// New on the later side: `A`.
     Added,
-    /// Other contents or executable bit: `M`.
+    /// Other contents, or another executable bit: `M`.
     Modified,
     /// Gone on the later side: `D`.
     Deleted,
@@ -17,7 +17,7 @@ pub enum ChangeKind {
     Renamed,
     /// Copied: `C`; the source is beside it.
     Copied,
-    /// In conflict, and merged as well: `U`, where nothing else is known.
+    /// In conflict, but not shown by its stages, since the path has a merged entry too: `U`.
     Unmerged,
 }
 

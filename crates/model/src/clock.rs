@@ -1,19 +1,19 @@
-//! Whether the wall clock stepped back since something was recorded.
+//! Whether the wall clock was set back after something was recorded.
 //!
-//! Files are stamped by the wall clock, and a stamp that stays what it was proves something only as long as that
-//! clock does not show the same time twice. Steps forward do no harm: later changes get later stamps all the same.
-//! What a step back leaves behind is found by [`distrusted_from`].
+//! Files are stamped with the wall clock. An unchanged stamp is proof only if that clock never shows the same time
+//! twice. Steps forward do no harm, because later changes still get later stamps. [`distrusted_from`] finds the stamps
+//! that a step back makes worthless.
 
 use crate::timestamp::{Granularity, Timestamp};
 
-/// How far two readings of clocks may be apart that do not stem from one instant, and how long before it a change
-/// may be stamped, with the time of the last tick: nanoseconds. Steps back of less are not seen.
+/// How far apart two clock readings that were not taken at the same instant may be, and how old the last tick that
+/// stamps a change may be, in nanoseconds. Smaller steps back are not noticed.
 const SLACK_NS: i128 = 10_000_000;
 
-/// A step back by more than this, in nanoseconds, is that of a clock that has lost the time altogether: a year.
+/// A larger step back, in nanoseconds, means that the clock has lost the time altogether: a year.
 const LOST_NS: i128 = 365 * 86400 * SECOND_NS;
 
-/// A wall clock that shows an earlier time was never set, in seconds since 1970: 2020 began.
+/// A wall clock that shows an earlier time was never set: the start of 2020, in seconds since 1970.
 const SET_SINCE_S: i64 = 1_577_836_800;
 
 const SECOND_NS: i128 = 1_000_000_000;
@@ -23,18 +23,18 @@ const SECOND_NS: i128 = 1_000_000_000;
 pub struct ClockMark {
     /// The wall clock (`CLOCK_REALTIME`).
     pub wall: Timestamp,
-    /// The time since the machine started, sleep included (`CLOCK_BOOTTIME`).
+    /// The time since the machine booted, including suspended time (`CLOCK_BOOTTIME`).
     pub since_boot: Timestamp,
-    /// Which start of the machine it was (`/proc/sys/kernel/random/boot_id`); zero if that is not known.
+    /// The id of that boot (`/proc/sys/kernel/random/boot_id`), or zero if it is not known.
     pub boot: [u8; 16],
 }
 
 impl ClockMark {
-    /// How many bytes [`ClockMark::to_bytes`] makes.
+    /// The length of [`ClockMark::to_bytes`].
     pub const LEN: usize = 48;
 
-    /// The mark for a file on disk, little-endian: seconds and nanoseconds of the wall clock, then of the time since
-    /// the start, 8 bytes each; the start's 16 bytes.
+    /// Encodes the mark for a file, little-endian: seconds and nanoseconds of the wall clock, then of the time since
+    /// boot, 8 bytes each; then the boot id, 16 bytes.
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let mut bytes = [0; Self::LEN];
         let numbers = [self.wall, self.since_boot]
@@ -46,7 +46,7 @@ impl ClockMark {
         bytes
     }
 
-    /// The mark that `bytes` stand for. Any bytes are a mark; one with impossible times is believed by nobody.
+    /// Decodes a mark. Any bytes decode, but a mark with impossible times is never trusted.
     pub fn from_bytes(bytes: &[u8; Self::LEN]) -> Self {
         let (numbers, boot) = bytes.split_at(32);
         let (numbers, _) = numbers.as_chunks::<8>();
@@ -71,27 +71,26 @@ impl ClockMark {
     }
 }
 
-/// From which time on mtimes and ctimes that were recorded under the mark `recorded` prove nothing any more, because
-/// the wall clock may have shown that time again since; `None` if they all do. [`Timestamp::MIN`] if none does. A
-/// stamp that is earlier is proof as before.
+/// Returns the time from which on mtimes and ctimes recorded under the mark `recorded` are no longer proof, because
+/// the wall clock may have shown them again since. Earlier stamps are still proof. `None` if all are,
+/// [`Timestamp::MIN`] if none is.
 ///
-/// The mark must have been made before what is recorded was looked at, and it holds for all that is recorded under
-/// it: what is not looked at again may get a new mark only if it is not distrusted under the old one.
+/// The mark must be made before anything recorded under it is looked at, and it covers all of that. Something that is
+/// not looked at again may get a new mark only if its stamps are trusted under the old one.
 ///
-/// Within one run of the machine, wall clock and time since the start go at one pace, however they are slewed
-/// (adjtimex(2)), and only a step of the wall clock moves them against each other. What the wall clock would have
-/// shown at the recording, had it been set as it is now, is thus the earliest time that it has shown since, if it
-/// made one step.
+/// Within one boot, the wall clock and the time since boot advance at one pace, even while they are slewed
+/// (adjtimex(2)); only a step of the wall clock moves them apart. So if the wall clock made one step, the earliest
+/// time it has shown since the recording is the time it would have shown then, had it already been set as it is now.
 ///
-/// Across runs, all that is known is that this one began after the recording. If it began before it, as the wall
-/// clock has it now, that clock was set back, and has shown all times since then for a second time. Where it is not
-/// known whether it is the same run, it is taken for the same as long as it may be.
+/// Across boots, all that is known is that this boot began after the recording. If, by the wall clock as it is set
+/// now, it began before the recording, then the clock was set back and has shown all times since the boot twice. Where
+/// it is not known whether the boot is the same, it is taken for the same as long as that is possible.
 ///
-/// What cannot be found: of a clock that was set back and then forward again between two marks, more than what is left
-/// of the step (nothing, if it is right again); the same while the machine was off, or early in a run; and steps of
-/// less than some milliseconds. A change that was made under the wrong clock is then missed if its stamps are the
-/// recorded ones to the last digit that the file system keeps, and the size is the same. Processes in another time
-/// namespace (time_namespaces(7)) may take its offset for a step.
+/// What cannot be detected: a clock that was set back and then forward again between two marks, except for what is
+/// left of the step (nothing, if the clock is right again); the same while the machine was off, or early in a boot;
+/// and steps of less than a few milliseconds. A change made under the wrong clock is then missed if its stamps equal
+/// the recorded ones to the last digit that the file system keeps, and the size is the same. The offset of another
+/// time namespace (time_namespaces(7)) may be taken for a step.
 pub fn distrusted_from(recorded: &ClockMark, now: &ClockMark) -> Option<Timestamp> {
     if !recorded.is_possible() || !now.is_possible() {
         return Some(Timestamp::MIN);
@@ -101,11 +100,11 @@ pub fn distrusted_from(recorded: &ClockMark, now: &ClockMark) -> Option<Timestam
     let is_run_known = recorded.boot != [0; 16] && now.boot != [0; 16];
     let is_same_run = is_run_known && recorded.boot == now.boot;
     if is_same_run && elapsed < 0 {
-        // A machine that was put back to an earlier state of itself.
+        // The machine was restored to an earlier snapshot.
         return Some(Timestamp::MIN);
     }
     if !is_same_run && recorded.wall.s < SET_SINCE_S {
-        // Each run that begins without the time passes through the same times.
+        // Every boot without the correct time passes through the same times.
         return Some(Timestamp::MIN);
     }
     let start = nanoseconds(now.wall) - since_boot;
@@ -127,7 +126,7 @@ pub fn distrusted_from(recorded: &ClockMark, now: &ClockMark) -> Option<Timestam
     } else {
         start
     };
-    // The coarsest file system cuts its stamps down to two seconds.
+    // The coarsest file system rounds stamps down to two seconds.
     Some(Granularity::TWO_SECONDS.cut(timestamp(earliest - SLACK_NS)))
 }
 

@@ -2,17 +2,17 @@
 
 use bstr::{BStr, ByteSlice};
 
-/// Why a text is no number.
+/// Why a text is not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadNumber {
-    /// There is something that is neither digit nor unit.
+    /// A character that is neither a digit nor a unit.
     InvalidUnit,
-    /// It does not fit.
+    /// The number does not fit.
     OutOfRange,
 }
 
 impl BadNumber {
-    /// What git says of it.
+    /// git's words for the error.
     pub fn text(self) -> &'static str {
         match self {
             Self::InvalidUnit => "invalid unit",
@@ -21,7 +21,7 @@ impl BadNumber {
     }
 }
 
-/// The words for true and false; a key without `=` is true, an empty value false.
+/// Parses the words for true and false. A key without `=` is true, an empty value false.
 pub fn boolean_word(value: Option<&BStr>) -> Option<bool> {
     let Some(value) = value else {
         return Some(true);
@@ -40,8 +40,8 @@ pub fn boolean_word(value: Option<&BStr>) -> Option<bool> {
     }
 }
 
-/// `value` as git reads a boolean (git-config(1), "boolean"): a word, or a whole number with an optional unit, of which
-/// all but 0 is true. `None` where it is neither.
+/// Parses `value` as git parses a boolean (git-config(1), "boolean"): a word, or a whole number with an optional unit,
+/// where anything but 0 is true. `None` if it is neither.
 pub fn boolean(value: Option<&BStr>) -> Option<bool> {
     boolean_word(value).or_else(|| {
         number(value, i64::from(i32::MAX))
@@ -50,10 +50,10 @@ pub fn boolean(value: Option<&BStr>) -> Option<bool> {
     })
 }
 
-/// A number between `-max - 1` and `max`, as C reads one (`0x` and `0` prefixes, leading space, sign), with a unit.
+/// Parses a number between `-max - 1` and `max` as C does (`0x` and `0` prefixes, leading space, sign), with a unit.
 ///
 /// # Errors
-/// Why it is none.
+/// Why the text is not such a number.
 pub fn number(value: Option<&BStr>, max: i64) -> Result<i64, BadNumber> {
     let value = value.ok_or(BadNumber::InvalidUnit)?;
     let text = value.trim_start_with(|c| matches!(c, ' ' | '\t'..='\r'));
@@ -101,10 +101,10 @@ pub fn number(value: Option<&BStr>, max: i64) -> Result<i64, BadNumber> {
     }
 }
 
-/// `value` as git reads a whole number that fits into a C `int`, here and on its command lines (git-config(1), "int").
+/// Parses `value` as git parses a C `int`, both in configuration and on its command lines (git-config(1), "int").
 ///
 /// # Errors
-/// Why it is none.
+/// Why the text is not such a number.
 pub fn int(value: &BStr) -> Result<i32, BadNumber> {
     let number = number(Some(value), i64::from(i32::MAX))?;
     i32::try_from(number).map_err(|_| BadNumber::OutOfRange)

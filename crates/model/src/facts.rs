@@ -1,6 +1,7 @@
-//! What is recorded of a file in the index, and what is observed on disk.
+//! The stat data recorded in the index for a file, and the stat data observed on disk.
 
-/// The stat facts of an index entry, each cut to 32 bits as the format stores them (gitformat-index(5)).
+/// The stat data of an index entry, each field cut to 32 bits as the format stores it
+/// (gitformat-index(5)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordedStat {
     /// `st_ctime` in seconds.
@@ -19,11 +20,11 @@ pub struct RecordedStat {
     pub uid: u32,
     /// `st_gid`.
     pub gid: u32,
-    /// `st_size` in bytes; 0 also marks an entry whose contents must be compared (a smudged racy entry).
+    /// `st_size` in bytes. 0 also marks an entry whose contents must be compared (a smudged racy entry).
     pub size: u32,
 }
 
-/// The stat facts of a file as it is on disk now. Times are seconds and nanoseconds since 1970.
+/// The stat data of a file on disk now. Times are seconds and nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ObservedStat {
     /// `st_ctime` in seconds.

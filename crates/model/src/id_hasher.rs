@@ -1,14 +1,14 @@
-//! Tables by the ids of objects.
+//! Hash maps keyed by object id.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use gix_hash::ObjectId;
 
-/// What is known of objects, by their ids.
+/// A map from object ids to values.
 pub type ById<T> = HashMap<ObjectId, T, BuildHasherDefault<IdHasher>>;
 
-/// Ids are evenly spread already: their first bytes are hash enough.
+/// A hasher that uses the first eight bytes of an id, since ids are evenly distributed already.
 #[derive(Default)]
 pub struct IdHasher(u64);
 

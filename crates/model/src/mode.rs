@@ -21,8 +21,8 @@ impl FileMode {
     /// A submodule, "gitlink": the commit of another repository.
     pub const GITLINK: Self = Self(0o160_000);
 
-    /// What git takes a recorded mode for: of a file only whether its owner may execute it counts, and of a link or a
-    /// submodule nothing. Other types stay as they are.
+    /// The mode as git canonicalizes it: a regular file keeps only its owner's executable bit, a symbolic link or a
+    /// submodule keeps no permission bits. Other types stay as they are.
     pub fn canonical(self) -> Self {
         if self.is_file() {
             match self.0 & 0o100 {
@@ -60,7 +60,7 @@ impl FileMode {
         self.0 & Self::TYPE_MASK == Self::TREE.0
     }
 
-    /// Whether both modes are of one type (regular files with and without the executable bit are).
+    /// Whether both modes have the same type. Regular files do, whatever their executable bits.
     pub fn same_type(self, other: Self) -> bool {
         self.0 & Self::TYPE_MASK == other.0 & Self::TYPE_MASK
     }

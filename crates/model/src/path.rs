@@ -1,4 +1,4 @@
-//! Paths inside a repository: bytes separated by `/`, without a leading one, never assumed to be UTF-8.
+//! Paths inside a repository: bytes separated by `/`, without a leading `/`, never assumed to be UTF-8.
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -21,15 +21,15 @@ pub fn file_name(path: &BStr) -> &BStr {
     }
 }
 
-/// Whether a directory of the working tree can have this name: one that is empty, `.` or `..` would be another directory, and
-/// `.git` is not of the working tree. git never writes an index in which a directory has such a name, and reads it all the
-/// same.
+/// Whether a directory of the working tree can have this name. An empty name, `.` and `..` would mean another directory, and
+/// `.git` does not belong to the working tree. git never writes an index in which a directory has such a name, but it reads
+/// one without complaint.
 pub fn is_directory_name(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b".." | b".git")
 }
 
-/// How much of `path` is the directory in which the tracked files have it, with a `/` at its end. From the first name on that
-/// [no directory has](is_directory_name), everything is the name of a file: `/b` in `a/` for `a//b`.
+/// The length of the directory part of `path` as the tracked files divide it, with its trailing `/`. From the first name that
+/// [no directory can have](is_directory_name) on, the rest is a file name: `/b` in `a/` for `a//b`.
 pub fn directory_len(path: &BStr) -> usize {
     let mut len = 0usize;
     let mut rest = path.as_bytes();
@@ -42,19 +42,19 @@ pub fn directory_len(path: &BStr) -> usize {
     len
 }
 
-/// Whether `name`, of a tracked file in its directory, begins with a name that no directory has, or is empty.
+/// Whether the file name `name` is empty or begins with a component that no directory can have; see [`directory_len`].
 #[inline]
 pub fn is_odd(name: &BStr) -> bool {
     matches!(name.first(), None | Some(b'/' | b'.')) && (name.is_empty() || name.contains(&b'/'))
 }
 
-/// Whether `path` is `above`, which has no trailing slash, or below it.
+/// Whether `path` is `above` or below it. `above` has no trailing slash.
 pub fn is_at_or_below(path: &[u8], above: &[u8]) -> bool {
     let rest = path.strip_prefix(above);
     rest.is_some_and(|rest| rest.first().is_none_or(|first| *first == b'/'))
 }
 
-/// The path of `name` in the directory `dir`, which may be empty for the top.
+/// Joins the directory `dir`, which is empty for the top, and `name`.
 pub fn join(dir: &BStr, name: &BStr) -> BString {
     let mut path = BString::new(Vec::with_capacity(
         dir.len().saturating_add(1).saturating_add(name.len()),

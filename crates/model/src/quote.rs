@@ -2,16 +2,16 @@
 
 use bstr::BStr;
 
-/// What makes git quote a path, beyond control characters, `"` and `\`, which always do.
+/// What makes git quote a path, besides control characters, `"` and `\`, which always do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuoteRule {
     /// Bytes from 0x80 on are escaped (`core.quotePath`, on unless it is turned off).
     pub high_bytes: bool,
-    /// A space puts the path in quotes, without being escaped itself (the short format).
+    /// A space causes quotes, but is not escaped itself (the short format).
     pub spaces: bool,
 }
 
-/// Appends `path` to `out`: as it is where nothing in it asks for quotes, else in double quotes with escapes.
+/// Appends `path` to `out`: unchanged if nothing in it requires quotes, else in double quotes with escapes.
 pub fn append_quoted(out: &mut Vec<u8>, path: &BStr, rule: QuoteRule) {
     let needs_quotes = path
         .iter()
@@ -34,7 +34,7 @@ pub fn append_quoted(out: &mut Vec<u8>, path: &BStr, rule: QuoteRule) {
     out.push(b'"');
 }
 
-/// Appends `text` in single quotes, as git quotes for a shell.
+/// Appends `text` in single quotes, as git quotes it for a shell.
 pub fn append_shell_quoted(text: &[u8], quoted: &mut Vec<u8>) {
     quoted.push(b'\'');
     for byte in text {
@@ -70,7 +70,7 @@ fn escape(byte: u8, rule: QuoteRule) -> Escape {
     }
 }
 
-/// Takes a C-quoted string from the start of `text`; gives it and what follows, or `None` if there is none.
+/// Takes a C-quoted string off the start of `text`. Returns it and what follows, or `None` if there is none.
 pub fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut rest = text.strip_prefix(b"\"")?;
     let mut out = Vec::new();

@@ -1,9 +1,10 @@
-//! Bytes that are no UTF-8 within texts that must be: errors are told by `Display`, and git writes names, lines and
-//! values with the bytes that they have.
+//! Bytes that are not UTF-8 within strings, which must be UTF-8. Errors are written with `Display`, but git writes
+//! names, lines and values with the very bytes that they have.
 //!
-//! A byte that is not part of a character stands in the text as one of the last 128 characters that there are, which
-//! belong to nobody, and such characters stand as their bytes. [`bytes_of`] turns the text back once it is written.
-//! As nothing but [`raw`] and [`raw_path`] makes these characters, every byte that they were given comes out again.
+//! A byte that is not part of a character is represented by one of the last 128 code points of Unicode, which are
+//! assigned to no character; these code points themselves are represented byte by byte. [`bytes_of`] restores the
+//! bytes when the text is written. Since only [`raw`] and [`raw_path`] produce these code points, every byte comes
+//! out as it went in.
 
 use std::fmt::{self, Display, Formatter, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -11,23 +12,22 @@ use std::path::Path;
 
 use bstr::{BString, ByteSlice};
 
-/// What stands for the byte 0, if that were ever written so: a byte's character is as far from it as the byte is
-/// from 0.
+/// The code point that would represent byte 0. Byte `b` is represented by `BASE + b`; only bytes from 0x80 on are.
 const BASE: u32 = 0x10_ff00;
 
-/// How the UTF-8 of all these characters begins.
+/// The first byte of the UTF-8 encoding of all these code points.
 const LEAD: u8 = 0xf4;
 
-/// Bytes for a text.
+/// Bytes that can be formatted into a string.
 #[derive(Clone, Copy)]
 pub struct Raw<'b>(&'b [u8]);
 
-/// `bytes`, to be shown in a text from which [`bytes_of`] makes them again.
+/// Wraps `bytes` for a text from which [`bytes_of`] restores them.
 pub fn raw<B: AsRef<[u8]> + ?Sized>(bytes: &B) -> Raw<'_> {
     Raw(bytes.as_ref())
 }
 
-/// As [`raw`], of a path.
+/// Wraps the bytes of a path, as [`raw`] does.
 pub fn raw_path(path: &Path) -> Raw<'_> {
     Raw(path.as_os_str().as_bytes())
 }
@@ -61,13 +61,13 @@ fn write_bytes(out: &mut Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     Ok(())
 }
 
-/// The byte for which a character stands.
+/// The byte that a character represents, if it represents one.
 fn byte_of(character: char) -> Option<u8> {
     let byte = u32::from(character).checked_sub(BASE)?;
     u8::try_from(byte).ok().filter(|byte| !byte.is_ascii())
 }
 
-/// The bytes of a text in which some are shown by [`raw`].
+/// Returns the bytes of a text, with those that [`raw`] encoded restored.
 pub fn bytes_of(text: &str) -> BString {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -87,7 +87,7 @@ pub fn bytes_of(text: &str) -> BString {
     bytes.into()
 }
 
-/// What an error, or another value that shows itself, says, with every byte that it was given.
+/// Formats an error, or another value, and restores every byte that [`raw`] encoded.
 pub fn said_by(value: &(impl Display + ?Sized)) -> BString {
     bytes_of(&value.to_string())
 }

@@ -1,4 +1,4 @@
-//! How a question about a working copy is asked: which untracked, ignored and renamed paths, and which submodules.
+//! The parameters of a question: which untracked, ignored and renamed paths, and which submodules it covers.
 
 use bstr::{BStr, ByteSlice};
 
@@ -9,7 +9,7 @@ use crate::config_value;
 pub enum UntrackedMode {
     /// None.
     No,
-    /// Files, and directories without tracked files as one name.
+    /// Files, and a directory without tracked files as a single name.
     #[default]
     Normal,
     /// Every file.
@@ -17,7 +17,7 @@ pub enum UntrackedMode {
 }
 
 impl UntrackedMode {
-    /// The mode that git calls `value`, which may be a boolean.
+    /// The mode that `value` means to git, which may also be a boolean.
     pub fn named(value: &BStr) -> Option<Self> {
         match (config_value::boolean(Some(value)), value.as_bytes()) {
             (Some(true), _) | (_, b"normal") => Some(Self::Normal),
@@ -34,28 +34,29 @@ pub enum IgnoredMode {
     /// None.
     #[default]
     No,
-    /// Files, and directories in which all is ignored as one name (unless untracked files are all shown).
+    /// Files, and a directory in which everything is ignored as a single name (unless all untracked files are
+    /// shown).
     Traditional,
-    /// What an ignore rule matches by itself.
+    /// Paths that an ignore rule matches directly.
     Matching,
 }
 
-/// Which changes of submodules are left out (`--ignore-submodules`).
+/// Which changes in submodules are left out (`--ignore-submodules`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum IgnoreSubmodules {
-    /// None: all are reported.
+    /// None: every change is reported.
     #[default]
     None,
     /// Untracked files in the submodule.
     Untracked,
-    /// All but the submodule's commit.
+    /// Everything but another commit checked out in the submodule.
     Dirty,
-    /// All.
+    /// Everything.
     All,
 }
 
 impl IgnoreSubmodules {
-    /// What git calls it.
+    /// git's name for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -65,7 +66,7 @@ impl IgnoreSubmodules {
         }
     }
 
-    /// What git calls `value`.
+    /// The value that git calls `value`.
     pub fn named(value: &BStr) -> Option<Self> {
         match value.as_bytes() {
             b"none" => Some(Self::None),
@@ -77,18 +78,18 @@ impl IgnoreSubmodules {
     }
 }
 
-/// How renames are looked for between HEAD and index, and for intent-to-add entries in the working tree.
+/// How renames are detected between HEAD and index, and for intent-to-add entries in the working tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RenameRule {
-    /// Whether copies are found too (`status.renames=copies`).
+    /// Whether copies are detected too (`status.renames=copies`).
     pub copies: bool,
-    /// The least similarity, of 60,000 (git's own scale; 30,000 is 50 %).
+    /// The minimum similarity, out of 60,000 (git's own scale; 30,000 is 50 %).
     pub min_score: u32,
-    /// How many candidates each side may have before inexact detection is skipped; 0 is no limit.
+    /// Inexact detection is skipped if there are more pairs of candidates than the square of this; 0 is no limit.
     pub limit: usize,
 }
 
 impl RenameRule {
-    /// The similarity from which git takes two files for one that was renamed: half.
+    /// git's default minimum similarity for a rename: half.
     pub const MIN_SCORE: u32 = 30_000;
 }

@@ -1,7 +1,7 @@
-//! What a scan saw of one directory, as a block of bytes (docs/state-file.md).
+//! What a scan saw in one directory, as a block of bytes (docs/state-file.md).
 //!
-//! A directory may have been listed for several questions (which untracked and ignored files are wanted): each
-//! listing stands by itself, with the stamp that says whether it still holds.
+//! A directory may have been listed for several questions, which differ in the untracked and ignored files they
+//! want. Each listing stands by itself, with the stamp that says whether it still holds.
 
 use bstr::{BStr, ByteSlice};
 use zerocopy::little_endian::{U32, U64, U128};
@@ -9,33 +9,33 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use crate::tracked::DirNumber;
 
-/// The length of a stamp.
+/// The length of a stamp, in bytes.
 pub const STAMP_LEN: usize = 48;
 
-/// Identity and times of a file or directory.
+/// The encoded stamp of a file or directory: its identity and times.
 pub type StampBytes = [u8; STAMP_LEN];
 
-/// The beginning of a block.
+/// The first bytes of a block.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Header {
-    /// How many listings there are.
+    /// The number of listings.
     pub listings: U32,
-    /// How many records of compared contents follow.
+    /// The number of records of compared contents that follow.
     pub compared: U32,
 }
 
 const _: () = assert!(size_of::<Header>() == 8);
 
-/// A file whose contents were compared with what is recorded.
+/// A file whose contents were compared with the recorded ones.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct ComparedRecord {
     /// The stamp of the file.
     pub stamp: StampBytes,
-    /// How the contents were converted.
+    /// The caller's number for how the contents were converted.
     pub conversion: U64,
-    /// The place of the file among those of its directory.
+    /// The position of the file among the files of its directory.
     pub at: U32,
     /// [`Self::IS_UNCHANGED`], [`Self::HAS_CONVERSION`].
     pub flags: U32,
@@ -44,37 +44,37 @@ pub struct ComparedRecord {
 const _: () = assert!(size_of::<ComparedRecord>() == 64);
 
 impl ComparedRecord {
-    /// The contents are those recorded.
+    /// The contents are as recorded.
     pub const IS_UNCHANGED: u32 = 1;
-    /// [`Self::conversion`] says something, as it always does but for symbolic links in older states.
+    /// [`Self::conversion`] is meaningful. It always is, except for symbolic links in older states.
     pub const HAS_CONVERSION: u32 = 2;
 }
 
-/// One listing.
+/// The fixed part of a listing.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct ListingRecord {
     /// The stamp of the directory.
     pub stamp: StampBytes,
-    /// The stamp of its file of ignore rules, if it has one.
+    /// The stamp of the directory's own ignore file, if it has one.
     pub rules_file: StampBytes,
-    /// The digest of the ignore rules that hold above the directory.
+    /// The digest of the ignore rules that apply above the directory.
     pub rules_above: U128,
-    /// The digest of those that hold in it.
+    /// The digest of the ignore rules that apply in it.
     pub rules: U128,
-    /// What was asked for; the caller's number.
+    /// The question that was asked, as the caller numbers it.
     pub question: U32,
     /// [`Self::IS_EXCLUDED`], [`Self::HAS_RULES_FILE`].
     pub flags: U32,
-    /// The bytes that names of untracked paths take, each with a NUL.
+    /// The length of the names of untracked paths, each with a NUL, in bytes.
     pub untracked_len: U32,
-    /// The bytes that names of ignored paths take, each with a NUL.
+    /// The length of the names of ignored paths, each with a NUL, in bytes.
     pub ignored_len: U32,
-    /// The bytes that paths of witnesses take, each with a NUL.
+    /// The length of the paths of witnesses, each with a NUL, in bytes.
     pub witnesses_len: U32,
-    /// How many witnesses there are.
+    /// The number of witnesses.
     pub witnesses: U32,
-    /// How many subdirectories with tracked files are excluded.
+    /// The number of subdirectories with tracked files that are excluded.
     pub excluded: U32,
     /// Always 0.
     pub reserved: U32,
@@ -83,13 +83,13 @@ pub struct ListingRecord {
 const _: () = assert!(size_of::<ListingRecord>() == 160);
 
 impl ListingRecord {
-    /// An ignore rule matches the directory or one above.
+    /// An ignore rule matches the directory or one above it.
     pub const IS_EXCLUDED: u32 = 1;
-    /// The directory has a file of ignore rules.
+    /// The directory has an ignore file.
     pub const HAS_RULES_FILE: u32 = 2;
 }
 
-/// A block of what was seen.
+/// A parsed block: everything seen in one directory.
 #[derive(Clone, Copy, Debug)]
 pub struct SeenBlock<'b> {
     compared: &'b [ComparedRecord],
@@ -98,7 +98,7 @@ pub struct SeenBlock<'b> {
 }
 
 impl<'b> SeenBlock<'b> {
-    /// Reads a block; `None` if its parts are longer than it is.
+    /// Reads a block. `None` if its parts exceed it.
     pub fn parse(bytes: &'b [u8]) -> Option<Self> {
         let (header, rest) = Header::ref_from_prefix(bytes).ok()?;
         let count = header.compared.get() as usize;
@@ -110,12 +110,12 @@ impl<'b> SeenBlock<'b> {
         })
     }
 
-    /// The contents that were compared, in order of files.
+    /// The files whose contents were compared, in the order of the directory's files.
     pub fn compared(&self) -> &'b [ComparedRecord] {
         self.compared
     }
 
-    /// Whether all the listings are there, and nothing else.
+    /// Whether all listings are there, and nothing else.
     pub fn is_whole(&self) -> bool {
         let mut rest = self.rest;
         (0..self.listings).all(|_| SeenListing::take(&mut rest).is_some()) && rest.is_empty()
@@ -128,7 +128,7 @@ impl<'b> SeenBlock<'b> {
     }
 }
 
-/// One listing of a directory, and what stood beside its tracked files.
+/// One listing of a directory: its untracked and ignored paths.
 #[derive(Clone, Copy, Debug)]
 pub struct SeenListing<'b> {
     /// The listing itself.
@@ -162,12 +162,12 @@ impl<'b> SeenListing<'b> {
         })
     }
 
-    /// Untracked paths from the directory on; directories end in `/`.
+    /// Untracked paths, relative to the directory. Directories end in `/`.
     pub fn untracked(&self) -> impl Iterator<Item = &'b BStr> + use<'b> {
         names(self.untracked)
     }
 
-    /// Ignored paths, likewise.
+    /// Ignored paths, in the same form.
     pub fn ignored(&self) -> impl Iterator<Item = &'b BStr> + use<'b> {
         names(self.ignored)
     }
@@ -177,7 +177,8 @@ impl<'b> SeenListing<'b> {
         self.excluded.iter().map(|number| number.get())
     }
 
-    /// Files and directories further down on which the listing rests: the path from the directory on, and the stamp.
+    /// Files and directories further down on which the listing depends: the path relative to the directory, and the
+    /// stamp.
     pub fn witnesses(&self) -> impl Iterator<Item = (&'b BStr, &'b StampBytes)> + use<'b> {
         names(self.witness_paths).zip(self.witnesses)
     }
@@ -196,7 +197,7 @@ fn names(bytes: &[u8]) -> impl Iterator<Item = &BStr> {
 /// A listing to be written.
 #[derive(Clone, Debug)]
 pub struct NewListing<'a> {
-    /// The stamps, digests, question and flags; the lengths are filled in.
+    /// The stamps, digests, question and flags. [`write`] fills in the lengths and counts.
     pub record: ListingRecord,
     /// See [`SeenListing::untracked`].
     pub untracked: Vec<&'a [u8]>,
@@ -208,7 +209,7 @@ pub struct NewListing<'a> {
     pub witnesses: Vec<(&'a [u8], StampBytes)>,
 }
 
-/// Writes a block to the end of `out`.
+/// Appends a block to `out`.
 pub fn write(compared: &[ComparedRecord], listings: &[NewListing<'_>], out: &mut Vec<u8>) {
     let header = Header {
         listings: to_u32(listings.len()).into(),

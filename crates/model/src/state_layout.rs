@@ -1,7 +1,7 @@
-//! The layout of the state file, over bytes: `docs/state-file.md` describes it field by field.
+//! The layout of the state file, as bytes: `docs/state-file.md` describes it field by field.
 //!
-//! All numbers are little-endian and all structures multiples of 8 bytes. Nothing here is read before its place was
-//! checked, and nothing is believed before its checksum was.
+//! All numbers are little-endian, and the length of every structure is a multiple of 8 bytes. No structure is read
+//! before its bounds are checked, and none is trusted before its checksum is.
 
 pub mod docket;
 #[cfg(test)]
@@ -11,22 +11,22 @@ pub mod table;
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-/// The version of the format that is written, and the only one that is read.
+/// The version of the format: the one that is written, and the only one that is read.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// What blocks and their offsets are multiples of, in bytes.
+/// The alignment of blocks: their offsets and stored lengths are multiples of this many bytes.
 pub const UNIT: u64 = 8;
 
-/// The most bytes a data file may have: what the offsets in units reach.
+/// The greatest length of a data file, in bytes: as far as 32-bit offsets in units reach.
 pub const DATA_LEN_MAX: u64 = (1 << 32) * UNIT;
 
-/// The checksum of blocks and dockets: XXH3, 64 bits, without a seed. It finds damage, not malice.
+/// The checksum of a block or docket: XXH3, 64 bits, without a seed. It detects damage, not malice.
 pub fn checksum(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)
 }
 
-/// How many bytes of the data file a block of `len` bytes takes: the next multiple of 8, and at least 8, so that no
-/// two blocks are at the same place.
+/// The number of bytes that a block of `len` bytes takes in the data file: the next multiple of 8, and at least 8,
+/// so that no two blocks share an offset.
 pub fn stored_len(len: u32) -> u64 {
     u64::from(len).max(1).next_multiple_of(UNIT)
 }
@@ -39,17 +39,17 @@ pub fn stored_len(len: u32) -> u64 {
 pub struct DataHeader {
     /// [`DataHeader::MAGIC`].
     pub magic: [u8; 8],
-    /// The id that the docket names.
+    /// The id by which the docket names the file.
     pub data_id: U64,
 }
 
 const _: () = assert!(size_of::<DataHeader>() == 16);
 
 impl DataHeader {
-    /// What a data file begins with.
+    /// The first bytes of every data file.
     pub const MAGIC: [u8; 8] = *b"VIGILDAT";
 
-    /// The length of the header, in bytes: where the first block is.
+    /// The length of the header in bytes, and so the offset of the first block.
     pub const LEN: u64 = size_of::<Self>() as u64;
 
     /// The header of the data file `data_id`.

@@ -1,4 +1,4 @@
-//! When a time stamp may be trusted: the racy rule, written once.
+//! When a timestamp may be trusted: the racy rule, written once.
 
 mod granularity;
 
@@ -14,36 +14,36 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// Before all others.
+    /// Earlier than any other.
     pub const MIN: Self = Self { s: i64::MIN, ns: 0 };
 }
 
-/// Whether a file whose mtime (or ctime) is `stamp` may have changed after an observation at `observed_at` and still
-/// have that stamp. How far its file system cuts stamps down is told from the stamp: [`Granularity::of`].
+/// Whether a file with the mtime (or ctime) `stamp` may have changed after an observation at `observed_at` and still
+/// have that stamp. The granularity of its file system is guessed from the stamp: [`Granularity::of`].
 #[inline]
 pub fn is_racy(stamp: Timestamp, observed_at: Timestamp) -> bool {
     is_racy_at(stamp, observed_at, None)
 }
 
-/// As [`is_racy`], where it may be known how far the file system cuts stamps down.
+/// Same as [`is_racy`], where the granularity of the file system may be known.
 ///
-/// `observed_at` is what `CLOCK_REALTIME_COARSE`, the time of the last tick, showed before the observation. A change
-/// after it gets, by the kernel's rules, one of these:
-/// - the time of the last tick, as ever: of the observation's own tick, or a later one;
-/// - where the old stamp was looked at meanwhile, the exact time (multigrain timestamps, since Linux 6.13), which is
-///   later than the tick.
+/// `observed_at` is the time of the last tick before the observation (`CLOCK_REALTIME_COARSE`). The kernel stamps a
+/// later change with one of these:
+/// - the time of the last tick, as always: that of the observation, or a later one;
+/// - if the old stamp was queried in between, the exact time (multigrain timestamps, since Linux 6.13), which is later
+///   than the tick.
 ///
-/// The file system then cuts that down to its unit. So a change after the observation bears a stamp that is
-/// `observed_at`, cut down, or later, and an earlier one is proof that there was none. It matters not
-/// - whether a stamp that is racy is that of a change before the observation: all that an exact stamp of the
-///   observation's own tick costs is another look;
-/// - whether the stamp is before 1970, which says no more than that somebody set it: any change moves it to now;
-/// - whether it is in the future: a change would move it back to now, but such a stamp is not trusted. Somebody set
-///   it, or the clock, and may do so again.
+/// The file system then rounds that down to its unit. So a change after the observation gets a stamp that is not earlier
+/// than `observed_at` rounded down, and an earlier stamp proves that there was no change. It does not matter
+/// - whether a racy stamp stems from a change before the observation: an exact stamp of the observation's own tick only
+///   costs another look;
+/// - whether the stamp is before 1970, which only says that somebody set it: any change moves it to now;
+/// - whether it is in the future: a change would move it back to now, but such a stamp is not trusted. Somebody set it,
+///   or the clock, and may do so again.
 ///
-/// All this holds for mtime and ctime alike, and both should pass: a change moves both, mtime can be set back by
-/// anybody, and ctime is not what it should be on every file system. It does not hold across steps of the clock. A
-/// store into shared memory (mmap(2)) moves them no later than the kernel writes it back, which is when git sees it too.
+/// All this holds for mtime and ctime alike, and both should pass. A change moves both, but anybody can set mtime back,
+/// and ctime is not reliable on every file system. It does not hold across steps of the clock. A store into shared
+/// memory (mmap(2)) moves them no later than the kernel writes it back, which is also when git notices it.
 #[inline]
 pub fn is_racy_at(
     stamp: Timestamp,

@@ -1,8 +1,9 @@
 //! The tracked files as a tree that mirrors the working tree: one block of bytes for each directory, with names, not
-//! paths. A block is used where it lies, in memory or in a mapped file (docs/state-file.md gives the bytes).
+//! paths. A block is used in place, in memory or in a mapped file (docs/state-file.md gives the bytes).
 //!
-//! Entries are numbered in the order of git's index (path bytes, then stage). Blocks hold no absolute number, only how
-//! many entries lie before what, so that a change in one directory touches its own block and those above.
+//! Entries are numbered in the order of git's index (path bytes, then stage). Blocks hold no absolute numbers, only
+//! how many entries of their own tree precede something, so a change in one directory affects only its block and those
+//! above.
 
 mod blocks;
 mod budget;

@@ -1,4 +1,4 @@
-//! Recorded facts and observed facts in; clean, changed or unsure out.
+//! Recorded stat data and observed stat data in; clean, changed or unsure out.
 //!
 //! The rules are those of git's index (gitformat-index(5), `core.trustctime` and `core.checkStat` in
 //! git-config(1), and "racy git" in git's technical documentation).
@@ -14,13 +14,13 @@ use crate::timestamp::Timestamp;
 /// The configuration that decides which facts count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatRules {
-    /// `core.trustctime`: whether a moved ctime means a change.
+    /// `core.trustctime`: whether another ctime means a change.
     pub trust_ctime: bool,
     /// `core.checkStat=default`: whether inode, owner and ctime count. False for `minimal`.
     pub check_all: bool,
-    /// `core.fileMode`: whether the executable bit on disk means anything.
+    /// `core.fileMode`: whether the executable bit on disk is meaningful.
     pub trust_executable_bit: bool,
-    /// `core.symlinks`: whether the file system holds symbolic links; where not, a plain file stands for one.
+    /// `core.symlinks`: whether the file system has symbolic links. If not, a regular file stands for one.
     pub has_symlinks: bool,
 }
 
@@ -35,12 +35,12 @@ impl Default for StatRules {
     }
 }
 
-/// What the facts alone say of one tracked file.
+/// What the stat data alone says about a tracked file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The facts are those recorded, and the record can be trusted.
+    /// The stat data is as recorded, and the record can be trusted.
     Clean,
-    /// The facts do not decide: compare the contents.
+    /// The stat data does not decide: the contents must be compared.
     Unsure,
     /// Another type, executable bit or size: changed, whatever the contents are.
     Changed,
@@ -51,9 +51,9 @@ const S_IFREG: u32 = 0o100_000;
 const S_IFLNK: u32 = 0o120_000;
 const S_IFDIR: u32 = 0o040_000;
 
-/// The mode that an index entry for the observed file would get, given what is recorded for it now.
+/// The mode that an index entry for the observed file would get, given the mode recorded for it now.
 ///
-/// What git cannot track (a device, a socket, a pipe) is given the mode of a regular file, as git does.
+/// What git cannot track (a device, a socket, a pipe) gets the mode of a regular file, as in git.
 pub fn worktree_mode(recorded: FileMode, observed_mode: u32, rules: &StatRules) -> FileMode {
     match observed_mode & S_IFMT {
         S_IFREG if !rules.has_symlinks && recorded.is_symlink() => recorded,
@@ -71,12 +71,12 @@ pub fn worktree_mode(recorded: FileMode, observed_mode: u32, rules: &StatRules) 
     }
 }
 
-/// Compares the recorded facts of a regular file or symbolic link with the observed ones.
+/// Compares the recorded stat data of a regular file or symbolic link with the observed one.
 ///
-/// `index_written_at` is the mtime of the index file itself: an entry whose recorded mtime is not older is
-/// racy, and equal facts prove nothing. A size that differs from a recorded one proves a change without a
-/// look inside, even where a filter would make the contents equal: that is git's rule. A recorded size of 0
-/// says "unknown", git's mark on an entry that it found racy, unless the recorded blob is empty.
+/// `index_written_at` is the mtime of the index file itself. An entry is racy if its recorded mtime is not older, and
+/// then equal stat data proves nothing. A size other than the recorded one proves a change without reading the file,
+/// even where a filter would make the contents equal: that is git's rule. A recorded size of 0 means "unknown", git's
+/// mark on an entry that it found racy, unless the recorded blob is empty.
 #[inline]
 pub fn compare(
     mode: FileMode,
@@ -122,10 +122,10 @@ pub fn compare(
     }
 }
 
-/// Whether the facts other than size and mode that count are the ones recorded.
+/// Whether all facts that count, other than size and mode, are as recorded.
 ///
-/// Whole seconds decide, as in every git that is not built with `USE_NSEC`, and that is all that are packaged. What was
-/// written within the second of the index is racy anyway.
+/// Times are compared in whole seconds, as in every git built without `USE_NSEC`, which includes all packaged ones. A
+/// file written within the index's second is racy anyway.
 #[inline]
 #[allow(
     clippy::cast_possible_truncation,
@@ -150,7 +150,7 @@ fn same_times_and_owner(
         && recorded.ino == observed.ino as u32
 }
 
-/// The size as the index records it: the low 32 bits, but never 0 for a file that is not empty, since 0 says
+/// The size as the index records it: the low 32 bits, but never 0 for a file that is not empty, since 0 means
 /// "unknown".
 #[inline]
 #[allow(
@@ -166,10 +166,10 @@ pub fn recorded_size(size: u64) -> u32 {
     }
 }
 
-/// Whether the file may have been rewritten after its entry was recorded without its mtime showing it.
+/// Whether the file may have been rewritten after its entry was recorded, without a visible change of its mtime.
 ///
-/// Most gits compare whole seconds, so an index written by one may hold an entry of the same second that was
-/// rewritten before the index was: whole seconds decide here too.
+/// Times are compared in whole seconds here too. Most gits do so, and an index written by one may hold an entry whose
+/// file was rewritten within the same second, before the index was.
 #[inline]
 #[allow(
     clippy::cast_possible_truncation,

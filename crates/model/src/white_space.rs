@@ -1,4 +1,4 @@
-//! What git takes for white space: neither vertical tab nor form feed, unlike C and Rust.
+//! What git considers white space: unlike in C and Rust, neither vertical tab nor form feed.
 
 use bstr::ByteSlice;
 

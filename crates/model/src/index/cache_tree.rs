@@ -1,23 +1,23 @@
-//! The cache-tree: which directories of the index are known to be which tree object (extension `TREE`).
+//! The cache-tree: the known tree objects of directories in the index (extension `TREE`).
 
 use gix_hash::ObjectId;
 
-/// One node of the cache-tree: a directory whose tree object is known.
+/// One node of the cache-tree: a directory and, unless invalidated, its tree object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheTree {
     /// The directory's own name; empty for the root.
     pub name: Vec<u8>,
-    /// How many index entries the subtree covers, and the id of its tree; `None` where it was invalidated.
+    /// The number of index entries in the subtree, and the id of its tree. `None` if it was invalidated.
     pub tree: Option<(u32, ObjectId)>,
     /// Subdirectories, shorter names first, then in byte order, as git stores them.
     pub children: Vec<CacheTree>,
 }
 
-/// Deeper cache-trees are dropped, which costs time and changes no answer. It bounds the recursion of all who
-/// walk one, its destructor included.
+/// Deeper cache-trees are dropped, which costs time but changes no answer. The limit bounds every recursion
+/// over a cache-tree, its destructor included.
 const DEPTH_MAX: usize = 1024;
 
-/// A node whose subdirectories are still to be read.
+/// A node whose subdirectories have not all been read.
 struct Unfinished {
     node: CacheTree,
     children_left: usize,
@@ -36,7 +36,7 @@ impl CacheTree {
             .ok()
     }
 
-    /// Counts `count` entries where there was one, of the sparse directory at `path` (`/` at its end).
+    /// Counts `count` entries instead of the single one of the sparse directory at `path`, which ends in `/`.
     pub(super) fn count_expanded(&mut self, path: &[u8], count: u32) {
         let mut node = self;
         let mut names = path.split(|&byte| byte == b'/');
@@ -54,7 +54,8 @@ impl CacheTree {
         }
     }
 
-    /// Reads the contents of the extension. A malformed one is none: git does without it, too.
+    /// Reads the contents of the extension. A malformed extension counts as missing: git, too, continues
+    /// without it.
     pub(crate) fn parse(mut data: &[u8], hash: gix_hash::Kind) -> Option<Self> {
         let mut open: Vec<Unfinished> = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! All entries of the index.
+//! The whole index: its entries and paths.
 
 use std::cmp::Ordering;
 use std::ffi::CStr;
@@ -14,7 +14,7 @@ use super::entry::{Entry, compare};
 pub struct Index {
     pub(super) hash: gix_hash::Kind,
     pub(super) entries: Vec<Entry>,
-    /// Each with a NUL behind it.
+    /// The paths, each followed by a NUL.
     pub(super) paths: Vec<u8>,
     pub(super) cache_tree: Option<CacheTree>,
     pub(super) is_sparse: bool,
@@ -22,7 +22,7 @@ pub struct Index {
 }
 
 impl Index {
-    /// The index of a repository that has none yet.
+    /// An empty index, as a repository without an index file has.
     pub fn empty(hash: gix_hash::Kind) -> Self {
         Self {
             hash,
@@ -34,7 +34,7 @@ impl Index {
         }
     }
 
-    /// The kind of the ids within.
+    /// The hash function of the object ids.
     pub fn hash_kind(&self) -> gix_hash::Kind {
         self.hash
     }
@@ -54,7 +54,7 @@ impl Index {
             .as_bstr()
     }
 
-    /// The end of the path of `entry` from `start` on, with the NUL that system calls want behind it.
+    /// The path of `entry` from byte `start` on, with the NUL that system calls expect.
     #[inline]
     pub fn path_end(&self, entry: &Entry, start: usize) -> &CStr {
         let start = (entry.path_start as usize).saturating_add(start);
@@ -67,7 +67,7 @@ impl Index {
         self.cache_tree.as_ref()
     }
 
-    /// Takes it out.
+    /// Removes and returns the cache-tree.
     pub fn take_cache_tree(&mut self) -> Option<CacheTree> {
         self.cache_tree.take()
     }
@@ -77,7 +77,7 @@ impl Index {
         self.is_sparse
     }
 
-    /// Whether sparse directories were expanded: git then has a cache-tree made anew from the entries.
+    /// Whether sparse directories were expanded. git then recomputes the cache-tree from the entries.
     pub fn is_expanded(&self) -> bool {
         self.is_expanded
     }
@@ -96,8 +96,8 @@ impl Index {
             .and_then(|at| self.entries.get(at))
     }
 
-    /// The positions of the entries below the directory `dir` (given without a `/` at its end; the empty path
-    /// is the top, below which everything is).
+    /// The positions of the entries below the directory `dir`, which has no trailing `/`. The empty path is
+    /// the top, which contains every entry.
     pub fn range_of_directory(&self, dir: &BStr) -> Range<usize> {
         if dir.is_empty() {
             return 0..self.entries.len();
@@ -112,7 +112,7 @@ impl Index {
     }
 }
 
-/// Whether `path` lies before, below or behind the directory `dir`.
+/// Whether `path` sorts before, below or after the directory `dir`.
 fn compare_with_directory(path: &BStr, dir: &BStr) -> Ordering {
     let (head, rest) = path.split_at_checked(dir.len()).unwrap_or((path, b""));
     head.cmp(dir).then_with(|| match rest.first() {

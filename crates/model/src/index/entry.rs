@@ -8,7 +8,8 @@ use gix_hash::{ObjectId, oid};
 use crate::facts::RecordedStat;
 use crate::mode::FileMode;
 
-/// The flags of an entry, git's own bits: the first 16 as on disk, the extended ones shifted up by 16.
+/// The flags of an entry, with git's own bits: the first 16 as on disk, the extended ones shifted left
+/// by 16.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntryFlags(pub u32);
 
@@ -17,9 +18,10 @@ impl EntryFlags {
     pub const ASSUME_VALID: u32 = 0x8000;
     /// The entry has extended flags.
     pub const EXTENDED: u32 = 0x4000;
-    /// `skip-worktree`: the file is not in the working tree, by the sparse checkout or the user's wish.
+    /// `skip-worktree`: the file is not in the working tree, because of the sparse checkout or because
+    /// the user said so.
     pub const SKIP_WORKTREE: u32 = 0x4000_0000;
-    /// `intent-to-add`: the path is tracked, its contents are not yet.
+    /// `intent-to-add`: the path is tracked, but its contents are not yet.
     pub const INTENT_TO_ADD: u32 = 0x2000_0000;
 
     /// The merge stage: 0 for a merged path, 1 base, 2 ours, 3 theirs.
@@ -46,20 +48,21 @@ impl EntryFlags {
 /// One entry of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The stat facts recorded when the entry was made or last refreshed.
+    /// The stat data recorded when the entry was made or last refreshed.
     pub stat: RecordedStat,
     /// Type and executable bit.
     pub mode: FileMode,
     /// The blob, or the commit of a submodule, or the tree of a sparse directory.
     pub id: ObjectId,
-    /// Stage and marks.
+    /// The stage and the marks.
     pub flags: EntryFlags,
     pub(super) path_start: u32,
     pub(super) path_len: u32,
 }
 
 impl Entry {
-    /// A record whose path is kept elsewhere: what any system records of a file.
+    /// An entry without its path, which is kept elsewhere. Any version control system's record of a
+    /// file has this form.
     pub fn new(stat: RecordedStat, mode: FileMode, id: ObjectId, flags: EntryFlags) -> Self {
         Self {
             stat,
@@ -82,7 +85,7 @@ impl Entry {
         &self.id
     }
 
-    /// Whether this stands for a whole directory outside of the sparse checkout; its path ends in `/`.
+    /// Whether this stands for a whole directory outside the sparse checkout; its path ends in `/`.
     #[inline]
     pub fn is_sparse_directory(&self) -> bool {
         self.mode.is_tree()

@@ -1,4 +1,4 @@
-//! From the bytes of an index file to entries, in one pass.
+//! The parser of index files: from bytes to entries, in one pass.
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
@@ -11,19 +11,19 @@ use crate::facts::RecordedStat;
 use crate::mode::FileMode;
 use crate::raw_text::raw;
 
-/// Why the bytes are no index that git would read. The text is git's last line, without "fatal: ".
+/// Why git would not read these bytes as an index. The text is git's last line, without "fatal: ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// Shorter than a header and a checksum. git puts the file's name and ": " before the text.
+    /// Shorter than a header and a checksum. git prefixes the text with the file's name and ": ".
     #[error("index file smaller than expected")]
     TooSmall,
-    /// The first four bytes, as the machine's own integer, are not `DIRC`.
+    /// The first four bytes, as a native-endian integer, are not `DIRC`.
     #[error("index file corrupt")]
     Signature(u32),
     /// Neither version 2, 3 nor 4.
     #[error("index file corrupt")]
     Version(i32),
-    /// An extension that must be understood (its name starts with no capital letter) and is not.
+    /// A mandatory extension (its name does not start with a capital letter) that git does not understand.
     #[error("index file corrupt")]
     UnknownExtension([u8; 4]),
     /// The `link` extension is malformed; the texts are those of [`Self::error_lines`].
@@ -32,16 +32,16 @@ pub enum ParseError {
     /// Both a `link` and an `sdir` extension.
     #[error("cannot use split index with a sparse index")]
     SplitAndSparse,
-    /// Extended flags of an entry that nobody knows.
+    /// An entry has unknown extended flags.
     #[error("unknown index entry format 0x{0:08x}")]
     UnknownEntryFormat(u32),
-    /// A path of version 4 takes away more than the previous path has.
+    /// A path of version 4 removes more bytes than the previous path has.
     #[error("malformed name field in the index, near path '{}'", raw(.0))]
     MalformedName(BString),
-    /// A shared index and the index that names it do not fit together.
+    /// A shared index and the index that refers to it do not fit together.
     #[error("{0}")]
     Unmergeable(String),
-    /// Entries end early or hold what cannot be.
+    /// The entries end early or contain something impossible.
     #[error("index file corrupt")]
     Corrupt,
 }
@@ -62,22 +62,22 @@ impl ParseError {
     }
 }
 
-/// An index file's contents. Where there is a link, the entries are only the changes to the shared index.
+/// The contents of an index file. If there is a link, the entries are only the changes to the shared index.
 #[derive(Clone, Debug)]
 pub struct ParsedIndex {
     /// Entries, cache-tree and marks.
     pub index: Index,
-    /// How to join this index with a shared one (`link`); `None` also where the shared one's id is null.
+    /// How to join this index with a shared one (`link`). Also `None` if the id of the shared index is null.
     pub link: Option<Link>,
-    /// The checksum at the end of the file, not verified (git does not, either); null under `index.skipHash`.
+    /// The checksum at the end of the file, not verified (git does not verify it either). Null under `index.skipHash`.
     pub checksum: ObjectId,
     /// The version of the format: 2, 3 or 4.
     pub version: u32,
-    /// What git says on stderr of extensions without which it goes on, each line whole.
+    /// git's warnings on stderr about extensions that it then does without, each a whole line.
     pub complaints: Vec<String>,
     /// The names of all extensions, in order.
     pub extensions: Vec<[u8; 4]>,
-    /// Where the untracked cache (`UNTR`) was made: working tree and system, in a sentence.
+    /// Where the untracked cache (`UNTR`) was made: the working tree and the system, as one string.
     pub untracked_cache_origin: Option<BString>,
 }
 
@@ -87,8 +87,8 @@ impl ParsedIndex {
         self.extensions.contains(name)
     }
 
-    /// The optional extensions that git does not know either, as it names them: it says `ignoring NAME
-    /// extension` on stderr.
+    /// The names of optional extensions that git does not know either, as git prints them: it says `ignoring NAME extension`
+    /// on stderr.
     pub fn ignored_extensions(&self) -> impl Iterator<Item = &[u8]> {
         let unknown = self.extensions.iter().filter(|name| {
             !matches!(
@@ -100,7 +100,7 @@ impl ParsedIndex {
     }
 }
 
-/// The name of an extension in git's messages, where it ends at a NUL.
+/// The name of an extension as git prints it: up to a NUL.
 fn shown(name: &[u8; 4]) -> &[u8] {
     name.split(|byte| *byte == 0).next().unwrap_or_default()
 }
@@ -109,26 +109,26 @@ const STAT_LEN: usize = 40;
 const NAME_MASK: u16 = 0x0fff;
 const EXTENDED_KNOWN: u32 = EntryFlags::SKIP_WORKTREE | EntryFlags::INTENT_TO_ADD;
 
-/// How many times the file's length the paths may need. Only version 4 can exceed the file at all; no entry is
-/// shorter than 64 bytes, and no path longer than 4,096 can exist.
+/// The limit on the total length of all paths, as a multiple of the file's length. Only version 4 can exceed the file's
+/// length at all; no entry is shorter than 64 bytes, and no path longer than 4,096 can exist.
 const PATHS_GROWTH_MAX: usize = 64;
 
-/// Takes the entries of an index, in its order.
+/// A consumer of index entries, which come in the order of the index.
 pub trait Take {
-    /// Takes the entry of `path`.
+    /// Consumes the entry of `path`.
     fn take(&mut self, path: &BStr, entry: &Entry);
 }
 
-/// How much comes, by the index's header: more than there is only in a damaged one.
+/// The amount of data to come, according to the index's header. A damaged index may have less.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
-    /// Entries.
+    /// The number of entries.
     pub entries: usize,
-    /// Bytes of paths, without compression.
+    /// The length of all paths in bytes, without compression.
     pub paths_len: usize,
 }
 
-/// Entries one after the other, as they are in the file.
+/// Entries in sequence, as they are in the file.
 #[derive(Debug)]
 pub struct Flat {
     entries: Vec<Entry>,
@@ -136,10 +136,10 @@ pub struct Flat {
 }
 
 impl Flat {
-    /// Room for what is promised.
+    /// Reserves room for what is promised.
     pub fn new(promise: Promise) -> Self {
         let (mut entries, mut paths) = (Vec::new(), Vec::new());
-        // For what a damaged file promises there may be no room; what comes finds its own.
+        // A damaged file may promise more than memory can hold. What really comes allocates its own room.
         let _ = entries.try_reserve_exact(promise.entries);
         let _ = paths.try_reserve_exact(promise.paths_len);
         Self { entries, paths }
@@ -187,20 +187,20 @@ pub const HEADER_LEN: usize = 12;
 /// How many bytes the header of an extension takes.
 pub const EXTENSION_HEADER_LEN: usize = 8;
 
-/// Reads an index file piece by piece, so that it need never be in memory as a whole: header, entries
-/// ([`Self::feed`]), extensions ([`Self::extension`]) and the checksum ([`Self::end`]), or these two at once
-/// ([`Self::finish`]). Entries go where `T` takes them.
+/// Reads an index file piece by piece, so that it need never be in memory as a whole: header, entries ([`Self::feed`]),
+/// extensions ([`Self::extension`]) and the checksum ([`Self::end`]), or the last two at once ([`Self::finish`]). Entries go
+/// to a `T`.
 pub struct IndexParser<T> {
-    /// The index is one without entries, which are where they were taken.
+    /// The result so far. Its index has no entries: `T` has them.
     parsed: ParsedIndex,
     entries_left: usize,
     entries: EntryReader<T>,
-    /// How much there is behind the header and before the checksum, and was not used yet.
+    /// How many of the bytes between the header and the checksum were not used yet.
     body_left: usize,
 }
 
 impl<T: Take> IndexParser<T> {
-    /// Begins with the `header` of a file of `file_len` bytes; `take` is told what to make room for.
+    /// Starts with the `header` of a file of `file_len` bytes. `take` is told how much to make room for.
     pub fn new(
         header: &[u8],
         file_len: usize,
@@ -239,20 +239,20 @@ impl<T: Take> IndexParser<T> {
         })
     }
 
-    /// Whether [`Self::feed`] waits for more entries.
+    /// Whether [`Self::feed`] expects more entries.
     pub fn wants_entries(&self) -> bool {
         self.entries_left > 0
     }
 
-    /// Reads as many entries as there are in `bytes`, which begin where the last piece was left, and returns how
-    /// many bytes they took. With `is_last` nothing follows, and an entry that is not whole is an error.
+    /// Reads as many entries as `bytes` holds, which start where the last piece was left, and returns how many bytes they
+    /// took. `is_last` says that nothing follows, and then an incomplete entry is an error.
     pub fn feed(&mut self, bytes: &[u8], is_last: bool) -> Result<usize, ParseError> {
         let body = bytes.get(..self.body_left).unwrap_or(bytes);
         let mut rest = body;
         while self.entries_left > 0 {
             match self.entries.read(rest) {
                 Ok(after) => rest = after,
-                // Until all is there, an entry that is corrupt cannot be told from half of one.
+                // Until everything is there, a corrupt entry cannot be told from an incomplete one.
                 Err(ParseError::Corrupt) if !is_last => break,
                 Err(error) => return Err(error),
             }
@@ -263,23 +263,23 @@ impl<T: Take> IndexParser<T> {
         Ok(used)
     }
 
-    /// Whether there is another extension.
+    /// Whether another extension follows.
     pub fn wants_extension(&self) -> bool {
         self.entries_left == 0 && self.body_left >= EXTENSION_HEADER_LEN
     }
 
-    /// Begins an extension by its `header`, and returns how many bytes its data take, if they are of any interest: else
-    /// they are to be passed over.
+    /// Starts an extension with its `header`. Returns the length of its data, and the extension if the data must be passed to
+    /// [`Self::data`]; otherwise the data is to be skipped.
     ///
     /// # Errors
-    /// git would read no index with it.
+    /// git would not read an index with this extension.
     pub fn extension(
         &mut self,
         header: &[u8; EXTENSION_HEADER_LEN],
     ) -> Result<(usize, Option<Extension>), ParseError> {
         let [name @ .., l0, l1, l2, l3] = *header;
         let left = self.body_left.saturating_sub(EXTENSION_HEADER_LEN);
-        // A length beyond the end is cut: git does not check it.
+        // A length beyond the end is truncated: git does not check it.
         let len = (u32::from_be_bytes([l0, l1, l2, l3]) as usize).min(left);
         self.body_left = left.saturating_sub(len);
         if matches!(&name, b"TREE" | b"REUC" | b"UNTR" | b"FSMN" | b"link") {
@@ -289,7 +289,7 @@ impl<T: Take> IndexParser<T> {
         Ok((len, None))
     }
 
-    /// Reads the `data` of an extension that was begun.
+    /// Reads the `data` of an extension that [`Self::extension`] started.
     ///
     /// # Errors
     /// As for [`Self::extension`].
@@ -297,11 +297,10 @@ impl<T: Take> IndexParser<T> {
         self.parsed.read_extension(extension.0, data)
     }
 
-    /// Ends with the `checksum`, which is at the end of the file. The index is one without entries, which are where they were
-    /// taken.
+    /// Ends with the `checksum`, which is at the end of the file. The index returned has no entries, since `T` has them.
     ///
     /// # Errors
-    /// Entries or the checksum are not all there.
+    /// Entries are missing, or the checksum is incomplete.
     pub fn end(mut self, checksum: &[u8]) -> Result<(ParsedIndex, T), ParseError> {
         if self.entries_left > 0 {
             return Err(ParseError::Corrupt);
@@ -311,7 +310,7 @@ impl<T: Take> IndexParser<T> {
         Ok((self.parsed, self.entries.take))
     }
 
-    /// Reads what is behind the entries: extensions and the checksum.
+    /// Reads everything after the entries: the extensions and the checksum.
     ///
     /// # Errors
     /// As for [`Self::extension`] and [`Self::end`].
@@ -332,15 +331,15 @@ impl<T: Take> IndexParser<T> {
     }
 }
 
-/// An extension whose data is of interest.
+/// An extension whose data must be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Extension([u8; 4]);
 
 impl ParsedIndex {
-    /// Joins it with the bytes of the `shared` index, if its `link` names one. Cache-tree and marks stay its own.
+    /// Joins this index with the bytes of the `shared` one, if its `link` names one. It keeps its own cache-tree and marks.
     ///
     /// # Errors
-    /// The bytes are no index, or one that does not fit.
+    /// The bytes are not an index, or not one that fits.
     pub fn join(self, shared: &[u8]) -> Result<Index, ParseError> {
         let Some(link) = &self.link else {
             return Ok(self.index);
@@ -351,7 +350,7 @@ impl ParsedIndex {
         Ok(self.with(flat).index)
     }
 
-    /// The same with the entries in `flat`.
+    /// Returns this index with the entries in `flat`.
     pub fn with(mut self, flat: Flat) -> Self {
         let Flat { entries, mut paths } = flat;
         paths.shrink_to_fit();
@@ -385,7 +384,7 @@ impl ParsedIndex {
     }
 }
 
-/// Whether `data` is a list of paths, each with three modes, in octal digits, and the ids of those that are not 0.
+/// Whether `data` is a list of paths, each with three octal modes and an object id for each mode that is not 0.
 fn is_resolve_undo(mut data: &[u8], hash: Kind) -> bool {
     while !data.is_empty() {
         let Some(end) = data.find_byte(0) else {
@@ -405,7 +404,7 @@ fn is_resolve_undo(mut data: &[u8], hash: Kind) -> bool {
             ids += usize::from(digits.iter().any(|digit| *digit != b'0'));
             rest = after;
         }
-        // git wants to see more, even where no id follows.
+        // git expects more data here, even if no id follows.
         let Some(after) = rest
             .get(ids.saturating_mul(hash.len_in_bytes())..)
             .filter(|_| !rest.is_empty())
@@ -417,9 +416,9 @@ fn is_resolve_undo(mut data: &[u8], hash: Kind) -> bool {
     true
 }
 
-/// What git says of what a monitor left, if it cannot be its.
+/// git's complaint about the data of a file system monitor, if the data is malformed.
 fn complaint_of_monitor(data: &[u8]) -> Option<String> {
-    // A version, what the monitor calls the time, and the length of a bitmap.
+    // The minimum: a version, the monitor's timestamp, and the length of a bitmap.
     const LEN_MIN: usize = 9;
     let version = data.first_chunk().filter(|_| data.len() >= LEN_MIN);
     match version.copied().map(i32::from_be_bytes) {
@@ -429,7 +428,7 @@ fn complaint_of_monitor(data: &[u8]) -> Option<String> {
     }
 }
 
-/// The first of the strings at the beginning of an untracked cache, before which stands the length of all.
+/// The first string of an untracked cache. The strings come first in it, preceded by their total length.
 fn untracked_cache_origin(data: &[u8]) -> Option<BString> {
     let mut rest = data.strip_suffix(b"\0")?;
     let len = usize::try_from(decode_varint(&mut rest)?).ok()?;
@@ -440,15 +439,15 @@ fn untracked_cache_origin(data: &[u8]) -> Option<BString> {
 struct EntryReader<T> {
     is_compressed: bool,
     id_len: usize,
-    /// The path of the last entry.
+    /// The path of the previous entry.
     path: Vec<u8>,
-    /// All paths so far, each with a NUL.
+    /// The length of all paths so far, each with a NUL.
     paths_len: usize,
     paths_max: usize,
     take: T,
 }
 
-/// As a function, since building one for `ok_or` drops one for each field that is there.
+/// A function, because `ok_or` would construct and drop an error for every field that is there.
 const fn corrupt() -> ParseError {
     ParseError::Corrupt
 }
@@ -482,7 +481,7 @@ impl<T: Take> EntryReader<T> {
         })
     }
 
-    /// Reads the entry at the beginning of `entry`, and returns what is behind it. If that fails, nothing has changed.
+    /// Reads the entry at the start of `entry`, and returns the bytes after it. If that fails, nothing has changed.
     #[inline]
     fn read<'a>(&mut self, entry: &'a [u8]) -> Result<&'a [u8], ParseError> {
         let (stat, rest) = entry.split_first_chunk::<STAT_LEN>().ok_or_else(corrupt)?;
@@ -513,7 +512,7 @@ impl<T: Take> EntryReader<T> {
                 .ok_or_else(corrupt)?
         };
         let (name, rest) = rest.split_at_checked(own_len).ok_or_else(corrupt)?;
-        // A NUL within a path would cut it short in every system call.
+        // A NUL within a path would truncate it in every system call.
         if name.find_byte(0).is_some() {
             return Err(ParseError::Corrupt);
         }
@@ -523,7 +522,7 @@ impl<T: Take> EntryReader<T> {
             return Err(ParseError::Corrupt);
         }
 
-        // At least one NUL follows; without compression as many as make the entry's length a multiple of 8.
+        // At least one NUL follows; without compression, enough to make the entry's length a multiple of 8.
         let padding = if self.is_compressed {
             1
         } else {
@@ -546,7 +545,7 @@ impl<T: Take> EntryReader<T> {
         Ok(rest)
     }
 
-    /// Takes the number of bytes to drop from the previous path off `rest`, and says how many remain of it.
+    /// Takes the number of bytes to drop from the previous path off `rest`, and returns how many bytes of that path remain.
     fn shared_len(&self, rest: &mut &[u8]) -> Result<usize, ParseError> {
         let dropped = decode_varint(rest).ok_or_else(corrupt)?;
         if self.paths_len == 0 {
@@ -582,7 +581,7 @@ fn decode_stat(bytes: &[u8; STAT_LEN]) -> (RecordedStat, FileMode) {
     (stat, FileMode(word(6)).canonical())
 }
 
-/// git's variable-length integer: seven bits a byte, the most significant first, each continuation adding one.
+/// Decodes git's variable-length integer: seven bits per byte, most significant first, each continuation adding one.
 fn decode_varint(data: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
     loop {

@@ -1,4 +1,4 @@
-//! Sparse indexes: one entry for a directory outside of the sparse checkout (extension `sdir`).
+//! Sparse indexes: a single entry for a directory outside the sparse checkout (extension `sdir`).
 
 use bstr::{BStr, BString};
 use gix_hash::{ObjectId, oid};
@@ -8,23 +8,24 @@ use super::entry::{Entry, EntryFlags};
 use crate::facts::RecordedStat;
 use crate::mode::FileMode;
 
-/// A file of a tree, by its whole path.
+/// A file of a tree, with its full path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlatEntry {
     /// The path from the top of the working tree.
     pub path: BString,
-    /// Its mode; never that of a directory.
+    /// The mode; never that of a directory.
     pub mode: FileMode,
     /// The blob, or the commit of a submodule.
     pub id: ObjectId,
 }
 
 impl Index {
-    /// This index with sparse directories replaced by the files that `contents` gives for them, called with the
-    /// directory's path (`/` at its end) and tree. Directories for which it gives `None` stay as they are.
+    /// Replaces sparse directories by the files that `contents` returns for them. It is called with the
+    /// directory's path, which ends in `/`, and its tree. Directories for which it returns `None` stay as they
+    /// are.
     ///
-    /// The new entries are marked `skip-worktree` and have no stat facts, as git makes them. An index without
-    /// sparse directories comes back as it is.
+    /// The new entries are marked `skip-worktree` and have no stat data, as git creates them. An index without
+    /// sparse directories is returned unchanged.
     pub fn expand_sparse_directories<E>(
         mut self,
         mut contents: impl FnMut(&BStr, &oid) -> Result<Option<Vec<FlatEntry>>, E>,

@@ -11,17 +11,17 @@ use super::entries::Index;
 use super::entry::{Entry, compare};
 use super::parse::{ParseError, Promise, Take};
 
-/// How an index changes a shared one.
+/// The changes that a split index makes to a shared index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// The checksum of the shared index, which is also in its name: `sharedindex.<id>`.
+    /// The checksum of the shared index, which is also in its file name: `sharedindex.<id>`.
     pub shared_id: ObjectId,
     deleted: Ewah,
     replaced: Ewah,
 }
 
 impl Link {
-    /// Reads the contents of the extension. Errors: the lines that git prints.
+    /// Reads the contents of the extension. An error is the lines that git prints.
     pub(super) fn parse(data: &[u8], hash: Kind) -> Result<Self, Vec<String>> {
         let too_short = || vec!["corrupt link extension (too short)".to_owned()];
         let (id, mut data) = data
@@ -59,7 +59,7 @@ pub(crate) struct Ewah {
 }
 
 impl Ewah {
-    /// Takes a bitmap off `data`. Error: the line that git prints.
+    /// Takes a bitmap off `data`. An error is the line that git prints.
     pub(crate) fn parse(data: &mut &[u8]) -> Result<Self, String> {
         let eof = |place: &str| format!("corrupt ewah bitmap: eof {place}");
         let _bit_count = take_u32(data).ok_or_else(|| eof("before bit size"))?;
@@ -81,8 +81,8 @@ impl Ewah {
         })
     }
 
-    /// The positions of all set bits below `limit`, ascending, or the first that is not below it. Bitmaps that
-    /// end in the middle of literal words end there.
+    /// The positions of all set bits in ascending order, or the first position that is not below `limit`. A bitmap that
+    /// ends in the middle of literal words ends there.
     pub(crate) fn positions(&self, limit: usize) -> Result<Vec<usize>, u64> {
         let mut found = Vec::new();
         let mut push = |at: u64| match usize::try_from(at) {
@@ -122,35 +122,35 @@ fn take_u32(data: &mut &[u8]) -> Option<u32> {
     Some(u32::from_be_bytes(*word))
 }
 
-/// Takes the entries of a shared index, and gives on those of the split index that names it: the shared ones with its
-/// changes, as they come.
+/// Merges a shared index with the split index that refers to it: it takes the entries of the shared index, and passes them
+/// on with the changes as they come.
 ///
-/// The first entries of the split index have no path: they replace those of the shared one which the link names. All
-/// others are added: one of the same path and stage is replaced, and a merged entry takes the place of all stages.
+/// The first entries of the split index have no path: they replace the shared entries that the link names. All others are
+/// added. An added entry replaces a shared one with its path and stage, and a merged one replaces all stages of its path.
 pub struct Join<'a, T> {
     split: &'a Index,
     changes: Result<Changes<'a>, ParseError>,
-    /// How many entries of the shared index were taken.
+    /// The number of entries taken from the shared index.
     taken: usize,
-    /// All paths that were given on, each with a NUL.
+    /// The length of all paths passed on, each with a NUL.
     paths_len: usize,
     take: T,
 }
 
-/// What is left of the changes to a shared index.
+/// The changes to a shared index that have not been applied yet.
 struct Changes<'a> {
-    /// By positions in the shared index, ascending.
+    /// By position in the shared index, ascending.
     replaced: Peekable<Zip<vec::IntoIter<usize>, slice::Iter<'a, Entry>>>,
     deleted: Peekable<vec::IntoIter<usize>>,
     /// In git's order.
     added: Peekable<vec::IntoIter<&'a Entry>>,
-    /// The path of the merged entry that was added last, which has no other stages.
+    /// The path of the merged entry that was added last; no other stage of it is passed on.
     merged: Option<&'a BStr>,
 }
 
 impl<'a, T: Take> Join<'a, T> {
-    /// Begins to join `split`, which has `link`, with a shared index of which `promise` says how much comes; `take` is told
-    /// what comes of both.
+    /// Starts to join `split`, which has `link`, with a shared index of the size `promise`. `take` is told the size of the
+    /// result.
     pub fn new(
         split: &'a Index,
         link: &Link,
@@ -169,10 +169,10 @@ impl<'a, T: Take> Join<'a, T> {
         }
     }
 
-    /// Gives on what is left when all of the shared index was taken.
+    /// Passes on the remaining entries, after all of the shared index was taken.
     ///
     /// # Errors
-    /// The two do not fit together.
+    /// The two indexes do not fit together.
     pub fn finish(mut self) -> Result<T, ParseError> {
         while let Some(next) = self.changes.as_mut().ok().and_then(|it| it.added.next()) {
             self.add(next);
@@ -232,7 +232,7 @@ impl<T: Take> Take for Join<'_, T> {
 }
 
 impl<'a> Changes<'a> {
-    /// Those that `split` and its `link` hold to a shared index of `shared_len` entries.
+    /// The changes that `split` and its `link` make to a shared index of `shared_len` entries.
     fn of(split: &'a Index, link: &Link, shared_len: usize) -> Result<Self, ParseError> {
         let out_of_range = |deed: &str, at: u64| {
             ParseError::Unmergeable(format!(
@@ -272,7 +272,8 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// Entries that are to be added, in git's order; of one path and stage the last, and of a path that is merged only that.
+/// The entries to add, in git's order. Of several with the same path and stage only the last remains, and of a path with a
+/// merged entry only that.
 fn in_order<'a>(split: &Index, added: &'a [Entry]) -> Vec<&'a Entry> {
     let mut sorted: Vec<&Entry> = added.iter().collect();
     sorted.sort_by(|a, b| compare(key(split, a), key(split, b)));

@@ -11,7 +11,7 @@ pub(crate) struct Draft {
     pub(crate) stat: RecordedStat,
     pub(crate) mode: u32,
     pub(crate) id: ObjectId,
-    /// As in memory: stage and marks; the extended mark decides whether the upper half is written.
+    /// As in memory: the stage and the marks. The extended mark decides whether the upper half is written.
     pub(crate) flags: u32,
 }
 
@@ -74,7 +74,8 @@ fn varint(mut value: usize) -> Vec<u8> {
     bytes
 }
 
-/// The contents of a `link` extension, each bitmap in the plainest form: one run word, then literal words.
+/// The contents of a `link` extension, with each bitmap in the simplest form: one run word, then literal
+/// words.
 pub(super) fn link(shared_id: ObjectId, deleted: &[usize], replaced: &[usize]) -> Vec<u8> {
     let mut out = shared_id.as_slice().to_vec();
     for positions in [deleted, replaced] {

@@ -1,4 +1,4 @@
-//! The docket: the small file that says which data file is in force, and how much of it.
+//! The docket: the small file that says which data file is current, and how much of it counts.
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -6,7 +6,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::table::Slot;
 use super::{DATA_LEN_MAX, DataHeader, FORMAT_VERSION, UNIT, checksum};
 
-/// The docket as it is on disk.
+/// A docket as it is on disk.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned,
 )]
@@ -18,19 +18,19 @@ pub struct Docket {
     pub version: U32,
     /// The length of the docket, in bytes.
     pub docket_len: U32,
-    /// Whose state this is; the caller knows what the bytes mean.
+    /// Identifies the working copy. The caller defines what the bytes mean.
     pub identity: [u8; 32],
-    /// How many data files there have been, this one included.
+    /// The number of data files so far, this one included.
     pub generation: U64,
     /// The random number in the data file's name and header.
     pub data_id: U64,
-    /// How many bytes of the data file are in force; what is behind them means nothing.
+    /// How many bytes of the data file count. Bytes after these mean nothing.
     pub used_len: U64,
-    /// How many of these nothing refers to any more.
+    /// How many of these bytes nothing refers to any more.
     pub dead_len: U64,
     /// The root block.
     pub root: Slot,
-    /// When the contents were true, in terms of the caller.
+    /// The clock reading for which the contents hold, in the caller's encoding.
     pub clock: [u8; 48],
     /// The checksum of all bytes before this field.
     pub checksum: U64,
@@ -39,37 +39,37 @@ pub struct Docket {
 const _: () =
     assert!(Docket::LEN == 152 && Docket::LEN.is_multiple_of(8) && Docket::LEN <= Docket::LEN_MAX);
 
-/// Why bytes are no docket of this format.
+/// Why bytes are not a docket of this format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DocketError {
-    /// It was written by another version of the format.
+    /// The docket has another format version.
     #[error("format version {0}")]
     Version(u32),
-    /// Bytes are missing, wrong or too many.
+    /// Bytes are missing, wrong or superfluous.
     #[error("{0}")]
     Damaged(&'static str),
 }
 
 impl Docket {
-    /// What a docket begins with, in every version.
+    /// The first bytes of a docket, in every version.
     pub const MAGIC: [u8; 8] = *b"VIGILDKT";
 
     /// The length of a docket, in bytes.
     pub const LEN: usize = size_of::<Self>();
 
-    /// No version's docket is longer, in bytes.
+    /// The greatest length of any version's docket, in bytes.
     pub const LEN_MAX: usize = 256;
 
     /// Reads a whole docket file.
     ///
     /// # Errors
-    /// Another version; anything that no writer of this version writes.
+    /// Another version, or bytes that no writer of this version produces.
     pub fn parse(bytes: &[u8]) -> Result<Self, DocketError> {
         let damaged = |what| Err(DocketError::Damaged(what));
         if !bytes.starts_with(&Self::MAGIC) {
             return damaged("it does not begin as a docket does");
         }
-        // The version's place is the same in every version, the rest need not be.
+        // The version has the same offset in every version of the format; the rest need not.
         let version = bytes
             .split_at_checked(Self::MAGIC.len())
             .and_then(|(_, rest)| U32::ref_from_prefix(rest).ok());
@@ -97,7 +97,7 @@ impl Docket {
         Ok(docket)
     }
 
-    /// The same with its magic, version, length and checksum set to what they must be.
+    /// Returns the docket with its magic, version, length and checksum filled in.
     #[must_use]
     pub fn sealed(mut self) -> Self {
         self.magic = Self::MAGIC;

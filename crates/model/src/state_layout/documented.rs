@@ -1,11 +1,11 @@
-//! Whether a structure is what its table in the description of the format says.
+//! Checks that a structure matches its table in the description of the format.
 
 const DESCRIPTION: &str = include_str!("../../../../docs/state-file.md");
 
 /// A field: its name, its offset and its size in bytes.
 pub(crate) type Field = (&'static str, usize, usize);
 
-/// The fields of a structure, in the order in which they are given.
+/// The fields of a structure, in the given order.
 macro_rules! fields {
     ($of:ident { $($field:ident),+ $(,)? }) => {
         [$((
@@ -17,7 +17,7 @@ macro_rules! fields {
 }
 pub(crate) use fields;
 
-/// The size of what `_field` points to, in bytes.
+/// The size in bytes of the field that `_field` returns a reference to.
 pub(crate) fn size_of_field<T, F>(_field: fn(&T) -> &F) -> usize {
     size_of::<F>()
 }

@@ -1,4 +1,4 @@
-//! Tables: from a key to a block, by a tree of nodes with 256 places each.
+//! Tables: they map keys to blocks by a tree of nodes with up to 256 slots each.
 
 use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -8,32 +8,32 @@ use super::{DataHeader, UNIT};
 /// The tables of a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
-    /// What there is only once.
+    /// Single blocks, of which a state has one each.
     General,
-    /// By tracked directory: what belongs to the index.
+    /// By tracked directory: what the index says.
     Tracked,
-    /// By tracked directory: what the last look saw.
+    /// By tracked directory: what the last scan saw.
     Seen,
-    /// Of files that need more.
+    /// The files of large directories, in segments.
     Files,
 }
 
 impl Table {
-    /// How many there are.
+    /// The number of tables.
     pub const COUNT: usize = 4;
 
-    /// All of them, in the order in which their blocks are written: what a walk reads comes first.
+    /// All tables, in the order in which their blocks are written: what a walk reads comes first.
     pub const WRITTEN: [Self; Self::COUNT] =
         [Self::Tracked, Self::Seen, Self::Files, Self::General];
 }
 
-/// How many bits of a key choose a place in a node.
+/// The number of key bits that select a slot in a node.
 const BITS: u32 = 8;
 
-/// How many places a node may have.
+/// The greatest number of slots in a node.
 pub const FANOUT: usize = 1 << BITS;
 
-/// Where a block is, and what must be there.
+/// A reference to a block: where it is, and its checksum.
 #[derive(
     Clone,
     Copy,
@@ -60,7 +60,7 @@ pub struct Slot {
 const _: () = assert!(size_of::<Slot>() == 16);
 
 impl Slot {
-    /// No block.
+    /// A reference to no block.
     pub const ABSENT: Self = Self {
         offset: U32::ZERO,
         len: U32::ZERO,
@@ -72,7 +72,7 @@ impl Slot {
         self.offset == U32::ZERO
     }
 
-    /// How many bytes of the data file the block takes: none, if there is no block.
+    /// The number of bytes that the block takes in the data file; 0 if there is no block.
     pub fn stored_len(&self) -> u64 {
         match self.is_absent() {
             true => 0,
@@ -80,7 +80,7 @@ impl Slot {
         }
     }
 
-    /// The block's bytes in `data`, the used part of a data file; `None` if they do not lie within it, or there is no
+    /// The block's bytes in `data`, the used part of a data file. `None` if they are not within it, or if there is no
     /// block.
     pub fn bytes<'a>(&self, data: &'a [u8]) -> Option<&'a [u8]> {
         let start = u64::from(self.offset.get()).checked_mul(UNIT)?;
@@ -92,19 +92,20 @@ impl Slot {
     }
 }
 
-/// The places of a node, of which the last holds a block; behind them are no blocks. `None` if `block` is no node.
+/// The slots of a node. The last of them refers to a block; slots beyond it are absent. `None` if `block` is not a
+/// node.
 pub fn node(block: &[u8]) -> Option<&[Slot]> {
     let slots = <[Slot]>::ref_from_bytes(block).ok()?;
     (slots.len() <= FANOUT && slots.last().is_some_and(|last| !last.is_absent())).then_some(slots)
 }
 
-/// The place for `key` in a node of `level`; the lowest level, whose places are those of the table's blocks, is 1.
+/// The slot for `key` in a node of `level`. Level 1 is the lowest, whose slots refer to the table's own blocks.
 pub fn place(key: u32, level: u32) -> usize {
     let shifted = key.checked_shr(level.saturating_sub(1).saturating_mul(BITS));
     shifted.unwrap_or(0) as usize % FANOUT
 }
 
-/// How many levels of nodes a table of `keys` keys has: 0 to 4.
+/// The number of levels of nodes in a table of `keys` keys: 0 to 4.
 pub fn levels(keys: u32) -> u32 {
     match keys.checked_sub(1) {
         None => 0,
@@ -114,7 +115,7 @@ pub fn levels(keys: u32) -> u32 {
     }
 }
 
-/// A table in the root block.
+/// The reference to a table in the root block.
 #[derive(
     Clone,
     Copy,
@@ -132,7 +133,7 @@ pub fn levels(keys: u32) -> u32 {
 pub struct TableRoot {
     /// One more than the greatest key that has a block.
     pub keys: U32,
-    /// How many levels of nodes there are.
+    /// The number of levels of nodes.
     pub levels: U32,
     /// The node of the highest level.
     pub top: Slot,
@@ -167,7 +168,7 @@ pub struct Root {
 const _: () = assert!(size_of::<TableRoot>() == 24 && size_of::<Root>() == 96);
 
 impl Root {
-    /// Reads a root block; `None` if it is none.
+    /// Reads a root block. `None` if `block` is not one.
     pub fn parse(block: &[u8]) -> Option<Self> {
         let root = Self::read_from_bytes(block).ok()?;
         let is_possible = |table| {

@@ -1,26 +1,26 @@
-//! The units in which file systems keep time.
+//! The units in which file systems keep timestamps.
 
 use super::Timestamp;
 
 pub(super) const SECOND_NS: u32 = 1_000_000_000;
 
-/// The unit to which a file system cuts time stamps down: a power of ten in nanoseconds, up to one second, or two
-/// seconds. Coarser ones sort after finer ones.
+/// The unit to which a file system rounds timestamps down: a power of ten in nanoseconds, up to one second, or two
+/// seconds. Coarser units sort after finer ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Granularity(u8);
 
 impl Granularity {
-    /// Nothing is cut off: ext4 as it is made today, XFS, Btrfs, tmpfs.
+    /// No rounding: ext4 as it is created today, XFS, Btrfs, tmpfs.
     pub const NANOSECOND: Self = Self(0);
     /// ext2, ext3, and ext4 with small inodes.
     pub const SECOND: Self = Self(9);
     /// FAT.
     pub const TWO_SECONDS: Self = Self(10);
 
-    /// The coarsest unit in which `stamp` can be kept. A file system's own unit may be finer, and is no coarser.
+    /// The coarsest unit that can represent `stamp`. The file system's own unit is no coarser, but may be finer.
     ///
-    /// One stamp in ten that was not cut down ends in a zero and is taken for one that was, which delays trust in it
-    /// by no more than such a unit. So does a time that was set by whole seconds.
+    /// One exact stamp in ten happens to end in a zero and is taken for a rounded one. That delays trust in it by no
+    /// more than one such unit. So does a time that was set in whole seconds.
     #[inline]
     pub fn of(stamp: Timestamp) -> Self {
         if stamp.ns == 0 {
@@ -39,14 +39,14 @@ impl Granularity {
         Self(digits)
     }
 
-    /// The unit of a file system that keeps `kept` where it was given `given`, a time in an odd second with nine
-    /// digits of nanoseconds, none of them zero. `None` if it does something else than cutting down.
+    /// The unit of a file system that stored `kept` when it was given `given`, a time in an odd second with nine
+    /// nonzero digits of nanoseconds. `None` if the file system does anything but round down.
     pub fn between(given: Timestamp, kept: Timestamp) -> Option<Self> {
         let granularity = Self::of(kept);
         (granularity.cut(given) == kept).then_some(granularity)
     }
 
-    /// `time` as a file system of this unit would keep it: it cuts down, not towards 1970.
+    /// `time` as a file system of this unit stores it: rounded down, also before 1970, never towards 1970.
     #[inline]
     pub fn cut(self, time: Timestamp) -> Timestamp {
         match self {
@@ -65,12 +65,12 @@ impl Granularity {
         }
     }
 
-    /// The number that [`Granularity::from_number`] knows it by.
+    /// The number for [`Granularity::from_number`].
     pub fn number(self) -> u8 {
         self.0
     }
 
-    /// The unit of that number, if there is one.
+    /// The unit with this number, if there is one.
     pub fn from_number(number: u8) -> Option<Self> {
         (number <= Self::TWO_SECONDS.0).then_some(Self(number))
     }

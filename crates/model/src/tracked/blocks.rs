@@ -1,4 +1,4 @@
-//! Where the blocks of a tree lie.
+//! The storage that holds the blocks of a tree.
 
 /// The number of a directory: the key of its block.
 pub type DirNumber = u32;
@@ -6,46 +6,47 @@ pub type DirNumber = u32;
 /// The top of the working tree.
 pub const ROOT: DirNumber = 0;
 
-/// Where blocks lie.
+/// A storage for blocks.
 pub trait Blocks: Send + Sync {
     /// The block of a directory.
     ///
     /// # Errors
-    /// [`Damaged`] where there is none, or not as it was written.
+    /// [`Damaged`] if the block is missing, or not as it was written.
     fn directory(&self, number: DirNumber) -> Result<&[u8], Damaged>;
 
-    /// A block of files of a large directory.
+    /// A block of the files of a large directory.
     ///
     /// # Errors
     /// As for [`Self::directory`].
     fn files(&self, key: u32) -> Result<&[u8], Damaged>;
 
-    /// One more than the greatest number of a directory.
+    /// One more than the greatest directory number.
     fn directories(&self) -> u32;
 
     /// One more than the greatest key of a block of files.
     fn files_keys(&self) -> u32;
 
-    /// Whether nothing that lies here was lost since it was looked at first, as a part of a mapped file may be.
+    /// Whether no data was lost since it was first read, as may happen to a mapped file.
     fn are_whole(&self) -> bool {
         true
     }
 
-    /// How many others these blocks lie on.
+    /// The number of layers below this one.
     fn depth(&self) -> u32 {
         0
     }
 
-    /// How many bytes all blocks have together, where another process may have written them: they may be anything.
+    /// The total length of all blocks in bytes, if another process may have written them, so that they may hold
+    /// anything.
     fn foreign_len(&self) -> Option<u64> {
         None
     }
 }
 
-/// A block is not there, or not what it was when it was written.
+/// A block is missing, or not what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("block {key} of the tracked files is damaged")]
 pub struct Damaged {
-    /// Its key.
+    /// The key of the block.
     pub key: u32,
 }

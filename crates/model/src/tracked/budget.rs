@@ -1,5 +1,5 @@
-//! How much a walk through a tree may meet: blocks that another process wrote may lead in circles, or be told of time and
-//! again, so that a few of them stand for billions of files.
+//! A limit on what a walk through a tree may come across. Blocks that another process wrote may lead in circles, or refer
+//! to the same block again and again, so that a few blocks stand for billions of files.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,12 +7,12 @@ use super::blocks::{Damaged, DirNumber};
 use super::layout::{DirectoryBlock, FileRecord, Files, FilesBlock, Header};
 use super::tree::{Directory, Tracked};
 
-/// The longest path of a directory that is believed of blocks which another process wrote, in bytes: the system takes no
-/// longer one (`PATH_MAX`).
+/// The longest directory path, in bytes, that is accepted from blocks which another process wrote: the system accepts
+/// none longer (`PATH_MAX`).
 const PATH_LEN_MAX: usize = 4096;
 
-/// What is left to be met in a walk through the tree of a [`Tracked`]: no tree has more than it says, nor more than its
-/// blocks have room for. Several threads may share it.
+/// What a walk through the tree of a [`Tracked`] may still come across. The initial values are limited both by what the
+/// tree says it has and by what its blocks have room for. Several threads may share it.
 #[derive(Debug)]
 pub struct Budget {
     directories: AtomicU64,
@@ -28,7 +28,7 @@ impl Budget {
         taken.ok().map(drop)
     }
 
-    /// Takes the subdirectories and files of a directory, which `files` tell one block after the other.
+    /// Accounts for the subdirectories and files of a directory. `files` yields the files block by block.
     fn meet<'b>(
         &self,
         block: &DirectoryBlock<'b>,
@@ -42,7 +42,7 @@ impl Budget {
         let mut all = Vec::new();
         for files in files {
             let files = files?;
-            // One block after the other may have none.
+            // Count at least one, or blocks without files could follow each other forever.
             Self::take(&self.entries, files.len().max(1))?;
             if self.is_foreign && !files.are_told_well(id_len) {
                 return None;
@@ -54,7 +54,7 @@ impl Budget {
 }
 
 impl Tracked {
-    /// What there is to meet in one walk.
+    /// The budget for one walk.
     pub fn budget(&self) -> Budget {
         let directories = u64::from(self.directories().saturating_sub(1));
         let entries = u64::from(self.sums().entries);
@@ -68,14 +68,14 @@ impl Tracked {
         }
     }
 
-    /// How long the path of a directory may be, in bytes.
+    /// The greatest length of a directory path, in bytes.
     pub(super) fn path_len_max(&self) -> usize {
         let foreign_len = self.blocks().foreign_len();
         foreign_len.map_or(usize::MAX, |_| PATH_LEN_MAX)
     }
 
-    /// The directory of number `number`, whose path takes `path_len` bytes, in a walk that comes to each directory once:
-    /// from the top, by its subdirectories. If there is more than the walk can have to meet, the directory is damaged.
+    /// The directory with number `number`, whose path takes `path_len` bytes. To be used in a walk that visits each
+    /// directory once, from the top, by its subdirectories. If the budget is exceeded, the directory counts as damaged.
     pub fn met(&self, number: DirNumber, path_len: usize, budget: &Budget) -> Directory<'_> {
         let block = self.blocks().directory(number).map(DirectoryBlock::parse);
         let block = self.noticed(number, block);

@@ -1,4 +1,4 @@
-//! From the entries of an index to blocks, in one pass.
+//! Builds blocks from the entries of an index, in one pass.
 
 use bstr::{BStr, BString, ByteSlice};
 use zerocopy::IntoBytes;
@@ -9,22 +9,22 @@ use super::sums::Sums;
 use crate::index::{Entry, EntryFlags, Index, Take};
 use crate::path::directory_len;
 
-/// Directories with more files than this keep them in segments.
+/// A directory with more files than this keeps them in segments.
 const INLINE_FILES_MAX: usize = 512;
-/// The fewest files of a segment that is not the last.
+/// The minimum number of files in a segment that is not the last.
 const SEGMENT_FILES_MIN: usize = 64;
-/// The most files of a segment.
+/// The number of files from which a segment ends at the next name.
 const SEGMENT_FILES_MAX: usize = 512;
 
-/// Where finished blocks go, and what is known of earlier ones, so that what stays the same keeps its number.
+/// The destination of finished blocks. It knows the earlier blocks, so that whatever stays the same keeps its number.
 pub trait Put {
-    /// The number for the directory `name` in `parent`; [`ROOT`] is not asked for.
+    /// Returns the number for the directory `name` in `parent`. Never called for [`ROOT`].
     fn number(&mut self, parent: DirNumber, name: &BStr) -> DirNumber;
 
-    /// Takes the block of the directory at `path` (without a slash at its end; empty for the top).
+    /// Stores the block of the directory at `path`, which has no trailing slash and is empty for the top.
     fn directory(&mut self, number: DirNumber, path: &BStr, block: &[u8]);
 
-    /// Takes a block of files of the directory `of`, and says its key.
+    /// Stores a block of files of the directory `of`, and returns its key.
     fn files(&mut self, of: DirNumber, block: &[u8]) -> u32;
 }
 
@@ -32,12 +32,12 @@ pub trait Put {
 pub struct Builder<P> {
     put: P,
     id_len: usize,
-    /// The directories that are open, the top first, and finished ones, whose memory is used again.
+    /// The open directories, the top first, followed by closed ones, whose memory is reused.
     levels: Vec<Level>,
     open: usize,
-    /// The path of the innermost open directory, with a `/` at its end, or empty.
+    /// The path of the innermost open directory, with a trailing `/`, or empty.
     path: BString,
-    /// The stage of the last entry.
+    /// The stage of the previous entry.
     previous_stage: u8,
     block: Vec<u8>,
 }
@@ -46,15 +46,15 @@ pub struct Builder<P> {
 #[derive(Default)]
 struct Level {
     number: DirNumber,
-    /// The length of the path of the directory above, with its `/`.
+    /// The length of the path of the parent directory, with its `/`.
     outer_len: usize,
     sums: Sums,
     subdirs: Vec<OpenSubdir>,
-    /// Names of subdirectories, each with a NUL.
+    /// The names of subdirectories, each with a NUL.
     subdir_names: Vec<u8>,
     records: Vec<FileRecord>,
     ids: Vec<u8>,
-    /// Names of files, each with a NUL.
+    /// The names of files, each with a NUL.
     names: Vec<u8>,
 }
 
@@ -80,7 +80,7 @@ impl Level {
 }
 
 impl<P: Put> Builder<P> {
-    /// Builds the tree of `index`. Gives back where the blocks went.
+    /// Builds the tree of `index`. Returns `put`, which has the blocks.
     pub fn build(index: &Index, put: P) -> P {
         let mut builder = Self::new(index.hash_kind().len_in_bytes(), put);
         for entry in index.entries() {
@@ -89,7 +89,7 @@ impl<P: Put> Builder<P> {
         builder.finish()
     }
 
-    /// Begins a tree whose ids are `id_len` bytes long.
+    /// Starts a tree whose object ids are `id_len` bytes long.
     pub fn new(id_len: usize, put: P) -> Self {
         let mut top = Level::default();
         top.start(ROOT, 0);
@@ -104,7 +104,7 @@ impl<P: Put> Builder<P> {
         }
     }
 
-    /// Takes the next entry, in the order of the index.
+    /// Adds the next entry, in the order of the index.
     pub fn push(&mut self, path: &BStr, entry: &Entry) {
         let mut dir_len = path
             .rfind_byte(b'/')
@@ -144,7 +144,7 @@ impl<P: Put> Builder<P> {
         level
             .ids
             .extend_from_slice(id.get(..self.id_len).unwrap_or(id));
-        // Each has its place.
+        // Every file has room for its id, even if the entry's id is shorter.
         let ids_len = level.records.len().saturating_mul(self.id_len);
         if level.ids.len() < ids_len {
             level.ids.resize(ids_len, 0);
@@ -152,7 +152,7 @@ impl<P: Put> Builder<P> {
         level.sums.add(&sums_of(entry, is_same_conflict));
     }
 
-    /// Closes all directories. Gives back where the blocks went.
+    /// Closes all directories. Returns the destination of the blocks.
     pub fn finish(mut self) -> P {
         while self.open > 0 {
             self.close();
@@ -160,7 +160,8 @@ impl<P: Put> Builder<P> {
         self.put
     }
 
-    /// Closes and opens directories, so that `dir` (with `/` at its end, or empty) is the innermost. Whether it was that before.
+    /// Closes and opens directories until `dir` (with a trailing `/`, or empty) is the innermost. Returns whether it already
+    /// was.
     fn move_to(&mut self, dir: &[u8]) -> bool {
         let was_innermost = dir == self.path.as_slice();
         while self.open > 1 && !dir.starts_with(&self.path) {
@@ -235,7 +236,7 @@ fn write(level: &mut Level, id_len: usize, path: &BStr, block: &mut Vec<u8>, put
         let end = subdir.name_start.saturating_add(subdir.name_len);
         names.get(subdir.name_start..end).unwrap_or_default()
     };
-    // The index holds `a-b/` before `a/`; a listing holds `a` before `a-b`.
+    // The index sorts `a-b/` before `a/`; a listing sorts `a` before `a-b`.
     level.subdirs.sort_by(|a, b| name(a).cmp(name(b)));
     let is_inline = level.records.len() <= INLINE_FILES_MAX;
     let segments = match is_inline {
@@ -276,8 +277,8 @@ fn write(level: &mut Level, id_len: usize, path: &BStr, block: &mut Vec<u8>, put
     put.directory(level.number, path, block);
 }
 
-/// Writes the files of a large directory. Where one segment ends and the next begins is a matter of the names there,
-/// so that a file that comes or goes changes one segment.
+/// Writes the files of a large directory in segments. The names decide where a segment ends, so that adding or removing a file
+/// changes only one segment.
 fn write_segments(
     level: &Level,
     id_len: usize,
@@ -340,7 +341,7 @@ fn name_at(level: &Level, at: usize) -> &[u8] {
         .unwrap_or_default()
 }
 
-/// One name in about 128 begins a segment (by the sum FNV-1a of its bytes).
+/// Whether a segment may begin with `name`: about one name in 128, by the FNV-1a hash of its bytes.
 fn is_boundary(name: &[u8]) -> bool {
     let sum = name.iter().fold(0x811c_9dc5u32, |sum, &byte| {
         (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -360,7 +361,7 @@ fn sums_of(entry: &Entry, is_same_conflict: bool) -> Sums {
     }
 }
 
-/// Counts fit 32 bits: the index format counts entries in 32 bits.
+/// Counts fit in 32 bits, because the index format counts entries in 32 bits.
 fn to_u32(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! The tree of a new index as a difference from that of an older one: blocks that are the same stay where they are, and
+//! The tree of a new index as a difference from that of an older one: blocks that did not change stay where they are, and
 //! directories keep their numbers.
 
 use std::borrow::Borrow;
@@ -13,33 +13,33 @@ use super::memory::Store;
 use super::tree::{Directory, Tracked};
 use crate::index::{Entry, Index, Take};
 
-/// After so many differences on top of each other, all blocks are brought into one place.
+/// When more differences than this are stacked, all blocks are copied into one place.
 const DEPTH_MAX: u32 = 4;
 
-/// What a new tree has that an older one has not, and the reverse.
+/// The differences between an older tree and a new one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Directories whose block is new, with their paths (without a slash at the end; empty for the top).
+    /// Directories with a new block, and their paths (without a trailing slash; empty for the top).
     pub directories: BTreeMap<DirNumber, BString>,
-    /// Directories that are gone.
+    /// Directories that were removed.
     pub removed: BTreeSet<DirNumber>,
-    /// Blocks of files that are new, by their keys.
+    /// The keys of new blocks of files.
     pub files: BTreeSet<u32>,
-    /// Blocks of files that are gone.
+    /// The keys of removed blocks of files.
     pub removed_files: BTreeSet<u32>,
-    /// Those of the new directories that have other names in them than before, or that are there for the first time.
+    /// Those of `directories` whose names changed, or that did not exist before.
     pub other_names: BTreeSet<DirNumber>,
 }
 
 impl Moved {
-    /// Whether both trees are the same.
+    /// Whether both trees are equal.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Adds a later difference, so that this is the one between the first tree and the last.
+    /// Adds a later difference, so that the result spans from the first tree to the last.
     pub fn add(&mut self, later: Self) {
-        // The number of what was removed may be given again.
+        // The number of a removed directory may be reused.
         self.removed
             .retain(|number| !later.directories.contains_key(number));
         self.removed_files.retain(|key| !later.files.contains(key));
@@ -57,12 +57,12 @@ impl Moved {
 }
 
 impl Tracked {
-    /// The tree of `index`, with the blocks of this one where they are the same, and what is not.
+    /// Builds the tree of `index`, reusing the blocks of this tree that are the same. Also returns the differences.
     pub fn moved_to(&self, index: &Index) -> (Self, Moved) {
         Builder::build(index, self.difference()).finish()
     }
 
-    /// The same of the tree of `records`, as [`Self::of_records`] takes them.
+    /// Does the same for the tree of `records`, which come as for [`Self::of_records`].
     pub fn moved_to_records<'r>(
         &self,
         records: impl IntoIterator<Item = (&'r BStr, impl Borrow<Entry>)>,
@@ -74,7 +74,7 @@ impl Tracked {
         following.finish()
     }
 
-    /// Begins with the tree of a new index, entry by entry, as [`Self::moved_to`].
+    /// Starts the tree of a new index, to be fed entry by entry; otherwise like [`Self::moved_to`].
     pub fn following(&self) -> Following<'_> {
         Following(Builder::new(
             self.hash_kind().len_in_bytes(),
@@ -96,11 +96,11 @@ impl Tracked {
     }
 }
 
-/// The tree of a new index whose entries come one after the other, as a difference from that of an older one.
+/// The tree of a new index, fed entry by entry, as a difference from that of an older one.
 pub struct Following<'t>(Builder<Difference<'t>>);
 
 impl Following<'_> {
-    /// There are no more entries.
+    /// Ends the entries, and returns the new tree and the differences.
     pub fn finish(self) -> (Tracked, Moved) {
         self.0.finish().finish()
     }
@@ -116,13 +116,13 @@ struct Difference<'b> {
     base: &'b Tracked,
     directories: Store,
     files: Store,
-    /// Where the new blocks of directories are.
+    /// The paths of directories with a new block.
     paths: BTreeMap<DirNumber, BString>,
     /// All directories of the new tree.
     seen: BTreeSet<DirNumber>,
     next_directory: DirNumber,
     next_files: u32,
-    /// The blocks of files that one directory had.
+    /// The old blocks of files of one directory, with their keys.
     segments: (DirNumber, HashMap<Vec<u8>, u32>),
 }
 
@@ -132,7 +132,7 @@ impl Put for Difference<'_> {
             .then(|| self.base.directory_if_any(parent)?.find_subdir(name))
             .flatten()
             .map(|subdir| subdir.number)
-            // One that no directory has would be given again, to another.
+            // A number that no directory of the base has would be assigned again, to another directory.
             .filter(|&number| number < self.base.directories() && !self.seen.contains(&number));
         let number = known.unwrap_or_else(|| {
             let number = self.next_directory;
@@ -211,8 +211,8 @@ impl Difference<'_> {
     }
 }
 
-/// Whether what decides which names in a directory are tracked is not the same: names, submodules, conflicts, and whether
-/// an ignore file is expected to be there.
+/// Whether anything changed that decides which names in the directory are tracked: names, submodules, conflicts, and
+/// whether an ignore file is expected to exist.
 fn has_other_names(old: &Directory<'_>, new: &Directory<'_>) -> bool {
     let facts = |directory: &Directory<'_>| {
         let files = directory.files_from(0).map(|(_, file)| {
@@ -232,7 +232,7 @@ fn has_other_names(old: &Directory<'_>, new: &Directory<'_>) -> bool {
     old.files_len() != new.files_len() || names(old) != names(new) || facts(old) != facts(new)
 }
 
-/// Blocks in memory on top of others.
+/// Blocks in memory, layered over others.
 struct Layered {
     base: Arc<dyn Blocks>,
     directories: Store,

@@ -1,33 +1,33 @@
-//! What a directory has, in the order of the index.
+//! The contents of a directory in the order of the index.
 
 use super::layout::TrackedFile;
 use super::tree::{Directory, Subdir};
 
-/// What is directly in a directory.
+/// One direct member of a directory.
 #[derive(Clone, Copy, Debug)]
 pub enum Member<'t> {
     /// An entry of the index.
     File(TrackedFile<'t>),
-    /// A directory that has some.
+    /// A subdirectory that contains entries.
     Subdir(Subdir<'t>),
 }
 
-/// The members of a directory in the order of the index, each with how many entries of the directory's tree come before
-/// it.
+/// An iterator over the members of a directory in the order of the index, each with the number of entries of the
+/// directory's tree that precede it.
 #[derive(Debug)]
 pub struct InOrder<'t> {
     directory: Directory<'t>,
-    /// The segment of the next file, and its place there.
+    /// The segment of the next file, and its position there.
     segment: usize,
     file: usize,
     /// The next subdirectory, in the order of the index.
     subdir: usize,
-    /// How many entries came.
+    /// The number of entries passed so far.
     passed: u32,
 }
 
 impl<'t> InOrder<'t> {
-    /// Begins with what comes first in `directory`.
+    /// Starts with the first member of `directory`.
     pub fn new(directory: Directory<'t>) -> Self {
         Self {
             directory,

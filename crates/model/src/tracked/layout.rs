@@ -1,4 +1,4 @@
-//! The bytes of one block (docs/state-file.md).
+//! The layout of one block (docs/state-file.md).
 
 use std::ffi::CStr;
 
@@ -13,15 +13,15 @@ use crate::facts::RecordedStat;
 use crate::index::EntryFlags;
 use crate::mode::FileMode;
 
-/// The beginning of every block.
+/// The first bytes of every block.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct Header {
     /// Index entries in and below the directory.
     pub entries: U32,
-    /// Of these, not expected in the working tree.
+    /// How many of these are not expected in the working tree.
     pub skip_worktree: U32,
-    /// Of these, promised not to change.
+    /// How many of these the user promised not to change.
     pub assume_unchanged: U32,
     /// Paths in conflict in and below the directory.
     pub conflicted: U32,
@@ -29,11 +29,11 @@ pub struct Header {
     pub gitlinks: U32,
     /// Sparse directories in and below the directory.
     pub sparse_directories: U32,
-    /// How many records of subdirectories follow.
+    /// The number of subdirectory records that follow.
     pub subdirs: U32,
-    /// How many records of segments follow: 0 where the files follow themselves.
+    /// The number of segment records that follow: 0 if the files themselves follow.
     pub segments: U32,
-    /// How many records of files follow.
+    /// The number of file records that follow.
     pub files: U32,
     /// The length of an object id, in bytes.
     pub id_len: U32,
@@ -47,29 +47,29 @@ const _: () = assert!(size_of::<Header>() == 40);
 pub struct SubdirRecord {
     /// The number of the subdirectory.
     pub number: U32,
-    /// Where its name starts among the block's names; it ends with NUL.
+    /// Where its name starts among the block's names. A NUL ends it.
     pub name_start: U32,
-    /// How many entries of this directory's tree come before it, in the order of the index.
+    /// The number of entries of this directory's tree that precede it in the order of the index.
     pub before: U32,
-    /// How many entries are in and below it.
+    /// The number of entries in and below it.
     pub entries: U32,
 }
 
 const _: () = assert!(size_of::<SubdirRecord>() == 16);
 
-/// A part of the files of a large directory, in a block of its own.
+/// A reference to a segment: a part of the files of a large directory, in its own block.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct SegmentRecord {
-    /// The key of the block.
+    /// The key of the segment's block.
     pub key: U32,
-    /// How many files are in it.
+    /// The number of files in it.
     pub files: U32,
 }
 
 const _: () = assert!(size_of::<SegmentRecord>() == 8);
 
-/// One index entry, in byte order of names, then of stages.
+/// One index entry, sorted by name in byte order, then by stage.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 pub struct FileRecord {
@@ -118,14 +118,14 @@ impl FileRecord {
         self.name_start.get()
     }
 
-    /// The same with its name elsewhere.
+    /// Returns the record with another start of its name.
     pub(super) fn with_name_start(mut self, name_start: u32) -> Self {
         self.name_start = name_start.into();
         self
     }
 }
 
-/// The records of files, their ids and their names.
+/// The records of some files, with their ids and names.
 #[derive(Clone, Copy, Debug)]
 pub struct Files<'b> {
     records: &'b [FileRecord],
@@ -142,7 +142,7 @@ impl<'b> Files<'b> {
         id_len: 0,
     };
 
-    /// How many there are.
+    /// The number of files.
     #[inline]
     pub fn len(&self) -> usize {
         self.records.len()
@@ -154,7 +154,7 @@ impl<'b> Files<'b> {
         self.records.is_empty()
     }
 
-    /// The file at `at`, counted from 0.
+    /// The file at position `at`, counted from 0.
     #[inline]
     pub fn get(&self, at: usize) -> Option<TrackedFile<'b>> {
         let record = self.records.get(at)?;
@@ -171,8 +171,8 @@ impl<'b> Files<'b> {
         (0..all.len()).map_while(move |at| all.get(at))
     }
 
-    /// Whether each file has a name and an id of its own, as far as that is told without reading the names: `id_len` bytes for
-    /// each id; the names one behind the other, which only the stages of one path share.
+    /// Whether each file has its own id and name, as far as that can be told without reading the names: each id has `id_len`
+    /// bytes, and the names follow each other, shared only by the stages of one path.
     pub(super) fn are_told_well(&self, id_len: usize) -> bool {
         let starts = || self.records.iter().map(FileRecord::name_start);
         let mut sharing = 1;
@@ -190,7 +190,7 @@ impl<'b> Files<'b> {
         self.get(self.len().checked_sub(1)?)
     }
 
-    /// Where the first file of this name, or a greater one, is.
+    /// The position of the first file whose name is `name` or greater.
     pub fn position(&self, name: &[u8]) -> usize {
         self.records.partition_point(|record| {
             let rest = self.names.get(record.name_start.get() as usize..);
@@ -199,7 +199,7 @@ impl<'b> Files<'b> {
     }
 }
 
-/// How many entries may have the same path.
+/// The maximum number of entries with the same path.
 const STAGES: u32 = 4;
 
 /// One tracked file: an index entry without its path.
@@ -207,12 +207,12 @@ const STAGES: u32 = 4;
 pub struct TrackedFile<'b> {
     record: &'b FileRecord,
     id: &'b [u8],
-    /// The name, a NUL, and whatever follows.
+    /// The name, a NUL, and the bytes that follow.
     name: &'b [u8],
 }
 
 impl<'b> TrackedFile<'b> {
-    /// The stat facts recorded when the entry was made or last refreshed.
+    /// The stat data recorded when the entry was made or last refreshed.
     #[inline]
     pub fn stat(&self) -> RecordedStat {
         let record = self.record;
@@ -235,37 +235,37 @@ impl<'b> TrackedFile<'b> {
         FileMode(self.record.mode.get())
     }
 
-    /// Stage and marks.
+    /// The stage and the marks.
     #[inline]
     pub fn flags(&self) -> EntryFlags {
         EntryFlags(self.record.flags.get())
     }
 
-    /// Whether it is one side of a path in conflict: such a path has several records.
+    /// Whether this is one side of a path in conflict. Such a path has several records.
     #[inline]
     pub fn is_side(&self) -> bool {
         self.flags().stage() > 0
     }
 
-    /// Whether it records a repository within the working copy by what is checked out there.
+    /// Whether this records a nested repository by the commit that is checked out there.
     #[inline]
     pub fn is_nested(&self) -> bool {
         self.mode().is_gitlink()
     }
 
-    /// Whether it stands for a whole directory.
+    /// Whether this stands for a whole directory.
     #[inline]
     pub fn is_collapsed(&self) -> bool {
         self.mode().is_tree()
     }
 
-    /// Whether it is not meant to be in the working copy.
+    /// Whether the file is not meant to be in the working copy.
     #[inline]
     pub fn is_left_out(&self) -> bool {
         self.flags().is_skip_worktree()
     }
 
-    /// Whether the user vouches that it is as recorded.
+    /// Whether the user promised that the file is as recorded.
     #[inline]
     pub fn is_vouched_for(&self) -> bool {
         self.flags().is_assume_valid()
@@ -277,27 +277,27 @@ impl<'b> TrackedFile<'b> {
         ObjectId::try_from(self.id).unwrap_or(ObjectId::null(Kind::Sha1))
     }
 
-    /// Whether all but the name is recorded of it as of `other`.
+    /// Whether everything but the name is recorded as in `other`.
     pub fn is_recorded_as(&self, other: &TrackedFile<'_>) -> bool {
         self.id == other.id
             && self.record.with_name_start(0).as_bytes()
                 == other.record.with_name_start(0).as_bytes()
     }
 
-    /// The name in its directory; empty for a sparse directory. It has slashes where a directory could not have the
-    /// name that the path gives it, see [`directory_len`](crate::path::directory_len).
+    /// The name in its directory; empty for a sparse directory. It contains slashes if the path has a component that no
+    /// directory can have, see [`directory_len`](crate::path::directory_len).
     #[inline]
     pub fn name(&self) -> &'b BStr {
         until_nul(self.name).as_bstr()
     }
 
-    /// The name, a NUL, and what follows.
+    /// The name, a NUL, and the bytes that follow.
     #[inline]
     pub fn name_and_more(&self) -> &'b [u8] {
         self.name
     }
 
-    /// The name with the NUL that system calls want behind it.
+    /// The name with the NUL that system calls expect.
     #[inline]
     pub fn c_name(&self) -> &'b CStr {
         CStr::from_bytes_until_nul(self.name).unwrap_or_default()
@@ -321,7 +321,7 @@ pub struct DirectoryBlock<'b> {
 }
 
 impl<'b> DirectoryBlock<'b> {
-    /// Reads a block; `None` if its parts are longer than it is.
+    /// Reads a block. `None` if its parts exceed it.
     #[inline]
     pub fn parse(bytes: &'b [u8]) -> Option<Self> {
         let (header, rest) = Header::ref_from_prefix(bytes).ok()?;
@@ -337,7 +337,7 @@ impl<'b> DirectoryBlock<'b> {
         })
     }
 
-    /// What is counted in and below the directory.
+    /// The counts in and below the directory.
     pub fn sums(&self) -> Sums {
         let header = self.header;
         Sums {
@@ -363,14 +363,14 @@ impl<'b> DirectoryBlock<'b> {
         until_nul(rest.unwrap_or_default()).as_bstr()
     }
 
-    /// The same with the NUL that system calls want behind it.
+    /// The same with the NUL that system calls expect.
     #[inline]
     pub fn subdir_c_name(&self, subdir: &SubdirRecord) -> &'b CStr {
         let rest = self.names.get(subdir.name_start.get() as usize..);
         CStr::from_bytes_until_nul(rest.unwrap_or_default()).unwrap_or_default()
     }
 
-    /// Where the files of a large directory are; empty where they are in this block.
+    /// The segments of a large directory; empty if the files are in this block.
     #[inline]
     pub fn segments(&self) -> &'b [SegmentRecord] {
         self.segments
@@ -382,7 +382,7 @@ impl<'b> DirectoryBlock<'b> {
         self.files
     }
 
-    /// Whether each subdirectory has a name of its own, so that all names together are no longer than the block.
+    /// Whether the names of all subdirectories together are no longer than the block, as they are if none is shared.
     pub(super) fn tells_each_subdir_its_name(&self) -> bool {
         let mut left = self.names.len();
         self.subdirs.iter().all(|subdir| {
@@ -414,7 +414,7 @@ impl<'b> DirectoryBlock<'b> {
 pub struct FilesBlock;
 
 impl FilesBlock {
-    /// Reads a block; `None` if its parts are longer than it is.
+    /// Reads a block. `None` if its parts exceed it.
     #[inline]
     pub fn parse(bytes: &[u8]) -> Option<Files<'_>> {
         let (header, rest) = Header::ref_from_prefix(bytes).ok()?;

@@ -1,4 +1,4 @@
-//! Entries by their numbers and by their paths.
+//! Lookup of entries by number and by path.
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -7,27 +7,27 @@ use super::tree::{Directory, Placed, Tracked, TrackedEntry};
 use crate::index::EntryFlags;
 use crate::path::directory_len;
 
-/// Finds entries by their numbers. One that is near the one before costs no walk from the top: the directories on the way are
+/// Finds entries by their numbers. An entry near the previous one needs no walk from the top: the directories on the way are
 /// kept open.
 pub struct ByNumber<'t> {
     tracked: &'t Tracked,
-    /// From the top to the directory of the last entry.
+    /// The directories from the top to that of the previous entry.
     open: Vec<Open<'t>>,
-    /// The path of the last of them, with a `/` at its end, or empty, and whatever follows.
+    /// The path of the last of them, with a trailing `/`, or empty; more bytes may follow it.
     path: BString,
 }
 
 /// A directory on the way to an entry.
 struct Open<'t> {
     directory: Directory<'t>,
-    /// The number of its first entry, and the one after its last.
+    /// The number of its first entry, and the number after its last.
     first: u32,
     end: u32,
     path_len: usize,
 }
 
 impl<'t> ByNumber<'t> {
-    /// Finds those of `tracked`.
+    /// Starts a lookup in `tracked`.
     pub fn new(tracked: &'t Tracked) -> Self {
         Self {
             tracked,
@@ -36,7 +36,7 @@ impl<'t> ByNumber<'t> {
         }
     }
 
-    /// The entry of number `number`.
+    /// The entry with number `number`.
     pub fn get(&mut self, number: u32) -> Option<TrackedEntry> {
         let has = |open: &Open<'_>| open.first <= number && number < open.end;
         while self.open.last().is_some_and(|last| !has(last)) {
@@ -70,7 +70,7 @@ impl<'t> ByNumber<'t> {
             let subdir = last.directory.subdir(placed.at as usize)?;
             self.path.extend_from_slice(subdir.name());
             self.path.push(b'/');
-            // Each step goes down in a tree; one that goes on longer than there are directories is damaged.
+            // Each step must go down a tree. A path deeper than the number of directories means damage.
             let is_deeper = self.open.len() <= self.tracked.directories() as usize
                 && self.path.len() <= self.tracked.path_len_max();
             let first = last.first.saturating_add(placed.before);
@@ -85,23 +85,24 @@ impl<'t> ByNumber<'t> {
     }
 }
 
-/// Finds entries by their paths. One in the directory of the one before costs no walk from the top: that is kept open.
+/// Finds entries by their paths. An entry in the directory of the previous one needs no walk from the top: that directory is
+/// kept open.
 pub struct ByPath<'t> {
     tracked: &'t Tracked,
     last: Option<LastDirectory<'t>>,
 }
 
-/// The directory of the last entry.
+/// The directory of the previous entry.
 struct LastDirectory<'t> {
     directory: Directory<'t>,
-    /// Its path, with a `/` at its end, or empty.
+    /// Its path, with a trailing `/`, or empty.
     path: BString,
     /// The number of its first entry.
     first: u32,
 }
 
 impl<'t> ByPath<'t> {
-    /// Finds those of `tracked`.
+    /// Starts a lookup in `tracked`.
     pub fn new(tracked: &'t Tracked) -> Self {
         Self {
             tracked,
@@ -114,7 +115,7 @@ impl<'t> ByPath<'t> {
         self.find_where(path, |flags| flags.stage() == stage)
     }
 
-    /// The first entry of `path`, of whatever stage.
+    /// The first entry of `path`, whatever its stage.
     pub fn find_first(&mut self, path: &BStr) -> Option<TrackedEntry> {
         self.find_where(path, |_| true)
     }

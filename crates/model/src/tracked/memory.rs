@@ -7,18 +7,19 @@ use bstr::BStr;
 use super::blocks::{Blocks, Damaged, DirNumber};
 use super::builder::Put;
 
-/// How much memory is asked for at first, unless one block needs more: twice as much each time,
+/// The size of the second chunk in bytes, unless one block needs more. Each later chunk is twice as
+/// large,
 const CHUNK_LEN: usize = 4 << 20;
-/// so often.
+/// up to this many doublings.
 const DOUBLINGS_MAX: usize = 3;
 
-/// Bytes that are only ever added to.
+/// An append-only buffer.
 #[derive(Debug, Default)]
 struct Arena {
     chunks: Vec<Vec<u8>>,
 }
 
-/// Where a block lies.
+/// The location of a block.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     chunk: u32,
@@ -46,9 +47,9 @@ impl Arena {
         }
     }
 
-    /// Adds a chunk that has room for `len` bytes.
+    /// Adds a chunk with room for `len` bytes.
     fn add_chunk(&mut self, len: usize) {
-        // The first is small, for the many small trees.
+        // The first chunk is small, because most trees are small.
         let chunk = match self.chunks.len().checked_sub(1) {
             None => Vec::with_capacity(len),
             Some(doublings) => {
@@ -66,7 +67,7 @@ impl Arena {
     }
 }
 
-/// Some blocks by their keys.
+/// Some blocks, by key.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     arena: Arena,
@@ -90,7 +91,7 @@ impl Store {
     }
 }
 
-/// All blocks of a tree, numbered as they come.
+/// All blocks of a tree, numbered in the order of their arrival.
 #[derive(Debug, Default)]
 pub struct InMemory {
     arena: Arena,

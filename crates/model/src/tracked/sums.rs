@@ -1,6 +1,6 @@
-//! What is counted of tracked files.
+//! Counts of tracked files.
 
-/// What of a tree is counted up to the top.
+/// What is counted for each directory, up to the top.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     /// Index entries, all stages.
@@ -13,12 +13,12 @@ pub struct Sums {
     pub conflicted: u32,
     /// Submodules, all stages.
     pub gitlinks: u32,
-    /// Directories that are one entry (sparse index).
+    /// Directories that are a single entry (sparse index).
     pub sparse_directories: u32,
 }
 
 impl Sums {
-    /// Counts `other` in.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
         let pairs = [
             (&mut self.entries, other.entries),

@@ -1,4 +1,4 @@
-//! The tree that blocks make up.
+//! The tree that the blocks form.
 
 use std::borrow::Borrow;
 use std::cell::OnceCell;
@@ -24,8 +24,8 @@ use crate::mode::FileMode;
 
 /// All tracked files.
 ///
-/// A block that turns out to be damaged is taken for empty, and remembered: who asks must look at [`Self::check`] before
-/// an answer is given.
+/// A damaged block is treated as empty, and the damage is recorded. The caller must call [`Self::check`] before it gives
+/// an answer.
 #[derive(Clone)]
 pub struct Tracked {
     hash: Kind,
@@ -41,25 +41,25 @@ impl fmt::Debug for Tracked {
     }
 }
 
-/// One tracked file by itself.
+/// One tracked file with its path and number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrackedEntry {
     /// Its number in the order of the index.
     pub number: u32,
     /// The path from the top; that of a sparse directory ends in `/`.
     pub path: BString,
-    /// The stat facts recorded when the entry was made or last refreshed.
+    /// The stat data recorded when the entry was made or last refreshed.
     pub stat: RecordedStat,
     /// Type and executable bit.
     pub mode: FileMode,
-    /// Stage and marks.
+    /// The stage and the marks.
     pub flags: EntryFlags,
     /// The blob, or the commit of a submodule, or the tree of a sparse directory.
     pub id: ObjectId,
 }
 
 impl TrackedEntry {
-    /// The entry of number `number` at `path`.
+    /// The entry with number `number` at `path`.
     pub fn new(number: u32, path: BString, file: &TrackedFile<'_>) -> Self {
         Self {
             number,
@@ -73,7 +73,7 @@ impl TrackedEntry {
 }
 
 impl Tracked {
-    /// The tree that `blocks` make up.
+    /// The tree that `blocks` form.
     pub fn new(hash: Kind, blocks: Arc<dyn Blocks>) -> Self {
         Self {
             hash,
@@ -82,7 +82,7 @@ impl Tracked {
         }
     }
 
-    /// A tree of nothing.
+    /// An empty tree.
     pub fn empty(hash: Kind) -> Self {
         Self::of(&Index::empty(hash))
     }
@@ -93,7 +93,7 @@ impl Tracked {
         Self::new(hash, Arc::new(Builder::build(index, InMemory::default())))
     }
 
-    /// The tree of `records` by their paths, in memory. They come in the byte order of whole paths, as in git's index.
+    /// The tree of `records`, with their paths, in memory. They come in the byte order of full paths, as in git's index.
     pub fn of_records<'r>(
         hash: Kind,
         records: impl IntoIterator<Item = (&'r BStr, impl Borrow<Entry>)>,
@@ -109,7 +109,7 @@ impl Tracked {
         &self.blocks
     }
 
-    /// The same, with all blocks in memory and by themselves.
+    /// Copies the tree into memory, so that it depends on no other blocks.
     pub(super) fn in_one_place(&self) -> Self {
         let mut all = InMemory::default();
         self.each_block(|block| match block {
@@ -122,7 +122,7 @@ impl Tracked {
         }
     }
 
-    /// Shows `take` each block once.
+    /// Calls `take` once for each block.
     pub fn each_block<'t>(&'t self, mut take: impl FnMut(Block<'t>)) {
         let mut pending = vec![ROOT];
         let budget = self.budget();
@@ -141,38 +141,40 @@ impl Tracked {
         }
     }
 
-    /// Whether all blocks lie in memory, or some of them do.
+    /// Whether the blocks are in memory, at least the newest layer of them.
     pub fn is_in_memory(&self) -> bool {
         self.blocks.foreign_len().is_none()
     }
 
-    /// The block of a directory, or of files, by itself.
+    /// The bytes of a directory's block.
     pub fn block(&self, number: DirNumber) -> Option<&[u8]> {
         self.noticed(number, self.blocks.directory(number).map(Some))
     }
 
-    /// The block of files of key `key`.
+    /// The bytes of the block of files with the key `key`.
     pub fn files_block(&self, key: u32) -> Option<&[u8]> {
         self.noticed(key, self.blocks.files(key).map(Some))
     }
 
-    /// The kind of the ids within.
+    /// The hash function of the object ids.
     pub fn hash_kind(&self) -> Kind {
         self.hash
     }
 
-    /// What is counted in the whole tree.
+    /// The counts of the whole tree.
     pub fn sums(&self) -> Sums {
         self.directory(ROOT).sums()
     }
 
-    /// One more than the greatest number of a directory.
+    /// One more than the greatest directory number.
     pub fn directories(&self) -> u32 {
         self.blocks.directories()
     }
 
+    /// Checks for damage found so far.
+    ///
     /// # Errors
-    /// A block that was asked for is damaged: what was read since this value was made is not to be trusted.
+    /// A block that was read is damaged, so nothing read since this value was created can be trusted.
     pub fn check(&self) -> Result<(), Damaged> {
         if !self.blocks.are_whole() {
             let _ = self.damaged.set(Damaged { key: ROOT });
@@ -187,7 +189,7 @@ impl Tracked {
             .ok()
     }
 
-    /// The directory of number `number`.
+    /// The directory with number `number`.
     pub fn directory(&self, number: DirNumber) -> Directory<'_> {
         let block = self.blocks.directory(number).map(DirectoryBlock::parse);
         let block = self.noticed(number, block);
@@ -200,7 +202,7 @@ impl Tracked {
         Directory::new(block, segments)
     }
 
-    /// The directory of number `number`, if it is there and whole.
+    /// The directory with number `number`, if it exists and is not damaged.
     pub(super) fn directory_if_any(&self, number: DirNumber) -> Option<Directory<'_>> {
         let block = DirectoryBlock::parse(self.blocks.directory(number).ok()?)?;
         let keys = block.segments().iter().map(|segment| segment.key.get());
@@ -217,29 +219,29 @@ impl Tracked {
             .collect()
     }
 
-    /// The entry of number `number`. Many are found by [`ByNumber`].
+    /// The entry with number `number`. To find many, use [`ByNumber`].
     pub fn entry(&self, number: u32) -> Option<TrackedEntry> {
         ByNumber::new(self).get(number)
     }
 
-    /// The entry of `path` and `stage`. Many are found by [`ByPath`].
+    /// The entry of `path` and `stage`. To find many, use [`ByPath`].
     pub fn find(&self, path: &BStr, stage: u8) -> Option<TrackedEntry> {
         ByPath::new(self).find(path, stage)
     }
 
-    /// The first entry of `path`, of whatever stage.
+    /// The first entry of `path`, whatever its stage.
     pub fn find_first(&self, path: &BStr) -> Option<TrackedEntry> {
         ByPath::new(self).find_first(path)
     }
 
-    /// The directory called `name` in the one of number `number`.
+    /// The directory called `name` in the directory with number `number`.
     pub(super) fn subdir_called(&self, number: DirNumber, name: &BStr) -> Option<Subdir<'_>> {
         let block = self.blocks.directory(number).map(DirectoryBlock::parse);
         let block = self.noticed(number, block)?;
         Some(Subdir::new(block, block.find_subdir(name)?))
     }
 
-    /// The directory at `path` (without a slash at its end; empty for the top), if tracked files are in or below it.
+    /// The directory at `path` (without a trailing slash; empty for the top), if tracked files are in or below it.
     pub fn find_directory(&self, path: &BStr) -> Option<DirNumber> {
         if path.is_empty() {
             return Some(ROOT);
@@ -250,15 +252,15 @@ impl Tracked {
         })
     }
 
-    /// Shows `visit` every entry in the order of the index, with its number and path. Directories whose sums `is_wanted`
-    /// says no to are passed over.
+    /// Calls `visit` for every entry in the order of the index, with its number and path. Skips directories whose sums
+    /// `is_wanted` rejects.
     pub fn visit<B>(
         &self,
         is_wanted: impl Fn(&Sums) -> bool,
         mut visit: impl FnMut(u32, &BStr, &TrackedFile<'_>) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
         let mut path = BString::default();
-        // Each with the number of its first entry, and the length of its path.
+        // Each open directory has the number of its first entry and the length of its path.
         let budget = self.budget();
         let mut open = vec![(InOrder::new(self.met(ROOT, 0, &budget)), 0u32, 0)];
         while let Some((current, first, path_len)) = open.last_mut() {
@@ -295,9 +297,9 @@ impl Tracked {
 /// One block of a tree, with its key.
 #[derive(Clone, Copy, Debug)]
 pub enum Block<'t> {
-    /// Of a directory.
+    /// The block of a directory.
     Directory(DirNumber, &'t [u8]),
-    /// Of files of a large directory.
+    /// A block of the files of a large directory.
     Files(u32, &'t [u8]),
 }
 
@@ -311,16 +313,16 @@ pub struct Directory<'t> {
     order: OnceCell<Vec<Placed>>,
 }
 
-/// Where a subdirectory is among the entries of a directory's tree.
+/// The place of a subdirectory among the entries of its parent's tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placed {
-    /// How many of these come before it.
+    /// The number of entries before it.
     pub(super) before: u32,
-    /// How many of those are the directory's own files.
+    /// How many of these are the parent's own files.
     pub(super) files_before: u32,
-    /// How many are below it.
+    /// The number of entries below it.
     pub(super) entries: u32,
-    /// Its place in the order of names.
+    /// Its position in the order of names.
     pub(super) at: u32,
 }
 
@@ -344,13 +346,13 @@ impl<'t> Directory<'t> {
         segments.iter().map(|segment| segment.key.get())
     }
 
-    /// How many index entries are in the directory itself.
+    /// The number of index entries in the directory itself.
     #[inline]
     pub fn files_len(&self) -> usize {
         self.files
     }
 
-    /// The file at `at`, in byte order of names.
+    /// The file at position `at`, in byte order of names.
     #[inline]
     pub fn file(&self, mut at: usize) -> Option<TrackedFile<'t>> {
         if self.segments.is_empty() {
@@ -365,7 +367,7 @@ impl<'t> Directory<'t> {
         None
     }
 
-    /// The files from `start` on, in byte order of names, each with its place.
+    /// The files from position `start` on, in byte order of names, each with its position.
     pub fn files_from(&self, start: usize) -> FilesFrom<'_, 't> {
         let mut files = FilesFrom {
             directory: self,
@@ -378,12 +380,12 @@ impl<'t> Directory<'t> {
         files
     }
 
-    /// What is counted in and below it.
+    /// The counts in and below the directory.
     pub fn sums(&self) -> Sums {
         self.block.map(|block| block.sums()).unwrap_or_default()
     }
 
-    /// Where the first file called `name`, or a greater one, is.
+    /// The position of the first file whose name is `name` or greater.
     pub fn position(&self, name: &[u8]) -> usize {
         if self.segments.is_empty() {
             return self.block.map_or(0, |block| block.files().position(name));
@@ -423,7 +425,7 @@ impl<'t> Directory<'t> {
             .map(|record| Subdir::new(block, record))
     }
 
-    /// How many entries of the directory's tree come before its file at `at`, in the order of the index.
+    /// The number of entries of the directory's tree that precede its file at position `at`, in the order of the index.
     pub fn offset(&self, at: usize) -> u32 {
         let at = u32::try_from(at).unwrap_or(u32::MAX);
         let order = self.order();
@@ -435,7 +437,7 @@ impl<'t> Directory<'t> {
         })
     }
 
-    /// The files of the segment at `at`: all, where there are no segments.
+    /// The files of the segment at `at`. Without segments, all files are in segment 0.
     pub(super) fn segment(&self, at: usize) -> Option<Files<'t>> {
         match self.segments.is_empty() {
             true => self.block.filter(|_| at == 0).map(|block| block.files()),
@@ -464,13 +466,13 @@ impl<'t> Directory<'t> {
 }
 
 impl Placed {
-    /// How many entries come before the first one after those below it.
+    /// The number of entries up to and including those below it.
     pub(super) fn end(&self) -> u32 {
         self.before.saturating_add(self.entries)
     }
 }
 
-/// Files of a directory, see [`Directory::files_from`].
+/// An iterator over files of a directory, see [`Directory::files_from`].
 #[derive(Clone, Debug)]
 pub struct FilesFrom<'d, 't> {
     directory: &'d Directory<'t>,
@@ -482,7 +484,7 @@ pub struct FilesFrom<'d, 't> {
 }
 
 impl<'t> FilesFrom<'_, 't> {
-    /// The next part of the files that is not passed over whole.
+    /// Skips to the next segment that contains the start, and returns its files.
     fn open(&mut self) -> Option<Files<'t>> {
         while let Some(segment) = self.directory.segment(self.segment) {
             self.segment = self.segment.saturating_add(1);
@@ -513,16 +515,16 @@ impl<'t> Iterator for FilesFrom<'_, 't> {
     }
 }
 
-/// A subdirectory that holds tracked files.
+/// A subdirectory that contains tracked files.
 #[derive(Clone, Copy, Debug)]
 pub struct Subdir<'t> {
     block: DirectoryBlock<'t>,
     record: &'t SubdirRecord,
-    /// Its number.
+    /// The number of the subdirectory.
     pub number: DirNumber,
-    /// How many entries of the tree of the directory above come before it.
+    /// The number of entries of the parent's tree that precede it.
     pub before: u32,
-    /// How many entries are in and below it.
+    /// The number of entries in and below it.
     pub entries: u32,
 }
 
@@ -538,13 +540,13 @@ impl<'t> Subdir<'t> {
         }
     }
 
-    /// Its name.
+    /// The name.
     #[inline]
     pub fn name(&self) -> &'t BStr {
         self.block.subdir_name(self.record)
     }
 
-    /// Its name with the NUL that system calls want behind it.
+    /// The name with the NUL that system calls expect.
     #[inline]
     pub fn c_name(&self) -> &'t CStr {
         self.block.subdir_c_name(self.record)

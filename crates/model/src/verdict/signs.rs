@@ -1,44 +1,44 @@
-//! What speaks against taking a file for the one that is recorded, fact by fact: for who wants to know why
-//! [`compare`](super::compare) says what it says.
+//! The reasons why a file may differ from what is recorded, fact by fact: they explain a verdict of
+//! [`compare`](super::compare).
 
 use super::{S_IFLNK, S_IFMT, S_IFREG, StatRules, is_racy_entry, recorded_size};
 use crate::facts::{ObservedStat, RecordedStat};
 use crate::mode::FileMode;
 use crate::timestamp::Timestamp;
 
-/// One thing that speaks against a file.
+/// One reason why a file may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sign {
-    /// It is of another type.
+    /// The type differs.
     Type,
-    /// It has another executable bit.
+    /// The executable bit differs.
     ExecutableBit,
-    /// It has another size.
+    /// The size differs.
     Size,
     /// The recorded size is 0: git's mark on an entry whose contents must be compared.
     SizeUnknown,
-    /// Its mtime moved, by whole seconds.
+    /// The mtime differs in whole seconds.
     Mtime,
-    /// Its ctime moved, by whole seconds.
+    /// The ctime differs in whole seconds.
     Ctime,
-    /// It has another owner.
+    /// The owner differs.
     Owner,
-    /// It has another group.
+    /// The group differs.
     Group,
-    /// It is another inode.
+    /// The inode differs.
     Inode,
-    /// The entry is racy: equal facts prove nothing.
+    /// The entry is racy: equal stat data proves nothing.
     Racy,
 }
 
 impl Sign {
-    /// Whether it proves a change without a look at the contents.
+    /// Whether this proves a change without a look at the contents.
     pub fn is_proof(self) -> bool {
         matches!(self, Self::Type | Self::ExecutableBit | Self::Size)
     }
 }
 
-/// All signs that count by `rules`, for the arguments of [`compare`](super::compare).
+/// Returns all signs that count under `rules`, for the same arguments as [`compare`](super::compare).
 #[allow(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -92,7 +92,8 @@ mod tests {
     use super::super::{Verdict, compare};
     use super::*;
 
-    /// One of the values by the lowest digit of `number` in base of their count, which is taken off.
+    /// Picks one of `values` by the lowest digit of `number` in base `values.len()`, and removes that
+    /// digit.
     fn pick<T: Copy>(number: &mut usize, values: &[T]) -> T {
         let value = values[*number % values.len()];
         *number /= values.len();
