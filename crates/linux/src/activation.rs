@@ -1,4 +1,4 @@
-//! A socket that whoever started this process has opened for it (sd_listen_fds(3)).
+//! A socket that the parent process opened for this process (sd_listen_fds(3)).
 
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -7,10 +7,10 @@ use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::net::sockopt::{socket_acceptconn, socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketType};
 
-/// Where the descriptors begin that are handed over.
+/// The number of the first descriptor that is passed.
 const FIRST: i32 = 3;
 
-/// The variables by which that is told.
+/// The environment variables that announce the descriptors.
 const VARIABLES: [&str; 4] = [
     "LISTEN_PID",
     "LISTEN_PIDFDID",
@@ -18,24 +18,24 @@ const VARIABLES: [&str; 4] = [
     "LISTEN_FDNAMES",
 ];
 
-/// Removes what tells of descriptors from this process's environment: no process that it starts is meant. To be called while
-/// there is one thread only.
+/// Removes these variables from this process's environment, since they are not meant for the processes that it starts. To be
+/// called while there is only one thread.
 #[allow(unsafe_code, reason = "other threads may read the environment")]
 pub fn forget() {
     for name in VARIABLES {
-        // SAFETY: by the caller's word there is no other thread.
+        // SAFETY: the caller guarantees that there is no other thread.
         unsafe { std::env::remove_var(name) };
     }
 }
 
-/// The first descriptor that was handed over, which does not block from now on, and is not inherited. To be called once.
+/// Takes over the first descriptor that was passed, and makes it non-blocking and close-on-exec. To be called once.
 ///
 /// # Errors
-/// `EBADF` where it is not open, `ENOTSOCK` where it is no socket, `EINVAL` where it is no stream socket of the Unix domain that
-/// listens, and whatever else the system says.
+/// `EBADF` if it is not open, `ENOTSOCK` if it is not a socket, `EINVAL` if it is not a listening Unix stream socket, and any
+/// other error of the system calls.
 #[allow(unsafe_code, reason = "a descriptor by its number has no owner")]
 pub fn listener() -> Result<OwnedFd, Errno> {
-    // SAFETY: the number is not -1, and a descriptor that is not open is told by the first call.
+    // SAFETY: the number is not -1, and the first call reports a descriptor that is not open.
     let given = unsafe { BorrowedFd::borrow_raw(FIRST) };
     fcntl_setfd(given, FdFlags::CLOEXEC)?;
     let is_listener = socket_domain(given)? == AddressFamily::UNIX
@@ -44,7 +44,7 @@ pub fn listener() -> Result<OwnedFd, Errno> {
     if !is_listener {
         return Err(Errno::INVAL);
     }
-    // SAFETY: nothing else in this process listens anywhere, so what does was handed over, and this is called once.
+    // SAFETY: nothing else in this process listens, so a listening socket was passed to it, and this is called once.
     let given = unsafe { OwnedFd::from_raw_fd(FIRST) };
     fcntl_setfl(given.as_fd(), fcntl_getfl(&given)? | OFlags::NONBLOCK)?;
     Ok(given)

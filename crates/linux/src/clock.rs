@@ -1,29 +1,29 @@
-//! The clocks, and which start of the machine this is.
+//! The clocks, and the id of the current boot.
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::io::read;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// How far apart two readings may be to count as one instant, in nanoseconds.
+/// How far apart two readings may be and still count as one instant, in nanoseconds.
 const INSTANT_NS: i64 = 100_000;
 
-/// How often an instant is sought.
+/// The number of attempts to read both clocks within one instant.
 const TRIES_MAX: usize = 8;
 
-/// What two clocks showed at one instant.
+/// What two clocks showed at the same instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clocks {
     /// The wall clock (`CLOCK_REALTIME`), whole seconds since 1970.
     pub wall_s: i64,
     /// The wall clock, nanoseconds within the second.
     pub wall_ns: u32,
-    /// The time since the start of the machine, sleep included (`CLOCK_BOOTTIME`), whole seconds.
+    /// The time since the machine booted, including suspended time (`CLOCK_BOOTTIME`), whole seconds.
     pub since_boot_s: i64,
-    /// The time since the start of the machine, nanoseconds within the second.
+    /// The time since the machine booted, nanoseconds within the second.
     pub since_boot_ns: u32,
 }
 
-/// What the clocks show now. A thread that is interrupted between them tries again, some times.
+/// Reads the clocks. Tries again, up to a limit, if the thread is interrupted between two readings.
 pub fn clocks() -> Clocks {
     let mut best = None;
     for _ in 0..TRIES_MAX {
@@ -46,8 +46,7 @@ pub fn clocks() -> Clocks {
     }
 }
 
-/// The number of this start of the machine (`/proc/sys/kernel/random/boot_id`, random(4)); `None` where it cannot be
-/// read.
+/// The id of the current boot (`/proc/sys/kernel/random/boot_id`, random(4)). `None` if it cannot be read.
 pub fn boot_id() -> Option<[u8; 16]> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let file = open("/proc/sys/kernel/random/boot_id", flags, Mode::empty()).ok()?;
@@ -56,7 +55,7 @@ pub fn boot_id() -> Option<[u8; 16]> {
     parse_uuid(text.get(..length)?)
 }
 
-/// The bytes that the 32 hexadecimal digits of `text` stand for; hyphens and a newline are skipped.
+/// The bytes written as the 32 hexadecimal digits of `text`. Hyphens and newlines are skipped.
 fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
     let mut digits = text
         .iter()

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 pub use kernel::getdents64;
 pub use listing::Listing;
 
-/// What `getdents64(2)` says of an entry's type.
+/// The type of an entry, as `getdents64(2)` reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EntryKind {
     /// A regular file.
@@ -44,14 +44,14 @@ impl EntryKind {
 /// One entry of a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The name, without directory.
+    /// The name, without its directory.
     pub name: &'a CStr,
-    /// The type; never unknown: where the file system does not say, the entry was stat'ed.
+    /// The type, never unknown: if the file system does not report it, the entry's status was read.
     pub kind: EntryKind,
 }
 
 impl<'a> Entry<'a> {
-    /// The bytes of the name, without the closing NUL. The length is known, not counted.
+    /// The bytes of the name, without the final NUL. The length is stored, not counted.
     #[inline]
     pub fn name_bytes(&self) -> &'a [u8] {
         self.name.to_bytes()
@@ -60,8 +60,8 @@ impl<'a> Entry<'a> {
 
 /// Opens the directory `name` in the open directory `parent`, not following a symbolic link.
 ///
-/// Errors: `NOTDIR` or `LOOP` where `name` is no directory, `NOENT` where it vanished, `ACCESS` where it may
-/// not be read.
+/// Errors: `NOTDIR` or `LOOP` if `name` is not a directory, `NOENT` if it vanished, `ACCESS` if it may not
+/// be read.
 #[inline]
 pub fn open_dir_at(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(

@@ -1,4 +1,4 @@
-//! The wish that this process ends, as something that can be waited for; and the start of one that nobody is bound to.
+//! Signals that ask this process to end, as an event to wait for; and a clean start for a background process.
 
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -7,17 +7,17 @@ use rustix::io::Errno;
 
 use crate::errno;
 
-/// The signals by which the system or a user ends what runs for long.
+/// The signals by which the system or a user ends a long-running process.
 const ENDING: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
 
-/// What is written to.
+/// The eventfd that the handler writes to.
 static EVENT: AtomicI32 = AtomicI32::new(-1);
 
-/// From now on a signal that would end this process makes `event`, an eventfd(2), readable instead. To be called once;
-/// `event` stays open.
+/// From now on, a signal that would end this process makes `event`, an eventfd(2), readable instead. To be called
+/// once. `event` stays open.
 ///
 /// # Errors
-/// The system refuses a handler.
+/// A handler could not be installed.
 #[allow(unsafe_code, reason = "signal handlers have no safe wrapper")]
 pub fn by_event(event: OwnedFd) -> Result<(), Errno> {
     EVENT.store(event.as_raw_fd(), Ordering::Relaxed);
@@ -39,7 +39,7 @@ pub fn by_event(event: OwnedFd) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Calls only what a signal handler may call (signal-safety(7)), and leaves `errno` as it was.
+/// Calls only async-signal-safe functions (signal-safety(7)), and preserves `errno`.
 #[allow(unsafe_code, reason = "signal handlers have no safe wrapper")]
 extern "C" fn note(_: libc::c_int) {
     let one = 1u64.to_ne_bytes();
@@ -56,17 +56,18 @@ extern "C" fn note(_: libc::c_int) {
     }
 }
 
-/// Closes all descriptors but the standard streams: those that whoever started this process left open. To be called
+/// Closes all descriptors except the standard streams, which the parent process may have left open. To be called
 /// before this process opens anything.
 #[allow(unsafe_code, reason = "descriptors of nobody have no safe wrapper")]
 pub fn close_inherited() {
     const FIRST: libc::c_uint = 3;
-    // SAFETY: the call takes plain integers, and by the caller's word nothing in this process owns what is closed.
+    // SAFETY: the call takes plain integers, and the caller guarantees that nothing in this process owns what is
+    // closed.
     let closed = unsafe { libc::syscall(libc::SYS_close_range, FIRST, libc::c_uint::MAX, 0) };
     if closed == 0 {
         return;
     }
-    // Before Linux 5.9. The listing's own descriptor is among them, and closed by then.
+    // Before Linux 5.9. The listing's own descriptor is among these, and already closed by then.
     let Ok(listing) = std::fs::read_dir("/proc/self/fd") else {
         return;
     };
@@ -75,7 +76,7 @@ pub fn close_inherited() {
         .filter(|fd| *fd > libc::STDERR_FILENO)
         .collect();
     for fd in open {
-        // SAFETY: as above; closing what is closed already is an error that changes nothing.
+        // SAFETY: as above. Closing a descriptor that is already closed is an error without effect.
         unsafe { libc::close(fd) };
     }
 }

@@ -1,4 +1,4 @@
-//! The system's errors, and what it calls them.
+//! The system's errors and their texts.
 
 use std::io;
 
@@ -9,13 +9,13 @@ pub(crate) fn last() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
-/// The text of `strerror(3)`: what C programs print after a colon.
+/// The text of `strerror(3)`, which C programs print after a colon.
 pub fn text(errno: Errno) -> String {
     text_of(&errno.into())
 }
 
-/// The same for an error of the standard library, which puts a number behind it. One that is not the system's has its
-/// own text.
+/// Does the same for an error of the standard library, which appends a number. An error that is not the system's
+/// keeps its own text.
 pub fn text_of(error: &io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error ") {

@@ -1,4 +1,4 @@
-//! What kind of file system a file is on, and the times that it keeps.
+//! The kind of file system that a file is on, and the timestamps that it stores.
 
 use std::os::fd::BorrowedFd;
 
@@ -6,7 +6,8 @@ use rustix::fs::{Timestamps, UTIME_OMIT, fstatfs, futimens};
 use rustix::io::Errno;
 use rustix::time::Timespec;
 
-/// The kind of file system the open file `fd` is on: its magic number (`f_type` in fstatfs(2)).
+/// The kind of file system that the open file `fd` is on: its magic number (`f_type` in
+/// fstatfs(2)).
 pub fn kind_of(fd: BorrowedFd<'_>) -> Result<u32, Errno> {
     #[allow(
         clippy::cast_possible_truncation,

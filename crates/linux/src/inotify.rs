@@ -1,4 +1,4 @@
-//! An instance of inotify(7): watches, and the events of its queue.
+//! An inotify(7) instance: its watches, and the events in its queue.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -9,8 +9,9 @@ use rustix::io::Errno;
 
 pub use rustix::fs::inotify::ReadFlags;
 
-/// What is heard of a folder: its entries, the contents and attributes of its files, and what becomes of itself. A file that
-/// was opened here by a name that is gone, or by none (`O_TMPFILE`), may have another one by now: it is heard of, too.
+/// The events watched for in a folder: changes of its entries, of the contents and attributes of its files, and of the
+/// folder itself. A file opened here by a name that is gone, or without one (`O_TMPFILE`), may have another name by now; its
+/// events are reported too.
 fn heard() -> WatchFlags {
     WatchFlags::MODIFY
         | WatchFlags::ATTRIB
@@ -23,34 +24,34 @@ fn heard() -> WatchFlags {
         | WatchFlags::ONLYDIR
 }
 
-/// Room for many events with names of usual length.
+/// Room for many events with names of the usual length.
 const BUFFER_LEN: usize = 64 << 10;
 
-/// An instance. It is closed with the value.
+/// An instance. Dropping the value closes it.
 #[derive(Debug)]
 pub struct Queue {
     fd: OwnedFd,
     buffer: Vec<MaybeUninit<u8>>,
 }
 
-/// What the kernel tells.
+/// One event, as the kernel reports it.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'e> {
-    /// The watch descriptor; -1 where events were lost.
+    /// The watch descriptor, or -1 if events were lost.
     pub wd: i32,
     /// What happened.
     pub flags: ReadFlags,
-    /// What the two halves of a rename have in common.
+    /// The value shared by the two halves of a rename.
     pub cookie: u32,
-    /// The entry of the folder that it happened to; none for the folder itself.
+    /// The folder's entry that the event is about, or `None` if it is about the folder itself.
     pub name: Option<&'e CStr>,
 }
 
 impl Queue {
-    /// A queue without watches.
+    /// Creates a queue without watches.
     ///
     /// # Errors
-    /// What inotify_init1(2) says: `MFILE` where the user has all instances that he may have.
+    /// Those of inotify_init1(2): `MFILE` if the user has as many instances as allowed.
     pub fn new() -> Result<Self, Errno> {
         let mut buffer = Vec::new();
         buffer.resize_with(BUFFER_LEN, MaybeUninit::uninit);
@@ -60,28 +61,29 @@ impl Queue {
         })
     }
 
-    /// Watches the open folder `folder`, wherever it is; the watch descriptor, which is the same for the same folder.
+    /// Watches the open folder `folder`, wherever it is. Returns the watch descriptor, which is always the same for one
+    /// folder.
     ///
     /// # Errors
-    /// What inotify_add_watch(2) says: `NOSPC` where the user has all watches that he may have; `NOENT` without proc(5).
+    /// Those of inotify_add_watch(2): `NOSPC` if the user has as many watches as allowed; `NOENT` without proc(5).
     pub fn watch(&self, folder: BorrowedFd<'_>) -> Result<i32, Errno> {
         let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
         inotify::add_watch(&self.fd, path, heard())
     }
 
-    /// Watches no longer. What is queued already is still told.
+    /// Removes a watch. Events that are already queued are still reported.
     ///
     /// # Errors
-    /// What inotify_rm_watch(2) says: `INVAL` where the folder and its watch are gone.
+    /// Those of inotify_rm_watch(2): `INVAL` if the folder, and so its watch, is gone.
     pub fn unwatch(&self, wd: i32) -> Result<(), Errno> {
         inotify::remove_watch(&self.fd, wd)
     }
 
-    /// Tells `take` all events until the queue is empty. Every change whose system call returned before this was called is
-    /// among them, or events were lost, which is told, too.
+    /// Calls `take` for every event until the queue is empty. Every change whose system call returned before this call is
+    /// among them, unless events were lost, which is an event itself.
     ///
     /// # Errors
-    /// What read(2) says.
+    /// Those of read(2).
     pub fn drain(&mut self, mut take: impl FnMut(Event<'_>)) -> Result<(), Errno> {
         let mut reader = Reader::new(&self.fd, &mut self.buffer);
         loop {

@@ -1,7 +1,7 @@
 //! The Linux system calls that Vigil needs, behind safe functions.
 //!
-//! May import no other crate of ours. It is the only one with `unsafe` code; each block says what it relies on. It never
-//! decides what an answer of the kernel means, and knows nothing of git, Mercurial or Vigil's own formats.
+//! Imports none of Vigil's other crates. It is the only one with `unsafe` code; each block says what it relies on. It
+//! never interprets the kernel's answers, and knows nothing of git, Mercurial or Vigil's own formats.
 
 pub mod activation;
 pub mod clock;

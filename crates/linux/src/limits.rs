@@ -1,4 +1,4 @@
-//! What a user and a process may have at most, and have by now, as proc(5) tells.
+//! The limits of a user and a process, and how much of them is in use, as proc(5) reports them.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,27 +9,28 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::dir::bounded::Budget;
 
-/// Where proc(5) is.
+/// The mount point of proc(5).
 pub const PROC: &str = "/proc";
 
-/// How many files this process may have open (`RLIMIT_NOFILE` in getrlimit(2)); `None` where there is no limit.
+/// The number of files that this process may have open (`RLIMIT_NOFILE` in getrlimit(2)). `None` if there is no
+/// limit.
 pub fn open_files_max() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// What a user may have of inotify(7); `None` where the system does not say.
+/// The inotify(7) limits of a user. `None` if the system does not report one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InotifyLimits {
-    /// Watches of one user.
+    /// Watches per user.
     pub watches: Option<u64>,
-    /// Instances of one user.
+    /// Instances per user.
     pub instances: Option<u64>,
-    /// Events that wait in one instance.
+    /// Events queued in one instance.
     pub queued_events: Option<u64>,
 }
 
 impl InotifyLimits {
-    /// As the proc(5) at `proc` has them.
+    /// Reads the limits from the proc(5) at `proc`.
     pub fn of(proc: &Path) -> Self {
         let limit = |name: &str| {
             let path = proc.join("sys/fs/inotify").join(name);
@@ -43,22 +44,23 @@ impl InotifyLimits {
     }
 }
 
-/// What the processes of a user have of inotify(7).
+/// The inotify(7) resources that the processes of a user have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InotifyUse {
     /// Watches.
     pub watches: u64,
     /// Instances.
     pub instances: u64,
-    /// Whether all processes were looked at: else there may be more.
+    /// Whether all processes were examined. If not, there may be more.
     pub is_whole: bool,
 }
 
-/// How the lines begin that stand for a watch each.
+/// The start of a line that describes a watch.
 const WATCH: &[u8] = b"inotify wd:";
 
 impl InotifyUse {
-    /// That of the user `uid` by the proc(5) at `proc`. A descriptor costs a step of `budget`, and so does a watch.
+    /// Counts the resources of the user `uid` in the proc(5) at `proc`. Each descriptor and each watch costs a step
+    /// of `budget`.
     pub fn of(proc: &Path, uid: u32, budget: &mut Budget) -> Self {
         let mut found = Self::default();
         let processes = fs::read_dir(proc).into_iter().flatten().flatten();
@@ -90,11 +92,11 @@ impl InotifyUse {
     }
 }
 
-/// How many lines of `info` stand for a watch.
+/// The number of lines in `info` that describe a watch.
 fn watches_in(mut info: impl Read, budget: &mut Budget) -> u64 {
     let mut watches = 0;
     let mut buffer = [0; 8192];
-    // What of the line that is being read is the beginning of one for a watch; `None` where it is another.
+    // How much of `WATCH` the current line matches so far. `None` if the rest of the line does not matter.
     let mut matched = Some(0);
     loop {
         let bytes = match info.read(&mut buffer) {

@@ -5,12 +5,14 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// A directory that nobody else has locked (flock(2)). The lock ends with the value, or with the process.
+/// A directory on which this process holds an exclusive lock (flock(2)). The lock ends with the value, or
+/// with the process.
 #[derive(Debug)]
 pub struct Locked<F: AsFd = OwnedFd>(F);
 
 impl<F: AsFd> Locked<F> {
-    /// Locks the open directory `folder`; `None` where somebody else holds its lock. Never waits.
+    /// Locks the open directory `folder`. `None` if another open file description has it locked. Never
+    /// waits.
     pub fn try_new(folder: F) -> Result<Option<Self>, Errno> {
         match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Self(folder))),
@@ -26,7 +28,8 @@ impl<F: AsFd> Locked<F> {
 }
 
 impl<F: AsFd> Drop for Locked<F> {
-    /// Closing would not be enough while a child that was just forked has a copy of the descriptor.
+    /// Unlocks explicitly, since closing is not enough while a child that was just forked has a copy of
+    /// the descriptor.
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
     }

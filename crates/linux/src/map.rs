@@ -1,4 +1,4 @@
-//! Files as memory.
+//! Memory-mapped files.
 
 mod cuts;
 
@@ -15,32 +15,30 @@ use rustix::mm::{
 use self::cuts::Known;
 pub use self::cuts::{cuts, let_go_of_all, survive_cuts};
 
-/// The beginning of a file, mapped for reading (mmap(2)).
+/// The first part of a file, mapped for reading (mmap(2)).
 ///
-/// The file should be one that nobody cuts or overwrites within the mapped length: reading a part that was cut off
-/// ends the process (`SIGBUS`), or after [`survive_cuts`] gives zeros, and [`Self::is_cut`] tells. Map only files that are
-/// written by appending, or replaced as a whole.
+/// Nobody should truncate or overwrite the file within the mapped length. Reading a part that was cut off ends the process
+/// (`SIGBUS`), or yields zeros after [`survive_cuts`], which [`Self::is_cut`] reports. Map only files that are written by
+/// appending, or replaced as a whole.
 #[derive(Debug)]
 pub struct Map {
     start: NonNull<u8>,
     len: usize,
-    /// Taken when it is dropped.
+    /// `None` once the value is being dropped.
     known: Option<Known>,
 }
 
 impl Map {
     /// Maps the first `len` bytes of `file`. The memory begins at a multiple of the page size.
     ///
-    /// Fails with `INVAL` where `len` is 0, with `OVERFLOW` where the file is shorter, and with `NOMEM` where there are too
-    /// many.
+    /// Fails with `INVAL` if `len` is 0, with `OVERFLOW` if the file is shorter, and with `NOMEM` if there are too many mappings.
     #[allow(unsafe_code, reason = "mmap takes addresses")]
     pub fn read_only(file: impl AsFd, len: usize) -> Result<Self, Errno> {
         let size = rustix::fs::fstat(&file)?.st_size;
         if usize::try_from(size).is_ok_and(|size| size < len) {
             return Err(Errno::OVERFLOW);
         }
-        // SAFETY: without an address of ours the kernel chooses one where nothing is mapped; the mapping is readable,
-        // never writable.
+        // SAFETY: given no address, the kernel chooses one where nothing is mapped. The mapping is readable and never writable.
         let start = unsafe {
             mmap(
                 std::ptr::null_mut(),
@@ -51,7 +49,7 @@ impl Map {
                 0,
             )
         }?;
-        // The kernel maps nothing at the address 0 unasked.
+        // The kernel never chooses the address 0 by itself.
         let start = NonNull::new(start.cast::<u8>()).ok_or(Errno::INVAL)?;
         let mut map = Self {
             start,
@@ -65,11 +63,11 @@ impl Map {
         }
     }
 
-    /// Copies the bytes to memory of this process, where they are found at the same addresses: the file is no longer in use then,
-    /// and its file system can be unmounted. Others may read meanwhile.
+    /// Copies the bytes to this process's memory, at the same addresses. After that the file is no longer in use, and its file
+    /// system can be unmounted. Other threads may read in the meantime.
     ///
     /// # Errors
-    /// `NOMEM` where there is too little memory, and `OVERFLOW` where some of the file is gone. Nothing has changed then.
+    /// `NOMEM` if there is too little memory, and `OVERFLOW` if part of the file is gone. Nothing has changed then.
     #[allow(unsafe_code, reason = "mmap, mprotect and mremap take addresses")]
     pub fn copy_to_memory(&self) -> Result<(), Errno> {
         let Some(known) = self.known.as_ref().filter(|known| !known.is_copy()) else {
@@ -80,7 +78,7 @@ impl Map {
             let nowhere = std::ptr::null_mut();
             mmap_anonymous(nowhere, self.len, ProtFlags::WRITE, MapFlags::PRIVATE)
         }?;
-        // SAFETY: the new memory is as long as this mapping, lies elsewhere, and nobody else has its address.
+        // SAFETY: the new memory is as long as this mapping, lies elsewhere, and nobody else knows its address.
         let is_made = unsafe {
             std::ptr::copy_nonoverlapping(self.start.as_ptr(), copy.cast::<u8>(), self.len);
             mprotect(copy, self.len, MprotectFlags::READ)
@@ -93,8 +91,8 @@ impl Map {
         let moved = is_made.and_then(|()| {
             known.replace_by_copy(|| {
                 let flags = MremapFlags::MAYMOVE;
-                // SAFETY: both ranges are mapped and ours. At the addresses of the mapping there are the same bytes before and
-                // after, and in one step; it is unmapped by nobody else as long as `self` lives.
+                // SAFETY: both ranges are mapped and ours. The replacement is atomic, and the addresses hold the same bytes
+                // before and after it. Nobody else unmaps them as long as `self` lives.
                 unsafe { mremap_fixed(copy, self.len, self.len, flags, start) }.map(drop)
             })
         });
@@ -103,23 +101,23 @@ impl Map {
             let _ = unsafe { munmap(copy, self.len) };
         }
         match moved {
-            // By another thread.
+            // Another thread did it.
             Err(Errno::ALREADY) => Ok(()),
             moved => moved,
         }
     }
 
-    /// Whether some of the file within the mapped length is gone, or was when it was read: what was read may be zeros.
+    /// Whether part of the file within the mapped length is gone, or was when it was read. What was read may then be zeros.
     pub fn is_cut(&self) -> bool {
         self.known.as_ref().is_none_or(Known::is_cut)
     }
 }
 
-/// How many pages are asked about to find out whether a mapping is in memory.
+/// The number of pages that are checked to tell whether a mapping is in memory.
 const SAMPLES: usize = 16;
 
 impl Map {
-    /// Whether the file's pages are in memory, by some of them spread over the mapping (mincore(2)).
+    /// Whether the file's pages are in memory, judged by a sample spread over the mapping (mincore(2)).
     #[allow(unsafe_code, reason = "mincore takes addresses")]
     pub fn is_in_memory(&self) -> bool {
         let page_len = rustix::param::page_size();
@@ -127,8 +125,8 @@ impl Map {
         (0..SAMPLES.min(pages)).all(|sample| {
             let page = pages.saturating_mul(sample) / SAMPLES.min(pages).max(1);
             let mut is_resident = 1u8;
-            // SAFETY: the page is within the mapping, since it begins before its end; one byte takes the answer for one
-            // page. Nothing is written in the mapping.
+            // SAFETY: the page is within the mapping, since it begins before the mapping's end. One byte receives the answer for
+            // one page. Nothing is written to the mapping.
             let result = unsafe {
                 let start = self.start.as_ptr().add(page.saturating_mul(page_len));
                 libc::mincore(start.cast(), 1, &raw mut is_resident)
@@ -137,8 +135,7 @@ impl Map {
         })
     }
 
-    /// Lets go of the pages within `range`, in bytes, which are read from the file again when they are looked at
-    /// (madvise(2)).
+    /// Releases the pages within `range`, in bytes. They are read from the file again when they are next accessed (madvise(2)).
     #[allow(unsafe_code, reason = "madvise takes addresses")]
     pub fn let_go(&self, range: Range<usize>) {
         let page_len = rustix::param::page_size();
@@ -149,15 +146,15 @@ impl Map {
         };
         let len = end.saturating_sub(start);
         let Some(known) = &self.known else { return };
-        // SAFETY: the range is within the mapping, which is of a file and was never written: the pages come back with
-        // the same bytes.
+        // SAFETY: the range is within the mapping, which maps a file and was never written: the pages come back with the same
+        // bytes.
         known.unless_copy(|| unsafe {
             let start = self.start.as_ptr().add(start);
             let _ = rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxDontNeed);
         });
     }
 
-    /// Has the whole of the file read from the disk (madvise(2)); it may take as long as it takes to ask for it.
+    /// Starts reading the whole mapping from disk (madvise(2)). The call may take as long as queuing the reads takes.
     #[allow(unsafe_code, reason = "madvise takes addresses")]
     pub fn read_ahead(&self) {
         // SAFETY: the range is that of the mapping; the advice changes no bytes.
@@ -176,8 +173,8 @@ impl Deref for Map {
 
     #[allow(unsafe_code, reason = "the memory is known by its address")]
     fn deref(&self) -> &[u8] {
-        // SAFETY: `start` and `len` are those of a readable mapping that lives as long as `self`. That nobody changes
-        // the bytes of the file within `len` is what the type asks of its users.
+        // SAFETY: `start` and `len` are those of a readable mapping that lives as long as `self`. The type requires of its users
+        // that nobody changes the file's bytes within `len`.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
@@ -186,12 +183,12 @@ impl Drop for Map {
     #[allow(unsafe_code, reason = "munmap takes addresses")]
     fn drop(&mut self) {
         drop(self.known.take());
-        // SAFETY: this is the mapping that `read_only` made, and nobody can hold a reference into it any more.
+        // SAFETY: this is the mapping that `read_only` made, and no reference into it can exist any more.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
 }
 
-// SAFETY: the mapping belongs to the process, not to a thread, and may be unmapped by any.
+// SAFETY: the mapping belongs to the process, not to a thread, and any thread may unmap it.
 #[allow(unsafe_code, reason = "a pointer is not sent by itself")]
 unsafe impl Send for Map {}
 

@@ -1,14 +1,14 @@
-//! Hints about memory.
+//! Hints to the kernel and to the allocator about memory.
 
 use std::mem::MaybeUninit;
 
 use rustix::mm::{Advice, madvise};
 
-/// A page that there is one fault for.
+/// The size of a page, in bytes: each one takes a page fault of its own.
 const PAGE: usize = 4 << 10;
 
-/// Has the system set aside pages for `memory`, which is about to be filled: with one call, not a fault for each page
-/// (madvise(2), `MADV_POPULATE_WRITE`). A hint: a kernel before 5.14 does nothing. Only whole pages are set aside.
+/// Asks the kernel to allocate pages for `memory`, which is about to be filled, in one call instead of one fault per page
+/// (madvise(2), `MADV_POPULATE_WRITE`). A hint: kernels before 5.14 do nothing. Only whole pages are allocated.
 #[allow(unsafe_code, reason = "madvise takes addresses")]
 pub fn populate(memory: &mut [MaybeUninit<u8>]) {
     let start = memory.as_mut_ptr().addr();
@@ -25,16 +25,16 @@ pub fn populate(memory: &mut [MaybeUninit<u8>]) {
     let _ = unsafe { madvise(address.cast(), len, Advice::LinuxPopulateWrite) };
 }
 
-/// From this length on a piece of memory is the kernel's own, and goes back to it when it is freed, in bytes.
+/// Allocations from this length on, in bytes, are mapped separately and return to the kernel as soon as they are freed.
 #[cfg(target_env = "gnu")]
 const OWN_MAPPING_MIN: i32 = 256 << 10;
 
-/// How many threads at a time need not wait for each other when they ask for memory.
+/// The number of allocator arenas, and so of threads that can allocate without waiting for each other.
 #[cfg(target_env = "gnu")]
 const ARENAS_MAX: i32 = 2;
 
-/// For a process that lives long: what it frees goes back to the system rather than be kept for later (mallopt(3)). To be
-/// called before there are other threads. A hint: other C libraries do as they do.
+/// Configures a long-lived process to return the memory it frees to the system, instead of keeping it for later
+/// (mallopt(3)). To be called before other threads exist. A hint: it has no effect with other C libraries.
 pub fn free_for_others() {
     #[cfg(target_env = "gnu")]
     #[allow(unsafe_code, reason = "mallopt is the C library's")]
@@ -45,7 +45,7 @@ pub fn free_for_others() {
     }
 }
 
-/// Gives back to the system what is free in between (malloc_trim(3)). It takes about a millisecond.
+/// Returns free memory to the system (malloc_trim(3)). Takes about a millisecond.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     #[allow(unsafe_code, reason = "malloc_trim is the C library's")]
@@ -55,7 +55,7 @@ pub fn give_back() {
     }
 }
 
-/// How many bytes of this process are in memory (proc_pid_statm(5)); `None` where that cannot be read.
+/// The resident memory of this process, in bytes (proc_pid_statm(5)). `None` if it cannot be read.
 pub fn resident() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What is mounted where, as this process sees it.
+//! The mount points, as this process sees them.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Where this process's mounts are told of.
+/// The table of this process's mounts.
 const TABLE: &str = "/proc/self/mountinfo";
 
-/// How much of a table of mounts is read, in bytes.
+/// The number of bytes of the table that are read at most.
 const TABLE_LEN_MAX: u64 = 4 << 20;
 
-/// The table of this process's mounts (proc_pid_mountinfo(5)), up to a bound.
+/// Reads the table of this process's mounts (proc_pid_mountinfo(5)), up to `TABLE_LEN_MAX` bytes.
 ///
 /// # Errors
-/// There is no proc(5).
+/// The file cannot be read, as when proc(5) is not mounted.
 pub fn table() -> std::io::Result<Vec<u8>> {
     let mut table = Vec::new();
     let file = File::open(TABLE)?;
@@ -26,20 +26,21 @@ pub fn table() -> std::io::Result<Vec<u8>> {
     Ok(table)
 }
 
-/// Tells when something is mounted or unmounted (proc_pid_mountinfo(5)): inotify(7) does not.
+/// Notices when something is mounted or unmounted (proc_pid_mountinfo(5)), which inotify(7) does
+/// not report.
 #[derive(Debug)]
 pub struct Changes(File);
 
 impl Changes {
-    /// Those from now on.
+    /// Starts noticing changes.
     ///
     /// # Errors
-    /// There is no proc(5).
+    /// The file cannot be opened, as when proc(5) is not mounted.
     pub fn new() -> std::io::Result<Self> {
         File::open(TABLE).map(Self)
     }
 
-    /// Whether there were some since this was asked last, or that cannot be told.
+    /// Whether the mounts changed since the last call. Also true if that cannot be determined.
     pub fn happened(&self) -> bool {
         let mut waiting = [PollFd::from_borrowed_fd(self.as_fd(), Self::TOLD)];
         match poll(&mut waiting, Some(&Timespec::default())) {
@@ -49,10 +50,10 @@ impl Changes {
         }
     }
 
-    /// What poll(2) is to wait for. What it tells once, it does not tell again.
+    /// The flags to pass to poll(2). Each change is reported only once.
     pub const TOLD: PollFlags = PollFlags::PRI;
 
-    /// Whether poll(2) tells of some by `flags`.
+    /// Whether the flags that poll(2) returned report a change.
     pub fn are_in(flags: PollFlags) -> bool {
         flags.intersects(PollFlags::PRI | PollFlags::ERR)
     }
@@ -64,7 +65,7 @@ impl AsFd for Changes {
     }
 }
 
-/// Where something is mounted below `folder` by `table`, itself not.
+/// The mount points below `folder` in `table`, without `folder` itself.
 pub fn below(folder: &Path, table: &[u8]) -> Vec<PathBuf> {
     let points = table.split(|byte| *byte == b'\n').filter_map(|line| {
         let point = line.split(|byte| *byte == b' ').nth(4)?;
@@ -77,7 +78,8 @@ pub fn below(folder: &Path, table: &[u8]) -> Vec<PathBuf> {
     below
 }
 
-/// A field of the table, in which white space and backslashes stand as three octal digits.
+/// Decodes a field of the table, in which white space and backslashes are written as three octal
+/// digits.
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field;

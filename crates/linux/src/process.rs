@@ -1,4 +1,4 @@
-//! Other processes, and this one's end.
+//! Facts about other processes, and how this process runs and ends.
 
 use std::ffi::{CStr, CString, c_int};
 use std::mem::MaybeUninit;
@@ -12,10 +12,10 @@ use rustix::process::{Flock, FlockType, Pid, Resource, fcntl_getlk, getrlimit, t
 use crate::limits::PROC;
 use crate::stat::stat_path;
 
-/// How many cores this process may use. Asked once.
+/// The number of cores that this process may use, determined once.
 ///
-/// Where more than two are allowed (sched_getaffinity(2)), what the control group grants counts, too (cgroups(7)). That
-/// is read from a dozen files, and of two cores it could take but one.
+/// If more than two are allowed (sched_getaffinity(2)), the quota of the control group counts too (cgroups(7)). Reading it
+/// takes a dozen files, and where two cores are allowed it could take away only one.
 pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| {
@@ -27,18 +27,18 @@ pub fn cores() -> usize {
     })
 }
 
-/// Whether the process `pid` exists and may be sent signals (`kill(2)` with signal 0).
+/// Whether the process `pid` exists and may be signalled (`kill(2)` with signal 0).
 pub fn is_alive(pid: i32) -> bool {
     Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid).is_ok())
 }
 
-/// Whether another process holds a lock on the open file `fd` that forbids reading (`F_GETLK` in fcntl(2)).
+/// Whether another process holds a lock on the open file `fd` that rules out a read lock (`F_GETLK` in fcntl(2)).
 pub fn is_locked(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
     let wanted = Flock::from(FlockType::ReadLock);
     Ok(fcntl_getlk(fd, &wanted)?.is_some())
 }
 
-/// Whether the process `pid` has the file with this device and inode open, as proc(5) shows it to whoever may look.
+/// Whether the process `pid` has the file with this device and inode open, as far as proc(5) shows that to this user.
 pub fn has_open(pid: u32, (dev, ino): (u64, u64)) -> bool {
     let open = std::fs::read_dir(format!("{PROC}/{pid}/fd"));
     open.into_iter().flatten().flatten().any(|fd| {
@@ -47,16 +47,16 @@ pub fn has_open(pid: u32, (dev, ino): (u64, u64)) -> bool {
     })
 }
 
-/// What this process has used so far.
+/// The resources that this process has used so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Time on processors, all threads together.
+    /// Processor time of all threads together.
     pub cpu: Duration,
-    /// How often a thread slept because what it asked for was not there yet.
+    /// The number of times a thread slept because a resource was not available yet.
     pub waits: u64,
 }
 
-/// What this process has used so far (getrusage(2)).
+/// Returns the resources that this process has used so far (getrusage(2)).
 #[allow(unsafe_code, reason = "getrusage has no safe wrapper")]
 pub fn usage() -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -77,8 +77,8 @@ pub fn usage() -> Usage {
     }
 }
 
-/// Ends this process as if writing to a closed pipe had killed it, as it kills programs that do not ignore the
-/// signal (signal(7), `SIGPIPE`).
+/// Ends this process as if killed by writing to a closed pipe, which kills every program that does not ignore the signal
+/// (signal(7), `SIGPIPE`).
 #[allow(unsafe_code, reason = "signal dispositions have no safe wrapper")]
 pub fn die_of_broken_pipe() -> ! {
     // SAFETY: `signal` and `raise` take plain integers, and `SIG_DFL` is a valid disposition.
@@ -89,14 +89,14 @@ pub fn die_of_broken_pipe() -> ! {
     std::process::exit(128_i32.saturating_add(libc::SIGPIPE))
 }
 
-/// Has a write beyond what files may be long (`RLIMIT_FSIZE` in getrlimit(2)) fail with `FBIG` from now on, as one on a full
-/// disk fails, instead of ending the process (`SIGXFSZ`). What is started by this process is not concerned.
+/// From now on, a write beyond the limit on file sizes (`RLIMIT_FSIZE` in getrlimit(2)) fails with `FBIG`, as one on a full
+/// disk fails, instead of ending the process (`SIGXFSZ`). Programs started by this process are not affected.
 #[allow(unsafe_code, reason = "signal dispositions have no safe wrapper")]
 pub fn survive_long_files() {
     extern "C" fn do_nothing(_: c_int) {}
     let handler: extern "C" fn(c_int) = do_nothing;
-    // SAFETY: an all-zero `sigaction` is a valid one, and the handler does nothing. Unlike a signal that is ignored, one that
-    // is caught is as ever again in a program that is executed; one that was ignored by whoever started this stays so.
+    // SAFETY: an all-zero `sigaction` is a valid one, and the handler does nothing. Unlike an ignored signal, a caught one is
+    // reset to its default in an executed program; one that this process inherited as ignored stays ignored.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         libc::sigaction(libc::SIGXFSZ, std::ptr::null(), &raw mut action);
@@ -108,10 +108,10 @@ pub fn survive_long_files() {
     }
 }
 
-/// How much stack there is for whatever runs, in bytes: as much as the standard library gives a thread.
+/// The stack size, in bytes, that any code here may rely on: that of a thread of the standard library.
 const STACK_LEN: usize = 2 << 20;
 
-/// Calls `run`, on a stack of usual size, however little of it this process may have (`RLIMIT_STACK` in getrlimit(2)).
+/// Calls `run` on a stack of the usual size, however small the limit of this process is (`RLIMIT_STACK` in getrlimit(2)).
 pub fn with_usual_stack<T: Send>(run: impl Fn() -> T + Sync) -> T {
     let limit = getrlimit(Resource::Stack).current;
     if limit.is_none_or(|limit| limit >= STACK_LEN as u64) {
@@ -123,7 +123,7 @@ pub fn with_usual_stack<T: Send>(run: impl Fn() -> T + Sync) -> T {
             Ok(thread) => thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // Where there may be no other thread, what there is may do.
+            // If no thread can be created, the stack at hand may still suffice.
             Err(_) => run(),
         }
     })

@@ -1,4 +1,4 @@
-//! Signals that end this process only after a child has ended.
+//! Signals that end this process, but only after a child has ended.
 
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -7,25 +7,24 @@ use rustix::io::Errno;
 
 use crate::errno;
 
-/// The signals by which a terminal or its user ends what runs there.
+/// The signals by which a terminal or its user ends the programs in it.
 const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGHUP, libc::SIGTERM, libc::SIGQUIT];
 
-/// The child that is waited for.
+/// The child to wait for.
 static CHILD: AtomicI32 = AtomicI32::new(0);
-/// An open file that takes what is written meanwhile.
+/// An open file that receives the output written in the meantime.
 static SINK: AtomicI32 = AtomicI32::new(-1);
-/// Whether the child reads standard error, too.
+/// Whether the child also reads standard error.
 static READS_ERRORS: AtomicBool = AtomicBool::new(false);
 
-/// From now on, a signal that would end this process first lets go of standard output (and, if the child
-/// `reads_errors`, of standard error), waits for the child `child`, and then ends the process. A signal that is ignored
-/// stays so.
+/// From now on, a signal that would end this process first releases standard output (and standard error, if the child
+/// `reads_errors`), waits for the child `child`, and then ends the process. An ignored signal stays ignored.
 ///
-/// What other threads write meanwhile goes to `sink`: were the streams closed, a file that is opened next would get their
-/// numbers. To be called once; `sink` stays open.
+/// What other threads write in the meantime goes to `sink`: if the streams were closed instead, the next file to be
+/// opened would get their numbers. To be called once. `sink` stays open.
 ///
 /// # Errors
-/// The system refuses a handler.
+/// A handler could not be installed.
 #[allow(unsafe_code, reason = "signal handlers have no safe wrapper")]
 pub fn outlive(child: i32, sink: OwnedFd, reads_errors: bool) -> Result<(), Errno> {
     CHILD.store(child, Ordering::Relaxed);
@@ -54,7 +53,7 @@ pub fn outlive(child: i32, sink: OwnedFd, reads_errors: bool) -> Result<(), Errn
     Ok(())
 }
 
-/// Calls only what a signal handler may call (signal-safety(7)).
+/// Calls only async-signal-safe functions (signal-safety(7)).
 #[allow(unsafe_code, reason = "signal handlers have no safe wrapper")]
 extern "C" fn end_after_child(signal: libc::c_int) {
     let sink = SINK.load(Ordering::Relaxed);
@@ -66,7 +65,7 @@ extern "C" fn end_after_child(signal: libc::c_int) {
         }
         let child = CHILD.load(Ordering::Relaxed);
         while libc::waitpid(child, std::ptr::null_mut(), 0) < 0 && errno::last() == Errno::INTR {}
-        // Its disposition is the default again; it comes once the handler returns.
+        // The signal has its default action again; it is delivered once the handler returns.
         libc::raise(signal);
     }
 }

@@ -10,11 +10,10 @@ use rustix::io::Errno;
 
 use crate::errno;
 
-/// What the kernel says of one file. Times are in seconds and nanoseconds since 1970, and seconds may be
-/// negative.
+/// The status of one file. Times are in seconds and nanoseconds since 1970; seconds may be negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stat {
-    /// Device the file is on (`st_dev`).
+    /// The device that the file is on (`st_dev`).
     pub dev: u64,
     /// Inode number (`st_ino`).
     pub ino: u64,
@@ -64,7 +63,7 @@ impl Stat {
     }
 }
 
-/// Takes over the fields of the kernel's answer, which the C library and the system calls' wrapper each have a type for.
+/// Converts the kernel's struct, for which the C library and rustix each have a type.
 macro_rules! from_kernel {
     ($kernel:ty) => {
         impl From<$kernel> for Stat {
@@ -94,17 +93,17 @@ macro_rules! from_kernel {
 from_kernel!(rustix::fs::Stat);
 from_kernel!(&libc::stat);
 
-/// Looks at `name` in the open directory `dir`, not following a symbolic link (`fstatat(2)`).
+/// Reads the status of `name` in the open directory `dir`, not following a symbolic link (`fstatat(2)`).
 #[inline]
 pub fn stat_at(dir: BorrowedFd<'_>, name: &CStr) -> Result<Stat, Errno> {
     rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(Stat::from)
 }
 
-/// As [`stat_at`], of the name that `names` begin with: it ends before their first NUL. Nobody looks for that NUL twice,
-/// which counts where hundreds of thousands of names are looked at.
+/// Same as [`stat_at`], for the name at the start of `names`, which ends at their first NUL. Only the kernel searches for that
+/// NUL, which matters when hundreds of thousands of names are looked up.
 ///
 /// # Errors
-/// Those of fstatat(2), and `EINVAL` where `names` do not end with a NUL.
+/// Those of fstatat(2), and `EINVAL` if `names` does not end with a NUL.
 #[inline]
 #[allow(
     unsafe_code,
@@ -115,8 +114,8 @@ pub fn stat_at_first(dir: BorrowedFd<'_>, names: &[u8]) -> Result<Stat, Errno> {
         return Err(Errno::INVAL);
     }
     let mut stat = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the string that begins at the first byte ends within `names`, since these end with a NUL; the kernel
-    // fills `stat` where it returns 0.
+    // SAFETY: the string at the start of `names` ends within it, since `names` ends with a NUL. The kernel fills `stat` if it
+    // returns 0.
     let stat = unsafe {
         let name = names.as_ptr().cast();
         let flags = libc::AT_SYMLINK_NOFOLLOW;
@@ -128,26 +127,26 @@ pub fn stat_at_first(dir: BorrowedFd<'_>, names: &[u8]) -> Result<Stat, Errno> {
     Ok(Stat::from(&stat))
 }
 
-/// Looks at the open file `fd` (`fstat(2)`).
+/// Reads the status of the open file `fd` (`fstat(2)`).
 #[inline]
 pub fn stat_fd(fd: BorrowedFd<'_>) -> Result<Stat, Errno> {
     rustix::fs::fstat(fd).map(Stat::from)
 }
 
-/// Looks at `path`, following a symbolic link (`stat(2)`).
+/// Reads the status of `path`, following a symbolic link (`stat(2)`).
 pub fn stat_path(path: &Path) -> Result<Stat, Errno> {
     rustix::fs::statat(CWD, path, AtFlags::empty()).map(Stat::from)
 }
 
-/// Looks at `path`, not following a symbolic link in its last part (`lstat(2)`).
+/// Reads the status of `path`, not following a symbolic link in its last component (`lstat(2)`).
 pub fn lstat_path(path: &Path) -> Result<Stat, Errno> {
     rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map(Stat::from)
 }
 
-/// The number of the mount on which `path` is (`STATX_MNT_ID` in statx(2)); `None` where the kernel does not tell, as before 5.8.
+/// The id of the mount that `path` is on (`STATX_MNT_ID` in statx(2)). `None` if the kernel does not report it, as before 5.8.
 ///
 /// # Errors
-/// It cannot be looked at.
+/// A system call failed.
 pub fn mount_id(path: &Path) -> Result<Option<u64>, Errno> {
     let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)?;
     let is_told = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;

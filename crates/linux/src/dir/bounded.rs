@@ -1,4 +1,4 @@
-//! Looking through directories that may be of any size, for no longer than is granted, and without keeping what is there.
+//! Reading directories of any size within a budget, without keeping their entries.
 
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
@@ -11,21 +11,21 @@ use rustix::io::Errno;
 use super::EntryKind;
 use crate::stat::stat_at;
 
-/// How much may be looked at.
+/// A limit on the number of entries and on the time.
 #[derive(Clone, Debug)]
 pub struct Budget {
     steps: u64,
     end: Option<Instant>,
 }
 
-/// After so many steps the clock is looked at.
+/// The clock is read once per this many steps.
 const STEPS_AT_ONCE: u64 = 64;
 
 /// Room for some entries with the longest names.
 const BUFFER_LEN: usize = 16 << 10;
 
 impl Budget {
-    /// For `steps` entries, and for `time` from now on.
+    /// A budget of `steps` entries and of `time` from now on.
     pub fn new(steps: u64, time: Duration) -> Self {
         Self {
             steps,
@@ -33,7 +33,7 @@ impl Budget {
         }
     }
 
-    /// Whether there is one more step, which this takes.
+    /// Takes one step. Returns whether there was one left.
     pub fn step(&mut self) -> bool {
         if self.steps.is_multiple_of(STEPS_AT_ONCE)
             && self.end.is_some_and(|end| Instant::now() >= end)
@@ -45,17 +45,17 @@ impl Budget {
         is_left
     }
 
-    /// Whether there is no step more.
+    /// Whether no step is left.
     pub fn is_spent(&self) -> bool {
         self.steps == 0
     }
 }
 
-/// Shows `take` each entry of the open directory `dir` but itself and the one above, in the order of the disk, for a step
-/// each. Whether these were all: else the budget is spent.
+/// Calls `take` for each entry of the open directory `dir` except `.` and `..`, in the order on disk, at one step each.
+/// Returns whether these were all entries; if not, the budget is spent.
 ///
 /// # Errors
-/// What getdents64(2) says.
+/// Those of getdents64(2).
 pub fn each_entry(
     dir: BorrowedFd<'_>,
     budget: &mut Budget,

@@ -1,4 +1,4 @@
-//! The kernel's directory records: `getdents64(2)` into reused memory, and where the names lie in it.
+//! The kernel's directory records: reads them with `getdents64(2)` into reused memory, and finds the names in it.
 
 #![expect(
     unsafe_code,
@@ -12,18 +12,18 @@ use rustix::io::Errno;
 
 use crate::errno;
 
-/// Memory for one directory's records: what a listing keeps from one directory to the next.
+/// The memory for records, in bytes, that a listing keeps from one directory to the next.
 const KEPT_BYTES: usize = 1 << 20;
-/// First allocation. The 1,000 names of a large directory fit in it, so that one call reads them.
+/// The first allocation, in bytes. The 1,000 names of a large directory fit in it, so that one call reads them.
 const FIRST_BYTES: usize = 64 << 10;
-/// A call with less room than this would read too few names to be worth it.
+/// The minimum room for a call, in bytes. A call with less would read too few names to be worth it.
 const ROOM_BYTES_MIN: usize = 8 << 10;
-/// Bytes after the last record which may be looked at together with it.
+/// Bytes after the last record that may be read together with it.
 const SLACK_BYTES: usize = 64;
 
-/// Length of the shortest record: a name of up to four bytes, and its NUL.
+/// The length of the shortest record: a name of up to four bytes, and its NUL.
 const RECORD_BYTES_MIN: usize = 24;
-/// Offset of `d_name` in `struct linux_dirent64`, right behind two bytes of `d_reclen` and one of `d_type`.
+/// The offset of `d_name` in `struct linux_dirent64`, right after the two bytes of `d_reclen` and the one of `d_type`.
 const NAME_AT: usize = 19;
 
 /// The records of one directory, as the kernel wrote them, in memory that is reused.
@@ -34,7 +34,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Forgets the contents and keeps the memory.
+    /// Drops the contents and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.used = 0;
     }
@@ -61,7 +61,7 @@ impl Records {
         Ok(())
     }
 
-    /// Puts a record behind the others.
+    /// Appends a record.
     #[cfg(test)]
     pub(super) fn append(&mut self, record: &[u8]) {
         self.bytes.truncate(self.used);
@@ -70,7 +70,7 @@ impl Records {
         self.bytes.resize(self.used + SLACK_BYTES, b'e');
     }
 
-    /// The records in the kernel's order, with `.` and `..`.
+    /// The records in the kernel's order, including `.` and `..`.
     #[inline]
     pub(super) fn iter(&self) -> RecordIter<'_> {
         RecordIter {
@@ -93,20 +93,20 @@ impl Records {
     }
 }
 
-/// One record: where its name is, and what the kernel says of its type.
+/// One record: the location of its name, and the type that the kernel reports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
-    /// Offset of the name's first byte.
+    /// The offset of the name's first byte.
     pub(super) name_at: usize,
-    /// Length of the name in bytes; the byte after it is NUL, and none within it is.
+    /// The length of the name in bytes. The byte after the name is NUL, and no byte within it is.
     pub(super) name_len: usize,
-    /// The eight bytes from the name's first, as one big-endian number. Those after the NUL may be anything.
+    /// The eight bytes from the start of the name, as a big-endian number. Bytes after the NUL may be anything.
     pub(super) prefix: u64,
     /// `d_type` (readdir(3)).
     pub(super) d_type: u8,
 }
 
-/// Walks over records; a record that cannot be is an error and ends the walk.
+/// An iterator over records. An impossible record is an error and ends the iteration.
 pub(super) struct RecordIter<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -130,7 +130,7 @@ impl Iterator for RecordIter<'_> {
     }
 }
 
-/// The record at `at`, and where the next one starts.
+/// The record at `at`, and the offset of the next one.
 #[inline]
 fn record_at(bytes: &[u8], at: usize, used: usize) -> Option<(Record, usize)> {
     let (head, name) = bytes.get(at..)?.split_first_chunk::<NAME_AT>()?;
@@ -152,18 +152,18 @@ fn record_at(bytes: &[u8], at: usize, used: usize) -> Option<(Record, usize)> {
     (name_at + name_len < next && next <= used).then_some((record, next))
 }
 
-/// Bytes of a name in which the NUL is looked for without a loop.
+/// The number of bytes of a name that are searched for the NUL without a loop.
 const LOOKED_AT_BYTES: usize = 32;
 
-/// The length of a name that is longer than what is looked at at once.
+/// The length of a name that is longer than [`LOOKED_AT_BYTES`].
 #[cold]
 fn counted_name_len(name: &[u8]) -> Option<usize> {
     Some(CStr::from_bytes_until_nul(name).ok()?.count_bytes())
 }
 
-/// A bit for each byte that is zero, the lowest for the first.
+/// A mask with a bit set for each zero byte, the lowest bit for the first byte.
 ///
-/// The names of a directory differ in length, so that a loop over their bytes would be mispredicted once per
+/// The names of a directory differ in length, so that the end of a loop over their bytes would be mispredicted for every
 /// name.
 #[cfg(target_arch = "x86_64")]
 #[inline]
@@ -182,7 +182,7 @@ fn nul_mask(bytes: &[u8; LOOKED_AT_BYTES]) -> u32 {
     })
 }
 
-/// A bit for each byte that is zero, the lowest for the first.
+/// A mask with a bit set for each zero byte, the lowest bit for the first byte.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 fn nul_mask(bytes: &[u8; LOOKED_AT_BYTES]) -> u32 {
@@ -190,11 +190,11 @@ fn nul_mask(bytes: &[u8; LOOKED_AT_BYTES]) -> u32 {
     bits.fold(0, |mask, byte| mask << 1 | u32::from(*byte == 0))
 }
 
-/// Reads the next records of the open directory `dir` into `buffer` (getdents64(2)); the number of bytes written, zero at
-/// the end.
+/// Reads the next records of the open directory `dir` into `buffer` (getdents64(2)). Returns the number of bytes written,
+/// 0 at the end.
 ///
 /// # Errors
-/// What the system says, `INVAL` where `buffer` is too small for the next record.
+/// Those of the system call: `INVAL` if `buffer` is too small for the next record.
 #[inline]
 pub fn getdents64(dir: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize, Errno> {
     let room = buffer.len().min(i32::MAX as usize);

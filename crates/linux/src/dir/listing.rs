@@ -15,13 +15,12 @@ use super::order::{self, Scratch, Slot};
 use super::{Entry, EntryKind};
 use crate::stat::{Stat, stat_at};
 
-/// Slots that are kept, with as many for the sort, when a small directory follows a huge one.
+/// The number of slots, and as many for sorting, that are kept when a small directory follows a huge one.
 const KEPT_SLOTS: usize = 16 << 10;
 
 /// A sorted listing whose memory is reused from one directory to the next.
 ///
-/// Names stay where the kernel wrote them. After a huge directory the memory is given back with the next
-/// small one.
+/// Names stay where the kernel wrote them. After a huge directory, the next small one frees the excess memory.
 #[derive(Debug, Default)]
 pub struct Listing {
     pub(super) records: Records,
@@ -35,17 +34,17 @@ impl Listing {
         Self::default()
     }
 
-    /// Replaces the contents by the entries of the open directory `dir`, in byte order, without `.` and `..`.
-    /// `dir` must be positioned at its start. Entries that vanish meanwhile are left out.
+    /// Replaces the contents with the entries of the open directory `dir`, in byte order, without `.` and
+    /// `..`. `dir` must be positioned at its start. Entries that vanish in the meantime are left out.
     ///
-    /// Errors: what `getdents64(2)` and, where a file system does not tell types, `fstatat(2)` say; `IO` where
-    /// the kernel's records make no sense. The listing is then empty.
+    /// Errors: those of `getdents64(2)` and, if the file system does not report types, of `fstatat(2)`; `IO`
+    /// if the kernel's records make no sense. The listing is then empty.
     pub fn read(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
         self.records.read(dir).inspect_err(|_| self.clear())?;
         self.sort_records(dir)
     }
 
-    /// Makes the sorted entries from the records.
+    /// Makes sorted entries of the records.
     pub(super) fn sort_records(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
         self.collect(dir).inspect_err(|_| self.clear())?;
         order::sort(&mut self.slots, self.records.bytes(), &mut self.scratch);
@@ -58,7 +57,7 @@ impl Listing {
     }
 
     fn collect(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
-        // A local one, so that its fields are in registers.
+        // A local variable, so that its fields can be in registers.
         let mut slots = std::mem::take(&mut self.slots);
         slots.clear();
         slots.reserve_exact(self.records.len_max());
@@ -83,7 +82,7 @@ impl Listing {
         Ok(())
     }
 
-    /// Finds the kinds that the file system did not tell.
+    /// Looks up the types that the file system did not report.
     #[cold]
     fn look_at_unknown(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
         let bytes = self.records.bytes();
@@ -153,12 +152,12 @@ impl Listing {
     }
 }
 
-/// `.` and `..` as prefixes, and the empty name, which no file system may return.
+/// The prefixes of `.`, of `..`, and of the empty name, which no file system may return.
 const EMPTY: u64 = 0;
 const DOT: u64 = u64::from_be_bytes(*b".\0\0\0\0\0\0\0");
 const DOT_DOT: u64 = u64::from_be_bytes(*b"..\0\0\0\0\0\0");
 
-/// What `d_type` would be for a file that was looked at.
+/// The `d_type` of a file with this status.
 fn d_type_of(stat: &Stat) -> u8 {
     if stat.is_file() {
         libc::DT_REG
@@ -171,13 +170,13 @@ fn d_type_of(stat: &Stat) -> u8 {
     }
 }
 
-/// The name that `slot` stands for.
+/// The name of `slot`.
 #[inline]
 fn name_of(bytes: &[u8], slot: Slot) -> &CStr {
     let end = slot.name_at() + slot.name_len() + 1;
     match bytes.get(slot.name_at()..end) {
-        // SAFETY: a slot is made from a record, whose name has no NUL within and one behind it, and the
-        // records are not written to while slots made from them are there.
+        // SAFETY: a slot is made from a record, whose name has no NUL within it and one after it, and the
+        // records are not written to while slots made from them exist.
         Some(name) => unsafe { CStr::from_bytes_with_nul_unchecked(name) },
         None => c"",
     }

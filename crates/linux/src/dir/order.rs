@@ -1,22 +1,23 @@
 //! The order of a listing: names compared as unsigned bytes, as `strcmp(3)` and git do.
 //!
-//! A name is sorted by a slot: its first eight bytes as one big-endian number, above where the rest is. Slots
-//! compare as one integer, and only those that share eight bytes are looked at again, by the next eight.
+//! Names are sorted by slots. A slot holds the first eight bytes of a name as one big-endian number, above the
+//! location of the name. Slots compare as single integers, and only names that share eight bytes are compared
+//! again by the next eight.
 
 use super::kernel::Record;
 use super::ranks;
 
-/// Number of slots from which counting digits beats comparing. Below, the smaller code counts too: each system
-/// call leaves the caches cold.
+/// The number of slots from which a radix sort is faster than comparisons. Smaller code matters below it: each
+/// system call leaves the caches cold.
 const RADIX_MIN: usize = 160;
-/// Number of slots up to which a place among them has 16 bits.
+/// The greatest number of slots for which a position fits in 16 bits.
 const RADIX_MAX: usize = 1 << 16;
-/// Moves per slot after which it is clear that digits did not tell the names apart.
+/// The number of moves per slot after which it is clear that the digits did not distinguish the names.
 const SETTLE_MOVES_MAX: usize = 4;
-/// Names that agree for longer than this are compared whole, so that the recursion is bounded.
+/// Names with a longer common prefix are compared as a whole, which bounds the recursion.
 const DEPTH_BYTES_MAX: usize = 256;
 
-/// From the highest bit down: eight bytes of name, 40 bits of offset, 16 of length, 8 of type.
+/// From the most significant bit down: eight bytes of name, 40 bits of offset, 16 of length, 8 of type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Slot(u128);
 
@@ -31,19 +32,19 @@ impl Slot {
         Self(u128::from(prefix) << 64 | u128::from(rest))
     }
 
-    /// The first eight bytes of the name, or the later eight by which it was sorted.
+    /// The first eight bytes of the name, or the later eight by which it is being sorted.
     #[inline]
     pub(super) fn prefix(self) -> u64 {
         (self.0 >> 64) as u64
     }
 
-    /// Offset of the name.
+    /// The offset of the name.
     #[inline]
     pub(super) fn name_at(self) -> usize {
         (self.0 as u64 >> 24) as usize
     }
 
-    /// Length of the name.
+    /// The length of the name.
     #[inline]
     pub(super) fn name_len(self) -> usize {
         (self.0 as u64 >> 8) as usize & 0xFFFF
@@ -57,7 +58,7 @@ impl Slot {
             .unwrap_or_default()
     }
 
-    /// The type as the kernel told it (readdir(3)).
+    /// The type as the kernel reported it (readdir(3)).
     #[inline]
     pub(super) fn d_type(self) -> u8 {
         self.0 as u8
@@ -68,7 +69,7 @@ impl Slot {
         self.0 = self.0 & !0xFF | u128::from(d_type);
     }
 
-    /// Replaces the prefix by the eight bytes of the name from `depth`.
+    /// Replaces the prefix with the eight bytes of the name from `depth` on.
     fn set_prefix(&mut self, bytes: &[u8], depth: usize) {
         let left = self.name_len().saturating_sub(depth);
         let prefix = match bytes
@@ -82,10 +83,10 @@ impl Slot {
     }
 }
 
-/// `prefix` with the bytes after the first `len` set to zero: memory behind a name holds anything.
+/// `prefix` with all bytes after the first `len` set to zero, since memory after a name may hold anything.
 #[inline]
 fn masked(prefix: u64, len: usize) -> u64 {
-    // In two halves, because no shift is as wide as the number.
+    // Two shifts, because a shift by the full width of the number is not allowed.
     let half = 4 * 8_usize.saturating_sub(len);
     prefix & (u64::MAX << half << half)
 }
@@ -98,7 +99,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// How many slots the memory would hold.
+    /// The number of slots that would fit in the memory.
     #[cfg(test)]
     pub(super) fn slots_max(&self) -> usize {
         let [keys, others] = &self.keys;
@@ -111,7 +112,7 @@ pub(super) fn sort(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch) {
     sort_from(slots, bytes, scratch, 0);
 }
 
-/// Sorts slots whose names agree in the bytes before `depth`, and whose prefixes are those at `depth`.
+/// Sorts slots whose names agree in the bytes before `depth`, and whose prefixes start at `depth`.
 fn sort_from(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch, depth: usize) {
     let ties = match slots.len() {
         RADIX_MIN..=RADIX_MAX => {
@@ -132,7 +133,7 @@ fn sort_from(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch, depth: usi
     }
 }
 
-/// Sorts slots whose prefixes all differ; `false` if they do not, or cannot be sorted in this way.
+/// Sorts slots whose prefixes all differ. Returns `false` if they do not, or if this method is not available.
 fn sort_by_rank(slots: &mut [Slot], copy: &mut Vec<Slot>) -> bool {
     copy.clear();
     copy.extend_from_slice(slots);
@@ -143,7 +144,7 @@ fn sort_by_rank(slots: &mut [Slot], copy: &mut Vec<Slot>) -> bool {
     })
 }
 
-/// Brings slots into order of which few are out of it. Whether prefixes are there twice.
+/// Sorts slots of which few are out of order. Returns whether any prefix occurs more than once.
 fn settle(slots: &mut [Slot]) -> bool {
     let mut moves_left = slots.len() * SETTLE_MOVES_MAX;
     let mut ties = false;
@@ -177,7 +178,7 @@ fn settle(slots: &mut [Slot]) -> bool {
     ties
 }
 
-/// How far from `at` the next slot is whose prefix is no greater than the one before it.
+/// The distance from `at` to the next slot whose prefix is not greater than the previous one's.
 fn next_misplaced(slots: &[Slot], at: usize) -> Option<usize> {
     let before = slots.get(at - 1..)?;
     let mut pairs = before.iter().zip(before.get(1..)?);
@@ -188,7 +189,7 @@ fn next_misplaced(slots: &[Slot], at: usize) -> Option<usize> {
 fn resolve_ties(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch, depth: usize) {
     let ties = slots.chunk_by_mut(|a, b| a.prefix() == b.prefix());
     for tie in ties.filter(|tie| tie.len() > 1) {
-        // A name that ended within the prefix would be there twice: nothing is left to compare.
+        // The names end within the prefix and are equal: there is nothing left to compare.
         if tie.first().is_some_and(|slot| slot.prefix() & 0xFF == 0) {
             continue;
         }
@@ -203,7 +204,7 @@ fn resolve_ties(slots: &mut [Slot], bytes: &[u8], scratch: &mut Scratch, depth: 
     }
 }
 
-/// Brings slots into the order of their digits, by two passes of counting.
+/// Sorts slots by their digits, in two counting passes.
 #[inline(never)]
 fn sort_by_digit(slots: &mut [Slot], digit: Digit, scratch: &mut Scratch) {
     let [keys, keys_by_low] = &mut scratch.keys;
@@ -234,7 +235,7 @@ fn sort_by_digit(slots: &mut [Slot], digit: Digit, scratch: &mut Scratch) {
     }
 }
 
-/// Adds one to the number for `byte`; what it was before.
+/// Increments the count for `byte` and returns its previous value.
 #[inline]
 fn count(numbers: &mut [u32; 256], byte: u8) -> usize {
     match numbers.get_mut(usize::from(byte)) {
@@ -246,7 +247,7 @@ fn count(numbers: &mut [u32; 256], byte: u8) -> usize {
     }
 }
 
-/// Turns the number of each byte into the place of the first.
+/// Turns the count of each byte value into the position of its first slot.
 fn to_places(numbers: &mut [u32; 256]) {
     let mut sum = 0;
     for number in numbers {
@@ -254,14 +255,14 @@ fn to_places(numbers: &mut [u32; 256]) {
     }
 }
 
-/// Which 16 bits of a prefix to sort by: the low bits, down from the highest that varies, of each of the
-/// first three bytes that vary.
+/// The 16 bits of a prefix by which to sort: from each of the first three bytes that vary, the bits from the
+/// highest one that varies downwards.
 #[derive(Clone, Copy, Debug, Default)]
 struct Digit {
     parts: [DigitPart; 3],
 }
 
-/// Bits of a prefix, turned to their place in the digit.
+/// Some bits of a prefix, and the rotation that brings them to their place in the digit.
 #[derive(Clone, Copy, Debug, Default)]
 struct DigitPart {
     turn: u32,
@@ -269,7 +270,7 @@ struct DigitPart {
 }
 
 impl Digit {
-    /// The digit that tells these slots apart; nothing where they are in order already.
+    /// The digit that distinguishes these slots. `None` if they are sorted already.
     fn of_unsorted(slots: &[Slot]) -> Option<Self> {
         let first = slots.first()?.prefix();
         let mut previous = first;
@@ -289,8 +290,8 @@ impl Digit {
         let bytes = varying.to_be_bytes().into_iter().zip((0..8_u32).rev());
         let bytes = bytes.filter(|(bits, _)| *bits != 0);
         for (part, (bits, byte)) in digit.parts.iter_mut().zip(bytes) {
-            // The part's highest bit is at `top` in the prefix, and at `free` in the digit, both counted from
-            // behind it.
+            // `top` and `free` are the ends of the part in the prefix and in the digit: one more than the
+            // position of its highest bit.
             let top = byte * 8 + 8 - bits.leading_zeros();
             let width = (8 - bits.leading_zeros()).min(free);
             *part = DigitPart {

@@ -1,15 +1,15 @@
-//! Sorting a few keys by counting, for each, how many are less: more comparisons than any sort, but all alike, so that
-//! a processor makes several at once and none depends on another.
+//! Sorts a few keys by counting, for each, how many are less. That takes more comparisons than any sort, but they are
+//! uniform and independent, so that a processor makes several at once.
 
 #![expect(unsafe_code, reason = "instructions that not every processor has")]
 
-/// The most keys that are ranked; from here on sorts that compare less are faster.
+/// The greatest number of keys that are ranked. For more, sorts with fewer comparisons are faster.
 pub(super) const KEYS_MAX: usize = 128;
-/// Keys whose ranks are counted at a time: as many as stay in registers.
+/// The number of keys that are ranked at a time: as many as fit in registers.
 const BLOCK: usize = 16;
 
-/// Calls `place` with each position of `keys` and the key's place in their order. `false`, and no call, where two keys
-/// are equal, where there are more than [`KEYS_MAX`], or where the processor has no instructions for it.
+/// Calls `place` with each position in `keys` and the key's position in sorted order. Returns `false`, without a call,
+/// if two keys are equal, if there are more than [`KEYS_MAX`], or if the processor lacks the instructions.
 #[inline]
 pub(super) fn rank(
     keys: impl ExactSizeIterator<Item = u64>,
@@ -28,7 +28,7 @@ pub(super) fn rank(
     let Some(ranks) = ranks.get(..len) else {
         return false;
     };
-    // Keys that differ have each a rank of its own; equal ones share the least of theirs.
+    // Distinct keys have distinct ranks. Equal keys share the least of theirs, which lowers the sum.
     let sum: usize = ranks.iter().map(|rank| usize::from(*rank)).sum();
     if sum * 2 != len * len.saturating_sub(1) {
         return false;
@@ -49,7 +49,7 @@ fn has_wide_comparisons() -> bool {
     false
 }
 
-/// Sets each of the first `len` of `ranks` to how many of the first `len` keys are less than the key there.
+/// Sets each of the first `len` of `ranks` to the number of the first `len` keys that are less than the key there.
 fn count_lesser(keys: &[i64; KEYS_MAX], len: usize, ranks: &mut [u8; KEYS_MAX]) {
     #[cfg(target_arch = "x86_64")]
     if has_wide_comparisons() {
@@ -60,7 +60,7 @@ fn count_lesser(keys: &[i64; KEYS_MAX], len: usize, ranks: &mut [u8; KEYS_MAX]) 
     count_lesser_plainly(keys, len, ranks);
 }
 
-/// As [`count_lesser_plainly`], of which the compiler makes twice as many instructions.
+/// Same as [`count_lesser_plainly`], for which the compiler emits twice as many instructions.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn count_lesser_wide(keys: &[i64; KEYS_MAX], len: usize, ranks: &mut [u8; KEYS_MAX]) {
@@ -82,7 +82,7 @@ fn count_lesser_wide(keys: &[i64; KEYS_MAX], len: usize, ranks: &mut [u8; KEYS_M
         for other in keys.iter().take(len) {
             let other = _mm256_set1_epi64x(*other);
             for (count, keys) in lesser.iter_mut().zip(block) {
-                // A comparison that holds is -1.
+                // A true comparison is -1.
                 *count = _mm256_sub_epi64(*count, _mm256_cmpgt_epi64(keys, other));
             }
         }
@@ -95,7 +95,7 @@ fn count_lesser_wide(keys: &[i64; KEYS_MAX], len: usize, ranks: &mut [u8; KEYS_M
     }
 }
 
-/// As [`count_lesser_wide`], with no more than every processor has.
+/// Same as [`count_lesser_wide`], with instructions that every processor has.
 fn count_lesser_plainly(keys: &[i64; KEYS_MAX], len: usize, ranks: &mut [u8; KEYS_MAX]) {
     let (blocks, _) = keys.as_chunks::<BLOCK>();
     let (ranks, _) = ranks.as_chunks_mut::<BLOCK>();

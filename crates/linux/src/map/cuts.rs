@@ -1,9 +1,9 @@
-//! Files that are cut while they are mapped: to read what is gone ends a process by a signal (`SIGBUS` in mmap(2)), unless
-//! that is taken for zeros, and noted.
+//! Files that are truncated while they are mapped. Reading the missing part ends a process by a signal (`SIGBUS` in
+//! mmap(2)), unless the part is replaced by zeros, and the truncation noted.
 //!
-//! Whoever reads is told afterwards: then nothing of what was read counts. A file may also be cut within a page, of which
-//! the rest is then zeros without a signal. So a byte near the end of each mapping is remembered that is no zero: it is one
-//! if that happened.
+//! A reader finds out afterwards, and then nothing that it read counts. A file may also be truncated within a page, and then
+//! the rest of that page reads as zeros without a signal. So a nonzero byte near the end of each mapping is remembered: if
+//! the file was truncated there, it is zero.
 
 #![allow(
     unsafe_code,
@@ -18,23 +18,23 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 
-/// How many mappings there can be: as many as a process may have, unless that was changed (`vm.max_map_count`).
+/// The maximum number of mappings: the system's default limit for a process (`vm.max_map_count`).
 const PLACES_MAX: usize = 1 << 16;
 
-/// There is nothing behind an address, as when a file has no such page (sigaction(2)).
+/// The `si_code` for an address without anything behind it, such as a page that a file does not have (sigaction(2)).
 const BUS_ADRERR: c_int = 2;
 
-/// A mapping, for the signal handler.
+/// A mapping, as the signal handler sees it.
 struct Place {
-    /// Where it begins; 0 where there is none.
+    /// The address where it begins, or 0 if this place is free.
     start: AtomicUsize,
     len: AtomicUsize,
-    /// Where in it a byte is by which it shows whether the file is whole,
+    /// The offset of the byte that shows whether the file is whole,
     witness: AtomicUsize,
-    /// and what it was.
+    /// and the value of that byte.
     told: AtomicU8,
     is_cut: AtomicBool,
-    /// No file is behind it any more.
+    /// The mapping is a copy in memory, without the file.
     is_copy: AtomicBool,
 }
 
@@ -49,24 +49,24 @@ static PLACES: [Place; PLACES_MAX] = [const {
     }
 }; PLACES_MAX];
 
-/// No place from here on was ever taken.
+/// The number of places that were ever taken.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// How many mappings were found to be cut.
+/// The number of mappings found to be truncated.
 static CUTS: AtomicUsize = AtomicUsize::new(0);
 
-/// The size of a page, for the signal handler; 0 before that is there.
+/// The size of a page, for the signal handler; 0 until the handler is installed.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
-/// Places that were taken once and are free. Nothing is unmapped by anybody but who holds it.
+/// Places that were used and are free again. The lock is needed to unregister a mapping, which comes before its removal.
 static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 fn free() -> MutexGuard<'static, Vec<usize>> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes what is gone of a file that is mapped ([`Map`](super::Map)) for zeros from now on, and notes it
-/// ([`cuts`]). Any other `SIGBUS` ends the process as before.
+/// From now on, missing parts of a mapped file ([`Map`](super::Map)) read as zeros, and that is noted ([`cuts`]). Any other
+/// `SIGBUS` ends the process as before.
 pub fn survive_cuts() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
@@ -83,10 +83,10 @@ pub fn survive_cuts() {
     });
 }
 
-/// How many mappings were found to be cut since the process began. Looks at each that there is: what was read before from
-/// any is as it was in its file if there are no more than before it was mapped.
+/// The number of mappings found to be truncated since the process began. Checks every current mapping. If the number is the
+/// same as before a mapping was made, everything read from that mapping was as in its file.
 pub fn cuts() -> usize {
-    // While this is held, nothing is unmapped.
+    // No registered mapping is removed while this is held.
     let _free = free();
     let used = USED.load(Ordering::Relaxed);
     for place in PLACES.iter().take(used) {
@@ -97,10 +97,10 @@ pub fn cuts() -> usize {
     CUTS.load(Ordering::Relaxed)
 }
 
-/// Lets go of the pages of all mappings, as [`Map::let_go`](super::Map::let_go) does: they stay in the system's memory, as
-/// long as that has room, and count for this process only once they are looked at again.
+/// Releases the pages of all mappings, as [`Map::let_go`](super::Map::let_go) does. They stay in the page cache as long as
+/// there is room, and count for this process only when they are read again.
 pub fn let_go_of_all() {
-    // While this is held, nothing is unmapped.
+    // No registered mapping is removed while this is held.
     let _free = free();
     let used = USED.load(Ordering::Relaxed);
     for place in PLACES.iter().take(used) {
@@ -108,20 +108,20 @@ pub fn let_go_of_all() {
         let len = place.len.load(Ordering::Relaxed);
         if start != 0 && !place.is_copy.load(Ordering::Relaxed) {
             let start = std::ptr::with_exposed_provenance_mut(start);
-            // SAFETY: the range is that of a mapping that is there; it is of a file and was never written, so the pages come
-            // back with the same bytes.
+            // SAFETY: the range is that of an existing mapping. It maps a file and was never written, so the pages come back
+            // with the same bytes.
             let _ = unsafe { madvise(start, len, Advice::LinuxDontNeed) };
         }
     }
 }
 
-/// A mapping that is known here, by its place.
+/// A registered mapping, by its place.
 #[derive(Debug)]
 pub(super) struct Known(usize);
 
 impl Known {
-    /// Takes note of the mapping of `len` bytes at `start`, which is not unmapped before this value is dropped. `None`
-    /// where there are too many.
+    /// Registers the mapping of `len` bytes at `start`, which must not be removed before this value is dropped. `None` if
+    /// there are too many.
     pub(super) fn new(start: NonNull<u8>, len: usize) -> Option<Self> {
         let mut free = free();
         let used = USED.load(Ordering::Relaxed);
@@ -134,13 +134,13 @@ impl Known {
         place.is_copy.store(false, Ordering::Relaxed);
         place.witness.store(0, Ordering::Relaxed);
         place.len.store(len, Ordering::Relaxed);
-        // The handler sees the length before the start.
+        // The handler must see the length before the start.
         place
             .start
             .store(start.as_ptr().expose_provenance(), Ordering::Release);
         let page = rustix::param::page_size();
         let last = len.saturating_sub(1) / page * page;
-        // SAFETY: the range is within the mapping, which is readable and is there.
+        // SAFETY: the range is within the mapping, which is readable and exists.
         let bytes = unsafe {
             std::slice::from_raw_parts(start.as_ptr().add(last), len.saturating_sub(last))
         };
@@ -152,20 +152,20 @@ impl Known {
         Some(Self(at))
     }
 
-    /// Whether the bytes are in memory of this process.
+    /// Whether the bytes are a copy in this process's memory.
     pub(super) fn is_copy(&self) -> bool {
         let place = PLACES.get(self.0);
         place.is_some_and(|place| place.is_copy.load(Ordering::Relaxed))
     }
 
-    /// Has `replace` put such memory in the place of the file. Nobody lets go of any pages meanwhile.
+    /// Calls `replace` to put a copy in the place of the file. No pages are released in the meantime.
     pub(super) fn replace_by_copy(
         &self,
         replace: impl FnOnce() -> Result<(), Errno>,
     ) -> Result<(), Errno> {
         let _free = free();
         let place = PLACES.get(self.0).ok_or(Errno::NOMEM)?;
-        // Another thread may have done it.
+        // Another thread may already have done it.
         if place.is_copy.load(Ordering::Relaxed) {
             return Err(Errno::ALREADY);
         }
@@ -174,7 +174,7 @@ impl Known {
         Ok(())
     }
 
-    /// Calls `let_go` unless the bytes are in memory of this process, and would not come back.
+    /// Calls `let_go` unless the bytes are a copy in this process's memory, which would not come back.
     pub(super) fn unless_copy(&self, let_go: impl FnOnce()) {
         let _free = free();
         if !self.is_copy() {
@@ -182,7 +182,7 @@ impl Known {
         }
     }
 
-    /// Whether some of the file was gone when it was looked at, now or before.
+    /// Whether part of the file was missing at this check or at an earlier one.
     pub(super) fn is_cut(&self) -> bool {
         PLACES.get(self.0).is_none_or(Place::look)
     }
@@ -192,7 +192,7 @@ impl Drop for Known {
     fn drop(&mut self) {
         let mut free = free();
         if let Some(place) = PLACES.get(self.0) {
-            // Whoever read from it may ask only later.
+            // A reader may call `cuts` only later.
             place.look();
             place.start.store(0, Ordering::Relaxed);
             free.push(self.0);
@@ -201,13 +201,13 @@ impl Drop for Known {
 }
 
 impl Place {
-    /// Whether some of the file is gone. For whoever knows that it is not unmapped meanwhile.
+    /// Whether part of the file is missing. The caller must ensure that the mapping is not removed in the meantime.
     fn look(&self) -> bool {
         let start = self.start.load(Ordering::Relaxed);
         let witness = self.witness.load(Ordering::Relaxed);
         let at = std::ptr::with_exposed_provenance::<u8>(start.wrapping_add(witness));
-        // SAFETY: the byte is within the mapping, which is readable and is there; where its page is gone, the signal
-        // handler has put another in its place before it is read.
+        // SAFETY: the byte is within the mapping, which is readable and exists. If its page is gone, the signal handler
+        // replaces the page before the byte is read.
         let now = unsafe { at.read_volatile() };
         if now != self.told.load(Ordering::Relaxed) {
             self.note();
@@ -228,26 +228,26 @@ impl Place {
     }
 }
 
-/// What is done instead of ending the process.
+/// Handles `SIGBUS` instead of letting it end the process.
 extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
-    // SAFETY: the kernel hands over what it knows of the signal.
+    // SAFETY: the kernel passes valid information about the signal.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr().addr()) };
     if code == BUS_ADRERR && lay_zeros(address).is_ok() {
         return;
     }
-    // SAFETY: both take plain integers, and are async-signal-safe. The signal is held back until the handler returns.
+    // SAFETY: both take plain integers, and are async-signal-safe. The signal is blocked until the handler returns.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);
     }
 }
 
-/// Puts a page of zeros over the one at `address`, if that is of a mapping that is known.
+/// Puts a page of zeros over the one at `address`, if that belongs to a registered mapping.
 fn lay_zeros(address: usize) -> Result<(), Errno> {
     let used = USED.load(Ordering::Relaxed);
     let mut is_known = false;
-    // The thread that reads holds the mapping: its place does not change meanwhile. Others may, and if one of these seems to
-    // fit as well, it is looked at again for nothing.
+    // The thread that reads holds the mapping, so its place does not change. Other places may, and if one of them seems to
+    // match as well, that only costs a needless check.
     for place in PLACES.iter().take(used).filter(|place| place.has(address)) {
         place.note();
         is_known = true;
@@ -258,8 +258,8 @@ fn lay_zeros(address: usize) -> Result<(), Errno> {
     let page = PAGE.load(Ordering::Relaxed).max(1);
     let start = std::ptr::with_exposed_provenance_mut(address / page * page);
     let flags = MapFlags::PRIVATE | MapFlags::FIXED;
-    // SAFETY: the page lies in one of our mappings of files, of which there is nothing behind it: nobody has read any other
-    // bytes there since its file was cut.
+    // SAFETY: the page belongs to one of our file mappings and has nothing behind it: nobody has read any other bytes there
+    // since the file was truncated.
     unsafe { mmap_anonymous(start, page, ProtFlags::READ, flags) }.map(|_| ())
 }
 
