@@ -1,4 +1,4 @@
-//! The command line.
+//! The arguments of the command line.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::Done;
 
-/// What is left of the command line. Options may stand anywhere.
+/// The remaining arguments. Options may be anywhere among them.
 #[derive(Clone, Debug)]
 pub(crate) struct Arguments {
     left: VecDeque<OsString>,
@@ -38,14 +38,14 @@ impl Arguments {
             .ok_or_else(|| format!("{name} must be a number").into())
     }
 
-    /// Whether the flag is there; it is taken away.
+    /// Removes the flag, and returns whether it was there.
     pub(crate) fn flag(&mut self, flag: &str) -> bool {
         let before = self.left.len();
         self.left.retain(|word| word != flag);
         self.left.len() < before
     }
 
-    /// The word after the option, if the option is there; both are taken away.
+    /// Removes the option and the word after it, and returns that word, if the option was there.
     pub(crate) fn option(&mut self, option: &str) -> Done<Option<String>> {
         let Some(at) = self.left.iter().position(|word| word == option) else {
             return Ok(None);
@@ -60,7 +60,7 @@ impl Arguments {
         ))
     }
 
-    /// The option as a number, or what it is by default.
+    /// The value of the option as a number, or the default.
     pub(crate) fn option_number(&mut self, option: &str, default: usize) -> Done<usize> {
         match self.option(option)? {
             None => Ok(default),
@@ -70,7 +70,7 @@ impl Arguments {
         }
     }
 
-    /// Refuses what nobody took.
+    /// Returns an error if any argument was not used.
     pub(crate) fn end(&self) -> Done<()> {
         match self.left.front() {
             None => Ok(()),
@@ -79,7 +79,7 @@ impl Arguments {
     }
 }
 
-/// A number, with `k` for thousands and `m` for millions.
+/// Parses a number, with `k` for thousands and `m` for millions.
 pub(crate) fn parse_count(text: &str) -> Option<usize> {
     let (digits, unit) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1_000),

@@ -8,15 +8,15 @@ use crate::Done;
 use crate::arguments::Arguments;
 use crate::machine::corpora_dir;
 
-/// A numbering of corpora: another one makes kept corpora void.
+/// The version of the corpora. Corpora kept from another version are made anew.
 const VERSION: u32 = 1;
-/// Files of a directory, on average.
+/// The number of files in a directory, on average.
 const FILES_PER_DIR: usize = 12;
-/// Directories of which one has ignore rules.
+/// One directory in this many has an ignore file.
 const DIRS_PER_IGNORE_FILE: usize = 64;
-/// Directories are not nested deeper than this.
+/// The greatest nesting depth of directories.
 const DEPTH_MAX: usize = 7;
-/// Where source trees of the kernel are installed, packed.
+/// The folder where packed source trees of the kernel are installed.
 const KERNEL_DIR: &str = "/usr/src";
 
 const STEMS: [&str; 40] = [
@@ -30,7 +30,7 @@ const ENDINGS: [&str; 10] = [
     ".c", ".h", ".rs", ".py", ".cc", ".ts", "_test.c", ".md", ".json", ".S",
 ];
 
-/// A small generator of numbers that are the same everywhere (splitmix64).
+/// A small random number generator with the same numbers everywhere (splitmix64).
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -47,7 +47,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, or zero.
+    /// A number below `end`, or 0 if `end` is 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.next() % end.max(1) as u64) as usize
     }
@@ -66,14 +66,14 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
     make(&dir, files)
 }
 
-/// The kept corpus of `files` files, made if it is not there, clean.
+/// The kept corpus of `files` files: clean, and made first if necessary.
 pub(crate) fn kept(files: usize) -> Done<PathBuf> {
     let dir = corpora_dir()?.join(format!("files-{files}"));
     keep(&dir, &format!("{VERSION} {files}"), || make(&dir, files))?;
     Ok(dir)
 }
 
-/// A kernel's source tree as a repository, if one is installed.
+/// The kernel's source tree as a repository, if one is installed.
 pub(crate) fn kernel() -> Done<Option<PathBuf>> {
     let mut packed: Vec<_> = match std::fs::read_dir(KERNEL_DIR) {
         Ok(entries) => entries
@@ -107,20 +107,21 @@ pub(crate) fn kernel() -> Done<Option<PathBuf>> {
     Ok(Some(dir))
 }
 
-/// Takes away the rules by which a distribution ignores the whole tree.
+/// Removes the rules by which a distribution ignores the whole tree.
 fn strip_packaging(ignore_file: &Path) -> Done<()> {
     let text = std::fs::read_to_string(ignore_file)?;
     let rules: Vec<_> = text.lines().filter(|line| *line != "/*").collect();
     Ok(std::fs::write(ignore_file, rules.join("\n") + "\n")?)
 }
 
-/// Makes `dir` unless a note in it says that it was made completely.
+/// Makes `dir`, unless a note in it says that it was made completely. A kept one is cleaned.
 pub(crate) fn keep(dir: &Path, note: &str, make: impl FnOnce() -> Done<()>) -> Done<()> {
     let note_path = dir.join(".git/vigil-bench");
     keep_as(dir, &note_path, note, || clean(dir), make)
 }
 
-/// The same, where the note is the file `note_path` in it, and `clean` undoes what an earlier run may have left.
+/// Does the same with the note in the file `note_path`, and with `clean` to undo what an earlier run may have
+/// left.
 pub(crate) fn keep_as(
     dir: &Path,
     note_path: &Path,
@@ -150,7 +151,7 @@ pub(crate) fn clean(dir: &Path) -> Done<()> {
     Ok(())
 }
 
-/// Makes `dir` a repository of `files` files, all in its one commit.
+/// Makes `dir` a repository of `files` files, all in a single commit.
 fn make(dir: &Path, files: usize) -> Done<()> {
     std::fs::create_dir_all(dir)?;
     init(dir)?;
@@ -180,12 +181,12 @@ fn make(dir: &Path, files: usize) -> Done<()> {
     settle(dir)
 }
 
-/// The paths and contents of a tree, from their number alone.
+/// The paths and contents of a tree, determined only by the number of files.
 pub(crate) fn tree(files: usize) -> impl Iterator<Item = (String, String)> {
     let mut random = Random::new(files as u64);
     let mut dirs = vec![(String::new(), 0)];
     while dirs.len() < files / FILES_PER_DIR {
-        // The shallower of two, or else most files would be as deep as they may.
+        // The smaller of two depths, or else most files would be at the greatest depth.
         let picks = [random.below(dirs.len()), random.below(dirs.len())];
         let picks = picks.iter().filter_map(|at| dirs.get(*at));
         let parent = picks.min_by_key(|(_, depth)| *depth).cloned();
@@ -196,7 +197,7 @@ pub(crate) fn tree(files: usize) -> impl Iterator<Item = (String, String)> {
         }
     }
     (0..files).map(move |number| {
-        // The first file of each directory is there, so that no directory is empty.
+        // Every directory has its first file, so that none is empty.
         let dir = if number < dirs.len() {
             number
         } else {
@@ -234,7 +235,7 @@ pub(crate) fn init(dir: &Path) -> Done<()> {
     Ok(())
 }
 
-/// Writes the index when its files are old enough for their times to be trusted.
+/// Writes the index once its files are old enough for their times to be trusted.
 pub(crate) fn settle(dir: &Path) -> Done<()> {
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     git(
@@ -243,12 +244,12 @@ pub(crate) fn settle(dir: &Path) -> Done<()> {
     )
 }
 
-/// Runs git in `dir` to a good end.
+/// Runs git in `dir`. A failure is an error.
 pub(crate) fn git(dir: &Path, arguments: &[&str]) -> Done<()> {
     succeed(&mut command(dir, arguments))
 }
 
-/// git in `dir`, with fixed dates.
+/// A git command in `dir`, with fixed dates.
 pub(crate) fn command(dir: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(dir).args(arguments);
@@ -259,7 +260,7 @@ pub(crate) fn command(dir: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Keeps what this user and this machine have set up from having an effect.
+/// Removes the effect of the user's and the machine's git settings.
 pub(crate) fn quiet_environment(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"GIT_") {
@@ -276,7 +277,7 @@ fn succeed(command: &mut Command) -> Done<()> {
     succeeded(status, &format!("{command:?}"))
 }
 
-/// Whether `what` came to a good end.
+/// Returns an error unless `what` succeeded.
 pub(crate) fn succeeded(status: ExitStatus, what: &str) -> Done<()> {
     match status.success() {
         true => Ok(()),

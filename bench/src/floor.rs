@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
     Ok(())
 }
 
-/// The tracked directories and files, known before the clock starts.
+/// The tracked directories and files, all read before the clock starts.
 struct Tree {
     root: PathBuf,
     dirs: Vec<Dir>,
@@ -59,14 +59,14 @@ struct Dir {
     dirs: Vec<usize>,
 }
 
-/// A directory to look at, and the open directory that it is in.
+/// A directory to look at, and its open parent.
 struct Task {
     dir: usize,
     parent: Arc<OwnedFd>,
 }
 
 impl Tree {
-    /// The tree of what git tracks in the repository at `root`.
+    /// The tree of the files that git tracks in the repository at `root`.
     fn tracked(root: &Path) -> Done<Self> {
         let listed = Command::new("git")
             .arg("-C")
@@ -95,7 +95,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// The number of the directory at `path`, which is put in with its parents where it is new.
+    /// The number of the directory at `path`. A new directory is added, with its parents.
     fn dir<'a>(&mut self, path: &'a [u8], known: &mut HashMap<&'a [u8], usize>) -> Done<usize> {
         if let Some(dir) = known.get(path) {
             return Ok(*dir);
@@ -114,8 +114,8 @@ impl Tree {
         Ok(new)
     }
 
-    /// Makes the calls once, and says how long they took: from when all threads are there until the last of
-    /// them is done.
+    /// Makes the calls once, and returns how long they took: from when all threads are ready until the last
+    /// of them is done.
     fn scan(&self, list: bool, threads: usize) -> Done<Duration> {
         let workers: Vec<_> = (0..threads).map(|_| Worker::new_lifo()).collect();
         let stealers: Vec<_> = workers.iter().map(Worker::stealer).collect();
@@ -151,13 +151,13 @@ impl Tree {
     }
 }
 
-/// What the threads of one round share.
+/// The state shared by the threads of one round.
 struct Crew<'a> {
     tree: &'a Tree,
     list: bool,
     first: Injector<Task>,
     stealers: Vec<Stealer<Task>>,
-    /// Directories that were found and are not done.
+    /// The number of directories that were found and are not done.
     left: AtomicUsize,
     start: Barrier,
 }
@@ -199,7 +199,8 @@ impl Crew<'_> {
         })
     }
 
-    /// The calls for one directory. What is missing or no directory costs its call and is no error.
+    /// Makes the calls for one directory. Something missing, or not a directory, costs its call but is not
+    /// an error.
     fn look(&self, task: &Task, worker: &Worker<Task>, drain: &mut Drain) -> Result<(), Errno> {
         let Some(known) = self.tree.dirs.get(task.dir) else {
             return Ok(());
@@ -233,7 +234,7 @@ impl Crew<'_> {
     }
 }
 
-/// The directory and the name of a path.
+/// Splits a path into its directory and its name.
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => (

@@ -1,4 +1,4 @@
-//! The status of a working copy of Mercurial's: Vigil beside hg and rhg.
+//! The status of a Mercurial working copy: Vigil beside hg and rhg.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -16,24 +16,24 @@ use crate::measure::{Summary, alternate};
 use crate::peers::{Attendance, on_path};
 use crate::report;
 
-/// A numbering of corpora: another one makes kept corpora void.
+/// The version of the corpora. Corpora kept from another version are made anew.
 const VERSION: u32 = 1;
-/// Files that are recorded, that are changed, and that are ignored.
+/// The numbers of tracked, changed and ignored files.
 const FILES: usize = 100_000;
 const CHANGED: usize = 10_000;
 const IGNORED: usize = 500_000;
-/// Ignored files of one directory.
+/// The number of ignored files in one directory.
 const IGNORED_PER_DIR: usize = 500;
 const ROUNDS: usize = 15;
-/// The peer to which all ratios are.
+/// The peer to which all ratios refer.
 const BASE: usize = 0;
 
 /// How a peer is asked.
 #[derive(Clone, Copy)]
 enum Manner {
-    /// A process that finds out by itself.
+    /// A process that computes the answer itself.
     Alone(&'static [&'static str]),
-    /// One that asks a daemon.
+    /// A process that asks a daemon.
     ByDaemon(&'static [&'static str]),
 }
 
@@ -43,7 +43,7 @@ struct Peer {
     manner: Manner,
 }
 
-/// One situation, and how each peer did in it. Ratios are to hg.
+/// One situation, and the times of each peer in it. Ratios are to hg.
 #[derive(Serialize)]
 struct Situation {
     title: String,
@@ -67,7 +67,7 @@ struct Report {
     situations: Vec<Situation>,
 }
 
-/// Where all is asked.
+/// The working copy in which the peers are asked.
 struct Ground {
     dir: PathBuf,
     hg: PathBuf,
@@ -178,7 +178,7 @@ fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
 }
 
 impl Ground {
-    /// The kept working copy of `files` files, made if it is not there, clean.
+    /// The kept working copy of `files` files: clean, and made first if necessary.
     fn new(files: usize, dirstate: u32, hg: PathBuf) -> Done<Self> {
         let dir = corpora_dir()?.join(format!("hg-{files}-v{dirstate}"));
         let ground = Self {
@@ -220,7 +220,7 @@ impl Ground {
         succeeded(status, &format!("hg {arguments:?}"))
     }
 
-    /// A program in the working copy, for which nothing counts that this user has set up.
+    /// A command that runs in the working copy, without the user's settings.
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
@@ -232,7 +232,7 @@ impl Ground {
         command
     }
 
-    /// Has the times of files recorded once they are old enough to prove something.
+    /// Has the times of files recorded, once they are old enough to be trusted.
     fn settle(&self) -> Done<()> {
         std::thread::sleep(Duration::from_millis(1_100));
         let mut command = self.command(&self.hg);
@@ -240,7 +240,7 @@ impl Ground {
         succeeded(status, "hg status")
     }
 
-    /// The files that are recorded.
+    /// The paths of the tracked files.
     fn recorded(&self) -> Done<Vec<PathBuf>> {
         use std::os::unix::ffi::OsStrExt;
         let listed = self.command(&self.hg).args(["files", "-0"]).output()?;
@@ -268,7 +268,7 @@ impl Ground {
         Ok(())
     }
 
-    /// How long an answer takes, and what it is.
+    /// Asks once. Returns the time and the answer.
     fn answer(&self, peer: &Peer, daemon: &Daemon) -> Done<(Duration, Vec<u8>)> {
         let mut command = self.command(&peer.program);
         match peer.manner {
@@ -288,7 +288,7 @@ impl Ground {
         Ok((time, output.stdout))
     }
 
-    /// Asks all, in turns. Each is asked once before, and has to say the same as hg.
+    /// Asks all peers in turns. Each is asked once before, and must give the same answer as hg.
     fn ask(
         &self,
         peers: &[Peer],

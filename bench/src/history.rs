@@ -1,4 +1,4 @@
-//! Reproducible repositories with a history: what is asked about objects and tags is asked here.
+//! Reproducible repositories with a history, for questions about objects and tags.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use crate::Done;
 use crate::corpus::{Random, command, git, init, keep};
 use crate::machine::corpora_dir;
 
-/// A numbering of these corpora: another one makes kept ones void.
+/// The version of these corpora. Those kept from another version are made anew.
 const VERSION: u32 = 1;
-/// Files of the tree, in which each commit changes a few.
+/// The number of files in the tree; each commit changes a few of them.
 const FILES: usize = 200;
-/// Lines of a file.
+/// The number of lines in a file.
 const LINES: usize = 150;
-/// Files that a commit changes.
+/// The number of files that a commit changes.
 const FILES_PER_COMMIT: usize = 3;
 
-/// The kept repository of so many commits, packed, most of whose objects are deltas.
+/// The kept repository of `commits` commits, packed, so that most of its objects are deltas.
 pub(crate) fn packed(commits: usize) -> Done<PathBuf> {
     let dir = corpora_dir()?.join(format!("history-{commits}"));
     keep(&dir, &format!("{VERSION} {commits}"), || {
@@ -27,21 +27,21 @@ pub(crate) fn packed(commits: usize) -> Done<PathBuf> {
     Ok(dir)
 }
 
-/// What tags a repository has.
+/// The tags of a repository.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tags {
-    /// Annotated ones, of as many commits, packed.
+    /// Annotated tags, each of its own commit, packed.
     Annotated,
-    /// The same, each in a file of its own.
+    /// The same, each in its own file.
     Loose,
-    /// Lightweight ones, of as many commits, packed.
+    /// Lightweight tags, each of its own commit, packed.
     Lightweight,
-    /// Lightweight ones of one commit, packed.
+    /// Lightweight tags, all of one commit, packed.
     OfOneCommit,
 }
 
 impl Tags {
-    /// How the name of the repository begins.
+    /// The first part of the repository's name.
     fn name(self) -> &'static str {
         match self {
             Self::Annotated => "tags",
@@ -52,10 +52,10 @@ impl Tags {
     }
 }
 
-/// How many commits are behind the last one that has a tag.
+/// The number of commits after the last one with a tag.
 const COMMITS_BEHIND: usize = 20;
 
-/// The kept repository with so many tags, the newest some commits behind `HEAD`.
+/// The kept repository with `tags` tags, the newest of them [`COMMITS_BEHIND`] commits behind `HEAD`.
 pub(crate) fn tagged(tags: usize, kind: Tags) -> Done<PathBuf> {
     let dir = corpora_dir()?.join(format!("{}-{tags}", kind.name()));
     keep(&dir, &format!("{VERSION} {tags}"), || {
@@ -80,7 +80,7 @@ pub(crate) fn tagged(tags: usize, kind: Tags) -> Done<PathBuf> {
     Ok(dir)
 }
 
-/// Gives the oldest `commits` so many lightweight tags, in turn.
+/// Gives the oldest `commits` commits `tags` lightweight tags, in turn.
 fn tag_lightly(dir: &Path, tags: usize, commits: usize) -> Done<()> {
     let listed = command(dir, &["rev-list", "--reverse", "HEAD"]).output()?;
     let ids = String::from_utf8(listed.stdout)?;
@@ -101,8 +101,8 @@ fn tag_lightly(dir: &Path, tags: usize, commits: usize) -> Done<()> {
     }
 }
 
-/// Makes `dir` a repository of so many commits. Where tags are what matters, and be they none yet, the first ones of these have
-/// one each, and there is but one small file.
+/// Makes `dir` a repository of `commits` commits. With `Some(tags)`, which may be 0, there is only one small file, and each of
+/// the first `tags` commits has a tag.
 fn make(dir: &Path, commits: usize, tags: Option<usize>) -> Done<()> {
     std::fs::create_dir_all(dir)?;
     init(dir)?;

@@ -1,4 +1,4 @@
-//! The way to the fast listing, measured step by step.
+//! The development of the fast listing, measured step by step.
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
@@ -17,10 +17,11 @@ use crate::measure::{Summary, alternate};
 use crate::report;
 use crate::steps::{self, Place};
 
-/// The directories: 32 names of 16 characters, as the author of gitstatus used, and a large one.
+/// The number of names in each directory: 32 names of 16 characters, as the author of gitstatus used, and a
+/// large one.
 const SIZES: [usize; 2] = [32, 1_000];
-/// Names listed per measurement: enough that reading the clock does not count, and few enough that not much
-/// comes between.
+/// The number of names listed per measurement: enough that reading the clock does not matter, and few enough
+/// that little interferes.
 const NAMES_PER_TURN: usize = 2_000;
 
 #[derive(Serialize)]
@@ -34,9 +35,9 @@ struct Listings {
 struct StepResult {
     about: &'static str,
     names: usize,
-    /// The first step is 100, and one twice as fast is 200.
+    /// The speed relative to the first step: that one is 100, and one twice as fast is 200.
     score: f64,
-    /// The time by that of the system calls alone is `ratio`.
+    /// `ratio` is the time relative to that of the system calls alone.
     #[serde(flatten)]
     summary: Summary,
 }
@@ -101,8 +102,8 @@ fn measure(root: &Path, names: usize, rounds: usize) -> Done<Vec<StepResult>> {
     Ok(results.collect())
 }
 
-/// What this thread has used. With a hot cache nothing is waited for, so this is the time that listing takes,
-/// also on a machine with other work.
+/// The processor time that this thread has used. With a hot cache nothing waits, so this is the time that
+/// listing takes, even on a machine with other work.
 fn processor_time() -> Done<Duration> {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Ok(Duration::new(

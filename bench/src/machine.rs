@@ -1,4 +1,4 @@
-//! The machine that was measured, and where things are on it.
+//! The machine on which the benchmarks run, and the folders that they use.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Done;
 
-/// What a reader needs to judge the figures.
+/// What a reader must know to judge the figures.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Machine {
     pub(crate) processor: String,
@@ -49,7 +49,7 @@ impl Machine {
     }
 }
 
-/// The number of processors that may be used.
+/// The number of processors that this process may use.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -77,7 +77,7 @@ pub(crate) fn workspace() -> Done<PathBuf> {
     Ok(here.parent().ok_or("no workspace")?.to_path_buf())
 }
 
-/// The folder for what the benchmarks write down.
+/// The folder for the results of the benchmarks.
 pub(crate) fn docs_dir() -> Done<PathBuf> {
     let docs = workspace()?.join("docs");
     std::fs::create_dir_all(&docs)?;

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use arguments::Arguments;
 
-/// Any failure: a benchmark that cannot be made ends with the reason.
+/// Any failure: a benchmark that cannot be run ends with the reason.
 type Done<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 const USAGE: &str = "\
@@ -56,7 +56,7 @@ fn run(arguments: &mut Arguments) -> Done<()> {
         Some("scan") => scan::run(arguments),
         Some("objects") => objects::run(arguments),
         Some("hg") => hg::run(arguments),
-        // What answers in a dialogue at no cost.
+        // Serves as the floor of a dialogue.
         Some("echo") => objects::echo(),
         Some("all") => {
             listing::run(&mut arguments.clone())?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Done;
 
-/// The middle of several measurements, and how far they spread.
+/// The median of several measurements, and how far they spread.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Summary {
     /// The median, in microseconds.
@@ -15,12 +15,12 @@ pub(crate) struct Summary {
     pub(crate) low_us: f64,
     /// The upper quartile, in microseconds.
     pub(crate) high_us: f64,
-    /// The median over the rounds of this one's time by that of the base in the same round.
+    /// The median, over the rounds, of this time divided by that of the base in the same round.
     pub(crate) ratio: f64,
 }
 
-/// Runs each of `things` once per round, in turns, and starts each round with another one, so that what
-/// disturbs the machine for a while disturbs all alike. Ratios are to `things[base]`.
+/// Runs each of `things` once per round, in turns, and starts each round with another one, so that a
+/// passing disturbance of the machine affects all alike. Ratios are to `things[base]`.
 pub(crate) fn alternate<T>(
     things: &mut [T],
     base: usize,
@@ -50,7 +50,7 @@ fn summary(times: &[f64], base: &[f64]) -> Summary {
     }
 }
 
-/// The value below which the share `q` of the values lies; not a number where there are none.
+/// The value below which the share `q` of the values lies. NaN if there are none.
 fn quantile(values: impl Iterator<Item = f64>, q: f64) -> f64 {
     let mut values: Vec<_> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -15,28 +15,28 @@ use crate::machine::{Machine, docs_dir, workspace};
 use crate::measure::{Summary, alternate};
 use crate::report;
 
-/// Commits of the repository whose objects are asked for, unless another one is named.
+/// The number of commits in the repository whose objects are asked for, unless another repository is named.
 const COMMITS: usize = 5_000;
-/// Tags of the repository in which commits are described.
+/// The number of tags in the repositories in which commits are described.
 const TAGS: usize = 20_000;
-/// Objects that are asked for one after the other.
+/// The number of objects that are asked for one after the other.
 const REQUESTS: usize = 2_000;
-/// How much is read at a time, in bytes.
+/// The number of bytes read at a time.
 const READ_LEN: usize = 1 << 20;
 
-/// A program, and what it is asked with.
+/// A program that takes part.
 #[derive(Clone)]
 struct Peer {
     name: &'static str,
     program: PathBuf,
 }
 
-/// What is asked.
+/// The kind of task.
 #[derive(Clone, Copy)]
 enum Work {
-    /// To say all at once.
+    /// A command with these arguments, whose whole output is read.
     Output(&'static [&'static str]),
-    /// Objects, one after the other, each when the one before was answered.
+    /// Requests for objects, each sent after the answer to the one before.
     Dialogue,
 }
 
@@ -47,7 +47,7 @@ struct Task {
     rounds: usize,
 }
 
-/// How all did in one task. Ratios are to git.
+/// The times of all peers in one task. Ratios are to git.
 #[derive(Serialize)]
 struct Outcome {
     title: String,
@@ -60,7 +60,7 @@ struct Row {
     peer: &'static str,
     #[serde(flatten)]
     summary: Summary,
-    /// The most memory of its own, not of files, that it was seen to have, in KiB.
+    /// The most anonymous memory that it was seen to have, in KiB.
     anonymous_kib: Option<u64>,
 }
 
@@ -71,7 +71,7 @@ struct Report {
     tasks: Vec<Outcome>,
 }
 
-/// Answers each line with one, for as long as there are any: the floor of a dialogue through two pipes.
+/// Answers each line with one, until there are no more: the floor of a dialogue through two pipes.
 pub(crate) fn echo() -> Done<()> {
     let mut output = std::io::stdout().lock();
     let mut line = Vec::new();
@@ -250,8 +250,8 @@ fn command(program: &Path, arguments: &[&str], repository: &Path) -> Command {
     command
 }
 
-/// Runs a command and reads all it says: how long that took, and the most memory of its own that was seen, if it was
-/// looked for.
+/// Runs a command and reads all its output. Returns the time, and the most anonymous memory that was seen, if
+/// `looks`.
 fn read_all(
     peer: &Peer,
     arguments: &[&str],
@@ -274,14 +274,14 @@ fn read_all(
     Ok((start.elapsed(), most))
 }
 
-/// The memory of a process that is no file's, in KiB, by proc_pid_status(5).
+/// The anonymous memory of a process, in KiB (proc_pid_status(5)).
 fn anonymous_kib(child: &Child) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("RssAnon:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Objects to ask for, from all over the repository.
+/// The ids of objects to ask for, from all over the repository.
 fn requests(peers: &[Peer], repository: &Path) -> Done<Vec<String>> {
     let git = peers.first().ok_or("no git")?;
     let arguments = [
@@ -296,7 +296,7 @@ fn requests(peers: &[Peer], repository: &Path) -> Done<Vec<String>> {
     Ok(ids.into_iter().step_by(step).take(REQUESTS).collect())
 }
 
-/// The median of the times that objects take.
+/// The median time of an object.
 fn dialogue(peer: &Peer, repository: &Path, ids: &[String]) -> Done<Duration> {
     let is_floor = Some(peer.program.as_path()) == std::env::current_exe().ok().as_deref();
     let arguments: &[&str] = match is_floor {

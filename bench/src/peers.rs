@@ -1,4 +1,4 @@
-//! The programs that are compared, each behind one question: what changed in this repository?
+//! The programs that are compared, all asked the same question: what changed in this repository?
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
@@ -15,22 +15,22 @@ use crate::machine::workspace;
 /// How a peer is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
-    /// A process per question; the words are its arguments.
+    /// One process per question, with these arguments.
     Command(&'static [&'static str]),
-    /// The gitstatusd protocol, a new daemon per question.
+    /// The gitstatusd protocol, with a new daemon per question.
     DaemonFirst(&'static [&'static str]),
-    /// The same, where the user has switched the state on disk off.
+    /// The same, with the state on disk switched off in the configuration.
     DaemonFirstWithoutState(&'static [&'static str]),
-    /// The gitstatusd protocol, all questions to one daemon.
+    /// The gitstatusd protocol, with one daemon for all questions.
     DaemonHot(&'static [&'static str]),
-    /// As [`Self::DaemonHot`], [`ROW_LEN`] questions in a row; the time is that of one.
+    /// The same as [`Self::DaemonHot`], with [`ROW_LEN`] questions in a row. The time is that of one question.
     DaemonRow(&'static [&'static str]),
     /// The floor program, which measures itself.
     Floor(&'static [&'static str]),
 }
 
-/// How many questions are asked in a row. With fewer, what another program left in the processor's caches and the
-/// clock's rate count for more than the answer.
+/// The number of questions in a row. With fewer, the processor's caches, as another program left them, and its clock
+/// rate matter more than the answer.
 const ROW_LEN: u32 = 100;
 
 /// A program that takes part.
@@ -39,22 +39,23 @@ pub(crate) struct Peer {
     pub(crate) name: String,
     program: PathBuf,
     manner: Manner,
-    /// A new process finds what another of its build keeps on disk, though a further build takes part that replaces it.
+    /// The state on disk is written by this build before each question, because another build that takes part replaces
+    /// it.
     warms_up: bool,
 }
 
-/// Who takes part, and who could but is not here.
+/// A program that takes part, or one that could but is not installed.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Attendance {
     name: String,
-    /// The version that it tells, if it is there.
+    /// The version that the program reports, if it is installed.
     version: Option<String>,
-    /// Where it was looked for.
+    /// The program's file name, or where it was looked for.
     place: String,
 }
 
 impl Attendance {
-    /// Of the program `name`, which is not there unless there is a `program`, and was looked for in `place`.
+    /// The attendance of `name`. Without a `program` it is absent, and `place` says where it was looked for.
     pub(crate) fn new(name: &str, program: Option<&Path>, place: String) -> Self {
         let file_name = program.and_then(Path::file_name);
         Self {
@@ -82,7 +83,7 @@ const GIT_STATUS: &[&str] = &[
     "status",
     "--porcelain",
 ];
-/// Count everything: a daemon that may stop early does other work than the rest.
+/// Count everything: a daemon that may stop early does different work from the rest.
 const DAEMON: &[&str] = &[
     "-v", "FATAL", "-s", "-1", "-u", "-1", "-c", "-1", "-d", "-1",
 ];
@@ -116,7 +117,7 @@ const VIGIL_MANNERS: [(&str, Manner); 6] = [
     ("gitstatusd, hot, in a row", Manner::DaemonRow(VIGIL_DAEMON)),
 ];
 
-/// The peer to which all ratios are: the floor that lists.
+/// The peer to which all ratios refer: the floor with listing.
 pub(crate) const BASE: usize = 0;
 
 /// Looks for all peers. The floors come first.
@@ -207,7 +208,7 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
     Ok((peers, attendance))
 }
 
-/// Whether the program answers a status at all.
+/// Whether the program can answer a status at all.
 fn usable_vigil(program: &Path) -> bool {
     let Ok(empty) = tempfile::tempdir() else {
         return false;
@@ -237,8 +238,8 @@ pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// A program as it is run in `repository`: git's settings of this user do not count, and nobody may write to
-/// the index, so that each round finds what the one before found.
+/// A command that runs in `repository`, without the user's git settings. The program must not write to the index, so
+/// that every round finds what the one before found.
 fn command(program: &Path, arguments: &[&str], repository: &Path) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(repository);
@@ -260,17 +261,17 @@ pub(crate) struct Session {
 }
 
 impl Peer {
-    /// Whether it can be told how many threads to use.
+    /// Whether the number of threads can be set.
     pub(crate) fn takes_threads(&self) -> bool {
         !matches!(self.manner, Manner::Command(_))
     }
 
-    /// Whether it asks many times, for which an answer must be quick.
+    /// Whether it asks many times in a row, for which answers must be quick.
     pub(crate) fn asks_in_a_row(&self) -> bool {
         matches!(self.manner, Manner::DaemonRow(_))
     }
 
-    /// Begins to ask about `repository`. A daemon answers once here, so that it is hot afterwards.
+    /// Starts to ask about `repository`. Asks once, so that a daemon is hot afterwards.
     pub(crate) fn session(&self, repository: &Path, threads: Option<usize>) -> Done<Session> {
         let mut session = Session {
             name: self.name.clone(),
@@ -287,7 +288,7 @@ impl Peer {
 }
 
 impl Session {
-    /// Asks once; the time until the whole answer was there.
+    /// Asks once. Returns the time until the whole answer was there.
     pub(crate) fn ask(&mut self) -> Done<Duration> {
         if self.warms_up && matches!(self.manner, Manner::Command(_) | Manner::DaemonFirst(_)) {
             let mut command = command(&self.program, STATUS, &self.repository);

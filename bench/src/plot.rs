@@ -4,25 +4,25 @@ use std::fmt::Write as _;
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 520.0;
-/// The space around the lines; the names of the lines stand to the right.
+/// The margins around the lines. The names of the lines are in the right one.
 const LEFT: f64 = 80.0;
 const RIGHT: f64 = 250.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 60.0;
-/// Colours that people who see colours differently can tell apart (Okabe and Ito).
+/// Colours that colour-blind readers can tell apart (Okabe and Ito).
 const COLOURS: [&str; 7] = [
     "#000000", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9",
 ];
-/// Where more lines than colours are, the next ones are dashed.
+/// Dashes distinguish further lines when the colours are used up.
 const DASHES: [&str; 3] = ["none", "7 4", "2 3"];
 
 /// A plot: what is on the axes, and the lines.
 pub(crate) struct Plot {
     pub(crate) title: String,
-    /// What is along the bottom, and how its values are written.
+    /// The label of the horizontal axis, and how its values are written.
     pub(crate) x: &'static str,
     pub(crate) x_text: fn(f64) -> String,
-    /// What is along the side, and how its values are written.
+    /// The label of the vertical axis, and how its values are written.
     pub(crate) y: &'static str,
     pub(crate) y_text: fn(f64) -> String,
     pub(crate) lines: Vec<Line>,
@@ -34,7 +34,7 @@ pub(crate) struct Line {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// A logarithmic axis from one number of pixels to another.
+/// A logarithmic axis between two pixel positions.
 struct Axis {
     low: f64,
     high: f64,
@@ -43,14 +43,14 @@ struct Axis {
 }
 
 impl Axis {
-    /// An axis for the values that are above zero.
+    /// An axis for the positive ones of the values.
     fn new(values: impl Iterator<Item = f64>, start: f64, end: f64) -> Option<Self> {
         let values: Vec<_> = values
             .filter(|value| *value > 0.0 && value.is_finite())
             .collect();
         let low = values.iter().copied().reduce(f64::min)?;
         let high = values.iter().copied().reduce(f64::max)?;
-        // One value alone would have no extent.
+        // A single value would have no extent.
         let high = high.max(low * 1.5);
         Some(Self {
             low: low.ln(),
@@ -83,7 +83,7 @@ impl Axis {
 }
 
 impl Plot {
-    /// The plot as SVG; nothing where no line has a point above zero.
+    /// The plot as SVG. `None` if no line has a point above zero.
     pub(crate) fn svg(&self) -> Option<String> {
         let points = || self.lines.iter().flat_map(|line| line.points.iter());
         let x = Axis::new(points().map(|point| point.0), LEFT, WIDTH - RIGHT)?;
@@ -112,7 +112,7 @@ impl Plot {
     fn grid(&self, svg: &mut String, x: &Axis, y: &Axis) {
         let bottom = HEIGHT - BOTTOM;
         let right = WIDTH - RIGHT;
-        // What was measured is named, not what is round.
+        // Label the measured values, not round ones.
         let mut measured: Vec<_> = self
             .lines
             .iter()
@@ -185,7 +185,7 @@ impl Plot {
     }
 }
 
-/// Moves names apart that would lie on each other, and keeps them within the plot.
+/// Moves overlapping names apart, and keeps them within the plot.
 fn spread(names: &mut [(f64, &str, &str)]) {
     const APART: f64 = 17.0;
     names.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -1,4 +1,4 @@
-//! What the benchmarks write down: JSON, tables, and sections of a document.
+//! The output of the benchmarks: JSON, tables, and sections of a document.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn with_section(document: &str, name: &str, text: &str) -> Option<String> {
     Some(format!("{before}{begin}\n{}\n\n{end}{after}", text.trim()))
 }
 
-/// A table in Markdown, with numbers to the right.
+/// A Markdown table with numbers aligned to the right.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let right = |column: usize| {
         let mut cells = rows.iter().filter_map(|row| row.get(column));
@@ -50,7 +50,7 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// A time with three digits that count and the unit that suits it.
+/// Formats a time, given in microseconds, with three significant digits and a suitable unit.
 pub(crate) fn microseconds(time: f64) -> String {
     let (value, unit) = match time {
         ..1e3 => (time, "µs"),

@@ -14,11 +14,11 @@ use crate::plot::{Line, Plot};
 use crate::report;
 use crate::scenarios::{Change, Ground, Scenario, can_drop_caches};
 
-/// Sizes that are measured unless told otherwise.
+/// The sizes that are measured by default.
 const SIZES: &str = "1k,10k,100k";
-/// The largest corpus whose files are changed, and with which threads are varied.
+/// The size of the largest corpus for the scenarios with changed files and with varying threads.
 const VARIED_FILES_MAX: usize = 100_000;
-/// Changed files per thousand.
+/// The shares of changed files, per thousand.
 const SHARES_PER_MILLE: [usize; 3] = [1, 10, 100];
 const THREADS: [usize; 6] = [1, 2, 4, 8, 16, 32];
 const ROUNDS_COLD: usize = 5;
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
     write(&scans, &docs_dir()?)
 }
 
-/// The repositories: one file, the sizes that were asked for, and a kernel where one is installed.
+/// The repositories: one file, the requested sizes, and a kernel if one is installed.
 fn grounds(sizes: &[usize], kernel: bool) -> Done<Vec<Ground>> {
     let mut grounds = vec![Ground::new("one file".to_owned(), corpus::kept(1)?)?];
     for files in sizes {
@@ -102,7 +102,7 @@ fn grounds(sizes: &[usize], kernel: bool) -> Done<Vec<Ground>> {
     Ok(grounds)
 }
 
-/// The scenarios that are measured with one corpus only.
+/// Measures the scenarios that only one corpus is used for.
 fn vary(ground: &Ground, peers: &[Peer], rounds: usize, scenarios: &mut Vec<Scenario>) -> Done<()> {
     for change in [Change::Touched, Change::Edited] {
         for share in SHARES_PER_MILLE {
@@ -116,7 +116,7 @@ fn vary(ground: &Ground, peers: &[Peer], rounds: usize, scenarios: &mut Vec<Scen
     Ok(())
 }
 
-/// Keeps a scenario, and shows that there is progress.
+/// Records a scenario, and prints it to show progress.
 fn note(scenarios: &mut Vec<Scenario>, scenario: Scenario) {
     eprintln!("\n{}\n{}", title(&scenario), table(&scenario));
     scenarios.push(scenario);

@@ -19,13 +19,13 @@ use crate::peers::{BASE, Peer, Session};
 pub(crate) enum Change {
     /// Nothing.
     None,
-    /// Files have a new time and their old contents.
+    /// Files have a new mtime and their old contents.
     Touched,
     /// Files have new contents.
     Edited,
 }
 
-/// One situation, and how each peer did in it.
+/// One situation, and the times of each peer in it.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Scenario {
     /// The corpus.
@@ -35,7 +35,7 @@ pub(crate) struct Scenario {
     pub(crate) change: Change,
     /// The number of files that were changed.
     pub(crate) changed_files: usize,
-    /// The number of threads, where it was prescribed.
+    /// The number of threads, if it was set.
     pub(crate) threads: Option<usize>,
     /// Whether the system's caches were dropped before each question.
     pub(crate) dropped_caches: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Scenario {
     pub(crate) rows: Vec<Row>,
 }
 
-/// How one peer did. Ratios are to the floor that lists.
+/// The times of one peer. Ratios are to the floor with listing.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Row {
     pub(crate) peer: String,
@@ -81,12 +81,12 @@ impl Ground {
         self.tracked.len()
     }
 
-    /// Asks in the repository as it is.
+    /// Asks in the unchanged repository.
     pub(crate) fn clean(&self, peers: &[Peer], rounds: usize) -> Done<Scenario> {
         self.ask(peers, None, rounds, false)
     }
 
-    /// Asks with a prescribed number of threads.
+    /// Asks with a fixed number of threads.
     pub(crate) fn with_threads(
         &self,
         peers: &[Peer],
@@ -106,7 +106,7 @@ impl Ground {
         self.ask(peers, None, rounds, true)
     }
 
-    /// Asks with `count` of the files changed, and changes them back.
+    /// Asks with `count` files changed, and reverts the changes.
     pub(crate) fn changed(
         &self,
         peers: &[Peer],
@@ -116,7 +116,7 @@ impl Ground {
     ) -> Done<Scenario> {
         let step = (self.tracked.len() / count.max(1)).max(1);
         let paths = self.tracked.iter().step_by(step).take(count);
-        // Not through symbolic links, and not submodules.
+        // Do not follow symbolic links, and skip submodules.
         for path in paths.filter(|path| path.symlink_metadata().is_ok_and(|file| file.is_file())) {
             alter(path, change)?;
         }
@@ -186,7 +186,7 @@ const QUICK_FILES: usize = 1000;
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// Whether [`Ground::cold`] can be asked for.
+/// Whether this user can drop the system's caches, as [`Ground::cold`] does.
 pub(crate) fn can_drop_caches() -> bool {
     OpenOptions::new().write(true).open(DROP_CACHES).is_ok()
 }

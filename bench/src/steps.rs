@@ -1,8 +1,8 @@
-//! The way to the fast listing, step by step, so that each step can be measured.
+//! The development of the fast listing in steps, so that each step can be measured.
 //!
-//! The first five are the steps that the author of gitstatus wrote up for his `ListDir`, as far as they can be had in safe
-//! code; the last of them is [`Listing`] itself, and the sixth is the floor under all of them. Each step opens the directory,
-//! reads it and closes it, and keeps its memory for the next directory as far as its idea allows.
+//! The first five are the steps that the author of gitstatus described for his `ListDir`, as far as safe code allows; the
+//! fifth is [`Listing`] itself, and the sixth is the floor under all of them. Each step opens the directory, reads it and
+//! closes it, and keeps its memory for the next directory as far as its idea allows.
 
 use std::ffi::{CStr, OsStr};
 use std::mem::MaybeUninit;
@@ -14,20 +14,20 @@ use rustix::fs::{CWD, Mode, OFlags, RawDir, openat};
 use vigil_linux::Errno;
 use vigil_linux::dir::{Listing, getdents64, open_dir_at};
 
-/// How much the C library reads at a time, in bytes.
+/// The number of bytes that the C library reads at a time.
 const READ_LEN: usize = 32 << 10;
-/// The first memory for records, in bytes: the names of a large directory fit in it.
+/// The first allocation for records, in bytes: the names of a large directory fit in it.
 const RECORDS_LEN: usize = 64 << 10;
-/// A call with less room than this, in bytes, would read too few names to be worth it.
+/// The minimum room for a call, in bytes. A call with less would read too few names to be worth it.
 const ROOM_MIN: usize = 8 << 10;
-/// Where a record (getdents64(2)) has its length and its name.
+/// The offsets of the length and of the name in a record (getdents64(2)).
 const LENGTH_AT: usize = 16;
 const NAME_AT: usize = 19;
 
-/// One directory, named in both ways.
+/// One directory, given in two ways.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
-    /// The whole path.
+    /// The full path.
     pub(crate) path: &'a CStr,
     /// The open parent.
     pub(crate) parent: BorrowedFd<'a>,
@@ -35,17 +35,17 @@ pub(crate) struct Place<'a> {
     pub(crate) name: &'a CStr,
 }
 
-/// A way of listing a directory.
+/// One way of listing a directory.
 pub(crate) trait Step {
     /// Lists the directory into the step's own memory.
     fn list(&mut self, place: Place<'_>) -> Result<(), Errno>;
 
-    /// The names that were listed, in the step's order.
+    /// The names listed, in the step's order.
     #[cfg(test)]
     fn names(&self) -> Vec<Vec<u8>>;
 }
 
-/// All steps with what each is about, the slowest first, the floor last.
+/// All steps with a description of each, the slowest first, the floor last.
 pub(crate) fn all() -> Vec<(&'static str, Box<dyn Step>)> {
     vec![
         ("an owned string per name", Box::<OwnedNames>::default()),
@@ -57,7 +57,7 @@ pub(crate) fn all() -> Vec<(&'static str, Box<dyn Step>)> {
     ]
 }
 
-/// Step 1: the standard library's listing of a path, and a string for each name.
+/// Step 1: the standard library lists a path, with a string for each name.
 #[derive(Default)]
 struct OwnedNames {
     names: Vec<Vec<u8>>,
@@ -82,7 +82,7 @@ impl Step for OwnedNames {
     }
 }
 
-/// Steps 2 and 3: names copied one behind the other into memory that is reused.
+/// Steps 2 and 3: names are copied one after the other into reused memory.
 struct ArenaNames {
     from_parent: bool,
     read: Vec<MaybeUninit<u8>>,
@@ -169,7 +169,7 @@ impl Step for RawNames {
     }
 }
 
-/// Step 5: what Vigil uses.
+/// Step 5: Vigil's own listing.
 impl Step for Listing {
     fn list(&mut self, place: Place<'_>) -> Result<(), Errno> {
         self.read(open_dir_at(place.parent, place.name)?.as_fd())
@@ -182,7 +182,7 @@ impl Step for Listing {
     }
 }
 
-/// Step 6: the same calls into the same memory, and no look at what they return.
+/// Step 6: the same calls into the same memory, without looking at the results.
 #[derive(Debug, Default)]
 pub(crate) struct Floor {
     records: Records,
@@ -206,7 +206,7 @@ impl Step for Floor {
     }
 }
 
-/// The records of one directory, as the kernel wrote them, in memory that is reused.
+/// The records of one directory, as the kernel wrote them, in reused memory.
 #[derive(Debug, Default)]
 struct Records {
     bytes: Vec<u8>,
@@ -234,7 +234,8 @@ impl Records {
     }
 }
 
-/// Where the record behind the one at `at` begins, and where that has its name. `None` where there is no whole one.
+/// The offset of the record after the one at `at`, and the location of the name in the one at `at`. `None` if that is not
+/// whole.
 fn record(bytes: &[u8], at: usize) -> Option<(usize, Span)> {
     let record = bytes.get(at..)?;
     let len = u16::from_ne_bytes(*record.get(LENGTH_AT..)?.first_chunk()?);
@@ -248,7 +249,7 @@ fn record(bytes: &[u8], at: usize) -> Option<(usize, Span)> {
     Some((at + usize::from(len), span))
 }
 
-/// Where a name lies in an arena.
+/// The location of a name in an arena.
 #[derive(Clone, Copy)]
 struct Span {
     start: usize,

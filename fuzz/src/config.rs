@@ -8,12 +8,12 @@ use vigil_git::fuzzing;
 
 use crate::input::Input;
 
-/// How many times a file's length the keys read from it may take: each has its section's name in it.
+/// The limit on the length of all keys, as a multiple of the file's length. Each key contains its section's name.
 const KEYS_GROWTH_MAX: usize = 64;
-/// So much they may take in any case.
+/// The keys may always have this length.
 const KEYS_LEN_MIN: usize = 1 << 20;
 
-/// Entries come in order, up to the damage; a file that is cut off has the same, but for the last one.
+/// Entries come in order, up to any damage. A truncated file has the same entries, except perhaps the last.
 pub(crate) fn config_text(data: &[u8]) {
     let mut input = Input(data);
     let cut = input.up_to(0xffff);
@@ -37,7 +37,7 @@ pub(crate) fn config_text(data: &[u8]) {
     if let Some(bad_line) = bad_line {
         assert!((last.saturating_sub(1)..=lines + 1).contains(&bad_line));
     }
-    // Each word of a value is said to be wrong once at the most.
+    // At most one message per word of a value.
     let said = fuzzing::said_of_fsync(input.0)
         + vigil_history::fuzzing::said_of_settings(input.0, "main".into());
     assert!(said <= input.0.len() + 1);
@@ -50,7 +50,7 @@ pub(crate) fn config_text(data: &[u8]) {
     assert!(same + 1 >= cut_entries.len());
 }
 
-/// What is handed on by `git -c` is read back, and nothing that the environment holds makes the reading fail badly.
+/// What `git -c` passes on is read back, and no content of the environment breaks the reader.
 pub(crate) fn config_parameters(data: &[u8]) {
     let mut input = Input(data);
     let list = input.field();
@@ -70,7 +70,7 @@ pub(crate) fn config_parameters(data: &[u8]) {
     let value = input.field();
     environment.push_config_parameter([b"Section.Sub.Name=", value.as_bytes()].concat().as_bstr());
     if let Ok(mut pairs) = before {
-        // A list that ends within white space or `=` joins what is pushed to its end differently.
+        // After a list that ends within white space or `=`, an appended entry is parsed differently.
         if list.is_empty() || list.ends_with(b"'") {
             pairs.push(("section.Sub.name".into(), Some(value.into())));
             assert_eq!(fuzzing::config_parameters(&environment), Ok(pairs));
@@ -78,7 +78,7 @@ pub(crate) fn config_parameters(data: &[u8]) {
     }
 }
 
-/// Numbers and booleans are C's.
+/// Numbers and booleans are parsed as in C.
 pub(crate) fn config_value(data: &[u8]) {
     let value = BStr::new(data);
     let number = fuzzing::config_number(value, i64::MAX);
@@ -105,7 +105,7 @@ pub(crate) fn config_value(data: &[u8]) {
     }
 }
 
-/// The folder named is a part of the file, without an end of line.
+/// The folder named is part of the file, without the end of line.
 pub(crate) fn gitfile(data: &[u8]) {
     if let Some(target) = fuzzing::gitfile(data) {
         assert!(!target.is_empty() && !target.contains(&0));

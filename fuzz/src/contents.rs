@@ -1,4 +1,4 @@
-//! Contents of files, and paths on their way out.
+//! Contents of files, and paths as they are printed.
 
 use bstr::{BStr, ByteSlice};
 use vigil_git::fuzzing;
@@ -6,7 +6,7 @@ use vigil_model::quote::{QuoteRule, append_quoted};
 
 use crate::input::Input;
 
-/// Contents that come in pieces are counted and converted as a whole; CRLF becomes LF and nothing else changes.
+/// Contents in pieces are counted and converted like a whole. CRLF becomes LF, and nothing else changes.
 pub(crate) fn line_endings(data: &[u8]) {
     let mut input = Input(data);
     let size = 1 + input.up_to(64);
@@ -18,7 +18,7 @@ pub(crate) fn line_endings(data: &[u8]) {
     assert_eq!(converted, input.0.replace("\r\n", "\n"));
 }
 
-/// Idents are collapsed at once: a second time there is nothing left to do.
+/// Collapsing idents shortens the text, leaves `$Id$` in it, and keeps the number of lines.
 pub(crate) fn ident(data: &[u8]) {
     let Some(collapsed) = fuzzing::ident_collapsed(data) else {
         return;
@@ -29,7 +29,7 @@ pub(crate) fn ident(data: &[u8]) {
     assert_eq!(lines(&collapsed), lines(data));
 }
 
-/// A quoted path is one line of printable bytes, and leads back to the path.
+/// A quoted path is one line of printable bytes, and unquoting restores the path.
 pub(crate) fn path_quoting(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
@@ -97,7 +97,7 @@ fn unquoted(quoted: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Commands are lines of the list, none empty, none a comment.
+/// Commands are lines of the list. None is empty or a comment.
 pub(crate) fn todo(data: &[u8]) {
     let mut input = Input(data);
     let comment = input.field();
@@ -109,7 +109,7 @@ pub(crate) fn todo(data: &[u8]) {
         assert!(text.contains_str(command));
     }
     if comment.is_empty() {
-        // Everything is a comment but what begins with the name of a command.
+        // Everything is a comment, except what begins with the name of a command.
         let begins_with_a_name =
             |command: &&[u8]| command.iter().next().is_some_and(u8::is_ascii_lowercase);
         assert!(commands.iter().all(begins_with_a_name));

@@ -8,7 +8,7 @@ use vigil_model::{HashKind, fuzzing};
 
 use crate::input::Input;
 
-/// An index is read or refused; what it gives lies inside of it, and lookups end.
+/// An index is read or rejected. Everything read lies within the file, and lookups terminate.
 pub(crate) fn index(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
@@ -55,7 +55,7 @@ fn parse(bytes: &[u8], hash: HashKind) -> Option<ParsedIndex> {
     let parsed = match Index::parse(bytes, hash) {
         Ok(parsed) => parsed,
         Err(error) => {
-            // What is said of it may quote it, but not blow it up.
+            // The messages may quote the input, but must not blow it up.
             let said: usize = error.error_lines().iter().map(String::len).sum();
             assert!(said + error.to_string().len() <= 4096 + bytes.len() * 256);
             return None;
@@ -86,7 +86,8 @@ fn check_cache_tree(root: &CacheTree, len: usize) {
     assert!(count * 5 <= len + 5, "nodes from nowhere");
 }
 
-/// A shared index and the changes to it are joined or refused; nothing comes from nowhere.
+/// A shared index and the changes to it are joined or rejected. The result contains only entries of
+/// the two.
 pub(crate) fn split_index(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
@@ -116,7 +117,7 @@ pub(crate) fn split_index(data: &[u8]) {
     }
 }
 
-/// A compressed bitmap has the bits that a slow reading, bit by bit, finds.
+/// A compressed bitmap has the same bits as a slow, bit by bit reading of it.
 pub(crate) fn ewah(data: &[u8]) {
     const LIMIT: usize = 4096;
     let mut input = Input(data);
@@ -169,7 +170,7 @@ fn slow_positions(words: &[u64], limit: u64) -> Result<Vec<usize>, u64> {
     Ok(found)
 }
 
-/// A cache-tree that is read can be written, and is then read again.
+/// A cache-tree that was read can be written and read again.
 pub(crate) fn cache_tree(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();

@@ -1,14 +1,14 @@
-//! Taking the bytes of a run apart.
+//! Splits the input of a run into values.
 
 use bstr::{BStr, ByteSlice};
 use vigil_model::HashKind;
 
-/// What is left of the bytes.
+/// The remaining bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Input<'a> {
-    /// The next byte, 0 behind the end.
+    /// The next byte, or 0 after the end.
     pub(crate) fn byte(&mut self) -> u8 {
         match self.0.split_first() {
             Some((byte, rest)) => {
@@ -25,7 +25,7 @@ impl<'a> Input<'a> {
         number % (max + 1)
     }
 
-    /// The kind of ids that the lowest bit of the next byte chooses.
+    /// The hash function chosen by the lowest bit of the next byte.
     pub(crate) fn hash(&mut self) -> HashKind {
         match self.byte() & 1 {
             0 => HashKind::Sha1,
@@ -33,14 +33,14 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The bytes up to the next 0xff, which is taken off, too.
+    /// The bytes up to the next 0xff, which is removed too.
     pub(crate) fn field(&mut self) -> &'a BStr {
         let (field, rest) = self.0.split_once_str(b"\xff").unwrap_or((self.0, b""));
         self.0 = rest;
         field.as_bstr()
     }
 
-    /// A part whose length the next two bytes tell.
+    /// A part whose length is in the next two bytes.
     pub(crate) fn part(&mut self) -> &'a [u8] {
         let number = usize::from(self.byte()) << 8 | usize::from(self.byte());
         let (part, rest) = self.0.split_at(number.min(self.0.len()));
@@ -49,7 +49,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// `path` as a path inside a working tree: without empty, `.` and `..` components and NUL.
+/// Makes `path` a path inside a working tree: removes empty, `.` and `..` components and NULs.
 pub(crate) fn inside(path: &[u8]) -> Vec<u8> {
     let components = path.split(|byte| matches!(byte, b'/' | 0));
     let components: Vec<_> = components

@@ -1,7 +1,7 @@
-//! What holds of the parsers whatever bytes they are given, one function for each.
+//! Properties that the parsers have for any input, one function for each parser.
 //!
-//! Each is run in two ways: for long by libFuzzer (`fuzz/run`, which needs a nightly compiler), and for a short time
-//! with each test run, on seeds and on random changes of them (`tests/fuzz_short.rs` of the testkit).
+//! Each is run in two ways: at length by libFuzzer (`fuzz/run`, which needs a nightly compiler), and briefly with
+//! each test run, on seeds and random mutations of them (`tests/fuzz_short.rs` of the testkit).
 
 #![deny(missing_docs)]
 #![forbid(unsafe_code)]
@@ -20,12 +20,12 @@ mod refs;
 mod state;
 mod stores;
 
-/// A parser, and what must hold of it.
+/// A parser, and the properties that it must have.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Its name, which is also that of the folder with its seeds.
+    /// The name, which is also that of the folder with its seeds.
     pub name: &'static str,
-    /// Panics where something does not hold.
+    /// Panics if a property does not hold.
     pub run: fn(&[u8]),
 }
 
@@ -57,7 +57,7 @@ pub fn run(name: &str, data: &[u8]) {
     (target.expect("a target of that name").run)(data);
 }
 
-/// The table's target for a libFuzzer binary, whose name is that of its file.
+/// Defines a libFuzzer binary for the target of this name, which is also the name of the binary's file.
 #[cfg(feature = "libfuzzer")]
 #[macro_export]
 macro_rules! fuzz {

@@ -1,11 +1,11 @@
-//! Random changes of bytes, the same for the same seed.
+//! Random mutations of bytes, reproducible by their seed.
 
-/// A small generator of random numbers (xorshift64*).
+/// A small random number generator (xorshift64*).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator whose numbers `seed` decides.
+    /// Creates a generator whose numbers depend only on `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -19,7 +19,7 @@ impl Random {
     }
 }
 
-/// Values at which counts, lengths and offsets go wrong.
+/// Values at which counts, lengths and offsets tend to go wrong.
 const INTEGERS: [u64; 12] = [
     0,
     1,
@@ -35,7 +35,7 @@ const INTEGERS: [u64; 12] = [
     u64::MAX,
 ];
 
-/// Changes `data` in one to four places, with bytes of `other` as material; it grows beyond `len_max` only a little.
+/// Mutates `data` in one to four places, with bytes of `other` as material. It grows only slightly beyond `len_max`.
 pub fn mutate(data: &mut Vec<u8>, other: &[u8], random: &mut Random, len_max: usize) {
     for _ in 0..=random.below(4) {
         let at = random.below(data.len() + 1);

@@ -1,4 +1,4 @@
-//! What a person writes for an object, and what decides what that leads to.
+//! The names that a person writes for objects, and the data that decides what they mean.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ use vigil_objects::commit_graph::CommitGraph;
 use crate::input::Input;
 use crate::stores::Folders;
 
-/// Clocks by the first field: a file where it begins like one, else a string; UTC where it is neither.
+/// The clocks of a field: a time zone file if it begins like one, else a string. UTC if it is neither.
 fn clocks(field: &[u8]) -> Clocks {
     let found = match field.starts_with(b"TZif") {
         true => Clocks::of_file(field),
@@ -30,7 +30,7 @@ fn clocks(field: &[u8]) -> Clocks {
     found.unwrap_or_else(Clocks::utc)
 }
 
-/// A date is no time before 1970, and case counts for nothing but a T; what was exact says itself again.
+/// A date is never before 1970, and case matters only for a T. An exact date, printed and parsed again, is the same.
 pub(crate) fn date(data: &[u8]) {
     const NOW_S: [i64; 4] = [0, 1_700_000_000, 1_722_500_000, 4_000_000_000];
     let mut input = Input(data);
@@ -58,7 +58,7 @@ pub(crate) fn date(data: &[u8]) {
     assert!(day.len() >= 10 && full.len() >= 30);
 }
 
-/// Clocks are as far from UTC as they say, and what they show is when they show it, but where they are turned.
+/// Clocks are as far from UTC as they say, and local times convert back to UTC, except near a transition.
 pub(crate) fn time_zone(data: &[u8]) {
     let mut input = Input(data);
     let times: Vec<i64> = (0..4)
@@ -80,7 +80,7 @@ pub(crate) fn time_zone(data: &[u8]) {
     }
 }
 
-/// What matches, matches in parentheses, twice, and as one of two; plain text matches where it is.
+/// A match remains one in parentheses, and as an alternative of itself; plain text matches wherever it occurs.
 pub(crate) fn regular_expression(data: &[u8]) {
     let mut input = Input(data);
     let (pattern, text) = (input.field(), &input.0[..input.0.len().min(256)]);
@@ -94,7 +94,7 @@ pub(crate) fn regular_expression(data: &[u8]) {
     let Some(is_match) = found else {
         return;
     };
-    // A parenthesis that nothing opened stands for itself, and larger ones may be more than there is room for.
+    // An unopened parenthesis is literal, and longer expressions may exceed the limits.
     let mut depth = 0_i32;
     let is_balanced = pattern.iter().all(|byte| {
         depth += i32::from(*byte == b'(') - i32::from(*byte == b')');
@@ -111,7 +111,7 @@ pub(crate) fn regular_expression(data: &[u8]) {
     }
 }
 
-/// A repository with something of everything that names ask for.
+/// A repository with one of everything that names can refer to.
 struct Asked {
     _folder: tempfile::TempDir,
     repository: Repository,
@@ -172,11 +172,11 @@ fn asked() -> &'static Asked {
     })
 }
 
-/// What is found is there, unless it was named by its whole id; and lines are said whole.
+/// An object that is found exists, unless it was named by its full id. Messages are whole lines.
 pub(crate) fn revision(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
-    // git has it as a C string, in a line.
+    // git has the name as a C string, within a line.
     let name: BString = input
         .0
         .iter()
@@ -219,7 +219,7 @@ pub(crate) fn revision(data: &[u8]) {
     }
 }
 
-/// People are only put in the place of people, and nobody is nowhere who is there without a mailmap.
+/// Only people are replaced, only by people, and an empty mailmap replaces nobody.
 pub(crate) fn mailmap(data: &[u8]) {
     let mut input = Input(data);
     let is_file = input.byte() & 1 != 0;
@@ -257,7 +257,7 @@ pub(crate) fn mailmap(data: &[u8]) {
     }
 }
 
-/// Each commit of grafts has the parents of its first line, and one of the boundary has none.
+/// Each grafted commit has the parents of its first line, and each commit of the boundary has none.
 pub(crate) fn history(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
@@ -267,7 +267,7 @@ pub(crate) fn history(data: &[u8]) {
         let hex = hex.get(..hash.len_in_hex())?;
         ObjectId::from_hex(hex).ok()
     };
-    // git reads so much of a line at once.
+    // git reads a line in pieces of this size.
     let lines = shallow.lines_with_terminator();
     let boundary: Vec<_> = lines.flat_map(|line| line.chunks(1023)).map(id).collect();
     assert_eq!(is_bad, boundary.iter().any(Option::is_none));
@@ -291,7 +291,7 @@ pub(crate) fn history(data: &[u8]) {
     }
 }
 
-/// The other id leads back to an object; blobs stay as they are, and no id of the own kind is left in what is converted.
+/// The other id leads back to an object. Blobs are not changed, and converted objects do not grow out of bounds.
 pub(crate) fn other_ids(data: &[u8]) {
     let mut input = Input(data);
     let own = input.hash();
@@ -313,7 +313,7 @@ pub(crate) fn other_ids(data: &[u8]) {
         else {
             continue;
         };
-        // A later line may say otherwise.
+        // A later line may override this one.
         assert_eq!(compat.other_id(&first).map(|id| id.kind()), Some(other));
         let name = format!("{second}^{{tree}}");
         let named = compat.with_own_id(name.as_str().into()).expect("an id");
@@ -330,7 +330,7 @@ pub(crate) fn other_ids(data: &[u8]) {
     }
 }
 
-/// A commit-graph, alone or as a chain of two, is taken or left, and what it says of parents is within it.
+/// A commit-graph, alone or as a chain of two, is accepted or ignored, and the parents that it lists are within it.
 pub(crate) fn commit_graph(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
@@ -358,7 +358,7 @@ pub(crate) fn commit_graph(data: &[u8]) {
     let mut parents = Vec::new();
     for position in 0..graph.count() {
         if let Some(id) = graph.id_at(position) {
-            // Where the ids are in no order it may not be found.
+            // If the ids are not sorted, it may not be found.
             let _ = graph.position_of(&id);
         }
         let _ = graph.tree_at(position);

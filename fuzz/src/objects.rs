@@ -9,7 +9,8 @@ use vigil_model::{HashKind, ObjectId, oid};
 
 use crate::input::Input;
 
-/// Entries follow each other without a gap, each with a name, and are what is written there.
+/// Entries follow each other without a gap, each has a name, and each is exactly what the bytes
+/// say.
 pub(crate) fn tree(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
@@ -30,7 +31,7 @@ pub(crate) fn tree(data: &[u8]) {
     );
 }
 
-/// Trees of random bytes: the first byte of an id says which one it is.
+/// A source of trees of random bytes. The first byte of an id selects the tree.
 struct Trees<'a> {
     trees: Vec<&'a [u8]>,
     left: std::cell::Cell<usize>,
@@ -38,7 +39,7 @@ struct Trees<'a> {
 
 impl TreeSource for Trees<'_> {
     fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<bool, SourceError> {
-        // Trees of ours may lead to each other, as no real ones can.
+        // These trees may refer to each other in circles, as no real ones can.
         self.left
             .set(self.left.get().checked_sub(1).ok_or("enough")?);
         let at = usize::from(id.first_byte());
@@ -48,7 +49,8 @@ impl TreeSource for Trees<'_> {
     }
 }
 
-/// A comparison of any trees with any index ends; what it says differs does, and is in order.
+/// Comparing any trees with any index terminates. Everything reported as different is, and comes in
+/// order.
 pub(crate) fn staged(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
@@ -75,7 +77,7 @@ pub(crate) fn staged(data: &[u8]) {
                 (change.head_mode, change.head_id),
                 (change.index_mode, change.index_id),
             ];
-            // An entry of the index may be as null as none.
+            // An entry of the index may have a null mode and id, like a missing one.
             let is_one_sided = matches!(change.kind, ChangeKind::Added | ChangeKind::Deleted);
             assert!(is_one_sided || sides[0] != sides[1]);
         }
@@ -86,7 +88,7 @@ pub(crate) fn staged(data: &[u8]) {
     drop(expanded);
 }
 
-/// A commit's parts are parts of it.
+/// A commit's parts are parts of its bytes.
 pub(crate) fn commit(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
@@ -114,14 +116,14 @@ pub(crate) fn commit(data: &[u8]) {
     assert!(summary.len() <= commit.message.len());
 }
 
-/// A tag's parts are the first three lines of it.
+/// A tag's parts are its first three lines.
 pub(crate) fn tag(data: &[u8]) {
     let mut input = Input(data);
     let hash: HashKind = input.hash();
     let Some((id, kind, name, time_s)) = vigil_git::fuzzing::tag(input.0, hash) else {
         return;
     };
-    // git reads type and name as C strings.
+    // git reads the type and the name as C strings.
     let lines: Vec<&[u8]> = input.0.splitn(4, |byte| *byte == b'\n').collect();
     let target = format!("object {id}");
     assert_eq!(lines[0].to_ascii_lowercase(), target.as_bytes());

@@ -12,7 +12,7 @@ use vigil_rules::wildmatch::{self, Flags};
 
 use crate::input::{Input, inside};
 
-/// Longer patterns and paths are cut: what a run costs shows below already.
+/// Longer patterns and paths are truncated: excessive cost shows at this length already.
 const LEN_MAX: usize = 512;
 
 fn cut(bytes: &[u8]) -> &[u8] {
@@ -24,7 +24,7 @@ fn until_nul(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// The search agrees with a table of all pairs of places, for patterns of plain bytes, `?` and single `*`.
+/// The result agrees with a table over all pairs of positions, for patterns of plain bytes, `?` and single `*`.
 pub(crate) fn wildmatch(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
@@ -43,7 +43,7 @@ pub(crate) fn wildmatch(data: &[u8]) {
     }
 }
 
-/// Whether the simple `pattern` matches `text`; `None` for patterns that the table does not know.
+/// Whether the simple `pattern` matches `text`. `None` for patterns that the table does not support.
 fn slow_match(pattern: &[u8], text: &[u8], flags: Flags) -> Option<bool> {
     if pattern.iter().any(|byte| matches!(byte, b'[' | b'\\'))
         || pattern.windows(2).any(|two| two == b"**")
@@ -72,7 +72,7 @@ fn slow_match(pattern: &[u8], text: &[u8], flags: Flags) -> Option<bool> {
     reached.last().copied()
 }
 
-/// A rule of a slow reading of gitignore(5).
+/// A rule, as a slow implementation of gitignore(5) reads it.
 struct SlowRule<'a> {
     line: usize,
     is_negated: bool,
@@ -112,7 +112,7 @@ fn slow_rules(contents: &[u8]) -> Vec<SlowRule<'_>> {
     rules
 }
 
-/// The line of the last rule that matches `path`, and whether it takes others back: all rules are tried.
+/// Tries all rules. Returns the line of the last one that matches `path`, and whether that one is negated.
 fn slow_matching(contents: &[u8], path: &[u8], is_dir: bool, fold: bool) -> Option<(usize, bool)> {
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
     let rules = slow_rules(contents).into_iter().rev();
@@ -142,7 +142,7 @@ fn slow_matching(contents: &[u8], path: &[u8], is_dir: bool, fold: bool) -> Opti
     matching.next().map(|rule| (rule.line, rule.is_negated))
 }
 
-/// The rule that decides is that of the slow reading: of the deepest file that has one, the last.
+/// The deciding rule is that of the slow implementation: the last matching one in the deepest file that has any.
 pub(crate) fn ignore(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
@@ -219,7 +219,8 @@ fn attributes_of(tree: Tree, fold_case: bool) -> Attributes {
     Attributes::new(settings, blobs, Arc::default())
 }
 
-/// Attributes do not depend on what else is asked; a pattern matches what it matches in a file of ignore rules.
+/// An attribute does not depend on which others are asked for, and a pattern matches as it does in an ignore
+/// file.
 pub(crate) fn attributes(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
@@ -255,7 +256,7 @@ pub(crate) fn attributes(data: &[u8]) {
         }
     }
     if values[2] == Value::Set {
-        // `binary` is a macro unless something else is said of its parts.
+        // `binary` is a macro, unless its parts are set otherwise.
         assert!(
             values[0] != Value::Unspecified
                 || contains_either(top, own, "text")
@@ -292,7 +293,7 @@ fn contains_either(a: &[u8], b: &[u8], what: &str) -> bool {
     a.contains_str(what) || b.contains_str(what)
 }
 
-/// What a pathspec matches may concern it, and is where all that it matches is.
+/// If a pathspec matches a path, it may concern that path, and the path is below the common prefix.
 pub(crate) fn pathspec(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
@@ -351,7 +352,7 @@ pub(crate) fn pathspec(data: &[u8]) {
     }
 }
 
-/// Whether `spec`, which is a path or glob without magic from the top, is about `path`.
+/// Whether `spec`, a path or glob without magic and from the top, matches `path`.
 fn slow_pathspec(spec: &[u8], path: &[u8], settings: pathspec::Settings) -> bool {
     let equal = |a: &[u8], b: &[u8]| a == b || (settings.icase && a.eq_ignore_ascii_case(b));
     let (start, rest) = path.split_at(spec.len().min(path.len()));
@@ -374,7 +375,8 @@ fn slow_pathspec(spec: &[u8], path: &[u8], settings: pathspec::Settings) -> bool
         )
 }
 
-/// Patterns decide as in the slow reading; of a cone, files at the top and what lies below its directories is in.
+/// Patterns decide as in the slow implementation. In a cone, files at the top and everything below its
+/// directories are in.
 pub(crate) fn sparse_checkout(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
@@ -391,7 +393,7 @@ pub(crate) fn sparse_checkout(data: &[u8]) {
     if sparse.is_cone() {
         assert!(is_in || path.contains(&b'/'));
         if is_in {
-            // A directory that is in as a name has all below it in.
+            // If a directory is in by its name, so is everything below it.
             let sibling = match path.rfind("/") {
                 Some(slash) => [&path[..=slash], b"\x01"].concat(),
                 None => b"\x01".to_vec(),

@@ -1,4 +1,4 @@
-//! What comes through pipes.
+//! Data that comes through pipes.
 
 use bstr::ByteSlice;
 use vigil_daemon::fuzzing::{
@@ -11,14 +11,14 @@ use crate::input::Input;
 
 const FIELD: u8 = 0x1f;
 const RECORD: u8 = 0x1e;
-/// More than half of what is kept of a record.
+/// More than half of the part of a record that is kept.
 const LONG: usize = RECORD_LEN_MAX / 2 + 100;
 
-/// Records are the same wherever the stream is cut, and those of a slow splitting; requests are parts of them.
+/// Records are the same wherever the stream is split, and equal to those of a slow parser. Requests are parts of them.
 pub(crate) fn gitstatusd(data: &[u8]) {
     let mut input = Input(data);
     let mut size = 1 + input.up_to(300);
-    // A byte for many, so that records of any length are in reach.
+    // Expand single bytes, so that records of any length are possible.
     let stream = input.0.replacen([0xfd], [b'x'; LONG], 3);
     if stream.len() > input.0.len() {
         size *= 100;
@@ -56,11 +56,11 @@ pub(crate) fn gitstatusd(data: &[u8]) {
     }
 }
 
-/// The kind of the message whose body may have fields that are not known.
+/// The kind of message whose body may have unknown fields.
 const DESCRIPTION: u8 = 68;
 
-/// Frames are the same wherever the stream is cut, no frame is longer than it may be, and a message that is understood has the
-/// bytes that it would be written with, but for fields that are not known: what is written without them is understood.
+/// Frames are the same wherever the stream is split, and no frame exceeds the maximum length. A message that is understood has
+/// exactly the bytes that it would be encoded to, except for unknown fields: encoded without them, it is understood too.
 pub(crate) fn daemon(data: &[u8]) {
     const LEN_MAX: usize = 600;
     let mut input = Input(data);
@@ -90,8 +90,8 @@ pub(crate) fn daemon(data: &[u8]) {
     }
 }
 
-/// What git says is the same wherever the stream is cut, no longer than it may be, and the same when it is said again; a token is
-/// understood only in the words in which it was said.
+/// Messages of git are the same wherever the stream is split, not longer than allowed, and the same when encoded again. A token
+/// is understood only as it was written.
 pub(crate) fn fsmonitor(data: &[u8]) {
     const LEN_MAX: usize = 64 * 1024;
     let mut input = Input(data);
@@ -116,14 +116,14 @@ pub(crate) fn fsmonitor(data: &[u8]) {
     }
 }
 
-/// A filter that says anything gives contents that it said, and is told the same whatever it says.
+/// Whatever a filter answers, the contents come from its answers, and it is asked the same.
 pub(crate) fn filter_process(data: &[u8]) {
     const FILES: [&[u8]; 3] = [b"one", b"", b"three"];
     let conversed = fuzzing::converse(data, &FILES);
     let given: usize = conversed.outcomes.iter().flatten().map(Vec::len).sum();
     assert!(given <= data.len());
     for contents in conversed.outcomes.iter().flatten() {
-        // Each packet of theirs is a run of what was said.
+        // Each packet of the contents is a run of the answers.
         assert!(contents.len() > 65_516 || is_made_of_runs(contents, data));
     }
     assert!(conversed.outcomes.len() <= FILES.len());
@@ -133,7 +133,7 @@ pub(crate) fn filter_process(data: &[u8]) {
     assert!(asked <= FILES.len() && asked <= conversed.outcomes.len() + 1);
 }
 
-/// Whether `contents` can be put together from runs of `data`: greedily, for a hint is enough.
+/// Whether every byte of `contents` occurs in `data`: a rough check that it is made of runs of `data`.
 fn is_made_of_runs(contents: &[u8], data: &[u8]) -> bool {
     contents.iter().all(|byte| data.contains(byte))
 }

@@ -7,7 +7,7 @@ use vigil_git::fuzzing::{self, PackedRefs, Reftable};
 
 use crate::input::Input;
 
-/// All records are given in order, and each is found by its name.
+/// All records are listed in order, and each is found by its name.
 pub(crate) fn packed_refs(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
@@ -52,7 +52,7 @@ pub(crate) fn packed_refs(data: &[u8]) {
     }
 }
 
-/// A loose reference is an id, a name or broken, and valid names are as git has them.
+/// A loose reference is an id, a name or broken, and valid names follow git's rules.
 pub(crate) fn loose_ref(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
@@ -72,7 +72,7 @@ pub(crate) fn loose_ref(data: &[u8]) {
         }
         Some(Err(target)) => {
             assert!(!target.contains(&0));
-            // White space at its end was hidden by a NUL.
+            // A NUL hid the white space at its end.
             let end = |c| matches!(c, ' ' | '\t' | '\r' | '\n');
             let kept = BString::from(target.trim_end_with(end));
             let written = [b"ref: ", target.as_slice(), b"\n"].concat();
@@ -88,7 +88,7 @@ pub(crate) fn loose_ref(data: &[u8]) {
     }
 }
 
-/// Counting and listing agree, and a log that is cut between two lines has the records of both parts.
+/// Counting and listing agree, and a log split between two lines has the records of both parts.
 pub(crate) fn reflog(data: &[u8]) {
     let mut input = Input(data);
     let hash = input.hash();
@@ -109,9 +109,10 @@ pub(crate) fn reflog(data: &[u8]) {
     }
 }
 
-/// Each reference is found by its name; names and messages do not fill the memory.
+/// Each reference is found by its name. Names and messages do not fill the memory.
 ///
-/// The footer's checksum is set right, where the first byte says so: no change would ever get past it.
+/// If the first byte says so, the footer's checksum is corrected: no mutation would ever get past it
+/// otherwise.
 pub(crate) fn reftable(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
@@ -140,7 +141,7 @@ pub(crate) fn reftable(data: &[u8]) {
     let is_sorted = found.is_sorted_by(|a, b| a.0 < b.0);
     for (name, target) in found.iter().take(50) {
         let single = table.find(name.as_ref());
-        // An index may lead elsewhere; without one all names are seen.
+        // An index may lead elsewhere. Without one, all names are seen.
         if is_whole && is_sorted && (single.is_some() || !has_index(&bytes)) {
             assert_eq!(single.as_ref(), Some(target));
         }
@@ -155,23 +156,23 @@ pub(crate) fn reftable(data: &[u8]) {
     for name in ["refs/stash", "HEAD"] {
         let mut records = 0;
         table.for_each_log(name.into(), |_, _| records += 1);
-        // A log is compressed, at best by a thousand.
+        // A log is compressed, at best by a factor of a thousand.
         assert!(records <= bytes.len() * 1100);
     }
 }
 
-/// How many times a table's length the names in it may take.
+/// The limit on the length of all names, as a multiple of the table's length.
 const NAMES_GROWTH_MAX: usize = 64;
 const NAMES_LEN_MIN: usize = 1 << 20;
 
-/// Whether the footer names an index of references.
+/// Whether the footer refers to an index of references.
 fn has_index(bytes: &[u8]) -> bool {
     let (header, footer) = if bytes[4] == 1 { (24, 68) } else { (28, 72) };
     let at = bytes.len() - footer + header;
     bytes[at..at + 8] != [0; 8]
 }
 
-/// Makes footer and header alike, and sets the footer's checksum (CRC-32).
+/// Copies the header to the footer, and corrects the footer's checksum (CRC-32).
 fn mend_footer(bytes: &mut [u8]) {
     let (header, footer) = match bytes.get(4) {
         Some(1) => (24, 68),
@@ -195,7 +196,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// A name is mapped only to what its refspecs can make of it.
+/// A name is mapped only to what its refspecs can produce.
 pub(crate) fn refspec(data: &[u8]) {
     let mut input = Input(data);
     let name = input.field();
@@ -204,7 +205,7 @@ pub(crate) fn refspec(data: &[u8]) {
     let (tracked, valid) = vigil_history::fuzzing::tracked(&refspecs, name);
     assert!(valid <= refspecs.len());
     for refspec in &refspecs {
-        // What names no reference on either side is nothing to push.
+        // A refspec that names no reference on either side does not push anything.
         assert!(!refspec.ends_with(b"/") || !vigil_history::fuzzing::is_pushed(refspec));
     }
     if let Some(tracked) = tracked {

@@ -17,8 +17,8 @@ const TABLES: [Table; Table::COUNT] = Table::WRITTEN;
 
 type Blocks = BTreeMap<(Table, u32), Vec<u8>>;
 
-/// All blocks that can be read. Keys ascend, blocks are as long as their slots say and begin at whole words, and together
-/// they are no larger than the data.
+/// All blocks that can be read. Keys ascend, blocks have the lengths of their slots and are aligned to 8 bytes, and together
+/// they do not exceed the data.
 fn blocks(state: &Snapshot) -> Blocks {
     let mut blocks = Blocks::new();
     for table in TABLES {
@@ -41,7 +41,7 @@ fn blocks(state: &Snapshot) -> Blocks {
     blocks
 }
 
-/// Any bytes are read in bounded time, and written on; what is whole is as the changes say then, and whole.
+/// Any bytes are read in bounded time, and can be written to. A state that is whole stays so, and then has the changes.
 pub(crate) fn state_file(data: &[u8]) {
     let mut input = Input(data);
     let is_mended = input.byte() & 1 == 1;
@@ -56,7 +56,7 @@ pub(crate) fn state_file(data: &[u8]) {
     while !input.0.is_empty() && expected.len() < 1000 {
         let choice = input.byte();
         let table = TABLES[usize::from(choice >> 6)];
-        // Near the bounds of nodes and levels, too.
+        // Also near the bounds of nodes and levels.
         let key = u32::from(input.byte()) << (choice & 0x18);
         let key = key.wrapping_add(u32::from(input.byte())).min(u32::MAX - 1);
         let _ = state.block(table, key);
@@ -84,7 +84,7 @@ pub(crate) fn state_file(data: &[u8]) {
     }
 }
 
-/// Blocks of directories and of files, as they come.
+/// Blocks of directories and of files, in the order of the input.
 struct Given {
     directories: Vec<Vec<u8>>,
     files: Vec<Vec<u8>>,
@@ -118,8 +118,8 @@ impl tracked::Blocks for Given {
     }
 }
 
-/// Any bytes are a tree of tracked files or a damaged one, which is walked in bounded time; a new index makes the same tree of
-/// it as of nothing. Any bytes are a record of what was seen, or none.
+/// Any bytes form a tree of tracked files or a damaged one, which is walked in bounded time. A new index gives the same tree
+/// with it as without. Any bytes are a valid record of what a scan saw, or are rejected.
 pub(crate) fn state_blocks(data: &[u8]) {
     let mut input = Input(data);
     let mut seen = 0usize;

@@ -1,4 +1,4 @@
-//! Folders with objects: packs, their indexes, files of single objects, and lists of other folders.
+//! Object directories: packs, their indexes, loose objects, and lists of alternates.
 
 use std::fs;
 use std::io::Write;
@@ -13,16 +13,16 @@ use vigil_objects::{Info, Kind, ObjectStore, Places, Reader, StreamError, Wanted
 
 use crate::input::Input;
 
-/// How many objects are read of a folder.
+/// The maximum number of objects read from a folder.
 const OBJECTS_MAX: usize = 64;
-/// Larger ones are asked for, but not read.
+/// Larger objects, in bytes, are looked up but not read.
 const SIZE_MAX: u64 = 1 << 24;
-/// Above this size, in bytes, what is whole in a pack is streamed.
+/// Undeltified objects in a pack that are larger than this, in bytes, are streamed.
 const THRESHOLD: u64 = 16;
 
 const FANOUT_LEN: usize = 256 * 4;
 
-/// A repository's folder of objects, and others beside it.
+/// A repository's object directory, and others beside it.
 pub(crate) struct Folders {
     top: tempfile::TempDir,
     hash: HashKind,
@@ -65,7 +65,7 @@ impl Folders {
         Arc::new(ObjectStore::open(&places, said))
     }
 
-    /// Lists, finds and reads all objects. Whatever they are, all ways to read one lead to the same.
+    /// Lists, finds and reads all objects. Whatever they are, all ways to read one give the same result.
     fn read_all(&self) {
         let mut said = Vec::new();
         let store = self.open(b"", &mut said);
@@ -87,7 +87,7 @@ impl Folders {
         assert!(matches!(reader.find(&absent), Ok(None)));
     }
 
-    /// The only object, if it can be read.
+    /// Reads the object `id`, if that is possible.
     fn read_one(&self, id: ObjectId) -> Option<(Info, Vec<u8>)> {
         let store = self.open(b"", &mut Vec::new());
         read(&mut Reader::new(&store), id)
@@ -126,7 +126,7 @@ fn read(reader: &mut Reader, id: ObjectId) -> Option<(Info, Vec<u8>)> {
         assert_eq!(asked, info);
     }
     match stream {
-        // Of an object that is no blob, what is in a file behind the end that its header tells does not count.
+        // Of a loose object that is not a blob, bytes after the end given in its header do not count.
         Ok(_) => assert!(streamed.starts_with(contents)),
         Err(StreamError::Sink(())) => {}
         Err(StreamError::Read(error)) => panic!("read, but not streamed: {error}"),
@@ -134,25 +134,25 @@ fn read(reader: &mut Reader, id: ObjectId) -> Option<(Info, Vec<u8>)> {
     Some((info, contents.to_vec()))
 }
 
-/// A zlib stream that holds the bytes as they are.
+/// A zlib stream that stores the bytes uncompressed.
 fn stored(bytes: &[u8]) -> Vec<u8> {
     let mut stream = ZlibEncoder::new(Vec::new(), Compression::none());
     stream.write_all(bytes).expect("a stream in memory");
     stream.finish().expect("a stream in memory")
 }
 
-/// An id that begins with `number`.
+/// An id whose first byte is `number`.
 fn id_of(hash: HashKind, number: u8) -> ObjectId {
     let mut bytes = vec![0x11; hash.len_in_bytes()];
     bytes[0] = number;
     ObjectId::from_bytes_or_panic(&bytes)
 }
 
-/// A pack that is made entry by entry, and its index. The checksums are of zeros.
+/// A pack built entry by entry, and its index. The checksums are zeros.
 struct Packing {
     hash: HashKind,
     pack: Vec<u8>,
-    /// Where each entry begins, as its index says.
+    /// The offset of each entry according to the index.
     offsets: Vec<u64>,
 }
 
@@ -165,7 +165,8 @@ impl Packing {
         }
     }
 
-    /// Adds an entry: its type and size, what is between them and the contents, and the contents as they are.
+    /// Adds an entry: its type and size, the bytes between these and the contents, and the contents as they
+    /// are.
     fn add(&mut self, kind: u8, size: usize, between: &[u8], contents: &[u8]) {
         self.offsets.push(self.pack.len() as u64);
         let mut byte = (kind & 7) << 4 | (size & 15) as u8;
@@ -195,7 +196,7 @@ impl Packing {
         index.extend(vec![0; 4 * count as usize]);
         let mut wide = Vec::new();
         for (number, offset) in self.offsets.iter().enumerate() {
-            // The index has room for all but one of them.
+            // 32 bits would suffice; some offsets use the 64-bit table.
             if number > 0 && number % 3 == 0 {
                 index.extend((1 << 31 | (wide.len() / 8) as u32).to_be_bytes());
                 wide.extend(offset.to_be_bytes());
@@ -211,7 +212,7 @@ impl Packing {
     }
 }
 
-/// Entries of any types, sizes and bases, in chains that may go in circles, are read or refused.
+/// Entries of any types, sizes and bases, in chains that may be circular, are read or rejected.
 pub(crate) fn pack_entries(data: &[u8]) {
     const RAW: u8 = 8;
     const OTHER_SIZE: u8 = 16;
@@ -262,7 +263,7 @@ pub(crate) fn pack_entries(data: &[u8]) {
     folders.read_all();
 }
 
-/// Writes the pack `name` so that it fits to its index as far as numbers at fixed places go.
+/// Writes the pack `name` so that it fits its index, as far as the numbers at fixed offsets go.
 fn write_pack(folders: &Folders, name: &str, index: &[u8], pack: &[u8]) {
     let id_len = folders.hash.len_in_bytes();
     let fanout = if index.starts_with(b"\xfftOc") { 8 } else { 0 };
@@ -280,7 +281,7 @@ fn write_pack(folders: &Folders, name: &str, index: &[u8], pack: &[u8]) {
     folders.write(&format!("own/pack/{name}.pack"), &pack);
 }
 
-/// Any index and any pack are read or refused.
+/// Any index and any pack are read or rejected.
 pub(crate) fn pack_index(data: &[u8]) {
     let mut input = Input(data);
     let folders = Folders::new(input.hash());
@@ -289,7 +290,8 @@ pub(crate) fn pack_index(data: &[u8]) {
     folders.read_all();
 }
 
-/// Any multi-pack-index, alone or twice in a chain, is read or refused; objects are where it says, or nowhere.
+/// Any multi-pack-index, alone or twice in a chain, is read or rejected. Objects are where it says, or
+/// nowhere.
 pub(crate) fn multi_pack_index(data: &[u8]) {
     let mut input = Input(data);
     let control = input.byte();
@@ -314,7 +316,7 @@ pub(crate) fn multi_pack_index(data: &[u8]) {
         let file = "own/pack/multi-pack-index.d/multi-pack-index-chain";
         folders.write(file, chain.as_bytes());
     }
-    // What the first pack is called there.
+    // The name of the first pack in the multi-pack-index.
     let name = midx.find(b"pack-").and_then(|start| {
         let rest = &midx[start..];
         let name = rest[..rest.find(b".idx\0")?].to_str().ok()?;
@@ -325,7 +327,7 @@ pub(crate) fn multi_pack_index(data: &[u8]) {
     folders.read_all();
 }
 
-/// Any file of a single object, and any header in a sound stream, is read or refused.
+/// Any file of a loose object, and any header in a sound stream, is read or rejected.
 pub(crate) fn loose_object(data: &[u8]) {
     let mut input = Input(data);
     let control = input.byte();
@@ -351,7 +353,7 @@ pub(crate) fn loose_object(data: &[u8]) {
     }
 }
 
-/// A delta makes of a base what a plain reading of it makes, or nothing.
+/// A delta applied to a base gives the same as a slow implementation, or nothing.
 pub(crate) fn delta(data: &[u8]) {
     let mut input = Input(data);
     let base = input.part();
@@ -428,7 +430,7 @@ fn slow_delta(base: &[u8], delta: &[u8]) -> Option<Vec<u8>> {
     (made.len() as u64 == size).then_some(made)
 }
 
-/// Any lists of folders are followed to an end, with no more said than there are lines.
+/// Any lists of alternates are followed to an end, with at most one message per line.
 pub(crate) fn alternates(data: &[u8]) {
     let mut input = Input(data);
     let folders = Folders::new(HashKind::Sha1);
@@ -441,7 +443,7 @@ pub(crate) fn alternates(data: &[u8]) {
     }
     let mut said = Vec::new();
     let store = folders.open(variable, &mut said);
-    // And one for each folder whose list comes too deep.
+    // And one for each folder whose list is nested too deeply.
     assert!(said.len() <= lines + 4, "{said:?}");
     let absent = id_of(HashKind::Sha1, 0xab);
     assert!(matches!(store.find(&absent, &mut said), Ok(None)));

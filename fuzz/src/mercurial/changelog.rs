@@ -1,4 +1,4 @@
-//! A repository of five changesets, in which names mean something.
+//! A repository of five changesets, so that names can be resolved.
 
 use std::fs;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use sha1::{Digest, Sha1};
 use vigil_hg::node::Node;
 
-/// How many changesets it has.
+/// The number of changesets.
 pub(super) const LEN: u32 = 5;
 
-/// The parents of each: the last but one is a merge.
+/// The parents of each changeset. The last but one is a merge.
 const PARENTS: [[Option<usize>; 2]; LEN as usize] = [
     [None, None],
     [Some(0), None],
@@ -43,7 +43,7 @@ pub(super) fn node(number: usize) -> Node {
     Node(nodes()[number])
 }
 
-/// Makes it in `folder`.
+/// Creates the repository in `folder`.
 pub(super) fn make(folder: &Path) {
     let store = folder.join(".hg/store");
     fs::create_dir_all(&store).unwrap();
@@ -72,7 +72,7 @@ pub(super) fn make(folder: &Path) {
         index.extend([0; 12]);
         index.extend(text);
         if number == 0 {
-            // Inline, with general deltas, version 1.
+            // The header of the revlog: inline, general delta, version 1.
             index[begin..begin + 4].copy_from_slice(&[0, 3, 0, 1]);
         }
     }
