@@ -1,8 +1,8 @@
-//! The smallest things that are done to a sandbox, as data.
+//! The smallest changes to a sandbox, as data.
 //!
 //! All paths are relative to the sandbox's root. An action is either played ([`Sandbox::act`]) or printed
-//! ([`Action::script`]); both do the same. Most actions that cannot be done do nothing: in a random order of
-//! actions, many a file will not be there.
+//! ([`Action::script`]), with the same effect. Most impossible actions do nothing, because in a random sequence of actions
+//! many files will not exist.
 
 mod script;
 
@@ -30,7 +30,7 @@ pub struct GitRun {
     pub variables: Vec<(BString, BString)>,
     /// Standard input.
     pub input: Option<BString>,
-    /// Whether its failure is of no interest.
+    /// Whether a failure is to be ignored.
     pub may_fail: bool,
 }
 
@@ -43,100 +43,100 @@ pub enum Damage {
     Flip(u64),
 }
 
-/// One thing that is done to a sandbox.
+/// One change to a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Writes a file (through links), making the directories that it needs. [`crate::shell::ROOT`] in `data` is filled in.
+    /// Writes a file (through links), creating the directories it needs. Expands [`crate::shell::ROOT`] in `data`.
     Write {
         /// The file.
         path: BString,
-        /// All that it holds.
+        /// The whole contents.
         data: BString,
     },
-    /// Adds to the end of a file that exists.
+    /// Appends to an existing file.
     Append {
         /// The file.
         path: BString,
-        /// What is added.
+        /// The appended bytes.
         data: BString,
     },
-    /// Overwrites a file that exists and sets its modification time back to what it was.
+    /// Overwrites an existing file and restores its mtime.
     RewriteUnseen {
         /// The file.
         path: BString,
-        /// All that it holds; `None` for as many bytes as before, all different.
+        /// The whole contents. `None` changes every byte and keeps the length.
         data: Option<BString>,
     },
-    /// Cuts or extends a file that exists to this length in bytes.
+    /// Truncates or extends an existing file.
     Resize {
         /// The file.
         path: BString,
-        /// The new length.
+        /// The new length in bytes.
         length: u64,
     },
-    /// Sets the modification time of a file or link.
+    /// Sets the mtime of a file or link.
     SetTime {
         /// The file.
         path: BString,
         /// The time in nanoseconds since 1970.
         nanoseconds: u64,
     },
-    /// Sets the permissions of a file or directory that is no link.
+    /// Sets the permissions of a file or directory that is not a link.
     SetMode {
         /// The file.
         path: BString,
         /// The permission bits.
         mode: u32,
     },
-    /// Makes a symbolic link.
+    /// Creates a symbolic link.
     Link {
         /// The link.
         path: BString,
-        /// What it says.
+        /// The link's target.
         target: BString,
     },
-    /// Makes another name of a file.
+    /// Creates a hard link.
     HardLink {
-        /// The name that exists.
+        /// The existing name.
         from: BString,
         /// The new name.
         to: BString,
     },
-    /// Makes a named pipe.
+    /// Creates a named pipe.
     Fifo {
-        /// Where.
+        /// Its path.
         path: BString,
     },
-    /// Makes a socket.
+    /// Creates a socket.
     Socket {
-        /// Where.
+        /// Its path.
         path: BString,
     },
-    /// Makes a directory and its parents.
+    /// Creates a directory and its parents.
     Directory {
-        /// Where.
+        /// Its path.
         path: BString,
     },
-    /// Makes a directory of many files, named `f0`, `f1`, and so on.
+    /// Creates a directory with many files, named `f0`, `f1`, and so on.
     ManyFiles {
         /// The directory.
         path: BString,
-        /// How many.
+        /// The number of files.
         count: u32,
     },
-    /// Removes whatever is there, with all in it.
+    /// Removes a file or directory, with everything in it.
     Remove {
-        /// What.
+        /// Its path.
         path: BString,
     },
-    /// Renames whatever is there.
+    /// Renames a file or directory.
     Rename {
         /// The old name.
         from: BString,
         /// The new name.
         to: BString,
     },
-    /// Has two names change what they are names of, at one moment.
+    /// Exchanges two names atomically.
     Exchange {
         /// One of them.
         first: BString,
@@ -150,28 +150,28 @@ pub enum Action {
         /// Its copy.
         to: BString,
     },
-    /// Opens a file for writing, at its beginning, and holds it open instead of the one before.
+    /// Opens a file for writing at its beginning, and keeps it open instead of the one before.
     Hold {
         /// The file.
         path: BString,
     },
-    /// Writes to the file that is held open, whatever its name is by now.
+    /// Writes to the file that is kept open, whatever its name is by then.
     WriteHeld {
-        /// What is written.
+        /// The bytes to write.
         data: BString,
     },
-    /// Closes the file that is held open.
+    /// Closes the file that is kept open.
     Release,
-    /// Changes the first byte of a file that is not empty, through a mapping, which ends with that.
+    /// Changes the first byte of a nonempty file through a mapping, and then unmaps it.
     WriteMapped {
         /// The file.
         path: BString,
     },
     /// Damages a file.
     Damage {
-        /// The file; a name that begins with `*` means the first file of the directory that ends so.
+        /// The file. A name that begins with `*` means the first file in the directory with that ending.
         path: BString,
-        /// How.
+        /// The kind of damage.
         damage: Damage,
     },
     /// Runs git.
@@ -187,7 +187,7 @@ impl Action {
         }
     }
 
-    /// Runs git in `directory`, where it has to succeed.
+    /// Runs git in `directory`; a failure is an error.
     pub fn git(directory: &str, arguments: &[&str]) -> Self {
         Self::Git(GitRun {
             directory: directory.into(),
@@ -199,7 +199,7 @@ impl Action {
         })
     }
 
-    /// Runs git in `directory`, whatever comes of it.
+    /// Runs git in `directory` and ignores failures.
     pub fn try_git(directory: &str, arguments: &[&str]) -> Self {
         match Self::git(directory, arguments) {
             Self::Git(run) => Self::Git(GitRun {
@@ -210,7 +210,7 @@ impl Action {
         }
     }
 
-    /// Does everything but [`Action::Git`].
+    /// Performs any action but [`Action::Git`].
     pub(crate) fn apply_to_files(&self, sandbox: &Sandbox) -> io::Result<()> {
         let at = |path: &BString| sandbox.place(path);
         match self {
@@ -313,7 +313,7 @@ impl Action {
             }
             Self::WriteMapped { path } => {
                 regular(&at(path))?;
-                // What is mapped here would need unsafe code.
+                // Mapping the file here would need unsafe code.
                 let done = Command::new("python3")
                     .args(["-c", script::WRITE_MAPPED])
                     .arg(at(path))
@@ -347,13 +347,13 @@ impl Action {
     }
 }
 
-/// The file that is held open.
+/// The file that is kept open.
 fn held(sandbox: &Sandbox) -> io::Result<MutexGuard<'_, Option<fs::File>>> {
     let held = sandbox.held.lock();
     held.map_err(|_| io::Error::other("somebody failed who had it"))
 }
 
-/// A time that lies `ticks` hundredths of a second after [`BASE_TIME`], in nanoseconds since 1970.
+/// The time `ticks` hundredths of a second after [`BASE_TIME`], in nanoseconds since 1970.
 pub fn tick_time(ticks: u64) -> u64 {
     BASE_TIME * 1_000_000_000 + ticks * 10_000_000
 }
@@ -398,7 +398,7 @@ fn make_parents(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-/// The path, or the first file in byte order that a name beginning with `*` stands for.
+/// The path itself, or the first file in byte order that matches a name beginning with `*`.
 fn first_match(path: PathBuf) -> io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().as_bytes();
     let (Some(suffix), Some(parent)) = (name.strip_prefix(b"*"), path.parent()) else {
@@ -411,7 +411,7 @@ fn first_match(path: PathBuf) -> io::Result<PathBuf> {
         .ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
 }
 
-/// An error for a pipe: nobody reads it, so that opening it would hang.
+/// Returns an error for a named pipe: without a reader, opening it would hang.
 fn not_a_pipe(path: &Path) -> io::Result<()> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.file_type().is_fifo() => Err(io::Error::other("a pipe")),
@@ -419,7 +419,7 @@ fn not_a_pipe(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The file's metadata, if it is a regular file: opening a pipe would hang.
+/// Returns the file's metadata if it is a regular file: opening a named pipe would hang.
 fn regular(path: &Path) -> io::Result<fs::Metadata> {
     let metadata = fs::metadata(path)?;
     if metadata.is_file() {

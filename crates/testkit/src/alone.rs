@@ -1,9 +1,9 @@
-//! What git says without a monitor of a working tree of which it keeps something: faults that it has then are not the monitor's.
+//! The answers of git without a monitor, but with the other caches of the working tree: faults found there are not the monitor's.
 //!
-//! Of its untracked cache git alone believes a listing as long as its folder has the time that it had. So it goes on showing a
-//! folder in which all went away further below, and misses what happens twice within one tick of the clock. It falls back to that
-//! where a monitor says that everything may have changed. Where nobody serves, git starts a monitor of its own, which then goes
-//! on from what was wrong. And its lock of the index is an untracked file where the repository lies in its own working tree.
+//! With its untracked cache, git trusts a listing as long as the folder's mtime is unchanged. So it continues to show a folder
+//! whose contents all disappeared further down, and misses a second change within one tick of the clock. It falls back to that
+//! when a monitor says that everything may have changed. Where no monitor serves, git starts its own, which continues from the
+//! wrong state. And git's lock on the index is an untracked file if the repository lies in its own working tree.
 
 use std::fs::{self, File, FileTimes};
 use std::path::{Path, PathBuf};
@@ -13,41 +13,41 @@ use bstr::ByteSlice;
 
 use crate::sandbox::Sandbox;
 
-/// Where git keeps what it knows: the index, in the places in which random operations and questions put it.
+/// The index files that git caches in, at all the places where random operations and questions put them.
 const INDEXES: [&str; 3] = ["work/.git/index", "separate.git/index", "other-index"];
-/// Folders in which each linked working tree has another.
+/// Folders in which each linked working tree has another index.
 const LINKED: [&str; 2] = ["work/.git/worktrees", "separate.git/worktrees"];
 
-/// What git writes into its trace where it was told paths, and not that everything may have changed.
+/// The text in git's trace when it was told paths, and not that everything may have changed.
 const TOLD_PATHS: &str = "\"key\":\"apply_count\"";
 
-/// What git writes into its trace before the token up to where it was told. That of its own monitor begins with a count of a few
-/// digits; the one that is tested puts a number of 32 there.
+/// The text in git's trace before the token it last received. The token of git's own monitor begins with a count of a few digits,
+/// while the tested monitor puts a number of 32 digits there.
 const TOKEN: &str = "\"key\":\"query/command\",\"value\":\"builtin:";
 const COUNT_LEN_MAX: usize = 10;
 
-/// How a git without a monitor looks at untracked files.
+/// How a git without a monitor finds untracked files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Untracked {
-    /// All anew.
+    /// By listing every directory.
     Looked,
-    /// By the untracked cache, where it is as it was.
+    /// By the untracked cache, where it still applies.
     Cached,
 }
 
-/// How everything was before git asked its monitor.
+/// The state before git asked its monitor.
 pub(crate) struct Before {
     trace: PathBuf,
     indexes: Indexes,
 }
 
-/// What is in a file, and since when.
+/// A file's bytes and mtime.
 type Contents = (Vec<u8>, SystemTime);
 
-/// Files, with their contents; `None` where there is none.
+/// Index files and their contents; `None` for one that does not exist.
 struct Indexes(Vec<(PathBuf, Option<Contents>)>);
 
-/// Where git, in `sandbox`, writes its trace (`GIT_TRACE2_EVENT`): outside of it, where nothing of that shows.
+/// The file for git's trace (`GIT_TRACE2_EVENT`). It is outside of `sandbox`, where it cannot show in an answer.
 pub(crate) fn trace(sandbox: &Sandbox) -> PathBuf {
     let mut path = sandbox.root().as_os_str().to_owned();
     path.push(".trace");
@@ -55,7 +55,7 @@ pub(crate) fn trace(sandbox: &Sandbox) -> PathBuf {
 }
 
 impl Before {
-    /// As it is in `sandbox`.
+    /// Records the state of `sandbox`.
     pub(crate) fn note(sandbox: &Sandbox) -> Self {
         let trace = trace(sandbox);
         let _ = fs::remove_file(&trace);
@@ -65,9 +65,9 @@ impl Before {
         }
     }
 
-    /// Whether what git said is no fault of its monitor. `says_so` asks a git without one, which may write, and tells whether that
-    /// says the same; it is asked with the index as it was before. With the untracked cache only where the monitor told no paths.
-    /// Where a monitor of git's own answered, nobody is asked.
+    /// Whether git's answer is not the fault of its monitor. `says_so` asks a git without one, which may write, with the index as
+    /// it was before, and returns whether that answer is the same. The untracked cache is used only if the monitor told no paths.
+    /// If git's own monitor answered, nothing is asked.
     ///
     /// # Errors
     /// Those of `says_so`.
@@ -88,7 +88,7 @@ impl Before {
         Ok(is_gits_own)
     }
 
-    /// Whether git had an answer from a monitor of its own before, which it starts where nobody serves, and asked that again.
+    /// Whether git had an answer from its own monitor, which it starts where no other serves, and asked that one again.
     fn was_told_by_git(&self) -> bool {
         let trace = self.traced();
         let token = trace.split_once_str(TOKEN).map(|(_, rest)| rest);
@@ -98,12 +98,12 @@ impl Before {
         })
     }
 
-    /// What git wrote into its trace.
+    /// The contents of git's trace.
     fn traced(&self) -> Vec<u8> {
         fs::read(&self.trace).unwrap_or_default()
     }
 
-    /// What the monitor told git, as git traces it.
+    /// The monitor's answers, as git traces them.
     pub(crate) fn what_was_told(&self) -> String {
         let trace = self.traced();
         let lines = trace.lines().filter(|line| line.contains_str("fsm"));
@@ -137,8 +137,7 @@ impl Indexes {
         Self(indexes.collect())
     }
 
-    /// Has all be as they were, with their times, by which git judges what it recorded last. What cannot be put back makes git
-    /// say something else.
+    /// Restores all index files with their mtimes, by which git judges its records. A failure makes git's answer differ.
     fn put_back(&self) {
         for (path, contents) in &self.0 {
             let _ = match contents {

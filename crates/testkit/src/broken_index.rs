@@ -1,4 +1,4 @@
-//! Indexes that git itself does not read as it wrote them: its answers about them say nothing.
+//! Indexes that git itself misreads, so that its answers about them prove nothing.
 
 use std::process::Output;
 
@@ -8,7 +8,7 @@ use crate::invocation::Invocation;
 use crate::sandbox::Sandbox;
 use crate::settings::Settings;
 
-/// What else the pathspec of the top might mean, or git refuses.
+/// Variables that change the meaning of the pathspec for the top, or make git reject it.
 const PATHSPEC_VARIABLES: [&str; 4] = [
     "GIT_LITERAL_PATHSPECS",
     "GIT_GLOB_PATHSPECS",
@@ -16,9 +16,9 @@ const PATHSPEC_VARIABLES: [&str; 4] = [
     "GIT_ICASE_PATHSPECS",
 ];
 
-/// Whether git misreads the index that `invocation` asks about, by mistakes of its own.
+/// Whether git misreads the index that `invocation` asks about, because of git's own bugs.
 pub(crate) fn is_misread(settings: &Settings, sandbox: &Sandbox, invocation: &Invocation) -> bool {
-    // An older git may not know the options of the question.
+    // An older git may not know the options used here.
     std::iter::once(&settings.oracle)
         .chain(&settings.others)
         .any(|program| {
@@ -33,14 +33,14 @@ pub(crate) fn is_misread(settings: &Settings, sandbox: &Sandbox, invocation: &In
         })
 }
 
-/// Whether `git` misreads the index, by mistakes of its own.
+/// Whether `git` misreads the index, because of its own bugs.
 pub(crate) fn is_misread_by(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
     is_out_of_order(git) || is_split_and_collapsed(git) || is_doubled(git)
 }
 
-/// Whether the index has a sparse directory beside entries below it, or entries that are not in order, both of which git
-/// writes where stages are put below a sparse directory. When git compares the first kind with HEAD it expands it out
-/// of order. It then looks in vain for its own entries, as it does in an index of the second kind.
+/// Whether the index has a sparse directory next to entries below it, or unsorted entries. git writes both when stages
+/// are put below a sparse directory. When git compares the first kind with HEAD, it expands it out of order, and then it
+/// does not find its own entries, as in an index of the second kind.
 fn is_out_of_order(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
     let Some(listed) = list(git, &[]) else {
         return false;
@@ -55,8 +55,8 @@ fn is_out_of_order(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
     is_unordered || is_beside && has_head().is_some_and(|output| output.status.success())
 }
 
-/// Whether git lists entries twice that the index has once: it passes over directories by how many entries its cache-tree
-/// says they have when it makes a sparse index of it, and entries that only record the intent to add are not among those.
+/// Whether git lists entries twice that the index has once. To make a sparse index, git skips directories by the number
+/// of entries in its cache-tree, but that does not count entries that only record the intent to add.
 fn is_doubled(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
     let doubled = |more: &[&str]| {
         let listed = list(git, more)?;
@@ -66,16 +66,16 @@ fn is_doubled(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
     doubled(&[]) == Some(true) && doubled(&["-c", "index.sparse=false"]) == Some(false)
 }
 
-/// What git lists of the index as it is, with `more` configuration.
+/// The entries that git lists with the additional configuration `more`, without expanding the index.
 fn list(git: &impl Fn(&[&str]) -> Option<Output>, more: &[&str]) -> Option<Vec<u8>> {
-    // git expands the index that it lists, too, unless files may be where they are not wanted.
+    // git expands even an index that it only lists, unless files are expected outside the patterns.
     let as_it_is = ["-c", "sparse.expectFilesOutsideOfPatterns=true", "ls-files"];
     let options = ["--stage", "--full-name", "--sparse", "-z", ":/"];
     let listed = git(&[more, &as_it_is, &options].concat())?;
     listed.status.success().then_some(listed.stdout)
 }
 
-/// The path and stage of each entry that is `listed`.
+/// The path and stage of each entry in `listed`.
 fn entries(listed: &[u8]) -> impl Iterator<Item = (&[u8], Option<u8>)> + Clone {
     // Mode, object and stage, a tab, and the path.
     listed.split(|&byte| byte == 0).filter_map(|entry| {
@@ -84,8 +84,8 @@ fn entries(listed: &[u8]) -> impl Iterator<Item = (&[u8], Option<u8>)> + Clone {
     })
 }
 
-/// Whether the index is split, and git makes a sparse index of its shared part alone. What the other part says of the
-/// shared one then means other entries, or none: git gives up, or lists directories. It refuses to write such an index.
+/// Whether the index is split, and git makes a sparse index of its shared part alone. The positions in the other part
+/// then refer to other entries, or to none: git gives up, or lists directories. It refuses to write such an index.
 fn is_split_and_collapsed(git: &impl Fn(&[&str]) -> Option<Output>) -> bool {
     let shared = git(&[
         "-c",

@@ -1,4 +1,4 @@
-//! Many scenarios, played on several threads, with a report of every failure.
+//! Many scenarios, played by several threads, with a report of every failure.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -15,60 +15,60 @@ use crate::scenario::{Item, Question, Scenario, Step, describe};
 use crate::shell;
 use crate::shrink::shrink;
 
-/// After how many comparisons a line of progress is written to standard error.
+/// A line of progress is written to standard error after this many comparisons.
 const PROGRESS_PERIOD: usize = 5_000;
 
-/// How many lines alike are shown before and after those that differ.
+/// The number of equal lines shown before and after those that differ.
 const LINES_ALIKE_MAX: usize = 6;
 
-/// How much is played.
+/// The extent of a campaign.
 #[derive(Clone, Debug)]
 pub struct Campaign {
-    /// The seed of the first run; the others follow.
+    /// The seed of the first run. Later runs use the following numbers.
     pub seed: u64,
-    /// The most runs.
+    /// The maximum number of runs.
     pub runs: u64,
-    /// The number of comparisons after which no run is begun.
+    /// No run starts after this many comparisons.
     pub comparisons_max: usize,
-    /// The time after which no run is begun.
+    /// No run starts after this time.
     pub time_max: Duration,
-    /// The number of failures after which no run is begun.
+    /// No run starts after this many failures.
     pub failures_max: usize,
     /// The number of threads.
     pub jobs: usize,
     /// What scenarios consist of.
     pub plan: Plan,
-    /// Whether failures are cut down.
+    /// Whether failures are reduced.
     pub shrinks: bool,
-    /// Whether the sandboxes of failures are left on disk.
+    /// Whether the sandboxes of failures are kept on disk.
     pub keeps: bool,
 }
 
-/// A failure, cut down as far as possible.
+/// A failure, reduced as far as possible.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// The scenario as it was found.
     pub found: String,
-    /// The scenario that is left.
+    /// The reduced scenario.
     pub scenario: Scenario,
-    /// How the answers differ in it.
+    /// The differences between the answers in it.
     pub differences: Vec<Difference>,
-    /// Whether it could be repeated at all.
+    /// Whether the failure could be reproduced.
     pub is_repeatable: bool,
 }
 
-/// What came of a campaign.
+/// The results of a campaign.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// The answers that were compared.
+    /// The number of answers compared.
     pub comparisons: usize,
-    /// The answers that equal another git's, not the oracle's.
+    /// The number of answers that equal another git's, but not the oracle's.
     pub version_differences: usize,
-    /// The answers of a git with a monitor that are wrong, where git alone is wrong alike.
+    /// The number of wrong answers of a git with a monitor that git alone gives too.
     pub gits_own: usize,
-    /// The answers that could not be judged, since git itself crashed or has none.
+    /// The number of answers that could not be judged, because git itself crashed or has no answer.
     pub unjudged: usize,
-    /// The runs that failed.
+    /// The number of runs that failed.
     pub mismatches: usize,
     /// The failures.
     pub failures: Vec<Failure>,
@@ -107,7 +107,7 @@ impl Totals {
     }
 }
 
-/// Plays a campaign and writes each failure to `output` when it is found.
+/// Plays a campaign and writes each failure to `output` as soon as it is found.
 pub fn run(settings: &Settings, campaign: &Campaign, output: &Mutex<dyn Write + Send>) -> Totals {
     let next = AtomicU64::new(0);
     let done = AtomicUsize::new(0);
@@ -232,7 +232,7 @@ fn say(output: &Mutex<dyn Write + Send>, text: &str) {
     }
 }
 
-/// The differences for people; of long texts the part in which they differ.
+/// The differences in readable form. Of long texts, only the part that differs is shown.
 pub fn describe_differences(differences: &[Difference]) -> String {
     let mut out = String::new();
     for difference in differences {
@@ -265,10 +265,11 @@ pub fn describe_differences(differences: &[Difference]) -> String {
     out
 }
 
-/// Cuts a failing scenario down: questions, steps, single actions, then the last question itself.
+/// Reduces a failing scenario: first its questions, then steps, single actions, and the last
+/// question itself.
 ///
 /// # Errors
-/// When a sandbox cannot be made or a program cannot be started.
+/// The sandbox cannot be created, or a program cannot be started.
 pub fn cut_down(
     settings: &Settings,
     found: Scenario,
@@ -293,7 +294,7 @@ pub fn cut_down(
         .filter(|item| matches!(item, Item::Step(_)))
         .cloned()
         .collect();
-    // What is racy may need a second try.
+    // A racy failure may need a second try.
     let attempts = [
         with_last(&only_steps),
         found.items.clone(),
@@ -334,9 +335,9 @@ pub fn cut_down(
         });
     }
     rest.push(question);
-    // The differences to report are those of the last failing trial with exactly these items.
+    // The differences to report are those of the last failing trial, with exactly these items.
     let is_repeatable = trial.fails(&rest);
-    // A directory that is not there was replaced by its parent, which a script does not do.
+    // A directory that does not exist was replaced by its parent, which a script does not do.
     if let Some(Item::Ask(
         Question::Status(Invocation { directory, .. }) | Question::Prompt(directory),
     )) = rest.last_mut()
@@ -359,7 +360,7 @@ pub fn cut_down(
     }
 }
 
-/// Joins neighbouring steps of the same name.
+/// Joins adjacent steps of the same name.
 fn merge_steps(items: Vec<Item>) -> Vec<Item> {
     let mut out: Vec<Item> = Vec::new();
     for item in items {
@@ -377,13 +378,13 @@ struct Trial<'a> {
     settings: &'a Settings,
     scenario: Scenario,
     differences: Vec<Difference>,
-    /// The directory in which the last question was really asked.
+    /// The directory in which the last question was actually asked.
     directory: BString,
     error: Option<SandboxError>,
 }
 
 impl Trial<'_> {
-    /// Plays `items` and says whether the answer to the last question is wrong.
+    /// Plays `items` and returns whether the answer to the last question is wrong.
     fn fails(&mut self, items: &[Item]) -> bool {
         self.scenario.items = items.to_vec();
         match play(self.settings, &self.scenario, Judge::Last) {

@@ -1,4 +1,4 @@
-//! Chance that a seed fixes, for tests, which panic where they ask for the impossible.
+//! Random choices with a fixed seed, for tests. Impossible requests panic.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,12 +9,12 @@
 
 use crate::random::rng::Rng;
 
-/// Draws for a test.
+/// Makes random choices for a test.
 #[derive(Debug)]
 pub struct Chance(Rng);
 
 impl Chance {
-    /// The chance of this seed.
+    /// Creates the choices for this seed.
     pub fn new(seed: u64) -> Self {
         Self(Rng::new(seed))
     }
@@ -30,7 +30,7 @@ impl Chance {
         choices[self.below(choices.len())]
     }
 
-    /// One to `length_max` of `parts` after one another.
+    /// A concatenation of one to `length_max` of `parts`.
     pub fn text(&mut self, parts: &[&str], length_max: usize) -> String {
         (0..=self.below(length_max))
             .map(|_| self.of(parts))

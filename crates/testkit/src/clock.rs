@@ -1,4 +1,4 @@
-//! The clock that stamps files, for tests that must be sure which stamp is older.
+//! The clock that stamps files, for tests that need to know which stamp is older.
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -6,8 +6,8 @@ fn order(time: Timespec) -> (i64, i64) {
     (time.tv_sec, time.tv_nsec)
 }
 
-/// Waits until whatever was written so far bears a stamp before the time of the last tick. That stamp may be the exact time
-/// (multigrain timestamps), and the time of a tick that came late is before moments that went by without it.
+/// Waits until everything written so far has a stamp before the time of the last tick. That stamp may be the exact time
+/// (multigrain timestamps), and a late tick bears a time that has already passed.
 pub fn tick() {
     let written = order(clock_gettime(ClockId::Realtime));
     while order(clock_gettime(ClockId::RealtimeCoarse)) <= written {

@@ -1,4 +1,4 @@
-//! The command lines of the testers: options by name, each with a value of its own or none.
+//! The command lines of the testers: named options, each with at most one value.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The words of a command line, option by option.
+/// The words of a command line, read option by option.
 #[derive(Debug)]
 pub struct Words {
     rest: std::vec::IntoIter<String>,
@@ -14,11 +14,11 @@ pub struct Words {
     name: String,
 }
 
-/// Reads the command line of this process by `parse`. Prints `usage` where that is asked for, or what `parse` complains of, in
-/// the name of the program `name`.
+/// Reads the command line of this process with `parse`. Prints `usage` if asked to, or the error of `parse`, prefixed with the
+/// program name `name`.
 ///
 /// # Errors
-/// There is nothing more to do than to end with this code.
+/// The process should end with this code.
 pub fn read<T>(
     name: &str,
     usage: &str,
@@ -36,7 +36,7 @@ pub fn read<T>(
 }
 
 impl Words {
-    /// These words.
+    /// Starts with these words.
     pub fn new(words: Vec<String>) -> Self {
         Self {
             rest: words.into_iter(),
@@ -44,7 +44,7 @@ impl Words {
         }
     }
 
-    /// The name of the next option; `None` at the end.
+    /// The name of the next option. `None` at the end.
     pub fn option(&mut self) -> Option<String> {
         self.name = self.rest.next()?;
         Some(self.name.clone())
@@ -53,56 +53,56 @@ impl Words {
     /// The value of the option.
     ///
     /// # Errors
-    /// There is none.
+    /// The value is missing.
     pub fn value(&mut self) -> Result<String, String> {
         let value = self.rest.next();
         value.ok_or_else(|| format!("{} needs a value", self.name))
     }
 
-    /// The value of the option, which is a number.
+    /// The value of the option, as a number.
     ///
     /// # Errors
-    /// There is none, or it is no number of this type.
+    /// The value is missing, or is not a number of this type.
     pub fn number<T: FromStr>(&mut self) -> Result<T, String> {
         let text = self.value()?;
         text.parse().map_err(|_| format!("{text} is no number"))
     }
 
-    /// The value of the option, which is a number of seconds.
+    /// The value of the option, as a number of seconds.
     ///
     /// # Errors
-    /// As of [`Words::number`].
+    /// Those of [`Words::number`].
     pub fn seconds(&mut self) -> Result<Duration, String> {
         Ok(Duration::from_secs(self.number()?))
     }
 
-    /// The value of the option, which is a number of minutes.
+    /// The value of the option, as a number of minutes.
     ///
     /// # Errors
-    /// As of [`Words::number`].
+    /// Those of [`Words::number`].
     pub fn minutes(&mut self) -> Result<Duration, String> {
         let minutes: u64 = self.number()?;
         Ok(Duration::from_secs(minutes.saturating_mul(60)))
     }
 
-    /// The value of the option, which is a program: by its absolute path without symbolic links, so that it is found from any
-    /// directory, or by its name.
+    /// The value of the option, which is a program: either a name, or a path, which is made absolute and resolved so that it
+    /// works from any directory.
     ///
     /// # Errors
-    /// There is none.
+    /// The value is missing.
     pub fn program(&mut self) -> Result<PathBuf, String> {
         self.program_at(|path| path.canonicalize())
     }
 
-    /// As [`Words::program`], with the symbolic links: what a program is may depend on how it is called.
+    /// Same as [`Words::program`], but keeps symbolic links: a program's behaviour may depend on the name it is called by.
     ///
     /// # Errors
-    /// There is none.
+    /// The value is missing.
     pub fn program_as_called(&mut self) -> Result<PathBuf, String> {
         self.program_at(|path| std::path::absolute(path))
     }
 
-    /// The value of the option: a name, or a path, which `absolute` makes an absolute one.
+    /// The value of the option: a name, or a path, which `absolute` makes absolute.
     fn program_at(
         &mut self,
         absolute: impl Fn(&Path) -> io::Result<PathBuf>,

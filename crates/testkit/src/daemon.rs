@@ -1,58 +1,58 @@
-//! A daemon of the candidate's own, through which it is asked, in a folder that nobody else uses.
+//! A daemon for the candidate alone, in a folder that nothing else uses.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-/// What is wrong with the daemon.
+/// A failure of the daemon.
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
-    /// Its folder could not be made, or a program not started.
+    /// Its folder could not be created, or a program could not be started.
     #[error("{deed}: {source}")]
     Io {
         /// What was being done.
         deed: String,
-        /// The kernel's answer.
+        /// The system's error.
         source: io::Error,
     },
-    /// The candidate was to serve, and says something else.
+    /// The candidate should serve, but printed something else.
     #[error("the candidate does not serve, but says: {0}")]
     ServesNot(String),
-    /// It does not tell how it is.
+    /// It does not report its status.
     #[error("the daemon does not tell how it is: {0}")]
     Silent(String),
-    /// It ended, and another one has its place.
+    /// It ended, and another daemon took its place.
     #[error("the daemon ended (pid {old}), and another serves (pid {new})")]
     Replaced {
-        /// The one that was started.
+        /// The process that was started.
         old: u64,
-        /// The one that serves.
+        /// The process that serves.
         new: u64,
     },
-    /// It complained.
+    /// It wrote to standard error.
     #[error("the daemon says: {0}")]
     Complained(String),
-    /// It was of no use.
+    /// It answered no question.
     #[error("no question was answered by the daemon ({left} were left to whoever asked)")]
     AnsweredNothing {
-        /// How many it left to whoever asked.
+        /// The number of questions that it left to the clients.
         left: u64,
     },
 }
 
-/// What a daemon tells of itself.
+/// What a daemon reports about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// Its process.
+    /// Its process id.
     pub pid: u64,
-    /// The questions that it answered.
+    /// The number of questions that it answered.
     pub answered: u64,
-    /// The questions that it left to whoever asked.
+    /// The number of questions that it left to the clients.
     pub left: u64,
 }
 
-/// `CANDIDATE daemon run`, until it is dropped.
+/// A running `CANDIDATE daemon run`, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Daemon {
     candidate: PathBuf,
@@ -65,7 +65,7 @@ fn while_doing(deed: impl Into<String>) -> impl FnOnce(io::Error) -> DaemonError
     move |source| DaemonError::Io { deed, source }
 }
 
-/// A command for the daemon of `folder`, which sees nothing of this process's environment but `PATH`.
+/// A command for the daemon of `folder`, with nothing of this process's environment but `PATH`.
 pub(crate) fn command(candidate: &Path, folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(candidate);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -75,19 +75,19 @@ pub(crate) fn command(candidate: &Path, folder: &Path, arguments: &[&str]) -> Co
         .env_clear()
         .envs([("PATH", path), ("HOME", folder.into())])
         .env("VIGIL_RUNTIME_DIR", runtime_folder(folder))
-        // A question that it leaves to whoever asks is no reason to leave the next one.
+        // Ask it again, even right after it left a question to the client.
         .env("VIGIL_DAEMON_REST_S", "0")
         .current_dir(folder)
         .stdin(Stdio::null());
     command
 }
 
-/// Where a daemon with a home `folder` has its socket.
+/// The folder for the socket of a daemon with the home `folder`.
 pub(crate) fn runtime_folder(folder: &Path) -> PathBuf {
     folder.join("run")
 }
 
-/// What the daemon of `folder` tells of itself.
+/// Asks the daemon of `folder` for its status.
 pub(crate) fn ask(candidate: &Path, folder: &Path) -> Result<Told, DaemonError> {
     let Output { stdout, stderr, .. } = command(candidate, folder, &["status", "--json"])
         .output()
@@ -111,10 +111,10 @@ pub(crate) fn ask(candidate: &Path, folder: &Path) -> Result<Told, DaemonError> 
 }
 
 impl Daemon {
-    /// Starts one whose folder is in `parent`, and waits until it serves.
+    /// Starts a daemon with a folder in `parent`, and waits until it serves.
     ///
     /// # Errors
-    /// It cannot be started, or is no daemon.
+    /// It cannot be started, or does not serve.
     pub fn start(candidate: &Path, parent: &Path) -> Result<Self, DaemonError> {
         let folder = tempfile::Builder::new()
             .prefix("vigil-daemon-")
@@ -129,7 +129,7 @@ impl Daemon {
             .map_err(while_doing(format!("starting {}", candidate.display())))?;
         let mut line = String::new();
         if let Some(pipe) = child.stdout.take() {
-            // Whoever says nothing serves nothing.
+            // A daemon that prints nothing does not serve.
             let _ = BufReader::new(pipe).read_line(&mut line);
         }
         let daemon = Self {
@@ -144,15 +144,15 @@ impl Daemon {
         Err(DaemonError::ServesNot(line))
     }
 
-    /// The folder with its socket, for those who are to ask it (`VIGIL_RUNTIME_DIR`).
+    /// The folder with its socket, for its clients (`VIGIL_RUNTIME_DIR`).
     pub fn runtime_folder(&self) -> PathBuf {
         runtime_folder(self.folder.path())
     }
 
-    /// What it tells of itself now.
+    /// Returns its current status.
     ///
     /// # Errors
-    /// It is not there any more, or complained.
+    /// It is gone, or wrote to standard error.
     pub fn told(&self) -> Result<Told, DaemonError> {
         let told = ask(&self.candidate, self.folder.path());
         let errors = self.errors();
@@ -166,10 +166,10 @@ impl Daemon {
         }
     }
 
-    /// The same, at the end of what it was there for.
+    /// Returns its status at the end of its use.
     ///
     /// # Errors
-    /// It is not there any more, complained, or answered nothing.
+    /// It is gone, wrote to standard error, or answered nothing.
     pub fn served(&self) -> Result<Told, DaemonError> {
         match self.told()? {
             Told {
@@ -188,7 +188,7 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // Whoever found none may have started another one.
+        // A client that found no daemon may have started another one.
         let _ = command(&self.candidate, self.folder.path(), &["stop"])
             .stdout(Stdio::null())
             .stderr(Stdio::null())

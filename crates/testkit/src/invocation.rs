@@ -9,10 +9,11 @@ use bstr::BString;
 use crate::sandbox::Sandbox;
 use crate::shell;
 
-/// A `status` command line, with where and in what environment it runs.
+/// A `status` command line, with its working directory and environment.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Invocation {
-    /// The working directory, relative to the sandbox's root; its nearest ancestor where it does not exist.
+    /// The working directory, relative to the sandbox's root. If it does not exist, its nearest existing ancestor
+    /// is used.
     pub directory: BString,
     /// Variables beyond those of the sandbox.
     pub variables: Vec<(BString, BString)>,
@@ -49,7 +50,7 @@ impl Invocation {
         arguments
     }
 
-    /// The command that asks `program`. It must neither write nor fetch anything.
+    /// The command that asks `program`, which must neither write nor fetch anything.
     pub fn command(&self, sandbox: &Sandbox, program: &Path) -> Command {
         let mut command = self.bare_command(sandbox, program);
         let arguments = self.arguments();
@@ -57,7 +58,7 @@ impl Invocation {
         command
     }
 
-    /// Another git command that `program` is to do about the same repository, with the same configuration; without
+    /// Another git command for `program`, about the same repository and with the same configuration, but without
     /// arguments of its own yet.
     pub fn other_command(&self, sandbox: &Sandbox, program: &Path) -> Command {
         let mut command = self.bare_command(sandbox, program);
@@ -68,7 +69,7 @@ impl Invocation {
 
     fn bare_command(&self, sandbox: &Sandbox, program: &Path) -> Command {
         let mut command = sandbox.isolated(program, &self.directory);
-        // A usage text has the name of the call.
+        // The usage text contains the name by which the program was called.
         command.arg0("git");
         command.envs(Sandbox::reading_variables());
         for (name, value) in &self.variables {
@@ -77,7 +78,7 @@ impl Invocation {
         command
     }
 
-    /// The same as a line of bash, to be run in the root, for the program in the shell variable `program`.
+    /// The same as a line of bash, to be run in the root. The shell variable `program` names the program.
     pub fn script(&self, program: &str) -> BString {
         let mut line = BString::from("(cd ");
         line.extend_from_slice(&shell::word(&self.directory));
@@ -100,7 +101,7 @@ impl Invocation {
         line
     }
 
-    /// Whether no other format than the long one is named, or one is and that may be taken back.
+    /// Whether the long format is possible: no other format is named, or an option may revoke it.
     pub fn may_be_long(&self) -> bool {
         let names_format = |option: &BString| {
             option == "-s"
@@ -117,7 +118,7 @@ impl Invocation {
         !self.options.iter().any(names_format) || self.options.iter().any(takes_back)
     }
 
-    /// Every invocation that is simpler by one part, the boldest first.
+    /// Every invocation that is simpler in one respect, the boldest simplification first.
     pub fn simpler(&self) -> Vec<Self> {
         let mut all = Vec::new();
         let mut add = |change: &dyn Fn(&mut Self)| {

@@ -1,7 +1,7 @@
-//! git asking a monitor whose daemon is killed again and again, between its commands and during them.
+//! Kills, again and again, the daemon that git asks as its monitor, between git's commands and during them.
 //!
-//! After each command `git status` is compared with that of a git without a monitor; and once more while nobody serves, and
-//! whatever the daemon left there is in the way.
+//! After each command, the answer of `git status` is compared with that of a git without a monitor; and once more while no
+//! daemon serves, and the files of the dead one may be in the way.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,52 +18,52 @@ use crate::monitor::{Monitor, Way};
 use crate::process::{self, Ending, Outcome};
 use crate::sandbox::{Sandbox, SandboxError};
 
-/// How long a git may take. One that is in the way of a socket at which nobody answers would wait for ever.
+/// The time limit for a git command, which would wait forever at a socket where nobody answers.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What is to be tried.
+/// The parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Kills {
-    /// The program whose daemon is killed, and how git asks it.
+    /// The monitor whose daemon is killed.
     pub monitor: Monitor,
     /// The git that asks.
     pub git: PathBuf,
-    /// Of chance.
+    /// The seed of the random choices.
     pub seed: u64,
-    /// How often the daemon is killed.
+    /// The number of kills.
     pub count: usize,
     /// The folder of the sandbox.
     pub parent: PathBuf,
 }
 
-/// What came of it.
+/// The results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// How often the daemon was killed,
+    /// The number of kills,
     pub kills: usize,
     /// and how many of these were while git ran.
     pub during: usize,
-    /// How often git was compared.
+    /// The number of comparisons.
     pub comparisons: usize,
-    /// How many answers were wrong in which git alone, with its untracked cache or a monitor of its own, is wrong alike.
+    /// The number of wrong answers that git alone, with its untracked cache or its own monitor, gives too.
     pub gits_own: usize,
-    /// How many questions daemons had answered before they were killed.
+    /// The number of questions that daemons answered before they were killed.
     pub answered: u64,
-    /// What went wrong.
+    /// Descriptions of everything that went wrong.
     pub wrong: Vec<String>,
 }
 
 impl Report {
-    /// Whether git was asking, and nothing went wrong.
+    /// Whether git asked the daemon, and nothing went wrong.
     pub fn is_good(&self) -> bool {
         self.wrong.is_empty() && self.answered > 0
     }
 }
 
-/// Kills the daemon as often as that is wanted, or until something is wrong.
+/// Kills the daemon as often as requested, or until something goes wrong.
 ///
 /// # Errors
-/// The sandbox, or a program that cannot be started.
+/// The sandbox cannot be created, or a program cannot be started.
 pub fn run(kills: &Kills) -> Result<Report, SandboxError> {
     let mut sandbox = Sandbox::in_folder(&kills.parent, &kills.git)?;
     let runtime = runtime_folder(sandbox.root());
@@ -76,24 +76,24 @@ pub fn run(kills: &Kills) -> Result<Report, SandboxError> {
         last_took: Duration::from_millis(20),
     };
     let played = play.all();
-    // Whatever happened, nobody is to be left.
+    // Leave no process behind, whatever happened.
     play.stop_gits_own();
     let _ = play.vigil(&["daemon", "stop"]);
     played?;
     Ok(play.report)
 }
 
-/// What goes on in one sandbox.
+/// The state of a run in one sandbox.
 struct Play<'k> {
     kills: &'k Kills,
     sandbox: Sandbox,
     chance: Chance,
     report: Report,
-    /// How long the last git took.
+    /// How long the last git command took.
     last_took: Duration,
 }
 
-/// Folders in which things happen: some below others, which are renamed.
+/// Folders in which changes happen. Some are nested, and they get renamed.
 const FOLDERS: [&str; 6] = ["a", "a/b", "a/b/c", "d", "d/e", "new"];
 const FILES: [&str; 4] = ["one", "two", "three.o", "four"];
 
@@ -111,7 +111,7 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// A repository that git asks about.
+    /// Creates the repository that git is asked about.
     fn begin(&mut self) -> Result<(), SandboxError> {
         self.sandbox.run_git("", &["init", "-q", "work"])?;
         for folder in FOLDERS {
@@ -133,7 +133,7 @@ impl Play<'_> {
             &["config", "core.excludesFile", "/nowhere"],
         ] {
             let mut command = self.git(arguments);
-            // Nobody serves yet.
+            // No daemon serves yet.
             command.env("VIGIL_NO_DAEMON", "1");
             self.run(&mut command)?;
         }
@@ -141,12 +141,12 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// One kill.
+    /// Kills the daemon once, with comparisons before and after.
     fn round(&mut self) -> Result<(), SandboxError> {
         let Some(pid) = self.serve()? else {
             return Ok(());
         };
-        // What git knows by the daemon is what it is to be wrong about.
+        // git must learn something from the daemon first, so that it can be wrong about it.
         self.compare("served", false)?;
         self.change()?;
         self.compare("served, and asked again", false)?;
@@ -173,7 +173,7 @@ impl Play<'_> {
         Ok(())
     }
 
-    /// Has a daemon serve; its process.
+    /// Starts a daemon, and returns its process id.
     fn serve(&mut self) -> Result<Option<u64>, SandboxError> {
         let said = self.vigil(&["daemon", "start"])?;
         let text = String::from_utf8_lossy(&said.stdout).into_owned();
@@ -205,7 +205,7 @@ impl Play<'_> {
         Ok(number.unwrap_or(0))
     }
 
-    /// Runs git, and kills the daemon at some moment before it will have ended, or has.
+    /// Runs git, and kills the daemon at a random moment, about until git's expected end.
     fn run_and_kill(&mut self, arguments: &[&str], pid: u64) -> Result<Outcome, SandboxError> {
         let parts = u32::try_from(self.chance.below(1000)).unwrap_or_default();
         let moment = self.last_took.saturating_mul(parts) / 1000;
@@ -225,7 +225,7 @@ impl Play<'_> {
         ran.map_err(failed("running git"))
     }
 
-    /// Kills the daemon, and waits until it is gone: until then git may find it there, and die of a socket that closes.
+    /// Kills the daemon, and waits until it is gone. Before that, git may still find it, and die of a closing socket.
     fn kill(&mut self, pid: u64) {
         let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
             return;
@@ -239,7 +239,7 @@ impl Play<'_> {
         }
     }
 
-    /// Compares what git says with and without a monitor. If `is_alone`, none is to be started by that.
+    /// Compares git's answers with and without a monitor. If `is_alone`, this must not start a daemon.
     fn compare(&mut self, when: &str, is_alone: bool) -> Result<(), SandboxError> {
         let mut asking = self.git(&["status", "--porcelain=v2"]);
         if is_alone {
@@ -256,7 +256,7 @@ impl Play<'_> {
             plain
         };
         let theirs = self.run(plain(Untracked::Looked).env("GIT_OPTIONAL_LOCKS", "0"))?;
-        // Of a connection that broke it may complain.
+        // git may complain about a broken connection.
         let said = |outcome: &Outcome| (outcome.ending, outcome.stdout.clone());
         let is_same = said(&ours) == said(&theirs);
         let is_gits_own = !is_same
@@ -288,13 +288,13 @@ impl Play<'_> {
         self.report.wrong.push(text);
     }
 
-    /// Something happens in the working tree.
+    /// Makes a random change in the working tree.
     fn change(&mut self) -> Result<(), SandboxError> {
         let folder = self.chance.of(&FOLDERS);
         let file = self.chance.of(&FILES);
         let path = format!("{folder}/{file}");
         let at = |path: &str| self.sandbox.place(format!("work/{path}"));
-        // What is not there cannot be removed or renamed, and that is no matter.
+        // Removing or renaming something that does not exist is harmless.
         match self.chance.below(8) {
             0..3 => return self.write(&path),
             3 => drop(std::fs::remove_file(at(&path))),
@@ -316,12 +316,12 @@ impl Play<'_> {
         let at = self.sandbox.place(format!("work/{path}"));
         let text = format!("{}\n", self.chance.below(1 << 20));
         let made = at.parent().map_or(Ok(()), std::fs::create_dir_all);
-        // A file may be where a folder is wanted, or the other way round.
+        // A file may be in the place of a folder, or a folder in that of a file.
         let _ = made.and_then(|()| std::fs::write(at, text));
         Ok(())
     }
 
-    /// What git does while the daemon is killed.
+    /// A random git command to run while the daemon is killed.
     fn command(&mut self) -> Vec<&'static str> {
         const COMMANDS: [&[&str]; 8] = [
             &["status", "--porcelain"],
@@ -352,7 +352,7 @@ impl Play<'_> {
         process::run(command, None, LIMIT).map_err(failed("running a program"))
     }
 
-    /// git starts a monitor of its own where nobody answers at the socket; it makes way for the next daemon.
+    /// Stops git's own monitor, which git starts if nobody answers at the socket. It would make way for the next daemon.
     fn stop_gits_own(&self) {
         if self.kills.monitor.way == Way::Socket {
             let _ = self.run(&mut self.git(&["fsmonitor--daemon", "stop"]));

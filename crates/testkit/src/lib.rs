@@ -1,21 +1,21 @@
 //! Development only: repository builder, oracle and random-operation tester.
 //!
-//! Everything here drives programs, never the engine: a *candidate* (`vigil`, or whatever answers like it) and an
-//! *oracle* (`git`). Both are asked the same question about the same tree, and their answers are compared byte by
-//! byte.
+//! Everything here runs programs, never the engine: a *candidate* (`vigil`, or another program with the same
+//! answers) and an *oracle* (`git`). Both are asked the same question about the same tree, and their answers are
+//! compared byte by byte.
 //!
 //! - [`sandbox`]: an isolated repository, for all tests of all crates.
-//! - [`action`]: the things that are done to it, as data that can be played, cut down and printed as a shell script.
+//! - [`action`]: the changes to it, as data that can be played, reduced and printed as a shell script.
 //! - [`random`]: scenarios of random operations, all derived from a seed.
 //! - [`cases`]: named repository states.
-//! - [`chance`], [`clock`]: reproducible chance and time for tests.
-//! - [`daemon`]: a daemon of the candidate's own, through which it is asked.
+//! - [`chance`], [`clock`]: reproducible random choices and time for tests.
+//! - [`daemon`]: a daemon for the candidate alone.
 //! - [`hg`]: Mercurial's status over random operations.
 //! - [`long_lived`]: the gitstatusd protocol against an oracle computed from git.
 //! - [`objects`]: objects in sound and damaged repositories.
-//! - [`kills`]: git asking a monitor whose daemon is killed again and again.
-//! - [`soak`]: many clients at once of a daemon that much befalls, for long.
-//! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: makes a failing one small.
+//! - [`kills`]: git with a monitor whose daemon is killed again and again.
+//! - [`soak`]: many concurrent clients of a daemon with injected faults, over a long time.
+//! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: reduces a failing one.
 
 pub mod action;
 mod alone;

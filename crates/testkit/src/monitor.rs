@@ -1,4 +1,4 @@
-//! A candidate that is git itself, which asks a file system monitor what changed; git without one is right.
+//! A candidate that is git itself, with a file system monitor. git without a monitor is the oracle.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,19 @@ use crate::alone::{self, Untracked};
 use crate::invocation::Invocation;
 use crate::sandbox::{Sandbox, SandboxError};
 
-/// How git asks.
+/// How git asks the monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// It runs a hook.
+    /// Through a hook.
     Hook,
-    /// It asks at the socket of its builtin monitor.
+    /// At the socket of its builtin monitor.
     Socket,
 }
 
 /// The monitor.
 #[derive(Clone, Debug)]
 pub struct Monitor {
-    /// The program, whose daemon answers.
+    /// The program whose daemon answers.
     pub program: PathBuf,
     /// How git asks.
     pub way: Way,
@@ -31,14 +31,14 @@ pub struct Monitor {
 /// The repository whose changes are monitored, and its socket.
 const REPOSITORY: &str = "work/.git";
 const SOCKET: &str = "work/.git/fsmonitor--daemon.ipc";
-/// What git runs as a hook.
+/// The path of the hook that git runs.
 const HOOK: &str = "home/vigil-fsmonitor-hook";
 
 impl Monitor {
-    /// Has all that runs in `sandbox` find the daemon in `runtime_folder`.
+    /// Sets the variables by which all programs in `sandbox` find the daemon in `runtime_folder`.
     ///
     /// # Errors
-    /// The hook cannot be made.
+    /// The hook cannot be created.
     pub(crate) fn begin(
         &self,
         sandbox: &mut Sandbox,
@@ -47,7 +47,7 @@ impl Monitor {
         let folder = runtime_folder.as_os_str().as_bytes();
         sandbox.set_variable("VIGIL_NO_DAEMON", b"0");
         sandbox.set_variable("VIGIL_RUNTIME_DIR", folder);
-        // A busy machine is slow, and that is no reason to do without an answer here.
+        // Wait for the daemon even on a busy machine, since the answer must come from it.
         sandbox.set_variable("VIGIL_DAEMON_PATIENCE_MS", b"60000");
         sandbox.set_variable("VIGIL_DAEMON_REST_S", b"0");
         std::os::unix::fs::symlink(&self.program, sandbox.place(HOOK)).map_err(|source| {
@@ -58,15 +58,15 @@ impl Monitor {
         })
     }
 
-    /// Has git in the repository of `sandbox`, if there is one by now, ask the monitor. `is_cached` if it is to have an untracked
-    /// cache, too.
+    /// Makes git ask the monitor in the repository of `sandbox`, if it exists yet. `is_cached` says whether git also uses an
+    /// untracked cache.
     pub(crate) fn ensure(&self, sandbox: &Sandbox, git: &Path, is_cached: bool) {
         let config = sandbox.place(REPOSITORY).join("config");
         let Ok(text) = std::fs::read(&config) else {
             return;
         };
         if self.way == Way::Socket && sandbox.place(SOCKET).symlink_metadata().is_err() {
-            // Where it is not served, git is not told to ask: it would start its own.
+            // If the socket is not served, git is not told to ask: it would start its own monitor.
             let mut command = sandbox.isolated(&self.program, b"work");
             if !succeeds(command.args(["fsmonitor", "start"])) {
                 let mut command = sandbox.isolated(git, b"work");
@@ -93,7 +93,7 @@ impl Monitor {
         }
     }
 
-    /// Has `invocation` be answered as if there were no monitor.
+    /// Changes `invocation` so that it is answered without a monitor.
     pub(crate) fn leave_out(invocation: &mut Invocation, untracked: Untracked) {
         let off = ["-c", "core.fsmonitor=false"];
         invocation.globals.insert(0, off.map(Into::into).to_vec());
@@ -104,8 +104,8 @@ impl Monitor {
         }
     }
 
-    /// Whether `invocation` has the same answer from a git that writes its index and from one that does not: in the repository's
-    /// own folder, what is written shows.
+    /// Whether a git that writes its index and one that does not give the same answer to `invocation`. In the repository's own
+    /// folder they do not, because the written files show there.
     pub(crate) fn suits(invocation: &Invocation) -> bool {
         let folders = [&invocation.directory]
             .into_iter()
@@ -113,8 +113,7 @@ impl Monitor {
         !folders.into_iter().any(|folder| folder.ends_with(b".git"))
     }
 
-    /// Leaves out of `invocation` by what git tells that it keeps its untracked files, and what has it write an index of another
-    /// kind.
+    /// Removes from `invocation` everything that makes git report its cache of untracked files, or write another kind of index.
     pub(crate) fn adapt(invocation: &mut Invocation) {
         let tells = |name: &BString| name == "GIT_TEST_UF_DELAY_WARNING";
         invocation.variables.retain(|(name, _)| !tells(name));
@@ -122,8 +121,8 @@ impl Monitor {
         invocation.globals.retain(|words| !words.iter().any(splits));
     }
 
-    /// `said` without how much of a sparse checkout is there: git tells it once it has expanded its index, which it does for what
-    /// a monitor tells it.
+    /// `said` without the line about the sparse checkout: git prints it once it has expanded its index, which it does to apply
+    /// what a monitor reports.
     pub(crate) fn comparable(said: &[u8]) -> Vec<u8> {
         let lines = said.lines_with_terminator();
         let tells = |line: &&[u8]| line.starts_with(b"You are in a sparse checkout");
@@ -134,7 +133,7 @@ impl Monitor {
             .collect()
     }
 
-    /// Has `command`, a git in `sandbox` that asks, write down what it found out, and how it came to that.
+    /// Lets `command`, a git in `sandbox` with a monitor, write what it found out, and a trace.
     pub(crate) fn let_write(sandbox: &Sandbox, command: &mut Command) {
         command.env_remove("GIT_OPTIONAL_LOCKS");
         command.env("GIT_TRACE2_EVENT", alone::trace(sandbox));

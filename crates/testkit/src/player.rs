@@ -1,4 +1,4 @@
-//! Plays a scenario: does its steps, and compares the answers to its questions.
+//! Plays a scenario: performs its steps, and compares the answers to its questions.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -20,7 +20,7 @@ use crate::scenario::{Item, Question, Scenario};
 pub use crate::settings::Settings;
 pub use crate::verdict::{Difference, Verdict};
 
-/// Every how many comparisons the whole sandbox is looked at for something that the candidate wrote.
+/// The whole sandbox is checked for files written by the candidate once in this many comparisons.
 const LISTING_PERIOD: usize = 16;
 
 /// Which answers are compared.
@@ -30,26 +30,26 @@ pub enum Judge {
     UntilMismatch,
     /// All.
     All,
-    /// The last; for the others the candidate is asked, too, since it may remember.
+    /// Only the last. The candidate is asked the other questions too, since it may keep state.
     Last,
 }
 
-/// What came of playing a scenario.
+/// The result of playing a scenario.
 #[derive(Debug)]
 pub struct Played {
-    /// How many answers were compared: to questions that differ, or of which something was done in between.
+    /// The number of compared answers, not counting a question repeated without a step in between.
     pub comparisons: usize,
-    /// How many answers equal another git's, not the oracle's.
+    /// The number of answers that equal another git's, but not the oracle's.
     pub version_differences: usize,
-    /// How many answers of a git with a monitor are wrong, and git alone is wrong alike.
+    /// The number of wrong answers of a git with a monitor that git alone gives too.
     pub gits_own: usize,
-    /// How many answers could not be judged, since git itself crashed or has none.
+    /// The number of answers that could not be judged, because git itself crashed or has no answer.
     pub unjudged: usize,
-    /// The indexes of the questions whose answers are wrong, and how.
+    /// The indexes of the questions with wrong answers, and the differences.
     pub mismatches: Vec<(usize, Vec<Difference>)>,
     /// Commands that did not end in time.
     pub hung: Vec<String>,
-    /// Actions that were not possible, those included.
+    /// Actions that were not possible, including those that did not end in time.
     pub failed_actions: Vec<String>,
     /// The sandbox as it was left.
     pub sandbox: Sandbox,
@@ -58,7 +58,7 @@ pub struct Played {
 /// Plays `scenario` in a new sandbox.
 ///
 /// # Errors
-/// When the sandbox cannot be made or a program cannot be started.
+/// The sandbox cannot be created, or a program cannot be started.
 pub fn play(
     settings: &Settings,
     scenario: &Scenario,
@@ -68,7 +68,7 @@ pub fn play(
     if let (Some(monitor), Some(folder)) = (&settings.monitor, &settings.runtime_folder) {
         monitor.begin(&mut sandbox, folder)?;
     }
-    // Of two seeds that follow each other, one is with it.
+    // Every other seed uses the untracked cache.
     let is_cached = scenario
         .name
         .bytes()
@@ -85,7 +85,7 @@ pub fn play(
         sandbox,
     };
     let mut server = None;
-    // What git says of the state since the last step.
+    // git's answers about the state since the last step.
     let mut known = Known::new();
     let mut asked: Vec<&Question> = Vec::new();
     if let Some(options) = scenario.server {
@@ -97,7 +97,7 @@ pub fn play(
         ..settings.clone()
     };
     for (index, item) in scenario.items.iter().enumerate() {
-        // What a daemon wrote for others is read now and then, and what others wrote is read by it.
+        // So that each reads what the other wrote, some questions are asked without the daemon.
         let settings = match index % 4 == 3 && settings.monitor.is_none() {
             true => &without_daemon,
             false => settings,
@@ -154,7 +154,7 @@ pub fn play(
                     }
                     (Question::Prompt(_), None) => continue,
                 };
-                // The same question of the same state counts once.
+                // The same question about the same state counts once.
                 let count = usize::from(!asked.contains(&question));
                 asked.push(question);
                 played.comparisons += count;
@@ -164,7 +164,7 @@ pub fn play(
                     Verdict::SameAsAlone => played.gits_own += count,
                     Verdict::Unjudged => {
                         played.unjudged += count;
-                        // Where git does not end, each further question takes as long.
+                        // If git does not end, each further question would take as long.
                         if began.elapsed() >= settings.limit {
                             return Ok(played);
                         }
@@ -194,13 +194,13 @@ fn ask(
     }
     let run = || run(settings, program, invocation.command(sandbox, program));
     match run()? {
-        // A machine that stood still is no answer of git's.
+        // A timeout may be due to a machine that stood still.
         outcome if outcome.ending == Ending::TimedOut => run(),
         outcome => Ok(outcome),
     }
 }
 
-/// Asks the oracle without a monitor, but as one that may write, as the candidate may.
+/// Asks the oracle without a monitor, but lets it write, as the candidate may.
 fn ask_alone(
     settings: &Settings,
     sandbox: &Sandbox,
@@ -214,7 +214,7 @@ fn ask_alone(
     run(settings, &settings.oracle, command)
 }
 
-/// Asks the candidate, for which `git` is the installed one: patches are from that.
+/// Asks the candidate, with `git` as the installed git, which supplies the patches.
 fn ask_candidate(
     settings: &Settings,
     sandbox: &Sandbox,
@@ -244,8 +244,8 @@ fn run(settings: &Settings, program: &Path, mut command: Command) -> Result<Outc
     })
 }
 
-/// Compares the answers to a `status` command. Where they differ and one of them took so long that it shows, both are
-/// asked again: a machine that stood still is no fault of theirs.
+/// Compares the answers to a `status` command. If they differ, and one of them took so long that it shows, both are asked
+/// again, because the machine may have stood still.
 pub(crate) fn compare_status(
     settings: &Settings,
     sandbox: &Sandbox,
@@ -266,14 +266,14 @@ pub(crate) fn compare_status(
     }
 }
 
-/// Asks candidate, then oracle. Neither may write; the candidate goes first and sees the tree as it was left.
+/// Asks the candidate, then the oracle. Neither may write. The candidate goes first, so it sees the tree as it was left.
 fn compare_status_once(
     settings: &Settings,
     sandbox: &Sandbox,
     invocation: &Invocation,
     thorough: bool,
 ) -> Result<Verdict, SandboxError> {
-    // The installed git, which patches come from, writes the trees that it needs for a sparse index.
+    // The installed git, which supplies patches, writes the trees that it needs for a sparse index.
     let may_write = settings.may_write || invocation.may_be_long();
     let before = (thorough && !may_write).then(|| listing(sandbox.root()));
     let index = sandbox.place("work/.git/index");
@@ -319,7 +319,7 @@ fn compare_status_once(
         if is_same(settings, &other_candidate, &other) {
             return Ok(Verdict::SameAsOther);
         }
-        // Where the newest gives up in vain, or crashes, an older one that does not know the options decides nothing.
+        // If the newest git gives up or crashes by mistake, an older one that does not know the options decides nothing.
         let knows_no_better =
             |it: &Outcome, than: &Outcome| it.ending == Ending::Exit(129) && is_crash(than);
         let decides = !knows_no_better(&other, &right);
@@ -328,7 +328,7 @@ fn compare_status_once(
             (right, candidate) = (other, other_candidate);
         }
     }
-    // git goes on listing a directory in which a repository was, if its untracked cache has that.
+    // With its untracked cache, git continues to list a directory that once contained a repository.
     if differences.is_empty() {
         let mut uncached = invocation.clone();
         let name = "GIT_DISABLE_UNTRACKED_CACHE".into();
@@ -401,8 +401,8 @@ fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
         && (!settings.compare_errors || messages(candidate) == messages(oracle))
 }
 
-/// What was shown without the state that a daemon writes at any moment. It shows where a repository's folder lies in a working
-/// tree under another name than `.git`.
+/// The output without the state files, which a daemon may write at any moment. They show if the repository's folder lies in a
+/// working tree under another name than `.git`.
 fn without_state(shown: &[u8]) -> Vec<&[u8]> {
     let entries = shown.split_inclusive(|byte| matches!(byte, b'\n' | b'\0'));
     entries
@@ -410,8 +410,8 @@ fn without_state(shown: &[u8]) -> Vec<&[u8]> {
         .collect()
 }
 
-/// A usage text as a complaint, with the exit code of one: releases of git differ in where they print it, and whether it is
-/// a failure to ask for it.
+/// Turns a usage text into an error message with its exit code. Releases of git differ in where they print it, and in whether
+/// asking for it is a failure.
 fn complained(outcome: &Outcome) -> Outcome {
     let mut outcome = outcome.clone();
     if matches!(outcome.ending, Ending::Exit(_)) && outcome.stdout.starts_with(b"usage: ") {
@@ -421,8 +421,8 @@ fn complained(outcome: &Outcome) -> Outcome {
     outcome
 }
 
-/// What was said; where there was an answer, in any order and once, since threads and a different order of steps change
-/// that. Advice is left out, since its words differ by release, and what git says of entries for itself.
+/// The messages on standard error. After a success, they are sorted and duplicates removed, because threads and a different
+/// order of steps change that. Omits advice, whose words differ by release, and git's own messages about unmerged entries.
 fn messages(outcome: &Outcome) -> Vec<&[u8]> {
     let lines = outcome.stderr.lines();
     let mut lines: Vec<&[u8]> = lines
@@ -435,8 +435,8 @@ fn messages(outcome: &Outcome) -> Vec<&[u8]> {
     lines
 }
 
-/// Whether a program broke off by a mistake of its own: `BUG()` of git aborts, and git reports as an error when
-/// another git that it started did so.
+/// Whether a program aborted because of its own bug: git's `BUG()` aborts, and git reports as an error when another git that
+/// it started did so.
 pub fn is_crash(outcome: &Outcome) -> bool {
     matches!(outcome.ending, Ending::Signal(_))
         || outcome
@@ -445,13 +445,13 @@ pub fn is_crash(outcome: &Outcome) -> bool {
             .any(|line| line.starts_with(b"BUG: "))
 }
 
-/// Whether git gave up for want of a source of attributes. It notices when it first asks for any, which it also does for
-/// means of its own, such as the untracked cache: an answer without attributes is as good.
+/// Whether git gave up because the source of attributes is missing. It notices that when it first needs attributes, even for
+/// internal purposes such as the untracked cache, so an answer without attributes is equally right.
 fn asks_in_vain(outcome: &Outcome) -> bool {
     last_line(&outcome.stderr) == b"fatal: bad --attr-source or GIT_ATTR_SOURCE"
 }
 
-/// Whether git did not end, and the candidate says that a submodule is the repository around it: git runs itself in it
+/// Whether git did not end, and the candidate reports that a submodule is the repository around it. git then runs itself there
 /// over and over, and gives up when the system has no more processes.
 fn runs_itself(right: &Outcome, candidate: &Outcome) -> bool {
     let is_in_itself = "fatal: a submodule of this repository is the repository itself";
@@ -463,7 +463,7 @@ fn last_line(text: &[u8]) -> &[u8] {
     text.lines().next_back().unwrap_or_default()
 }
 
-/// All files below `root` with what writing them would change. Vigil's own state folders are left out.
+/// All files below `root`, with the facts that writing would change. Vigil's own state folders are omitted.
 fn listing(root: &Path) -> BTreeMap<PathBuf, [i64; 5]> {
     let mut files = BTreeMap::new();
     let mut open = vec![root.to_owned()];

@@ -1,4 +1,4 @@
-//! Runs a program to its end, with a limit of time and one of what it may write.
+//! Runs a program to its end, with limits on time and output.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// How many bytes a program may write before it is taken for one that writes without end.
+/// A program that writes more bytes than this is taken to write without end.
 pub const WRITTEN_MAX: usize = 256 << 20;
 
-/// How much is kept of what such a program wrote, of each of its outputs.
+/// The number of bytes kept of each output of such a program.
 const KEPT_MAX: usize = 1 << 16;
 
 /// How a program ended.
@@ -41,14 +41,14 @@ impl fmt::Display for Ending {
     }
 }
 
-/// What a program said, and how it ended.
+/// The output of a program, and how it ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// How it ended.
+    /// How the program ended.
     pub ending: Ending,
-    /// All of its standard output; of one that wrote too much, the beginning.
+    /// The whole standard output; only the beginning if the program wrote too much.
     pub stdout: Vec<u8>,
-    /// The same of its standard error.
+    /// The same for standard error.
     pub stderr: Vec<u8>,
 }
 
@@ -59,13 +59,13 @@ impl Outcome {
     }
 }
 
-/// Runs `command` with `input` on its standard input and collects what it says.
+/// Runs `command` with `input` on its standard input, and collects its output.
 ///
-/// The program runs in a process group of its own, which is killed when `limit` has passed, or when it wrote more than
+/// The program runs in its own process group, which is killed after `limit`, or when the program wrote more than
 /// [`WRITTEN_MAX`].
 ///
 /// # Errors
-/// When the program cannot be started, or its pipes fail.
+/// The program cannot be started, or its pipes fail.
 pub fn run(command: &mut Command, input: Option<&[u8]>, limit: Duration) -> io::Result<Outcome> {
     let ended = finish(command, input, Some(limit))?;
     let ending = match (ended.end, ended.status.code()) {
@@ -81,10 +81,10 @@ pub fn run(command: &mut Command, input: Option<&[u8]>, limit: Duration) -> io::
     })
 }
 
-/// Runs `command` with `input` on its standard input, however long it takes.
+/// Runs `command` with `input` on its standard input, without a time limit.
 ///
 /// # Errors
-/// When the program cannot be started, its pipes fail, or it writes more than [`WRITTEN_MAX`].
+/// The program cannot be started, its pipes fail, or it writes more than [`WRITTEN_MAX`].
 pub fn output(command: &mut Command, input: &[u8]) -> io::Result<Output> {
     let ended = finish(command, Some(input), None)?;
     if matches!(ended.end, End::WroteTooMuch) {
@@ -101,10 +101,10 @@ pub fn output(command: &mut Command, input: &[u8]) -> io::Result<Output> {
     })
 }
 
-/// Why no more is read.
+/// Why reading ended.
 #[derive(Clone, Copy)]
 enum End {
-    /// Both pipes ended.
+    /// Both pipes were closed.
     Closed,
     TimedOut,
     WroteTooMuch,
@@ -136,7 +136,7 @@ fn finish(
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     std::thread::scope(|scope| {
         if let (Some(bytes), Some(mut pipe)) = (input, stdin) {
-            // A program that does not read its input is no fault of ours.
+            // A program need not read its input.
             scope.spawn(move || pipe.write_all(bytes).is_ok());
         }
         let end = drain(&mut child, &mut stdout, &mut stderr, deadline);
@@ -167,7 +167,7 @@ pub(crate) fn kill_group(child: &Child) {
     }
 }
 
-/// How long until `deadline`, as the kernel wants it.
+/// The time left until `deadline`, as poll(2) takes it.
 pub(crate) fn remaining(deadline: Instant) -> Timespec {
     let left = deadline.saturating_duration_since(Instant::now());
     Timespec {
@@ -176,7 +176,7 @@ pub(crate) fn remaining(deadline: Instant) -> Timespec {
     }
 }
 
-/// Reads both pipes to their ends, or until the deadline passed or there was too much.
+/// Reads both pipes until they close, the deadline passes, or too much was written.
 fn drain(
     child: &mut Child,
     stdout: &mut Vec<u8>,
@@ -189,7 +189,7 @@ fn drain(
     let (mut out_open, mut err_open) = (true, true);
     let mut buffer = vec![0; 1 << 16];
     while out_open || err_open {
-        // A pipe that ended is always ready: it is not asked about, since that would not wait.
+        // A closed pipe is always ready, so it is left out, or else poll(2) would not wait.
         let pipes = [(out_open, out.as_fd()), (err_open, err.as_fd())];
         let open = pipes.iter().filter(|(is_open, _)| *is_open);
         let mut fds: Vec<PollFd<'_>> = open
@@ -219,7 +219,7 @@ fn drain(
     Ok(End::Closed)
 }
 
-/// Reads once; `false` at the end.
+/// Reads once. Returns `false` at the end.
 fn read_some(pipe: &mut impl Read, buffer: &mut [u8], into: &mut Vec<u8>) -> io::Result<bool> {
     let length = pipe.read(buffer)?;
     into.extend_from_slice(buffer.get(..length).unwrap_or_default());

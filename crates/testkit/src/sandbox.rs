@@ -1,9 +1,9 @@
-//! An isolated place for repositories.
+//! An isolated directory for repositories.
 //!
-//! A sandbox is a temporary directory with a home of its own, `home`, and mostly a repository, `work`. Commands run in it
-//! see none of the user's configuration and always write with the same identity and dates.
+//! A sandbox is a temporary directory with its own home directory, `home`, and usually a repository, `work`. Commands run
+//! in it see none of the user's configuration and always write with the same identity and dates.
 //!
-//! The testers tell errors ([`Sandbox::act`]); tests have a shorter way, which panics ([`Sandbox::git`] and what is beside
+//! The testers get errors ([`Sandbox::act`]). Tests have shorter methods, which panic ([`Sandbox::git`] and those next to
 //! it).
 
 mod for_tests;
@@ -25,51 +25,51 @@ use crate::process::{self, Ending};
 use crate::shell;
 pub use for_tests::{FORMATS, RefFormat, Said, answer, git_is_at_least, vigil_program};
 
-/// The time of every commit, unless something else is asked for; in seconds since 1970.
+/// The time of every commit, unless another is requested, in seconds since 1970.
 pub const BASE_TIME: u64 = 1_700_000_000;
 
-/// How long an operation of git may take before it is killed.
+/// The time limit for a git command.
 const OPERATION_LIMIT: Duration = Duration::from_secs(10);
 
-/// The user's configuration inside of a sandbox.
+/// The user's git configuration inside a sandbox.
 const HOME_CONFIG: &str = "[user]\n\tname = A U Thor\n\temail = author@example.com\n[init]\n\tdefaultBranch = main\n\
 [commit]\n\tgpgSign = false\n[tag]\n\tgpgSign = false\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n\
 [protocol \"file\"]\n\tallow = always\n[core]\n\teditor = true\n[sequence]\n\teditor = true\n[merge]\n\tconflictStyle = merge\n";
 
-/// What keeps a sandbox from being built or used.
+/// Why a sandbox cannot be created or used.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// A file or directory of it could not be made, or a program not started.
+    /// A file or directory could not be created, or a program could not be started.
     #[error("{deed}: {source}")]
     Io {
         /// What was being done.
         deed: String,
-        /// The kernel's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// A git command did not end in time.
     #[error("git {arguments} hung")]
     Hung {
-        /// The arguments, as a shell would want them.
+        /// The arguments, quoted for a shell.
         arguments: BString,
     },
-    /// A git command that had to succeed did not.
+    /// A git command that had to succeed failed.
     #[error("git {arguments} failed: {stderr}")]
     Git {
-        /// The arguments, as a shell would want them.
+        /// The arguments, quoted for a shell.
         arguments: BString,
-        /// What git said.
+        /// git's error message.
         stderr: BString,
     },
 }
 
-/// An [`SandboxError::Io`] that names what was being done.
+/// Makes an [`SandboxError::Io`] that says what was being done.
 fn while_doing(deed: impl Into<String>) -> impl FnOnce(io::Error) -> SandboxError {
     let deed = deed.into();
     move |source| SandboxError::Io { deed, source }
 }
 
-/// Arguments as a shell would want them.
+/// The arguments, quoted for a shell.
 fn words<A: AsRef<[u8]>>(arguments: &[A]) -> BString {
     let words = arguments
         .iter()
@@ -77,25 +77,26 @@ fn words<A: AsRef<[u8]>>(arguments: &[A]) -> BString {
     bstr::join(" ", words.collect::<Vec<BString>>()).into()
 }
 
-/// A temporary directory with a home, in which programs run isolated.
+/// A temporary directory with a home directory, in which programs run isolated.
 #[derive(Debug)]
 pub struct Sandbox {
     directory: tempfile::TempDir,
     root: PathBuf,
     git: PathBuf,
-    /// What programs see beside [`Sandbox::variables`].
+    /// Variables that programs see besides [`Sandbox::variables`].
     more: Vec<(BString, BString)>,
-    /// Names of those that they do not see.
+    /// The names of variables that programs do not see.
     hidden: Vec<BString>,
     /// The file that [`Action::Hold`] opened.
     pub(crate) held: Mutex<Option<File>>,
-    /// How the repository in `work` keeps its references.
+    /// How the repository in `work` stores its references.
     pub format: RefFormat,
-    /// The kind of its ids.
+    /// The hash function of its object ids.
     pub hash: Kind,
 }
 
-/// `/dev/shm` where it exists, since nothing of a sandbox needs to survive; else the system's temporary directory.
+/// The default folder for sandboxes: `/dev/shm` if it exists, since nothing in a sandbox must survive; else the system's
+/// temporary directory.
 pub fn default_parent() -> PathBuf {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() {
@@ -106,10 +107,10 @@ pub fn default_parent() -> PathBuf {
 }
 
 impl Sandbox {
-    /// A sandbox in `parent` whose operations are done by the program `git`.
+    /// Creates a sandbox in `parent`, where the program `git` performs the operations.
     ///
     /// # Errors
-    /// When its directories cannot be made.
+    /// The directories cannot be created.
     pub fn in_folder(parent: &Path, git: &Path) -> Result<Self, SandboxError> {
         let directory = tempfile::Builder::new()
             .prefix("vigil-")
@@ -123,7 +124,7 @@ impl Sandbox {
             .path()
             .canonicalize()
             .map_err(while_doing("resolving the sandbox's path"))?
-            // One further down, so that what is asked from above sees nothing but this sandbox.
+            // One level deeper, so that a question about the directory above sees nothing but this sandbox.
             .join("root");
         std::fs::create_dir(&root).map_err(while_doing("making the sandbox's root"))?;
         let home = root.join("home");
@@ -152,7 +153,7 @@ impl Sandbox {
         self.root.join(Path::new(OsStr::from_bytes(path.as_ref())))
     }
 
-    /// Fills the root's path in for [`shell::ROOT`].
+    /// Replaces [`shell::ROOT`] with the root's path.
     pub fn expand(&self, bytes: &[u8]) -> OsString {
         OsString::from_vec(bytes.replace(shell::ROOT, self.root.as_os_str().as_bytes()))
     }
@@ -179,12 +180,12 @@ impl Sandbox {
         ]
     }
 
-    /// What makes git answer without writing anything, nor fetching what a partial clone lacks.
+    /// The variables that make git answer without writing, and without fetching what a partial clone lacks.
     pub fn reading_variables() -> [(&'static str, &'static str); 2] {
         [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1")]
     }
 
-    /// From now on, what runs in the sandbox sees the variable `name`.
+    /// From now on, programs in the sandbox see the variable `name`.
     pub(crate) fn set_variable(&mut self, name: &str, value: &[u8]) {
         self.more.push((name.into(), value.into()));
     }
@@ -194,7 +195,7 @@ impl Sandbox {
         HOME_CONFIG
     }
 
-    /// The whole environment of what runs in the sandbox: nothing of this process's but `PATH`.
+    /// The whole environment of programs in the sandbox. It has nothing of this process's environment but `PATH`.
     pub fn environment(&self) -> Vec<(BString, BString)> {
         let bytes = |text: OsString| BString::from(text.into_vec());
         let path = std::env::var_os("PATH").map(|path| ("PATH".into(), bytes(path)));
@@ -208,8 +209,8 @@ impl Sandbox {
             .collect()
     }
 
-    /// A command that runs `program` in the directory `directory` (relative to the root, where it exists; else in
-    /// its nearest ancestor) with the sandbox's environment.
+    /// A command that runs `program` with the sandbox's environment in `directory`, which is relative to the root. If that
+    /// does not exist, its nearest existing ancestor is used.
     pub fn isolated(&self, program: impl AsRef<OsStr>, directory: &[u8]) -> Command {
         let mut command = Command::new(program);
         let variables = self.environment().into_iter();
@@ -221,7 +222,7 @@ impl Sandbox {
         command
     }
 
-    /// The deepest directory on the way to `directory` that exists.
+    /// The deepest existing directory on the way to `directory`.
     pub fn nearest_directory(&self, directory: &[u8]) -> PathBuf {
         let mut path = self.place(directory);
         while path != self.root && !path.is_dir() && path.pop() {}
@@ -240,10 +241,10 @@ impl Sandbox {
         }
     }
 
-    /// Runs git in `directory` (relative to the root) and gives its output.
+    /// Runs git in `directory`, relative to the root, and returns its output.
     ///
     /// # Errors
-    /// When git cannot be started or fails.
+    /// git cannot be started, or fails.
     pub fn run_git<A: AsRef<[u8]>>(
         &self,
         directory: &str,
@@ -266,10 +267,10 @@ impl Sandbox {
         })
     }
 
-    /// Does one thing.
+    /// Performs one action.
     ///
     /// # Errors
-    /// When it is not possible; a git command that may fail is never an error.
+    /// The action is not possible. A git command that may fail is never an error.
     pub fn act(&self, action: &Action) -> Result<(), SandboxError> {
         match action {
             Action::Git(run) if run.may_fail && !self.place(&run.directory).is_dir() => Ok(()),
@@ -304,12 +305,12 @@ impl Sandbox {
         }
     }
 
-    /// The git program that does the operations.
+    /// The git program that performs the operations.
     pub fn git_program(&self) -> &Path {
         &self.git
     }
 
-    /// Leaves the directory on disk when the sandbox is dropped.
+    /// Keeps the directory on disk when the sandbox is dropped.
     pub fn keep(&mut self) {
         self.directory.disable_cleanup(true);
     }

@@ -1,4 +1,4 @@
-//! What is done and asked, in order.
+//! Scenarios: steps and questions, in order.
 
 use bstr::{BString, ByteSlice};
 
@@ -8,30 +8,30 @@ use crate::sandbox::Sandbox;
 use crate::settings::Settings;
 use crate::shell;
 
-/// An operation on the sandbox: a name, and what it does.
+/// An operation on the sandbox: a name and its actions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What the operation is called.
+    /// The name of the operation.
     pub name: &'static str,
-    /// What it does.
+    /// Its actions.
     pub actions: Vec<Action>,
 }
 
-/// What is asked of candidate and oracle.
+/// A question for the candidate and the oracle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
     /// A `status` command.
     Status(Invocation),
-    /// A request of the gitstatusd protocol, for this directory (relative to the root).
+    /// A request of the gitstatusd protocol for this directory, relative to the root.
     Prompt(BString),
 }
 
 /// One item of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// Something is done.
+    /// An operation.
     Step(Step),
-    /// Something is asked.
+    /// A question.
     Ask(Question),
 }
 
@@ -42,14 +42,14 @@ pub struct ServerOptions {
     pub recurse: bool,
 }
 
-/// All that is done and asked in one run.
+/// All steps and questions of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
-    /// Where it came from: a seed or the name of a case.
+    /// Its origin: a seed or the name of a case.
     pub name: String,
-    /// The long-lived process, if prompts are asked.
+    /// The options of the long-lived process, if prompts are asked for.
     pub server: Option<ServerOptions>,
-    /// What happens.
+    /// The steps and questions.
     pub items: Vec<Item>,
 }
 
@@ -162,7 +162,7 @@ impl Scenario {
         }
     }
 
-    /// The scenario without empty steps, with each step cut to one action, so that it can be cut further.
+    /// Splits each step into steps of one action, so that the scenario can be reduced further.
     pub fn one_action_per_step(items: &[Item]) -> Vec<Item> {
         let mut out = Vec::new();
         for item in items {
@@ -180,7 +180,7 @@ impl Scenario {
     }
 }
 
-/// A line for each step and question, for people.
+/// Describes each step and question on a line, for a person to read.
 pub fn describe(items: &[Item]) -> String {
     let mut out = String::new();
     for item in items {

@@ -1,4 +1,4 @@
-//! What is compared with what.
+//! The programs that are compared, and the options of the comparison.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,38 +10,38 @@ use bstr::BString;
 use crate::monitor::Monitor;
 use crate::sandbox::{Sandbox, git_is_at_least};
 
-/// The programs and how they are compared.
+/// The programs, and how they are compared.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The candidate, which answers `status` (and `gitstatusd`).
     pub candidate: PathBuf,
-    /// The git that does all operations and whose answer is right.
+    /// The git that performs all operations and whose answer is right.
     pub oracle: PathBuf,
-    /// Gits of other versions, whose answer is right too if the candidate gives it.
+    /// Gits of other versions. Their answer is right too, if the candidate gives it.
     pub others: Vec<PathBuf>,
-    /// Where sandboxes are made.
+    /// The folder for sandboxes.
     pub parent: PathBuf,
-    /// Whether standard error is compared, too.
+    /// Whether standard error is compared too.
     pub compare_errors: bool,
-    /// How long an answer may take.
+    /// The time limit for an answer.
     pub limit: Duration,
-    /// Variables for the candidate alone.
+    /// Variables for the candidate only.
     pub candidate_variables: Vec<(BString, BString)>,
-    /// The folder of the daemon that is asked by the candidate (`VIGIL_RUNTIME_DIR`); without one it answers by itself.
+    /// The folder of the daemon that the candidate asks (`VIGIL_RUNTIME_DIR`). Without one, the candidate computes its
+    /// answers.
     pub runtime_folder: Option<PathBuf>,
-    /// What the candidate, which is a git then, asks what changed.
+    /// The monitor of the candidate, which is a git in this case.
     pub monitor: Option<Monitor>,
-    /// Whether the candidate may write to the repository. git writes trees of sparse indexes, even without
-    /// optional locks.
+    /// Whether the candidate may write to the repository. git writes trees of sparse indexes, even without optional locks.
     pub may_write: bool,
-    /// Whether questions that may be answered in the long format are left out.
+    /// Whether questions with answers that may be in the long format are skipped.
     pub without_long: bool,
-    /// The most tries that are spent on cutting one failure down.
+    /// The maximum number of tries for each phase of reducing a failure.
     pub shrink_tries_max: usize,
 }
 
 impl Settings {
-    /// Settings that compare `candidate` with `oracle`, all else as usual.
+    /// Settings that compare `candidate` with `oracle`, with defaults for everything else.
     pub fn new(candidate: impl Into<PathBuf>, oracle: impl Into<PathBuf>) -> Self {
         Self {
             candidate: candidate.into(),
@@ -59,8 +59,8 @@ impl Settings {
         }
     }
 
-    /// The groups of options that are to be left out of random questions since the oracle answers them otherwise than newer
-    /// gits do: before 2.55 it colours less where names end with NUL.
+    /// The groups of options to leave out of random questions because the oracle answers them differently from newer gits:
+    /// before 2.55, git colours less if names end with NUL.
     pub fn answered_otherwise(&self) -> BTreeSet<String> {
         let groups: &[&str] = match git_is_at_least(&self.oracle, 55) {
             true => &[],
@@ -69,13 +69,13 @@ impl Settings {
         groups.iter().map(|group| (*group).to_owned()).collect()
     }
 
-    /// Gives `command` the variables that are for the candidate alone.
+    /// Sets the variables for the candidate in `command`.
     pub(crate) fn set_variables(&self, sandbox: &Sandbox, command: &mut Command) {
         if let Some(folder) = &self.runtime_folder {
             command
                 .env_remove("VIGIL_NO_DAEMON")
                 .env("VIGIL_RUNTIME_DIR", folder)
-                // Longer than an answer may take: one that does not come from the daemon is a failure, not a reason to do
+                // Longer than the limit for an answer: without the daemon's answer the test must fail, and not continue
                 // without it.
                 .env(
                     "VIGIL_DAEMON_PATIENCE_MS",

@@ -2,14 +2,14 @@
 
 use bstr::{BString, ByteSlice};
 
-/// What stands for the sandbox's root in arguments, environment values and file contents.
+/// The placeholder for the sandbox's root in arguments, environment values and file contents.
 pub const ROOT: &str = "{ROOT}";
 
-/// Functions that scripts need: `put FILE` writes its input to a file, with the directories that this needs.
+/// Functions used by scripts: `put FILE` writes its input to a file and creates the directories it needs.
 pub const PRELUDE: &str = "put() {\n\tcase $1 in */*) mkdir -p -- \"${1%/*}\";; esac\n\t\
                            if [ -p \"$1\" ]; then cat > /dev/null; else cat > \"$1\"; fi\n}\n";
 
-/// `bytes` as one word of bash, with [`ROOT`] as `"$ROOT"`.
+/// `bytes` as one word of bash, with `"$ROOT"` for [`ROOT`].
 pub fn word(bytes: &[u8]) -> BString {
     let mut out = BString::default();
     for (index, part) in bytes.split_str(ROOT).enumerate() {
@@ -24,7 +24,7 @@ pub fn word(bytes: &[u8]) -> BString {
     out
 }
 
-/// `bytes` as one word of bash without substitution; nothing for no bytes.
+/// `bytes` as one word of bash without substitution. Empty for no bytes.
 fn plain_word(bytes: &[u8]) -> BString {
     let is_safe = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./=:,@%+^".contains(byte);
     if bytes.iter().all(is_safe) {
@@ -52,7 +52,7 @@ fn plain_word(bytes: &[u8]) -> BString {
     out
 }
 
-/// A command that prints exactly `bytes`, with [`ROOT`] filled in.
+/// A command that prints exactly `bytes`, with [`ROOT`] replaced.
 pub fn print(bytes: &[u8]) -> BString {
     if let Some(command) = print_numbered(bytes) {
         return command;
@@ -85,7 +85,7 @@ pub fn print(bytes: &[u8]) -> BString {
     out
 }
 
-/// A short command that prints many numbered lines, of which one may differ: `None` for anything else.
+/// A short command that prints many numbered lines, one of which may differ. `None` for anything else.
 fn print_numbered(bytes: &[u8]) -> Option<BString> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b' ';
     let lines: Vec<&[u8]> = bytes.strip_suffix(b"\n")?.split_str("\n").collect();

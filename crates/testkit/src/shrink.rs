@@ -1,9 +1,9 @@
-//! Makes a failing list of things small.
+//! Reduces a failing list of items.
 
-/// Deletes parts of `items` as long as `fails` still says yes, trying at most `tries_max` times.
+/// Deletes parts of `items` as long as `fails` still returns true, in at most `tries_max` tries.
 ///
-/// Halves first, then smaller and smaller parts, from the end to the beginning, since late items depend on early
-/// ones (Zeller's ddmin, without its complement step, which deleting one part at a time covers).
+/// Deletes halves first, then smaller and smaller parts, from the end to the beginning, since late items depend
+/// on early ones (Zeller's ddmin, without its complement step, which deleting one part at a time covers).
 pub fn shrink<T: Clone>(
     items: Vec<T>,
     tries_max: usize,

@@ -1,9 +1,9 @@
-//! Many clients at once of a daemon that much befalls, for long: every answer is compared with git's, and the daemon's memory
-//! is looked at.
+//! Many concurrent clients of a daemon with injected faults, over a long time: every answer is compared with git's, and the
+//! daemon's memory is measured.
 //!
-//! Several repositories change by random operations. After each, all questions about it are asked at once, by commands and by
-//! a shell, and maybe something befalls the daemon meanwhile. In the first half it may be its end. What the second half has
-//! in store it survives, so that its memory can be seen to grow or not.
+//! Several repositories change by random operations. After each operation, all questions about its repository are asked at
+//! once, by commands and by a shell, and a fault may be injected meanwhile. In the first half a fault may end the daemon. In
+//! the second half it survives all faults, so that growing memory can be detected.
 
 mod faults;
 mod memory;
@@ -34,57 +34,57 @@ pub use faults::Fault;
 use faults::{Victim, signal};
 pub use memory::Course;
 
-/// The longest queue of events that is made to overflow.
+/// The longest event queue that is made to overflow.
 const QUEUE_MAX: u32 = 100_000;
 
-/// How much is done.
+/// The extent of a run.
 #[derive(Clone, Debug)]
 pub struct Soak {
-    /// The seed of the first repository; the others follow.
+    /// The seed of the first repository. Later ones use the following numbers.
     pub seed: u64,
-    /// The most repositories.
+    /// The maximum number of repositories.
     pub repositories: u64,
-    /// The time after which no repository is begun.
+    /// No repository is begun after this time.
     pub time_max: Duration,
-    /// How many repositories there are at a time.
+    /// The number of repositories at a time.
     pub jobs: usize,
-    /// How likely it is, in percent, that something befalls the daemon while it is asked.
+    /// The probability, in percent, of a fault while the daemon is asked.
     pub faults_percent: u64,
-    /// How many wrong answers are enough.
+    /// The run stops after this many wrong answers.
     pub wrong_max: usize,
-    /// What is done and asked.
+    /// The plan of the operations and questions.
     pub plan: Plan,
 }
 
-/// What came of it.
+/// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The answers that were compared.
+    /// The number of answers compared.
     pub comparisons: usize,
-    /// Those that could not be judged.
+    /// The number of answers that could not be judged.
     pub unjudged: usize,
-    /// The wrong answers, for people.
+    /// Descriptions of the wrong answers.
     pub wrong: Vec<String>,
     /// Errors of the tester itself.
     pub errors: Vec<String>,
-    /// What befell the daemon, and how often.
+    /// The number of faults of each kind.
     pub faults: BTreeMap<Fault, usize>,
-    /// How many questions daemons answered, as far as that is known.
+    /// The number of questions that daemons answered, as far as it is known.
     pub answered: u64,
-    /// How many daemons there were.
+    /// The number of daemon processes.
     pub daemons: usize,
-    /// The memory of the one that lived longest.
+    /// The memory of the daemon that lived longest.
     pub memory: Course,
 }
 
 impl Report {
-    /// Whether all is as it should be.
+    /// Whether nothing went wrong, the daemon answered, and its memory does not grow.
     pub fn is_good(&self) -> bool {
         let is_right = self.wrong.is_empty() && self.errors.is_empty();
         is_right && self.answered > 0 && !self.memory.grows
     }
 
-    /// The last lines, for people.
+    /// The last lines of the output.
     pub fn summary(&self) -> String {
         let Course {
             samples,
@@ -114,7 +114,7 @@ impl Report {
     }
 }
 
-/// What the threads share.
+/// The state shared by the threads.
 struct Shared<'s> {
     settings: Settings,
     soak: &'s Soak,
@@ -125,17 +125,17 @@ struct Shared<'s> {
     report: Mutex<Report>,
 }
 
-/// Does all of it.
+/// Runs everything.
 ///
 /// # Errors
-/// The folder of the daemon cannot be made.
+/// The folder of the daemon cannot be created.
 pub fn run(settings: &Settings, soak: &Soak) -> io::Result<Report> {
     let folder = tempfile::Builder::new()
         .prefix("vigil-soak-")
         .tempdir_in(&settings.parent)?;
     let mut settings = settings.clone();
     settings.runtime_folder = Some(runtime_folder(folder.path()));
-    // As long as for a user: whoever asks one that is halted is to answer by itself.
+    // The same patience as for a user: a client of a halted daemon must compute its answer itself.
     let patience = ("VIGIL_DAEMON_PATIENCE_MS".into(), "250".into());
     settings.candidate_variables.push(patience);
     let victim = Victim::new(&settings.candidate, folder.path());
@@ -170,7 +170,7 @@ pub fn run(settings: &Settings, soak: &Soak) -> io::Result<Report> {
 }
 
 impl Shared<'_> {
-    /// One repository after the other.
+    /// Plays one repository after the other.
     fn work(&self) {
         while !self.stop.load(Ordering::Relaxed) {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -195,7 +195,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Whether half of all is done.
+    /// Whether half of the run is done.
     fn is_second_half(&self, number: u64) -> bool {
         let is_late = self.begin.elapsed() >= self.soak.time_max / 2;
         is_late || number >= self.soak.repositories / 2
@@ -205,7 +205,7 @@ impl Shared<'_> {
         let scenario = scenario(seed, &self.soak.plan);
         let sandbox = Sandbox::in_folder(&self.settings.parent, &self.settings.oracle)?;
         let mut shell = Server::start(&self.settings, &sandbox, ServerOptions { recurse: false })?;
-        // Apart from the one that makes the scenario, so that faults change nothing in that.
+        // Separate from the generator of the scenario, so that faults do not change the scenario.
         let mut rng = Rng::new(!seed);
         let mut items = scenario.items.as_slice();
         let is_step = |item: &Item| matches!(item, Item::Step(_));
@@ -217,7 +217,7 @@ impl Shared<'_> {
             items = rest;
             for step in steps {
                 if let Item::Step(step) = step {
-                    // What is not possible is not done.
+                    // Impossible actions are skipped.
                     step.actions
                         .iter()
                         .for_each(|action| drop(sandbox.act(action)));
@@ -236,7 +236,7 @@ impl Shared<'_> {
         Ok(())
     }
 
-    /// Asks all `questions` at once, and a prompt, while `fault` befalls the daemon.
+    /// Asks all `questions` at once, and a prompt, while `fault` is injected into the daemon.
     fn ask_all(
         &self,
         sandbox: &Sandbox,
@@ -245,7 +245,7 @@ impl Shared<'_> {
         fault: Option<Fault>,
         name: &str,
     ) -> Result<(), SandboxError> {
-        // One thing befalls it at a time.
+        // Only one fault at a time.
         let victim = fault.and_then(|fault| Some((fault, self.victim.try_lock().ok()?)));
         let (fault, mut victim) = victim.unzip();
         if fault == Some(Fault::Flooded) {
@@ -317,7 +317,7 @@ impl Shared<'_> {
     }
 }
 
-/// Has more happen in the working tree than the kernel keeps for whoever does not listen.
+/// Causes more events in the working tree than the kernel queues for a process that does not read them.
 fn flood(sandbox: &Sandbox) {
     let limit = std::fs::read("/proc/sys/fs/inotify/max_queued_events").unwrap_or_default();
     let limit = limit
@@ -325,10 +325,10 @@ fn flood(sandbox: &Sandbox) {
         .to_str()
         .ok()
         .and_then(|text| text.parse().ok());
-    // Each file is told of at least three times: it comes, is closed, and goes.
+    // Each file causes at least three events: it is created, closed, and deleted.
     let count = limit.unwrap_or(0u32).min(QUEUE_MAX) / 3 + 1;
     let file = |number: u32| sandbox.place(format!("work/flood-{number}"));
-    // In the top directory, since only what is watched tells. Where that is none, there is nothing to tell.
+    // In the top directory, since only watched folders cause events. If it is missing, nothing is watched.
     if sandbox.place("work").is_dir() {
         for deed in [
             |path| std::fs::write(path, ""),

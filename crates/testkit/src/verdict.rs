@@ -1,28 +1,29 @@
-//! How two answers compare.
+//! The result of comparing two answers.
 
-/// One way in which two answers differ.
+/// One difference between two answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// What differs: an output, or a field.
     pub what: String,
-    /// The candidate's.
+    /// The candidate's output or field.
     pub candidate: Vec<u8>,
-    /// The oracle's.
+    /// The oracle's output or field.
     pub oracle: Vec<u8>,
 }
 
-/// What comparing two answers gave.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// They are the same.
+    /// The answers are the same.
     Same,
-    /// The oracle disagrees; another version of git agrees, or the oracle without its untracked cache.
+    /// The oracle disagrees, but another version of git agrees, or the oracle without its untracked cache.
     SameAsOther,
-    /// git with a monitor says what git alone says with what it kept, and one that looks at everything does not.
+    /// git with a monitor disagrees with a git that looks at everything, but agrees with git alone and its
+    /// caches.
     SameAsAlone,
-    /// git itself crashed, in every version that was asked, and the candidate did not; or git has no answer to a
-    /// prompt. Nothing says what is right.
+    /// git itself crashed in every version that was asked, and the candidate did not; or git has no answer to a
+    /// prompt. So the right answer is unknown.
     Unjudged,
-    /// They differ.
+    /// The answers differ.
     Different(Vec<Difference>),
 }

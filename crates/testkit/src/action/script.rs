@@ -5,8 +5,8 @@ use bstr::{BString, ByteSlice};
 use super::{Action, Damage, split_time};
 use crate::shell;
 
-/// A program for python that changes the first byte of a file through a mapping. A tmpfs leaves the file's times as they were,
-/// so that neither git nor anybody else can tell: then they are set, as other file systems do.
+/// A Python program that changes the first byte of a file through a mapping. tmpfs does not change the file's mtime, so that
+/// neither git nor anything else could notice; in that case the program sets the mtime, as other file systems do.
 pub(super) const WRITE_MAPPED: &str = "import mmap,os,sys; f=open(os.fsencode(sys.argv[1]),\"r+b\"); \
     then=os.fstat(f.fileno()).st_mtime_ns; m=mmap.mmap(f.fileno(),0); m[0]^=1; m.flush(); m.close(); \
     os.fstat(f.fileno()).st_mtime_ns==then and os.utime(f.fileno()); f.close()";
@@ -172,7 +172,7 @@ impl Action {
     }
 }
 
-/// The command that makes the directories which `path` needs.
+/// The command that creates the directories that `path` needs.
 fn script_parents(path: &BString) -> BString {
     let mut out = BString::default();
     if let Some(end) = path.rfind_byte(b'/') {

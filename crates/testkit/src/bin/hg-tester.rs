@@ -1,4 +1,4 @@
-//! Compares what a candidate's `hg status` says with what Mercurial says, over random operations, see `--help`.
+//! Compares a candidate's `hg status` with Mercurial's, over random operations; see `--help`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

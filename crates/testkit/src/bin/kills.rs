@@ -1,4 +1,4 @@
-//! Kills the daemon that git asks what changed, see `--help`.
+//! Kills the daemon that git asks as its monitor; see `--help`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

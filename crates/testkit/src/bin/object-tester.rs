@@ -1,4 +1,4 @@
-//! Compares what a candidate's `cat-file` says of sound and damaged repositories with what git says, see `--help`.
+//! Compares a candidate's `cat-file` with git's, in sound and damaged repositories; see `--help`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

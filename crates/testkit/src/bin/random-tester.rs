@@ -1,4 +1,4 @@
-//! Compares a candidate with git, see `--help`.
+//! Compares a candidate with git; see `--help`.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ An answer that only a further --git gives is counted apart and is no mismatch.
   --keep               leave the sandboxes of failures on disk
 ";
 
-/// What the command line says.
+/// The parsed command line.
 struct Arguments {
     mode: String,
     list: bool,
@@ -170,7 +170,7 @@ fn parse(words: &mut Words) -> Result<Arguments, String> {
     })
 }
 
-/// The version of a program that is a git.
+/// The version of a program, if it is a git.
 fn git_version(program: &std::path::Path) -> Option<String> {
     let output = std::process::Command::new(program)
         .arg("--version")
@@ -180,7 +180,7 @@ fn git_version(program: &std::path::Path) -> Option<String> {
     text.strip_prefix("git version ").map(str::to_owned)
 }
 
-/// Whether a program is not a git that is too old for reftable (before 2.45).
+/// Whether a program supports reftable: a git before 2.45 does not.
 fn knows_reftable(program: &std::path::Path) -> bool {
     let Some(version) = git_version(program) else {
         return true;
@@ -246,7 +246,7 @@ fn list(arguments: &Arguments) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// As [`start`], through a daemon. Says how many questions that answered.
+/// Same as [`start`], through a daemon. Prints how many questions the daemon answered.
 fn through_a_daemon(mut arguments: Arguments) -> ExitCode {
     let settings = &arguments.settings;
     let monitor = settings.monitor.as_ref();

@@ -1,4 +1,4 @@
-//! Asks a daemon that much befalls, see `--help`.
+//! Asks a daemon while faults are injected; see `--help`.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Line ends, encodings and filters.
+//! Line endings, encodings and filters.
 
 use super::builder::Builder;
 use super::case::cases;
@@ -56,7 +56,7 @@ fn text(b: &mut Builder) {
         .write("x.bin", "a\r\n\0");
 }
 
-/// Files whose line ends change after they were committed with a setting.
+/// Files whose line endings change after they were committed with a setting.
 fn ends(b: &mut Builder, name: &str, value: &str) {
     b.base();
     text(b);

@@ -1,4 +1,4 @@
-//! Brings a state about, action by action. Every action has to succeed, unless it says otherwise.
+//! Builds a state, action by action. Every action must succeed, unless stated otherwise.
 
 use bstr::BString;
 
@@ -6,7 +6,7 @@ use crate::action::{Action, Damage, GitRun, tick_time};
 use crate::random::names::join;
 use crate::sandbox::BASE_TIME;
 
-/// The actions of one state. Paths are relative to `work`.
+/// The actions that build a state. Paths are relative to `work`.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
     pub(super) actions: Vec<Action>,
@@ -14,13 +14,13 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// Any action.
+    /// Adds any action.
     pub(super) fn act(&mut self, action: Action) -> &mut Self {
         self.actions.push(action);
         self
     }
 
-    /// Runs git in `directory` of the sandbox.
+    /// Runs git in `directory`, relative to the sandbox's root.
     pub(super) fn git_in(&mut self, directory: &str, arguments: &[&str]) -> &mut Self {
         self.commits += 1;
         let mut action = Action::git(directory, arguments);
@@ -37,7 +37,7 @@ impl Builder {
         self.git_in("work", arguments)
     }
 
-    /// Runs git, which is expected to fail (with a conflict, say).
+    /// Runs git, which is expected to fail (because of a conflict, for example).
     pub(super) fn git_stops(&mut self, arguments: &[&str]) -> &mut Self {
         self.git(arguments);
         if let Some(Action::Git(run)) = self.actions.last_mut() {
@@ -46,7 +46,7 @@ impl Builder {
         self
     }
 
-    /// Runs git with a standard input.
+    /// Runs git with standard input.
     pub(super) fn git_input(&mut self, arguments: &[&str], input: impl Into<BString>) -> &mut Self {
         self.git(arguments);
         if let Some(Action::Git(run)) = self.actions.last_mut() {
@@ -55,7 +55,7 @@ impl Builder {
         self
     }
 
-    /// Runs git with a variable.
+    /// Runs git with an environment variable.
     pub(super) fn git_with(&mut self, name: &str, value: &str, arguments: &[&str]) -> &mut Self {
         self.git_stops(arguments);
         if let Some(Action::Git(GitRun { variables, .. })) = self.actions.last_mut() {
@@ -69,14 +69,14 @@ impl Builder {
         self.act(Action::write(join(b"work", path.as_ref()), data))
     }
 
-    /// Removes something.
+    /// Removes a file or directory.
     pub(super) fn remove(&mut self, path: impl AsRef<[u8]>) -> &mut Self {
         self.act(Action::Remove {
             path: join(b"work", path.as_ref()),
         })
     }
 
-    /// Makes a symbolic link.
+    /// Creates a symbolic link.
     pub(super) fn link(&mut self, path: impl AsRef<[u8]>, target: &str) -> &mut Self {
         self.act(Action::Link {
             path: join(b"work", path.as_ref()),
@@ -84,20 +84,20 @@ impl Builder {
         })
     }
 
-    /// Makes a directory.
+    /// Creates a directory.
     pub(super) fn directory(&mut self, path: impl AsRef<[u8]>) -> &mut Self {
         self.act(Action::Directory {
             path: join(b"work", path.as_ref()),
         })
     }
 
-    /// Renames something.
+    /// Renames a file or directory.
     pub(super) fn rename(&mut self, from: &str, to: &str) -> &mut Self {
         let (from, to) = (join(b"work", from.as_bytes()), join(b"work", to.as_bytes()));
         self.act(Action::Rename { from, to })
     }
 
-    /// Sets a modification time, in hundredths of a second after the base time.
+    /// Sets an mtime, in hundredths of a second after the base time.
     pub(super) fn time(&mut self, path: impl AsRef<[u8]>, ticks: u64) -> &mut Self {
         let path = join(b"work", path.as_ref());
         self.act(Action::SetTime {
@@ -106,7 +106,7 @@ impl Builder {
         })
     }
 
-    /// Sets permission bits.
+    /// Sets the permission bits.
     pub(super) fn mode(&mut self, path: &str, mode: u32) -> &mut Self {
         self.act(Action::SetMode {
             path: join(b"work", path.as_bytes()),
@@ -122,23 +122,23 @@ impl Builder {
         })
     }
 
-    /// Adds all and commits it.
+    /// Adds and commits everything.
     pub(super) fn commit(&mut self, message: &str) -> &mut Self {
         self.git(&["add", "-A"])
             .git(&["commit", "-q", "--allow-empty", "-m", message])
     }
 
-    /// An empty repository.
+    /// Creates an empty repository.
     pub(super) fn empty(&mut self) -> &mut Self {
         self.git_in(".", &["init", "-q", "work"])
     }
 
-    /// The files of most states: some at the top, some in directories, all committed.
+    /// Creates the files of most states: some at the top, some in directories, all committed.
     pub(super) fn base(&mut self) -> &mut Self {
         self.empty().files().commit("base")
     }
 
-    /// The files of [`Builder::base`].
+    /// Writes the files of [`Builder::base`].
     pub(super) fn files(&mut self) -> &mut Self {
         self.write("a", lines("a"))
             .write("b", lines("b"))
@@ -148,7 +148,8 @@ impl Builder {
             .write("dir.x", "dot\n")
     }
 
-    /// Branch `topic` that changes `a` as `main` does, but otherwise; ends on `main`.
+    /// Creates the branch `topic`, which changes `a` where `main` does, but differently. Ends on
+    /// `main`.
     pub(super) fn fork(&mut self) -> &mut Self {
         self.base()
             .git(&["checkout", "-q", "-b", "topic"])
@@ -163,7 +164,7 @@ impl Builder {
             .commit("our b")
     }
 
-    /// A remote `origin` that knows `main`.
+    /// Creates a remote `origin` that has `main`.
     pub(super) fn remote(&mut self) -> &mut Self {
         self.base()
             .git_in(".", &["init", "-q", "--bare", "remote.git"]);
@@ -171,7 +172,7 @@ impl Builder {
             .git(&["push", "-q", "-u", "origin", "main"])
     }
 
-    /// A repository `library` with two commits.
+    /// Creates a repository `library` with two commits.
     pub(super) fn library(&mut self) -> &mut Self {
         self.git_in(".", &["init", "-q", "library"])
             .act(Action::write("library/file", "one\n"));
@@ -181,7 +182,7 @@ impl Builder {
         self.git_in("library", &["commit", "-q", "-a", "-m", "two"])
     }
 
-    /// The base with submodule `dir/module`, committed.
+    /// Adds the submodule `dir/module` to the base, and commits it.
     pub(super) fn submodule(&mut self) -> &mut Self {
         self.base()
             .library()

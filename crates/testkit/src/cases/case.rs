@@ -7,11 +7,11 @@ use crate::scenario::{Item, Question, Scenario, ServerOptions, Step};
 /// A named repository state.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// Where questions are asked, relative to the sandbox's root.
+    /// The directory of the questions, relative to the sandbox's root.
     pub directory: &'static str,
-    /// Brings it about.
+    /// Builds the state.
     build: fn(&mut Builder),
 }
 
@@ -28,7 +28,7 @@ impl Case {
         }
     }
 
-    /// The state and all questions about it.
+    /// The state and all questions about it, as a scenario.
     pub fn scenario(&self, prompts: bool) -> Scenario {
         let mut builder = Builder::default();
         (self.build)(&mut builder);
@@ -80,7 +80,7 @@ impl Case {
     }
 }
 
-/// The rows of a table; a row names another directory than `work` after `in`.
+/// The rows of a table. A row names a directory other than `work` after `in`.
 macro_rules! cases {
     ($($name:literal $(in $directory:literal)?, $build:expr;)*) => {
         /// The states of this subject.
@@ -93,7 +93,7 @@ macro_rules! cases {
 }
 pub(super) use cases;
 
-/// What is asked about every state.
+/// The options asked about in every state.
 const INVOCATIONS: &[&[&str]] = &[
     &["--porcelain=v2", "--branch", "--show-stash", "-z"],
     &[
@@ -122,7 +122,7 @@ const INVOCATIONS: &[&[&str]] = &[
     &["-uno", "-vv", "--ignore-submodules=dirty"],
 ];
 
-/// What is asked about every state, too, each for one way in which git walks.
+/// The pathspecs asked about in every state, each for one way in which git walks.
 const PATHSPECS: &[&[&str]] = &[
     &[":(icase)DIR/NEW", ":(icase)n*"],
     &["dir/no/such/file"],

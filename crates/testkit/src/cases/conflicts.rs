@@ -142,10 +142,10 @@ cases! {
     };
 }
 
-/// An object that does not exist; stages need none.
+/// The id of an object that does not exist, as stages need none.
 const ID: &str = "1234567890123456789012345678901234567890";
 
-/// The file "line".
+/// The id of the blob "line".
 const LINE: &str = "a999a0c211215fd28e77d6a7c66ade6ec76ccbcb";
 
 fn stages(b: &mut Builder, with_files: bool) {

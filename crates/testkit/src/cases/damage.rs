@@ -1,4 +1,4 @@
-//! Damaged repositories: the answer is an error, or what git makes of it, and never a crash.
+//! Damaged repositories: the answer is an error, or whatever git still reads, and never a crash.
 
 use super::case::cases;
 use crate::action::Damage::{Cut, Flip};

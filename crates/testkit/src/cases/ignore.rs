@@ -1,4 +1,4 @@
-//! Which rule wins.
+//! Which ignore rule wins.
 
 use super::case::cases;
 use crate::action::Action;

@@ -288,7 +288,8 @@ fn dirty(b: &mut Builder) {
         .write("n", "n\n");
 }
 
-/// A checkout of `dir` alone, with other directories whose last one is at depth 5, and `kind` of index.
+/// A sparse checkout of `dir` alone, next to directories of which the last is at depth 5, with the given
+/// `kind` of index.
 fn deep_outside(b: &mut Builder, kind: &str) {
     b.base()
         .write("one/two/three/four/five/f", "f\n")
@@ -298,7 +299,7 @@ fn deep_outside(b: &mut Builder, kind: &str) {
     b.git(&["sparse-checkout", "set", "--cone", kind, "dir"]);
 }
 
-/// Directories in the checkout lie deeper than they may, and the cache-tree does not tell of them any more.
+/// Directories in the checkout are deeper than the limit, and the cache-tree no longer shows it.
 fn old_cache_tree(b: &mut Builder, kind: &str) {
     b.base().write("other/g", "g\n").commit("other");
     b.git(&["sparse-checkout", "set", "--cone", kind, "dir"])

@@ -50,36 +50,36 @@ pub fn all() -> Vec<Case> {
     GROUPS.iter().copied().flatten().copied().collect()
 }
 
-/// A question that was answered wrongly.
+/// A question with a wrong answer.
 #[derive(Clone, Debug)]
 pub struct CaseFailure {
     /// The state.
     pub case: &'static str,
-    /// The question and nothing else to ask.
+    /// A scenario with only this question.
     pub scenario: Scenario,
-    /// How the answers differ.
+    /// The differences between the answers.
     pub differences: Vec<Difference>,
 }
 
-/// What came of comparing states.
+/// The results of comparing states.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// The answers that were compared.
+    /// The number of answers compared.
     pub comparisons: usize,
-    /// The answers that equal another git's, not the oracle's.
+    /// The number of answers that equal another git's, but not the oracle's.
     pub version_differences: usize,
-    /// The questions refused more clearly than by the oracle.
+    /// The number of questions that the candidate rejected more clearly than the oracle.
     pub clearer_refusals: usize,
-    /// The answers that could not be judged, since git itself crashed or has none.
+    /// The number of answers that could not be judged, because git itself crashed or has no answer.
     pub unjudged: usize,
     /// The wrong answers.
     pub failures: Vec<CaseFailure>,
-    /// States that could not be brought about, and why.
+    /// States that could not be built, and why.
     pub broken: Vec<String>,
 }
 
 impl Report {
-    /// The wrong answers for people, each state with the script of its first.
+    /// Describes the wrong answers, with a script for the first of each state.
     pub fn describe(&self, settings: &Settings) -> String {
         let mut out = String::new();
         let mut seen = "";
@@ -109,18 +109,18 @@ impl Report {
     }
 }
 
-/// Compares what two programs say about all states.
+/// Compares the answers of two programs about all states.
 ///
 /// # Errors
-/// When a sandbox cannot be made or a program cannot be started.
+/// A sandbox cannot be created, or a program cannot be started.
 pub fn compare_all_cases(candidate: &Path, oracle: &Path) -> Result<Report, SandboxError> {
     compare_cases(&Settings::new(candidate, oracle), &all(), false, 2)
 }
 
-/// Compares some states on `jobs` threads; with `prompts` by the gitstatusd protocol.
+/// Compares some states on `jobs` threads. With `prompts`, the gitstatusd protocol is used.
 ///
 /// # Errors
-/// When a sandbox cannot be made or a program cannot be started.
+/// A sandbox cannot be created, or a program cannot be started.
 pub fn compare_cases(
     settings: &Settings,
     cases: &[Case],
@@ -198,10 +198,11 @@ fn compare_case(settings: &Settings, case: &Case, prompts: bool) -> Result<Repor
     })
 }
 
-/// States that are refused more clearly than by git, which prints what it happens to find in memory.
+/// States that the candidate rejects more clearly than git, which prints whatever it finds in
+/// memory.
 const CLEARER_REFUSALS: &[&str] = &["index cut in the middle"];
 
-/// Whether the candidate's part of `differences` is a refusal with a reason, and nothing else.
+/// Whether the candidate's part of `differences` is an error with a reason, and nothing else.
 fn is_refusal(differences: &[Difference]) -> bool {
     differences
         .iter()

@@ -1,4 +1,4 @@
-//! Repositories inside, and repositories elsewhere.
+//! Nested repositories, and repositories elsewhere.
 
 use super::case::cases;
 

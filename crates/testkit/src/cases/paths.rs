@@ -1,4 +1,4 @@
-//! Paths that are long, deep, many or no text, and things that are no files.
+//! Paths that are long, deep, numerous or not text, and entries that are not regular files.
 
 use super::case::cases;
 use crate::action::Action;
@@ -53,7 +53,7 @@ cases! {
     "pathspec-like names", |b| { b.base().write(":(top)x", "x\n").write("*", "x\n").write("-u", "x\n").write("dir/?", "x\n"); };
 }
 
-/// Names with quotes, control characters, bytes that are no UTF-8.
+/// Names with quotes, control characters, and bytes that are not UTF-8.
 const NAMES: &[&[u8]] = &[
     b"sp ace",
     b" lead",

@@ -1,4 +1,4 @@
-//! States in which only the contents tell, or only the times.
+//! States that only the contents reveal, or only the times.
 
 use super::builder::Builder;
 use super::case::cases;
@@ -27,7 +27,8 @@ cases! {
     "files from the future", |b| { b.base().time("a", 1_000_000_000_000).git(&["add", "a"]).write("a", "x\n").time("a", 1_000_000_000_000); };
 }
 
-/// `f` recorded with `one`, then rewritten to `data` with the same time; the index is from `index_ticks`.
+/// Records `f` as `one`, then rewrites it to `data` with the same mtime. The index has the mtime
+/// `index_ticks`.
 fn racy(b: &mut Builder, index_ticks: u64, data: &str) {
     b.empty()
         .files()

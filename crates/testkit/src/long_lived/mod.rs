@@ -1,4 +1,4 @@
-//! The gitstatusd protocol: one process over a whole run, against an oracle computed from git.
+//! The gitstatusd protocol: one process for a whole run, compared with an oracle computed from git.
 
 pub mod oracle;
 pub mod server;
@@ -44,14 +44,14 @@ pub const FIELDS: [&str; 27] = [
     "29 commit summary",
 ];
 
-/// How long the oracle's git commands may take.
+/// The time limit for the oracle's git commands.
 pub(crate) const ORACLE_LIMIT: Duration = Duration::from_secs(20);
 
-/// Compares a response (without its record separator; an error says why there is none) with what git says; what is
-/// `known` of the same state is not asked again.
+/// Compares a response (without its record separator; an error says why there is none) with git's answer. Answers
+/// already `known` for the same state are not computed again.
 ///
 /// # Errors
-/// When git cannot be started.
+/// git cannot be started.
 pub fn compare_prompt(
     settings: &Settings,
     sandbox: &Sandbox,
@@ -62,7 +62,7 @@ pub fn compare_prompt(
 ) -> Result<Verdict, SandboxError> {
     let git = || {
         let mut command = sandbox.isolated(&settings.oracle, directory);
-        // With it, git goes on listing a directory in which a repository was.
+        // With its untracked cache, git continues to list a directory that once contained a repository.
         command.env("GIT_DISABLE_UNTRACKED_CACHE", "1");
         command
     };

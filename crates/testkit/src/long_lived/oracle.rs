@@ -1,7 +1,7 @@
-//! What a gitstatusd response should say, according to git.
+//! The expected response of gitstatusd, according to git.
 //!
-//! Where gitstatusd is known to be wrong (submodules that are dirty inside, racy entries, sparse indexes), what git
-//! says counts.
+//! Where gitstatusd is known to be wrong (submodules that are dirty inside, racy entries, sparse indexes), git's answer
+//! counts.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,16 +15,16 @@ use crate::process::{self, Ending, Outcome};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::ServerOptions;
 
-/// The most bytes of a commit's summary that are told.
+/// The maximum length of a commit's summary in a response, in bytes.
 const SUMMARY_MAX: usize = 256;
 
-/// For each field, the answers that are right; none where any is accepted.
+/// The right answers for each field. If there are none, any answer is accepted.
 pub type Accepted = Vec<Vec<Vec<u8>>>;
 
-/// What is expected of a response.
+/// The expected response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// The directory is in no repository with a working tree.
+    /// The directory is not in a repository with a working tree.
     NoRepository,
     /// These fields, from the third on.
     Fields(Accepted),
@@ -32,7 +32,7 @@ pub enum Expected {
     Unknown,
 }
 
-/// What git says, by the top of the working tree.
+/// git's answers, by the top of the working tree.
 pub type Known = BTreeMap<Vec<u8>, Expected>;
 
 /// Asks git about one directory.
@@ -56,14 +56,14 @@ impl Asker<'_> {
                 }
             })
         };
-        // A machine that stood still is no answer.
+        // A timeout may be due to a machine that stood still.
         match run()? {
             outcome if outcome.ending == Ending::TimedOut => run(),
             outcome => Ok(outcome),
         }
     }
 
-    /// The output without the newline at its end; `None` when git fails.
+    /// The output without the final newline. `None` if git fails.
     fn line(&self, arguments: &[&str]) -> Result<Option<Vec<u8>>, SandboxError> {
         let outcome = self.run(arguments)?;
         let text = outcome
@@ -75,7 +75,7 @@ impl Asker<'_> {
     }
 }
 
-/// All settings, as git reads them; of several values the last.
+/// All settings, as git reads them. Of several values, the last counts.
 #[derive(Default)]
 struct Settings(BTreeMap<BString, BString>);
 
@@ -92,13 +92,13 @@ impl Settings {
         )
     }
 
-    /// The value of `section.subsection.name`; section and name in lower case.
+    /// The value of `section.subsection.name`, with section and name in lower case.
     fn get(&self, section: &str, subsection: &[u8], name: &str) -> Option<&[u8]> {
         let key = [section.as_bytes(), b".", subsection, b".", name.as_bytes()].concat();
         self.0.get(BStr::new(&key)).map(|value| value.as_slice())
     }
 
-    /// Whether a boolean setting is there and false; its name in lower case.
+    /// Whether a boolean setting is present and false. Its name is in lower case.
     fn is_off(&self, name: &str) -> bool {
         let is_false = |value: &BString| {
             let no = ["", "false", "no", "off", "0"];
@@ -159,18 +159,18 @@ impl Counts {
     }
 }
 
-/// What git says about the directory in which the commands run that `git` makes.
+/// git's answers about the directory in which the commands that `git` creates run.
 ///
 /// # Errors
-/// When git cannot be started.
+/// git cannot be started.
 pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expected, SandboxError> {
     expect_once(git, options, &mut Known::new())
 }
 
-/// As [`expect`], with what is known of other directories, as long as nothing changed.
+/// Same as [`expect`], but reuses `known` answers, which hold as long as nothing changes.
 ///
 /// # Errors
-/// When git cannot be started.
+/// git cannot be started.
 pub fn expect_once(
     git: &dyn Fn() -> Command,
     options: ServerOptions,
@@ -180,7 +180,7 @@ pub fn expect_once(
     let Some(workdir) = asker.line(&["rev-parse", "--show-toplevel"])? else {
         return Ok(match asker.line(&["rev-parse", "--git-dir"])? {
             None => Expected::NoRepository,
-            // Within a git directory, or a bare repository: programs differ in what they say.
+            // In a git directory or a bare repository, programs differ in their answers.
             Some(_) => Expected::Unknown,
         });
     };
@@ -192,7 +192,7 @@ pub fn expect_once(
     Ok(expected)
 }
 
-/// What git says about the working tree `workdir`.
+/// git's answers about the working tree `workdir`.
 fn expect_in(
     asker: &Asker<'_>,
     workdir: &[u8],
@@ -255,7 +255,7 @@ fn expect_in(
     else {
         return Ok(Expected::Unknown);
     };
-    // Where changes are not counted, nor are these bits.
+    // If changes are not counted, these bits are not counted either.
     let (skipped, assumed) = if settings.is_off("bash.showdirtystate") {
         (number(0), number(0))
     } else {
@@ -268,7 +268,7 @@ fn expect_in(
     };
     let (encoding, summary) = message(asker)?;
     let upstream_field = |index: usize| match &upstream {
-        // gitstatusd knows no upstream of a branch without commits; git does. Both are accepted.
+        // For a branch without commits, gitstatusd reports no upstream; git does. Both are accepted.
         _ if is_unborn => Vec::new(),
         None => vec![Vec::new()],
         Some(parts) => parts
@@ -316,7 +316,7 @@ fn expect_in(
     ]))
 }
 
-/// ASCII that cannot be printed becomes `?`.
+/// Replaces unprintable ASCII characters with `?`.
 fn printable(bytes: &[u8]) -> Vec<u8> {
     bytes
         .iter()
@@ -330,7 +330,7 @@ fn printable(bytes: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Branch, name and URL of the upstream's remote, if its reference exists.
+/// The branch, name and URL of the upstream's remote, if its reference exists.
 fn upstream(
     asker: &Asker<'_>,
     settings: &Settings,
@@ -358,7 +358,7 @@ fn upstream(
     Ok(Some([branch, name.to_vec(), remote_url(settings, name)]))
 }
 
-/// The URL of a remote as configured; none for the repository itself.
+/// The configured URL of a remote. Empty for the repository itself.
 fn remote_url(settings: &Settings, name: &[u8]) -> Vec<u8> {
     settings
         .get("remote", name, "url")
@@ -366,7 +366,7 @@ fn remote_url(settings: &Settings, name: &[u8]) -> Vec<u8> {
         .to_vec()
 }
 
-/// Name and URL of the configured push remote and the distance to its branch of the same name, if that exists.
+/// The name and URL of the configured push remote, and the distance to its branch of the same name, if that exists.
 fn push_remote(
     asker: &Asker<'_>,
     settings: &Settings,
@@ -377,7 +377,7 @@ fn push_remote(
         .get(BStr::new("remote.pushdefault"))
         .map(|value| value.as_slice());
     let name = match settings.get("branch", branch, "pushremote").or(default) {
-        // A remote that fetches nothing has no branch that follows what is pushed.
+        // A remote that fetches nothing has no remote-tracking branch for what is pushed.
         Some(name) if !branch.is_empty() && settings.get("remote", name, "fetch").is_some() => name,
         _ => return Ok(None),
     };
@@ -401,26 +401,26 @@ fn push_remote(
     ]))
 }
 
-/// The numbers that are accepted for the index.
+/// The accepted counts for the index.
 struct IndexFacts {
-    /// Of entries.
+    /// Entries.
     size: Vec<Vec<u8>>,
-    /// Of skip-worktree bits.
+    /// Skip-worktree bits.
     skipped: Vec<Vec<u8>>,
-    /// Of assume-unchanged bits.
+    /// Assume-unchanged bits.
     assumed: Vec<Vec<u8>>,
 }
 
-/// Counts the index's entries and their bits. `None` where git takes what is none for entries: past the end of an index that
-/// was cut off, and the nameless ones of a split index whose shared part it does not look for (`index.skipHash`). Nor is it
-/// known what a path counts for that is merged and in conflict at once, or what git makes of a sparse index that it misreads.
+/// Counts the index's entries and their bits. `None` if git lists entries that do not exist: past the end of a truncated
+/// index, and nameless ones of a split index whose shared part it does not look for (`index.skipHash`). Also `None` for a
+/// path that is both merged and in conflict, whose count is undefined, and for a sparse index that git misreads.
 ///
-/// The bits are those that are written in the index, as gitstatusd counts them: git itself drops some on reading, for
-/// files that are there though a sparse checkout leaves them out. The files that a sparse index holds as directories
-/// may be counted as files, as directories, or as files where their directory is there.
+/// The bits are those written in the index, as gitstatusd counts them; git itself drops some on reading, for files that exist
+/// although a sparse checkout leaves them out. Files that a sparse index stores as directories may be counted as files, as
+/// directories, or as files where their directory exists.
 fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFacts>, SandboxError> {
     let as_written = "sparse.expectFilesOutsideOfPatterns=true";
-    // The listing leaves out what lies deeper, the index does not.
+    // The listing omits deeper entries, but the index contains them.
     let deep = "core.maxTreeDepth=4096";
     let listing = ["-c", as_written, "-c", deep, "ls-files"];
     let all = [
@@ -467,7 +467,7 @@ fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFac
         && let [(size, _), (skipped, _), _] = &mut ranges
         && let Some(written) = sparse_index_size(asker)?
     {
-        // With patterns that are not of the kind that a sparse index can go by, git expands it before it lists it.
+        // With patterns that a sparse index does not support, git expands it before listing it.
         let expanded = size.saturating_sub(written);
         *size = written.min(*size);
         *skipped = skipped.saturating_sub(expanded);
@@ -485,7 +485,7 @@ fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFac
     }))
 }
 
-/// How many entries are in the file of a sparse index (gitformat-index(5)); `None` for any other.
+/// The number of entries in the file of a sparse index (gitformat-index(5)). `None` for any other index.
 fn sparse_index_size(asker: &Asker<'_>) -> Result<Option<usize>, SandboxError> {
     let path = asker
         .line(&["rev-parse", "--path-format=absolute", "--git-path", "index"])?
@@ -497,7 +497,7 @@ fn sparse_index_size(asker: &Asker<'_>) -> Result<Option<usize>, SandboxError> {
         .map(|size| u32::from_be_bytes(size) as usize))
 }
 
-/// The last tag in byte order.
+/// The last tag of HEAD in byte order.
 fn last_tag(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
     let tags = asker
         .line(&["tag", "--points-at", "HEAD"])?
@@ -505,7 +505,7 @@ fn last_tag(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
     Ok(tags.lines().max().unwrap_or_default().to_vec())
 }
 
-/// Encoding and summary of HEAD's message, as the commit has them.
+/// The encoding and the summary of HEAD's message, as the commit has them.
 fn message(asker: &Asker<'_>) -> Result<(Vec<u8>, Vec<u8>), SandboxError> {
     let commit = asker.run(&["cat-file", "commit", "HEAD"])?;
     if !commit.success() {
@@ -522,7 +522,7 @@ fn message(asker: &Asker<'_>) -> Result<(Vec<u8>, Vec<u8>), SandboxError> {
     Ok((encoding.to_vec(), summary(body)))
 }
 
-/// The first paragraph as one line: a run of whitespace that holds a newline becomes one space, others stay.
+/// The first paragraph as one line: a run of white space that contains a newline becomes one space, others stay.
 fn summary(body: &[u8]) -> Vec<u8> {
     let body = body.trim_start_with(|character| character == '\n');
     let paragraph = body.split_once_str("\n\n").map_or(body, |(first, _)| first);
@@ -545,14 +545,14 @@ fn summary(body: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What is in progress, in libgit2's words and order, with the step and the number of steps.
+/// The operation in progress, in libgit2's words and order, with the step and the number of steps.
 fn action(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
     let directory = asker
         .line(&["rev-parse", "--absolute-git-dir"])?
         .unwrap_or_default();
     let directory = Path::new(std::ffi::OsStr::new("")).join(directory.to_path_lossy());
     let has = |name: &str| directory.join(name).exists();
-    // In a reftable, these two are no files.
+    // With reftable, these two are not files.
     let is_table = has("reftable");
     let has_reference = |name: &str| {
         if is_table {

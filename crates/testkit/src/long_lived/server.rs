@@ -1,4 +1,4 @@
-//! The long-lived process.
+//! The long-lived process that answers prompts.
 
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +15,7 @@ use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::ServerOptions;
 use crate::settings::Settings;
 
-/// `CANDIDATE gitstatusd`, running until it is dropped.
+/// A running `CANDIDATE gitstatusd`, which ends when this is dropped.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
@@ -26,14 +26,14 @@ pub struct Server {
     asked: u32,
 }
 
-/// How often a question is asked again: more often than it takes to count as asked in a row.
+/// The number of times a question is repeated: enough to count as asked in a row.
 const AGAIN: usize = 12;
 
 impl Server {
-    /// Starts the process with no limits on its counts.
+    /// Starts the process without limits on its counts.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// It cannot be started.
     pub fn start(
         settings: &Settings,
         sandbox: &Sandbox,
@@ -70,16 +70,16 @@ impl Server {
         })
     }
 
-    /// How it was started.
+    /// The options it was started with.
     pub fn options(&self) -> ServerOptions {
         self.options
     }
 
-    /// Asks about a directory, and then again and again as whoever asks one question after the other; gives the response
-    /// without its record separator.
+    /// Asks about a directory, and then repeats the question, like a client that asks many in a row. Returns the
+    /// response without its record separator.
     ///
     /// # Errors
-    /// Says why there is no (fitting) response, or that it is another when nothing changed.
+    /// There is no response, or one to another request, or it changed on repetition; the text says which.
     pub fn ask(&mut self, directory: &Path) -> Result<Vec<u8>, String> {
         let first = self.ask_once(directory)?;
         let said = |response: &[u8]| response.splitn_str(2, b"\x1f").nth(1).map(<[u8]>::to_vec);
@@ -140,7 +140,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Its end of input tells it to go; the signal is for what does not listen.
+        // The end of its input tells it to end. The signal is for a process that does not listen.
         drop(self.requests.take());
         kill_group(&self.child);
         let _ = self.child.wait();

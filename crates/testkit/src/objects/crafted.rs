@@ -10,17 +10,17 @@ use super::damage::Damage;
 use super::stock::Stock;
 use crate::random::rng::Rng;
 
-/// How many objects a pack has at most.
+/// The maximum number of objects in a pack.
 const COUNT_MAX: u8 = 12;
 
-/// An object of a pack that is being made.
+/// An object of a pack that is being built.
 struct Entry {
     id: Vec<u8>,
     offset: u64,
     contents: Vec<u8>,
 }
 
-/// A pack with chains of deltas that may be broken or go in circles, and its index.
+/// A pack with chains of deltas that may be broken or circular, and its index.
 pub(super) fn pack(rng: &mut Rng, stock: &Stock) -> Vec<Damage> {
     let count = rng.pick(&[1, 2, 4, 8, COUNT_MAX]);
     let mut ids: Vec<Vec<u8>> = (1..=count).map(|n| id(stock, n)).collect();
@@ -55,20 +55,21 @@ pub(super) fn pack(rng: &mut Rng, stock: &Stock) -> Vec<Damage> {
     ]
 }
 
-/// An id that no object has: two copies of an object are never different, except by damage.
+/// An id that no real object has. Different copies of a real object must not exist, except by
+/// damage.
 fn id(stock: &Stock, number: u8) -> Vec<u8> {
     let mut id = vec![0xcc; stock.id_len];
     id.splice(..2, [number.wrapping_mul(37), number]);
     id
 }
 
-/// The ids of the objects that may be in a pack, in hexadecimal digits.
+/// The ids of the objects that may be in a pack, as hexadecimal digits.
 pub(super) fn ids(stock: &Stock) -> Vec<String> {
     let hex = |id: Vec<u8>| id.iter().map(|byte| format!("{byte:02x}")).collect();
     (1..=COUNT_MAX).map(|n| hex(id(stock, n))).collect()
 }
 
-/// Adds an object to the pack. What it would be is returned, as far as it makes sense.
+/// Adds an object to the pack. Returns its contents, as far as they make sense.
 fn entry(rng: &mut Rng, ids: &[Vec<u8>], entries: &[Entry], pack: &mut Vec<u8>) -> Vec<u8> {
     let offset = pack.len() as u64;
     let is_delta = rng.chance(70) && (!entries.is_empty() || rng.chance(20));
@@ -151,7 +152,7 @@ fn deflate(rng: &mut Rng, bytes: &[u8], pack: &mut Vec<u8>) {
     pack.extend(stream);
 }
 
-/// A delta to `base` and what it makes.
+/// A delta to `base`, and its result.
 fn delta(rng: &mut Rng, base: &[u8], number: u64) -> (Vec<u8>, Vec<u8>) {
     let half = base.len() / 2;
     let own = format!("own {number}\n").into_bytes();
@@ -203,7 +204,7 @@ fn index(rng: &mut Rng, entries: &[Entry], checksum: &[u8]) -> Vec<u8> {
     let is_wide = rng.chance(20);
     let mut wide = Vec::new();
     for (number, entry) in entries.iter().enumerate() {
-        // There is room for all but one of them.
+        // 32 bits would suffice; these offsets use the 64-bit table all the same.
         if is_wide && number > 0 {
             index.extend(((1 << 31) | (wide.len() as u32 / 8)).to_be_bytes());
             wide.extend(entry.offset.to_be_bytes());
@@ -217,7 +218,7 @@ fn index(rng: &mut Rng, entries: &[Entry], checksum: &[u8]) -> Vec<u8> {
     index
 }
 
-/// Where objects begin, by an index of version 2 without wide offsets.
+/// The offsets of objects according to an index of version 2 without wide offsets.
 pub(super) fn offsets(index: &[u8], id_len: usize) -> Vec<usize> {
     let number = |at: usize| {
         let bytes = index.get(at..)?.first_chunk()?;

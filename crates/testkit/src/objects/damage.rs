@@ -1,4 +1,4 @@
-//! What is done to the files in which objects are stored.
+//! Damage to the files in which objects are stored.
 
 use std::fmt;
 use std::fs;
@@ -13,25 +13,25 @@ use super::crafted;
 use super::stock::Stock;
 use crate::random::rng::Rng;
 
-/// How many bytes of a damage are shown.
+/// The number of bytes of a damage that are printed.
 const SHOWN_MAX: usize = 120;
 
-/// One change of a file, whose path is from the top of the repository's folder.
+/// One change of a file, whose path is relative to the top of the repository's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// These bytes are there instead of others.
+    /// Some bytes are overwritten.
     Bytes(PathBuf, usize, Vec<u8>),
-    /// It ends there.
+    /// The file is truncated.
     Cut(PathBuf, usize),
-    /// It goes on with these.
+    /// Bytes are appended.
     Longer(PathBuf, Vec<u8>),
-    /// It has these contents.
+    /// The file has these contents.
     Whole(PathBuf, Vec<u8>),
-    /// It is not there.
+    /// The file is removed.
     Removed(PathBuf),
-    /// It is a folder.
+    /// The file is replaced by a folder.
     Folder(PathBuf),
-    /// It is a link that leads to this.
+    /// The file is replaced by a symbolic link to this target.
     Link(PathBuf, PathBuf),
 }
 
@@ -58,8 +58,8 @@ impl fmt::Display for Damage {
 }
 
 impl Damage {
-    /// Whether an index of a pack may have ids that are out of order now. git sorts them before it lists them; a candidate
-    /// may trust that they are sorted.
+    /// Whether the ids in the index of a pack may be unsorted afterwards. git sorts them before it lists them, but a
+    /// candidate may trust that they are sorted.
     pub fn is_of_index(&self) -> bool {
         let (Self::Bytes(path, ..)
         | Self::Cut(path, _)
@@ -72,10 +72,10 @@ impl Damage {
         is_index && !path.ends_with("pack-crafted.idx")
     }
 
-    /// Does it to the repository at `top`. What is not there any more is left alone.
+    /// Applies the damage to the repository at `top`. A file that no longer exists is skipped.
     ///
     /// # Errors
-    /// When that is not possible.
+    /// The file cannot be changed.
     pub fn apply(&self, top: &Path) -> io::Result<()> {
         match self {
             Self::Bytes(path, at, bytes) => edit(&top.join(path), |contents| {
@@ -123,7 +123,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Changes a file's contents, and keeps its time.
+/// Changes a file's contents and keeps its mtime.
 fn edit(path: &Path, change: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
     if !path.is_file() {
         return Ok(());
@@ -138,10 +138,10 @@ fn edit(path: &Path, change: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         .set_modified(modified)
 }
 
-/// The damages of one case: what its shape needs, and a few more.
+/// The damages of one case: those that its shape needs, and a few more.
 ///
 /// # Errors
-/// When the repository cannot be read.
+/// The repository cannot be read.
 pub fn random(rng: &mut Rng, stock: &Stock) -> io::Result<Vec<Damage>> {
     let mut damages = Vec::new();
     match stock.shape {
@@ -160,7 +160,7 @@ pub fn random(rng: &mut Rng, stock: &Stock) -> io::Result<Vec<Damage>> {
     Ok(damages)
 }
 
-/// The files in which objects are stored, by what they are.
+/// The files in which objects are stored, grouped by kind.
 fn files(top: &Path) -> io::Result<Vec<Vec<PathBuf>>> {
     let mut found = Vec::new();
     for folder in ["work/.git/objects", "a", "b", "c"] {
@@ -169,7 +169,7 @@ fn files(top: &Path) -> io::Result<Vec<Vec<PathBuf>>> {
         }
     }
     found.sort();
-    // What git keeps to be quicker, and a candidate may leave alone.
+    // Files that only make git faster, which a candidate may ignore.
     let is_aid = |name: &str| matches!(name, "rev" | "bitmap" | "mtimes");
     let extension = |path: &PathBuf| Some(path.extension()?.to_str()?.to_owned());
     found.retain(|path| !extension(path).is_some_and(|name| is_aid(&name)));
@@ -192,7 +192,7 @@ fn files(top: &Path) -> io::Result<Vec<Vec<PathBuf>>> {
     Ok(kinds)
 }
 
-/// Whether a file is that of one object: its name is all but two digits of an id.
+/// Whether a file is a loose object: its name is an id without the first two digits.
 fn is_loose(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.len() >= 38 && name.iter().all(u8::is_ascii_hexdigit)
@@ -211,7 +211,7 @@ fn walk(top: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Integers at which sizes, offsets and counts go wrong.
+/// Integers at which sizes, offsets and counts tend to go wrong.
 const INTEGERS: [u32; 10] = [
     0,
     1,
@@ -277,7 +277,7 @@ fn noise(rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Where a damage of a file has a chance to matter.
+/// An offset at which damage to the file is likely to matter.
 fn interesting(rng: &mut Rng, stock: &Stock, path: &Path, contents: &[u8]) -> io::Result<usize> {
     let anywhere = below(rng, contents.len());
     Ok(match rng.below(4) {
@@ -294,7 +294,7 @@ fn interesting(rng: &mut Rng, stock: &Stock, path: &Path, contents: &[u8]) -> io
     })
 }
 
-/// A loose object whose header is not what it should be, or which is followed by more.
+/// A loose object with a wrong header, or with additional contents.
 fn reencoded(rng: &mut Rng, contents: &[u8]) -> Option<Vec<u8>> {
     let mut object = Vec::new();
     ZlibDecoder::new(contents).read_to_end(&mut object).ok()?;
@@ -303,7 +303,7 @@ fn reencoded(rng: &mut Rng, contents: &[u8]) -> Option<Vec<u8>> {
     let header = String::from_utf8_lossy(header);
     let (kind, size) = header.split_once(' ')?;
     let size: u64 = size.parse().ok()?;
-    // git gives out memory that nobody wrote where a header promises too much of what it does not stream.
+    // git outputs uninitialized memory if a header promises too much, for objects that it does not stream.
     let first = if kind == "blob" { 0 } else { 2 };
     let header = match first + rng.below(16 - first) {
         0 => format!("{kind} {}", size + 1),
@@ -335,7 +335,7 @@ fn reencoded(rng: &mut Rng, contents: &[u8]) -> Option<Vec<u8>> {
     encoder.finish().ok()
 }
 
-/// Lists of other folders with objects.
+/// Lists of alternates.
 fn alternates(rng: &mut Rng, stock: &Stock) -> Vec<Damage> {
     let lists = [
         ("work/.git/objects", "../../../"),

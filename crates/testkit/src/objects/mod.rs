@@ -1,6 +1,6 @@
-//! Objects in sound and damaged repositories, as `cat-file` tells them: a candidate beside git.
+//! Objects in sound and damaged repositories, as `cat-file` prints them: a candidate compared with git.
 //!
-//! A case is a pure function of its seed: a repository of some shape, what is done to its files, and what is asked then.
+//! A case is a pure function of its seed: a repository of some shape, damage to its files, and questions about it.
 
 mod crafted;
 pub mod damage;
@@ -24,55 +24,55 @@ use crate::sandbox::{Sandbox, SandboxError};
 use crate::shell;
 use crate::shrink::shrink;
 
-/// How many questions are asked in one case.
+/// The number of questions in one case.
 const QUESTIONS: usize = 3;
-/// How many times as long a candidate may take: git's time decides only whether it hangs.
+/// A candidate may take this many times as long as git: git's time only decides whether git hangs.
 const PATIENCE: u32 = 10;
-/// The most tries to make a failure small.
+/// The maximum number of tries to reduce a failure.
 const SHRINK_TRIES_MAX: usize = 60;
-/// How many lines are shown of each side where they differ.
+/// The number of differing lines shown for each side.
 const LINES_SHOWN_MAX: usize = 4;
-/// The signal of whoever writes to a pipe that nobody reads.
+/// `SIGPIPE`, the signal for writing to a pipe that nobody reads.
 const PIPE: i32 = 13;
 
-/// Who is compared, and how much.
+/// The programs that are compared, and the extent of the test.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The program that is tested.
+    /// The program under test.
     pub candidate: PathBuf,
-    /// The git that is right.
+    /// The git whose answers are right.
     pub oracle: PathBuf,
-    /// Where sandboxes are made.
+    /// The folder for sandboxes.
     pub parent: PathBuf,
-    /// How long an answer may take.
+    /// The time limit for an answer.
     pub limit: Duration,
-    /// The seed of the first case; the others follow.
+    /// The seed of the first case. Later cases use the following numbers.
     pub seed: u64,
-    /// How many cases.
+    /// The number of cases.
     pub cases: u64,
-    /// The number of failures after which no case is begun.
+    /// No case starts after this many failures.
     pub failures_max: u64,
     /// The number of threads.
     pub jobs: usize,
-    /// Whether only full ids are asked for, no names that lead to objects.
+    /// Whether objects are named only by their full ids.
     pub ids_only: bool,
-    /// Whether the oracle is older than what the candidate is to be like (2.55): then nothing is damaged, and only what
-    /// it knows is asked.
+    /// Whether the oracle is older than the git that the candidate imitates (2.55). Then nothing is damaged, and only
+    /// questions that it supports are asked.
     pub is_old: bool,
-    /// Shapes of repositories that do not occur.
+    /// The shapes of repositories to leave out.
     pub without: Vec<String>,
-    /// Where the repositories of failures are left, if they are.
+    /// The folder in which the repositories of failures are kept, if any.
     pub kept: Option<PathBuf>,
 }
 
-/// What came of it.
+/// The results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// Answers that were compared.
+    /// The number of equal answers.
     pub comparisons: u64,
-    /// Answers that git owed, since it crashed or did not end.
+    /// The number of questions that git left unanswered, because it crashed or did not end.
     pub unjudged: u64,
-    /// Answers that differ.
+    /// The number of answers that differ.
     pub mismatches: u64,
 }
 
@@ -90,12 +90,12 @@ impl fmt::Display for Totals {
     }
 }
 
-/// A case: what is done, and what is asked then.
+/// A case: damage, and then questions.
 struct Case {
     seed: u64,
     damages: Vec<Damage>,
     questions: Vec<Question>,
-    /// Whether standard error must be the same.
+    /// Whether standard error is compared.
     hears: bool,
 }
 
@@ -108,12 +108,12 @@ impl Case {
         let mut rng = Rng::new(seed);
         let mut shapes = SHAPES.to_vec();
         shapes.retain(|shape| !settings.without.iter().any(|without| without == shape));
-        // Which copy of several is meant differs between releases.
+        // Releases differ in which of several copies is meant.
         let is_simple = |shape: &str| shape != "crafted" && !stock::has_copies(shape);
         shapes.retain(|shape| !settings.is_old || is_simple(shape));
         let shape = rng.pick(&shapes);
         let hash = rng.pick(&["sha1", "sha1", "sha256"]);
-        // Others want to know its objects.
+        // Other stocks include the ids of its objects.
         stocks.get("loose", hash)?;
         let stock = stocks.get(shape, hash)?;
         let mut damages =
@@ -148,10 +148,10 @@ fn while_doing(deed: &str) -> impl FnOnce(io::Error) -> SandboxError {
     move |source| SandboxError::Io { deed, source }
 }
 
-/// Plays all cases, and writes each failure to `output` when it is found.
+/// Plays all cases, and writes each failure to `output` as soon as it is found.
 ///
 /// # Errors
-/// When a repository cannot be made or a program cannot be started.
+/// A repository cannot be created, or a program cannot be started.
 pub fn run(settings: &Settings, output: &Mutex<dyn Write + Send>) -> Result<Totals, SandboxError> {
     let stocks = Stocks::new(&settings.parent, &settings.oracle)?;
     let next = AtomicU64::new(0);
@@ -193,18 +193,18 @@ pub fn run(settings: &Settings, output: &Mutex<dyn Write + Send>) -> Result<Tota
     Ok(totals.into_inner().unwrap_or_default())
 }
 
-/// Where one thread plays.
+/// The place where one thread plays its cases.
 struct Ground<'a> {
     settings: &'a Settings,
     sandbox: &'a Sandbox,
     folder: PathBuf,
 }
 
-/// What both said.
+/// The result of comparing two answers.
 enum Verdict {
     Same,
     Unjudged,
-    /// What differs, and how.
+    /// A description of the differences.
     Different(String),
 }
 
@@ -235,7 +235,7 @@ impl Ground<'_> {
         Ok(totals)
     }
 
-    /// Makes the repository anew.
+    /// Recreates the repository with the given damage.
     fn prepare(&self, stock: &Stock, damages: &[Damage]) -> Result<(), SandboxError> {
         let prepare = || {
             match fs::remove_dir_all(&self.folder) {
@@ -301,7 +301,7 @@ impl Ground<'_> {
             .map_err(while_doing("starting a program"))
     }
 
-    /// The failure, made small.
+    /// Reduces the failure and describes it.
     fn report(
         &self,
         case: &Case,
@@ -356,12 +356,12 @@ impl Ground<'_> {
     }
 }
 
-/// What must be the same of standard error. These differences are accepted:
-/// - git looks an object up for its header, and again for its contents, and complains each time of what it meets on
-///   the way; a candidate that looks it up once complains once. So each line counts once.
-/// - What is wrong with a compressed stream is told in the words of a library.
-/// - Bytes from damaged files that are no UTF-8 may be shown as such.
-/// - Of what is no commit an old git tells where the tags end, and later ones where they begin.
+/// The part of standard error that must be the same. These differences are accepted:
+/// - git looks an object up for its header, and again for its contents, and reports each time what it comes across; a
+///   candidate that looks it up once reports it once. So each line counts once.
+/// - Errors in a compressed stream are reported in the words of a library.
+/// - Bytes from damaged files that are not UTF-8 may be replaced.
+/// - For an object that is not a commit, an old git names what the tags end at, and later ones where they begin.
 fn comparable(stderr: &[u8], is_old: bool) -> Vec<u8> {
     let text = String::from_utf8_lossy(stderr);
     let mut lines: Vec<&str> = Vec::new();
@@ -381,7 +381,7 @@ fn comparable(stderr: &[u8], is_old: bool) -> Vec<u8> {
     lines.join("\n").into_bytes()
 }
 
-/// Adds the first lines in which both differ.
+/// Appends the first lines in which both differ.
 fn describe(what: &str, ours: &[u8], theirs: &[u8], text: &mut String) {
     if ours == theirs {
         return;

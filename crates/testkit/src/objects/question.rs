@@ -1,4 +1,4 @@
-//! What is asked about objects.
+//! Questions about objects.
 
 use super::stock::Stock;
 use crate::random::rng::Rng;
@@ -7,16 +7,16 @@ use crate::shell;
 /// A call of `cat-file`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// What follows `cat-file`.
+    /// The arguments after `cat-file`.
     pub arguments: Vec<String>,
-    /// The lines of standard input, with their ends.
+    /// The lines of standard input, with their line ends.
     pub lines: Vec<String>,
-    /// Variables of the environment.
+    /// Environment variables.
     pub variables: Vec<(&'static str, String)>,
 }
 
 impl Question {
-    /// Takes away what gits before 2.50 do not know.
+    /// Removes everything that gits before 2.50 do not support.
     pub fn make_old(&mut self) {
         let is_new = |argument: &String| {
             argument.starts_with("--filter=") || argument == "--use-mailmap" || argument == "-Z"
@@ -30,7 +30,7 @@ impl Question {
         self.lines.concat().into_bytes()
     }
 
-    /// The command for a shell, with `program` for the program.
+    /// The question as a shell command, with `program` as the program.
     pub fn command(&self, program: &str) -> String {
         let mut text = format!(
             "printf '%b' {} |",
@@ -86,7 +86,8 @@ const NAMES: [&str; 34] = [
 
 const PATHS: [&str; 6] = ["a.id", "a.crlf", "a.up", "file", "d/e/deep", "nowhere"];
 
-/// All of what is found in one place: git does not look for what is not asked, and so misses some damage.
+/// Each format needs all that is found in one place: git does not look up what no format needs, and so
+/// misses some damage.
 const FORMATS: [&str; 4] = [
     "%(objectname) %(objecttype) %(objectsize)",
     "%(objectname) %(objecttype) %(objectsize) %(objectsize:disk) %(deltabase) %(rest)",
@@ -94,16 +95,16 @@ const FORMATS: [&str; 4] = [
     "%(objectsize) %(objecttype) %(deltabase) %(objectsize:disk)",
 ];
 
-/// What may be asked.
+/// The kinds of questions that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kinds {
-    /// All objects are asked for, too.
+    /// Questions about all objects.
     pub lists: bool,
-    /// Objects are named by their full ids alone.
+    /// Only full ids as names of objects.
     pub ids_only: bool,
 }
 
-/// A question about the objects of `stock`.
+/// A random question about the objects of `stock`.
 pub fn random(rng: &mut Rng, stock: &Stock, Kinds { lists, ids_only }: Kinds) -> Question {
     let mut question = match rng.below(if lists { 100 } else { 75 }) {
         0..30 => single(rng, stock, ids_only),
@@ -166,7 +167,7 @@ fn single(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
     let mut arguments = Vec::new();
     let name = name(rng, stock, ids_only);
     match rng.below(12) {
-        // Of a type git does not look at the size.
+        // For the type, git does not check the size.
         3..5 if stock.shape != "crafted" => arguments.push("-t".to_owned()),
         0..5 => arguments.push("-p".to_owned()),
         5..7 => arguments.push("-s".to_owned()),
@@ -193,7 +194,7 @@ fn single(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
     }
 }
 
-/// `--batch` or the like, with or without a format.
+/// `--batch` or a similar option, with or without a format.
 fn mode(rng: &mut Rng, names: &[&str]) -> String {
     let mode = rng.pick(names);
     match rng.chance(45) {
@@ -249,7 +250,7 @@ fn batch(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
         }
     }
     filter(rng, &mut arguments);
-    // With other formats it would be a part of the name.
+    // With other formats the rest would be part of the name.
     let rests = !ids_only
         || arguments
             .iter()
@@ -263,7 +264,7 @@ fn batch(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
         };
         let rest = if rests { rest } else { "" };
         let line = match (is_command, rng.below(20)) {
-            // Alternates are read, and complained of, when an object is looked for.
+            // Alternates are read, with complaints, when an object is first looked up.
             (true, 0) if number > 0 => "flush".to_owned(),
             (true, 1) => format!("mailmap {}", rng.pick(&["true", "no", "perhaps"])),
             (true, 2..10) => format!("info {name}"),

@@ -1,4 +1,4 @@
-//! Sound repositories, each made once: their objects are stored in all ways that git has.
+//! Sound repositories, each created once. Together they store objects in all the ways that git has.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::crafted;
 use crate::sandbox::{Sandbox, SandboxError};
 
-/// How objects are stored, by the names that `history.sh` has for it.
+/// The ways of storing objects, as `history.sh` names them.
 pub const SHAPES: [&str; 14] = [
     "loose",
     "offset-deltas",
@@ -30,32 +30,32 @@ pub const SHAPES: [&str; 14] = [
 /// A sound repository, in the folder `work` below `folder`.
 #[derive(Clone, Debug)]
 pub struct Stock {
-    /// Where it is.
+    /// The folder.
     pub folder: PathBuf,
-    /// Its shape.
+    /// Its shape, one of [`SHAPES`].
     pub shape: &'static str,
-    /// The length of its ids, in bytes.
+    /// The length of its object ids, in bytes.
     pub id_len: usize,
-    /// Its objects, and those of the repository where nothing is packed; or else those that may be crafted.
+    /// The ids of its objects, and of those in the loose repository; for a crafted one, of those that may be crafted.
     pub ids: Vec<String>,
 }
 
 impl Stock {
-    /// Whether there are objects both in packs and in files of their own. git streams a blob that is packed as a delta
-    /// from its file, if it has one; a candidate may do without the file, and then meets other damage.
+    /// Whether objects are both in packs and in loose files. If a blob that is packed as a delta also has a loose file,
+    /// git streams it from there; a candidate may ignore the file, and then comes across other damage.
     pub fn is_loose_and_packed(&self) -> bool {
         is_loose_and_packed(self.shape)
     }
 
-    /// Whether there are objects in several packs or files. Of these git lists those that the indexes of packs have,
-    /// looks up in a multi-pack-index and, unordered, judges each copy by itself. A candidate may trust that they all say
-    /// the same, and find another copy.
+    /// Whether objects are in several packs or files. For these, git lists the ids in the indexes of the packs, looks
+    /// them up in a multi-pack-index and, if unordered, judges each copy separately. A candidate may trust that all
+    /// copies are equal, and use another one.
     pub fn has_copies(&self) -> bool {
         has_copies(self.shape)
     }
 }
 
-/// [`Stock::has_copies`] of a shape.
+/// [`Stock::has_copies`] for a shape.
 pub fn has_copies(shape: &str) -> bool {
     is_loose_and_packed(shape) || shape == "packs" || shape.starts_with("multi")
 }
@@ -64,7 +64,7 @@ fn is_loose_and_packed(shape: &str) -> bool {
     matches!(shape, "packed-and-loose" | "replaced" | "alternates")
 }
 
-/// All that were made.
+/// All the repositories created so far.
 #[derive(Debug)]
 pub struct Stocks {
     sandbox: Sandbox,
@@ -72,10 +72,10 @@ pub struct Stocks {
 }
 
 impl Stocks {
-    /// None yet. They are kept in `parent` and made by the program `git`.
+    /// Starts without repositories. They are created in `parent` by the program `git`.
     ///
     /// # Errors
-    /// When the folder for them cannot be made.
+    /// Their folder cannot be created.
     pub fn new(parent: &Path, git: &Path) -> Result<Self, SandboxError> {
         Ok(Self {
             sandbox: Sandbox::in_folder(parent, git)?,
@@ -83,15 +83,15 @@ impl Stocks {
         })
     }
 
-    /// Where commands find their home.
+    /// The sandbox that holds them, in which commands run.
     pub fn sandbox(&self) -> &Sandbox {
         &self.sandbox
     }
 
-    /// The repository of a shape with ids of a kind, `sha1` or `sha256`.
+    /// The repository with the given shape and hash function, `sha1` or `sha256`. Creates it on first use.
     ///
     /// # Errors
-    /// When git cannot make it.
+    /// git cannot create it.
     pub fn get(&self, shape: &'static str, hash: &str) -> Result<Arc<Stock>, SandboxError> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let name = format!("stock/{shape}-{hash}");
@@ -149,10 +149,10 @@ fn while_making(name: &str) -> impl FnOnce(io::Error) -> SandboxError {
     move |source| SandboxError::Io { deed, source }
 }
 
-/// Makes `to` a copy of the folder `from`, with the times of packs, which decide in what order they are asked.
+/// Copies the folder `from` to `to`, with the mtimes of packs, which decide the order in which packs are searched.
 ///
 /// # Errors
-/// When a file cannot be read or written.
+/// A file cannot be read or written.
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {

@@ -1,4 +1,4 @@
-//! What operations are made with: the generator, the paths, and the list of actions that grows.
+//! The state for making operations: the random generator, the paths, and the growing list of actions.
 
 use bstr::BString;
 
@@ -11,10 +11,10 @@ use crate::sandbox::BASE_TIME;
 /// The names of branches, the usual ones first.
 pub const BRANCHES: &[&str] = &["main", "topic", "feature/x", "th\u{e8}me", "release-1.0"];
 
-/// Makes the actions of one operation after the other.
+/// Makes the actions of operations, one after the other.
 #[derive(Clone, Debug)]
 pub struct Maker {
-    /// All choices come from here.
+    /// The source of all random choices.
     pub rng: Rng,
     /// The paths of this run.
     pub pool: Pool,
@@ -22,15 +22,15 @@ pub struct Maker {
     pub git_directory: &'static str,
     /// The directory with `info/exclude` and `config`, relative to the sandbox's root.
     pub common_directory: &'static str,
-    /// Whether reftable repositories may be made.
+    /// Whether reftable repositories may be created.
     pub reftable: bool,
-    /// Whether repositories of unusual formats may be made.
+    /// Whether repositories of unusual formats may be created.
     pub formats: bool,
-    /// Whether indexes may be split; if not, their checksum may be left out, and they may be sparse. git cannot read its
-    /// own index where both are done.
+    /// Whether indexes may be split. If not, their checksum may be left out, and they may be sparse. git cannot read its own
+    /// index if it has both.
     splits: bool,
-    /// Whether files may have names outside of the working tree; if not, files may be held open. Of what is written to a file
-    /// that was opened by a name which is gone by now, nobody is told by its other names.
+    /// Whether files may have names outside of the working tree. If not, files may be kept open. A write to a file that was
+    /// opened by a name which is gone by then is not reported for its other names.
     pub links: bool,
     actions: Vec<Action>,
     clock: u64,
@@ -38,7 +38,7 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// A maker for a seed.
+    /// Creates a maker for a seed.
     pub fn new(seed: u64, plan: &Plan) -> Self {
         let mut rng = Rng::new(seed);
         let size = rng.pick(&[8, 25, 60, 120]);
@@ -59,13 +59,13 @@ impl Maker {
         }
     }
 
-    /// A name that no other has.
+    /// A new, unique name.
     pub fn fresh(&mut self, name: &str) -> String {
         self.names += 1;
         format!("{name}-{}", self.names)
     }
 
-    /// The actions since the last call.
+    /// Returns the actions since the last call.
     pub fn take(&mut self) -> Vec<Action> {
         std::mem::take(&mut self.actions)
     }
@@ -75,17 +75,17 @@ impl Maker {
         self.actions.push(action);
     }
 
-    /// Some file's path, relative to the working tree.
+    /// The path of a random file, relative to the working tree.
     pub fn file(&mut self) -> BString {
         self.rng.pick_early(&self.pool.files)
     }
 
-    /// Some directory's path, relative to the working tree.
+    /// The path of a random directory, relative to the working tree.
     pub fn directory(&mut self) -> BString {
         self.rng.pick_early(&self.pool.directories)
     }
 
-    /// Some file's or directory's path.
+    /// The path of a random file or directory.
     pub fn path(&mut self) -> BString {
         if self.rng.chance(75) {
             self.file()
@@ -94,23 +94,23 @@ impl Maker {
         }
     }
 
-    /// Some branch.
+    /// A random branch.
     pub fn branch(&mut self) -> &'static str {
         self.rng.pick_early(BRANCHES)
     }
 
-    /// A time that is not the same as any before.
+    /// A time later than all before.
     pub fn later(&mut self) -> u64 {
         self.clock += 1;
         tick_time(self.clock * 100)
     }
 
-    /// The time that was given last.
+    /// The latest time returned so far.
     pub fn now(&self) -> u64 {
         tick_time(self.clock * 100)
     }
 
-    /// A text of `length` lines that is like others of the same `kind`.
+    /// A text of `length` lines that is similar to others of the same `kind`.
     pub fn lines(&mut self, kind: u64, length: u64) -> BString {
         let mut text = BString::default();
         let changed = self.rng.below(length * 4 + 1);
@@ -121,7 +121,7 @@ impl Maker {
         text
     }
 
-    /// Contents of a file; the same ones come again and again.
+    /// Random contents of a file, often the same ones.
     pub fn content(&mut self) -> BString {
         let kind = self.rng.below(4);
         match self.rng.below(16) {
@@ -140,7 +140,7 @@ impl Maker {
         }
     }
 
-    /// Writes a file of the working tree, sometimes with a time of its own.
+    /// Writes a file in the working tree, sometimes with an mtime of its own.
     pub fn write(&mut self, path: &[u8], data: impl Into<BString>) {
         let path = join(b"work", path);
         self.act(Action::write(path.clone(), data));
@@ -150,7 +150,7 @@ impl Maker {
         }
     }
 
-    /// Removes something from the working tree.
+    /// Removes a file or directory from the working tree.
     pub fn remove(&mut self, path: &[u8]) {
         self.act(Action::Remove {
             path: join(b"work", path),
@@ -162,7 +162,7 @@ impl Maker {
         self.git_paths(arguments, &[]);
     }
 
-    /// Runs git in the working tree with paths after `--`.
+    /// Runs git in the working tree, with paths after `--`.
     pub fn git_paths(&mut self, arguments: &[&str], paths: &[BString]) {
         let mut all: Vec<BString> = arguments
             .iter()
@@ -191,7 +191,7 @@ impl Maker {
         });
     }
 
-    /// Runs git with a later date than any commit before, whatever comes of it.
+    /// Runs git with a date later than any commit before. It may fail.
     pub fn git_run(&mut self, mut run: GitRun) {
         let words = if self.splits {
             &[
@@ -221,7 +221,7 @@ impl Maker {
         self.act(Action::Git(run));
     }
 
-    /// Commits what is in the index.
+    /// Commits the index.
     pub fn commit(&mut self, message: &str) {
         self.git(&["commit", "-q", "--no-verify", "-m", message]);
     }

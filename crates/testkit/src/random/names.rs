@@ -1,10 +1,10 @@
-//! Names that are hard on a reader of paths.
+//! Names that are difficult to handle.
 
 use bstr::BString;
 
 use super::rng::Rng;
 
-/// Names of files: prefixes of one another, characters with a meaning, bytes that are no text.
+/// Names of files: prefixes of one another, special characters, bytes that are not text.
 const FILES: &[&[u8]] = &[
     b"a",
     b"a.b",
@@ -67,16 +67,16 @@ const DIRECTORIES: &[&[u8]] = &[
     b"deep",
 ];
 
-/// The paths of one run. They are few, so that operations meet.
+/// The paths of one run. There are only a few, so that operations often meet.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// Files, relative to the working tree; those that are used most first.
+    /// Files, relative to the working tree, the most frequently used first.
     pub files: Vec<BString>,
-    /// Directories, relative to the working tree; those that are used most first.
+    /// Directories, relative to the working tree, the most frequently used first.
     pub directories: Vec<BString>,
 }
 
-/// `directory/name`, or `name` for no directory.
+/// `directory/name`, or `name` if there is no directory.
 pub fn join(directory: &[u8], name: &[u8]) -> BString {
     if directory.is_empty() {
         name.into()
@@ -86,7 +86,7 @@ pub fn join(directory: &[u8], name: &[u8]) -> BString {
 }
 
 impl Pool {
-    /// A pool of `size` files; `is_plain` keeps the names ordinary.
+    /// Creates a pool of `size` files. `is_plain` keeps the names ordinary.
     pub fn new(rng: &mut Rng, size: usize, is_plain: bool) -> Self {
         let name = |rng: &mut Rng, names: &[&'static [u8]], plain: usize| -> &'static [u8] {
             let names = if is_plain {

@@ -1,20 +1,20 @@
-//! What random scenarios may consist of.
+//! The contents of random scenarios.
 
 use std::collections::BTreeSet;
 
-/// What a scenario may consist of.
+/// The operations and questions that a scenario may contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// How many operations.
+    /// The number of operations.
     pub steps: usize,
-    /// How many questions after each operation.
+    /// The number of questions after each operation.
     pub questions: usize,
-    /// Groups of operations and of options that do not occur: the names in [`GROUPS`](super::operations::GROUPS) and
+    /// Groups of operations and options to leave out: the names in [`GROUPS`](super::operations::GROUPS) and
     /// [`GROUPS`](super::questions::GROUPS), and of single operations.
     pub without: BTreeSet<String>,
-    /// Whether both programs know reftable repositories.
+    /// Whether both programs support reftable.
     pub reftable: bool,
-    /// Whether the gitstatusd protocol is asked, not `status`.
+    /// Whether the questions use the gitstatusd protocol instead of `status`.
     pub prompts: bool,
 }
 

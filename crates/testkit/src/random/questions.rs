@@ -9,7 +9,7 @@ use super::plan::Plan;
 use crate::invocation::Invocation;
 use crate::scenario::Question;
 
-/// The groups of options that can be left out, with what they are.
+/// The groups of options that can be left out, with descriptions.
 pub const GROUPS: &[(&str, &str)] = &[
     ("long", "the long format"),
     ("branch", "-b, --show-stash, --ahead-behind"),
@@ -42,7 +42,7 @@ pub const GROUPS: &[(&str, &str)] = &[
 pub fn random(m: &mut Maker, plan: &Plan) -> Question {
     if plan.prompts {
         let mut directory = directory(m, plan);
-        // The process looks at no variables of ours, so all that varies is where.
+        // The process ignores the variables of a question, so only the directory varies.
         if directory.contains_str(".git") {
             directory = "work".into();
         }
@@ -61,7 +61,7 @@ pub fn random(m: &mut Maker, plan: &Plan) -> Question {
     }
     if plan.has("environment") && m.rng.chance(8) {
         environment(m, &mut invocation);
-        // What belongs to one repository is nonsense in another, whose ids may be of another kind.
+        // Variables for one repository make no sense in another, whose ids may be of another kind.
         let is_of_this = |name: &BString| {
             ["GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"]
                 .contains(&&*name.to_str_lossy())

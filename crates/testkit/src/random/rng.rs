@@ -7,10 +7,10 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// A generator for this seed.
+    /// Creates a generator for this seed.
     pub fn new(seed: u64) -> Self {
         let mut rng = Self { state: seed };
-        // Neighbouring seeds are spread apart.
+        // Spread adjacent seeds apart.
         rng.state = rng.next();
         rng
     }
@@ -28,17 +28,17 @@ impl Rng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`; 0 for 0.
+    /// A number below `bound`, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next().checked_rem(bound).unwrap_or(0)
     }
 
-    /// Whether something of this probability in percent happens.
+    /// Returns true with a probability of `percent`.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// One of `choices`; the default for none.
+    /// One of `choices`, or the default if there are none.
     pub fn pick<T: Clone + Default>(&mut self, choices: &[T]) -> T {
         let index = self.below(choices.len() as u64);
         usize::try_from(index)
@@ -48,7 +48,7 @@ impl Rng {
             .unwrap_or_default()
     }
 
-    /// One of `choices`, the earlier ones more often.
+    /// One of `choices`, earlier ones more often.
     pub fn pick_early<T: Clone + Default>(&mut self, choices: &[T]) -> T {
         let first = self.below(choices.len() as u64);
         let index = first.min(self.below(choices.len() as u64));

@@ -1,4 +1,4 @@
-//! What tests ask of a sandbox: all of it panics where it fails.
+//! The sandbox methods for tests. All of them panic on failure.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use gix_hash::{Kind, ObjectId};
 use super::{Sandbox, default_parent};
 use crate::process;
 
-/// How a repository keeps its references (`--ref-format` of git-init(1)).
+/// How a repository stores its references (`--ref-format` of git-init(1)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefFormat {
     /// Files and `packed-refs`.
@@ -26,7 +26,7 @@ pub enum RefFormat {
     Reftable,
 }
 
-/// Every pair of formats that git can make.
+/// Every combination of formats that git supports.
 pub const FORMATS: [(RefFormat, Kind); 4] = [
     (RefFormat::Files, Kind::Sha1),
     (RefFormat::Files, Kind::Sha256),
@@ -34,14 +34,14 @@ pub const FORMATS: [(RefFormat, Kind); 4] = [
     (RefFormat::Reftable, Kind::Sha256),
 ];
 
-/// What a program printed, and its exit code.
+/// The output of a program, and its exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// The exit code; that of a program which a signal ended is no answer, and panics.
+    /// The exit code. A program that was ended by a signal has none, which panics.
     pub code: i32,
-    /// Its standard output. What is no UTF-8 is replaced.
+    /// The standard output, with bytes that are not UTF-8 replaced.
     pub stdout: String,
-    /// Its standard error, in the same way.
+    /// The standard error, likewise.
     pub stderr: String,
 }
 
@@ -64,18 +64,18 @@ impl From<Output> for Said {
     }
 }
 
-/// Runs `command` with `input` to read, of which it may leave some.
+/// Runs `command` with `input` on its standard input, which it need not read to the end.
 pub fn answer(mut command: Command, input: &[u8]) -> Output {
     process::output(&mut command, input).unwrap()
 }
 
-/// Vigil as it was built with the test that runs: `target/PROFILE/vigil`, for a test in `target/PROFILE/deps`.
+/// The `vigil` program built with the running test: `target/PROFILE/vigil`, for a test in `target/PROFILE/deps`.
 pub fn vigil_program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.ancestors().nth(2).unwrap().join("vigil")
 }
 
-/// Whether the program `git` is not older than 2.`minor`.
+/// Whether the program `git` has at least version 2.`minor`.
 pub fn git_is_at_least(git: impl AsRef<OsStr>, minor: u32) -> bool {
     let version = Command::new(git).arg("--version").output().unwrap();
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
@@ -85,7 +85,7 @@ pub fn git_is_at_least(git: impl AsRef<OsStr>, minor: u32) -> bool {
     (numbers.next(), numbers.next()) >= (Some(2), Some(minor))
 }
 
-/// Has a tuple whose first field is a [`Sandbox`] do all that one does, beside what its tests need.
+/// Gives a tuple struct whose first field is a [`Sandbox`] all methods of the sandbox.
 #[macro_export]
 macro_rules! wraps_a_sandbox {
     ($wrapper:ty) => {
@@ -99,24 +99,24 @@ macro_rules! wraps_a_sandbox {
     };
 }
 
-/// Without the newlines at its end.
+/// The output as text, without its final newlines.
 fn text(output: Vec<u8>) -> String {
     let text = String::from_utf8_lossy(&output);
     text.trim_end_matches('\n').to_owned()
 }
 
 impl Sandbox {
-    /// With an empty repository in `work`, on the branch `main`.
+    /// Creates a sandbox with an empty repository in `work`, on the branch `main`.
     pub fn new() -> Self {
         Self::initialised(&[])
     }
 
-    /// Without any repository.
+    /// Creates a sandbox without a repository.
     pub fn empty() -> Self {
         Self::in_folder(&default_parent(), Path::new("git")).unwrap()
     }
 
-    /// As [`Sandbox::new`], with options of `git init`.
+    /// Same as [`Sandbox::new`], with options for `git init`.
     pub fn initialised(options: &[&str]) -> Self {
         let sandbox = Self::empty();
         std::fs::create_dir(sandbox.top()).unwrap();
@@ -124,7 +124,7 @@ impl Sandbox {
         sandbox
     }
 
-    /// As [`Sandbox::new`], with a repository of the given formats.
+    /// Same as [`Sandbox::new`], with a repository of the given formats.
     pub fn with(format: RefFormat, hash: Kind) -> Self {
         let references = match format {
             RefFormat::Files => "--ref-format=files",
@@ -138,7 +138,7 @@ impl Sandbox {
         }
     }
 
-    /// With a history of `count` commits in one pack, with merges, and clocks that differ.
+    /// Creates a sandbox with a history of `count` commits in one pack, with merges and unsteady clocks.
     pub fn with_history(count: usize) -> Self {
         let sandbox = Self::new();
         let mut input = String::new();
@@ -158,7 +158,7 @@ impl Sandbox {
         sandbox
     }
 
-    /// The same, with five commits in a row of a file each; nothing is tagged.
+    /// Adds five commits in a row, each with a new file. Nothing is tagged.
     pub fn with_five_commits(self) -> Self {
         for number in 1..=5 {
             let name = format!("file{number}");
@@ -169,17 +169,17 @@ impl Sandbox {
         self
     }
 
-    /// Sets a variable that all programs see from now on.
+    /// From now on, all programs see this variable.
     pub fn set(&mut self, name: &str, value: impl AsRef<[u8]>) {
         self.more.push((name.into(), value.as_ref().into()));
     }
 
-    /// Hides a variable from all programs from now on.
+    /// From now on, no program sees this variable.
     pub fn unset(&mut self, name: &str) {
         self.hidden.push(name.into());
     }
 
-    /// The user's home.
+    /// The user's home directory.
     pub fn home(&self) -> PathBuf {
         self.place("home")
     }
@@ -189,23 +189,23 @@ impl Sandbox {
         self.place("work")
     }
 
-    /// Its `.git`.
+    /// The repository's `.git`.
     pub fn git_dir(&self) -> PathBuf {
         self.top().join(".git")
     }
 
-    /// The file of the object `id`, where that lies in no pack.
+    /// The file of the loose object `id`.
     pub fn loose_object(&self, id: &str) -> PathBuf {
         let (folder, file) = id.split_at(2);
         self.git_dir().join("objects").join(folder).join(file)
     }
 
-    /// Where Vigil keeps what it knows of the working copy.
+    /// The folder of Vigil's state for the working copy.
     pub fn state_folder(&self) -> PathBuf {
         self.git_dir().join("vigil")
     }
 
-    /// The names of the files there, in order; none where there is no state.
+    /// The sorted names of the files there. Empty if there is no state.
     pub fn state_files(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.state_folder());
         let mut names: Vec<String> = files
@@ -217,14 +217,14 @@ impl Sandbox {
         names
     }
 
-    /// The file there that holds the blocks: the docket beside it has no extension.
+    /// The data file there, which holds the blocks. The docket beside it has no extension.
     pub fn state_data(&self) -> PathBuf {
         let names = self.state_files();
         let data = names.iter().rfind(|name| name.contains('.'));
         self.state_folder().join(data.unwrap())
     }
 
-    /// Makes a named pipe of that name at the root.
+    /// Creates a named pipe with this name in the root.
     pub fn make_pipe(&self, name: &str) -> PathBuf {
         let pipe = self.place(name);
         let made = Command::new("mkfifo").arg(&pipe).status();
@@ -232,7 +232,7 @@ impl Sandbox {
         pipe
     }
 
-    /// Where `name` is, from the top of the working tree.
+    /// The path of `name`, which is relative to the top of the working tree.
     pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         match name.as_ref() {
             name if name == Path::new("") => self.top(),
@@ -240,19 +240,19 @@ impl Sandbox {
         }
     }
 
-    /// Writes a file of the working tree, and the directories that it is in.
+    /// Writes a file in the working tree, and creates its directories.
     pub fn write(&self, name: impl AsRef<Path>, contents: impl AsRef<[u8]>) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, contents).unwrap();
     }
 
-    /// What a file of the working tree holds.
+    /// The contents of a file in the working tree.
     pub fn read(&self, name: impl AsRef<Path>) -> Vec<u8> {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Has a file look as if it had been written `age_s` seconds ago.
+    /// Makes a file look as if it had been written `age_s` seconds ago.
     pub fn age(&self, name: impl AsRef<Path>, age_s: i64) {
         let file = std::fs::File::options().write(true).open(self.path(name));
         let (now, age) = (SystemTime::now(), Duration::from_secs(age_s.unsigned_abs()));
@@ -260,7 +260,7 @@ impl Sandbox {
         file.unwrap().set_modified(then).unwrap();
     }
 
-    /// Waits until what was written so far is not young any more: the clock that looks go by lags behind by up to a tick.
+    /// Waits until files written so far are no longer racy: the clock that stamps are compared with lags by up to a tick.
     pub fn settle(&self) {
         const TWO_TICKS: Duration = Duration::from_millis(20);
         let probe = self.place("probe");
@@ -272,7 +272,7 @@ impl Sandbox {
         while stamp() < settled {}
     }
 
-    /// A program in a folder, from the top of the working tree, not started yet.
+    /// A command that runs a program in a folder, relative to the top of the working tree. Not started yet.
     pub fn command<A: AsRef<OsStr>>(
         &self,
         program: impl AsRef<OsStr>,
@@ -284,19 +284,19 @@ impl Sandbox {
         command
     }
 
-    /// A shell command in a folder, on a terminal of its own (script(1)), not started yet.
+    /// A shell command that runs in a folder on its own terminal (script(1)). Not started yet.
     pub fn on_a_terminal(&self, folder: impl AsRef<Path>, script: &str) -> Command {
         let mut command = self.command("script", folder, ["-qec", script, "/dev/null"]);
         command.stdin(std::process::Stdio::null());
         command
     }
 
-    /// Vigil at the top of the working tree, not started yet.
+    /// A command that runs Vigil at the top of the working tree. Not started yet.
     pub fn vigil<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Command {
         self.command(vigil_program(), "", arguments)
     }
 
-    /// What git prints in a folder, from the top of the working tree, with `input` to read.
+    /// Runs git in a folder, relative to the top of the working tree, with `input`, and returns its output.
     pub fn output<A: AsRef<OsStr>>(
         &self,
         folder: impl AsRef<Path>,
@@ -306,7 +306,7 @@ impl Sandbox {
         answer(self.command("git", folder, arguments), input.as_ref())
     }
 
-    /// The same; it must succeed.
+    /// Does the same, but git must succeed.
     fn checked<A: AsRef<OsStr>>(
         &self,
         folder: impl AsRef<Path>,
@@ -324,12 +324,12 @@ impl Sandbox {
         output.stdout
     }
 
-    /// Runs git, which must succeed. Its output, without the newlines at its end.
+    /// Runs git, which must succeed. Returns its output without the final newlines.
     pub fn git<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> String {
         text(self.checked("", arguments, ""))
     }
 
-    /// The same in a folder, from the top of the working tree.
+    /// Does the same in a folder, relative to the top of the working tree.
     pub fn git_in<A: AsRef<OsStr>>(
         &self,
         folder: impl AsRef<Path>,
@@ -338,7 +338,7 @@ impl Sandbox {
         text(self.checked(folder, arguments, ""))
     }
 
-    /// Runs git with `input` to read; it must succeed.
+    /// Runs git with `input`; it must succeed.
     pub fn git_fed<A: AsRef<OsStr>>(
         &self,
         arguments: impl IntoIterator<Item = A>,
@@ -347,17 +347,17 @@ impl Sandbox {
         text(self.checked("", arguments, input))
     }
 
-    /// All bytes that git prints; it must succeed.
+    /// Runs git, which must succeed. Returns all bytes of its output.
     pub fn git_bytes<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Vec<u8> {
         self.checked("", arguments, "")
     }
 
-    /// Runs git, whatever comes of it.
+    /// Runs git, which may fail.
     pub fn try_git<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Said {
         self.output("", arguments, "").into()
     }
 
-    /// Commits nothing new with the given message and committer time.
+    /// Creates an empty commit with the given message and committer time.
     pub fn commit_at(&self, message: &str, time_s: i64) -> ObjectId {
         let arguments = ["commit", "-q", "--allow-empty", "-m", message];
         let mut command = self.command("git", "", arguments);
@@ -366,30 +366,30 @@ impl Sandbox {
         self.id("HEAD")
     }
 
-    /// Commits nothing new.
+    /// Creates an empty commit.
     pub fn commit(&self, message: &str) -> ObjectId {
         self.commit_at(message, 1_700_000_000)
     }
 
-    /// What git makes of a revision.
+    /// The id of a revision, as git resolves it.
     pub fn id(&self, revision: &str) -> ObjectId {
         let id = self.git(["rev-parse", "--verify", revision]);
         ObjectId::from_hex(id.as_bytes()).unwrap()
     }
 
-    /// Vigil and git must say the same, at the top of the working tree.
+    /// Asserts that Vigil and git give the same answer at the top of the working tree.
     #[track_caller]
     pub fn same(&self, arguments: &[&str]) {
         self.compare("", arguments, b"");
     }
 
-    /// The same in a folder, from the top of the working tree.
+    /// Does the same in a folder, relative to the top of the working tree.
     #[track_caller]
     pub fn same_in(&self, folder: impl AsRef<Path>, arguments: &[&str]) {
         self.compare(folder, arguments, b"");
     }
 
-    /// The same, at the top, with `input` to read.
+    /// Does the same at the top, with `input`.
     #[track_caller]
     pub fn same_fed(&self, arguments: &[&str], input: impl AsRef<[u8]>) {
         self.compare("", arguments, input.as_ref());
@@ -405,7 +405,7 @@ impl Sandbox {
             Said::from(&theirs),
             "{arguments:?} {input:?}"
         );
-        // Also where a character had to be replaced.
+        // Compare the bytes too, because some may have been replaced above.
         assert!(ours.stdout == theirs.stdout, "{arguments:?} {input:?}");
         assert!(ours.stderr == theirs.stderr, "{arguments:?} {input:?}");
     }

@@ -1,4 +1,4 @@
-//! What befalls the daemon.
+//! The faults that are injected into the daemon.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ use super::memory::Samples;
 use crate::daemon;
 use crate::random::rng::Rng;
 
-/// Something that befalls a daemon.
+/// A fault of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// It is killed, and another one started.
+    /// It is killed, and another daemon is started.
     Killed,
-    /// It is halted until those who ask have their answers.
+    /// It is halted until the clients have their answers.
     Halted,
-    /// It is halted while more happens than the kernel keeps for it.
+    /// It is halted while more events occur than the kernel queues for it.
     Flooded,
-    /// Another one takes its place.
+    /// Another daemon takes its place.
     Replaced,
-    /// Its folder is removed, and another one started.
+    /// Its folder is removed, and another daemon is started.
     Homeless,
 }
 
 impl Fault {
-    /// One that it may survive, or, if `may_end_it`, any.
+    /// A random fault that the daemon survives, or, if `may_end_it`, any fault.
     pub(super) fn random(rng: &mut Rng, may_end_it: bool) -> Self {
         match rng.below(if may_end_it { 12 } else { 6 }) {
             0 => Self::Flooded,
@@ -38,21 +38,21 @@ impl Fault {
     }
 }
 
-/// The daemon of a folder, whichever process it is.
+/// The daemon of a folder, whichever process that is.
 #[derive(Debug)]
 pub(super) struct Victim {
     candidate: PathBuf,
     folder: PathBuf,
-    /// All processes that served, and how many questions each answered as far as that is known.
+    /// All processes that served, with the last known number of questions that each answered.
     answered: BTreeMap<u64, u64>,
-    /// Those that have lost their folder.
+    /// The processes that lost their folder.
     homeless: BTreeSet<u64>,
     pub(super) samples: Samples,
     pub(super) faults: BTreeMap<Fault, usize>,
 }
 
 impl Victim {
-    /// Starts one.
+    /// Starts a daemon.
     pub(super) fn new(candidate: &Path, folder: &Path) -> Self {
         let victim = Self {
             candidate: candidate.to_owned(),
@@ -66,7 +66,7 @@ impl Victim {
         victim
     }
 
-    /// Looks at what it tells and needs. Returns the process.
+    /// Records its status and its memory. Returns the process.
     pub(super) fn look(&mut self) -> Option<u64> {
         let told = daemon::ask(&self.candidate, &self.folder).ok()?;
         self.answered.insert(told.pid, told.answered);
@@ -74,17 +74,17 @@ impl Victim {
         Some(told.pid)
     }
 
-    /// The questions that were answered, as far as that is known.
+    /// The number of questions that were answered, as far as it is known.
     pub(super) fn answered(&self) -> u64 {
         self.answered.values().sum()
     }
 
-    /// How many served.
+    /// The number of processes that served.
     pub(super) fn processes(&self) -> usize {
         self.answered.len()
     }
 
-    /// Has `fault` befall it. Returns the process that is halted now, if one is.
+    /// Injects `fault`. Returns the process that is halted now, if one is.
     pub(super) fn befall(&mut self, fault: Fault) -> Option<u64> {
         let pid = match self.look() {
             Some(pid) => pid,
@@ -105,7 +105,7 @@ impl Victim {
             }
             Fault::Replaced => self.command("restart"),
             Fault::Homeless => {
-                // Whoever is about to start another one may make it again meanwhile.
+                // A client that is about to start another daemon may recreate it in the meantime.
                 let _ = std::fs::remove_dir_all(daemon::runtime_folder(&self.folder));
                 self.homeless.insert(pid);
                 self.start();
@@ -118,7 +118,7 @@ impl Victim {
         self.command("start");
     }
 
-    /// What comes of it shows when it is looked at next.
+    /// Runs a command for the daemon. Its result shows at the next look.
     fn command(&self, name: &str) {
         let _ = daemon::command(&self.candidate, &self.folder, &[name])
             .stdout(Stdio::null())
@@ -131,7 +131,7 @@ impl Drop for Victim {
     fn drop(&mut self) {
         self.command("stop");
         for pid in &self.homeless {
-            // By now the number may be somebody else's.
+            // The process id may have been reused.
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             let folder = daemon::runtime_folder(&self.folder);
             let folder = folder.as_os_str().as_encoded_bytes();
@@ -142,7 +142,7 @@ impl Drop for Victim {
     }
 }
 
-/// Signals a process, if it is there.
+/// Sends a signal to a process, if it exists.
 pub(super) fn signal(pid: u64, signal: Signal) {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let _ = pid.map(|pid| kill_process(pid, signal));

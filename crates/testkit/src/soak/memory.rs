@@ -1,35 +1,35 @@
-//! Whether a process needs more and more memory.
+//! Whether the memory of a process keeps growing.
 
-/// How many samples are needed for a verdict.
+/// The minimum number of samples for a verdict.
 const SAMPLES_MIN: usize = 30;
 
-/// Growth by less than this many KiB is none.
+/// Smaller growth, in KiB, does not count.
 const GROWTH_MIN_KIB: u64 = 8 << 10;
 
-/// Growth from one third to the next by less than this part of what was there is none.
+/// Growth from one third to the next counts only if it exceeds this fraction (one in so many) of the earlier value.
 const GROWTH_PART: u64 = 20;
 
-/// What processes needed, in the order in which it was looked at.
+/// The resident memory of processes, in the order of the samples: process ids and KiB.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples(Vec<(u64, u64)>);
 
-/// What one process needed, in KiB.
+/// The course of one process's resident memory, in KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Course {
-    /// How often it was looked at.
+    /// The number of samples.
     pub samples: usize,
-    /// At the first look.
+    /// The first sample.
     pub start_kib: u64,
-    /// At the look in the middle.
+    /// The sample in the middle.
     pub middle_kib: u64,
-    /// At the last look.
+    /// The last sample.
     pub end_kib: u64,
-    /// Whether it needs more and more.
+    /// Whether the memory keeps growing.
     pub grows: bool,
 }
 
 impl Samples {
-    /// Notes what a process needs now, if it is there.
+    /// Takes a sample of a process, if it exists.
     pub(super) fn look_at(&mut self, pid: u64) {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let resident = status.lines().find_map(|line| {
@@ -39,7 +39,7 @@ impl Samples {
         self.0.extend(resident.map(|kib| (pid, kib)));
     }
 
-    /// What the process needed that was looked at most often.
+    /// The course of the process with the most samples.
     pub(super) fn course(&self) -> Course {
         let of = |pid: u64| self.0.iter().filter(move |sample| sample.0 == pid);
         let longest = self.0.iter().max_by_key(|sample| of(sample.0).count());
@@ -58,8 +58,8 @@ impl Samples {
     }
 }
 
-/// Whether the middle of each third is clearly above the one before. The first quarter does not count: until then it gets to
-/// know as much as it keeps.
+/// Whether the median of each third is clearly above that of the one before. The first quarter does not count: until then
+/// the process fills its caches.
 fn grows(all: &[u64]) -> bool {
     let later = all.get(all.len() / 4..).unwrap_or_default();
     if later.len() < SAMPLES_MIN {

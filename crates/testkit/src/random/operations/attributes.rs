@@ -1,4 +1,4 @@
-//! Attributes, line ends and filters.
+//! Attributes, line endings and filters.
 
 use bstr::BString;
 

@@ -1,4 +1,4 @@
-//! The working copy is replaced by a clone of itself that has not all of the history, or borrows it.
+//! Replaces the working copy by a clone of itself that lacks some of the history, or borrows it.
 
 use super::operation::table;
 use crate::action::Action;
@@ -19,7 +19,7 @@ table! {
     };
 }
 
-/// A partial clone. Questions must not fetch, which older gits cannot be told.
+/// A partial clone. Questions must not fetch, and older gits cannot be told so.
 fn partial(m: &mut Maker, filter: &'static str) {
     if m.reftable {
         m.git(&["config", "uploadpack.allowFilter", "true"]);
@@ -27,7 +27,7 @@ fn partial(m: &mut Maker, filter: &'static str) {
     }
 }
 
-/// Puts a clone of `work` in its place. What it was stays beside it, since the clone may need it.
+/// Puts a clone of `work` in its place. The original stays next to it, since the clone may need it.
 fn clone(m: &mut Maker, options: &[&str]) {
     if m.git_directory != "work/.git" {
         return;
@@ -43,7 +43,7 @@ fn clone(m: &mut Maker, options: &[&str]) {
         to: source.as_str().into(),
     });
     m.git_in(".", &[&["clone", "-q"], options, &[&from, "work"]].concat());
-    // Where there was nothing to clone, all stays as it was.
+    // If there was nothing to clone, everything stays as it was.
     m.act(Action::Rename {
         from: source.into(),
         to: "work".into(),

@@ -10,7 +10,7 @@ table! {
     "write odd configuration", 1, odd;
 }
 
-/// Settings with their values.
+/// Settings and their values.
 const SETTINGS: &[(&str, &[&str])] = &[
     ("core.fileMode", &["true", "false"]),
     ("core.symlinks", &["true", "false"]),
@@ -123,7 +123,7 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("bash.showUntrackedFiles", &["true", "false"]),
 ];
 
-/// Some setting and value.
+/// A random setting and value.
 pub(in crate::random) fn setting(m: &mut Maker) -> (&'static str, &'static str) {
     let (name, values) = m.rng.pick(SETTINGS);
     (name, m.rng.pick(values))

@@ -1,4 +1,4 @@
-//! Conflicts: from merges that fail, and written straight into the index.
+//! Conflicts: from failed merges, and written directly into the index.
 
 use bstr::BString;
 
@@ -56,7 +56,7 @@ fn make_file(m: &mut Maker, _: &BString) {
 
 type Side<'a> = &'a dyn Fn(&mut Maker, &BString);
 
-/// Two branches that change the same thing; ends on the second of them.
+/// Creates two branches that change the same thing. Ends on the second one.
 fn two_sides(m: &mut Maker, ours: Side<'_>, theirs: Side<'_>) {
     let path = m.file();
     m.git(&["checkout", "-q", "-f", "-B", "theirs"]);
@@ -84,14 +84,14 @@ fn pick_conflict(m: &mut Maker) {
     m.git(&["cherry-pick", "theirs"]);
 }
 
-/// The ids of blobs of one line, `1` to `3`.
+/// The ids of the blobs with one line, `1` to `3`.
 const BLOBS: &[&str] = &[
     "d00491fd7e5bb6fa28c517a0bb32b8b506539d4d",
     "0cfbf08886fcca9a91cd753ec8734c84fcbe52c9",
     "00750edc07d6415dcc07ae0351e9397b0222b7ba",
 ];
 
-/// Any of the seven combinations of stages 1, 2 and 3, with any modes.
+/// Writes any of the seven combinations of stages 1, 2 and 3, with any modes.
 fn write_stages(m: &mut Maker) {
     let path = if m.rng.chance(70) {
         m.file()

@@ -1,4 +1,4 @@
-//! Ordinary files and directories change.
+//! Changes of ordinary files and directories.
 
 use bstr::BString;
 
@@ -40,7 +40,7 @@ table! {
     };
 }
 
-/// A path of the working tree, from the root.
+/// A path in the working tree, relative to the sandbox's root.
 fn at(path: &[u8]) -> BString {
     join(b"work", path)
 }
@@ -68,7 +68,7 @@ fn rewrite_unseen(m: &mut Maker) {
     m.act(Action::RewriteUnseen { path, data: None });
 }
 
-/// The change that only the racy rule finds: same size, same time, and the index is not newer.
+/// Makes a change that only the racy rule finds: same size, same mtime, and the index is not newer.
 fn rewrite_racy(m: &mut Maker) {
     let path = m.file();
     let word = m.rng.pick(&["one\n", "two\n"]);
@@ -160,7 +160,7 @@ fn swap(m: &mut Maker) {
     rename(m, b"swapped", &second);
 }
 
-/// Changes a file and changes it back, which only its contents show.
+/// Changes a file and changes it back, so that only a comparison of contents shows it unchanged.
 fn restore_content(m: &mut Maker) {
     let path = m.file();
     m.git_paths(&["checkout", "-q", "HEAD"], std::slice::from_ref(&path));

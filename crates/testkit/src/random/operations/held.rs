@@ -1,4 +1,4 @@
-//! Files that are written through a descriptor that stays open, or a mapping.
+//! Files written through a descriptor that stays open, or through a mapping.
 
 use bstr::BString;
 

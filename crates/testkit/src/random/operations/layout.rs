@@ -1,4 +1,4 @@
-//! Where a repository and its working tree are, and extensions that others left in them.
+//! The places of a repository and its working tree, and index extensions that other programs left.
 
 use bstr::BString;
 

@@ -1,6 +1,6 @@
 //! Files with more than one name.
 //!
-//! Nobody who watches a folder is told that a file in it got another name elsewhere, so each that does is touched, too.
+//! A watch on a folder does not report that a file in it got another name elsewhere, so each such file is touched too.
 
 use bstr::BString;
 
@@ -33,7 +33,7 @@ table! {
     "remove a file's name outside", 2, |m| { let path = outside(m); m.act(Action::Remove { path }); };
 }
 
-/// A name outside of the working tree.
+/// A random name outside of the working tree.
 fn outside(m: &mut Maker) -> BString {
     m.rng.pick(&["outside/x", "outside/y", "outside/z"]).into()
 }

@@ -1,4 +1,4 @@
-//! How objects and references are stored.
+//! The storage of objects and references.
 
 use super::operation::table;
 

@@ -1,5 +1,4 @@
-//! The operations, by subject. Each table entry says what an operation is called, how often it comes, and what it
-//! does.
+//! The operations, by subject. Each table entry has an operation's name, its frequency, and its actions.
 
 mod attributes;
 mod branches;
@@ -35,7 +34,7 @@ use super::maker::Maker;
 use super::plan::Plan;
 use crate::scenario::Step;
 
-/// All tables, by the name of their group.
+/// All tables, with the names of their groups.
 pub const GROUPS: &[(&str, &[Operation])] = &[
     ("files", files::OPERATIONS),
     ("types", types::OPERATIONS),
@@ -62,7 +61,7 @@ pub const GROUPS: &[(&str, &[Operation])] = &[
     ("layout", layout::OPERATIONS),
 ];
 
-/// The operations that may occur.
+/// The operations that the plan allows.
 pub fn allowed(plan: &Plan) -> Vec<Operation> {
     GROUPS
         .iter()
@@ -73,7 +72,7 @@ pub fn allowed(plan: &Plan) -> Vec<Operation> {
         .collect()
 }
 
-/// One of the operations, by weight.
+/// Makes a random operation, by weight.
 pub fn random(maker: &mut Maker, table: &[Operation]) -> Step {
     let total = table.iter().map(|operation| operation.weight).sum();
     let mut rest = maker.rng.below(total);

@@ -1,4 +1,4 @@
-//! Trees that move: into each other, out of the working tree and back; whole repositories, too.
+//! Moves of trees: into each other, out of the working tree and back, including whole repositories.
 
 use bstr::{BString, ByteSlice};
 
@@ -58,7 +58,7 @@ table! {
         m.act(Action::Link { path, target: "{ROOT}/outside/aside".into() });
     };
     "put a tree back in its place", 4, |m| {
-        // What is there is kept, since there may be no tree to put back.
+        // The tree there is kept, since there may be none to put back.
         let path = tree_with_a_place(m);
         swap(m, &path, b"outside/aside");
     };
@@ -92,13 +92,13 @@ fn outside(m: &mut Maker) -> BString {
     m.rng.pick(&["outside/tree", "outside/other tree"]).into()
 }
 
-/// One of few, so that what was put aside can be put back.
+/// One of only a few trees, so that one that was put aside can be put back.
 fn tree_with_a_place(m: &mut Maker) -> BString {
     let first: Vec<BString> = m.pool.directories.iter().take(2).cloned().collect();
     at(&m.rng.pick(&first))
 }
 
-/// Puts a tree aside and gives its place.
+/// Puts a tree aside, and returns its place.
 fn aside(m: &mut Maker) -> BString {
     let path = tree_with_a_place(m);
     rename(m, path.clone(), "outside/aside".into());

@@ -1,4 +1,4 @@
-//! Repositories within the working tree that are no submodules.
+//! Repositories within the working tree that are not submodules.
 
 use bstr::BString;
 

@@ -1,13 +1,13 @@
-//! What the tables of operations are made of.
+//! The rows of the tables of operations.
 
 use crate::random::maker::Maker;
 
 /// An operation: a row of one of the tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// How often it comes, relative to the others.
+    /// The frequency, relative to the others.
     pub weight: u64,
     /// Adds its actions.
     pub make: fn(&mut Maker),

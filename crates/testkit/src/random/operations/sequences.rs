@@ -63,7 +63,7 @@ fn each(m: &mut Maker, what: &str) {
     }
 }
 
-/// Starts an interactive rebase whose list a command edits.
+/// Starts an interactive rebase with a command as the editor of its todo list.
 fn edit_todo(m: &mut Maker, editor: &str) {
     let onto = m.rng.pick(&["HEAD~1", "HEAD~2", "HEAD~3", "main", "topic"]);
     m.git_run(GitRun {

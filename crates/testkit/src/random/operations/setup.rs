@@ -6,7 +6,7 @@ use crate::action::Action;
 use crate::random::maker::Maker;
 use crate::scenario::Step;
 
-/// Makes the repository, in one of several formats, with a first commit.
+/// Creates the repository, in one of several formats, with a first commit.
 pub fn setup(maker: &mut Maker) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut init = vec!["init", "-q"];

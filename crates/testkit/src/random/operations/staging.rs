@@ -1,4 +1,4 @@
-//! Paths go into the index and out of it.
+//! Adds paths to the index and removes them.
 
 use super::operation::table;
 use crate::random::maker::Maker;

@@ -58,13 +58,13 @@ table! {
     };
 }
 
-/// Where submodules are.
+/// The path of a random submodule.
 fn path(m: &mut Maker) -> BString {
     m.rng.pick(&["module", "dir/module", "a module"]).into()
 }
 
 fn git(m: &mut Maker, arguments: &[&str]) {
-    // Through -C, so that nothing happens where the submodule is not there: git would find the outer repository.
+    // Through -C, so that nothing happens if the submodule does not exist: git would find the outer repository.
     let path = path(m);
     let git_file = BString::from([&join(b"work", &path)[..], b"/.git"].concat());
     let mut all: Vec<BString> = vec![

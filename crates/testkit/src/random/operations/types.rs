@@ -1,4 +1,4 @@
-//! Paths become another type of file.
+//! Replaces paths by another type of file.
 
 use super::operation::table;
 use crate::action::Action;
@@ -15,7 +15,7 @@ table! {
     "replace a tree by a link to its copy", 2, linked_tree;
 }
 
-/// Empties a path and gives it from the root.
+/// Removes a random path, and returns it relative to the sandbox's root.
 fn cleared(m: &mut Maker) -> bstr::BString {
     let path = m.path();
     m.remove(&path);
@@ -44,7 +44,7 @@ fn file_for_directory(m: &mut Maker) {
 
 fn link(m: &mut Maker) {
     let path = cleared(m);
-    // No target may lead out of the sandbox: other operations write and delete through links.
+    // No target may be outside of the sandbox: other operations write and delete through links.
     let target = match m.rng.below(9) {
         0 => "missing".into(),
         1 => ".".into(),
@@ -86,7 +86,7 @@ fn file(m: &mut Maker) {
     m.write(&path, data);
 }
 
-/// Tracked files are then reached through a link, which does not count.
+/// Makes tracked files reachable only through a link, which does not count for git.
 fn linked_tree(m: &mut Maker) {
     let path = m.directory();
     m.act(Action::Rename {
