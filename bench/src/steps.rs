@@ -291,7 +291,7 @@ mod tests {
             let mut steps = all();
             let (floor, listings) = steps.split_last_mut().unwrap();
             for (about, step) in listings {
-                // The second time in memory that is dirty.
+                // The second time, the memory is dirty.
                 for _ in 0..2 {
                     step.list(place).unwrap();
                     assert!(step.names() == expected, "{about} {count}");

@@ -1,6 +1,6 @@
 //! The Linux system calls that Vigil needs, behind safe functions.
 //!
-//! Imports none of Vigil's other crates. It is the only one with `unsafe` code; each block says what it relies on. It
+//! May import none of Vigil's other crates. It is the only one with `unsafe` code; each block says what it relies on. It
 //! never interprets the kernel's answers, and knows nothing of git, Mercurial or Vigil's own formats.
 
 pub mod activation;

@@ -131,7 +131,7 @@ mod tests {
         Budget::new(steps, Duration::from_secs(3600))
     }
 
-    /// A folder like proc(5), with a process that has one instance of inotify with `watches`.
+    /// A folder like proc(5), with a process that has one inotify instance with `watches` watches.
     fn proc(watches: usize) -> tempfile::TempDir {
         let proc = tempfile::tempdir().unwrap();
         let process = proc.path().join("17");

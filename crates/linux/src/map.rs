@@ -269,7 +269,7 @@ mod tests {
             .unwrap()
             .set_len(0)
             .unwrap();
-        // What is not in the file any more cannot be read from it again.
+        // Bytes that are no longer in the file cannot be read from it again.
         let_go_of_all();
         map.let_go(0..bytes.len());
         map.copy_to_memory().unwrap();

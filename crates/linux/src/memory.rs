@@ -77,7 +77,7 @@ mod tests {
         free_for_others();
         let pieces: Vec<Vec<u8>> = (0..20_000).map(|_| vec![1; 4 * PAGE]).collect();
         let full = resident().unwrap();
-        // Those that stay hold the rest in place.
+        // The pieces that stay keep the allocator from returning the rest by itself.
         let kept: Vec<_> = pieces.into_iter().step_by(64).collect();
         give_back();
         let left = resident().unwrap();

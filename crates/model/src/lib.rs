@@ -1,7 +1,7 @@
 //! Vigil's values, rules and formats: the index, the tree of tracked files, what a scan saw, when a stamp is proof, how a
 //! question is asked and how a path changed.
 //!
-//! Imports none of Vigil's other crates. Nothing here touches files, the clock, threads or the environment: whatever is to
+//! May import none of Vigil's other crates. Nothing here touches files, the clock, threads or the environment: whatever is to
 //! be judged is passed in.
 
 pub mod bytes;

@@ -435,7 +435,7 @@ mod tests {
     use crate::shell;
     use std::process::Command;
 
-    /// Every path below `root` with what can be told about it.
+    /// Every path below `root`, with its mode and its contents or link target.
     fn listing(root: &Path) -> Vec<String> {
         let mut lines = Vec::new();
         let mut open = vec![root.to_owned()];

@@ -24,7 +24,7 @@ fn make(root: &Path, names: &BTreeSet<Vec<u8>>) -> std::path::PathBuf {
     path
 }
 
-/// Lists `names` in reused memory that is dirty from a first listing of another directory.
+/// Lists `names` in memory that is reused, and dirty, from a listing of another directory.
 fn check(names: impl IntoIterator<Item = Vec<u8>>) {
     let names: BTreeSet<_> = names.into_iter().collect();
     let root = tempfile::tempdir().unwrap();
@@ -156,7 +156,7 @@ fn types_that_the_file_system_does_not_tell() {
     assert_eq!(seen, expected);
 }
 
-/// A record as the kernel writes it, with stale memory behind the NUL.
+/// A record as the kernel writes it, with stale memory after the NUL.
 fn record(name: &[u8], d_type: u8) -> Vec<u8> {
     let length = (19 + name.len() + 1).next_multiple_of(8);
     let mut record = vec![0xAA; 16];
@@ -168,7 +168,7 @@ fn record(name: &[u8], d_type: u8) -> Vec<u8> {
     record
 }
 
-/// What a listing makes of records as they come from a file system.
+/// The names in a listing of records, in the order in which a file system returns them.
 fn names_in(records: &[Vec<u8>]) -> Result<Vec<Vec<u8>>, Errno> {
     let mut listing = Listing::new();
     for record in records {

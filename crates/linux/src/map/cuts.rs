@@ -275,7 +275,7 @@ mod tests {
     use super::super::Map;
     use super::*;
 
-    /// A file of so many bytes, none of which is 0 but those behind `zeros_from`.
+    /// Writes a file of `len` bytes, with zeros only from `zeros_from` on.
     fn write(path: &Path, len: usize, zeros_from: usize) {
         let byte = |at| if at < zeros_from { b'a' } else { 0 };
         fs::write(path, (0..len).map(byte).collect::<Vec<u8>>()).unwrap();
@@ -302,7 +302,7 @@ mod tests {
                 assert!(!whole.is_cut() && whole.iter().all(|byte| *byte == b'a'));
                 let before = cuts();
                 cut(&path, left);
-                // Whether it is read first or not.
+                // Whether or not it is read first.
                 if left % 2 == 0 {
                     let is_as_it_was = |(at, byte)| byte == if at < left { b'a' } else { 0 };
                     let mut bytes = whole.iter().copied().enumerate();
@@ -345,7 +345,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         write(&path, 10, usize::MAX);
-        // Other tests map files at the same time, but none so often.
+        // Other tests map files at the same time, but never as many.
         for _ in 0..PLACES_MAX + 100 {
             let map = Map::read_only(File::open(&path).unwrap(), 10).unwrap();
             assert!(!map.is_cut());
@@ -353,7 +353,7 @@ mod tests {
         assert!(USED.load(Ordering::Relaxed) < PLACES_MAX);
     }
 
-    /// Set in a process that is to read what is gone of a file that is mapped otherwise.
+    /// The variable that is set in a child process, which reads the missing part of a file mapped by other means.
     const CHILD: &str = "READS_WHAT_IS_GONE";
 
     #[test]
@@ -366,7 +366,7 @@ mod tests {
             // SAFETY: the kernel chooses the address.
             let start = unsafe { mmap(nowhere, 10, protection, flags, &file, 0) }.unwrap();
             cut(Path::new(&path), 0);
-            // SAFETY: the byte is mapped, but there is nothing behind it: the process ends.
+            // SAFETY: the byte is mapped, but has nothing behind it: the process ends.
             let _ = unsafe { start.cast::<u8>().read_volatile() };
             return;
         }

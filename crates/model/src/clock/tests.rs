@@ -31,19 +31,19 @@ fn in_one_run_a_step_back_shows_in_the_pace() {
     let from = |wall, since_boot_s| distrusted_from(&recorded, &mark(wall, since_boot_s, RUN));
     assert_eq!(from(at(1000, 0), 50), None);
     assert_eq!(from(at(1100, 0), 150), None);
-    // The machine slept, or the clock was set forward.
+    // The machine was suspended, or the clock was set forward.
     assert_eq!(from(at(9100, 0), 8150), None);
     assert_eq!(from(at(9100, 0), 150), None);
-    // Two readings that do not stem from one instant.
+    // Two readings that were not taken at the same instant.
     assert_eq!(from(at(1099, 995), 150), None);
 
-    // Back by 20 seconds: at the recording it would have been 980.
+    // Back by 20 seconds: at the recording the clock would have shown 980.
     assert_eq!(from(at(1080, 0), 150), Some(at(978, 0)));
     assert_eq!(from(at(980, 0), 50), Some(at(978, 0)));
     // A leap second.
     assert_eq!(from(at(1099, 0), 150), Some(at(998, 0)));
     assert_eq!(from(at(1099, 980), 150), Some(at(998, 0)));
-    // By ten years.
+    // Back by ten years.
     assert_eq!(from(at(-315_000_000, 0), 150), Some(Timestamp::MIN));
 }
 
@@ -60,7 +60,7 @@ fn across_runs_a_start_before_the_recording_is_a_step_back() {
             |wall, since_boot_s| distrusted_from(&recorded, &mark(wall, since_boot_s, since));
         assert_eq!(from(at(1100, 0), 70), None);
         assert_eq!(from(at(1001, 0), 1), None);
-        // It is earlier than it was.
+        // The clock shows an earlier time than before.
         assert_eq!(from(at(900, 0), 5), Some(at(894, 0)));
         assert_eq!(from(at(-40_000_000, 0), 5), Some(Timestamp::MIN));
     }
@@ -78,7 +78,7 @@ fn an_unknown_run_may_be_the_same() {
     let recorded = mark(at(1000, 0), 50, UNKNOWN_RUN);
     let from = |wall| distrusted_from(&recorded, &mark(wall, 150, UNKNOWN_RUN));
     assert_eq!(from(at(1100, 0)), None);
-    // If it is another one, the clock has shown everything since 930.
+    // If it is another boot, the clock has shown everything since 930.
     assert_eq!(from(at(1080, 0)), Some(at(928, 0)));
 }
 
@@ -86,7 +86,7 @@ fn an_unknown_run_may_be_the_same() {
 fn marks_that_cannot_be_are_not_believed() {
     let good = mark(at(1000, 0), 50, RUN);
     let nothing = Some(Timestamp::MIN);
-    // A machine whose memory was put back.
+    // A machine whose memory was restored to an earlier state.
     assert_eq!(distrusted_from(&good, &mark(at(1000, 0), 49, RUN)), nothing);
     let mut bad_wall = good;
     bad_wall.wall.ns = 1_000_000_000;
@@ -102,7 +102,7 @@ fn marks_that_cannot_be_are_not_believed() {
         distrusted_from(&ClockMark::from_bytes(&[0xff; ClockMark::LEN]), &good),
         nothing
     );
-    // A machine without a clock that keeps the time: each run begins in 1970.
+    // A machine without a battery-backed clock: each boot begins in 1970.
     let unset = mark(Timestamp { s: 60, ns: 0 }, 60, RUN);
     assert_eq!(
         distrusted_from(&unset, &mark(at(0, 0), 70, OTHER_RUN)),
@@ -136,8 +136,8 @@ proptest! {
         distrusted_from(&marks[0], &marks[1]);
     }
 
-    /// A clock that steps once or twice in the same direction: what is stamped after the recording, and is not
-    /// distrusted, is younger than what was recorded.
+    /// If the clock steps once or twice in the same direction, a recorded stamp that is still trusted is older
+    /// than every later stamp.
     #[test]
     fn no_stamp_comes_again_that_is_still_believed(
         before_s in 0_i64..100,

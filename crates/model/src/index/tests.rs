@@ -48,7 +48,7 @@ fn listing(index: &Index) -> Vec<(String, u8, u8)> {
         .collect()
 }
 
-/// As `Index::parse`, with `piece_len` further bytes at a time.
+/// Does the same as `Index::parse`, but with `piece_len` further bytes at a time.
 fn parse_in_pieces(bytes: &[u8], hash: Kind, piece_len: usize) -> Result<ParsedIndex, ParseError> {
     let header_len = HEADER_LEN;
     let mut parser = IndexParser::new(bytes, bytes.len(), hash, Flat::new)?;
@@ -161,7 +161,7 @@ fn a_nul_within_a_path_is_refused() {
 
 #[test]
 fn compressed_paths_may_not_fill_the_memory() {
-    // Each entry repeats the whole of the one before: a hundred times the file's own length.
+    // Each entry repeats the whole previous path: a hundred times the file's own length.
     let long = "x".repeat(8_000);
     let drafts = vec![draft(&long, 0, 1); 800];
     let bytes = write(4, SHA1, &drafts, &[]);

@@ -23,7 +23,7 @@ fn a_whole_second_may_stand_for_two() {
 
 #[test]
 fn zeros_may_be_what_is_left_of_a_finer_time() {
-    // exFAT keeps hundredths, UDF microseconds.
+    // exFAT stores hundredths of a second, UDF microseconds.
     assert!(is_racy(at(10, 120_000_000), at(10, 129_999_999)));
     assert!(!is_racy(at(10, 120_000_000), at(10, 130_000_000)));
     assert!(is_racy(at(10, 123_456_000), at(10, 123_456_999)));
@@ -41,7 +41,7 @@ fn a_known_unit_is_no_guess() {
 
 #[test]
 fn times_before_1970_are_in_order() {
-    // A second and a half before 1970, and half a second.
+    // 1.5 seconds and 0.5 seconds before 1970.
     assert!(!is_racy(at(-2, 500_000_000), at(-1, 500_000_000)));
     assert!(is_racy(at(-1, 500_000_000), at(-2, 500_000_000)));
     assert!(is_racy(at(-2, 0), at(-1, 999_999_999)));
@@ -61,8 +61,8 @@ fn what_somebody_set_is_proof_in_the_past_and_none_in_the_future() {
     assert!(is_racy(at(4_000_000_000, 0), at(1_700_000_000, 5)));
 }
 
-/// Plays a file that changes, is looked at and changes again, for all moments of some seconds: the clock is the
-/// kernel's, whose stamps are those of the last tick or, where the old one was looked at, exact.
+/// Simulates a file that changes, is looked at and changes again, at all moments within some seconds. The clock
+/// is the kernel's: stamps are the time of the last tick or, if the old stamp was queried, exact.
 #[test]
 fn no_change_after_the_look_hides_behind_a_trusted_stamp() {
     const MOMENT_NS: i64 = 50_000_000;

@@ -45,7 +45,7 @@ fn all(tracked: &Tracked) -> Vec<(u32, BString, ObjectId)> {
     all
 }
 
-/// Whatever is asked of the tree is answered as the index itself would.
+/// Asserts that the tree gives the same answers as the index itself.
 fn is_as(tracked: &Tracked, index: &Index) {
     let entries = index.entries();
     let expected: Vec<_> = (0u32..)
@@ -74,7 +74,7 @@ fn is_as(tracked: &Tracked, index: &Index) {
     }
     let end = u32::try_from(entries.len()).unwrap();
     assert_eq!(tracked.entry(end), None);
-    // Whatever was asked for before.
+    // Whatever was looked up before.
     let mut by_number = ByNumber::new(tracked);
     for number in (0..=end).chain((0..=end).rev()) {
         assert_eq!(by_number.get(number), tracked.entry(number));
@@ -239,7 +239,7 @@ proptest! {
     }
 }
 
-/// The blocks of a state on disk, to which differences are written now and then.
+/// The blocks of a state on disk, to which differences are written from time to time.
 #[derive(Default)]
 struct Written {
     directories: BTreeMap<DirNumber, Vec<u8>>,
@@ -273,7 +273,7 @@ impl Written {
             .retain(|key, _| !moved.removed_files.contains(key));
     }
 
-    /// As the next process reads them.
+    /// The tree as the next process reads it.
     fn tracked(&self) -> Tracked {
         let mut blocks = InMemory::default();
         for (number, block) in &self.directories {

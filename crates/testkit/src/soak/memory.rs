@@ -93,7 +93,7 @@ mod tests {
         let steady = course((0..100).map(|number| 10_000 + number * 300));
         assert!(steady.grows);
         assert_eq!((steady.start_kib, steady.end_kib), (10_000, 39_700));
-        // It fills what it may keep, and swings.
+        // It fills its caches, and then fluctuates.
         let settling =
             (0..100).map(|number| 10_000 + 30_000.min(number * 2000) + number % 7 * 2000);
         assert!(!course(settling).grows);
