@@ -24,7 +24,7 @@ pub use self::cuts::{cuts, let_go_of_all, survive_cuts};
 pub struct Map {
     start: NonNull<u8>,
     len: usize,
-    /// `None` once the value is being dropped.
+    /// `None` only while the value is created or dropped.
     known: Option<Known>,
 }
 

@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 
-/// The maximum number of mappings: the system's default limit for a process (`vm.max_map_count`).
+/// The maximum number of mappings: at least the system's default limit for a process (`vm.max_map_count`).
 const PLACES_MAX: usize = 1 << 16;
 
 /// The `si_code` for an address without anything behind it, such as a page that a file does not have (sigaction(2)).

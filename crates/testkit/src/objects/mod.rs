@@ -26,7 +26,7 @@ use crate::shrink::shrink;
 
 /// The number of questions in one case.
 const QUESTIONS: usize = 3;
-/// A candidate may take this many times as long as git: git's time only decides whether git hangs.
+/// The candidate's time limit as a multiple of git's, which only serves to detect that git hangs.
 const PATIENCE: u32 = 10;
 /// The maximum number of tries to reduce a failure.
 const SHRINK_TRIES_MAX: usize = 60;
