@@ -196,7 +196,7 @@ impl Packing {
         index.extend(vec![0; 4 * count as usize]);
         let mut wide = Vec::new();
         for (number, offset) in self.offsets.iter().enumerate() {
-            // 32 bits would suffice; some offsets use the 64-bit table.
+            // The table of 64-bit offsets has room for all of them but one.
             if number > 0 && number % 3 == 0 {
                 index.extend((1 << 31 | (wide.len() / 8) as u32).to_be_bytes());
                 wide.extend(offset.to_be_bytes());

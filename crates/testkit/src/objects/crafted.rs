@@ -204,7 +204,7 @@ fn index(rng: &mut Rng, entries: &[Entry], checksum: &[u8]) -> Vec<u8> {
     let is_wide = rng.chance(20);
     let mut wide = Vec::new();
     for (number, entry) in entries.iter().enumerate() {
-        // 32 bits would suffice; these offsets use the 64-bit table all the same.
+        // The table of 64-bit offsets has room for all of them but one.
         if is_wide && number > 0 {
             index.extend(((1 << 31) | (wide.len() as u32 / 8)).to_be_bytes());
             wide.extend(entry.offset.to_be_bytes());
