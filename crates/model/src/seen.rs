@@ -197,7 +197,7 @@ fn names(bytes: &[u8]) -> impl Iterator<Item = &BStr> {
 /// A listing to be written.
 #[derive(Clone, Debug)]
 pub struct NewListing<'a> {
-    /// The stamps, digests, question and flags. [`write`] fills in the lengths and counts.
+    /// The stamps, digests, question and flags. [`write()`] fills in the lengths and counts.
     pub record: ListingRecord,
     /// See [`SeenListing::untracked`].
     pub untracked: Vec<&'a [u8]>,

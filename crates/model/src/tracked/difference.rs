@@ -232,7 +232,8 @@ fn has_other_names(old: &Directory<'_>, new: &Directory<'_>) -> bool {
     old.files_len() != new.files_len() || names(old) != names(new) || facts(old) != facts(new)
 }
 
-/// Blocks in memory, layered over others.
+/// Blocks in memory, layered over others. They count as this process's own even if the base was written by another one: a
+/// block of the base is reached only where it equals the block that was built from the index.
 struct Layered {
     base: Arc<dyn Blocks>,
     directories: Store,
