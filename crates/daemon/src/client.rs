@@ -38,7 +38,7 @@ pub fn patience(environment: &Environment) -> Option<Duration> {
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswered {
     /// No daemon runs.
-    #[error("no daemon runs")]
+    #[error("no daemon is running")]
     Absent,
     /// The folder in which its socket should be cannot be trusted.
     #[error(transparent)]
@@ -80,7 +80,7 @@ pub enum Unanswered {
         program: BString,
     },
     /// It cannot be determined whether the daemon sees the same files.
-    #[error("it cannot be told which files the daemon sees")]
+    #[error("cannot tell which files the daemon sees")]
     NoView,
     /// The question cannot be asked.
     #[error("the question is too long")]

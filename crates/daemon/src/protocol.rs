@@ -178,7 +178,7 @@ pub enum ProtocolError {
     #[error("no greeting")]
     NoHello,
     /// Another version of the protocol.
-    #[error("protocol {0} is not spoken here, but {PROTOCOL}")]
+    #[error("protocol {0} is not supported; this is protocol {PROTOCOL}")]
     Version(u32),
 }
 

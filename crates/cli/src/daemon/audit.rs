@@ -25,7 +25,7 @@ pub(super) fn run(environment: &Environment) -> Reply {
                 stderr,
                 code,
             },
-            _ => Reply::error("the daemon says something else"),
+            _ => Reply::error("the daemon gave an unexpected response"),
         },
         Err(error) => Reply::error(&error.to_string()),
     }

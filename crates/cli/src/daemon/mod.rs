@@ -48,15 +48,18 @@ pub(crate) const COMMAND: Command = Command {
     options: &PLAIN,
     arguments: None,
     subcommands: &[
-        Subcommand::plain("run", "Serve in this process, until nobody asks for long"),
-        Subcommand::plain("start", "Start one, unless one runs"),
-        Subcommand::plain("stop", "End the one that runs"),
-        Subcommand::plain("restart", "Replace the one that runs"),
+        Subcommand::plain("run", "Serve in this process, until idle for long enough"),
+        Subcommand::plain("start", "Start the daemon, unless it is running"),
+        Subcommand::plain("stop", "Stop the daemon"),
+        Subcommand::plain("restart", "Stop the daemon and start it again"),
         Subcommand {
             options: &STATUS,
-            ..Subcommand::plain("status", "Show what it keeps, and what that costs")
+            ..Subcommand::plain("status", "Show what the daemon keeps, and what that costs")
         },
-        Subcommand::plain("audit", "Compare all that it keeps with what is there"),
+        Subcommand::plain(
+            "audit",
+            "Compare everything that the daemon keeps with the disk",
+        ),
     ],
     prose: include_str!("../../pages/daemon.txt"),
 };

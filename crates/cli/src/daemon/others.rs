@@ -22,7 +22,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 const LIFE_TIME: Duration = Duration::from_secs(5);
 
 /// The message about a process that holds the lock for that long and cannot be asked.
-pub(super) const IDLE_HOLDER: &str = "another one has the lock, and does not serve";
+pub(super) const IDLE_HOLDER: &str = "another process holds the lock, but does not serve";
 
 /// The interval at which this is checked.
 const MOMENT: Duration = Duration::from_millis(10);
@@ -30,7 +30,10 @@ const MOMENT: Duration = Duration::from_millis(10);
 pub(super) fn start(environment: &Environment) -> Reply {
     let client = Client::of_daemon(environment, PATIENCE);
     match client.ask(&Request::Ping) {
-        Ok(said) => Reply::printed(format!("a daemon runs already (pid {})\n", said.pid), 0),
+        Ok(said) => Reply::printed(
+            format!("a daemon is already running (pid {})\n", said.pid),
+            0,
+        ),
         // A daemon that is about to end hangs up.
         Err(Unanswered::Absent | Unanswered::Broken) => start_new(environment, &client),
         // The new daemon makes the old one end.
@@ -62,13 +65,16 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
             Ok(said) => {
                 // Another daemon was first.
                 let _ = child.wait();
-                return Reply::printed(format!("a daemon runs already (pid {})\n", said.pid), 0);
+                return Reply::printed(
+                    format!("a daemon is already running (pid {})\n", said.pid),
+                    0,
+                );
             }
             Err(Unanswered::Absent | Unanswered::Broken) => {}
             Err(error) => return Reply::error(&error.to_string()),
         }
         if end.is_none_or(|end| Instant::now() >= end) {
-            return Reply::error("the daemon does not start");
+            return Reply::error("the daemon did not start");
         }
         std::thread::sleep(MOMENT);
     }
@@ -77,7 +83,7 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
 pub(super) fn stop(environment: &Environment) -> Reply {
     match end(&Client::of_daemon(environment, PATIENCE)) {
         Ok(Some(pid)) => Reply::printed(format!("stopped (pid {pid})\n"), 0),
-        Ok(None) => Reply::printed("no daemon runs\n", 0),
+        Ok(None) => Reply::printed("no daemon is running\n", 0),
         Err(text) => Reply::error(&text),
     }
 }
@@ -138,7 +144,7 @@ pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
             return Ok(Some(pid));
         }
     }
-    Err(format!("the daemon (pid {pid}) does not end"))
+    Err(format!("the daemon (pid {pid}) did not stop"))
 }
 
 fn process(pid: u32) -> Result<OwnedFd, Errno> {

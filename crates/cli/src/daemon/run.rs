@@ -106,5 +106,5 @@ fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
 }
 
 fn runs_already(pid: u32) -> Reply {
-    Reply::error(&format!("a daemon runs already (pid {pid})"))
+    Reply::error(&format!("a daemon is already running (pid {pid})"))
 }

@@ -16,7 +16,7 @@ pub(super) fn run(environment: &Environment, json: bool) -> Reply {
         Ok(said) => match said.response {
             Response::Description(daemon) if json => Reply::printed(json::write(&daemon), 0),
             Response::Description(daemon) => Reply::printed(table::write(&daemon), 0),
-            _ => Reply::error("the daemon says something else"),
+            _ => Reply::error("the daemon gave an unexpected response"),
         },
         Err(error) => Reply::error(&error.to_string()),
     }

@@ -39,7 +39,7 @@ pub(super) fn unheard(daemon: &Description, top: &Path) -> Option<Check> {
         false => shown(path.as_ref()),
     };
     let first = bytes![", first ", path, ", since ", reason];
-    let fact = bytes!["not all: ", number, " looked at for each question", first];
+    let fact = bytes!["not all: ", number, " looked at for every question", first];
     Some(Check::note(subject, fact, ""))
 }
 
@@ -72,7 +72,7 @@ fn wanted(environment: &Environment, configured: Configured<'_>) -> Check {
     if variables::is_off(environment) {
         return Check::note(
             subject,
-            "no, by VIGIL_NO_DAEMON: each question looks at the disk",
+            "no, by VIGIL_NO_DAEMON: every question is answered from the disk",
             "unset VIGIL_NO_DAEMON",
         );
     }
@@ -81,8 +81,7 @@ fn wanted(environment: &Environment, configured: Configured<'_>) -> Check {
         Configured::Git(config) => config,
         Configured::Mercurial(Ok(true)) => return Check::ok(subject, "yes"),
         Configured::Mercurial(Ok(false)) => {
-            let fact =
-                "no, by vigil.daemon in Mercurial's configuration: each question looks at the disk";
+            let fact = "no, by vigil.daemon in Mercurial's configuration: every question is answered from the disk";
             return Check::note(subject, fact, "hg config --edit");
         }
         Configured::Mercurial(Err(text)) => return refused(text),
@@ -110,7 +109,11 @@ fn wanted(environment: &Environment, configured: Configured<'_>) -> Check {
         Ok(true) => Check::ok(subject, bytes!["yes, by ", place]),
         Ok(false) => Check::note(
             subject,
-            bytes!["no, by ", place, ": each question looks at the disk"],
+            bytes![
+                "no, by ",
+                place,
+                ": every question is answered from the disk"
+            ],
             match entry.scope {
                 config::Scope::Local => "git config --local --unset-all vigil.daemon",
                 config::Scope::Worktree => "git config --worktree --unset-all vigil.daemon",
@@ -127,11 +130,11 @@ fn folder(place: &Place) -> Check {
     let subject = "runtime folder";
     let path = shown_path(place.path());
     let error = match place.open() {
-        Ok(_) => return Check::ok(subject, bytes![path, ", nobody else's"]),
+        Ok(_) => return Check::ok(subject, bytes![path, ", owned by you alone"]),
         Err(PlaceError::Unusable {
             source: Errno::NOENT,
             ..
-        }) => return Check::ok(subject, bytes![path, ", which is not there yet"]),
+        }) => return Check::ok(subject, bytes![path, ", which does not exist yet"]),
         Err(error) => error,
     };
     let remedy = match &error {
@@ -162,14 +165,14 @@ fn answer(environment: &Environment) -> (Check, Option<Description>) {
             Response::Description(daemon) => {
                 return (judge(subject, &daemon, ms), Some(daemon));
             }
-            _ => Check::problem(subject, "it says something else", restart),
+            _ => Check::problem(subject, "it gave an unexpected response", restart),
         },
         Err(Unanswered::Absent) => {
             let start = match variables::is_off(environment) {
                 true => "",
                 false => "vigil daemon start",
             };
-            Check::note(subject, "none runs", start)
+            Check::note(subject, "not running", start)
         }
         // Another check reports what is wrong with the folder.
         Err(Unanswered::Place(_)) => Check::note(subject, "it cannot be asked", ""),
@@ -191,9 +194,9 @@ fn judge(subject: &'static str, daemon: &Description, ms: u128) -> Check {
         let theirs = shown(daemon.program.as_ref());
         let text = bytes![
             fact,
-            ", is of another build (",
+            ", is a different build (",
             theirs,
-            ") and not believed"
+            "), so its answers are not used"
         ];
         return Check::problem(subject, text, "vigil daemon restart");
     }
@@ -228,8 +231,7 @@ mod tests {
         let scanned = ("a\x1b".into(), "it has no watch".into());
         repository.scanned = vec![scanned, ("b".into(), "".into())];
         let check = check(&repository, "/work").unwrap();
-        let fact =
-            "not all: 2 parts looked at for each question, first \"a\\033\", since it has no watch";
+        let fact = "not all: 2 parts looked at for every question, first \"a\\033\", since it has no watch";
         assert_eq!(check, Check::note(check.subject, fact, ""));
     }
 
@@ -248,6 +250,10 @@ mod tests {
         daemon.program = "0.0.1 \x1b".into();
         let check = judge("x", &daemon, 3);
         assert_eq!(check.verdict, Verdict::Problem);
-        assert!(check.fact.ends_with(b"(\"0.0.1 \\033\") and not believed"));
+        assert!(
+            check
+                .fact
+                .ends_with(b"(\"0.0.1 \\033\"), so its answers are not used")
+        );
     }
 }

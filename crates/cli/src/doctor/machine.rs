@@ -42,7 +42,7 @@ pub(super) fn versions(environment: &Environment, foreign: &[&Path]) -> Vec<Chec
     if gits.is_empty() {
         checks.push(Check::note(
             "git",
-            "none is on the PATH: patches and objects that a partial clone left out need it",
+            "not on the PATH: patches, and objects missing from a partial clone, need it",
             "",
         ));
     }
@@ -132,7 +132,7 @@ fn judge_watches(subject: &'static str, limit: u64, used: InotifyUse, needed: Ne
     let proposed = proposed.checked_next_power_of_two().unwrap_or(proposed);
     let remedy = sysctl("watches", "fs.inotify.max_user_watches", proposed);
     if wanted > left || left == 0 {
-        fact.push_str(": directories without a watch are looked at for each question");
+        fact.push_str(": directories without a watch are looked at for every question");
         Check::problem(subject, fact, remedy)
     } else if is_scarce(by_others.saturating_add(wanted), limit) {
         Check::note(subject, fact, remedy)
@@ -150,7 +150,7 @@ fn judge_instances(subject: &'static str, limit: u64, used: InotifyUse) -> Check
     let proposed = limit.max(128).saturating_mul(4);
     let remedy = sysctl("instances", "fs.inotify.max_user_instances", proposed);
     if used.instances >= limit {
-        let fact = fact + ": a daemon that starts now hears of no change";
+        let fact = fact + ": a daemon started now cannot watch for changes";
         Check::problem(subject, fact, remedy)
     } else if is_scarce(used.instances, limit) {
         Check::note(subject, fact, remedy)
@@ -160,11 +160,11 @@ fn judge_instances(subject: &'static str, limit: u64, used: InotifyUse) -> Check
 }
 
 fn judge_queue(subject: &'static str, limit: u64) -> Check {
-    let fact = format!("{} allowed to wait", count(limit, "event"));
+    let fact = format!("room for {}", count(limit, "event"));
     match limit < QUEUED_EVENTS_MIN {
         true => Check::note(
             subject,
-            fact + ": where more happens at once, all is looked at again",
+            fact + ": if more happens at once, everything is looked at again",
             sysctl("queue", "fs.inotify.max_queued_events", QUEUED_EVENTS_MIN),
         ),
         false => Check::ok(subject, fact),
@@ -242,7 +242,7 @@ mod tests {
         };
         let check = judge_watches("x", 8192, used, needs(400_000, 0));
         let fact = "8,192 allowed, at least 1,000 in use, 400,000 needed here: \
-            directories without a watch are looked at for each question";
+            directories without a watch are looked at for every question";
         assert_eq!(check.fact, fact);
         let remedy = check.remedy.unwrap().to_string();
         assert!(remedy.starts_with("echo fs.inotify.max_user_watches=1048576 | sudo tee /etc/"));

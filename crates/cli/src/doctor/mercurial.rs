@@ -133,7 +133,7 @@ fn fsmonitor(config: &Config) -> Check {
     match is_on {
         true => Check::note(
             subject,
-            "the extension fsmonitor has watchman watch the same folders once more",
+            "the extension fsmonitor makes watchman watch the same folders again",
             "",
         ),
         false => Check::ok(subject, "not configured"),
@@ -165,7 +165,7 @@ fn subrepositories(found: &HgCheckup) -> Check {
     match found.has_subrepositories {
         true => Check::note(
             subject,
-            "there are some: no daemon answers for a working copy with them",
+            "some: the daemon does not answer for such a working copy",
             "",
         ),
         false => Check::ok(subject, "none"),

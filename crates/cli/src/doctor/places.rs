@@ -20,7 +20,7 @@ pub(super) fn file_system(subject: &'static str, path: &Path) -> Check {
         Some(found) => judge(subject, path, &found),
         None => Check::note(
             subject,
-            bytes![shown_path(path), ": nothing is known of its file system"],
+            bytes![shown_path(path), ": its file system is unknown"],
             "",
         ),
     }
@@ -38,14 +38,14 @@ fn judge(subject: &'static str, path: &Path, found: &FileSystem) -> Check {
         (false, true) => Check::note(
             subject,
             fact(
-                ": other systems change directories there without a trace, so that they are listed for each question",
+                ": other machines can change directories there unnoticed, so they are listed for every question",
             ),
             "",
         ),
         (_, false) => Check::note(
             subject,
             fact(
-                ": changes by others are not told, so that all is looked at for each question; a local disk is faster",
+                ": changes by others are not reported, so everything is looked at for every question; a local disk is faster",
             ),
             "",
         ),
@@ -65,7 +65,7 @@ fn judge_mounts(top: &Path, table: &[u8]) -> Check {
         return Check::ok(subject, "none");
     };
     let number = count(below.len() as u64, "mount");
-    let rest = ": each mount and unmount has all looked at again";
+    let rest = ": everything is looked at again after each mount and unmount";
     Check::note(
         subject,
         bytes![number, ", the first at ", shown_path(first), rest],

@@ -78,7 +78,7 @@ pub(super) fn state(report: &Result<StateReport, Unkept>) -> Check {
                     subject,
                     bytes![
                         shown_path(&place.folder),
-                        " is no directory: none can be kept there"
+                        " is not a directory, so no state can be kept there"
                     ],
                     "",
                 ),
@@ -103,7 +103,7 @@ pub(super) fn state(report: &Result<StateReport, Unkept>) -> Check {
             subject,
             bytes![
                 fact,
-                ": the clock was set back, and younger records are not believed"
+                ": the clock was set back, and later records are not trusted"
             ],
             "",
         ),
@@ -141,7 +141,7 @@ pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
         Monitor::Left => {
             return Check::note(
                 subject,
-                "its socket is left, and nobody answers there",
+                "its socket was left behind, and nobody answers there",
                 "rm \"$(git rev-parse --git-path fsmonitor--daemon.ipc)\"",
             );
         }
@@ -184,7 +184,7 @@ fn is_our_hook(hook: &BStr) -> bool {
 pub(super) fn untracked_setting(config: &Config) -> Check {
     let subject = "untracked files";
     let Some(entry) = config.entry("status.showUntrackedFiles") else {
-        return Check::ok(subject, "listed by their directory");
+        return Check::ok(subject, "shown by directory");
     };
     // git accepts a boolean, too.
     let value = entry.value.unwrap_or(BStr::new("true"));
@@ -192,7 +192,7 @@ pub(super) fn untracked_setting(config: &Config) -> Check {
     match value == "all" {
         true => Check::note(
             subject,
-            bytes![by, ": each directory of untracked files is read through"],
+            bytes![by, ": every untracked directory is read in full"],
             "git config status.showUntrackedFiles normal",
         ),
         false => Check::ok(subject, by),
@@ -229,11 +229,11 @@ pub(super) fn housekeeping(found: &Upkeep, is_reftable: bool) -> Vec<Check> {
     checks.push(match found.has_commit_graph {
         true => Check::ok(subject, "there"),
         false if found.pack_indexes_len < PACK_INDEXES_LEN_MIN => {
-            Check::ok(subject, "none, and none is needed for so short a history")
+            Check::ok(subject, "none, and a history this short needs none")
         }
         false => Check::note(
             subject,
-            "none: what is ahead and behind, and describe, read each commit",
+            "none: ahead and behind counts, and describe, read every commit",
             "git commit-graph write --reachable",
         ),
     });

@@ -41,7 +41,7 @@ pub(super) fn text(checks: &[Check]) -> Vec<u8> {
         if let Some(remedy) = &check.remedy {
             let label = format!("{:VERDICT_WIDTH$}{:SUBJECT_WIDTH$}", "", "");
             out.extend_from_slice(label.as_bytes());
-            out.extend_from_slice(b"mend: ");
+            out.extend_from_slice(b"fix: ");
             append_escaped(&mut out, remedy);
             out.push(b'\n');
         }
@@ -132,7 +132,7 @@ mod tests {
         let expected = "\
 ok       kernel                    6.1
 problem  daemon                    hangs
-                                   mend: vigil daemon restart
+                                   fix: vigil daemon restart
 note     index                     large
 1 problem, 1 note
 ";

@@ -19,7 +19,7 @@ pub(super) fn stamps(unsure: u64, all: &str, recorded_in: &str, remedy: &str) ->
         UNSURE_NOTED..UNSURE_MAX => Verdict::Note,
         UNSURE_MAX.. => Verdict::Problem,
     };
-    let fact = format!("{fact}: their stamps are not those in the {recorded_in}");
+    let fact = format!("{fact}: their stamps differ from the {recorded_in}");
     Check::new(subject, verdict, fact, remedy)
 }
 
@@ -39,7 +39,7 @@ mod tests {
             assert_eq!(check.verdict, verdict, "{unsure}");
             let is_remedied = check.remedy.is_some_and(|remedy| remedy == "refresh");
             assert_eq!(is_remedied, verdict != Verdict::Ok, "{unsure}");
-            let names_index = check.fact.ends_with(b"not those in the index");
+            let names_index = check.fact.ends_with(b"differ from the index");
             assert_eq!(names_index, verdict != Verdict::Ok, "{unsure}");
         }
     }

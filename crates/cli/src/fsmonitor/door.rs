@@ -58,7 +58,7 @@ fn reply(said: Result<Response, Unanswered>) -> Reply {
     match said {
         Ok(Response::Answer { stdout, code, .. }) => Reply::printed(stdout, code),
         Ok(Response::Yourself(reason)) => Reply::error(&raw(&reason).to_string()),
-        Ok(_) => Reply::error("the daemon says something else"),
+        Ok(_) => Reply::error("the daemon gave an unexpected response"),
         Err(error) => Reply::error(&error.to_string()),
     }
 }

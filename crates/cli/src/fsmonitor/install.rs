@@ -138,7 +138,7 @@ pub(super) fn uninstall(environment: &Environment, is_global: bool) -> Result<Re
     let target = Target::of(environment, is_global)?;
     let said = take_back(&target)?;
     if target.scope == Scope::Local {
-        // If no daemon runs, nothing is served.
+        // If no daemon is running, nothing is served.
         drop(door::stop(environment));
     }
     Ok(Reply::printed(said, 0))
@@ -163,7 +163,7 @@ fn way(wanted: Option<Way>, gits: &[Git]) -> Result<Way, Reply> {
             let old = gits.iter().find(|git| !git.can_ask_hook());
             let path = old.map_or(Path::new("git"), |git| &git.path);
             Err(Reply::error(&format!(
-                "{} is older than 2.26, and asks no monitor in a way that can be trusted",
+                "{} is older than 2.26, and cannot ask a monitor reliably",
                 raw_path(path)
             )))
         }
@@ -180,7 +180,7 @@ fn take_back(target: &Target) -> Result<Vec<u8>, Reply> {
         let key = one.key.to_str().unwrap_or_default();
         let now = config::values(target.scope, key).map_err(|said| of_git(&said))?;
         if now != std::slice::from_ref(&one.now) {
-            said.extend(bytes!["left ", key, ", which is another by now\n"]);
+            said.extend(bytes!["left ", key, ", which has changed since\n"]);
             continue;
         }
         config::set(target.scope, key, &one.before).map_err(|said| of_git(&said))?;
@@ -222,7 +222,7 @@ fn as_command(hook: &Path) -> BString {
 fn cannot_keep(folder: &Path, error: &io::Error) -> Reply {
     let error = errno::text_of(error);
     Reply::error(&format!(
-        "cannot keep what was configured in {}: {error}",
+        "cannot save the former configuration in {}: {error}",
         raw_path(folder)
     ))
 }

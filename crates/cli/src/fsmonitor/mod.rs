@@ -46,12 +46,12 @@ const INSTALL: Table<Key> = Table {
         Entry::flag(
             Key::Hook,
             "hook",
-            "have git run a hook, whatever its version",
+            "make git run a hook, whatever its version",
         ),
         Entry::flag(
             Key::Socket,
             "socket",
-            "have git ask where it looks for its builtin monitor",
+            "make git ask at the socket of its builtin monitor",
         ),
     ],
 };
@@ -94,16 +94,16 @@ pub(crate) const COMMAND: Command = Command {
             options: &INSTALL,
             ..Subcommand::plain(
                 "install",
-                "Have git ask, by the way that all gits here can go",
+                "Make git ask, in a way that every git here supports",
             )
         },
         Subcommand {
             options: &UNINSTALL,
-            ..Subcommand::plain("uninstall", "Put back what was there before")
+            ..Subcommand::plain("uninstall", "Restore the former configuration")
         },
-        Subcommand::plain("start", "Have the daemon serve the socket where git asks"),
-        Subcommand::plain("stop", "Have it serve the socket no more"),
-        Subcommand::plain("status", "Tell whether git asks, and who answers"),
+        Subcommand::plain("start", "Make the daemon serve the socket where git asks"),
+        Subcommand::plain("stop", "Make the daemon stop serving it"),
+        Subcommand::plain("status", "Show whether git asks, and who answers"),
         Subcommand {
             arguments: Some(Value::Any),
             ..Subcommand::plain("query", "Show what git would be told")

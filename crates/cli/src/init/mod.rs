@@ -36,13 +36,13 @@ enum Key {
 const TABLE: Table<Key> = Table {
     synopsis: "vigil init [--prompt] (zsh | bash | fish)",
     headings: &[],
-    entries: &[Entry::flag(Key::Prompt, "prompt", "show a prompt, too")],
+    entries: &[Entry::flag(Key::Prompt, "prompt", "also set a prompt")],
 };
 
 /// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
     name: "init",
-    summary: "Print what zsh, bash or fish evaluate to show the state in prompts",
+    summary: "Print the script that zsh, bash or fish evaluate for prompts",
     options: &TABLE,
     arguments: Some(Value::Words(&["bash", "fish", "zsh"])),
     subcommands: &[],

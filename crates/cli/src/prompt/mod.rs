@@ -48,16 +48,12 @@ const TABLE: Table<Key> = Table {
             ..Entry::flag(
                 Key::Shell,
                 "shell",
-                "escape for the prompt of zsh, bash, fish or tmux; none is the default",
+                "escape for the prompt of zsh, bash, fish or tmux; the default is none",
             )
         },
         Entry {
             argument: Argument::Required("format"),
-            ..Entry::flag(
-                Key::Format,
-                "format",
-                "text with elements like {where} in it",
-            )
+            ..Entry::flag(Key::Format, "format", "text with elements like {where}")
         },
         Entry {
             argument: Argument::Required("when"),

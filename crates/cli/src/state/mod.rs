@@ -65,9 +65,12 @@ pub(crate) const COMMAND: Command = Command {
     subcommands: &[
         Subcommand {
             options: &SHOW,
-            ..Subcommand::plain("show", "Show where it is, and what of it still holds")
+            ..Subcommand::plain("show", "Show where it is, and which parts are still valid")
         },
-        Subcommand::plain("verify", "Compare it with a look that does without"),
+        Subcommand::plain(
+            "verify",
+            "Compare it with a look at the disk that does not use it",
+        ),
         Subcommand::plain("drop", "Remove it"),
     ],
     prose: include_str!("../../pages/state.txt"),
@@ -153,7 +156,7 @@ fn drop_all(stores: &[Store]) -> Reply {
             Ok(Dropped::Absent) => {}
             Ok(Dropped::Removed) => reply.stdout.extend(bytes!["removed ", folder, "\n"]),
             Ok(Dropped::Emptied) => {
-                let rest = "; it stays, since something else is in it\n";
+                let rest = "; the folder stays, because it holds something else\n";
                 reply
                     .stdout
                     .extend(bytes!["removed the state in ", folder, rest]);

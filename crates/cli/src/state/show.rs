@@ -99,10 +99,7 @@ fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
         None => "gone by now".to_owned(),
     };
     let share = dead_percent(state);
-    let sizes = format!(
-        ": {len}, {} in force, {share} % of them dead",
-        state.used_len
-    );
+    let sizes = format!(": {len}, {} valid, {share} % of these dead", state.used_len);
     append(out, "data file", bytes![name.as_encoded_bytes(), sizes]);
     append(out, "docket", format!("{} bytes", state.docket_len));
     append(out, "directories", state.directories.to_string());
@@ -116,10 +113,10 @@ fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
         append(out, "damage", damage.to_string());
     }
     let run = match state.recorded.boot == state.now.boot {
-        true => "in this run of the machine",
-        false => "in another run of the machine",
+        true => "since the last boot",
+        false => "before the last boot",
     };
-    let since = format!("{} s after it started", state.recorded.since_boot.s);
+    let since = format!("at an uptime of {} s", state.recorded.since_boot.s);
     append(
         out,
         "recorded",
@@ -163,13 +160,13 @@ fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
 
 fn relation(relation: IndexRelation) -> &'static str {
     match relation {
-        IndexRelation::Same => "it is the index still",
+        IndexRelation::Same => "it is still that index",
         IndexRelation::Young => {
-            "it was written too shortly before it was read to be known again; it is read once more"
+            "it was written too shortly before it was read to be recognized; it will be read again"
         }
         IndexRelation::Changed => "it has changed since",
         IndexRelation::Elsewhere => "the repository has another one",
-        IndexRelation::Unproven => "nothing proves that it is the index still",
+        IndexRelation::Unproven => "nothing proves that it is still that index",
     }
 }
 
@@ -239,8 +236,8 @@ fn append_listing(out: &mut Vec<u8>, listing: &ListingReport) {
 
 fn standing(standing: &Standing, recorded: &str) -> Vec<u8> {
     match standing {
-        Standing::Holds => bytes!["which holds (mtime ", recorded, ")"],
-        Standing::FileSystem => bytes!["which the file system does not let one believe"],
+        Standing::Holds => bytes!["still valid (mtime ", recorded, ")"],
+        Standing::FileSystem => bytes!["not trusted on this file system"],
         Standing::Clock => bytes!["made before the clock was set back"],
         Standing::Directory(Some(time)) => {
             let now = utc(*time);
@@ -253,10 +250,10 @@ fn standing(standing: &Standing, recorded: &str) -> Vec<u8> {
                 false => bytes!["but its mtime moved from ", recorded, " to ", now],
             }
         }
-        Standing::Directory(None) => bytes!["but it is no directory any more"],
+        Standing::Directory(None) => bytes!["but it is no longer a directory"],
         Standing::IgnoreFile => bytes!["but its .gitignore has changed since"],
         Standing::Below(path) => bytes!["but ", path, " in it has changed since"],
-        Standing::Rules => bytes!["but other ignore rules hold now"],
+        Standing::Rules => bytes!["but the ignore rules have changed"],
     }
 }
 

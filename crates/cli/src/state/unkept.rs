@@ -8,7 +8,7 @@ pub(crate) fn why_unkept(reason: Unkept) -> &'static str {
         Unkept::Off => "vigil.stateFile is false: no state is kept or used\n",
         Unkept::NoWorkTree => "there is no working tree, and so no state\n",
         Unkept::Borrowed => {
-            "with another index or working tree than the repository's own, no state is kept or used\n"
+            "no state is kept or used with an index or working tree that is not the repository's own\n"
         }
         Unkept::Unknown => {
             "repository or working tree cannot be looked at: no state is kept or used\n"

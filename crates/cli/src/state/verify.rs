@@ -66,9 +66,9 @@ fn append(out: &mut Vec<u8>, problem: &Problem, presentation: &Presentation) {
         } => {
             presentation.append_path(out, path.as_ref(), false);
             let how = match (is_in_index, is_in_tree) {
-                (true, false) => "the index has it, the state has not",
-                (false, true) => "the state has it, the index has not",
-                _ => "the state has another entry than the index",
+                (true, false) => "the index has it, the state does not",
+                (false, true) => "the state has it, the index does not",
+                _ => "the state's entry differs from the index",
             };
             let stage = match stage {
                 0 => String::new(),

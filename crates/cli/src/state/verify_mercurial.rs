@@ -49,9 +49,9 @@ fn append(out: &mut Vec<u8>, problem: &HgProblem) {
         } => {
             presentation.append_path(out, path.as_ref(), false);
             let how = match (is_in_dirstate, is_in_tree) {
-                (true, false) => "the dirstate has it, the state has not",
-                (false, true) => "the state has it, the dirstate has not",
-                _ => "the state has another record than the dirstate",
+                (true, false) => "the dirstate has it, the state does not",
+                (false, true) => "the state has it, the dirstate does not",
+                _ => "the state's record differs from the dirstate",
             };
             out.extend(bytes![": ", how]);
         }

@@ -21,14 +21,14 @@ pub(super) fn sentence(
         bytes![span(s.max(0).cast_unsigned()), " ago"]
     };
     if let Some(reason) = &known.each_time {
-        return bytes!["the daemon looks at it for each question: ", reason];
+        return bytes!["the daemon looks at it for every question: ", reason];
     }
     let Some(heard) = &known.heard else {
         let then = ago(known.looked_at_all);
         return bytes![
-            "the daemon looked at all ",
+            "the daemon looked at everything ",
             then,
-            ", and has heard of no change of it since"
+            ", and was told of no change to it since"
         ];
     };
     let what = match heard.path == *path {
@@ -40,7 +40,7 @@ pub(super) fn sentence(
         false => "and looks at it for the next question",
     };
     bytes![
-        "the daemon heard ",
+        "the daemon was told ",
         ago(heard.at),
         " that ",
         what,

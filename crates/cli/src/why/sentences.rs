@@ -122,7 +122,7 @@ impl Writer<'_> {
             Some(kind) => self.verdict(why, kind, false),
         };
         let reason = match &tracked.reason {
-            Reason::AssumeUnchanged => b"the user promised so (assume-unchanged)".to_vec(),
+            Reason::AssumeUnchanged => b"it is marked assume-unchanged".to_vec(),
             Reason::SkipWorktree { is_present: false } => {
                 b"it is not expected in the working tree (skip-worktree)".to_vec()
             }
@@ -136,7 +136,7 @@ impl Writer<'_> {
             Reason::Unknown(text) => bytes!["it cannot be looked at (", text, ")"],
             Reason::IntentToAdd => b"only the intent to add it is in the index".to_vec(),
             Reason::OtherType => bytes![
-                "what is there is of another type than mode ",
+                "its type differs from mode ",
                 octal(tracked.entry.mode),
                 " in the index"
             ],
@@ -160,10 +160,10 @@ impl Writer<'_> {
         match &facts.contents {
             Some(contents) => {
                 let compared = self.contents(contents);
-                bytes!["its facts do not decide (", told, "), ", compared]
+                bytes!["its stat data do not decide (", told, "), ", compared]
             }
             None if facts.verdict == Verdict::Changed => told.into(),
-            None => bytes!["its facts are those that the index of ", at, " has"],
+            None => bytes!["its stat data match the index of ", at],
         }
     }
 
@@ -305,7 +305,7 @@ impl Writer<'_> {
         }
         if let Some(time) = found.recorded_listing {
             out.extend(bytes![
-                "; the state has its listing, which holds (mtime ",
+                "; the state has its listing, still valid (mtime ",
                 utc(time),
                 "): it is not listed again"
             ]);
@@ -316,11 +316,7 @@ impl Writer<'_> {
     fn untracked(&self, path: &BString, found: &Untracked) -> Vec<u8> {
         let mut out = match &found.rule {
             None => bytes!["untracked: no rule matches"],
-            Some(rule) => bytes![
-                "untracked: ",
-                rule_text(rule),
-                " takes back what ignores it"
-            ],
+            Some(rule) => bytes!["untracked: ", rule_text(rule), " re-includes it"],
         };
         match &found.listed_as {
             None => out.extend_from_slice(
@@ -340,7 +336,7 @@ impl Writer<'_> {
             out.extend(bytes![
                 "; the state has the listing of ",
                 self.path(&dir),
-                ", which holds (mtime ",
+                ", still valid (mtime ",
                 utc(*time),
                 "): nothing is listed again"
             ]);

@@ -17,11 +17,11 @@ use super::sandbox::{Sandbox, Serving, VIGIL, pid_in, signal};
 #[test]
 fn it_is_started_shown_and_stopped_and_nothing_is_left() {
     let sandbox = Sandbox::new();
-    let none = (Some(1), "error: no daemon runs\n".to_owned());
+    let none = (Some(1), "error: no daemon is running\n".to_owned());
     assert_eq!(sandbox.daemon(&["status"]), none);
     assert_eq!(
         sandbox.daemon(&["stop"]),
-        (Some(0), "no daemon runs\n".to_owned())
+        (Some(0), "no daemon is running\n".to_owned())
     );
     let (code, said) = sandbox.daemon(&["start"]);
     assert_eq!(
@@ -33,14 +33,14 @@ fn it_is_started_shown_and_stopped_and_nothing_is_left() {
     let (code, said) = sandbox.daemon(&["status"]);
     assert_eq!((code, pid_in(&said)), (Some(0), pid));
     assert!(said.starts_with(&format!("pid {pid}\nversion ")), "{said}");
-    let already = format!("a daemon runs already (pid {pid})\n");
+    let already = format!("a daemon is already running (pid {pid})\n");
     assert_eq!(sandbox.daemon(&["start"]), (Some(0), already));
     let (code, said) = sandbox.daemon(&["run"]);
     assert_eq!(
         (code, said),
         (
             Some(1),
-            format!("error: a daemon runs already (pid {pid})\n")
+            format!("error: a daemon is already running (pid {pid})\n")
         )
     );
     let (code, said) = sandbox.daemon(&["restart"]);

@@ -39,11 +39,11 @@ fn what_was_heard_and_looked_at_is_told() {
     sandbox.asked();
     let nothing = sandbox.last_why("dir/other");
     assert!(
-        nothing.starts_with("the daemon looked at all "),
+        nothing.starts_with("the daemon looked at everything "),
         "{nothing}"
     );
     assert!(
-        nothing.ends_with(" ago, and has heard of no change of it since"),
+        nothing.ends_with(" ago, and was told of no change to it since"),
         "{nothing}"
     );
     sandbox.write("work/dir/other", "changed\n");
@@ -52,7 +52,7 @@ fn what_was_heard_and_looked_at_is_told() {
     assert_eq!(heard["heard"]["path"], "dir/other");
     sandbox.asked();
     let heard = sandbox.last_why("dir/other");
-    assert!(heard.starts_with("the daemon heard "), "{heard}");
+    assert!(heard.starts_with("the daemon was told "), "{heard}");
     assert!(
         heard.ends_with(" ago that it changed, and looked at it then"),
         "{heard}"
@@ -75,7 +75,7 @@ fn what_is_looked_at_each_time_is_told() {
     sandbox.asked();
     assert_eq!(
         sandbox.last_why("file"),
-        "the daemon looks at it for each question: it has other names, or is a link or converted"
+        "the daemon looks at it for every question: it has other names, or is a link or converted"
     );
     let output = sandbox.command(VIGIL, "work", &["why", "file"]);
     let mut without = output;

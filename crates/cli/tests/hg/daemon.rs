@@ -407,13 +407,13 @@ fn why_says_by_what_the_daemon_knows() {
         served.run(&["hg", "status"], &[]);
         let nothing = said(&[], "d/a").unwrap();
         assert!(
-            nothing.starts_with(": the daemon looked at all "),
+            nothing.starts_with(": the daemon looked at everything "),
             "{nothing}"
         );
-        assert!(nothing.ends_with(" ago, and has heard of no change of it since"));
+        assert!(nothing.ends_with(" ago, and was told of no change to it since"));
         working.write("d/a", "12\n");
         let heard = said(&[], "d/a").unwrap();
-        assert!(heard.starts_with(": the daemon heard "), "{heard}");
+        assert!(heard.starts_with(": the daemon was told "), "{heard}");
         assert!(heard.ends_with(" ago that it changed, and looks at it for the next question"));
         served.run(&["hg", "status"], &[]);
         let looked = said(&[], "d/a").unwrap();

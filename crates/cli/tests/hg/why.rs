@@ -83,13 +83,12 @@ fn facts_and_contents_decide() {
             let replaced = "deleted: a directory is there in its place";
             working.explains("gone", replaced, replaced);
             working.write("c", "other.\n");
-            let start = "modified: its facts do not decide (";
+            let start = "modified: its stat data do not decide (";
             let end = "), contents compared with the first parent's: different";
             working.explains("c", start, end);
             assert!(working.why("c").contains("2001-09-09"));
             working.write("d", "seven.\n");
-            let start =
-                "clean: its facts do not decide (mtime moved from 2001-09-09 01:46:40 UTC to 20";
+            let start = "clean: its stat data do not decide (mtime moved from 2001-09-09 01:46:40 UTC to 20";
             let end = "), contents compared with the first parent's: equal";
             working.explains("d", start, end);
             std::fs::remove_file(working.path("e")).unwrap();
@@ -157,7 +156,7 @@ fn the_line_that_has_it_ignored_is_the_one_that_mercurial_names() {
         working.explains("x1", "ignored by .hgignore:5: ", "");
         let in_folder = "ignored by d/more:1: ^in$";
         working.explains("d/in", in_folder, in_folder);
-        let unknown = "unknown: it is not recorded, and no pattern has it ignored";
+        let unknown = "unknown: it is not recorded, and no pattern ignores it";
         working.explains("d/out", unknown, unknown);
         for (path, line) in [("a.o", 3), ("build/deep/a", 4), ("x1", 5)] {
             let theirs = working.hg(&["debugignore", path]).stdout;

@@ -141,8 +141,8 @@ fn text_has_a_line_for_each_check_and_the_remedy_below() {
     let mut command = vigil(&sandbox, &["doctor"]);
     command.env("VIGIL_RUNTIME_DIR", run.path().join("vigil"));
     let said = Said::from(command.output().unwrap());
-    let wanted = "note     daemon wanted             no, by VIGIL_NO_DAEMON: each question \
-        looks at the disk\n                                   mend: unset VIGIL_NO_DAEMON\n";
+    let wanted = "note     daemon wanted             no, by VIGIL_NO_DAEMON: every question \
+        is answered from the disk\n                                   fix: unset VIGIL_NO_DAEMON\n";
     assert!(said.stdout.contains(wanted), "{}", said.stdout);
     let last = said.stdout.lines().last().unwrap();
     assert!(last.contains("problem") && last.contains("note"), "{last}");
@@ -163,7 +163,7 @@ fn the_daemon_is_told_of_as_it_is() {
     assert_eq!(verdict(&ask(&wanted), "daemon wanted").0, "ok");
     assert_eq!(verdict(&ask(&[]), "daemon wanted").0, "note");
     assert_eq!(verdict(&ask(&wanted), "runtime folder").0, "ok");
-    let none = ("note".to_owned(), "none runs".to_owned());
+    let none = ("note".to_owned(), "not running".to_owned());
     assert_eq!(verdict(&ask(&wanted), "daemon"), none);
 
     sandbox.git(["config", "--global", "vigil.daemon", "false"]);

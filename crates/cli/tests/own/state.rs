@@ -71,8 +71,8 @@ fn show_tells_what_is_recorded_and_what_of_it_holds() {
         "directories  3\n",
         "files        3\n",
         "clock        it has not been set back since\n",
-        ": it is the index still\n",
-        "./: 1 tracked file; listed for untracked=normal, ignored=no: 1 untracked, 0 ignored, which holds",
+        ": it is still that index\n",
+        "./: 1 tracked file; listed for untracked=normal, ignored=no: 1 untracked, 0 ignored, still valid",
         "\nsrc/: 1 tracked file; ",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
@@ -172,7 +172,7 @@ fn what_older_versions_left_is_ignored_and_dropped() {
     let described = sandbox.vigil_in(&git_dir, &["describe", "--tags"]);
     assert_eq!(described.stdout, "t\n");
     let stays = format!(
-        "removed the state in {}; it stays, since something else is in it\n",
+        "removed the state in {}; the folder stays, because it holds something else\n",
         folders[0].display()
     );
     assert_eq!(
@@ -219,7 +219,7 @@ fn a_folder_that_stays_is_not_said_to_be_removed() {
     std::fs::write(folder.join("notes"), "").unwrap();
     let dropped = sandbox.text(&["state", "drop"]);
     let stays = format!(
-        "removed the state in {}; it stays, since something else is in it\n",
+        "removed the state in {}; the folder stays, because it holds something else\n",
         folder.display()
     );
     assert_eq!(dropped, stays);

@@ -40,8 +40,8 @@ fn facts_decide() {
     assert_about(
         &sandbox,
         "src/deep/b.c",
-        "unchanged: its facts are those that the index of 20",
-        " UTC has",
+        "unchanged: its stat data match the index of 20",
+        " UTC",
     );
     sandbox.write("src/a.c", "int a, b;\n");
     assert_why(
@@ -99,7 +99,7 @@ fn contents_decide_where_facts_do_not() {
     assert_about(
         &sandbox,
         "src/a.c",
-        "unchanged: its facts do not decide (mtime moved from 20",
+        "unchanged: its stat data do not decide (mtime moved from 20",
         &format!("contents compared: equal{steps}"),
     );
     sandbox.write("src/a.c", "int b;\n");
@@ -107,7 +107,7 @@ fn contents_decide_where_facts_do_not() {
     assert_about(
         &sandbox,
         "src/a.c",
-        "modified: its facts do not decide (mtime moved from 20",
+        "modified: its stat data do not decide (mtime moved from 20",
         &format!("contents compared: different{steps}"),
     );
     // Written in the same second as the index, or later.
@@ -121,7 +121,7 @@ fn contents_decide_where_facts_do_not() {
     assert_about(
         &sandbox,
         "src/a.c",
-        "unchanged: its facts do not decide (racy: its mtime is not before that of the index, 20",
+        "unchanged: its stat data do not decide (racy: its mtime is not before that of the index, 20",
         &format!("contents compared: equal{steps}"),
     );
     let json = sandbox.json(&[
@@ -164,14 +164,14 @@ fn what_the_state_knows_is_told() {
     sandbox.status();
     assert_about(&sandbox, "src/a.c", "unchanged: ", recorded);
     let listing =
-        "untracked: no rule matches; the state has the listing of ./, which holds (mtime 20";
+        "untracked: no rule matches; the state has the listing of ./, still valid (mtime 20";
     assert_about(&sandbox, "new", listing, " UTC): nothing is listed again");
     let holds = ": it is not listed again";
     assert_about(
         &sandbox,
         "src",
         "directory, entries of the index: 2, staged: 0, changed in the working tree: 0, in conflict: 0, untracked: 0; \
-         the state has its listing, which holds (mtime 20",
+         the state has its listing, still valid (mtime 20",
         holds,
     );
     sandbox.age("src/a.c", 50);
@@ -223,10 +223,7 @@ fn rules_are_told_with_their_place() {
     std::fs::create_dir(sandbox.top().join("empty")).unwrap();
     for (path, expected) in [
         ("x.o", "ignored by .gitignore:2: *.o"),
-        (
-            "keep.o",
-            "untracked: .gitignore:3: !keep.o takes back what ignores it",
-        ),
+        ("keep.o", "untracked: .gitignore:3: !keep.o re-includes it"),
         ("build", "ignored by .gitignore:4: build/"),
         (
             "build/x/y",
@@ -291,7 +288,7 @@ fn marks_and_staged_changes_are_told() {
     assert_why(
         &sandbox,
         ".gitignore",
-        &["unchanged: the user promised so (assume-unchanged)"],
+        &["unchanged: it is marked assume-unchanged"],
     );
     sandbox.git(["update-index", "--chmod=+x", "src/a.c"]);
     let staged = "staged: modified (mode 100644 -> 100755)";

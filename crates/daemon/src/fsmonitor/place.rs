@@ -33,7 +33,7 @@ pub(crate) enum NoPlace {
         "the working tree is on a file system of another machine, and fsmonitor.allowRemote is not set"
     )]
     Remote,
-    #[error("git makes no socket on the file system of {}", .0.display())]
+    #[error("git supports no socket on the file system of {}", .0.display())]
     NoSockets(PathBuf),
     #[error("cannot look at {}: {}", path.display(), vigil_linux::errno::text(*source))]
     Unknown { path: PathBuf, source: Errno },

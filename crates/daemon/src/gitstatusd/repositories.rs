@@ -25,7 +25,7 @@ pub(super) enum Error {
     #[error("defect: {0}")]
     Defect(String),
     /// Mapped files were truncated again and again.
-    #[error("files were cut off while they were read")]
+    #[error("files were truncated while they were read")]
     Cut,
 }
 

@@ -55,9 +55,7 @@ impl Writer {
         match &why.found {
             HgFound::Recorded(recorded) => self.recorded(recorded),
             HgFound::Directory(directory) => self::directory(directory),
-            HgFound::Unknown => {
-                b"unknown: it is not recorded, and no pattern has it ignored".to_vec()
-            }
+            HgFound::Unknown => b"unknown: it is not recorded, and no pattern ignores it".to_vec(),
             HgFound::Ignored { path, line } => self.ignored(&why.path, path, line.as_ref()),
             HgFound::Beyond(reason) => bytes!["no status looks there: ", quoted(reason.as_ref())],
             HgFound::OtherDirectory => {
@@ -94,7 +92,7 @@ impl Writer {
             _ => {
                 let compared = compared(recorded.compared);
                 bytes![
-                    "its facts do not decide (",
+                    "its stat data do not decide (",
                     facts(recorded),
                     "), ",
                     compared
