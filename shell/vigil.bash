@@ -1,46 +1,46 @@
 # Vigil for bash: the functions of gitstatus's plugin, answered by Vigil. `vigil init bash` prints this.
 #
-# A process in the background answers. It is no job and no child of this shell, which opens both its ends in /proc. Where it has
-# ended or is halted, a question starts another one. Nothing is waited for without end but an answer of a process that works.
+# A background process answers. It is neither a job nor a child of this shell, which opens both of its pipes through /proc. If it
+# has ended or is halted, the next question starts another one. Only the wait for an answer of a working process has no limit.
 
-# Aliases are expanded when functions are defined: none is now. Commands are builtins, whatever functions there are.
+# Aliases are expanded when functions are defined, so turn them off meanwhile. `builtin` bypasses functions of the user's.
 \builtin shopt -q expand_aliases && __vigil_aliases=1
 \builtin shopt -u expand_aliases
 
-# What begins with one underscore is local. A name that the user has made readonly could not be that.
+# Local variables begin with _vigil_: a name that the user has made readonly could not be made local.
 
-# gitstatus's plugin defines nothing for scripts either.
+# Like gitstatus's plugin, this defines nothing in a shell that is not interactive.
 if [[ $- == *i* && ${BASH_VERSINFO[0]} -ge 4 ]]; then
 
-# Where this is read again, what the last reading left goes.
+# If this script was evaluated before, end the process that it started then.
 [[ ${__vigil_owner-} != "$BASHPID" || -z ${__vigil_request-} ]] || __vigil_leave
 
 __vigil_program=@program@
-# A shell above this one may have told of its own process.
+# A parent shell may have exported the id of its own process.
 builtin unset GITSTATUS_DAEMON_PID
-# Its options; the size of an index beyond which is not looked; both ends; how many bytes may lie there unread.
+# The process's options, the index size above which the working tree is not scanned, both pipes, and the bytes perhaps unread.
 __vigil_options=() __vigil_index_max=-1 __vigil_request='' __vigil_response='' __vigil_unread=0
 __vigil_number=0 __vigil_fields=() __vigil_came='' __vigil_owner='' __vigil_home=''
-# The question of a prompt that did not wait for its answer, and that answer, once it came.
+# The question whose answer a prompt no longer waited for, and that answer, once it arrives.
 __vigil_pending='' __vigil_late=''
 
-# Whether the descriptor $2 is still the other end of the process's $1: a user may have taken the number for a file of his
-# own. Of a process that has ended no more is known than that it had pipes.
+# Whether the descriptor $2 is still the other end of the process's descriptor $1: the user may have reused the number for
+# another file. Once the process has ended, all that can be checked is that it is a pipe.
 function __vigil_is_end {
   builtin local _vigil_other="/proc/${GITSTATUS_DAEMON_PID-}/fd/$1"
   [[ -n $2 && -p /proc/self/fd/$2 ]] && [[ ! -e $_vigil_other || $_vigil_other -ef /proc/self/fd/$2 ]]
 }
 
-# Closes both ends, and has the process end, whatever it does.
+# Closes both pipes and kills the process, whatever it is doing.
 function __vigil_leave {
-  # Before it ends: who has ended has no ends to compare with.
+  # Before the kill: a process that has ended has no descriptors to compare with.
   __vigil_is_end 1 "$__vigil_response" || __vigil_response=''
   if __vigil_is_end 0 "$__vigil_request"; then
-    # It is that process only if it has the other end. A subshell lets it live.
+    # The id may have been reused: kill only the process that holds the other end of our pipe, and not that of a parent shell.
     if [[ $__vigil_owner == "$BASHPID" && -n ${GITSTATUS_DAEMON_PID-} && /proc/$GITSTATUS_DAEMON_PID/fd/0 -ef /proc/self/fd/$__vigil_request ]]; then
       builtin kill -KILL "$GITSTATUS_DAEMON_PID" 2>/dev/null
     fi
-    # `builtin exec` would close nothing for good.
+    # Not `builtin exec`: it would not close the descriptor for good.
     exec {__vigil_request}>&-
   fi
   [[ -z $__vigil_response ]] || exec {__vigil_response}<&-
@@ -48,7 +48,7 @@ function __vigil_leave {
   builtin unset GITSTATUS_DAEMON_PID
 }
 
-# Runs the program with the options $@, and all that prompts are drawn by. For a subshell, in which it may export that.
+# Runs the program with the options $@ and the variables that affect how prompts look. It exports these: call it in a subshell.
 function __vigil_run {
   builtin local _vigil_name=''
   for _vigil_name in "${!VIGIL_PROMPT_@}" "${!LC_@}" LANG NO_COLOR; do
@@ -57,7 +57,7 @@ function __vigil_run {
   "$__vigil_program" gitstatusd --prompt-for=bash "$@"
 }
 
-# Starts a process in the place of the one that may be there.
+# Starts a process, in place of any earlier one.
 function __vigil_launch {
   builtin local _vigil_pid='' _vigil_request='' _vigil_response='' _vigil_shell="$BASHPID"
   __vigil_leave
@@ -65,15 +65,15 @@ function __vigil_launch {
   [[ $_vigil_pid == [1-9]* && $_vigil_pid != *[!0-9]* ]] || builtin return
   {
     builtin exec {_vigil_request}<>"/proc/$_vigil_pid/fd/0" {_vigil_response}<"/proc/$_vigil_pid/fd/1"
-    # With varredir_close only the plain word leaves them open.
+    # If varredir_close is set, only a plain `exec` leaves them open.
     [[ /proc/self/fd/$_vigil_response -ef /proc/$_vigil_pid/fd/1 ]] || exec {_vigil_request}<>"/proc/$_vigil_pid/fd/0" {_vigil_response}<"/proc/$_vigil_pid/fd/1"
     [[ /proc/self/fd/$_vigil_response -ef /proc/$_vigil_pid/fd/1 ]] || builtin return 1
   } 2>/dev/null
   __vigil_request=$_vigil_request __vigil_response=$_vigil_response GITSTATUS_DAEMON_PID=$_vigil_pid __vigil_owner=$BASHPID __vigil_home=${HOME-}
 }
 
-# Whether there is a process for this shell that is not halted. A subshell has one of its own: of two who read from the same pipe
-# each would take the other's answers. So has another home: the user's configuration is there.
+# Whether there is a process that was started for this shell and is not halted. A subshell needs its own: two readers of one pipe
+# would take each other's answers. So does another HOME, because it has another user configuration.
 function __vigil_works {
   builtin local _vigil_stat=''
   [[ $__vigil_owner == "$BASHPID" && $__vigil_home == "${HOME-}" ]] || builtin return
@@ -84,7 +84,7 @@ function __vigil_works {
   [[ ${_vigil_stat##*) } != [tT]* ]]
 }
 
-# Writes the record $1. What is not read yet has room in every pipe.
+# Writes the record $1. Fails if earlier ones may be unread and all together exceed 4096 bytes, for which every pipe has room.
 function __vigil_send {
   if [[ $__vigil_unread -gt 0 && $((__vigil_unread + ${#1})) -gt 4096 ]]; then
     builtin return 1
@@ -93,7 +93,7 @@ function __vigil_send {
   { builtin printf '%s' "$1" >&"$__vigil_request"; } 2>/dev/null
 }
 
-# Leaves the fields of the record $1.
+# Splits the record $1 into __vigil_fields.
 function __vigil_split {
   builtin local LC_ALL=C 2>/dev/null
   builtin local _vigil_rest="$1"
@@ -105,11 +105,11 @@ function __vigil_split {
   __vigil_fields+=("$_vigil_rest")
 }
 
-# Waits for the answer to the question $1, and leaves its fields: for $2 seconds, or, if there is no second argument, as long as
-# the process works. Returns 1 if the time is over, and 2 if nothing will come. To be called without standard error: bash complains
-# when it goes back to a locale that it does not have.
+# Waits for the answer to the question $1 and splits it into __vigil_fields: for $2 seconds or, without $2, for as long as the
+# process works. Returns 1 if the time is up, and 2 if no answer will come. Call it with standard error redirected: bash
+# complains when it goes back to a locale that is not installed.
 function __vigil_wait {
-  # Bytes, whatever they mean. The user may have forbidden to change it.
+  # Read bytes, not characters. This fails, silently, if the user has made LC_ALL readonly.
   builtin local LC_ALL=C 2>/dev/null
   builtin local _vigil_status=0 _vigil_part='' _vigil_step='' _vigil_left_ms=250
   if [[ $# -gt 1 ]]; then
@@ -136,13 +136,13 @@ function __vigil_wait {
         __vigil_split "$_vigil_part" 2>/dev/null
         builtin return 0
       fi
-      # What comes after the time of any other question is nobody's.
+      # A late answer is kept for the pending question, and dropped for any other.
       [[ ${_vigil_part%%$'\x1f'*} != "$__vigil_pending" ]] || __vigil_late=$_vigil_part
     fi
   done
 }
 
-# Whether a word is a number of seconds.
+# Checks that $1 is a number of seconds.
 function __vigil_is_time {
   [[ $1 == *[0-9]* && $1 != *[!0-9.]* && $1 != *.*.* ]] && builtin return
   builtin printf 'invalid -t argument: %s\n' "$1" >&2
@@ -160,7 +160,7 @@ function __vigil_clear {
     VCS_STATUS_NUM_ASSUME_UNCHANGED VCS_STATUS_COMMIT_ENCODING VCS_STATUS_COMMIT_SUMMARY
 }
 
-# Sets what the fields of an answer say.
+# Sets the variables from the fields of an answer.
 function __vigil_set {
   builtin set -- "${__vigil_fields[@]}"
   if [[ $2 != 1 ]]; then
@@ -253,7 +253,7 @@ function gitstatus_query {
   builtin local _vigil_opt='' _vigil_dir='' _vigil_no_diff=0 _vigil_id='' _vigil_tries=0 _vigil_status=0 _vigil_here='' _vigil_tail='' OPTIND=1 OPTARG='' OPTERR=1
   builtin local _vigil_timeout
   _vigil_timeout=()
-  # -c is for the functions in zsh; here nothing is late.
+  # -c, the callback for late answers, is only for zsh: here no answer is late.
   while builtin getopts 'd:c:t:p' _vigil_opt; do
     case $_vigil_opt in
       d) _vigil_dir=$OPTARG ;;
@@ -280,18 +280,18 @@ function gitstatus_query {
   else
     _vigil_dir=:$_vigil_here/$GIT_DIR
   fi
-  # No request holds a path with a separator in it, and none is as long.
+  # A request cannot hold a path that contains a separator or is too long.
   if [[ $_vigil_dir == *[$'\x1e\x1f']* || ${#_vigil_dir} -gt 4096 ]]; then
     __vigil_fields=("$_vigil_id" 0)
     __vigil_set
     builtin return 0
   fi
-  # What a prompt shows is where the shell is, not its GIT_DIR.
+  # The directory that a prompt shows is the shell's, not GIT_DIR.
   [[ $_vigil_dir != :* || $_vigil_here == *[$'\x1e\x1f']* || ${#_vigil_here} -gt 4096 ]] || _vigil_tail=$'\x1f'$_vigil_here
   if ! __vigil_works; then
     __vigil_launch 2>/dev/null || builtin return
   fi
-  # A number of this process's own: a subshell hears what is meant for the shell.
+  # The question's number includes the process id, since a subshell also hears answers that are meant for its parent.
   __vigil_number=$((__vigil_number + 1))
   _vigil_id=$BASHPID.$__vigil_number
   while builtin :; do
@@ -321,12 +321,12 @@ fi
 # --prompt
 if [[ $- == *i* && ${BASH_VERSINFO[0]} -ge 4 ]]; then
 
-# What was drawn of the last answer, and where the shell was then.
+# What the prompt showed for the last answer, and the shell's directory and GIT_DIR at that time.
 __vigil_last=('' 0 '') __vigil_last_directory='' __vigil_last_git_dir='' __vigil_pending_place='' __vigil_directory=''
 GITSTATUS_PROMPT='' GITSTATUS_PROMPT_LEN=0
 
-# Finds the folder of the innermost repository around $1; nothing where there is none. What is above a folder is asked of the
-# system: a name may be that of a link.
+# Leaves the top folder of the innermost repository around $1 in __vigil_top, or nothing. It goes up by `..` instead of
+# shortening the path, since a part of the path may be a symbolic link.
 function __vigil_find_top {
   __vigil_top=$1
   while [[ ! -e $__vigil_top/.git && ! -e $__vigil_top/.hg ]]; do
@@ -338,7 +338,7 @@ function __vigil_find_top {
   done
 }
 
-# Whether the last answer was about the working copy in which the shell is.
+# Whether the last answer was about the working copy that the shell is in.
 function __vigil_is_same {
   builtin local __vigil_top='' _vigil_last_top=''
   [[ -n $__vigil_last_directory && ${PWD-} -ef . && ${GIT_DIR-} == "$__vigil_last_git_dir" ]] || builtin return
@@ -350,13 +350,13 @@ function __vigil_is_same {
   [[ -n $__vigil_top && $__vigil_top -ef $_vigil_last_top ]]
 }
 
-# Keeps what the answer says whose fields are there.
+# Keeps the answer in __vigil_fields as the last one.
 function __vigil_prompt_keep {
   __vigil_set
   __vigil_last=("${__vigil_drawn[@]}") __vigil_last_directory=${PWD-} __vigil_last_git_dir=${GIT_DIR-}
 }
 
-# Asks, and waits for $1 seconds. What is late then is pending.
+# Asks, and waits for $1 seconds. If the answer is not there by then, the question is pending.
 function __vigil_prompt_ask {
   builtin local _vigil_number="$__vigil_number"
   if gitstatus_query -t "$1"; then
@@ -364,19 +364,19 @@ function __vigil_prompt_ask {
     builtin return 0
   fi
   __vigil_pending='' __vigil_late=''
-  # Nothing comes where there was no question, or where there is no process.
+  # Nothing will arrive if no question was sent, or if there is no process.
   [[ $__vigil_number -eq $_vigil_number || -z ${GITSTATUS_DAEMON_PID-} ]] || __vigil_pending=$BASHPID.$__vigil_number
   builtin return 1
 }
 
-# Finds out. Returns 1 if what is known is not known to be so now.
+# Brings the last answer up to date. Returns 1 if it may be stale.
 function __vigil_prompt_find {
   builtin local _vigil_patience=50 _vigil_soon=0.001 _vigil_status=0
   [[ ${VIGIL_PROMPT_PATIENCE_MS:-x} == *[!0-9]* ]] || _vigil_patience=$VIGIL_PROMPT_PATIENCE_MS
   [[ ${#_vigil_patience} -le 9 ]] || _vigil_patience=999999999
   builtin printf -v _vigil_patience '%d.%03d' "$((10#$_vigil_patience / 1000))" "$((10#$_vigil_patience % 1000))"
   if [[ $- == *r* ]]; then
-    # Nothing can be asked, now or later.
+    # A restricted shell cannot ask anything, now or later.
     __vigil_last=('' 0 '') __vigil_last_directory=''
     builtin return 0
   fi
@@ -385,7 +385,7 @@ function __vigil_prompt_find {
   fi
   if [[ -n $__vigil_pending ]]; then
     if [[ $__vigil_pending_place != "${GIT_DIR-}:${PWD-}" ]] || ! __vigil_works; then
-      # It keeps the process from other questions.
+      # The pending question keeps the process from answering others.
       __vigil_launch 2>/dev/null || builtin return
     else
       [[ -n $__vigil_late ]] || __vigil_wait "$__vigil_pending" "$_vigil_soon" 2>/dev/null || _vigil_status=$?
@@ -396,7 +396,7 @@ function __vigil_prompt_find {
       [[ $_vigil_status -ne 1 ]] || builtin return 1
       if [[ $_vigil_status -eq 0 ]]; then
         [[ -z $__vigil_late ]] || __vigil_split "$__vigil_late" 2>/dev/null
-        # It was asked before the last command.
+        # The question is older than the last command: keep its answer, and ask again below.
         __vigil_prompt_keep
       fi
       __vigil_pending='' __vigil_late=''
@@ -413,39 +413,39 @@ function __vigil_prompt_set {
   if __vigil_prompt_find; then
     GITSTATUS_PROMPT=${__vigil_last[0]-} GITSTATUS_PROMPT_LEN=${__vigil_last[1]-0} __vigil_directory=${__vigil_last[3]-}
   elif __vigil_is_same; then
-    # What was known last, if it is of the same working copy.
+    # The last answer in its stale form, if it was about this working copy.
     GITSTATUS_PROMPT=${__vigil_last[2]-} GITSTATUS_PROMPT_LEN=${__vigil_last[1]-0}
   fi
   if [[ -z $__vigil_directory && $- != *r* ]]; then
     _vigil_lines=$(__vigil_run --ask=: --here="${PWD-}" 2>/dev/null </dev/null)
-    # It is the fifth of six, of which the last is its width.
+    # The directory is the fifth of six lines; the last is its width.
     _vigil_lines=${_vigil_lines%$'\n'*}
     __vigil_directory=${_vigil_lines##*$'\n'}
   fi
   [[ -n $__vigil_directory ]] || builtin printf -v __vigil_directory '%q' "${PWD-}"
   if [[ ! -o emacs && ! -o vi ]]; then
-    # These marks are for who edits the line.
+    # Only line editing interprets these marks.
     GITSTATUS_PROMPT=${GITSTATUS_PROMPT//[$'\x01\x02']/} __vigil_directory=${__vigil_directory//[$'\x01\x02']/}
   fi
 }
 
-# To be called before each prompt, with `&& :` behind it, so that what it returns is no failure.
+# Runs before each prompt, followed by `&& :` so that the exit code it returns does not count as a failure.
 function __vigil_prompt_update {
-  # A local variable would get no value where `set -k` has assignments be for a command's environment.
+  # Not in a local variable: under `set -k`, the assignment would only be part of the environment of `local`.
   builtin set -- "$?"
-  # No trace is shown of this, and no trap hears of it.
+  # Keep this out of the user's traces and traps.
   [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 44 ]] || builtin local -
   builtin set +x +T +E +k
   __vigil_prompt_set || builtin :
   if [[ -n ${bash_preexec_imported-}${__bp_imported-} ]]; then
-    # It was read later.
+    # bash-preexec was loaded after this script.
     __vigil_prompt_leave_to_preexec
   fi
-  # In one string with the user's commands, these are to see his.
+  # Commands after this one in the same string must see the user's exit code.
   builtin return "$1"
 }
 
-# bash-preexec calls functions before each prompt, and takes all others for the user's commands.
+# Moves the call to bash-preexec's list of functions: it would take a call in PROMPT_COMMAND for a command of the user's.
 function __vigil_prompt_leave_to_preexec {
   builtin local _vigil_number=''
   [[ " ${precmd_functions[*]-} " == *' __vigil_prompt_update '* ]] || precmd_functions+=(__vigil_prompt_update)
@@ -462,10 +462,10 @@ elif [[ "${PROMPT_COMMAND[*]-}" != *__vigil_prompt_update* ]]; then
   if [[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -lt 51 ]]; then
     PROMPT_COMMAND="__vigil_prompt_update && :"${PROMPT_COMMAND:+$'\n'$PROMPT_COMMAND}
   elif [[ -z ${PROMPT_COMMAND[*]-} ]]; then
-    # Who knows of one text alone sets the first element, which is not this.
+    # Scripts that take PROMPT_COMMAND for a string set its first element, so leave that free.
     PROMPT_COMMAND=([1]='__vigil_prompt_update && :')
   else
-    # Or adds to it. Each element finds what the user's command left.
+    # They may also append to it. Each element finds the exit code of the user's command.
     PROMPT_COMMAND=(: '__vigil_prompt_update && :' "${PROMPT_COMMAND[@]}")
   fi
 fi

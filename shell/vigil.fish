@@ -1,8 +1,8 @@
 # Vigil for fish: the functions of gitstatus's bash plugin, answered by Vigil. `vigil init fish` prints this.
 #
-# fish cannot keep a process's ends open: so each question is a short process, which asks the user's daemon.
+# fish cannot keep pipes to a process open, so each question starts a short-lived process, which asks the user's daemon.
 
-# gitstatus's plugins define nothing for scripts either.
+# Like gitstatus's plugins, this defines nothing in a shell that is not interactive.
 if status is-interactive
 
     set -g __vigil_program @program@
@@ -28,7 +28,7 @@ if status is-interactive
         set -q _flag_U; and set -a options -U
         set -q _flag_W; and set -a options -W
         set -q _flag_D; and set -a options -D
-        # No place is asked about: this is to see whether there is an answer.
+        # Asks about no place, only to see whether there is an answer.
         __vigil_run --ask= $options >/dev/null
         if test $status -ne 0
             builtin echo '[ERROR]: gitstatus failed to initialize.' >&2
@@ -54,7 +54,7 @@ if status is-interactive
 
     # Usage: gitstatus_query [-d STR] [-t FLOAT] [-p]
     function gitstatus_query
-        # Where this is empty, fish takes all lines for one.
+        # With an empty IFS, fish would not split output into lines.
         set -l IFS \n
         argparse -n gitstatus_query 'd=' 'c=' 't=' p -- $argv
         or return 1
@@ -80,7 +80,7 @@ if status is-interactive
         __vigil_set $fields
     end
 
-    # Prints where a question about the directory $argv[1] goes. It may hold newlines: `string collect -N` takes it.
+    # Prints the place to ask about for the directory $argv[1]. It may hold newlines: take it with `string collect -N`.
     function __vigil_place
         set -l here $PWD
         if test -n "$GIT_DIR"
@@ -96,21 +96,21 @@ if status is-interactive
         end
     end
 
-    # Asks about the place $argv[1] with the options that follow, and prints the fields of the answer.
+    # Asks about the place $argv[1] with the options that follow it, and prints the fields of the answer.
     function __vigil_ask
         set -l IFS \n
-        # What is exported within a loop is so no longer behind it.
+        # Not in a loop: what a loop exports with -l is gone after it.
         eval (set -n | string replace -rf '^(VIGIL_PROMPT_.*|NO_COLOR)$' 'set -lx $1 $$$1;')
         __vigil_run $__vigil_options --prompt-for=fish --ask=$argv[1] --here=$PWD $argv[2..] 2>/dev/null
     end
 
-    # What is not there is not even tried: fish would say so.
+    # Runs the program, if it is there: if it is not, fish would print a message.
     function __vigil_run
         test -x $__vigil_program
         and $__vigil_program gitstatusd $argv </dev/null
     end
 
-    # Sets what the fields of an answer say.
+    # Sets the variables from the fields of an answer.
     function __vigil_set
         set -l IFS \n
         if test "$argv[1]" != 1
@@ -170,17 +170,17 @@ if status is-interactive
     set -g GITSTATUS_PROMPT ''
     set -g GITSTATUS_PROMPT_LEN 0
     set -g __vigil_directory ''
-    # What was drawn of the last answer, where that was about, and the folder of the repository.
+    # What the prompt showed for the last answer, the place it was about, and the top folder of the repository.
     set -g __vigil_last '' 0 ''
     set -g __vigil_last_place ''
     set -g __vigil_last_top ''
-    # The last question that took too long, the process that finds out, where that is about, and whether a command has run since.
+    # The last question that took too long, the process that works on it, its place, and whether a command has run since.
     set -q __vigil_number
     or set -g __vigil_number 0
     set -g __vigil_waiting 0
     set -g __vigil_waiting_place ''
     set -g __vigil_waiting_again 0
-    # Whether a command runs.
+    # Whether a command is running.
     set -g __vigil_is_running 1
 
     # Asks, and sets GITSTATUS_PROMPT.
@@ -195,7 +195,7 @@ if status is-interactive
         set -l fields
         if test $__vigil_waiting -gt 0; and test "$__vigil_waiting_place" = "$place"
             if set fields (__vigil_taken)
-                # It was asked before the last command.
+                # The question is older than the last command: keep its answer, and ask again.
                 __vigil_keep $place $fields
             else if __vigil_prompt_works
                 set -g __vigil_waiting_again 1
@@ -207,7 +207,7 @@ if status is-interactive
         __vigil_prompt_ask $place
     end
 
-    # Asks about the place $argv[1], and has a process find out what is not there in time.
+    # Asks about the place $argv[1]. If the answer is not there in time, a background process goes on with the question.
     function __vigil_prompt_ask
         set -l IFS \n
         set -l place $argv[1]
@@ -225,7 +225,7 @@ if status is-interactive
         __vigil_prompt_show_last $place
     end
 
-    # A process finds out about the place $argv[1], and says by a signal that it has. It is no job, and no child of this shell.
+    # Starts a background process, neither a job nor a child, that asks about the place $argv[1] and signals this shell when done.
     function __vigil_prompt_wait
         set -g __vigil_number (builtin math $__vigil_number + 1)
         set -g __vigil_waiting_place $argv[1]
@@ -234,7 +234,7 @@ if status is-interactive
         or set -g __vigil_waiting 0
     end
 
-    # Whether that process is there and not halted.
+    # Whether that process exists and is not halted.
     function __vigil_prompt_works
         set -l IFS \n
         set -l stat
@@ -249,13 +249,13 @@ if status is-interactive
         and set -l fields (__vigil_taken)
         or return
         set -g __vigil_waiting 0
-        # The shell may have gone elsewhere since.
+        # The shell may have changed its directory since.
         set -l place (__vigil_place | string collect -N)
         test "$__vigil_waiting_place" = "$place"
         or return
         __vigil_keep $place $fields
         if test $__vigil_waiting_again -gt 0
-            # It was asked before the last command.
+            # The question is older than the last command: keep its answer, and ask again.
             __vigil_prompt_ask $place
         else
             __vigil_prompt_show $__vigil_last[1] $__vigil_last[2] $__vigil_last[4]
@@ -263,27 +263,27 @@ if status is-interactive
         builtin commandline -f repaint
     end
 
-    # A signal would interrupt what a command opens: from now on the answer is looked for at the next prompt.
+    # A signal would interrupt an open(2) of a command, so from now on the answer is left for the next prompt.
     function __vigil_prompt_hold --on-event fish_preexec
         set -g __vigil_is_running 1
         test $__vigil_waiting -gt 0
         and __vigil_run --hold-for=$fish_pid.$__vigil_number 2>/dev/null
     end
 
-    # A key may lead elsewhere, and has the prompt drawn again.
+    # A key binding may change the directory and have the prompt redrawn.
     function __vigil_prompt_moved --on-variable PWD
         test $__vigil_is_running -eq 0
         and __vigil_prompt_update
     end
 
-    # Prints the fields of the answer that was left, if one was.
+    # Prints the fields of the answer that the background process left, if there is one.
     function __vigil_taken
         __vigil_run --take-for=$fish_pid.$__vigil_number 2>/dev/null
     end
 
-    # Prints the folder of the innermost repository around the shell, with a slash at its end; nothing where there is none.
+    # Prints the top folder of the innermost repository around the shell, with a slash at its end, or nothing.
     function __vigil_prompt_top
-        # No newline of a name is at an end, where it would be lost.
+        # The slash protects a newline at the end of a name, which would otherwise be lost.
         set -l folder (begin; builtin pwd -P; builtin printf /; end | string collect)
         set folder (string replace -r '\n/\z' / -- $folder | string collect)
         while test -n "$folder"
@@ -307,7 +307,7 @@ if status is-interactive
         test "$__vigil_last_top" = "$top"
     end
 
-    # $argv are the place of a question and the fields of its answer.
+    # Keeps an answer as the last one. $argv is the place of the question and the fields of the answer.
     function __vigil_keep
         __vigil_set $argv[2..]
         set -g __vigil_last_place $argv[1]
@@ -317,7 +317,7 @@ if status is-interactive
         set -g __vigil_last $__vigil_drawn
     end
 
-    # Shows what was known last, if it is of the same working copy as the place $argv[1].
+    # Shows the last answer in its stale form, if it was about the same working copy as the place $argv[1].
     function __vigil_prompt_show_last
         if __vigil_prompt_is_same $argv[1]
             __vigil_prompt_show $__vigil_last[3] $__vigil_last[2]
@@ -326,14 +326,14 @@ if status is-interactive
         end
     end
 
-    # $argv are the segment, its width, and the directory; without that, it is what is shown where the shell is.
+    # Shows the segment $argv[1], its width $argv[2], and the directory $argv[3]. Without that, asks how to show the current one.
     function __vigil_prompt_show
         set -g GITSTATUS_PROMPT $argv[1]
         set -g GITSTATUS_PROMPT_LEN $argv[2]
         set -g __vigil_directory $argv[3]
         test -n "$__vigil_directory"
         and return
-        # It is the fifth of six lines, of which the last is its width.
+        # The directory is the fifth of six lines; the last is its width.
         set -l lines (__vigil_ask :)
         and set -g __vigil_directory $lines[5]
         test -n "$__vigil_directory"

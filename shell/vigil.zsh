@@ -1,34 +1,34 @@
 # Vigil for zsh: the functions of gitstatus's plugin, answered by Vigil. `vigil init zsh` prints this.
 #
-# A process in the background answers, one for each NAME. It is no job and no child of this shell, which opens both its ends
-# in /proc. Where it has ended or is halted, a question starts another one. Nothing is waited for without end but an answer
-# of a process that works.
+# A background process answers, one for each NAME. It is neither a job nor a child of this shell, which opens both of its pipes
+# through /proc. If it has ended or is halted, the next question starts another one. Only the wait for an answer of a working
+# process has no limit.
 
-# gitstatus's plugin defines nothing for scripts either.
+# Like gitstatus's plugin, this defines nothing in a shell that is not interactive.
 if [[ -o interactive ]] && builtin zmodload zsh/datetime zsh/system; then
 
 typeset -g _vigil_program=@program@
-# Themes that have a plugin of their own find the process by this.
+# Themes that bring their own plugin find the program through this.
 typeset -g GITSTATUS_DAEMON=${GITSTATUS_DAEMON:-$_vigil_program}
 
-# By NAME: 1 while it starts, 2 once it answers; its options; the size of an index beyond which is not looked; its process; the
-# shell and the home it was started for; both ends; what came and is no whole answer yet.
+# Keyed by NAME: the state (1 starting, 2 answering), options, the index size above which the working tree is not scanned, the
+# process id, the shell and HOME that the process was started for, both pipes, and bytes received but not taken yet.
 typeset -gA _vigil_state _vigil_options _vigil_index_max _vigil_pid _vigil_owner _vigil_home _vigil_request _vigil_response _vigil_came
-# By NAME, shell and number: questions that wait for an answer, which of them were asked twice, and what is called with the answer.
+# Keyed by NAME, shell and number: questions without an answer yet, those that were asked a second time, and their callbacks.
 typeset -gA _vigil_asked _vigil_again _vigil_callback
-# By descriptor: the NAME.
+# Keyed by descriptor: the NAME.
 typeset -gA _vigil_name
 typeset -gi _vigil_number
-# What a prompt shows of the last answer: the segment, its width, its stale form, the directory, its width.
+# What a prompt shows for the last answer: the segment, its width, its stale form, the directory, and the directory's width.
 typeset -ga _vigil_drawn
 
-# Whether a word is a number of seconds.
+# Whether $1 is a number of seconds.
 function _vigil_is_time() {
   builtin setopt extended_glob
   [[ $1 == (|+|-)<->(|.<->)(|[eE](|-|+)<->) ]]
 }
 
-# Whether the arguments of the function $1 end with one NAME: what is left of them follows.
+# Checks that the remaining arguments of the function $1, which follow, are exactly one NAME.
 function _vigil_has_name() {
   builtin setopt extended_glob
   if (( ARGC != 2 )); then
@@ -41,11 +41,11 @@ function _vigil_has_name() {
   fi
 }
 
-# Closes both ends of NAME's process. With a second argument it is made to end, too, whatever it does. A subshell lets it live.
+# Closes both pipes of NAME's process. A second argument kills it as well, whatever it is doing, unless a parent shell started it.
 function _vigil_leave() {
   local -i request=${_vigil_request[$1]:-0} response=${_vigil_response[$1]:-0}
   if (( request > 0 )); then
-    # It is that process only if it has the other end.
+    # The id may have been reused: kill only the process that holds the other end of our pipe.
     if (( ARGC == 2 )) && [[ $_vigil_owner[$1] == $sysparams[pid] && /proc/$_vigil_pid[$1]/fd/0 -ef /proc/self/fd/$request ]]; then
       builtin kill -KILL $_vigil_pid[$1] 2>/dev/null
     fi
@@ -59,13 +59,13 @@ function _vigil_leave() {
   _vigil_request[$1]= _vigil_response[$1]= _vigil_pid[$1]= _vigil_owner[$1]= _vigil_home[$1]= _vigil_came[$1]=
 }
 
-# Runs the program with the options $@, and all that prompts are drawn by. For a subshell, in which it may export that.
+# Runs the program with the options $@ and the variables that affect how prompts look. It exports these: call it in a subshell.
 function _vigil_run() {
   typeset -gx -m 'VIGIL_PROMPT_*' 'NO_COLOR' 'LC_*' 'LANG'
   $_vigil_program gitstatusd --prompt-for=zsh "$@"
 }
 
-# Starts NAME's process in the place of the one that may be there.
+# Starts NAME's process, in place of any earlier one.
 function _vigil_launch() {
   _vigil_leave $1 now
   local -i shell=$sysparams[pid] request response
@@ -84,8 +84,8 @@ function _vigil_launch() {
   typeset -gi GITSTATUS_DAEMON_PID_$1=$pid
 }
 
-# Whether NAME has a process for this shell that is not halted. A subshell has one of its own: of two who read from the same pipe
-# each would take the other's answers. So has another home: the user's configuration is there.
+# Whether NAME has a process that was started for this shell and is not halted. A subshell needs its own: two readers of one pipe
+# would take each other's answers. So does another HOME, because it has another user configuration.
 function _vigil_works() {
   [[ $_vigil_owner[$1] == $sysparams[pid] && $_vigil_home[$1] == "$HOME" ]] || builtin return
   [[ -n $_vigil_pid[$1] && /proc/$_vigil_pid[$1]/fd/0 -ef /proc/self/fd/$_vigil_request[$1] ]] || builtin return
@@ -93,7 +93,7 @@ function _vigil_works() {
   [[ ${stat##*\) } != [tT]* ]]
 }
 
-# Starts NAME's process anew, and asks it what this shell asked the last one in vain: once more, and no more.
+# Restarts NAME's process and repeats the questions of this shell that went unanswered, each at most once.
 function _vigil_heal() {
   local key
   _vigil_launch $1 2>/dev/null || builtin return
@@ -112,13 +112,13 @@ function _vigil_forget() {
   builtin unset "_vigil_asked[$1]" "_vigil_again[$1]" "_vigil_callback[$1]"
 }
 
-# Writes to NAME's process, which does not block: a pipe that is full fails.
+# Writes to NAME's process without blocking: fails if the pipe is full.
 function _vigil_send() {
   builtin syswrite -o $_vigil_request[$1] -- $2 2>/dev/null
 }
 
-# Waits until a whole record came from NAME's process: at most until $EPOCHREALTIME is $2, or, if that is negative, as long as it
-# works. Returns 1 if the time is over, and 2 if nothing will come.
+# Waits for a whole record from NAME's process: until the time $2 (as in $EPOCHREALTIME) or, if $2 is negative, for as long as the
+# process works. Returns 1 if the time is up, and 2 if no record will come.
 function _vigil_wait() {
   local -i response=${_vigil_response[$1]:-0}
   local -F rest
@@ -143,8 +143,8 @@ function _vigil_clear() {
   builtin unset VCS_STATUS_{WORKDIR,COMMIT,LOCAL_BRANCH,REMOTE_BRANCH,REMOTE_NAME,REMOTE_URL,ACTION,INDEX_SIZE,NUM_STAGED,NUM_UNSTAGED,NUM_CONFLICTED,NUM_UNTRACKED,HAS_STAGED,HAS_UNSTAGED,HAS_CONFLICTED,HAS_UNTRACKED,COMMITS_AHEAD,COMMITS_BEHIND,STASHES,TAG,NUM_UNSTAGED_DELETED,NUM_STAGED_NEW,NUM_STAGED_DELETED,PUSH_REMOTE_NAME,PUSH_REMOTE_URL,PUSH_COMMITS_AHEAD,PUSH_COMMITS_BEHIND,NUM_SKIP_WORKTREE,NUM_ASSUME_UNCHANGED,COMMIT_ENCODING,COMMIT_SUMMARY}
 }
 
-# Takes the first record that came from NAME's process, and sets what it says. Returns 1 if nobody here asked for it. What was
-# asked by the question $2 is in time, all else is late and has its callback called.
+# Takes the first record received from NAME's process and sets the variables. Returns 1 if this shell did not ask for it. The
+# answer to the question $2 is in time; any other is late, and its callback is called.
 function _vigil_take() {
   local record=${_vigil_came[$1]%%$'\x1e'*} when=async callback
   _vigil_came[$1]=${_vigil_came[$1]#*$'\x1e'}
@@ -190,7 +190,7 @@ function _vigil_take() {
   builtin return 0
 }
 
-# Takes what came on the descriptor $1. What the user's own options have to be in force for is left in a variable.
+# Takes what arrived on the descriptor $1. Code that must run under the user's own options is left in _vigil_redraw.
 function _vigil_hear() {
   builtin setopt local_options local_traps
   builtin trap - ZERR DEBUG
@@ -211,7 +211,7 @@ function _vigil_hear_all() {
       0) _vigil_take $name '' ;;
       1) builtin return ;;
       *)
-        # Without a question there is nothing to heal yet.
+        # Without a question to repeat, the process need not be restarted yet.
         _vigil_leave $name now
         [[ -n ${(M)${(k)_vigil_asked}:#$name.*} ]] && _vigil_heal $name
         builtin return
@@ -335,7 +335,7 @@ function gitstatus_query() {
   else
     dir=:$here/$GIT_DIR
   fi
-  # No request holds a path with a separator in it, and none is as long.
+  # A request cannot hold a path that contains a separator or is too long.
   if [[ $dir != (|:)/* || $dir == *[$'\x1e\x1f']* ]] || (( $#dir > 4096 )); then
     _vigil_clear
     typeset -g VCS_STATUS_RESULT=norepo-sync
@@ -343,23 +343,23 @@ function gitstatus_query() {
     builtin return 0
   fi
   (( timeout >= 0 )) && (( end = EPOCHREALTIME + timeout ))
-  # A number of this process's own: a subshell hears what is meant for the shell.
+  # The question's number includes the process id, since a subshell also hears answers that are meant for its parent.
   local id=$sysparams[pid].$(( ++_vigil_number ))
   local key=$name.$id
   if ! _vigil_works $name; then
     _vigil_heal $name || builtin return
   fi
   local tail=
-  # What a prompt shows is where the shell is, not its GIT_DIR.
+  # The directory that a prompt shows is the shell's, not GIT_DIR.
   [[ $dir == :* && $here == /* && $here != *[$'\x1e\x1f']* ]] && (( $#here <= 4096 )) && tail=$'\x1f'$here
   _vigil_asked[$key]=$id$'\x1f'$dir$'\x1f'$no_diff$tail$'\x1e' _vigil_callback[$key]=$callback
   if ! _vigil_send $name $_vigil_asked[$key]; then
-    # Asks this, too, if it can be asked.
+    # This repeats the new question, too, if it can be sent.
     _vigil_heal $name || _vigil_forget $key
     [[ -n ${_vigil_asked[$key]} ]] || builtin return
   fi
   local -i is_late=$(( timeout == 0 ))
-  # A callback may ask, too, and leave another result.
+  # VCS_STATUS_RESULT does not tell whether the answer came: a callback may ask a question of its own and set it.
   while (( ! is_late )) && [[ -n ${_vigil_asked[$key]} ]]; do
     _vigil_wait $name $end
     case $? in
@@ -419,10 +419,10 @@ fi
 # --prompt
 if [[ -o interactive ]] && (( $+functions[gitstatus_query] )); then
 
-# Asks, and sets GITSTATUS_PROMPT. $1 is the user's exit code, and $2 says whether prompts have `!` expanded. The exit codes
-# of all commands of the user's pipeline follow.
+# Asks, and sets GITSTATUS_PROMPT. $1 is the user's exit code, $2 is `on` if prompts expand `!`, and the exit codes of all
+# commands in the user's pipeline follow.
 function _vigil_prompt_update() {
-  # What returns something here is no failure of the user's.
+  # Commands that fail in here must not trigger the user's traps.
   builtin setopt local_options local_traps
   builtin trap - ZERR DEBUG
   _vigil_prompt_find "$@"
@@ -433,7 +433,7 @@ function _vigil_prompt_find() {
   typeset -gi _vigil_prompt_status=$1 _vigil_prompt_again=0
   typeset -g _vigil_prompt_bang=$2
   typeset -ga _vigil_prompt_codes=("${@[3,-1]}")
-  # Nothing can be started.
+  # A restricted shell cannot start a process.
   if [[ -o restricted ]]; then
     _vigil_prompt_set '' 0
     builtin return
@@ -444,7 +444,7 @@ function _vigil_prompt_find() {
   fi
   gitstatus_process_results -t 0 VIGIL
   if [[ -n ${(M)${(k)_vigil_asked}:#VIGIL.*} ]]; then
-    # The last answer is not there yet. That of another place is of no use any more.
+    # The last answer is still missing. If it is for another place, it is of no use any more.
     if [[ $_vigil_prompt_place == $GIT_DIR:$PWD ]] && _vigil_works VIGIL; then
       _vigil_prompt_again=1
       _vigil_prompt_set_stale
@@ -466,13 +466,13 @@ function _vigil_prompt_find() {
   fi
 }
 
-# $1 is the segment, $2 its width, $3 the directory; without that, what is shown where the shell is.
+# Sets what the prompt shows: the segment $1, its width $2, and the directory $3. Without $3, asks how to show the current one.
 function _vigil_prompt_set() {
   local segment=$1 directory=$3
   if [[ -z $directory ]]; then
     local -a lines
     [[ -o restricted ]] || lines=("${(@f)$(_vigil_run --ask=: --here=$PWD 2>/dev/null </dev/null)}")
-    # The last one is its width.
+    # The directory is the fifth of six lines; the last is its width.
     directory=${lines[5]:-${${(V)${(D)PWD}}//\%/%%}}
   fi
   if [[ $_vigil_prompt_bang == on ]]; then
@@ -491,8 +491,8 @@ function _vigil_prompt_set_fresh() {
   _vigil_prompt_set "$_vigil_prompt_last[1]" $_vigil_prompt_last[2] "$_vigil_prompt_last[4]"
 }
 
-# Finds the folder of the innermost repository around $1; nothing where there is none. What is above a folder is asked of the
-# system: a name may be that of a link.
+# Leaves the top folder of the innermost repository around $1 in REPLY, or nothing. It goes up by `..` instead of shortening the
+# path, since a part of the path may be a symbolic link.
 function _vigil_find_top() {
   REPLY=$1
   while [[ ! -e $REPLY/.git && ! -e $REPLY/.hg ]]; do
@@ -504,12 +504,12 @@ function _vigil_find_top() {
   done
 }
 
-# Whether the last answer was about the working copy in which the shell is.
+# Whether the last answer was about the working copy that the shell is in.
 function _vigil_prompt_is_same() {
   local REPLY last_top
   [[ -n $_vigil_prompt_last_place && $PWD -ef . ]] || builtin return
   [[ $_vigil_prompt_last_place == $GIT_DIR:$PWD ]] && builtin return
-  # The place is where the shell was, behind its GIT_DIR.
+  # A place is the shell's GIT_DIR, a colon, and its directory.
   if [[ -n $GIT_DIR ]]; then
     [[ $GIT_DIR == /* && $_vigil_prompt_last_place == $GIT_DIR:/* ]]
     builtin return
@@ -520,7 +520,7 @@ function _vigil_prompt_is_same() {
   [[ -n $REPLY && $REPLY -ef $last_top ]]
 }
 
-# What was known last, if it is of the same working copy.
+# Shows the last answer in its stale form, if it was about this working copy.
 function _vigil_prompt_set_stale() {
   if _vigil_prompt_is_same; then
     _vigil_prompt_set "$_vigil_prompt_last[3]" $_vigil_prompt_last[2]
@@ -529,13 +529,13 @@ function _vigil_prompt_set_stale() {
   fi
 }
 
-# The answer came while the prompt was there already.
+# Called when the answer arrives after the prompt has been shown.
 function _vigil_prompt_arrived() {
-  # The shell may have gone elsewhere since.
+  # The shell may have changed its directory since.
   [[ $_vigil_prompt_place == $GIT_DIR:$PWD ]] || builtin return
   _vigil_prompt_keep
   if (( _vigil_prompt_again )); then
-    # It was asked before the last command.
+    # The question is older than the last command, so ask again.
     _vigil_prompt_again=0
     gitstatus_query -t 0 -c _vigil_prompt_arrived VIGIL
     _vigil_prompt_set_stale
@@ -543,11 +543,11 @@ function _vigil_prompt_arrived() {
     _vigil_prompt_set_fresh
   fi
   if builtin zle; then
-    # Before a command they stand for the pipeline before it.
+    # Assigned in front of a command, pipestatus holds the exit codes of the user's pipeline while that command runs.
     _vigil_redraw="pipestatus=(${(j: :)_vigil_prompt_codes}) 'builtin' 'zle' '.reset-prompt'"
     if (( _vigil_prompt_status )); then
-      # A prompt may show the user's exit code. That failed before, and is no failure now; a condition would be part of what a
-      # second prompt shows.
+      # A prompt may show the user's exit code, so set it again, with error handling off: this is no new failure. A condition
+      # around it would show up in a secondary prompt.
       _vigil_redraw="'builtin' 'setopt' 'local_options' 'local_traps' 'no_err_exit' 'no_err_return'; 'builtin' 'trap' '-' 'ZERR'
         '_vigil_exit_code_is' $_vigil_prompt_status; $_vigil_redraw"
     fi
@@ -560,7 +560,7 @@ function _vigil_exit_code_is() {
 
 typeset -ga precmd_functions chpwd_functions
 precmd_functions=(${precmd_functions:#_vigil_precmd} _vigil_precmd)
-# A key may lead elsewhere, and has the prompt drawn again.
+# A key binding may change the directory and have the prompt redrawn.
 chpwd_functions=(${chpwd_functions:#_vigil_chpwd} _vigil_chpwd)
 
 typeset -g _vigil_directory GITSTATUS_PROMPT=
@@ -573,7 +573,7 @@ fi
 
 fi
 # outside
-# No word is one that an alias may have. What zle calls when something came:
+# No word here could be a user's alias. zle calls this when something arrives:
 _vigil_heard () 'builtin' 'eval' "'_vigil_hear' \"\$@\"; 'builtin' 'eval' \"\${_vigil_redraw-}\""
 # --prompt
 _vigil_precmd () '_vigil_prompt_update' "$?" "${options[promptbang]-}" "${pipestatus[@]}"
