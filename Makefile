@@ -1,30 +1,30 @@
-# Everything by one command each. `make run` and `make test` need nothing but a Rust toolchain and git; what
-# the tests need beside that is installed where that is allowed.
+# One command for each task. `make run` and `make test` need only a Rust toolchain and git; other tools that the
+# tests need are installed if that is allowed.
 
 CARGO ?= cargo
-# The C library is linked into the program, where there is an archive of it: it runs wherever it is copied to, and none
-# has to be found when it starts. Only what is built for a target by name can be so, since what runs during the build
-# loads libraries.
+# The C library is linked statically if its archive is installed: the program then runs wherever it is copied, and no
+# library has to be found when it starts. This works only for a target given by name: the flag must not apply to what
+# runs during the build, which loads libraries.
 CARGO_BUILD_TARGET ?= $(shell rustc --print host-tuple 2>/dev/null)
 export CARGO_BUILD_TARGET
 ifneq ($(filter /%,$(shell $(or $(CC),cc) -print-file-name=libc.a 2>/dev/null)),)
 RUSTFLAGS ?= -Ctarget-feature=+crt-static
 export RUSTFLAGS
 endif
-# Where cargo puts what it builds for that.
+# Where cargo puts what it builds for that target.
 BUILT = $(or $(CARGO_TARGET_DIR),target)/$(CARGO_BUILD_TARGET)
-# What is installed, and below which folder; packages are made in another, DESTDIR.
+# The program to install, and the folder to install below; to make packages, DESTDIR is put before that.
 PROGRAM ?= target/release/vigil
 PREFIX ?= /usr/local
 export DESTDIR PREFIX
-# How much the long testers do.
+# How much work the long-running testers do.
 COMPARISONS ?= 100000
 FUZZ_SECONDS ?= 600
 MINUTES ?= 90
 
 .PHONY: run build install uninstall lint test test-tools test-plugins test-repositories test-git test-git-fsmonitor test-hg test-hg-real random random-daemon random-fsmonitor kills-fsmonitor soak random-objects fuzz bench docs
 
-# The status of the repository this stands in.
+# Prints the status of this repository.
 run: build
 	target/release/vigil status
 
@@ -32,7 +32,7 @@ build:
 	$(CARGO) build --release --locked -p vigil
 	install -D $(BUILT)/release/vigil target/release/vigil
 
-# The program, completions, manual pages and units; cargo is not needed once it is built.
+# Installs the program, completions, manual pages and systemd units. Needs no cargo once the program is built.
 install: $(PROGRAM)
 	contrib/install "$(PROGRAM)"
 
@@ -64,50 +64,50 @@ test-repositories: build
 test-git: build
 	tests/git/run "$(GIT_SOURCE)" $(SCRIPTS)
 
-# git's own test scripts of monitors, with vigil in the place of its builtin one.
+# git's own test scripts for file system monitors, with vigil in place of git's builtin one.
 test-git-fsmonitor: build
 	tests/git/run --fsmonitor "$(GIT_SOURCE)" $(SCRIPTS)
 
-# Mercurial's own test scripts, with vigil as its `status`; from an unpacked release of Mercurial, and the program of that:
+# Mercurial's own test scripts, with vigil as its `status`; from an unpacked release of Mercurial, with that release's program:
 #   make test-hg HG_SOURCE=/path/to/mercurial-7.2.4 HG_PROGRAM=/path/to/hg SCRIPTS="test-status.t test-status-rev.t"
 test-hg: build
 	tests/hg/run --hg "$(or $(HG_PROGRAM),hg)" "$(HG_SOURCE)" $(SCRIPTS)
 
-# Real repositories of Mercurial's, cloned, with random updates and edits:
+# Real Mercurial repositories, cloned, with random updates and edits:
 #   make test-hg-real REPOSITORIES="/path/one /path/two" UPDATES=1000
 test-hg-real: build
 	tests/hg/real --hg "$(or $(HG_PROGRAM),hg)" --updates $(or $(UPDATES),100) $(REPOSITORIES)
 
-# Random operations with git as the client of the monitor, against git without one; WAY is hook or socket.
+# Random operations with git as the client of the monitor, compared with git without one; WAY is hook or socket.
 random-fsmonitor: build
 	$(CARGO) run --release --locked -p vigil-testkit --bin random-tester -- \
 		--vigil target/release/vigil --mode fsmonitor --monitor $(or $(WAY),hook) --comparisons $(COMPARISONS)
 
-# Random operations, each step compared with every git that is installed.
+# Random operations; after each step, answers are compared with those of the installed git.
 random: build
 	$(CARGO) run --release --locked -p vigil-testkit --bin random-tester -- \
 		--vigil target/release/vigil --comparisons $(COMPARISONS)
 
-# The same asked at once after each operation through a daemon, as a command and as a shell does.
+# The same through a daemon, which is asked right after each operation, as a command asks and as a shell does.
 random-daemon: build
 	for mode in status gitstatusd; do \
 		$(CARGO) run --release --locked -p vigil-testkit --bin random-tester -- \
 			--vigil target/release/vigil --daemon --mode $$mode --comparisons $(COMPARISONS) || exit; \
 	done
 
-# Many clients at once, for long, of a daemon that is killed, halted, replaced and flooded; its memory, too.
+# Many clients at once, for a long time, of a daemon that is killed, halted, replaced and flooded; its memory is checked, too.
 soak: build
 	$(CARGO) run --release --locked -p vigil-testkit --bin soak -- --vigil target/release/vigil --minutes $(MINUTES)
 
-# The daemon is killed COUNT times while git asks it, by a hook, and by its socket with a git that has a monitor of its own
-# (GIT_NEWEST); each time what git says is compared.
+# Kills the daemon COUNT times while git asks it through a hook, and as often through the daemon's socket with a git that has a
+# builtin monitor (GIT_NEWEST). Each time, git's output is compared.
 kills-fsmonitor: build
 	$(CARGO) run --release --locked -p vigil-testkit --bin kills -- \
 		--vigil target/release/vigil --way hook --count $(or $(COUNT),1000)
 	[ -z "$(GIT_NEWEST)" ] || $(CARGO) run --release --locked -p vigil-testkit --bin kills -- \
 		--vigil target/release/vigil --git "$(GIT_NEWEST)" --way socket --count $(or $(COUNT),1000)
 
-# Sound and damaged repositories of all shapes, each question about objects compared with git's answer (2.55 or newer).
+# Sound and damaged repositories of all shapes: each answer about objects is compared with git's (2.55 or newer).
 random-objects: build
 	$(CARGO) run --release --locked -p vigil-testkit --bin object-tester -- \
 		--vigil target/release/vigil --ids-only --cases $(COMPARISONS)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes seeds, made by git where git makes such bytes: sh fuzz/seeds.sh [FOLDER], a folder for each target in FOLDER
-# (fuzz/corpus).
+# Writes seeds for the fuzz targets, made by git if git writes the format: sh fuzz/seeds.sh [FOLDER]. FOLDER (by default
+# fuzz/corpus) gets a folder for each target.
 set -eu
 
 corpus=${1:-$(cd "$(dirname "$0")" && pwd)/corpus}
@@ -13,13 +13,13 @@ unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_CONFIG_GLOBAL GIT_CONFIG_PARAMETE
 export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a
 export GIT_AUTHOR_DATE='1700000000 +0100' GIT_COMMITTER_DATE='1700000000 +0100'
 
-# seed TARGET NAME: standard input.
+# seed TARGET NAME: writes standard input as a seed.
 seed() {
     mkdir -p "$corpus/$1"
     cat >"$corpus/$1/$2"
 }
 
-# texts TARGET TEXT...: each in the syntax of printf, where \377 separates fields.
+# texts TARGET TEXT...: writes each text as a seed. Texts are in the syntax of printf; \377 separates fields.
 texts() {
     target=$1
     shift
@@ -30,14 +30,14 @@ texts() {
     done
 }
 
-# Two bytes that tell how long a file is, and the file.
+# part FILE: prints the length of the file in two bytes, then the file.
 part() {
     size=$(wc -c <"$1")
     printf "\\$(printf %03o $((size / 256)))\\$(printf %03o $((size % 256)))"
     cat "$1"
 }
 
-# extension NAME: its contents in the index of the current repository; nothing without perl.
+# extension NAME: prints the contents of that extension in the current repository's index; nothing without perl.
 extension() {
     command -v perl >/dev/null || return 0
     perl -0777 -ne '/'"$1"'(.{4})/s or exit; print substr($_, $+[0], unpack("N", $1))' .git/index
@@ -45,7 +45,7 @@ extension() {
 
 for kind in sha1 sha256; do
     byte=$([ $kind = sha1 ] && echo '\000' || echo '\001')
-    # The byte that chooses the kind of ids, and standard input.
+    # Prints the byte that selects the kind of ids, then standard input.
     with_kind() {
         printf "$byte"
         cat
@@ -123,7 +123,7 @@ A body.'
         part "$dir/tree"
     done; } | with_kind | seed staged $kind-sparse
 
-    # Older gits have no reftables; a target then runs on what libFuzzer finds.
+    # Older versions of git have no reftables; the target then runs on what libFuzzer finds.
     if git init -q -b main --object-format=$kind --ref-format=reftable "$dir/$kind-tables" 2>"$dir/error"; then
         cd "$dir/$kind-tables"
         git config core.logAllRefUpdates always
@@ -210,7 +210,7 @@ texts ident 'a $Id: x y $ b $Id$ c\n$Id: z\n$Id: w$' '$$Id: a$$Id: b$$'
 texts path_quoting '\001a b\t\001\303\251"\\' '\002x y' "\\003it's!"
 texts todo '#\377pick 1234567 one\n# comment\n\n  exec make\nlabel x\r\n' '//\377\tfixup -C abc\n// x\np'
 
-# The length of standard input in two bytes, and standard input.
+# Prints the length of standard input in two bytes, then standard input.
 parted() {
     cat >"$dir/part"
     part "$dir/part"
@@ -244,8 +244,8 @@ for kind in sha1 sha256; do
     { parted <"$dir/old.idx"; cat "$pack"; } | with_kind | seed pack_index $kind-v1
 done
 
-# Entries: control, base, size, payload. A blob, deltas to it by its distance and by its id, and one to itself; a blob
-# whose size is a lie, and a delta to what is none.
+# Entries: control, base, size, payload. A blob, deltas against it by distance and by id, and a delta against itself; a
+# blob with a false size, and a delta against something that is no entry.
 texts pack_entries \
     '\000\003\000\000\000\000\012abcdefghij\006\000\000\000\000\006\012\003\220\002\001z\007\001\000\000\000\005\003\002\221\000\002' \
     '\001\001\000\000\000\000\004tree\004\000\000\000\000\002ta\007\002\000\000\000\005\003\002\221\000\002\007\004\000\000\000\004\002\001\001x\007\003\000\000\000\004\001\002\002xy' \
@@ -261,8 +261,8 @@ zeros() {
     head -c "$1" /dev/zero
 }
 
-# state_docket USED ROOT: one that is mended, of USED bytes in use (two octal bytes, the lower first), with the root block at
-# ROOT (octal, in units of 8 bytes).
+# state_docket USED ROOT: prints a docket that the target mends, with USED bytes in use (two octal bytes, the lower first) and
+# the root block at ROOT (octal, in units of 8 bytes).
 state_docket() {
     printf '\001\000\230'
     zeros 64
@@ -272,13 +272,13 @@ state_docket() {
     zeros 64
 }
 
-# slot OFFSET LEN: in octal, OFFSET in units of 8 bytes; without the checksum.
+# slot OFFSET LEN: prints a slot without its checksum. Both are octal, OFFSET in units of 8 bytes.
 slot() {
     printf "$1\\000\\000\\000$2\\000\\000\\000"
     zeros 8
 }
 
-# No blocks, and changes of different tables that need different levels of nodes.
+# No blocks, and changes to different tables, which need different levels of nodes.
 for changes in '' '\000\000\001one\377\130\002\003two\377\202\000\001three\377\110\001\377\377'; do
     { state_docket '\160\000' '\002'; printf '\000\160'; zeros 112; printf "$changes"; } |
         seed state_file "empty-${#changes}"
@@ -302,11 +302,11 @@ for changes in '' '\101\000\000\100\000\001x\377' '\101\000\000\101\000\002\011\
     } | seed state_file "tables-${#changes}"
 done
 
-# number N: 4 bytes, little-endian, of N in octal below 256.
+# number N: prints N, which is octal and below 256, in 4 bytes, little-endian.
 number() {
     printf "\\$1\\000\\000\\000"
 }
-# A directory with one file and, in the first, a subdirectory.
+# Two directories with one file each; the first has a subdirectory.
 {
     printf '\001\000\200'
     number 002; zeros 20; number 001; zeros 4; number 001; number 024
@@ -354,9 +354,9 @@ texts hg_requires 'revlogv1\nstore\nfncache\n' 'lfs\r\nshare-safe\n' '-\n'
 zeros=$(printf '\\000%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)
 texts hg_manifest "a\\0000123456789012345678901234567890123456789\nb/c\\0000123456789012345678901234567890123456789x\n" ''
 texts hg_dirstate "$zeros${zeros}n\\000\\000\\201\\244\\000\\000\\000\\005\\000\\000\\000\\001\\000\\000\\000\\003d/ea\\000\\000\\000\\000\\377\\377\\377\\377\\377\\377\\377\\377\\000\\000\\000\\003f\\000d" "$zeros$zeros"
-# A docket of 133 bytes, and one node behind the path that it has.
+# A docket of 133 bytes, then the data: one node, behind its path.
 node="\\000\\000\\000\\000\\000\\003\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\014\\003\\000\\000\\000\\005\\000\\000\\000\\001\\000\\000\\000\\000"
 meta="\\000\\000\\000\\003\\000\\000\\000\\001$zeros\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000"
 texts hg_dirstate_tree "\\000\\205dirstate-v2\\n$zeros$zeros$zeros\\000\\000\\000\\000$meta\\000\\000\\000\\057\\0100a1b2c3da/b$node"
-# One revision, inline: the index of the text "a".
+# An inline revlog with one revision, whose text is "a".
 texts hg_revlog "\\000\\003\\000\\001\\000\\000\\000\\000\\000\\000\\000\\002\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000\\000\\377\\377\\377\\377\\377\\377\\377\\377$zeros\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000\\000ua"

@@ -1,10 +1,10 @@
-# Does with a gitstatusd what gitstatus's zsh plugin does: starts it as the leader of a process group, by a process
-# substitution whose output are the responses; learns the group; greets it; asks about directories; stops the group.
-# Needs a terminal, since only with job control is there a group.
+# Talks to a gitstatusd as gitstatus's zsh plugin does: starts it in a process group of its own, by a process
+# substitution whose output is the responses; learns the group; greets it; asks about directories; stops the group.
+# Needs a terminal, since there is a process group only with job control.
 #
 #   handshake.zsh OUTPUT DAEMON DIRECTORY...
 #
-# Writes to the file OUTPUT what came, a field a line.
+# Writes the answers to the file OUTPUT, one field per line.
 
 emulate -R zsh
 setopt extended_glob monitor || exit
@@ -20,7 +20,7 @@ give_up() {
   exit 1
 }
 
-# What runs on the other side of the pipe.
+# Runs on the other side of the pipe.
 serve() {
   local -i responses
   exec <&- {responses}>&1 >/dev/null 2>&1
@@ -40,13 +40,13 @@ serve() {
       kill -- -$group
     }
   } &!
-  # Ends all if the shell dies before it greeted.
+  # Ends the group if the shell dies before the greeting.
   {
     zsystem flock -- $prefix.lock && sleep 5 && [[ -e $prefix.lock ]] && kill -- -$group
   } &!
 }
 
-# Reads exactly so many bytes into `reply`.
+# Reads exactly $1 bytes into `reply`.
 receive() {
   local -i count=$1
   local piece
@@ -82,7 +82,7 @@ for directory; do
 done
 
 kill -- -$group
-# Whoever holds the pipe is gone when it ends.
+# The end of the pipe shows that no process holds it any more.
 until sysread -t 30 -i $responses reply; (( ? == 5 )); do
   (( ? == 4 )) && give_up 'it lives on'
 done

@@ -1,4 +1,4 @@
-# Runs a command on a terminal of its own, prints what it shows there, and ends as it does.
+# Runs a command on a terminal of its own, prints its output, and exits with its exit code.
 #
 #   zsh -f on-a-terminal.zsh COMMAND [ARGUMENT]...
 

@@ -1,7 +1,7 @@
 # Asks the unmodified bash plugin about every state.
 #
-# $1: the plugin's checkout; $2: the directory with the states. Answers go to the file bash there, and after the process
-# was killed to bash.again.
+# $1: the plugin's checkout; $2: the directory with the states. Answers go to the file `bash` there, and those after the
+# process was killed to `bash.again`.
 
 source "${BASH_SOURCE[0]%/*}"/fields
 source "$1"/gitstatus.plugin.sh || exit
@@ -20,8 +20,8 @@ start() {
 
 start || exit
 ask_all "$2"/bash "$2"
-# Killed from outside, it is missed by a question soon, and started anew. A question that nobody reads any more must not
-# end this shell.
+# After the process is killed from outside, a question soon fails, and it is started again. Writing a question that
+# nobody reads must not end this shell.
 trap '' PIPE
 kill -KILL $(cat /proc/"$GITSTATUS_DAEMON_PID"/task/"$GITSTATUS_DAEMON_PID"/children)
 while gitstatus_query -d "$2"/clean -t 30; do :; done

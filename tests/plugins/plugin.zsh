@@ -1,10 +1,10 @@
-# Asks the unmodified zsh plugin about every state. To be sourced by an interactive zsh on a terminal.
+# Asks the unmodified zsh plugin about every state. Sourced by an interactive zsh on a terminal.
 #
-# $1: the plugin's checkout; $2: the directory with the states. Answers go to the file zsh there, and after the process
-# was killed to zsh.again.
+# $1: the plugin's checkout; $2: the directory with the states. Answers go to the file `zsh` there, and those after the
+# process was killed to `zsh.again`.
 
 source ${0:h}/fields
-# The plugin takes an argument for a suffix to its names.
+# The plugin would take an argument for a suffix to its names.
 plugin=$1 states=$2
 set --
 source $plugin/gitstatus.plugin.zsh || exit
@@ -23,7 +23,7 @@ start() {
 
 start || exit
 ask_all $states/zsh
-# Killed from outside, it is missed by the next question, and started anew.
+# After the process is killed from outside, the next question fails, and it is started again.
 kill -KILL -- -$GITSTATUS_DAEMON_PID_PROBE
 gitstatus_query -d $states/clean -t 30 PROBE && print -r -- 'a dead process answered' >>$states/zsh
 gitstatus_stop PROBE

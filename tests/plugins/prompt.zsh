@@ -1,9 +1,9 @@
-# Shows every state to an interactive zsh with the unmodified Powerlevel10k, and reads its prompt off the terminal.
+# Has an interactive zsh with the unmodified Powerlevel10k visit every state, and reads its prompt from the terminal.
 #
 #   zsh -f prompt.zsh POWERLEVEL10K STATES [STYLE [VIGIL]]
 #
-# The style is lean, classic or rainbow. With VIGIL, the path of the program, its functions are defined before the theme is loaded.
-# What the version control segment shows goes to the file STATES/prompt, and after the process was killed to
+# The style is lean, classic or rainbow. With VIGIL, the program's path, its functions are defined before the theme is loaded.
+# What the version control segment shows goes to the file STATES/prompt, and what it shows after the process was killed to
 # STATES/prompt.again.
 
 emulate -R zsh -o extended_glob
@@ -12,7 +12,7 @@ theme=$1 states=$2 style=${3:-lean} vigil=$4
 export ZDOTDIR=$states/zdotdir
 mkdir -p $ZDOTDIR
 
-# The style as it comes, with marks around what is to be read, and always waiting for the answer.
+# The style's own configuration, but with marks around the text to read, and waiting for every answer.
 [[ -z $vigil ]] || line="eval \"\$(${(q)vigil} init zsh)\""
 print -r -- $line >$ZDOTDIR/.zshrc
 cat >>$ZDOTDIR/.zshrc <<END
@@ -33,12 +33,12 @@ POWERLEVEL9K_VCS_CONTENT_EXPANSION='<<${$((my_git_formatter(1)))+${my_git_format
 END
 
 shown=
-# Waits for the prompt in a directory called $1, and leaves what it shows of version control in `shown`.
+# Waits for the prompt in a directory called $1, and leaves the text of its version control segment in `shown`.
 read_prompt() {
   local seen= piece
   while zpty -r shell piece '*\[\[end\]\]*'; do
     seen+=$piece
-    # Without colours and other sequences.
+    # Strip colours and other escape sequences.
     local plain=${${seen//$'\e['[0-9;?>=]#[A-Za-z]/}//[$'\r\n']/}
     local prompt=${plain##*\[\[${(b)1}\]\]}
     [[ $prompt != $plain && $prompt == *'[[end]]'* ]] || continue
@@ -69,7 +69,7 @@ zpty shell zsh -i || exit
 read_prompt ${states:t}
 show_all $states/prompt
 
-# Without the process, Powerlevel10k helps itself as well as it can; the next shell starts it anew.
+# Without the process, Powerlevel10k falls back to what it can find out itself; the next shell starts a new one.
 zpty -w shell 'kill -KILL -- -$GITSTATUS_DAEMON_PID_POWERLEVEL9K'
 read_prompt ${$(tail -n 1 $states/table)%%\|*}
 go $states/everything

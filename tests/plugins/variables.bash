@@ -1,4 +1,4 @@
-# As variables.zsh, for bash.
+# Like variables.zsh, for bash.
 
 plugin=$1 states=$2 written=$3
 case $plugin in

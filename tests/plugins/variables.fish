@@ -1,4 +1,4 @@
-# As variables.zsh, for fish, which has no plugin but Vigil's.
+# Like variables.zsh, for fish, which has no plugin but Vigil's.
 
 set -l plugin $argv[1]
 set -l states $argv[2]

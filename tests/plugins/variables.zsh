@@ -1,4 +1,4 @@
-# Asks about every state, and writes all variables that a query sets to a file. To be sourced by an interactive zsh on a
+# Asks about every state, and writes all variables that a query sets to a file. Sourced by an interactive zsh on a
 # terminal.
 #
 # $1: the plugin, or the path of vigil; $2: the directory with the states; $3: the file.
