@@ -1,6 +1,6 @@
-//! The fuzz targets for a short time: on seeds that git makes, and on the same random changes of them each time.
+//! Runs the fuzz targets for a short time: on seeds that git makes, and on the same random changes of them each time.
 //!
-//! `fuzz/run` is the long form. An input on which a target fails is printed, to become a test beside the parser.
+//! `fuzz/run` is the long form. An input on which a target fails is printed, so that it can become a test beside the parser.
 
 #![allow(
     missing_docs,
@@ -18,9 +18,9 @@ use std::process::Command;
 use vigil_fuzz::mutation::{Random, mutate};
 use vigil_fuzz::{TARGETS, Target};
 
-/// How many changed inputs each target runs on.
+/// The number of changed inputs that each target runs on.
 const CHANGED: usize = 8000;
-/// How many of those that take long: inputs are written to files, or patterns compiled.
+/// The same for the slow targets, which write inputs to files or compile patterns.
 const CHANGED_SLOWLY: usize = 400;
 const SLOW: [&str; 11] = [
     "hg_matcher",
@@ -35,7 +35,7 @@ const SLOW: [&str; 11] = [
     "commit_graph",
     "revision",
 ];
-/// Inputs do not grow much beyond this.
+/// The length in bytes beyond which changed inputs do not grow much.
 const LEN_MAX: usize = 2048;
 
 fn fuzz() -> std::path::PathBuf {
@@ -54,7 +54,7 @@ fn seeds(folder: &Path) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// The first input on which the target fails: a seed or a changed one.
+/// Returns the first input on which the target fails: a seed or a changed one.
 fn failing(target: Target, seeds: &[Vec<u8>]) -> Option<Vec<u8>> {
     let fails = |data: &Vec<u8>| catch_unwind(AssertUnwindSafe(|| (target.run)(data))).is_err();
     let mut random = Random::new(target.name.len() as u64);
@@ -81,7 +81,7 @@ fn no_changed_seed_makes_a_parser_fail() {
         .status()
         .unwrap();
     assert!(status.success());
-    // Two threads that take turns: targets differ in what they cost.
+    // Two threads take every other target, since costs differ between targets.
     let work = |first: usize| -> Vec<String> {
         let targets = TARGETS.iter().skip(first).step_by(2);
         let failures = targets.filter_map(|target| {

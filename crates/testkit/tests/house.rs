@@ -1,4 +1,4 @@
-//! The rules of the house that no compiler checks: which crate may use which, and under which licences.
+//! The rules for this workspace that no compiler checks, such as which crate may use which, and under which licences.
 
 #![allow(
     missing_docs,
@@ -32,7 +32,7 @@ fn metadata() -> Value {
             "1",
             "--locked",
             "--offline",
-            // Only what is built here was downloaded.
+            // Dependencies for other platforms were not downloaded.
             "--filter-platform",
             &format!("{}-unknown-linux-gnu", std::env::consts::ARCH),
         ])
@@ -47,7 +47,7 @@ fn metadata() -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Our crates from the ground up, each with those that it may use, tests aside: whoever is named may use what is below, too.
+/// Our crates from the bottom up, each with those that it may use, and with them all that those may use. Tests may use more.
 const HOUSE: [(&str, &[&str]); 17] = [
     ("vigil-linux", &[]),
     ("vigil-model", &[]),
@@ -74,12 +74,12 @@ const HOUSE: [(&str, &[&str]); 17] = [
     ("vigil-bench", &["vigil-linux"]),
 ];
 
-/// The rooms that neither print nor read the environment, exit or name a socket.
+/// The crates that neither print, read the environment, exit nor name a socket.
 const BELOW_THE_DOORS: [&str; 10] = [
     "model", "stamp", "store", "rules", "objects", "git", "history", "hg", "scan", "engine",
 ];
 
-/// Which of our crates each crate may depend on, tests aside.
+/// Returns the crates of ours that each crate may depend on, directly or not, tests aside.
 fn allowed() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
     let mut allowed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, uses) in HOUSE {
@@ -193,7 +193,7 @@ fn unsafe_code_stays_in_its_room_and_nothing_is_left_for_later() {
     }
 }
 
-/// What code may not do where nothing is printed and the surroundings are not read.
+/// The macros that code in the crates of [`BELOW_THE_DOORS`] may not use. The paths below are forbidden, too.
 const FORBIDDEN_MACROS: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
 const FORBIDDEN_PATHS: [&str; 4] = [
     "std::env",
@@ -202,18 +202,18 @@ const FORBIDDEN_PATHS: [&str; 4] = [
     "UnixListener",
 ];
 
-/// Reads the source of a crate from its root on: what is only for tests is left out.
+/// What a source file contains that matters here. Code that is only for tests is left out.
 #[derive(Default)]
 struct Source {
-    /// What was found of what is forbidden.
+    /// The forbidden macros and paths that were found.
     found: Vec<String>,
-    /// The modules that have files of their own, and whether they are for tests alone.
+    /// The modules that have files of their own, and whether they are only for tests.
     modules: Vec<(String, bool)>,
-    /// In how many inline modules the place is.
+    /// The names of the inline modules around the item that is being visited.
     inside: Vec<String>,
 }
 
-/// Whether a condition holds in tests alone.
+/// Returns whether a `cfg` condition holds only in tests.
 fn is_for_tests(condition: &Meta) -> bool {
     match condition {
         Meta::Path(path) => path.is_ident("test"),
@@ -268,7 +268,7 @@ impl Source {
         source
     }
 
-    /// Notes a path of names, if it is forbidden.
+    /// Notes the path made of `names`, if it is forbidden.
     fn judge(&mut self, names: &[String]) {
         let path = format!("::{}::", names.join("::"));
         let forbidden = FORBIDDEN_PATHS.iter();
@@ -276,7 +276,7 @@ impl Source {
         self.found.extend(found.map(ToString::to_string));
     }
 
-    /// Notes what a tree of imports has that is forbidden.
+    /// Notes the forbidden paths in a tree of imports.
     fn judge_imports(&mut self, tree: &UseTree, above: &[String]) {
         let with = |name: String| [above, &[name]].concat();
         match tree {
@@ -349,7 +349,7 @@ impl<'ast> Visit<'ast> for Source {
         if FORBIDDEN_MACROS.contains(&name.as_str()) {
             self.found.push(format!("{name}!"));
         }
-        // What stands in it is no syntax tree.
+        // The macro's arguments are tokens, not a syntax tree.
         let tokens: String = call.tokens.to_string().split_whitespace().collect();
         for macro_name in FORBIDDEN_MACROS {
             if tokens.contains(&format!("{macro_name}!(")) {
@@ -365,8 +365,8 @@ impl<'ast> Visit<'ast> for Source {
     }
 }
 
-/// Checks the module in `file`, whose modules are in `folder`, and those below it. Adds each file that is read, and each
-/// that is for tests alone, with what is in a folder of that name, to `known`.
+/// Checks the module in `file` and the modules below it, which are in `folder`. Adds to `known` each file that is read, and
+/// each that is only for tests, with all files in the folder of the same name.
 fn check_module(file: &Path, folder: &Path, known: &mut BTreeSet<PathBuf>) {
     let text = std::fs::read_to_string(file).unwrap();
     let source = Source::read(&text);
@@ -487,10 +487,10 @@ fn every_invariant_names_a_test_that_exists() {
     assert!(guards >= 7, "only {guards} guards are named");
 }
 
-/// The files of one crate by their modules, as paths from the crate's root.
+/// The texts of a crate's files, by the path of the module from the crate's root.
 type Modules = BTreeMap<Vec<String>, String>;
 
-/// The files of the crate whose root is in `folder`, but for those that only tests use.
+/// Reads the files of the crate whose root is in `folder`, except those that only tests use.
 fn modules(folder: &Path) -> Modules {
     let mut files = Vec::new();
     sources(folder, &mut files);
@@ -504,7 +504,7 @@ fn modules(folder: &Path) -> Modules {
     files.iter().filter_map(module).collect()
 }
 
-/// `text` without comments, and without what is compiled for tests only.
+/// Returns `text` without comments and without code that is compiled only for tests.
 fn code(text: &str) -> String {
     let mut code = String::new();
     let mut lines = text.lines();
@@ -528,8 +528,8 @@ fn is_in_name(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Reads a path, or a tree of paths, off the front of `text`: adds each to `paths` with what is `before` it, and returns
-/// what follows.
+/// Parses a path, or a tree of paths, at the start of `text`. Adds each to `paths`, prefixed with `before`, and returns the
+/// rest of the text.
 fn read_paths<'t>(text: &'t str, before: &[&'t str], paths: &mut Vec<Vec<&'t str>>) -> &'t str {
     let text = text.trim_start();
     let Some(mut rest) = text.strip_prefix('{') else {
@@ -543,7 +543,7 @@ fn read_paths<'t>(text: &'t str, before: &[&'t str], paths: &mut Vec<Vec<&'t str
     };
     loop {
         rest = read_paths(rest, before, paths);
-        // Behind a star, or another name.
+        // Skip a star, or `as` and a name.
         rest = &rest[rest.find([',', '}']).unwrap_or(rest.len())..];
         rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
         if rest.is_empty() {
@@ -555,7 +555,7 @@ fn read_paths<'t>(text: &'t str, before: &[&'t str], paths: &mut Vec<Vec<&'t str
     }
 }
 
-/// The other modules of the crate that the text of `module` names.
+/// Returns the modules of the crate that the text of `module` names.
 fn imports<'m>(module: &[String], text: &str, modules: &'m Modules) -> BTreeSet<&'m [String]> {
     let code = code(text);
     let mut paths = Vec::new();
@@ -570,7 +570,7 @@ fn imports<'m>(module: &[String], text: &str, modules: &'m Modules) -> BTreeSet<
         if begins && !before.ends_with("(in ") {
             rest = read_paths(rest, &[name], &mut paths);
         } else {
-            // The rest of a path that begins elsewhere.
+            // Skip the rest of a path that begins outside the crate.
             rest = rest.trim_start_matches(|c| is_in_name(c) || c == ':');
         }
     }
@@ -596,7 +596,7 @@ fn imports<'m>(module: &[String], text: &str, modules: &'m Modules) -> BTreeSet<
     found
 }
 
-/// The modules of each ring: each leads to all others of it by imports. A module in no ring is alone.
+/// Returns the rings, or import cycles: sets of modules that all reach each other by imports. A module in no ring is alone.
 fn rings<'m>(modules: &'m Modules) -> BTreeSet<BTreeSet<&'m [String]>> {
     let mut reached = BTreeMap::new();
     for (module, text) in modules {
@@ -616,7 +616,7 @@ fn rings<'m>(modules: &'m Modules) -> BTreeSet<BTreeSet<&'m [String]>> {
     reached.iter().map(ring).collect()
 }
 
-/// So many files may import each other: what they have in common is a file of its own otherwise.
+/// The most files that may form a ring. If more would, what they share belongs in a file of its own.
 const RING_MAX: usize = 3;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The testers find what is wrong and nothing else, shown with git itself, right and made wrong, as the candidate.
+//! The testers report wrong answers and only those: tried with git itself as the candidate, unchanged and made wrong.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ use vigil_testkit::scenario::{Item, ServerOptions};
 use vigil_testkit::soak::{self, Soak};
 
 fn campaign(seed: u64, runs: u64, prompts: bool) -> Campaign {
-    // Reftable is left out, since the git of this machine may be too old.
+    // Without reftables, since the installed git may be too old for them.
     let plan = Plan {
         steps: 12,
         questions: 2,
@@ -64,7 +64,7 @@ fn play(candidate: &Path, campaign: &Campaign) -> (Totals, String) {
     )
 }
 
-/// A program that does what the shell script says.
+/// Writes a candidate that runs the shell script `text`, and returns its path.
 fn script(directory: &Path, text: &str) -> PathBuf {
     let path = directory.join("candidate");
     let mut file = std::fs::File::create(&path).unwrap();
@@ -78,7 +78,7 @@ fn script(directory: &Path, text: &str) -> PathBuf {
 fn git_equals_itself() {
     let (totals, report) = play(Path::new("git"), &campaign(1, 4, false));
     assert_eq!(totals.mismatches, 0, "{report}");
-    // The same question comes twice now and then.
+    // Not more, since a question sometimes comes up twice.
     assert!(totals.comparisons > 4 * 13);
 }
 
@@ -104,7 +104,7 @@ fn a_git_that_crashes_is_no_judge_but_counted() {
         (0, totals.comparisons)
     );
     assert!(totals.summary().contains("not judged"));
-    // A further git that does not crash is a judge, and a candidate that crashes is never right.
+    // Another git that does not crash can judge, and a candidate that crashes is always wrong.
     let totals = play(Path::new("git"), vec!["git".into()]);
     assert_eq!((totals.mismatches, totals.unjudged), (0, 0));
     let totals = play(Path::new("true"), vec!["git".into()]);
@@ -115,7 +115,7 @@ fn a_git_that_crashes_is_no_judge_but_counted() {
 #[test]
 fn a_wrong_candidate_is_caught_and_cut_down() {
     let directory = tempfile::tempdir().unwrap();
-    // Deleted files are passed over.
+    // This candidate misreports deleted files.
     let candidate = script(
         directory.path(),
         "git \"$@\" | sed -e 's/^ D /  D/; s/^1 \\.D/1 .M/'; exit ${PIPESTATUS[0]}",
@@ -130,10 +130,10 @@ fn a_wrong_candidate_is_caught_and_cut_down() {
         .iter()
         .filter(|item| matches!(item, Item::Step(_)))
         .count();
-    // init, write, add, delete; a few more where the tries did not suffice.
+    // init, write, add, delete; a few more if shrinking ran out of tries.
     assert!((3..=8).contains(&steps), "{report}");
 
-    // The script that is printed shows the same to someone who knows nothing of the tester.
+    // The printed script shows the difference without the tester.
     let script = failure.scenario.script(&settings(&candidate));
     let path = directory.path().join("reproduce");
     std::fs::write(&path, &script).unwrap();
@@ -151,7 +151,7 @@ fn a_wrong_candidate_is_caught_and_cut_down() {
     assert!(!said.contains("same"), "{said}");
 }
 
-/// A candidate whose `daemon run` serves nothing, and tells of so many questions.
+/// Returns a candidate whose daemon serves nothing, but claims to have answered so many questions.
 fn idle_daemon(directory: &Path, answered: u64) -> PathBuf {
     script(
         directory,
@@ -293,12 +293,12 @@ fn a_candidate_that_writes_without_end_is_caught() {
         "{}",
         &report[..report.len().min(1000)]
     );
-    // What it wrote is not told in full.
+    // The report does not contain all of the output.
     assert!(report.len() < 10 << 20, "{}", report.len());
     assert_eq!(totals.mismatches, 1);
 }
 
-/// The model of gitstatusd, perhaps with a wrong field.
+/// Returns a candidate that runs the model of gitstatusd with extra `arguments`, which may make a field wrong.
 fn model(directory: &Path, arguments: &str) -> PathBuf {
     script(
         directory,
@@ -455,8 +455,8 @@ fn the_oracle_of_the_protocol_does_not_judge_what_git_makes_of_a_split_index_tha
     let git = |arguments: &[&str]| drop(sandbox.git(arguments));
     for name in ["a", "dir/b", "other/c", "other/d"] {
         sandbox.write(name, "x");
-        // Older than the index: of no entry git then says in the part that is not shared that it may have changed, at a
-        // position that it does not find.
+        // Older than the index. Otherwise git marks an entry as possibly changed in the part that is not shared, at a position
+        // that it does not find.
         let file = std::fs::File::options()
             .write(true)
             .open(sandbox.path(name))

@@ -1,6 +1,6 @@
-//! `vigil` against git: named states and a few random runs.
+//! Compares `vigil` with git: named states and a few random runs.
 //!
-//! `VIGIL_BIN` names the program; without it the workspace's own is used, and built if it is missing.
+//! `VIGIL_BIN` names the program. Without it, the workspace's own is used, and built if it is missing.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ use vigil_testkit::random::Plan;
 use vigil_testkit::sandbox::{default_parent, git_is_at_least, vigil_program};
 use vigil_testkit::soak::{self, Soak};
 
-/// The program, built once if it has to be.
+/// Returns the path of the program, which is built once if it is missing.
 fn vigil() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -41,8 +41,8 @@ fn vigil() -> &'static Path {
     })
 }
 
-/// The git that judges: `VIGIL_ORACLE_GIT`, else the one of `PATH`. The sentences of the long format are those of newer
-/// gits, so that an old one does not judge them.
+/// Returns settings with `VIGIL_ORACLE_GIT` as the oracle, or else the git on `PATH`. The wording of the long format follows
+/// newer versions of git, so an old oracle does not judge it.
 fn settings() -> Settings {
     let oracle = std::env::var_os("VIGIL_ORACLE_GIT").unwrap_or_else(|| "git".into());
     let is_new = git_is_at_least(&oracle, 46);
@@ -57,7 +57,7 @@ fn play(prompts: bool, seed: u64, comparisons_max: usize) {
     play_with(&settings(), prompts, seed, comparisons_max);
 }
 
-/// The same through a daemon, which must answer nearly all: what it leaves to whoever asks is not tested here.
+/// Like [`play`], through a daemon, which must answer most questions itself: those left to the client do not test it.
 fn play_through_a_daemon(prompts: bool, seed: u64, comparisons_max: usize) {
     let mut settings = settings();
     let daemon = Daemon::start(&settings.candidate, &settings.parent).unwrap();
@@ -99,7 +99,7 @@ fn compare(prompts: bool) {
     settings.compare_errors = !settings.without_long;
     let mut cases = cases::all();
     if !git_is_at_least(&settings.oracle, 55) {
-        // Of these git says something else since.
+        // Newer versions of git answer these differently.
         cases.retain(|case| {
             case.name != "git file to nowhere"
                 && !case
@@ -170,8 +170,8 @@ fn whatever_befalls_the_daemon_no_answer_is_wrong() {
 
 #[test]
 fn damaged_objects_are_told_as_git_tells_them() {
-    // Names lead through objects that git reads otherwise than those that are asked for by id, which shows only where
-    // nothing in a pack makes sense.
+    // git reads the objects that a name leads through in another way than those asked for by id. The difference shows only
+    // if nothing in a pack makes sense.
     for (ids_only, without) in [(true, "alternates"), (false, "crafted")] {
         let settings = settings();
         let settings = objects::Settings {
