@@ -20,8 +20,8 @@ start() {
 
 start || exit
 ask_all "$2"/bash "$2"
-# After the process is killed from outside, a question soon fails, and it is started again. Writing a question that
-# nobody reads must not end this shell.
+# After the process is killed from outside, a question soon fails, and the process is started again. Writing a question
+# that nobody reads must not end this shell.
 trap '' PIPE
 kill -KILL $(cat /proc/"$GITSTATUS_DAEMON_PID"/task/"$GITSTATUS_DAEMON_PID"/children)
 while gitstatus_query -d "$2"/clean -t 30; do :; done

@@ -23,7 +23,7 @@ start() {
 
 start || exit
 ask_all $states/zsh
-# After the process is killed from outside, the next question fails, and it is started again.
+# After the process is killed from outside, the next question fails, and the process is started again.
 kill -KILL -- -$GITSTATUS_DAEMON_PID_PROBE
 gitstatus_query -d $states/clean -t 30 PROBE && print -r -- 'a dead process answered' >>$states/zsh
 gitstatus_stop PROBE

@@ -81,7 +81,7 @@ fn no_changed_seed_makes_a_parser_fail() {
         .status()
         .unwrap();
     assert!(status.success());
-    // Two threads take every other target, since costs differ between targets.
+    // Two threads, each with every other target, since targets differ in cost.
     let work = |first: usize| -> Vec<String> {
         let targets = TARGETS.iter().skip(first).step_by(2);
         let failures = targets.filter_map(|target| {

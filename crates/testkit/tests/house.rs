@@ -74,7 +74,7 @@ const HOUSE: [(&str, &[&str]); 17] = [
     ("vigil-bench", &["vigil-linux"]),
 ];
 
-/// The crates that neither print, read the environment, exit nor name a socket.
+/// The crates that do not print, read the environment, exit or name a socket.
 const BELOW_THE_DOORS: [&str; 10] = [
     "model", "stamp", "store", "rules", "objects", "git", "history", "hg", "scan", "engine",
 ];
