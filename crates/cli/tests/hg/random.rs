@@ -34,6 +34,7 @@ fn play(daemon: bool) {
             failures_max: 1,
             time: Duration::from_secs(600),
             dirstate_v2: None,
+            format: None,
             daemon,
         };
         let report = Mutex::new(Vec::new());

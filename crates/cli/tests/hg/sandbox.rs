@@ -31,9 +31,15 @@ pub(crate) const FORMATS: [bool; 2] = [false, true];
 
 impl Working {
     pub(crate) fn new(hg: &Path, is_v2: bool) -> Self {
+        Self::with(hg, &format!("[format]\nuse-dirstate-v2={is_v2}\n"))
+    }
+
+    /// One with this configuration.
+    pub(crate) fn with(hg: &Path, config: &str) -> Self {
         let sandbox = HgSandbox::new(&default_parent(), hg).unwrap();
-        let text =
-            format!("[storage]\ndirstate-v2.slow-path=allow\n[format]\nuse-dirstate-v2={is_v2}\n");
+        // Some formats are slow without compiled extensions, which is refused in two ways.
+        let allowed = "[storage]\nall-slow-path=allow\ndirstate-v2.slow-path=allow\n";
+        let text = format!("{allowed}{config}");
         std::fs::write(sandbox.home().join("hgrc"), text).unwrap();
         let working = Self(sandbox);
         working.hg(&["init"]);

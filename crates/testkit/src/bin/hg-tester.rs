@@ -22,6 +22,7 @@ Compares standard output, standard error and exit code of hg status.
   --max-failures N     begin no seed after this many failures (5)
   --minutes N          begin no seed after this time (60)
   --dirstate V         1 or 2 (by turns)
+  --format N           of which of the rare formats the store is, from 0 (one in four is of any)
   --daemon             ask through a daemon
   --root DIR           where working copies are made (/dev/shm)
 ";
@@ -57,6 +58,7 @@ fn parse(words: &mut Words) -> Result<Settings, String> {
         failures_max: 5,
         time: Duration::from_secs(3600),
         dirstate_v2: None,
+        format: None,
         daemon: false,
     };
     while let Some(name) = words.option() {
@@ -72,6 +74,7 @@ fn parse(words: &mut Words) -> Result<Settings, String> {
             "--max-failures" => settings.failures_max = words.number()?,
             "--minutes" => settings.time = words.minutes()?,
             "--dirstate" => settings.dirstate_v2 = Some(words.value()? == "2"),
+            "--format" => settings.format = Some(words.number()?),
             "--daemon" => settings.daemon = true,
             "--root" => settings.parent = words.value()?.into(),
             other => return Err(format!("unknown argument {other}")),

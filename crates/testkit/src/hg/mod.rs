@@ -6,4 +6,4 @@ mod run;
 pub mod sandbox;
 pub mod server;
 
-pub use run::{Settings, Totals, run};
+pub use run::{FORMATS, Settings, Totals, run};

@@ -45,9 +45,23 @@ pub struct Settings {
     pub time: Duration,
     /// Whether the dirstate is of the second format; where nothing is said, it is by turns.
     pub dirstate_v2: Option<bool>,
+    /// Of which of [`FORMATS`] the store is; where nothing is said, one in four is of one of them.
+    pub format: Option<usize>,
     /// Whether the candidate is asked through a daemon of its own.
     pub daemon: bool,
 }
+
+/// Formats of stores that few have: lines of Mercurial's configuration. What a release does not know it leaves alone.
+pub const FORMATS: [&str; 8] = [
+    "[format]\nuse-delta-info-flags=yes\n",
+    "[format]\nuse-fileindex-v1=yes\n",
+    "[format]\nuse-fileindex-v1=yes\nexp-use-very-fragile-and-unsafe-plain-store-encoding=yes\n",
+    "[format]\ndotencode=no\nexp-use-very-fragile-and-unsafe-plain-store-encoding=yes\n",
+    "[experimental]\nrevlogv2=enable-unstable-format-and-corrupt-my-data\n",
+    "[format]\nexp-use-changelog-v2=enable-unstable-format-and-corrupt-my-data\n",
+    "[format]\nexp-use-copies-side-data-changeset=yes\n",
+    "[experimental]\ntreemanifest=yes\n",
+];
 
 /// What came out.
 #[derive(Debug, Default)]
@@ -159,13 +173,27 @@ fn play(
     }
     let is_v2 = settings.dirstate_v2.unwrap_or(seed.is_multiple_of(2));
     // Without compiled extensions Mercurial wants to be told that it may be slow.
-    let mut config =
-        format!("[storage]\ndirstate-v2.slow-path=allow\n[format]\nuse-dirstate-v2={is_v2}\n");
+    let mut config = format!(
+        "[storage]\nall-slow-path=allow\ndirstate-v2.slow-path=allow\n[format]\nuse-dirstate-v2={is_v2}\n"
+    );
+    // By numbers of its own: seeds that once differed stay what they were.
+    let mut formats = Rng::new(!seed);
+    let any = formats
+        .chance(25)
+        .then(|| formats.below(FORMATS.len() as u64));
+    let format = settings
+        .format
+        .or(any.and_then(|any| usize::try_from(any).ok()));
+    let format = format.and_then(|format| FORMATS.get(format));
     if rng.chance(20) {
         config.push_str("revlog-compression=zlib\n");
     }
-    if rng.chance(10) {
+    let needs_no_store = rng.chance(10) && format.is_none();
+    if needs_no_store {
         config.push_str("usestore=no\n");
+    }
+    if let Some(format) = format {
+        config.push_str(format);
     }
     std::fs::write(sandbox.home().join("hgrc"), config)?;
     let mut server = Server::start(&sandbox)?;
@@ -213,6 +241,7 @@ fn play(
             }
             lock(totals).mismatches += 1;
             let mut text = format!("seed {seed}, dirstate v{}\n", 1 + u8::from(is_v2));
+            text.push_str(format.copied().unwrap_or_default());
             for line in &player.done {
                 let _ = writeln!(text, "  {line}");
             }
