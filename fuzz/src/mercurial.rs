@@ -55,10 +55,32 @@ pub(crate) fn hg_dirstate_tree(data: &[u8]) {
 }
 
 pub(crate) fn hg_revlog(data: &[u8]) {
+    check_revlog(&[(".i", data)]);
+}
+
+/// A docket, and the files that it names.
+pub(crate) fn hg_docket(data: &[u8]) {
+    let mut input = Input(data);
+    let [docket, index, data] = [(); 3].map(|()| input.part());
+    check_revlog(&[
+        (".i", docket),
+        (".idx", index),
+        (".dat", data),
+        (".sda", input.0),
+    ]);
+}
+
+/// What holds of every revlog whose files are `files`, by the ends of their names: a text has the hash that it is said to have.
+fn check_revlog(files: &[(&str, &[u8])]) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.i");
-    std::fs::write(&path, data).unwrap();
-    let Ok(mut log) = Revlog::open(&path, folder.path().join("x.d"), "x") else {
+    for (end, bytes) in files {
+        std::fs::write(folder.path().join(end), bytes).unwrap();
+    }
+    let place = |end: &str| {
+        assert!(!end.contains('/'));
+        folder.path().join(&end[end.rfind('.').unwrap()..])
+    };
+    let Ok(mut log) = Revlog::open(place, "x") else {
         return;
     };
     for number in 0..u32::try_from(log.len()).unwrap() {
@@ -66,6 +88,7 @@ pub(crate) fn hg_revlog(data: &[u8]) {
         if let Ok(text) = log.text(number) {
             assert_eq!(log.has_hash_of(&revision, &text), Some(true));
         }
+        let _ = log.sidedata(number, 12);
     }
 }
 
@@ -105,7 +128,7 @@ pub(crate) fn hg_pattern(data: &[u8]) {
 pub(crate) fn hg_requires(data: &[u8]) {
     let requirements = Requirements::parse(data);
     if requirements.check().is_ok() {
-        assert!(requirements.has("revlogv1"));
+        assert!(requirements.has("revlogv1") || requirements.has("exp-revlogv2.2"));
     }
 }
 
@@ -171,6 +194,7 @@ pub(crate) fn hg_store_name(data: &[u8]) {
     }
     Names::Encoded.encoded(&path);
     Names::Plain.encoded(&path);
+    assert!(Names::Underscored.encoded(&path).len() >= path.len());
 }
 
 /// Patterns of all kinds become matchers, and any path may be asked about.

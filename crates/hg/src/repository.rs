@@ -106,10 +106,14 @@ impl Repository {
             let folder = self.shared.clone();
             return Store::new(folder, Names::Plain);
         }
+        let is_underscored = has("exp-very-fragile-and-unsafe-plain-store-encoding");
         let dots = has("dotencode");
-        let names = match has("fncache") {
-            true => Names::Hybrid { dots },
-            false => Names::Encoded,
+        let names = match (has("fncache"), has("fileindex-v1")) {
+            (false, false) => Names::Encoded,
+            _ if is_underscored => Names::Underscored,
+            (true, _) => Names::Hybrid { dots },
+            // What lists the files has no part in their names.
+            (false, true) => Names::Hybrid { dots: true },
         };
         Store::new(self.shared.join("store"), names)
     }

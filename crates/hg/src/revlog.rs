@@ -1,14 +1,17 @@
 //! Mercurial's store of the versions of one thing: an index of revisions, and chunks of text and differences.
 //!
-//! Version 1 of the format, as all repositories have it but experimental ones. Whatever an index says of places, lengths and
-//! bases is checked; what is given out has the length and the hash that it is said to have.
+//! Version 1 of the format, as all repositories have it but experimental ones, and version 2, where a docket names the files, also
+//! that of changelogs alone. Whatever an index says of places, lengths and bases is checked; what is given out has the length and
+//! the hash that it is said to have.
 
 mod chunk;
 mod delta;
+mod docket;
 mod index;
+mod sidedata;
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bstr::BString;
 use sha1::{Digest, Sha1};
@@ -19,13 +22,18 @@ use crate::abort::{Abort, Kind};
 use crate::bytes::bytes;
 use crate::node::Node;
 use chunk::Decompressor;
-use index::Index;
+use docket::Docket;
+use index::{Form, Index, Layout};
 pub use index::{NO_REVISION, Revision};
 
 /// The most bytes of one text.
 const TEXT_LEN_MAX: usize = 1 << 31;
+/// The most bytes of the sidedata of one revision.
+const SIDEDATA_LEN_MAX: usize = 1 << 28;
 /// Flags of a revision under which its text is not what is stored: censored, ellipsis, or kept elsewhere.
 const SPECIAL_FLAGS: u16 = 0xe000;
+/// Flags of a revision that mean nothing yet.
+const UNKNOWN_FLAGS: u16 = 0x003f;
 
 /// The versions of one thing.
 #[derive(Debug)]
@@ -36,38 +44,107 @@ pub struct Revlog {
     index_bytes: Contents,
     data_path: PathBuf,
     data: Option<Contents>,
+    /// What a docket says beside that.
+    beside: Option<Beside>,
+}
+
+/// What only a revlog with a docket has.
+#[derive(Debug)]
+struct Beside {
+    /// What chunks begin with that are compressed in the way of all.
+    compression: u8,
+    sidedata_path: PathBuf,
+    /// How many bytes of it count.
+    sidedata_len: u64,
+    sidedata: Option<Contents>,
 }
 
 impl Revlog {
-    /// Opens the revlog whose index is the file `path`, and whose chunks, unless they are in the index, are in `data_path`. One
+    /// Opens a revlog, whose files are where `place` says for the ends of their names: that with which it begins is `.i`. One
     /// that is not there has no revisions.
     ///
     /// # Errors
     /// It cannot be read, or is damaged.
-    pub fn open(path: &Path, data_path: PathBuf, name: impl Into<BString>) -> Result<Self, Abort> {
+    pub fn open(place: impl Fn(&str) -> PathBuf, name: impl Into<BString>) -> Result<Self, Abort> {
         let name = name.into();
-        let index_bytes = match file::read_or_map(path) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Contents::Read(Vec::new()),
-            Err(error) => return Err(Abort::io(path, &error)),
-        };
-        let index = Index::read(&index_bytes).map_err(|error| match error {
-            index::Unread::Damaged(what) => Abort::damaged(path, what),
-            index::Unread::NotHere => {
-                Abort::unsupported("a revlog that tells more of deltas or copies")
-            }
+        let path = place(".i");
+        let bytes = file::read_or_map(&path).or_else(nothing_if_missing);
+        let bytes = bytes.map_err(|error| Abort::io(&path, &error))?;
+        let refused = |error: index::Unread| match error {
+            index::Unread::Damaged(what) => Abort::damaged(&path, what),
+            index::Unread::Old => Abort::unsupported("a revlog of version 0"),
             index::Unread::Unknown(version) => {
                 let version = version.to_string();
                 let message = bytes!("unknown version (", version, ") in revlog ", name);
                 Abort::of(Kind::Storage, message)
             }
+            index::Unread::UnknownFlags { flags, version } => {
+                let text = format!("unknown flags ({flags:#04x}) in version {version} revlog ");
+                Abort::of(Kind::Storage, bytes!(text, name))
+            }
+        };
+        match Form::of(&bytes).map_err(refused)? {
+            Form::Here { flags } => Ok(Self {
+                index: Index::here(&bytes, flags).map_err(refused)?,
+                index_bytes: bytes,
+                data_path: place(".d"),
+                data: None,
+                beside: None,
+                name,
+            }),
+            Form::Elsewhere(layout) => {
+                let docket = Docket::parse(&bytes).map_err(|error| match error {
+                    docket::Unread::Short { expected } => {
+                        let len = bytes.len();
+                        let text = format!("docket is too short, expected {expected} got {len}");
+                        Abort::plain(text)
+                    }
+                    docket::Unread::Id => Abort::damaged(&path, "an id of a file is none"),
+                })?;
+                Self::of_docket(&docket, layout, place, name)
+            }
+        }
+    }
+
+    fn of_docket(
+        docket: &Docket,
+        layout: Layout,
+        place: impl Fn(&str) -> PathBuf,
+        name: BString,
+    ) -> Result<Self, Abort> {
+        let path = |id: &BString, end: &str| place(&format!("-{id}.{end}"));
+        let index_path = path(&docket.index_id, "idx");
+        let index_bytes = match docket.index_len {
+            0 => Contents::Read(Vec::new()),
+            _ => file::read_or_map(&index_path)
+                .or_else(nothing_if_missing)
+                .map_err(|error| Abort::io(&index_path, &error))?,
+        };
+        let len = usize::try_from(docket.index_len)
+            .ok()
+            .filter(|len| *len <= index_bytes.len());
+        let len = len.ok_or_else(|| {
+            let (len, expected) = (index_bytes.len(), docket.index_len);
+            let counts = format!(": got {len}, expected {expected}");
+            let message = bytes!("too few index data for ", name, counts);
+            Abort::of(Kind::Storage, message)
+        })?;
+        let index = Index::elsewhere(layout, len).ok_or_else(|| {
+            let message = bytes!("index ", name, " is corrupted");
+            Abort::of(Kind::Storage, message)
         })?;
         Ok(Self {
             name,
             index,
             index_bytes,
-            data_path,
+            data_path: path(&docket.data_id, "dat"),
             data: None,
+            beside: Some(Beside {
+                compression: docket.compression,
+                sidedata_path: path(&docket.sidedata_id, "sda"),
+                sidedata_len: docket.sidedata_len,
+                sidedata: None,
+            }),
         })
     }
 
@@ -108,6 +185,11 @@ impl Revlog {
                 .is_some_and(|node| node.hex().as_bytes().starts_with(digits))
         };
         numbers.filter(begins).take(most).collect()
+    }
+
+    /// Whether the text of the revision of a file may begin with more than its contents.
+    pub fn may_have_metadata(&self, revision: &Revision) -> bool {
+        self.index.may_have_metadata(revision)
     }
 
     /// Whether `text` is that of the revision; `None` where the text that is stored must be looked at.
@@ -155,6 +237,11 @@ impl Revlog {
             );
             return Err(Abort::unsupported(what));
         }
+        if revision.flags & UNKNOWN_FLAGS != 0 {
+            let flags = revision.flags & UNKNOWN_FLAGS;
+            let message = format!("incompatible revision flag '{flags:#x}'");
+            return Err(Abort::of(Kind::Storage, message));
+        }
         let text_len = usize::try_from(revision.text_len)
             .ok()
             .filter(|len| *len <= TEXT_LEN_MAX);
@@ -165,13 +252,15 @@ impl Revlog {
             let message = bytes!("damaged revision in '", self.name, "': ", what);
             Abort::of(Kind::Storage, message)
         };
-        let mut decompressor = Decompressor::default();
+        let mut decompressor = self.decompressor();
         let mut chunks = Vec::with_capacity(chain.len());
         // Differences may add what later ones take away; but no more than this is believed.
         let mut room = text_len.saturating_mul(8).saturating_add(64 << 20);
         for link in &chain {
             let stored = self.stored(link).ok_or_else(|| damaged("it is cut off"))?;
-            let chunk = decompressor.read(stored, room).map_err(damaged)?;
+            let chunk = decompressor
+                .read(stored, link.mode, room)
+                .map_err(damaged)?;
             room = room.saturating_sub(chunk.len());
             chunks.push(chunk);
         }
@@ -181,6 +270,40 @@ impl Revlog {
             return Err(Abort::of(Kind::Storage, bytes_of(&text)));
         }
         Ok(text)
+    }
+
+    fn decompressor(&self) -> Decompressor {
+        Decompressor::new(self.beside.as_ref().map(|beside| beside.compression))
+    }
+
+    /// The item `key` of the sidedata of the revision `number`, if it has one.
+    ///
+    /// # Errors
+    /// It cannot be read, or is damaged.
+    pub fn sidedata(&mut self, number: u32, key: u16) -> Result<Option<Vec<u8>>, Abort> {
+        let mut decompressor = self.decompressor();
+        let place = self.revision(number).map(|revision| revision.sidedata);
+        let (Some(place), Some(beside)) = (place.filter(|place| place.len > 0), &mut self.beside)
+        else {
+            return Ok(None);
+        };
+        let end = place.start.checked_add(u64::from(place.len));
+        let end = end.filter(|end| *end <= beside.sidedata_len);
+        let path = &beside.sidedata_path;
+        let bytes = match &beside.sidedata {
+            Some(bytes) => bytes,
+            None => {
+                let read = file::read_or_map(path).map_err(|error| Abort::io(path, &error))?;
+                beside.sidedata.insert(read)
+            }
+        };
+        let part = usize::try_from(place.start).ok().zip(end);
+        let part = part.and_then(|(start, end)| bytes.get(start..usize::try_from(end).ok()?));
+        let part = part.ok_or_else(|| Abort::damaged(path, "it is cut off"))?;
+        let read = decompressor
+            .read(part, place.mode, SIDEDATA_LEN_MAX)
+            .and_then(|all| Ok(sidedata::item(&all, key)?.map(<[u8]>::to_vec)));
+        read.map_err(|what| Abort::damaged(path, what))
     }
 
     /// The revisions from a whole text to `number`, whose chunks together are the text.
@@ -229,6 +352,14 @@ impl Revlog {
             false => self.data.as_ref()?,
         };
         bytes.get(start..start.checked_add(len)?)
+    }
+}
+
+/// What is not there has nothing in it.
+fn nothing_if_missing(error: io::Error) -> io::Result<Contents> {
+    match error.kind() {
+        io::ErrorKind::NotFound => Ok(Contents::Read(Vec::new())),
+        _ => Err(error),
     }
 }
 

@@ -13,7 +13,7 @@ pub use names::Names;
 use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, path_of};
 use crate::node::Node;
-use crate::revlog::{NO_REVISION, Revlog};
+use crate::revlog::{NO_REVISION, Revision, Revlog};
 
 /// Where the files of a store are.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl Store {
     /// # Errors
     /// It cannot be read, or is damaged.
     pub fn changelog(&self) -> Result<Revlog, Abort> {
-        self.of_all("00changelog")
+        self.revlog(b"00changelog", "00changelog")
     }
 
     /// Where the index of the changelog is. Whoever adds a changeset, or takes one away, writes there.
@@ -86,7 +86,7 @@ impl Store {
     /// # Errors
     /// It cannot be read, or is damaged.
     pub fn manifests(&self) -> Result<Revlog, Abort> {
-        self.of_all("00manifest")
+        self.revlog(b"00manifest", "00manifest")
     }
 
     /// Opens the versions of the file `path`.
@@ -94,24 +94,22 @@ impl Store {
     /// # Errors
     /// They cannot be read, or are damaged.
     pub fn file(&self, path: &BStr) -> Result<Revlog, Abort> {
-        let data = self.of_file(path, ".d");
-        Revlog::open(&self.file_index(path), data, path.to_owned())
+        self.revlog(&bytes!("data/", path), path)
     }
 
     /// Where the index of the versions of the file `path` is, if it has any. Whatever rewrites what is stored of the file
     /// writes there.
     pub fn file_index(&self, path: &BStr) -> PathBuf {
-        self.of_file(path, ".i")
+        self.place(&bytes!("data/", path), ".i")
     }
 
-    fn of_file(&self, path: &BStr, end: &str) -> PathBuf {
-        let name = self.names.encoded(&bytes!("data/", path, end));
+    fn revlog(&self, radix: &[u8], name: impl Into<BString>) -> Result<Revlog, Abort> {
+        Revlog::open(|end| self.place(radix, end), name)
+    }
+
+    fn place(&self, radix: &[u8], end: &str) -> PathBuf {
+        let name = self.names.encoded(&bytes!(radix, end));
         self.folder.join(path_of(&name))
-    }
-
-    fn of_all(&self, name: &str) -> Result<Revlog, Abort> {
-        let at = |end: &str| self.folder.join(format!("{name}{end}"));
-        Revlog::open(&at(".i"), at(".d"), name)
     }
 
     /// What the changeset `number` of `changelog` says.
@@ -180,12 +178,12 @@ impl Store {
         let revision = versions
             .revision(number)
             .ok_or_else(|| no_version(path, node))?;
-        // With copies and escapes the hash is not that of the contents alone. Those have no first parent, or begin as such do.
+        // With copies and escapes the hash is not that of the contents alone.
         let is_escaped = contents.starts_with(METADATA_MARK);
         if !is_escaped {
             match versions.has_hash_of(&revision, contents) {
                 Some(true) => return Ok(true),
-                Some(false) if revision.p1 != NO_REVISION => return Ok(false),
+                Some(false) if !versions.may_have_metadata(&revision) => return Ok(false),
                 _ => {}
             }
         }
@@ -224,10 +222,10 @@ impl Store {
         number: u32,
     ) -> Result<Option<(BString, Node)>, Abort> {
         // Whoever has a first parent is no copy.
-        if versions
-            .revision(number)
-            .is_none_or(|revision| revision.p1 != NO_REVISION)
-        {
+        let may_be_copy = |revision: &Revision| {
+            revision.p1 == NO_REVISION && versions.may_have_metadata(revision)
+        };
+        if !versions.revision(number).as_ref().is_some_and(may_be_copy) {
             return Ok(None);
         }
         let text = versions.text(number)?;

@@ -11,6 +11,7 @@ mod configured;
 mod daemon;
 mod dirstate;
 mod doctor;
+mod formats;
 mod here;
 mod listed;
 mod named;

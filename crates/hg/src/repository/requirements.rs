@@ -11,16 +11,20 @@ use crate::bytes::{bytes, joined, lines_with_ends};
 use crate::text_file;
 
 /// What is understood here.
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 25] = [
     "bookmarksinstore",
     "delta-info-revlog",
     "dirstate-tracked-key-v1",
     "dirstate-v2",
     "dotencode",
     "exp-archived-phase",
+    "exp-changelog-v2",
     "exp-compression-none",
     "exp-compression-zlib",
     "exp-compression-zstd",
+    "exp-revlogv2.2",
+    "exp-very-fragile-and-unsafe-plain-store-encoding",
+    "fileindex-v1",
     "fncache",
     "generaldelta",
     "internal-phase",
@@ -35,17 +39,13 @@ const KNOWN: [&str; 21] = [
     "store",
 ];
 /// What Mercurial understands, alone or by an extension, and this program does not.
-const NOT_HERE: [&str; 11] = [
-    "exp-changelog-v2",
+const NOT_HERE: [&str; 7] = [
     "exp-copies-sidedata-changeset",
-    "exp-revlogv2.2",
     "exp-sparse",
-    "fileindex-v1",
     "largefiles",
     "lfs",
     "narrowhg-experimental",
     "exp-remotefilelog-repo-req-1",
-    "plain-store-encode",
     "treemanifest",
 ];
 
@@ -112,9 +112,26 @@ impl Requirements {
         if let Some(name) = self.0.iter().find(|name| is_in(&NOT_HERE, name)) {
             return Err(Abort::unsupported(bytes!("a repository with ", name)));
         }
-        if !self.has("revlogv1") {
+        self.check_together()?;
+        if !self.has("revlogv1") && !self.has("exp-revlogv2.2") {
             return Err(Abort::unsupported("a repository without revlogv1"));
         }
         Ok(())
+    }
+
+    /// Checks that no two of those that say how a store is kept exclude each other.
+    fn check_together(&self) -> Result<(), Abort> {
+        if self.has("dotencode") && self.has("exp-very-fragile-and-unsafe-plain-store-encoding") {
+            let said = "bad requirements, cannot use both \"dotencode\" and \"plain encoding\"";
+            return Err(Abort::plain(said));
+        }
+        let others = ["fncache", "dotencode", "treemanifest"];
+        match others.into_iter().find(|name| self.has(name)) {
+            Some(name) if self.has("fileindex-v1") => {
+                let said = "' and 'fileindex-v1' which are incompatible with each other";
+                Err(Abort::plain(bytes!("repository is using '", name, said)))
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -10,26 +10,69 @@ use ruzstd::decoding::StreamingDecoder;
 const WINDOW_LEN_MAX: usize = 128 << 20;
 const BUFFER_LEN: usize = 64 * 1024;
 
+/// What says how a chunk is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Nothing: it is as it is.
+    Plain,
+    /// What is said of all.
+    Default,
+    /// Its first byte.
+    Marked,
+    /// What is not known.
+    Unknown,
+}
+
+impl Mode {
+    /// That of these two bits of a record.
+    pub(super) fn of_bits(bits: u8) -> Self {
+        match bits & 3 {
+            0 => Self::Plain,
+            1 => Self::Default,
+            2 => Self::Marked,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// Reads chunks one after the other.
 #[derive(Default)]
 pub(super) struct Decompressor {
+    /// What chunks begin with that are compressed in the way of all.
+    default: Option<u8>,
     zlib: Option<Decompress>,
 }
 
 impl Decompressor {
+    /// One for chunks of which all that do not say it are compressed as those are that begin with `default`.
+    pub(super) fn new(default: Option<u8>) -> Self {
+        Self {
+            default,
+            zlib: None,
+        }
+    }
+
     /// The contents of a chunk, of which no more than `len_max` bytes are believed.
     pub(super) fn read<'c>(
         &mut self,
         stored: &'c [u8],
+        mode: Mode,
         len_max: usize,
     ) -> Result<Cow<'c, [u8]>, &'static str> {
-        match stored.first() {
-            None => Ok(Cow::Borrowed(stored)),
+        let mark = match mode {
+            _ if stored.is_empty() => return Ok(Cow::Borrowed(stored)),
+            Mode::Plain => Some(0),
+            // The mark of uncompressed chunks is no way to compress.
+            Mode::Default => self.default.filter(|mark| *mark != b'u'),
+            Mode::Marked => stored.first().copied(),
+            Mode::Unknown => None,
+        };
+        match mark {
             Some(0) => Ok(Cow::Borrowed(stored)),
             Some(b'u') => Ok(Cow::Borrowed(stored.get(1..).unwrap_or_default())),
             Some(b'x') => self.zlib(stored, len_max).map(Cow::Owned),
             Some(b'(') => zstd(stored, len_max).map(Cow::Owned),
-            Some(_) => Err("it is compressed in an unknown way"),
+            _ => Err("it is compressed in an unknown way"),
         }
     }
 

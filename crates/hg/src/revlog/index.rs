@@ -1,5 +1,7 @@
-//! The index: a record of 64 bytes for each revision; inline, with its chunk behind it.
+//! The index: a record of 64 bytes for each revision; inline, with its chunk behind it. Where a docket names the file with them,
+//! records have 96 bytes.
 
+use super::chunk::Mode;
 use crate::fields::{i32_at, u16_at, u32_at, u64_at};
 use crate::node::Node;
 
@@ -7,11 +9,19 @@ use crate::node::Node;
 pub const NO_REVISION: i32 = -1;
 
 const RECORD_LEN: usize = 64;
+/// Of a record in a file that a docket names.
+const LONG_RECORD_LEN: usize = 96;
+const VERSION_0: u16 = 0;
 const VERSION_1: u16 = 1;
+const VERSION_2: u16 = 0xdead;
+const CHANGELOG_VERSION_2: u16 = 0xd34d;
 const IS_INLINE: u16 = 1;
 const IS_GENERAL: u16 = 1 << 1;
-const TELLS_COPIES: u16 = 1 << 2;
+const TELLS_METADATA: u16 = 1 << 2;
+/// It tells more of why a difference was chosen, which nobody needs to read it.
 const TELLS_DELTAS: u16 = 1 << 3;
+/// Of a revision: something comes before the contents of a file.
+const HAS_METADATA: u16 = 1 << 11;
 
 /// What the index says of one revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +42,28 @@ pub struct Revision {
     pub(super) start: u64,
     /// The length of its chunk in bytes.
     pub(super) stored_len: u32,
+    /// How its chunk is compressed.
+    pub(super) mode: Mode,
     /// The length of its text in bytes.
     pub text_len: u32,
+    /// Where its sidedata is.
+    pub(super) sidedata: Sidedata,
+}
+
+/// Where the sidedata of a revision is, if it has any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sidedata {
+    pub(super) start: u64,
+    pub(super) len: u32,
+    pub(super) mode: Mode,
+}
+
+impl Sidedata {
+    const NONE: Self = Self {
+        start: 0,
+        len: 0,
+        mode: Mode::Plain,
+    };
 }
 
 /// Why an index was not read.
@@ -41,14 +71,71 @@ pub(super) enum Unread {
     Damaged(&'static str),
     /// It is of another version.
     Unknown(u16),
-    /// It tells of deltas or copies in a newer way.
-    NotHere,
+    /// It is of the oldest version.
+    Old,
+    /// It has flags that are not of its version.
+    UnknownFlags {
+        flags: u16,
+        version: u16,
+    },
+}
+
+/// Where records are, by the beginning of the file with which a revlog begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// In that file.
+    Here {
+        /// The flags.
+        flags: u16,
+    },
+    /// In a file that the docket names.
+    Elsewhere(Layout),
+}
+
+/// What is where in a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// Of the first version.
+    First,
+    /// Of the second one: with the place of sidedata, and how chunks are compressed.
+    Second,
+    /// Of changelogs alone, which have no differences.
+    Changelog,
+}
+
+impl Form {
+    /// That of a revlog which begins with `bytes`.
+    pub(super) fn of(bytes: &[u8]) -> Result<Self, Unread> {
+        if bytes.is_empty() {
+            return Ok(Self::Here { flags: 0 });
+        }
+        let (Some(flags), Some(version)) = (u16_at(bytes, 0), u16_at(bytes, 2)) else {
+            return Err(Unread::Damaged("the index is cut off"));
+        };
+        let (form, known) = match version {
+            VERSION_0 => return Err(Unread::Old),
+            VERSION_1 => (
+                Self::Here { flags },
+                IS_INLINE | IS_GENERAL | TELLS_METADATA | TELLS_DELTAS,
+            ),
+            VERSION_2 => (Self::Elsewhere(Layout::Second), IS_INLINE),
+            CHANGELOG_VERSION_2 => (Self::Elsewhere(Layout::Changelog), 0),
+            other => return Err(Unread::Unknown(other)),
+        };
+        match flags & !known {
+            0 => Ok(form),
+            _ => Err(Unread::UnknownFlags { flags, version }),
+        }
+    }
 }
 
 /// Where the records of an index are.
 #[derive(Debug)]
 pub(super) struct Index {
+    layout: Layout,
     is_general: bool,
+    /// Whether a flag tells which revisions have metadata.
+    tells_metadata: bool,
     /// How many records there are.
     len: usize,
     /// Where each record begins, if chunks lie between them.
@@ -56,29 +143,16 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, Unread> {
+    /// Of the first version, with its flags.
+    pub(super) fn here(bytes: &[u8], flags: u16) -> Result<Self, Unread> {
+        let cut = Unread::Damaged("the index is cut off");
         let mut index = Self {
-            is_general: false,
+            layout: Layout::First,
+            is_general: flags & IS_GENERAL != 0,
+            tells_metadata: flags & TELLS_METADATA != 0,
             len: 0,
             inline: None,
         };
-        if bytes.is_empty() {
-            return Ok(index);
-        }
-        let cut = Unread::Damaged("the index is cut off");
-        let (Some(flags), Some(version)) = (u16_at(bytes, 0), u16_at(bytes, 2)) else {
-            return Err(cut);
-        };
-        if version != VERSION_1 {
-            return Err(Unread::Unknown(version));
-        }
-        if flags & (TELLS_COPIES | TELLS_DELTAS) != 0 {
-            return Err(Unread::NotHere);
-        }
-        if flags & !(IS_INLINE | IS_GENERAL) != 0 {
-            return Err(Unread::Damaged("the index has unknown flags"));
-        }
-        index.is_general = flags & IS_GENERAL != 0;
         if flags & IS_INLINE == 0 {
             index.len = bytes.len() / RECORD_LEN;
             return match bytes.len() % RECORD_LEN {
@@ -104,6 +178,26 @@ impl Index {
         Ok(index)
     }
 
+    /// Of the first `len` bytes of a file that a docket names; `None` where those are no whole records.
+    pub(super) fn elsewhere(layout: Layout, len: usize) -> Option<Self> {
+        len.is_multiple_of(LONG_RECORD_LEN).then_some(Self {
+            layout,
+            is_general: true,
+            tells_metadata: false,
+            len: len / LONG_RECORD_LEN,
+            inline: None,
+        })
+    }
+
+    /// Whether something may come before the contents of a file.
+    pub(super) fn may_have_metadata(&self, revision: &Revision) -> bool {
+        match self.tells_metadata {
+            true => revision.flags & HAS_METADATA != 0,
+            // Whatever is written with metadata gets its first parent in the place of the second.
+            false => revision.p1 == NO_REVISION,
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -122,30 +216,42 @@ impl Index {
         if number >= self.len {
             return None;
         }
+        let len = match self.layout {
+            Layout::First => RECORD_LEN,
+            Layout::Second | Layout::Changelog => LONG_RECORD_LEN,
+        };
         let start = match &self.inline {
             Some(starts) => *starts.get(number)? as usize,
-            None => number.checked_mul(RECORD_LEN)?,
+            None => number.checked_mul(len)?,
         };
-        Some((start, bytes.get(start..start.checked_add(RECORD_LEN)?)?))
+        Some((start, bytes.get(start..start.checked_add(len)?)?))
     }
 
     pub(super) fn node(&self, bytes: &[u8], number: u32) -> Option<Node> {
         let (_, record) = self.record(bytes, number)?;
-        Node::from_start_of(record.get(32..)?)
+        self.node_of(record)
+    }
+
+    fn node_of(&self, record: &[u8]) -> Option<Node> {
+        let at = match self.layout {
+            Layout::First | Layout::Second => 32,
+            Layout::Changelog => 24,
+        };
+        Node::from_start_of(record.get(at..)?)
     }
 
     pub(super) fn revision(&self, bytes: &[u8], number: u32) -> Option<Revision> {
         let (start, record) = self.record(bytes, number)?;
         let mut place = u64_at(record, 0)? >> 16;
         if number == 0 {
-            // The first four bytes are those of the file's header.
+            // The first four bytes may be those of the file's header.
             place = 0;
         }
         if self.is_inline() {
             place = u64::try_from(start.checked_add(RECORD_LEN)?).ok()?;
         }
-        Some(Revision {
-            node: Node::from_start_of(record.get(32..)?)?,
+        let mut revision = Revision {
+            node: self.node_of(record)?,
             p1: i32_at(record, 24)?,
             p2: i32_at(record, 28)?,
             link: i32_at(record, 20)?,
@@ -153,7 +259,27 @@ impl Index {
             base: i32_at(record, 16)?,
             start: place,
             stored_len: u32_at(record, 8)?,
+            mode: Mode::Marked,
             text_len: u32_at(record, 12)?,
-        })
+            sidedata: Sidedata::NONE,
+        };
+        let sidedata_at = match self.layout {
+            Layout::First => return Some(revision),
+            Layout::Second => 64,
+            Layout::Changelog => {
+                let itself = i32::try_from(number).ok()?;
+                (revision.base, revision.link) = (itself, itself);
+                (revision.p1, revision.p2) = (i32_at(record, 16)?, i32_at(record, 20)?);
+                56
+            }
+        };
+        let modes = *record.get(sidedata_at + 12)?;
+        revision.mode = Mode::of_bits(modes);
+        revision.sidedata = Sidedata {
+            start: u64_at(record, sidedata_at)?,
+            len: u32_at(record, sidedata_at + 8)?,
+            mode: Mode::of_bits(modes >> 2),
+        };
+        Some(revision)
     }
 }

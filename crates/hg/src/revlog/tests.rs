@@ -73,7 +73,7 @@ fn open(bytes: &[u8]) -> Result<Revlog, Abort> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.i");
     std::fs::write(&path, bytes).unwrap();
-    Revlog::open(&path, folder.path().join("log.d"), "log")
+    Revlog::open(|end| folder.path().join(format!("log{end}")), "log")
 }
 
 fn sound() -> Vec<u8> {
@@ -105,7 +105,7 @@ fn texts_are_put_together_and_found() {
 #[test]
 fn one_that_is_not_there_is_empty() {
     let folder = tempfile::tempdir().unwrap();
-    let log = Revlog::open(&folder.path().join("x.i"), folder.path().join("x.d"), "x").unwrap();
+    let log = Revlog::open(|end| folder.path().join(format!("x{end}")), "x").unwrap();
     assert!(log.is_empty());
 }
 
@@ -126,6 +126,10 @@ fn damage_is_told() {
     changed[65] ^= 1;
     let error = open(&changed).unwrap().text(0).unwrap_err();
     assert_eq!(error.to_string(), "integrity check failed on log:0");
+    let mut flagged = whole.clone();
+    flagged[7] = 0x81;
+    let error = open(&flagged).unwrap().text(0).unwrap_err();
+    assert_eq!(error.to_string(), "incompatible revision flag '0x1'");
     // The first is a difference to a later one.
     let mut cyclic = whole;
     cyclic[16..20].copy_from_slice(&2u32.to_be_bytes());
@@ -147,4 +151,180 @@ proptest! {
             }
         }
     }
+}
+
+/// The files of a revlog with a docket, by the ends of their names, with one text in each of these modes and sidedata of one item.
+fn with_docket(chunks: &[(u8, Vec<u8>, &str)]) -> Vec<(&'static str, Vec<u8>)> {
+    let contents = b"beside";
+    let mut sidedata = vec![0, 1, 0, 12];
+    sidedata.extend(u32::try_from(contents.len()).unwrap().to_be_bytes());
+    sidedata.extend(Sha1::digest(contents));
+    sidedata.extend(contents);
+    let (mut index, mut data) = (Vec::new(), Vec::new());
+    for (mode, chunk, text) in chunks {
+        let start = u64::try_from(data.len()).unwrap() << 16;
+        let number = u32::try_from(index.len() / 96).unwrap();
+        let node: [u8; 20] = Sha1::digest([&[0; 40], text.as_bytes()].concat()).into();
+        index.extend(start.to_be_bytes());
+        index.extend(u32::try_from(chunk.len()).unwrap().to_be_bytes());
+        index.extend(u32::try_from(text.len()).unwrap().to_be_bytes());
+        index.extend(
+            [
+                number.to_be_bytes(),
+                number.to_be_bytes(),
+                [0xff; 4],
+                [0xff; 4],
+            ]
+            .concat(),
+        );
+        index.extend(node);
+        index.extend([0; 20]);
+        index.extend(u32::try_from(sidedata.len()).unwrap().to_be_bytes());
+        index.push(*mode);
+        index.extend([0; 19]);
+        data.extend(chunk);
+    }
+    let mut docket = vec![0, 0, 0xde, 0xad, 1, 0, 1, 0, 1, 0];
+    for file in [&index, &data, &sidedata] {
+        let len = u64::try_from(file.len()).unwrap().to_be_bytes();
+        docket.extend([len, len].concat());
+    }
+    docket.extend(b"xabc");
+    vec![
+        (".i", docket),
+        ("-a.idx", index),
+        ("-b.dat", data),
+        ("-c.sda", sidedata),
+    ]
+}
+
+fn open_all(files: &[(&str, Vec<u8>)]) -> Result<Revlog, Abort> {
+    let folder = tempfile::tempdir().unwrap().keep();
+    for (end, bytes) in files {
+        std::fs::write(folder.join(format!("log{end}")), bytes).unwrap();
+    }
+    let log = Revlog::open(|end| folder.join(format!("log{end}")), "log");
+    // What is read is read at once.
+    let log = log.map(|mut log| {
+        let _ = (log.text(0), log.sidedata(0, 12));
+        log
+    });
+    std::fs::remove_dir_all(folder).unwrap();
+    log
+}
+
+fn zlib(text: &str) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn sound_with_docket() -> Vec<(&'static str, Vec<u8>)> {
+    with_docket(&[
+        (0, b"xplain".to_vec(), "xplain"),
+        (1, zlib("default"), "default"),
+        (2, b"umarked".to_vec(), "marked"),
+        (2, zlib("itself"), "itself"),
+    ])
+}
+
+#[test]
+fn chunks_are_compressed_in_the_way_that_their_record_says() {
+    let mut log = open_all(&sound_with_docket()).unwrap();
+    assert_eq!(log.len(), 4);
+    for (number, text) in [(0, "xplain"), (1, "default"), (2, "marked"), (3, "itself")] {
+        assert_eq!(log.text(number).unwrap(), text.as_bytes());
+        assert_eq!(log.sidedata(number, 12).unwrap(), Some(b"beside".to_vec()));
+        assert_eq!(log.sidedata(number, 8).unwrap(), None);
+    }
+    let mut log = open_all(&with_docket(&[(3, b"unknown".to_vec(), "unknown")])).unwrap();
+    let error = log.text(0).unwrap_err();
+    assert!(
+        error.to_string().ends_with("compressed in an unknown way"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_a_docket_says_of_its_files_is_checked() {
+    let sound = sound_with_docket();
+    for (file, at, value, said) in [
+        (0, 1, 16, "unknown flags (0x10) in version 57005 revlog log"),
+        (0, 2, 0, "unknown version (173) in revlog log"),
+        (
+            0,
+            10,
+            0x80,
+            "too few index data for log: got 384, expected 9223372036854776192",
+        ),
+        (
+            0,
+            17,
+            0x81,
+            "too few index data for log: got 384, expected 385",
+        ),
+        (0, 17, 0x7f, "index log is corrupted"),
+    ] {
+        let mut files = sound.clone();
+        files[file].1[at] = value;
+        assert_eq!(open_all(&files).unwrap_err().to_string(), said);
+    }
+    // The first record's chunk, and its sidedata.
+    for (at, value) in [(2, 0x7f), (8, 0x7f), (96 + 5, 0x7f), (96 + 8, 0x7f)] {
+        let mut files = sound.clone();
+        files[1].1[at] = value;
+        let mut log = open_all(&files).unwrap();
+        let number = u32::try_from(at / 96).unwrap();
+        assert_eq!(log.text(number).is_ok(), at == 2, "{at}");
+    }
+    for (at, value) in [(64, 0x7f), (71, 1), (72, 0x7f), (76, 3 << 2)] {
+        let mut files = sound.clone();
+        files[1].1[at] = value;
+        assert!(open_all(&files).unwrap().sidedata(0, 12).is_err(), "{at}");
+    }
+    for missing in ["-b.dat", "-c.sda"] {
+        let files: Vec<_> = sound
+            .iter()
+            .filter(|(end, _)| *end != missing)
+            .cloned()
+            .collect();
+        let mut log = open_all(&files).unwrap();
+        assert_eq!(log.text(0).is_ok(), missing != "-b.dat");
+        assert_eq!(log.sidedata(0, 12).is_ok(), missing != "-c.sda");
+    }
+}
+
+#[test]
+fn a_revlog_of_a_huge_file_that_has_holes_is_read_where_it_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |end: &str| folder.path().join(format!("log{end}"));
+    for (end, bytes) in sound_with_docket() {
+        std::fs::write(place(end), bytes).unwrap();
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(place(end))
+            .unwrap();
+        if end != ".i" {
+            file.set_len(1 << 36).unwrap();
+        }
+    }
+    let mut log = Revlog::open(place, "log").unwrap();
+    assert_eq!(log.len(), 4);
+    assert_eq!(log.text(3).unwrap(), b"itself");
+    assert_eq!(log.sidedata(3, 12).unwrap(), Some(b"beside".to_vec()));
+}
+
+#[test]
+fn a_flag_tells_which_versions_have_metadata() {
+    let mut bytes = sound();
+    // The flag of the index, and of the second revision, which has a first parent; the first one has none.
+    bytes[1] |= 4;
+    let second_at = 64 + 4;
+    bytes[second_at + 6] |= 8;
+    let log = open(&bytes).unwrap();
+    let may = |number| log.may_have_metadata(&log.revision(number).unwrap());
+    assert_eq!([may(0), may(1)], [false, true]);
+    let log = open(&sound()).unwrap();
+    let may = |number| log.may_have_metadata(&log.revision(number).unwrap());
+    assert_eq!([may(0), may(1)], [true, false]);
 }

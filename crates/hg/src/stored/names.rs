@@ -1,5 +1,5 @@
 //! The names of files in a store, which must do on file systems that know no case, no long names, and no odd letters
-//! (`hg help internals.requirements`: store, fncache, dotencode).
+//! (`hg help internals.requirements`: store, fncache, dotencode). Only a store for servers has them as they are.
 
 use bstr::{BString, ByteSlice};
 use sha1::{Digest, Sha1};
@@ -11,6 +11,8 @@ use crate::bytes::joined;
 pub enum Names {
     /// Without a store: as they are, but for directories that look like revlogs.
     Plain,
+    /// As they are, with an underscore behind the name of each directory.
+    Underscored,
     /// With letters escaped.
     Encoded,
     /// With reserved names escaped, too, and long paths shortened.
@@ -30,9 +32,12 @@ const DIRECTORIES_LEN_MAX: usize = 8 * (DIRECTORY_LEN + 1) - 4;
 impl Names {
     /// The name in the store of `path`, which begins with `data/` or the like.
     pub fn encoded(self, path: &[u8]) -> BString {
+        if self == Self::Underscored {
+            return underscored(path);
+        }
         let path = directories_encoded(path);
         match self {
-            Self::Plain => path,
+            Self::Plain | Self::Underscored => path,
             Self::Encoded => letters_encoded(&path),
             Self::Hybrid { dots } => {
                 let parts = letters_encoded(&path);
@@ -47,6 +52,16 @@ impl Names {
                 }
             }
         }
+    }
+}
+
+/// Only what is stored of files is told apart from directories.
+fn underscored(path: &[u8]) -> BString {
+    match path.strip_prefix(b"data/") {
+        Some(file) => [b"data/".as_slice(), &file.replace("/", "_/")]
+            .concat()
+            .into(),
+        None => path.into(),
     }
 }
 

@@ -1,0 +1,251 @@
+//! Formats of the store that few repositories have: dockets, lists and names of files.
+
+use std::path::{Path, PathBuf};
+
+use vigil_testkit::hg::FORMATS;
+use vigil_testkit::hg::server::Server;
+
+use super::sandbox::{Working, programs};
+
+const SECOND_VERSION: &str =
+    "[experimental]\nrevlogv2=enable-unstable-format-and-corrupt-my-data\n";
+const CHANGELOG: &str =
+    "[format]\nexp-use-changelog-v2=enable-unstable-format-and-corrupt-my-data\n";
+
+impl Working {
+    fn copy_and_move(&self, server: &mut Server, pairs: &[(&str, &str)], message: &str) {
+        for (from, to) in pairs {
+            match to.strip_prefix('=') {
+                Some(to) => done(server, &["copy", "-q", from, to]),
+                None => done(server, &["move", "-q", from, to]),
+            }
+        }
+        commit(server, message);
+    }
+
+    fn requires(&self) -> String {
+        let read = |path: &str| std::fs::read_to_string(self.path(path)).unwrap_or_default();
+        read(".hg/requires") + &read(".hg/store/requires")
+    }
+
+    /// The only file of the store whose name ends so.
+    fn stored(&self, end: &str) -> PathBuf {
+        let files = std::fs::read_dir(self.path(".hg/store")).unwrap();
+        let mut found = files
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.to_str().unwrap().ends_with(end));
+        let file = found.next().unwrap();
+        assert_eq!(found.next(), None, "{end}");
+        file
+    }
+}
+
+/// One process is asked for all that leads to a history.
+fn done(server: &mut Server, arguments: &[&str]) {
+    let said = server.run(arguments).unwrap();
+    assert_eq!(said.code, 0, "{arguments:?}: {said:?}");
+}
+
+fn commit(server: &mut Server, message: &str) {
+    done(server, &["commit", "-q", "-A", "-m", message, "-d", "0 0"]);
+}
+
+/// Six changesets, two of them on a branch that is merged, with copies on both.
+fn history(working: &Working, server: &mut Server) {
+    let long: String = (0..3000).map(|line| format!("line {line}\n")).collect();
+    for (path, text) in [
+        ("a", "a\n"),
+        ("UPPER/x.i/f", "f\n"),
+        ("d/e/f", "deep\n"),
+        ("d/e.f", "between\n"),
+        ("d/e-f", "before\n"),
+        ("escaped", "\u{1}\n\u{1}\n"),
+        ("large", &long),
+    ] {
+        working.write(path, text);
+    }
+    commit(server, "first");
+    working.copy_and_move(
+        server,
+        &[("d/e", "d/g"), ("a", "=UPPER/a"), ("d/e.f", "h")],
+        "second",
+    );
+    working.write("large", format!("{long}more\n"));
+    working.write("a", "a\nb\n");
+    working.copy_and_move(server, &[("UPPER/a", "b"), ("h", "=d/h")], "third");
+    done(server, &["update", "-q", "0"]);
+    working.write("escaped", "\u{1}\nother");
+    working.copy_and_move(
+        server,
+        &[("a", "c"), ("d/e/f", "=i/f"), ("UPPER/x.i/f", "x")],
+        "side",
+    );
+    done(server, &["remove", "d/e-f"]);
+    commit(server, "gone");
+    done(server, &["merge", "-q", "--tool", ":local", "-r", "2"]);
+    done(server, &["resolve", "-q", "--mark", "--all"]);
+    commit(server, "both");
+    let tip = server.run(&["log", "-r", "tip", "-T", "{rev}"]).unwrap();
+    assert_eq!(tip.stdout, b"5");
+}
+
+#[test]
+fn contents_and_comparisons_are_answered_in_rare_formats() {
+    for hg in programs() {
+        for format in &FORMATS[..6] {
+            let working = Working::with(&hg, format);
+            let mut server = working.server();
+            history(&working, &mut server);
+            let mut same = |arguments: &[&str]| working.same_by(&mut server, arguments);
+            same(&["status", "-A"]);
+            for number in ["0", "1", "2", "3", "4", "5"] {
+                same(&["status", "-AC", "--change", number]);
+            }
+            for (from, to) in [
+                (0, 2),
+                (2, 1),
+                (0, 5),
+                (5, 3),
+                (3, 2),
+                (2, 4),
+                (4, 5),
+                (4, 4),
+            ] {
+                let (from, to) = (from.to_string(), to.to_string());
+                same(&["status", "-AC", "--rev", &from, "--rev", &to]);
+            }
+            same(&["status", "-C", "--rev", "1", "--rev", "2", "d"]);
+            // Only the contents tell.
+            done(&mut server, &["debugrebuilddirstate"]);
+            working.write("large", "changed\n");
+            working.write("escaped", "\u{1}\nOTHER");
+            done(&mut server, &["copy", "c", "k"]);
+            working.write("d/new", "");
+            for arguments in [
+                &["status"][..],
+                &["status", "-A"],
+                &["status", "-C", "--rev", "0"],
+                &["status", "-C", "--rev", "0", "d"],
+                &["status", "-C", "--rev", "desc(third)"],
+                &["status", "-A", "--rev", "null"],
+            ] {
+                working.same_by(&mut server, arguments);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_formats_are_those_that_are_meant() {
+    for hg in programs() {
+        let required = |format: &str| Working::with(&hg, format).requires();
+        assert!(required(CHANGELOG).contains("exp-changelog-v2"));
+        assert!(required(SECOND_VERSION).contains("exp-revlogv2.2"));
+        let working = Working::with(&hg, SECOND_VERSION);
+        if working.is_from_version_7() {
+            assert!(working.requires().contains("fileindex-v1"));
+            let underscored = "exp-very-fragile-and-unsafe-plain-store-encoding";
+            assert!(required(FORMATS[2]).contains(underscored));
+            assert!(required(FORMATS[3]).contains(underscored));
+            assert!(required(FORMATS[0]).contains("delta-info-revlog"));
+        }
+    }
+}
+
+#[test]
+fn requirements_that_exclude_each_other_are_refused() {
+    for hg in programs() {
+        let working = Working::new(&hg, false);
+        if !working.is_from_version_7() {
+            continue;
+        }
+        let path = working.path(".hg/store/requires");
+        let before = std::fs::read_to_string(&path).unwrap();
+        for added in [
+            "fileindex-v1\n",
+            "exp-very-fragile-and-unsafe-plain-store-encoding\n",
+            "plain-store-encode\n",
+        ] {
+            std::fs::write(&path, format!("{before}{added}")).unwrap();
+            working.same(&["status"]);
+        }
+    }
+}
+
+/// Where records and sidedata are told of, in the docket of this release.
+fn lengths_at(working: &Working, number: usize) -> std::ops::Range<usize> {
+    let width = if working.is_from_version_7() { 8 } else { 4 };
+    let start = 10 + number * width;
+    start..start + width
+}
+
+fn damage(path: &Path, change: impl Fn(&mut Vec<u8>)) {
+    let mut bytes = std::fs::read(path).unwrap();
+    change(&mut bytes);
+    std::fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_docket_is_told() {
+    for hg in programs() {
+        for format in [CHANGELOG] {
+            let working = Working::with(&hg, format);
+            working.write("a", "1");
+            working.commit("first");
+            working.hg(&["copy", "a", "b"]);
+            working.commit("second");
+            let docket = working.path(".hg/store/00changelog.i");
+            let whole = std::fs::read(&docket).unwrap();
+            let index_len = lengths_at(&working, 0);
+            let index = working.stored(".idx");
+            let index_bytes = std::fs::read(&index).unwrap();
+            let arguments = ["status", "--rev", "0", "--rev", "1"];
+            // In Mercurial's words.
+            let same = |change: &dyn Fn(&mut Vec<u8>)| {
+                damage(&docket, change);
+                working.same(&arguments);
+                std::fs::write(&docket, &whole).unwrap();
+            };
+            let pending_len = lengths_at(&working, 1);
+            same(&|bytes| bytes.truncate(whole.len() - 3));
+            if working.is_from_version_7() {
+                // Before, lengths were shorter, and less was expected.
+                same(&|bytes| bytes[4] = 255);
+            }
+            same(&|bytes| {
+                bytes[index_len.end - 2] = 9;
+                bytes[pending_len.end - 2] = 9;
+            });
+            same(&|bytes| bytes[3] ^= 1);
+            same(&|bytes| bytes[1] = 8);
+            std::fs::write(&index, &index_bytes[..100]).unwrap();
+            working.same(&arguments);
+            std::fs::remove_file(&index).unwrap();
+            working.same(&arguments);
+            std::fs::write(&index, &index_bytes).unwrap();
+            // Some of what was written does not count, and some of what will be is there.
+            same(&|bytes| bytes[index_len.end - 1] = 0);
+            damage(&index, |bytes| bytes.extend([7; 50]));
+            working.same(&arguments);
+            // In clearer words: Mercurial shows where in its code it was.
+            let refused = |change: &dyn Fn(&mut Vec<u8>)| {
+                damage(&docket, change);
+                let (out, err, code) = working.vigil(&arguments);
+                assert_eq!((out.as_str(), code), ("", Some(255)), "{err}");
+                assert!(err.starts_with("abort: "), "{err}");
+                std::fs::write(&docket, &whole).unwrap();
+            };
+            for len in 1..whole.len() {
+                refused(&|bytes| bytes.truncate(len));
+            }
+            refused(&|bytes| bytes[index_len.start] = 0xff);
+            refused(&|bytes| bytes[index_len.end - 1] = 1);
+            let id_at = lengths_at(&working, 6).start + 1;
+            for letter in [b'/', 0, 0xff, b'.'] {
+                refused(&|bytes| bytes[id_at + 3] = letter);
+            }
+            // Nobody reads what is named there.
+            working.same(&arguments);
+        }
+    }
+}
