@@ -1,4 +1,7 @@
-//! Which files of one changeset are copies of which of another: what the versions of a file say of where they come from.
+//! Which files of one changeset are copies of which of another: what the versions of a file say of where they come from, or, where
+//! the repository has it, what changesets say.
+
+mod changesets;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -142,6 +145,14 @@ impl<'t> Tracer<'t> {
         // Nothing comes from what has no files.
         if from == to || from == Target::Null && base == Target::Null {
             return Ok(Copies::new());
+        }
+        if self.store.copies_by_changeset() {
+            return match (from, to) {
+                (Target::Changeset(from), Target::Changeset(to)) => {
+                    changesets::forward(&self.store, from, to, matches)
+                }
+                _ => Ok(Copies::new()),
+            };
         }
         let (before, after) = (self.manifest(from)?, self.manifest(to)?);
         let base = match base == from {

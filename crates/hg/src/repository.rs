@@ -13,7 +13,7 @@ pub use requirements::Requirements;
 use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, normal_path, of_path, path_of};
 use crate::config::{Layers, Repositories, Surroundings};
-use crate::stored::{Names, Store};
+use crate::stored::{Names, Store, Ways};
 use crate::text_file;
 
 /// A repository and its working copy.
@@ -102,9 +102,12 @@ impl Repository {
     /// What is committed.
     pub fn store(&self) -> Store {
         let has = |name| self.requirements.has(name);
+        let ways = Ways {
+            copies_by_changeset: has("exp-copies-sidedata-changeset"),
+        };
         if !has("store") {
             let folder = self.shared.clone();
-            return Store::new(folder, Names::Plain);
+            return Store::new(folder, Names::Plain, ways);
         }
         let is_underscored = has("exp-very-fragile-and-unsafe-plain-store-encoding");
         let dots = has("dotencode");
@@ -115,7 +118,7 @@ impl Repository {
             // What lists the files has no part in their names.
             (false, true) => Names::Hybrid { dots: true },
         };
-        Store::new(self.shared.join("store"), names)
+        Store::new(self.shared.join("store"), names, ways)
     }
 
     /// The files with ignore patterns: its own, if that is there, and those that the configuration names.

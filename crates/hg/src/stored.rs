@@ -1,5 +1,6 @@
 //! What is committed: changesets, the files of each, and their contents.
 
+mod changes;
 mod manifest;
 mod names;
 
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 
+pub use changes::{Action, ChangedFile, CopySource};
 pub use manifest::{Flag, Manifest, ManifestEntry};
 pub use names::Names;
 
@@ -20,6 +22,14 @@ use crate::revlog::{NO_REVISION, Revision, Revlog};
 pub struct Store {
     folder: PathBuf,
     names: Names,
+    ways: Ways,
+}
+
+/// In which ways a store keeps what others keep otherwise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ways {
+    /// What was copied is told by the changeset, in its sidedata.
+    pub copies_by_changeset: bool,
 }
 
 /// What a changeset says.
@@ -59,8 +69,17 @@ impl Changeset {
 
 impl Store {
     /// The store in `folder`, whose files are named by `names`.
-    pub fn new(folder: PathBuf, names: Names) -> Self {
-        Self { folder, names }
+    pub fn new(folder: PathBuf, names: Names, ways: Ways) -> Self {
+        Self {
+            folder,
+            names,
+            ways,
+        }
+    }
+
+    /// Whether changesets tell what was copied.
+    pub fn copies_by_changeset(&self) -> bool {
+        self.ways.copies_by_changeset
     }
 
     /// The folder in which they are.
@@ -168,6 +187,23 @@ impl Store {
             .ok_or_else(|| Abort::of(Kind::Storage, format!("manifest {number} is damaged")))
     }
 
+    /// What the changeset `number` of `changelog` did to files, in the order of their paths, where its sidedata tells. Where it
+    /// copied nothing, took nothing away and merged nothing there is nothing that matters.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn changed_files(changelog: &mut Revlog, number: u32) -> Result<Vec<ChangedFile>, Abort> {
+        let flags = changelog.revision(number).map(|revision| revision.flags);
+        if flags.unwrap_or_default() & changes::MATTERS == 0 {
+            return Ok(Vec::new());
+        }
+        let sidedata = changelog.sidedata(number, changes::SIDEDATA_KEY)?;
+        changes::parse(&sidedata.unwrap_or_default()).ok_or_else(|| {
+            let text = format!("the files of changeset {number} are damaged");
+            Abort::of(Kind::Storage, text)
+        })
+    }
+
     /// Whether the version `node` of the file `path` has these contents.
     ///
     /// # Errors
@@ -255,6 +291,9 @@ pub fn fuzz(text: &[u8]) {
         assert!(path.len() + contents.len() + Node::LEN < text.len());
     }
     let _ = Changeset::parse(text);
+    for file in changes::parse(text).unwrap_or_default() {
+        assert!(file.path.len() <= text.len());
+    }
 }
 
 /// Between two of these, at the beginning of a text, is what is recorded of a copy.

@@ -1,4 +1,4 @@
-//! Formats of the store that few repositories have: dockets, lists and names of files.
+//! Formats of the store that few repositories have: dockets, copies that changesets tell, lists and names of files.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ const SECOND_VERSION: &str =
     "[experimental]\nrevlogv2=enable-unstable-format-and-corrupt-my-data\n";
 const CHANGELOG: &str =
     "[format]\nexp-use-changelog-v2=enable-unstable-format-and-corrupt-my-data\n";
+const COPIES: &str = "[format]\nexp-use-copies-side-data-changeset=yes\n";
 
 impl Working {
     fn copy_and_move(&self, server: &mut Server, pairs: &[(&str, &str)], message: &str) {
@@ -92,7 +93,7 @@ fn history(working: &Working, server: &mut Server) {
 #[test]
 fn contents_and_comparisons_are_answered_in_rare_formats() {
     for hg in programs() {
-        for format in &FORMATS[..6] {
+        for format in &FORMATS[..7] {
             let working = Working::with(&hg, format);
             let mut server = working.server();
             history(&working, &mut server);
@@ -141,6 +142,7 @@ fn the_formats_are_those_that_are_meant() {
         let required = |format: &str| Working::with(&hg, format).requires();
         assert!(required(CHANGELOG).contains("exp-changelog-v2"));
         assert!(required(SECOND_VERSION).contains("exp-revlogv2.2"));
+        assert!(required(COPIES).contains("exp-copies-sidedata-changeset"));
         let working = Working::with(&hg, SECOND_VERSION);
         if working.is_from_version_7() {
             assert!(working.requires().contains("fileindex-v1"));
@@ -188,7 +190,7 @@ fn damage(path: &Path, change: impl Fn(&mut Vec<u8>)) {
 #[test]
 fn a_damaged_docket_is_told() {
     for hg in programs() {
-        for format in [CHANGELOG] {
+        for format in [CHANGELOG, COPIES] {
             let working = Working::with(&hg, format);
             working.write("a", "1");
             working.commit("first");
@@ -247,5 +249,103 @@ fn a_damaged_docket_is_told() {
             // Nobody reads what is named there.
             working.same(&arguments);
         }
+    }
+}
+
+#[test]
+fn damaged_chunks_and_sidedata_are_told() {
+    for hg in programs() {
+        let working = Working::with(&hg, COPIES);
+        working.write("a", "1");
+        working.commit("first");
+        working.hg(&["copy", "a", "b"]);
+        working.commit("second");
+        let arguments = ["status", "-C", "--change", "1"];
+        working.same(&arguments);
+        let refused = |end: &str, change: &dyn Fn(&mut Vec<u8>)| {
+            let path = working.stored(end);
+            let whole = std::fs::read(&path).unwrap();
+            damage(&path, change);
+            let (out, err, code) = working.vigil(&arguments);
+            assert_eq!((out.as_str(), code), ("", Some(255)), "{err}");
+            assert!(err.starts_with("abort: "), "{err}");
+            std::fs::write(&path, whole).unwrap();
+            working.same(&arguments);
+        };
+        refused(".dat", &|bytes| bytes[20] ^= 1);
+        refused(".dat", &|bytes| bytes.truncate(20));
+        refused(".sda", &|bytes| *bytes.last_mut().unwrap() ^= 1);
+        refused(".sda", &Vec::clear);
+        // How chunks are compressed, and the sidedata: the last of the four is none.
+        let mode_at = 96 + 68;
+        refused(".idx", &|bytes| bytes[mode_at] |= 3);
+        refused(".idx", &|bytes| bytes[mode_at] |= 3 << 2);
+        refused(".idx", &|bytes| bytes[96 + 64] = 0x7f);
+        refused(".idx", &|bytes| bytes[96 + 56] = 0xff);
+        refused(".idx", &|bytes| bytes[96] = 0x7f);
+    }
+}
+
+/// Copies on ways that part and meet: what is said later counts, and of what is said at once the first parent's word.
+#[test]
+fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
+    for hg in programs() {
+        let working = Working::with(&hg, COPIES);
+        for path in ["a", "b", "c", "d"] {
+            working.write(path, format!("{path}\n"));
+        }
+        let mut server = working.server();
+        let server = &mut server;
+        commit(server, "first");
+        let sides = [
+            &[("a", "x"), ("b", "=y"), ("c", "z")][..],
+            &[("b", "x"), ("c", "=y"), ("d", "=w")],
+            &[("a", "=x"), ("d", "=z")],
+        ];
+        for side in sides {
+            done(server, &["update", "-q", "-C", "0"]);
+            working.copy_and_move(server, side, "side");
+            working.copy_and_move(server, &[("x", "v"), ("v", "=u")], "again");
+        }
+        // Numbers 2, 4 and 6 are the heads.
+        let merge =
+            |server: &mut Server, first: &str, second: &str, tool: &str, change: &dyn Fn()| {
+                done(server, &["update", "-q", "-C", first]);
+                server
+                    .run(&["merge", "-q", "--tool", tool, "-r", second])
+                    .unwrap();
+                done(server, &["resolve", "-q", "--mark", "--all"]);
+                change();
+                done(server, &["commit", "-q", "-m", "merge", "-d", "0 0"]);
+            };
+        merge(server, "2", "4", ":local", &|| {});
+        merge(server, "4", "2", ":other", &|| {
+            working.write("v", "merged\n")
+        });
+        merge(server, "7", "6", ":local", &|| {
+            working.hg(&["remove", "-q", "-f", "u"]);
+        });
+        merge(server, "6", "8", ":union", &|| {
+            working.hg(&["revert", "-q", "--no-backup", "-r", "0", "a", "b", "c"]);
+        });
+        merge(server, "10", "9", ":local", &|| {});
+        // Another beginning.
+        done(server, &["update", "-q", "-C", "null"]);
+        working.write("a", "other\n");
+        commit(server, "root");
+        working.copy_and_move(server, &[("a", "=t")], "more");
+        merge(server, "13", "11", ":local", &|| {});
+        let tip = server.run(&["log", "-r", "tip", "-T", "{rev}"]).unwrap();
+        assert_eq!(tip.stdout, b"14");
+        let mut copied = 0;
+        for from in 0..15 {
+            for to in 0..15 {
+                let (from, to) = (from.to_string(), to.to_string());
+                let arguments = ["status", "-C", "--rev", &from, "--rev", &to];
+                working.same_by(server, &arguments);
+                copied += working.vigil(&arguments).0.matches("\n  ").count();
+            }
+        }
+        assert!(copied > 200, "{copied}");
     }
 }

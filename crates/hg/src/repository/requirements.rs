@@ -11,7 +11,7 @@ use crate::bytes::{bytes, joined, lines_with_ends};
 use crate::text_file;
 
 /// What is understood here.
-const KNOWN: [&str; 25] = [
+const KNOWN: [&str; 26] = [
     "bookmarksinstore",
     "delta-info-revlog",
     "dirstate-tracked-key-v1",
@@ -22,6 +22,7 @@ const KNOWN: [&str; 25] = [
     "exp-compression-none",
     "exp-compression-zlib",
     "exp-compression-zstd",
+    "exp-copies-sidedata-changeset",
     "exp-revlogv2.2",
     "exp-very-fragile-and-unsafe-plain-store-encoding",
     "fileindex-v1",
@@ -39,8 +40,7 @@ const KNOWN: [&str; 25] = [
     "store",
 ];
 /// What Mercurial understands, alone or by an extension, and this program does not.
-const NOT_HERE: [&str; 7] = [
-    "exp-copies-sidedata-changeset",
+const NOT_HERE: [&str; 6] = [
     "exp-sparse",
     "largefiles",
     "lfs",

@@ -1,0 +1,269 @@
+//! Copies by what changesets say: along each way from the older changeset to the newer one, what was copied is put together, and
+//! where two ways meet the later word counts.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::{Copies, Filter};
+use crate::abort::Abort;
+use crate::ancestry;
+use crate::revlog::Revlog;
+use crate::stored::{Action, ChangedFile, CopySource, Store};
+
+/// What is said of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Word {
+    /// The changeset that says it.
+    by: u32,
+    /// The file that it was copied from; none, where it was taken away.
+    source: Option<BString>,
+}
+
+/// What is said of files, up to one changeset.
+type Words = BTreeMap<BString, Word>;
+
+/// The files of `to` that were copied since `from`, and match.
+pub(super) fn forward(
+    store: &Store,
+    from: u32,
+    to: u32,
+    matches: &Filter<'_>,
+) -> Result<Copies, Abort> {
+    let mut changelog = store.changelog()?;
+    let (numbers, mut children) = between(&changelog, from, to);
+    let mut known: HashMap<u32, Rc<Words>> = HashMap::new();
+    let mut order = Order::default();
+    for number in numbers {
+        let changed = Store::changed_files(&mut changelog, number)?;
+        let mut words: Option<Rc<Words>> = None;
+        for (side, parent) in ancestry::parents(&changelog, number)
+            .into_iter()
+            .enumerate()
+        {
+            let Some((parent, left)) = parent.and_then(|parent| {
+                let left = children.get_mut(&parent)?;
+                *left = left.saturating_sub(1);
+                Some((parent, *left))
+            }) else {
+                continue;
+            };
+            // Whoever comes last may change them where they are.
+            let mut above = match left {
+                0 => known.remove(&parent),
+                _ => known.get(&parent).cloned(),
+            }
+            .unwrap_or_default();
+            follow(&mut above, &changed, number, side);
+            words = Some(match words {
+                None => above,
+                Some(first) => {
+                    let mut meeting = Meeting {
+                        number,
+                        changed: &changed,
+                        changelog: &changelog,
+                        order: &mut order,
+                    };
+                    Rc::new(meeting.merge(Rc::unwrap_or_clone(first), Rc::unwrap_or_clone(above)))
+                }
+            });
+        }
+        known.insert(number, words.unwrap_or_default());
+    }
+    let words = known.remove(&to).unwrap_or_default();
+    let copied = Rc::unwrap_or_clone(words).into_iter();
+    let copied = copied.filter_map(|(path, word)| Some((path, word.source?)));
+    Ok(copied.filter(|(path, _)| matches(path.as_bstr())).collect())
+}
+
+/// The changesets on the ways that lead from what `from` comes after, or is, to `to`, in order, and how many children each changeset
+/// has on them.
+fn between(changelog: &Revlog, from: u32, to: u32) -> (Vec<u32>, HashMap<u32, u32>) {
+    const IN_FROM: u8 = 1;
+    const IN_TO: u8 = 2;
+    let top = from.max(to);
+    let mut marks = vec![0u8; (top as usize).saturating_add(1)];
+    for (number, mark) in [(from, IN_FROM), (to, IN_TO)] {
+        if let Some(known) = marks.get_mut(number as usize) {
+            *known |= mark;
+        }
+    }
+    for number in (0..=top).rev() {
+        let mark = marks.get(number as usize).copied().unwrap_or_default();
+        for parent in ancestry::parents(changelog, number).into_iter().flatten() {
+            if let Some(known) = marks.get_mut(parent as usize) {
+                *known |= mark;
+            }
+        }
+    }
+    let mark = |number: u32| marks.get(number as usize).copied().unwrap_or_default();
+    let mut numbers = Vec::new();
+    let mut on_way: HashSet<u32> = HashSet::new();
+    let mut children: HashMap<u32, u32> = HashMap::new();
+    for number in (0..=to).filter(|number| mark(*number) == IN_TO) {
+        let parents = ancestry::parents(changelog, number);
+        let parents = || parents.into_iter().flatten();
+        let is_common = |parent: &u32| mark(*parent) & IN_FROM != 0;
+        // What has another beginning has nothing that was copied from there.
+        if !parents().any(|parent| is_common(&parent) || on_way.contains(&parent)) {
+            continue;
+        }
+        numbers.push(number);
+        on_way.insert(number);
+        for parent in parents() {
+            if is_common(&parent) || on_way.contains(&parent) {
+                let count = children.entry(parent).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+    (numbers, children)
+}
+
+/// Adds what the changeset `number` did to the files of its parent on this `side`.
+fn follow(words: &mut Rc<Words>, changed: &[ChangedFile], number: u32, side: usize) {
+    let copied = changed.iter().filter_map(|file| match &file.source {
+        Some(CopySource::OfFirst(source)) if side == 0 => Some((&file.path, source)),
+        Some(CopySource::OfSecond(source)) if side == 1 => Some((&file.path, source)),
+        _ => None,
+    });
+    // All were copied at once: what one says of its source is not what another one just said.
+    let new: Vec<(BString, Word)> = copied
+        .map(|(path, source)| {
+            let before = words.get(source).and_then(|word| word.source.as_ref());
+            let source = Some(before.unwrap_or(source).clone());
+            (path.clone(), Word { by: number, source })
+        })
+        .collect();
+    if !new.is_empty() {
+        Rc::make_mut(words).extend(new);
+    }
+    let removed = changed.iter().filter(|file| file.action == Action::Removed);
+    for file in removed {
+        if words.contains_key(&file.path) {
+            let word = Word {
+                by: number,
+                source: None,
+            };
+            Rc::make_mut(words).insert(file.path.clone(), word);
+        }
+    }
+}
+
+/// Which changesets come before which, where that was asked.
+#[derive(Default)]
+struct Order(HashMap<(u32, u32), bool>);
+
+impl Order {
+    fn is_ancestor(&mut self, changelog: &Revlog, one: u32, other: u32) -> bool {
+        one == other
+            || one < other
+                && *self
+                    .0
+                    .entry((one, other))
+                    .or_insert_with(|| ancestry::is_ancestor(changelog, one, other))
+    }
+}
+
+/// A changeset where two ways meet.
+struct Meeting<'m> {
+    number: u32,
+    changed: &'m [ChangedFile],
+    changelog: &'m Revlog,
+    order: &'m mut Order,
+}
+
+impl Meeting<'_> {
+    /// What is said after both ways: where they differ and neither is later, the `first` counts.
+    fn merge(&mut self, first: Words, mut second: Words) -> Words {
+        for (path, word) in first {
+            let other = second.get(&path);
+            if let Some(word) = match other {
+                None => Some(word),
+                Some(other) => self.choose(path.as_bstr(), word, other),
+            } {
+                second.insert(path, word);
+            }
+        }
+        second
+    }
+
+    /// What takes the place of the `second` word, if anything.
+    fn choose(&mut self, path: &BStr, first: Word, second: &Word) -> Option<Word> {
+        if first.by == second.by {
+            return None;
+        }
+        let found = self
+            .changed
+            .binary_search_by(|file| file.path.as_bstr().cmp(path));
+        let file = found.ok().and_then(|at| self.changed.get(at));
+        let action = file.map_or(Action::Other, |file| file.action);
+        let said_here = |source: Option<BString>| {
+            Some(Word {
+                by: self.number,
+                source,
+            })
+        };
+        if action == Action::Salvaged && first.source.is_some() != second.source.is_some() {
+            return said_here(first.source.or_else(|| second.source.clone()));
+        }
+        let mut comes_before =
+            |one: u32, other: u32| self.order.is_ancestor(self.changelog, one, other);
+        let first_is_later = comes_before(second.by, first.by);
+        let second_is_later = !first_is_later && comes_before(first.by, second.by);
+        match (first_is_later || second_is_later, action) {
+            // Who changed the file without copying it knows of no later source.
+            (true, Action::Merged) => said_here(first.source),
+            (true, _) if first_is_later => Some(first),
+            (true, _) => None,
+            // A file that is there counts for more than one that is gone.
+            (false, _) => said_here(first.source.or_else(|| second.source.clone())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(by: u32, source: Option<&str>) -> Word {
+        Word {
+            by,
+            source: source.map(BString::from),
+        }
+    }
+
+    fn file(path: &str, action: Action, source: Option<CopySource>) -> ChangedFile {
+        ChangedFile {
+            path: path.into(),
+            action,
+            source,
+        }
+    }
+
+    #[test]
+    fn copies_of_copies_lead_to_the_first_source() {
+        let before = [("b", word(1, Some("a"))), ("gone", word(1, None))];
+        let before = before.map(|(path, word)| (BString::from(path), word));
+        let mut words = Rc::new(Words::from(before));
+        let changed = [
+            file("a", Action::Other, Some(CopySource::OfSecond("x".into()))),
+            file("b", Action::Removed, None),
+            file("c", Action::Other, Some(CopySource::OfFirst("b".into()))),
+            file("d", Action::Other, Some(CopySource::OfFirst("gone".into()))),
+            file("e", Action::Removed, None),
+        ];
+        follow(&mut words, &changed, 2, 0);
+        let after = [
+            ("b", word(2, None)),
+            ("c", word(2, Some("a"))),
+            ("d", word(2, Some("gone"))),
+            ("gone", word(1, None)),
+        ];
+        assert_eq!(
+            *words,
+            Words::from(after.map(|(path, word)| (path.into(), word)))
+        );
+    }
+}
