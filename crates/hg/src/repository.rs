@@ -103,6 +103,7 @@ impl Repository {
     pub fn store(&self) -> Store {
         let has = |name| self.requirements.has(name);
         let ways = Ways {
+            trees: has("treemanifest"),
             copies_by_changeset: has("exp-copies-sidedata-changeset"),
         };
         if !has("store") {

@@ -3,7 +3,9 @@
 mod changes;
 mod manifest;
 mod names;
+mod trees;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
@@ -28,6 +30,8 @@ pub struct Store {
 /// In which ways a store keeps what others keep otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ways {
+    /// A directory may have a manifest of its own.
+    pub trees: bool,
     /// What was copied is told by the changeset, in its sidedata.
     pub copies_by_changeset: bool,
 }
@@ -105,7 +109,7 @@ impl Store {
     /// # Errors
     /// It cannot be read, or is damaged.
     pub fn manifests(&self) -> Result<Revlog, Abort> {
-        self.revlog(b"00manifest", "00manifest")
+        self.manifests_of("".into())
     }
 
     /// Opens the versions of the file `path`.
@@ -120,6 +124,15 @@ impl Store {
     /// writes there.
     pub fn file_index(&self, path: &BStr) -> PathBuf {
         self.place(&bytes!("data/", path), ".i")
+    }
+
+    /// Opens the revlog of the manifests of a directory, which is nothing, or ends with a slash.
+    fn manifests_of(&self, directory: &BStr) -> Result<Revlog, Abort> {
+        let radix = match directory.is_empty() {
+            true => "00manifest".into(),
+            false => bytes!("meta/", directory, "00manifest"),
+        };
+        self.revlog(&radix, radix.clone())
     }
 
     fn revlog(&self, radix: &[u8], name: impl Into<BString>) -> Result<Revlog, Abort> {
@@ -179,11 +192,14 @@ impl Store {
             Some(revision) if revision.node == changeset.manifest => Some(number),
             _ => manifests.find(&changeset.manifest),
         };
-        let number = found.ok_or_else(|| {
-            let message = bytes!("00manifest@", changeset.manifest.hex(), ": no node");
-            Abort::of(Kind::Storage, message)
-        })?;
-        Manifest::parse(manifests.text(number)?)
+        let number = found.ok_or_else(|| no_manifest("00manifest".into(), &changeset.manifest))?;
+        let text = manifests.text(number)?;
+        let (text, directories) = match self.ways.trees {
+            true => self.with_directories(text, changeset.manifest)?,
+            false => (text, BTreeMap::new()),
+        };
+        Manifest::parse(text)
+            .map(|manifest| manifest.of_directories(directories))
             .ok_or_else(|| Abort::of(Kind::Storage, format!("manifest {number} is damaged")))
     }
 
@@ -317,6 +333,10 @@ pub(crate) fn no_version(path: &BStr, node: &Node) -> Abort {
         Kind::Storage,
         bytes!(path, "@", node.hex(), ": no match found"),
     )
+}
+
+fn no_manifest(name: &BStr, node: &Node) -> Abort {
+    Abort::of(Kind::Storage, bytes!(name, "@", node.hex(), ": no node"))
 }
 
 /// The text of an item of a changeset, in which four letters are written with a backslash.

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_status::HgStatus;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::path_of;
 use vigil_hg::node::Node;
+use vigil_hg::patterns::Matcher;
 use vigil_hg::stored::{Flag, Manifest, Store};
 use vigil_hg::working_file;
 use vigil_linux::stat::lstat_path;
@@ -35,7 +36,7 @@ pub(super) struct Sides<'s> {
     pub(super) other_is_working_copy: bool,
     pub(super) working: &'s Working<'s>,
     /// Which files are asked for.
-    pub(super) is_match: &'s dyn Fn(&BStr) -> bool,
+    pub(super) matcher: &'s Matcher,
     /// Whether those are that are the same.
     pub(super) clean: bool,
 }
@@ -62,6 +63,24 @@ type Files<'f> = BTreeMap<&'f BStr, File>;
 /// Says how the sides differ. What only the working copy can have is taken from its status.
 pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
     let working = sides.working;
+    let is_match = |path: &BStr| sides.matcher.is_match(path);
+    let has_directories = sides.base.has_directories() || sides.other.has_directories();
+    if has_directories && sides.clean && !sides.matcher.is_everything() {
+        // Which directories Mercurial passes over then depends on how it takes the patterns apart.
+        let said = "clean files by patterns between changesets with manifests of directories";
+        return Err(Abort::unsupported(said));
+    }
+    let touched = match sides.base_is_working_copy || sides.other_is_working_copy {
+        true => working.touched_directories(),
+        false => BTreeSet::new(),
+    };
+    let is_passed_over = |path: &BStr| {
+        directories_of(path).any(|directory| {
+            let node = |manifest: &Manifest| manifest.directory(directory);
+            let has_same = node(sides.base).is_some() && node(sides.base) == node(sides.other);
+            has_same && !touched.contains(directory)
+        })
+    };
     let files = |manifest, is_working_copy| match is_working_copy {
         true => working.files(manifest),
         false => files_of(manifest),
@@ -75,11 +94,12 @@ pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
     let [modified, added, removed, gone, unknown, ignored, clean] = &mut lists;
     for (path, before) in &base {
         let after = other.get(path);
-        if after == Some(before) && !sides.clean || !(sides.is_match)(path) || is_deleted(path) {
+        if after == Some(before) && !sides.clean || !is_match(path) || is_deleted(path) {
             continue;
         }
         let list = match after {
             None => &mut *removed,
+            Some(after) if after == before && is_passed_over(path) => continue,
             Some(after) if after == before => &mut *clean,
             Some(after) if after.flag != before.flag => &mut *modified,
             Some(after) => match (after.held, before.held) {
@@ -96,7 +116,7 @@ pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
         list.push((*path).to_owned());
     }
     for path in other.keys() {
-        if !base.contains_key(path) && (sides.is_match)(path) && !is_deleted(path) {
+        if !base.contains_key(path) && is_match(path) && !is_deleted(path) {
             added.push((*path).to_owned());
         }
     }
@@ -113,6 +133,14 @@ pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
     *ignored = others(&status.ignored);
     gone.clone_from(&status.deleted);
     Ok(lists)
+}
+
+/// The directories in which a file is, from the top on, each with a slash at its end but the top. Mercurial looks into none of which
+/// both sides have the same manifest, not even for files that are the same.
+fn directories_of(path: &BStr) -> impl Iterator<Item = &BStr> {
+    let ends = path.find_iter(b"/").map(|slash| slash.saturating_add(1));
+    let below = ends.filter_map(|end| path.get(..end));
+    std::iter::once(&b""[..]).chain(below).map(BStr::new)
 }
 
 fn files_of(manifest: &Manifest) -> Files<'_> {
@@ -145,6 +173,21 @@ impl<'w> Working<'w> {
             files.remove(path);
         }
         files
+    }
+
+    /// The directories in which something is not as in the first parent.
+    fn touched_directories(&self) -> BTreeSet<&BStr> {
+        let status = self.status;
+        let lists = [
+            &status.added,
+            &status.modified,
+            &status.deleted,
+            &status.removed,
+        ];
+        let files = lists.into_iter().flatten();
+        files
+            .flat_map(|path| directories_of(path.as_ref()))
+            .collect()
     }
 
     /// Whether the file has the contents of this version.

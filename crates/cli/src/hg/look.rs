@@ -99,7 +99,6 @@ impl Subject<'_> {
         }
         let base = revisions.manifest(from)?;
         let other = revisions.manifest(to)?;
-        let is_match = |path: &BStr| self.matcher.is_match(path);
         let status = match to {
             Target::WorkingCopy => {
                 let is_known = |path: &BStr| {
@@ -124,7 +123,7 @@ impl Subject<'_> {
             other: &other,
             other_is_working_copy: to == Target::WorkingCopy,
             working: &working,
-            is_match: &is_match,
+            matcher: &self.matcher,
             clean: self.clean,
         })?;
         Ok(match reverses {
@@ -138,17 +137,19 @@ impl Subject<'_> {
         let is_match = |path: &BStr| self.matcher.is_match(path);
         match (pair, self.revisions) {
             (Pair::Of([from, to]), Some(revisions)) => {
-                for (section, name) in [
-                    ("experimental", "copytrace"),
-                    ("experimental", "copies.read-from"),
-                    ("devel", "copy-tracing.trace-all-files"),
+                let store = self.repository.store();
+                // Where changesets tell of copies nothing is looked for in files.
+                let is_by_file = !store.copies_by_changeset();
+                for (section, name, counts) in [
+                    ("experimental", "copytrace", true),
+                    ("experimental", "copies.read-from", is_by_file),
+                    ("devel", "copy-tracing.trace-all-files", is_by_file),
                 ] {
-                    if self.config.has(section, name) {
+                    if counts && self.config.has(section, name) {
                         let said = bytes!("the setting ", section, ".", name);
                         return Err(Abort::unsupported(said));
                     }
                 }
-                let store = self.repository.store();
                 Tracer::new(store, revisions, self.dirstate).between(from, to, &is_match)
             }
             _ if !self.has_parent => Ok(BTreeMap::new()),

@@ -1,4 +1,5 @@
-//! Formats of the store that few repositories have: dockets, copies that changesets tell, lists and names of files.
+//! Formats of the store that few repositories have: manifests of directories, dockets, copies that changesets tell, lists and names
+//! of files.
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ const SECOND_VERSION: &str =
 const CHANGELOG: &str =
     "[format]\nexp-use-changelog-v2=enable-unstable-format-and-corrupt-my-data\n";
 const COPIES: &str = "[format]\nexp-use-copies-side-data-changeset=yes\n";
+const TREES: &str = "[experimental]\ntreemanifest=yes\n";
 
 impl Working {
     fn copy_and_move(&self, server: &mut Server, pairs: &[(&str, &str)], message: &str) {
@@ -93,7 +95,7 @@ fn history(working: &Working, server: &mut Server) {
 #[test]
 fn contents_and_comparisons_are_answered_in_rare_formats() {
     for hg in programs() {
-        for format in &FORMATS[..7] {
+        for format in FORMATS {
             let working = Working::with(&hg, format);
             let mut server = working.server();
             history(&working, &mut server);
@@ -143,6 +145,7 @@ fn the_formats_are_those_that_are_meant() {
         assert!(required(CHANGELOG).contains("exp-changelog-v2"));
         assert!(required(SECOND_VERSION).contains("exp-revlogv2.2"));
         assert!(required(COPIES).contains("exp-copies-sidedata-changeset"));
+        assert!(required(TREES).contains("treemanifest"));
         let working = Working::with(&hg, SECOND_VERSION);
         if working.is_from_version_7() {
             assert!(working.requires().contains("fileindex-v1"));
@@ -171,6 +174,8 @@ fn requirements_that_exclude_each_other_are_refused() {
             std::fs::write(&path, format!("{before}{added}")).unwrap();
             working.same(&["status"]);
         }
+        std::fs::write(&path, "revlogv1\nstore\nfileindex-v1\ntreemanifest\n").unwrap();
+        working.same(&["status"]);
     }
 }
 
@@ -286,6 +291,45 @@ fn damaged_chunks_and_sidedata_are_told() {
     }
 }
 
+#[test]
+fn directories_with_manifests_of_their_own_are_read_or_missed() {
+    for hg in programs() {
+        let working = Working::with(&hg, TREES);
+        for path in [
+            "a", "d/e/f", "d/e.f", "d/e-f", "UPPER/x", ".dot/f", "con/aux",
+        ] {
+            working.write(path, "1");
+        }
+        let name = "a-long-name-of-a-directory-as-nobody-would-choose-it-".repeat(3);
+        working.write(&format!("{name}/{name}/f"), "1");
+        working.commit("first");
+        working.write("d/e/f", "22");
+        working.write(&format!("{name}/{name}/f"), "22");
+        working.commit("second");
+        working.hg(&["remove", "-q", "d", "UPPER"]);
+        working.commit("third");
+        for (from, to) in [("0", "1"), ("1", "2"), ("2", "0"), ("null", "1")] {
+            working.same(&["status", "-A", "--rev", from, "--rev", to]);
+        }
+        working.hg(&["update", "-q", "1"]);
+        working.hg(&["debugrebuilddirstate"]);
+        working.same(&["status", "-A"]);
+        let manifest = working.path(".hg/store/meta/d/e/00manifest.i");
+        let whole = std::fs::read(&manifest).unwrap();
+        let arguments = ["status", "--rev", "0", "--rev", "1"];
+        std::fs::remove_file(&manifest).unwrap();
+        working.same(&arguments);
+        for len in [0, 30, whole.len() - 1] {
+            std::fs::write(&manifest, &whole[..len]).unwrap();
+            let (out, err, code) = working.vigil(&arguments);
+            assert_eq!((out.as_str(), code), ("", Some(255)), "{err}");
+            assert!(err.starts_with("abort: "), "{err}");
+        }
+        std::fs::write(&manifest, &whole).unwrap();
+        working.same(&arguments);
+    }
+}
+
 /// Copies on ways that part and meet: what is said later counts, and of what is said at once the first parent's word.
 #[test]
 fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
@@ -347,5 +391,9 @@ fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
             }
         }
         assert!(copied > 200, "{copied}");
+        // Where files tell, this would have other files read.
+        let setting = "experimental.copies.read-from=filelog-only";
+        let arguments = ["status", "-C", "--rev", "0", "--rev", "14"];
+        working.same_by(server, &[&arguments[..], &["--config", setting]].concat());
     }
 }

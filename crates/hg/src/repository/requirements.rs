@@ -11,7 +11,7 @@ use crate::bytes::{bytes, joined, lines_with_ends};
 use crate::text_file;
 
 /// What is understood here.
-const KNOWN: [&str; 26] = [
+const KNOWN: [&str; 27] = [
     "bookmarksinstore",
     "delta-info-revlog",
     "dirstate-tracked-key-v1",
@@ -38,15 +38,15 @@ const KNOWN: [&str; 26] = [
     "shared",
     "sparserevlog",
     "store",
+    "treemanifest",
 ];
 /// What Mercurial understands, alone or by an extension, and this program does not.
-const NOT_HERE: [&str; 6] = [
+const NOT_HERE: [&str; 5] = [
     "exp-sparse",
     "largefiles",
     "lfs",
     "narrowhg-experimental",
     "exp-remotefilelog-repo-req-1",
-    "treemanifest",
 ];
 
 /// Words that say what must be understood.

@@ -1,8 +1,9 @@
 //! The files of a changeset: a line for each, in the order of paths.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
-use bstr::{BStr, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::node::Node;
 
@@ -44,14 +45,21 @@ pub struct ManifestEntry {
 #[derive(Clone, Debug, Default)]
 pub struct Manifest {
     text: Vec<u8>,
+    /// Of directories that have manifests of their own, by their paths with a slash at the end: the nodes of those. Where there are
+    /// any, the top is among them, without a slash.
+    directories: BTreeMap<BString, Node>,
 }
 
-const HEX_LEN: usize = 2 * Node::LEN;
+/// How many digits a node has.
+pub(super) const HEX_LEN: usize = 2 * Node::LEN;
 
 impl Manifest {
     /// Reads the text of a manifest; `None` where it is none.
     pub fn parse(text: Vec<u8>) -> Option<Self> {
-        let manifest = Self { text };
+        let manifest = Self {
+            text,
+            directories: BTreeMap::new(),
+        };
         let mut previous: Option<&BStr> = None;
         let mut rest = manifest.text.as_slice();
         while !rest.is_empty() {
@@ -64,6 +72,25 @@ impl Manifest {
             rest = rest.get(len.checked_add(1)?..)?;
         }
         Some(manifest)
+    }
+
+    /// The same, where directories have manifests of their own.
+    #[must_use]
+    pub(super) fn of_directories(self, directories: BTreeMap<BString, Node>) -> Self {
+        Self {
+            directories,
+            ..self
+        }
+    }
+
+    /// The node of the manifest of a directory, where it has one of its own. The path ends with a slash, unless it is the top.
+    pub fn directory(&self, path: &BStr) -> Option<Node> {
+        self.directories.get(path).copied()
+    }
+
+    /// Whether directories have manifests of their own.
+    pub fn has_directories(&self) -> bool {
+        !self.directories.is_empty()
     }
 
     /// The files in the order of their paths' bytes.

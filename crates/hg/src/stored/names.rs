@@ -195,3 +195,20 @@ fn shortened(path: &[u8], dots: bool) -> BString {
     .concat()
     .into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_directories_of_files_are_underscored() {
+        for (path, name) in [
+            ("data/a.i", "data/a.i"),
+            ("data/A b/c_/d.i/e.d", "data/A b_/c__/d.i_/e.d"),
+            ("meta/a/00manifest.i", "meta/a/00manifest.i"),
+            ("00changelog-0123abcd.idx", "00changelog-0123abcd.idx"),
+        ] {
+            assert_eq!(Names::Underscored.encoded(path.as_bytes()), name);
+        }
+    }
+}

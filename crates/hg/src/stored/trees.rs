@@ -1,0 +1,183 @@
+//! Manifests of directories: a line of a manifest with the flag `t` is no file but a directory, whose files are in a manifest of
+//! its own, with paths below the directory.
+
+use std::collections::BTreeMap;
+
+use bstr::{BStr, BString, ByteSlice};
+
+use super::manifest::HEX_LEN;
+use super::{Store, no_manifest};
+use crate::abort::{Abort, Kind};
+use crate::bytes::bytes;
+use crate::node::Node;
+
+/// What a line of a directory ends with.
+const DIRECTORY: &[u8] = b"t";
+/// The most bytes of the lines of all directories.
+const LEN_MAX: usize = 1 << 31;
+/// The most bytes of the path of a directory: no system has longer ones.
+const PATH_LEN_MAX: usize = 4096;
+
+/// One line, whose name ends with a slash if it is that of a directory.
+struct Line {
+    name: BString,
+    /// The node's digits, and the flag.
+    rest: BString,
+}
+
+impl Line {
+    fn is_directory(&self) -> bool {
+        self.name.ends_with(b"/")
+    }
+}
+
+impl Store {
+    /// The text of the manifest of all files, from that of the top, whose node is `node`; and the nodes of all manifests.
+    pub(super) fn with_directories(
+        &self,
+        text: Vec<u8>,
+        node: Node,
+    ) -> Result<(Vec<u8>, BTreeMap<BString, Node>), Abort> {
+        let mut nodes = BTreeMap::from([(BString::default(), node)]);
+        // One from before directories had their own has none, and may stay.
+        let ends_as_directory = |line: &[u8]| {
+            let rest = line
+                .find_byte(0)
+                .and_then(|end| line.get(end.checked_add(1)?..));
+            rest.and_then(|rest| rest.get(HEX_LEN..)) == Some(DIRECTORY)
+        };
+        if !text.split(|byte| *byte == b'\n').any(ends_as_directory) {
+            return Ok((text, nodes));
+        }
+        let mut all = Vec::new();
+        let top = lines(&text, "".into())?.into_iter();
+        let mut open = vec![(BString::default(), top)];
+        while let Some((directory, lines_left)) = open.last_mut() {
+            let Some(line) = lines_left.next() else {
+                open.pop();
+                continue;
+            };
+            let path = bytes!(directory, line.name);
+            if !line.is_directory() {
+                all.extend_from_slice(&bytes!(path, [0], line.rest, "\n"));
+                if all.len() > LEN_MAX {
+                    return Err(damaged(path.as_bstr(), "there are too many files"));
+                }
+                continue;
+            }
+            if path.len() > PATH_LEN_MAX {
+                return Err(damaged(path.as_bstr(), "the path is too long"));
+            }
+            let node = line.rest.get(..HEX_LEN).and_then(Node::from_hex);
+            let node = node.ok_or_else(|| damaged(path.as_bstr(), "its node is none"))?;
+            let text = self.text_of_directory(path.as_bstr(), &node)?;
+            let below = lines(&text, path.as_bstr())?.into_iter();
+            nodes.insert(path.clone(), node);
+            open.push((path, below));
+        }
+        Ok((all, nodes))
+    }
+
+    fn text_of_directory(&self, path: &BStr, node: &Node) -> Result<Vec<u8>, Abort> {
+        if node.is_null() {
+            return Ok(Vec::new());
+        }
+        let mut manifests = self.manifests_of(path)?;
+        let number = manifests.find(node).ok_or_else(|| {
+            let name = bytes!("meta/", path, "00manifest");
+            no_manifest(name.as_bstr(), node)
+        })?;
+        manifests.text(number)
+    }
+}
+
+/// The lines of the manifest of `directory`, in the order in which the paths come that they lead to.
+fn lines(text: &[u8], directory: &BStr) -> Result<Vec<Line>, Abort> {
+    let mut all = Vec::new();
+    for line in text.lines_with_terminator() {
+        let line = line.strip_suffix(b"\n");
+        let parts = line.and_then(|line| line.split_once_str(b"\0"));
+        let (name, rest) = parts.ok_or_else(|| damaged(directory, "a line is none"))?;
+        let is_directory = rest.get(HEX_LEN..) == Some(DIRECTORY);
+        if is_directory && (matches!(name, b"" | b"." | b"..") || name.contains(&b'/')) {
+            return Err(damaged(directory, "the name of a directory is none"));
+        }
+        all.push(Line {
+            name: bytes!(name, if is_directory { "/" } else { "" }),
+            rest: rest.into(),
+        });
+    }
+    all.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(all)
+}
+
+fn damaged(path: &BStr, what: &str) -> Abort {
+    let path = path.strip_suffix(b"/").unwrap_or(path);
+    let message = bytes!("the manifest of '", path, "' is damaged: ", what);
+    Abort::of(Kind::Storage, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stored::{Names, Ways};
+
+    fn line(name: &str, flag: &str) -> String {
+        format!("{name}\0{}{flag}\n", Node([7; 20]))
+    }
+
+    #[test]
+    fn lines_are_in_the_order_of_the_paths_below() {
+        let text = [
+            line("a", "t"),
+            line("a-b", ""),
+            line("a.b", "x"),
+            line("a0", ""),
+        ]
+        .concat();
+        let lines = lines(text.as_bytes(), "d/".into()).unwrap();
+        let names: Vec<_> = lines.iter().map(|line| line.name.as_bstr()).collect();
+        assert_eq!(names, ["a-b", "a.b", "a/", "a0"]);
+    }
+
+    #[test]
+    fn what_is_no_directory_is_refused() {
+        for name in ["", ".", "..", "a/b", "../a", "/"] {
+            assert!(
+                lines(line(name, "t").as_bytes(), "".into()).is_err(),
+                "{name}"
+            );
+        }
+        for text in ["a", "a\n", "a\0", "\0\n\n"] {
+            assert!(lines(text.as_bytes(), "".into()).is_err(), "{text:?}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let ways = Ways {
+            trees: true,
+            ..Ways::default()
+        };
+        let store = Store::new(folder.path().into(), Names::Plain, ways);
+        let said = |text: String| {
+            let read = store.with_directories(text.into_bytes(), Node::NULL);
+            read.unwrap_err().to_string()
+        };
+        let missing = said(line("a", "t"));
+        assert_eq!(
+            missing,
+            format!("meta/a/00manifest@{}: no node", Node([7; 20]))
+        );
+        let long = said(line(&"a".repeat(5000), "t"));
+        assert!(long.ends_with("the path is too long"), "{long}");
+        let digits = said(line("a", "t").replace('7', "z"));
+        assert!(digits.ends_with("its node is none"), "{digits}");
+        // Of nothing there is nothing, and a text without directories is what it was.
+        let nothing = line("a", "t").replace('7', "0");
+        let (text, nodes) = store
+            .with_directories(nothing.into_bytes(), Node([1; 20]))
+            .unwrap();
+        assert_eq!((text, nodes.len()), (Vec::new(), 2));
+        let flat = line("a/b", "").into_bytes();
+        let (text, nodes) = store.with_directories(flat.clone(), Node([1; 20])).unwrap();
+        assert_eq!((text, nodes.len()), (flat, 1));
+    }
+}
