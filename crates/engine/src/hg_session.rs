@@ -10,6 +10,7 @@ mod compared;
 mod own_folders;
 mod patterns;
 mod place;
+mod portion;
 mod recorded;
 pub mod verify;
 pub mod why;
@@ -27,6 +28,7 @@ use vigil_hg::dirstate::Dirstate;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::{Ignore, IgnoreRead, Matcher};
 use vigil_hg::repository::Repository;
+use vigil_hg::sparse::Sparse;
 use vigil_linux::stat::stat_path;
 use vigil_model::HashKind;
 use vigil_model::clock::{ClockMark, distrusted_from};
@@ -39,6 +41,7 @@ use vigil_watch::{Top, Watcher};
 use self::compared::ComparedFiles;
 use self::own_folders::OwnFolders;
 use self::patterns::KnownPatterns;
+use self::portion::KnownSparse;
 use self::recorded::Recorded;
 use self::without_effect::OfMercurial;
 use crate::hg_status::{HgQuestion, HgStatus, Look, RecordedFiles, status_of};
@@ -62,6 +65,7 @@ pub struct HgSession {
     state: Option<State>,
     recorded: Option<Recorded>,
     patterns: KnownPatterns,
+    sparse: KnownSparse,
     watched: Option<WatchedFindings>,
     own_folders: Option<OwnFolders>,
     /// Files that were compared with what the parent has: where that is another, they are to be compared again.
@@ -116,6 +120,7 @@ impl HgSession {
             state: None,
             recorded: None,
             patterns: KnownPatterns::default(),
+            sparse: KnownSparse::default(),
             watched: None,
             own_folders: None,
             compared: ComparedFiles::default(),
@@ -158,6 +163,15 @@ impl HgSession {
     /// What the ignore patterns in `files` are, as they are now.
     pub fn ignore(&mut self, files: &[PathBuf]) -> Arc<IgnoreRead> {
         self.patterns.read(&self.root, files)
+    }
+
+    /// Which part of its files the working copy has, if it is sparse. The dirstate is the one that [`Self::dirstate`] gave.
+    ///
+    /// # Errors
+    /// What says so cannot be read.
+    pub fn sparse(&mut self, repository: &Repository) -> Result<Arc<Sparse>, Abort> {
+        let parents = self.parents(repository)?;
+        self.sparse.read(repository, &self.root, parents.nodes)
     }
 
     /// Answers. The dirstate is the one that [`Self::dirstate`] gave.
@@ -219,9 +233,14 @@ impl HgSession {
         let is_of_recorded = !request.unknown && !request.ignored;
         let matcher = &request.matcher;
         let is_filtered = !matcher.is_everything();
-        let has_it = is_of_recorded || is_filtered && request.unknown;
-        if !has_it || !self.keeps_all() || !request.ignore.is_whole() || !matcher.named().is_empty()
-        {
+        let has_it = match self.keeps_all() {
+            true => is_of_recorded || is_filtered && request.unknown,
+            // What scans of all remember is worth more than to leave out what is no part of the working copy.
+            false => {
+                is_filtered && request.unknown && matcher.is_all_there_is() && self.remembers()
+            }
+        };
+        if !has_it || !request.ignore.is_whole() || !matcher.named().is_empty() {
             return Ok(None);
         }
         let all = HgRequest {
@@ -235,10 +254,24 @@ impl HgSession {
         if is_of_recorded && self.compared.are_beyond(&self.root) {
             return Ok(None);
         }
+        // Perhaps what could not be compared is not asked for.
+        if is_filtered && status.failure.is_some() {
+            return Ok(None);
+        }
         if is_filtered {
             status.retain(|path| matcher.is_match(path));
+            // What was found that is not asked for has nobody read the patterns.
+            if request.ignored && status.unknown.is_empty() && status.ignored.is_empty() {
+                status.ignore_use = None;
+            }
         }
         Ok(Some(status))
+    }
+
+    /// Whether there is something that scans remember.
+    fn remembers(&self) -> bool {
+        let recorded = self.recorded.as_ref();
+        recorded.is_some_and(|recorded| recorded.memory.is_some())
     }
 
     /// Answers. `walks` if all of the working copy is looked at, not only what is recorded. Also says whether something could not

@@ -4,6 +4,7 @@
 mod changesets;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -11,6 +12,7 @@ use crate::abort::Abort;
 use crate::ancestry;
 use crate::dirstate::Dirstate;
 use crate::node::Node;
+use crate::patterns::Portion;
 use crate::revision::{Revisions, Target};
 use crate::revlog::{NO_REVISION, Revlog};
 use crate::stored::{Manifest, Store};
@@ -28,6 +30,8 @@ pub struct Tracer<'t> {
     revisions: &'t Revisions<'t>,
     /// What is recorded of the working copy.
     dirstate: &'t Dirstate,
+    /// The part of the repository that there is: of what comes from elsewhere it knows nothing.
+    narrow: Option<Arc<Portion>>,
     open: BTreeMap<BString, Revlog>,
 }
 
@@ -35,14 +39,26 @@ pub struct Tracer<'t> {
 type Filter<'f> = dyn Fn(&BStr) -> bool + 'f;
 
 impl<'t> Tracer<'t> {
-    /// One in the repository of `revisions`, whose working copy has this `dirstate`.
-    pub fn new(store: Store, revisions: &'t Revisions<'t>, dirstate: &'t Dirstate) -> Self {
+    /// One in the repository of `revisions`, whose working copy has this `dirstate`; of the part `narrow` if it has no other files.
+    pub fn new(
+        store: Store,
+        revisions: &'t Revisions<'t>,
+        dirstate: &'t Dirstate,
+        narrow: Option<Arc<Portion>>,
+    ) -> Self {
         Self {
             store,
             revisions,
             dirstate,
+            narrow,
             open: BTreeMap::new(),
         }
+    }
+
+    fn is_here(&self, path: &BStr) -> bool {
+        self.narrow
+            .as_ref()
+            .is_none_or(|narrow| narrow.is_match(path))
     }
 
     /// The files of `to` that were copied from files of `from`, and match; on the way back, what was renamed.
@@ -130,7 +146,10 @@ impl<'t> Tracer<'t> {
         };
         let copies = self.committed_forward(from, committed, base, matches)?;
         Ok(match to {
-            Target::WorkingCopy => chained(copies, recorded(self.dirstate, matches)),
+            Target::WorkingCopy => {
+                let matches = |path: &BStr| matches(path) && self.is_here(path);
+                chained(copies, recorded(self.dirstate, &matches))
+            }
             _ => copies,
         })
     }
@@ -161,7 +180,7 @@ impl<'t> Tracer<'t> {
         };
         let mut copies = Copies::new();
         for (path, entry) in after.iter() {
-            if before.get(path).is_some() || !matches(path) {
+            if before.get(path).is_some() || !matches(path) || !self.is_here(path) {
                 continue;
             }
             let is_there = |path: &BStr, node: &Node| {
@@ -236,6 +255,7 @@ impl<'t> Tracer<'t> {
         let node_of = |number| versions.revision(number).map(|revision| revision.node);
         let nodes: Vec<Node> = parents.filter_map(node_of).collect();
         let source = Store::copied_from(versions, number)?;
+        let source = source.filter(|(path, _)| self.is_here(path.as_bstr()));
         let parents = nodes.into_iter().map(|node| (path.to_owned(), node));
         Ok(source.into_iter().chain(parents).collect())
     }

@@ -14,6 +14,7 @@ mod line;
 mod looking;
 mod matcher;
 mod place;
+mod portion;
 mod regular;
 mod sets;
 
@@ -24,4 +25,5 @@ pub use kinds::{Kind, Pattern};
 pub use line::{IgnoreLine, ignore_line};
 pub use matcher::{Matcher, MatcherQuestion, is_written_elsewhere};
 pub use place::{canonical, from_top, leads_out_of_reach, outside_of_reach, shown_from};
+pub use portion::{Nearest, Portion};
 pub use regular::{Wrong, translate};

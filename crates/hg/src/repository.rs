@@ -99,12 +99,23 @@ impl Repository {
         self.requirements.has("dirstate-v2")
     }
 
+    /// Whether its working copy may leave out files.
+    pub fn is_sparse(&self) -> bool {
+        self.requirements.has("exp-sparse")
+    }
+
+    /// Whether it may have a part of the files only.
+    pub fn is_narrow(&self) -> bool {
+        self.requirements.has("narrowhg-experimental")
+    }
+
     /// What is committed.
     pub fn store(&self) -> Store {
         let has = |name| self.requirements.has(name);
         let ways = Ways {
             trees: has("treemanifest"),
             copies_by_changeset: has("exp-copies-sidedata-changeset"),
+            ellipses: self.is_narrow(),
         };
         if !has("store") {
             let folder = self.shared.clone();

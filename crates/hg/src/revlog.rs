@@ -34,6 +34,8 @@ const SIDEDATA_LEN_MAX: usize = 1 << 28;
 const SPECIAL_FLAGS: u16 = 0xe000;
 /// Flags of a revision that mean nothing yet.
 const UNKNOWN_FLAGS: u16 = 0x003f;
+/// Of these, that of an ellipsis: its parents are others than when it was made, so that its text has another hash.
+const ELLIPSIS_FLAG: u16 = 0x4000;
 
 /// The versions of one thing.
 #[derive(Debug)]
@@ -44,6 +46,8 @@ pub struct Revlog {
     index_bytes: Contents,
     data_path: PathBuf,
     data: Option<Contents>,
+    /// Whether revisions may be ellipses.
+    has_ellipses: bool,
     /// What a docket says beside that.
     beside: Option<Beside>,
 }
@@ -90,6 +94,7 @@ impl Revlog {
                 data_path: place(".d"),
                 data: None,
                 beside: None,
+                has_ellipses: false,
                 name,
             }),
             Form::Elsewhere(layout) => {
@@ -145,7 +150,17 @@ impl Revlog {
                 sidedata_len: docket.sidedata_len,
                 sidedata: None,
             }),
+            has_ellipses: false,
         })
+    }
+
+    /// The same, but for whether some revisions stand for those between them and their parents, as where a narrow clone was made.
+    #[must_use]
+    pub(crate) fn with_ellipses(self, has_ellipses: bool) -> Self {
+        Self {
+            has_ellipses,
+            ..self
+        }
     }
 
     /// How many revisions there are.
@@ -229,7 +244,9 @@ impl Revlog {
         };
         let revision = self.revision(number);
         let revision = revision.ok_or_else(|| damaged("there is none of this number"))?;
-        if revision.flags & SPECIAL_FLAGS != 0 {
+        let special = revision.flags & SPECIAL_FLAGS;
+        let is_ellipsis = self.has_ellipses && special == ELLIPSIS_FLAG;
+        if special != 0 && !is_ellipsis {
             let what = bytes!(
                 "a revision of '",
                 self.name,
@@ -265,7 +282,8 @@ impl Revlog {
             chunks.push(chunk);
         }
         let text = delta::apply(&chunks, text_len).map_err(damaged)?;
-        if text.len() != text_len || self.hash(&revision, &text) != revision.node {
+        let has_hash = || is_ellipsis || self.hash(&revision, &text) == revision.node;
+        if text.len() != text_len || !has_hash() {
             let text = format!("integrity check failed on {}:{number}", raw(&self.name));
             return Err(Abort::of(Kind::Storage, bytes_of(&text)));
         }

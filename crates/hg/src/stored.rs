@@ -34,6 +34,8 @@ pub struct Ways {
     pub trees: bool,
     /// What was copied is told by the changeset, in its sidedata.
     pub copies_by_changeset: bool,
+    /// Revisions may be ellipses, which stand for those between them and their parents, as in a narrow clone.
+    pub ellipses: bool,
 }
 
 /// What a changeset says.
@@ -136,7 +138,8 @@ impl Store {
     }
 
     fn revlog(&self, radix: &[u8], name: impl Into<BString>) -> Result<Revlog, Abort> {
-        Revlog::open(|end| self.place(radix, end), name)
+        let revlog = Revlog::open(|end| self.place(radix, end), name)?;
+        Ok(revlog.with_ellipses(self.ways.ellipses))
     }
 
     fn place(&self, radix: &[u8], end: &str) -> PathBuf {

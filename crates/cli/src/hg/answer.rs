@@ -9,6 +9,7 @@ use vigil_engine::hg_session::{self, HgSession, HgWorkingCopy};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::checkout::{self, Checkout};
 use vigil_hg::config::{Config, Layers, Surroundings};
+use vigil_hg::narrow;
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::{self, Repository};
 use vigil_hg::revision::Revisions;
@@ -16,7 +17,7 @@ use vigil_hg::revision::Revisions;
 use super::arguments::Arguments;
 use super::color::Colors;
 use super::kinds::{CLEAN, IGNORED, UNKNOWN};
-use super::look::{Pair, Subject, unknown_parent};
+use super::look::{Pair, Subject, say, unknown_parent};
 use super::nested;
 use super::own_format::Told;
 use super::paths::Shown;
@@ -100,13 +101,6 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    fn warn(&mut self, lines: impl IntoIterator<Item = BString>) {
-        for line in lines {
-            self.warnings.extend_from_slice(&line);
-            self.warnings.push(b'\n');
-        }
-    }
-
     fn answer(&mut self) -> Result<Vec<u8>, Abort> {
         let arguments = self.arguments;
         let read = |config: &[BString]| {
@@ -138,7 +132,7 @@ impl Run<'_> {
         };
         let configuration = repository::configure(layers, &root)?;
         let has_untrusted = !configuration.warnings.is_empty();
-        self.warn(configuration.warnings);
+        say(&mut self.warnings, &configuration.warnings);
         let is_tweaked = configuration.is_tweaked;
         let config = configuration.config;
         self.may_fall_back = config.boolean("vigil", "hg.fallback", false)?;
@@ -166,6 +160,8 @@ impl Run<'_> {
         self.colors = colors.effects("ui.error");
         let repository = Repository::open(&root);
         let repository = repository.map_err(|abort| settings::not_opened(&config, abort))?;
+        settings::check_extensions(&config, &repository.requirements)
+            .map_err(|abort| settings::not_opened(&config, abort))?;
         if let Some(beyond) = settings::beyond_format(&config, &repository.requirements)? {
             return Err(Abort::unsupported(beyond));
         }
@@ -252,8 +248,14 @@ impl Run<'_> {
             let said = bytes!("the path '", name, "' in a subrepository");
             return Err(Abort::unsupported(said));
         }
+        let mut said = Vec::new();
+        let narrow = narrow::read(&repository, &mut said);
+        say(&mut self.warnings, &said);
+        let narrow = narrow?;
+        let matcher = matcher.within_narrow(narrow.clone());
         let subject = Subject {
             repository: &repository,
+            narrow,
             session: RefCell::new(session),
             config: &config,
             options: &arguments.config,
@@ -366,6 +368,13 @@ impl Run<'_> {
         }
         if let Some(beyond) = settings::beyond_names(config, repository, names, arguments.hidden) {
             return Err(Abort::unsupported(beyond));
+        }
+        if repository.is_sparse()
+            && config.has("sparse", "missingwarning")
+            && (arguments.debug || config.boolean("ui", "debug", false)?)
+        {
+            let said = "what is said of profiles that are missing (--debug)";
+            return Err(Abort::unsupported(said));
         }
         if self.surroundings.get("HG_PENDING").is_some() {
             return Err(Abort::unsupported("a pending transaction (HG_PENDING)"));

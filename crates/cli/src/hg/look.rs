@@ -13,9 +13,10 @@ use vigil_hg::config::{Config, Surroundings};
 use vigil_hg::copies::{self, Tracer};
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::node::Node;
-use vigil_hg::patterns::Matcher;
+use vigil_hg::patterns::{Matcher, Portion};
 use vigil_hg::repository::Repository;
 use vigil_hg::revision::{Revisions, Target};
+use vigil_hg::sparse::{Sparse, SparseWarning};
 use vigil_hg::subrepositories::Subrepositories;
 
 use super::between::{self, Working};
@@ -62,6 +63,8 @@ type IsKnown<'k> = dyn Fn(&BStr) -> Result<bool, Abort> + 'k;
 /// A repository, and what is asked of it.
 pub(super) struct Subject<'s> {
     pub(super) repository: &'s Repository,
+    /// The part of it that there is.
+    pub(super) narrow: Option<Arc<Portion>>,
     /// What is known of it.
     pub(super) session: RefCell<&'s mut HgSession>,
     pub(super) config: &'s Config,
@@ -75,6 +78,7 @@ pub(super) struct Subject<'s> {
     pub(super) revisions: Option<&'s Revisions<'s>>,
     /// The repositories that belong to its working copy.
     pub(super) within: &'s Subrepositories,
+    /// What is asked for of that part.
     pub(super) matcher: Arc<Matcher>,
     pub(super) clean: bool,
     pub(super) unknown: bool,
@@ -150,7 +154,9 @@ impl Subject<'_> {
                         return Err(Abort::unsupported(said));
                     }
                 }
-                Tracer::new(store, revisions, self.dirstate).between(from, to, &is_match)
+                let narrow = self.narrow.clone();
+                let mut tracer = Tracer::new(store, revisions, self.dirstate, narrow);
+                tracer.between(from, to, &is_match)
             }
             _ if !self.has_parent => Ok(BTreeMap::new()),
             _ => Ok(copies::recorded(self.dirstate, &is_match)),
@@ -163,10 +169,13 @@ impl Subject<'_> {
     /// # Errors
     /// A file cannot be compared.
     fn compare_all(&self) -> Result<(), Abort> {
-        let status = self.session.borrow_mut().status(&HgRequest {
+        let mut session = self.session.borrow_mut();
+        let sparse = session.sparse(self.repository)?.portion.clone()?;
+        let matcher = Matcher::default().within_narrow(self.narrow.clone());
+        let status = session.status(&HgRequest {
             repository: self.repository,
             ignore: Arc::default(),
-            matcher: Arc::default(),
+            matcher: Arc::new(matcher.within_sparse(sparse)),
             clean: false,
             unknown: false,
             ignored: false,
@@ -193,10 +202,31 @@ impl Subject<'_> {
             Ok(ignore) => (ignore.clone(), None),
             Err(abort) => (Arc::default(), Some(abort.clone())),
         };
+        let sparse = session.sparse(repository)?;
+        let of_sparse = self.of_sparse(&sparse)?;
+        let matcher = match &sparse.portion {
+            Ok(None) => self.matcher.clone(),
+            Ok(portion) => {
+                let matcher = Matcher::clone(&self.matcher);
+                Arc::new(matcher.within_sparse(portion.clone()))
+            }
+            Err(abort) => {
+                // Where ignore patterns are read before the walk, they come first.
+                let reads_patterns = self.unknown && !self.ignored;
+                if reads_patterns {
+                    say(warnings, &read.warnings);
+                }
+                let failure = failure.filter(|_| reads_patterns);
+                if failure.is_none() {
+                    say(warnings, &of_sparse);
+                }
+                return Err(failure.unwrap_or_else(|| abort.clone()));
+            }
+        };
         let mut status = session.status(&HgRequest {
             repository,
             ignore,
-            matcher: self.matcher.clone(),
+            matcher,
             clean: self.clean,
             unknown: self.unknown,
             ignored: self.ignored,
@@ -211,7 +241,9 @@ impl Subject<'_> {
                 _ => all.push(bad),
             }
         }
-        let bad = self.of_bad(&all, is_known.is_some())?;
+        // What is odd about profiles is said before what is odd about files.
+        let mut bad = self.of_bad(&all, is_known.is_some())?;
+        bad.splice(0..0, of_sparse);
         if status.ignore_use == Some(IgnoreUse::AfterTheWalk) {
             say(warnings, &bad);
         }
@@ -244,6 +276,22 @@ impl Subject<'_> {
         status.unknown.retain(is_own);
         status.ignored.retain(is_own);
         status.bad.retain(|bad| is_own(&bad.path));
+    }
+
+    /// What is said of where it is written which files the working copy has.
+    fn of_sparse(&self, sparse: &Sparse) -> Result<Vec<BString>, Abort> {
+        let is_said = |warning: &SparseWarning| match warning {
+            SparseWarning::Line(_) => Ok(true),
+            SparseWarning::Missing(_) => self.config.boolean("sparse", "missingwarning", true),
+        };
+        let mut lines = Vec::new();
+        for warning in &sparse.warnings {
+            if is_said(warning)? {
+                let (SparseWarning::Line(line) | SparseWarning::Missing(line)) = warning;
+                lines.push(line.clone());
+            }
+        }
+        Ok(lines)
     }
 
     /// What is said of what could not be looked at.
@@ -286,7 +334,8 @@ fn reversed([modified, added, removed, _, _, _, clean]: Lists) -> Lists {
     [modified, removed, added, none(), none(), none(), clean]
 }
 
-fn say(warnings: &mut Vec<u8>, lines: &[BString]) {
+/// Adds lines to `warnings`.
+pub(super) fn say(warnings: &mut Vec<u8>, lines: &[BString]) {
     for line in lines {
         warnings.extend_from_slice(line.as_bytes());
         warnings.push(b'\n');

@@ -209,6 +209,10 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
         return Err(Abort::unsupported(beyond));
     }
     let repository = Repository::open(root)?;
+    if repository.is_narrow() {
+        return Err(refused("that is a narrow clone"));
+    }
+    settings::check_extensions(&configuration.config, &repository.requirements)?;
     // Of what is known of it nothing is kept.
     let mut session = HgSession::new(&repository, Vec::new());
     let dirstate = session.dirstate(&repository)?;
@@ -237,6 +241,7 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
     };
     let subject = Subject {
         repository: &repository,
+        narrow: None,
         session: RefCell::new(&mut session),
         config: &configuration.config,
         options: above.options,

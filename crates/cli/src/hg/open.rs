@@ -13,6 +13,7 @@ use vigil_hg::repository::{self, Repository};
 use vigil_store::Store;
 
 use super::complaint::complain;
+use super::settings;
 use crate::reply::Reply;
 
 /// What there is around the working directory.
@@ -41,6 +42,7 @@ pub(crate) fn open(environment: &Environment) -> Result<Opened, Abort> {
     let root = repository::locate(&surroundings, None)?;
     let config = repository::configure(layers, &root)?.config;
     let repository = Repository::open(&root)?;
+    settings::check_extensions(&config, &repository.requirements)?;
     let ignore_files = repository.ignore_files(&config, &surroundings);
     Ok(Opened {
         repository,

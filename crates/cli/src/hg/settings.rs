@@ -164,7 +164,7 @@ fn is_relative(config: &Config, has_patterns: bool) -> Result<bool, Abort> {
 }
 
 /// Extensions that leave a status as it is.
-const HARMLESS: [&str; 62] = [
+const HARMLESS: [&str; 64] = [
     "absorb",
     "acl",
     "amend",
@@ -205,6 +205,7 @@ const HARMLESS: [&str; 62] = [
     "js-format",
     "logtoprocess",
     "mq",
+    "narrow",
     "notify",
     "pager",
     "patchbomb",
@@ -221,6 +222,7 @@ const HARMLESS: [&str; 62] = [
     "share",
     "shelve",
     "show",
+    "sparse",
     "split",
     "strip",
     "topic",
@@ -243,7 +245,7 @@ pub(super) fn beyond_names<'n>(
         let stat = stat_path(&repository.dot_hg.join(name));
         stat.is_ok_and(|stat| stat.size > 0)
     };
-    if extensions(config).any(|(name, _)| name == b"mq")
+    if has_extension(config, "mq")
         && ["patches/status", "patches.queues"]
             .into_iter()
             .any(has_patches)
@@ -289,6 +291,19 @@ pub(super) fn beyond_names<'n>(
     alias.map(|item| bytes!("revsetalias.", item.name))
 }
 
+/// Whether the extension `name` is on.
+fn has_extension(config: &Config, name: &str) -> bool {
+    extensions(config).any(|(known, _)| known == name.as_bytes())
+}
+
+/// Checks that the extensions are on that a repository requires.
+///
+/// # Errors
+/// One is not.
+pub(super) fn check_extensions(config: &Config, requirements: &Requirements) -> Result<(), Abort> {
+    requirements.check_extensions(|name| has_extension(config, name))
+}
+
 /// Whether the configuration has Mercurial make obsolete markers.
 fn may_make_markers(config: &Config) -> bool {
     let said = config.get("experimental", "evolution.createmarkers");
@@ -303,7 +318,7 @@ fn may_make_markers(config: &Config) -> bool {
                 .any(|word| word == "all" || word == "createmarkers")
         }),
         // The extension says so where nobody else does.
-        None => extensions(config).any(|(name, _)| name == b"evolve"),
+        None => has_extension(config, "evolve"),
     }
 }
 

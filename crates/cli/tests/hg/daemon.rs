@@ -8,6 +8,7 @@ use vigil_testkit::daemon::Daemon;
 use vigil_testkit::sandbox::default_parent;
 
 use super::sandbox::{Working, programs};
+use super::sparse::EXTENSIONS;
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -57,9 +58,11 @@ impl Served {
 }
 
 /// Questions about recorded files alone.
-const OF_RECORDED: [&[&str]; 2] = [&["hg", "status", "-mard"], &["hg", "status", "-q", "-C"]];
+pub(crate) const OF_RECORDED: [&[&str]; 2] =
+    [&["hg", "status", "-mard"], &["hg", "status", "-q", "-C"]];
 
-const DOORS: [&[&str]; 8] = [
+/// All ways to ask.
+pub(crate) const DOORS: [&[&str]; 8] = [
     &["hg", "status"],
     &["hg", "status", "."],
     &["hg", "status", "-A"],
@@ -476,6 +479,15 @@ fn whoever_watches_is_told() {
         next(" unknown 1 ");
         working.hg(&["add", "-q", "new"]);
         next(" added 1 ");
+        working.hg(&["commit", "-q", "-m", "first", "-d", "0 0"]);
+        next(" added 0 ");
+        // Which part of the files there is changes, and nothing else.
+        working.configure(EXTENSIONS);
+        working.hg(&["debugsparse", "-f", "--exclude", "path:other"]);
+        working.write("d/one", "");
+        next(" unknown 1 ");
+        std::fs::write(working.path(".hg/sparse"), "[exclude]\npath:d\n").unwrap();
+        next(" unknown 0 ");
         watching.kill().unwrap();
         watching.wait().unwrap();
         assert!(served.daemon.told().unwrap().answered > 0);

@@ -247,6 +247,41 @@ fn programs_are_told_the_same() {
 }
 
 #[test]
+fn what_is_left_out_is_told() {
+    for hg in programs() {
+        let working = Working::with_extensions(&hg, true);
+        working.fill();
+        working.change();
+        working.write("d/e/new", "");
+        let sparse = "[include]\nd\n[exclude]\npath:d/e\n";
+        working.hg(&["debugsparse", "-f", "--include", "d"]);
+        std::fs::write(working.path(".hg/sparse"), sparse).unwrap();
+        for path in ["other/a", "other/new", "d/e", "d/e/new", "nowhere"] {
+            assert!(
+                working.why(path).ends_with("without it (hg debugsparse)"),
+                "{path}: {}",
+                working.why(path)
+            );
+        }
+        assert!(working.why(".").contains("unknown: 1, "));
+        for (path, start) in [
+            ("d/a", "modified: "),
+            ("d/new", "unknown: "),
+            ("d/x.o", "ignored "),
+        ] {
+            working.explains(path, start, "");
+        }
+        working.narrow("[include]\npath:other\n");
+        assert!(working.why("d/a").ends_with("without it (hg tracked)"));
+        let output = working.why_output("", &["--format=json", "d/a", "other/a"]);
+        let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let by = |at: usize| &told["paths"][at]["found"];
+        assert_eq!(*by(0), json!({"kind": "left_out", "by": "narrow"}));
+        assert_eq!(*by(1), json!({"kind": "left_out", "by": "sparse"}));
+    }
+}
+
+#[test]
 fn what_the_status_refuses_is_not_explained() {
     for hg in programs() {
         let working = Working::new(&hg, false);

@@ -9,7 +9,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::{Dirstate, Entry};
 use vigil_hg::patterns::{
-    Ignore, IgnoreLine, Matcher, MatcherQuestion, ignore_line, outside_of_reach,
+    Ignore, IgnoreLine, Matcher, MatcherQuestion, Portion, ignore_line, outside_of_reach,
 };
 use vigil_hg::repository::Repository;
 use vigil_hg::subrepositories::Subrepositories;
@@ -32,6 +32,8 @@ pub struct HgWhyQuestion<'q> {
     pub ignore: Arc<Ignore>,
     /// by these files.
     pub ignore_files: &'q [PathBuf],
+    /// The part of it that there is.
+    pub narrow: Option<Arc<Portion>>,
 }
 
 /// What is said of one path.
@@ -69,6 +71,17 @@ pub enum HgFound {
     Unreadable(String),
     /// It is neither recorded nor there.
     Absent,
+    /// It is no part of what the working copy has.
+    LeftOut(LeftOut),
+}
+
+/// Why something is no part of the working copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// The repository is a narrow clone, which does not have it.
+    Narrow,
+    /// The working copy is sparse, and does without it.
+    Sparse,
 }
 
 /// A directory, or the top.
@@ -133,30 +146,67 @@ impl HgSession {
         let dirstate = self.dirstate(question.repository)?;
         let is_beyond = || outside_of_reach(&self.root, path).is_some();
         let is_directory = path.is_empty() || dirstate.has_directory(path) && !is_beyond();
-        let found = match dirstate
-            .position(path)
-            .and_then(|at| Some((at, dirstate.get(at)?)))
-        {
-            Some((at, (_, entry))) => {
-                let source = dirstate.copy_source(at).map(BStr::to_owned);
-                let recorded = recorded(question.repository, &dirstate, path, *entry, source)?;
-                HgFound::Recorded(Box::new(recorded))
-            }
-            None if is_directory => {
-                let status = self.status_below(question, path)?;
-                let is_in = |other: &BStr| {
-                    let rest = other.strip_prefix(path.as_bytes());
-                    path.is_empty() || rest.is_some_and(|rest| rest.starts_with(b"/"))
-                };
-                let recorded = dirstate.iter().filter(|(other, _)| is_in(other)).count();
-                HgFound::Directory(Box::new(HgDirectory { recorded, status }))
-            }
-            None => other(&self.root, question, path),
+        let found = match self.left_out(question, path, is_directory)? {
+            Some(left_out) => HgFound::LeftOut(left_out),
+            None => self.found(question, &dirstate, path, is_directory)?,
         };
         Ok(HgWhy {
             path: path.to_owned(),
             found,
         })
+    }
+
+    /// Why `path` is no part of the working copy, if that is so.
+    fn left_out(
+        &mut self,
+        question: &HgWhyQuestion<'_>,
+        path: &BStr,
+        is_directory: bool,
+    ) -> Result<Option<LeftOut>, Abort> {
+        let is_folder = is_directory || look(&self.root, path).is_ok_and(|seen| seen.is_dir());
+        let has = |portion: &Option<Arc<Portion>>| {
+            portion.as_ref().is_none_or(|portion| {
+                portion.is_match(path) || is_folder && portion.may_match_below(path)
+            })
+        };
+        Ok(match has(&question.narrow) {
+            false => Some(LeftOut::Narrow),
+            true => {
+                let sparse = self.sparse(question.repository)?;
+                (!has(&sparse.portion.clone()?)).then_some(LeftOut::Sparse)
+            }
+        })
+    }
+
+    fn found(
+        &mut self,
+        question: &HgWhyQuestion<'_>,
+        dirstate: &Dirstate,
+        path: &BStr,
+        is_directory: bool,
+    ) -> Result<HgFound, Abort> {
+        Ok(
+            match dirstate
+                .position(path)
+                .and_then(|at| Some((at, dirstate.get(at)?)))
+            {
+                Some((at, (_, entry))) => {
+                    let source = dirstate.copy_source(at).map(BStr::to_owned);
+                    let recorded = recorded(question.repository, dirstate, path, *entry, source)?;
+                    HgFound::Recorded(Box::new(recorded))
+                }
+                None if is_directory => {
+                    let status = self.status_below(question, path)?;
+                    let is_in = |other: &BStr| {
+                        let rest = other.strip_prefix(path.as_bytes());
+                        path.is_empty() || rest.is_some_and(|rest| rest.starts_with(b"/"))
+                    };
+                    let recorded = dirstate.iter().filter(|(other, _)| is_in(other)).count();
+                    HgFound::Directory(Box::new(HgDirectory { recorded, status }))
+                }
+                None => other(&self.root, question, path),
+            },
+        )
     }
 
     /// What a status says of all in a directory.
@@ -169,14 +219,17 @@ impl HgSession {
             true => Vec::new(),
             false => vec![BString::from([b"path:", path.as_bytes()].concat())],
         };
-        let matcher = Arc::new(Matcher::new(&MatcherQuestion {
+        let matcher = Matcher::new(&MatcherQuestion {
             root: &self.root,
             cwd: &self.root,
             patterns: &patterns,
             include: &[],
             exclude: &[],
             subrepositories: Some(&Subrepositories::default()),
-        })?);
+        })?;
+        let sparse = self.sparse(question.repository)?.portion.clone()?;
+        let matcher = matcher.within_narrow(question.narrow.clone());
+        let matcher = Arc::new(matcher.within_sparse(sparse));
         self.status(&HgRequest {
             repository: question.repository,
             ignore: question.ignore.clone(),

@@ -1,6 +1,7 @@
 //! What the patterns of a command line ask for.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -8,10 +9,12 @@ use super::compiled::Compiled;
 use super::file::parse;
 use super::kinds::{Kind, Pattern};
 use super::place::{canonical_by_name, canonical_with};
+use super::portion::Portion;
 use crate::abort::Abort;
 use crate::bytes::{bytes, joined, lines_with_ends, normal_path, of_path, path_of};
 use crate::subrepositories::Subrepositories;
 use crate::text_file;
+use vigil_model::path::is_at_or_below;
 
 /// What a command line says.
 #[derive(Clone, Copy, Debug)]
@@ -32,17 +35,21 @@ pub struct MatcherQuestion<'q> {
 }
 
 /// Which paths are asked for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Matcher {
     patterns: Option<Part>,
     include: Option<Part>,
     exclude: Option<Part>,
     /// What is asked for by name in subrepositories.
     elsewhere: Vec<BString>,
+    /// The part of the repository that there is.
+    narrow: Option<Arc<Portion>>,
+    /// The part of that which the working copy has. What is asked for by name is asked for also elsewhere.
+    sparse: Option<Arc<Portion>>,
 }
 
 /// Patterns that stand together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Part {
     compiled: Compiled,
     /// Directories or files at or below which matches are; empty for the top.
@@ -93,40 +100,67 @@ impl Matcher {
         Ok(matcher)
     }
 
+    /// The same, but only of the part of the repository that there is.
+    #[must_use]
+    pub fn within_narrow(self, narrow: Option<Arc<Portion>>) -> Self {
+        Self { narrow, ..self }
+    }
+
+    /// The same, but only of the part that the working copy has.
+    #[must_use]
+    pub fn within_sparse(self, sparse: Option<Arc<Portion>>) -> Self {
+        Self { sparse, ..self }
+    }
+
     /// Whether everything is asked for.
     pub fn is_everything(&self) -> bool {
+        self.is_all_there_is() && self.narrow.is_none() && self.sparse.is_none()
+    }
+
+    /// Whether everything is asked for that there is.
+    pub fn is_all_there_is(&self) -> bool {
         self.patterns.is_none() && self.include.is_none() && self.exclude.is_none()
     }
 
     /// Whether the file `path` is asked for.
     pub fn is_match(&self, path: &BStr) -> bool {
         let has = |part: &Option<Part>| part.as_ref().is_none_or(|part| part.is_match(path));
+        let is_in = |portion: &Portion| portion.is_match(path);
+        let exclude = self.exclude.as_ref();
         has(&self.patterns)
             && has(&self.include)
-            && !self
-                .exclude
-                .as_ref()
-                .is_some_and(|part| part.is_match(path))
+            && !exclude.is_some_and(|part| part.is_match(path))
+            && self.narrow.as_deref().is_none_or(is_in)
+            && (self.sparse.as_deref().is_none_or(is_in) || self.is_exact(path))
     }
 
     /// False only where nothing at or below the directory `path` is asked for.
     pub fn may_match_below(&self, path: &BStr) -> bool {
         let has = |part: &Option<Part>| part.as_ref().is_none_or(|part| part.may_have(path));
-        has(&self.patterns) && has(&self.include)
+        let may_have = |portion: &Portion| portion.may_match_below(path);
+        let exclude = self.exclude.as_ref();
+        has(&self.patterns)
+            && has(&self.include)
+            && !exclude.is_some_and(|part| part.has_all_below(path))
+            && self.narrow.as_deref().is_none_or(may_have)
+            && (self.sparse.as_deref().is_none_or(may_have) || self.is_above_exact(path))
     }
 
     /// The files and directories that are asked for by name, in order; one that is asked for twice is named twice.
     pub fn named(&self) -> Vec<&BStr> {
+        let narrow = self.narrow.as_deref();
         // Where nothing can be asked for, no name is looked for either.
-        if self
+        let is_nothing = self
             .include
             .as_ref()
             .is_some_and(|part| part.roots.is_empty())
-        {
+            || narrow.is_some_and(Portion::is_nothing);
+        if is_nothing {
             return Vec::new();
         }
         let files = self.patterns.iter().flat_map(|part| &part.files);
-        let mut files: Vec<&BStr> = files.map(|file| file.as_bstr()).collect();
+        let files = files.map(|file| file.as_bstr());
+        let mut files: Vec<&BStr> = files.chain(narrow.and_then(Portion::named)).collect();
         files.sort_unstable();
         match files.iter().any(|file| file.is_empty()) {
             true => Vec::new(),
@@ -141,16 +175,28 @@ impl Matcher {
 
     /// Whether `path` is asked for by name.
     pub fn is_exact(&self, path: &BStr) -> bool {
-        self.patterns
-            .as_ref()
-            .is_some_and(|part| part.has_file(path))
+        let patterns = self.patterns.as_ref();
+        patterns.is_some_and(|part| part.has_file(path))
+            || self.narrow.as_deref().and_then(Portion::named) == Some(path)
+    }
+
+    /// Whether something below `path` is asked for by name.
+    fn is_above_exact(&self, path: &BStr) -> bool {
+        let named = self.patterns.iter().flat_map(|part| &part.files);
+        let narrow = self.narrow.as_deref().and_then(Portion::named);
+        let mut named = named.map(|file| file.as_bstr()).chain(narrow);
+        named.any(|name| name != path && is_below(name, path))
     }
 
     /// Whether all that is asked for are paths, and nothing is taken from them.
     pub fn is_all_paths(&self) -> bool {
-        self.patterns.as_ref().is_some_and(|part| part.is_all_paths)
-            && self.include.is_none()
-            && self.exclude.is_none()
+        let is_plain = self.include.is_none() && self.exclude.is_none() && self.sparse.is_none();
+        is_plain
+            && match (&self.patterns, &self.narrow) {
+                (Some(part), None) => part.is_all_paths,
+                (None, Some(narrow)) => narrow.is_all_of_one(),
+                _ => false,
+            }
     }
 }
 
@@ -275,18 +321,22 @@ impl Part {
         self.files.iter().any(|file| file == path)
     }
 
+    /// Whether all below `path` matches, as far as Mercurial sees that.
+    fn has_all_below(&self, path: &BStr) -> bool {
+        self.is_all_paths && self.roots.iter().any(|root| root == path)
+    }
+
     /// Whether something at or below `path` may match.
     fn may_have(&self, path: &BStr) -> bool {
-        let is_below = |path: &[u8], root: &[u8]| {
-            root.is_empty()
-                || path
-                    .strip_prefix(root)
-                    .is_some_and(|rest| rest.first().is_none_or(|first| *first == b'/'))
-        };
         self.roots
             .iter()
             .any(|root| is_below(path, root) || is_below(root, path))
     }
+}
+
+/// Whether `path` is `above`, or below it; all is below the top, whose path is empty.
+fn is_below(path: &[u8], above: &[u8]) -> bool {
+    above.is_empty() || is_at_or_below(path, above)
 }
 
 /// The directory or file at or below which all matches of a pattern are.

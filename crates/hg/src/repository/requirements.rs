@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use bstr::BString;
+use bstr::{BStr, BString};
 
 use super::is_missing;
 use crate::abort::Abort;
@@ -11,7 +11,7 @@ use crate::bytes::{bytes, joined, lines_with_ends};
 use crate::text_file;
 
 /// What is understood here.
-const KNOWN: [&str; 27] = [
+const KNOWN: [&str; 29] = [
     "bookmarksinstore",
     "delta-info-revlog",
     "dirstate-tracked-key-v1",
@@ -24,12 +24,14 @@ const KNOWN: [&str; 27] = [
     "exp-compression-zstd",
     "exp-copies-sidedata-changeset",
     "exp-revlogv2.2",
+    "exp-sparse",
     "exp-very-fragile-and-unsafe-plain-store-encoding",
     "fileindex-v1",
     "fncache",
     "generaldelta",
     "internal-phase",
     "internal-phase-2",
+    "narrowhg-experimental",
     "persistent-nodemap",
     "relshared",
     "revlog-compression-zstd",
@@ -41,13 +43,7 @@ const KNOWN: [&str; 27] = [
     "treemanifest",
 ];
 /// What Mercurial understands, alone or by an extension, and this program does not.
-const NOT_HERE: [&str; 5] = [
-    "exp-sparse",
-    "largefiles",
-    "lfs",
-    "narrowhg-experimental",
-    "exp-remotefilelog-repo-req-1",
-];
+const NOT_HERE: [&str; 3] = ["largefiles", "lfs", "exp-remotefilelog-repo-req-1"];
 
 /// Words that say what must be understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -85,6 +81,23 @@ impl Requirements {
         self.0.extend(others.0);
     }
 
+    /// Checks that the extensions without which Mercurial understands some are there, as `has_extension` says.
+    ///
+    /// # Errors
+    /// One is not.
+    pub fn check_extensions(&self, has_extension: impl Fn(&str) -> bool) -> Result<(), Abort> {
+        let narrow = self.0.get(BStr::new("narrowhg-experimental"));
+        if let Some(name) = narrow.filter(|_| !has_extension("narrow")) {
+            return Err(not_known(std::iter::once(name)));
+        }
+        if self.has("exp-sparse") && !has_extension("sparse") {
+            let said = "repository is using sparse feature but sparse is not enabled; \
+                        enable the \"sparse\" extensions to access";
+            return Err(Abort::plain(said));
+        }
+        Ok(())
+    }
+
     /// Checks that all are understood.
     ///
     /// # Errors
@@ -103,11 +116,7 @@ impl Requirements {
             return Err(Abort::plain(".hg/requires file is corrupt"));
         }
         if !unknown.is_empty() {
-            let names = joined(unknown.iter().map(|name| name.as_slice()), b" ");
-            let said = "repository requires features unknown to this Mercurial: ";
-            return Err(Abort::plain(bytes!(said, names)).with_hint(
-                "see https://mercurial-scm.org/wiki/MissingRequirement for more information",
-            ));
+            return Err(not_known(unknown.into_iter()));
         }
         if let Some(name) = self.0.iter().find(|name| is_in(&NOT_HERE, name)) {
             return Err(Abort::unsupported(bytes!("a repository with ", name)));
@@ -134,4 +143,12 @@ impl Requirements {
             _ => Ok(()),
         }
     }
+}
+
+/// What is said of requirements that no extension and nothing else knows.
+fn not_known<'n>(names: impl Iterator<Item = &'n BString>) -> Abort {
+    let names = joined(names.map(|name| name.as_slice()), b" ");
+    let said = "repository requires features unknown to this Mercurial: ";
+    let hint = "see https://mercurial-scm.org/wiki/MissingRequirement for more information";
+    Abort::plain(bytes!(said, names)).with_hint(hint)
 }

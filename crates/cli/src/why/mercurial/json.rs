@@ -3,7 +3,7 @@
 use bstr::BStr;
 use serde::Serialize;
 use vigil_daemon::protocol::KnownBy;
-use vigil_engine::hg_session::why::{Compared, HgFound, HgRecorded, HgWhy, Seen};
+use vigil_engine::hg_session::why::{Compared, HgFound, HgRecorded, HgWhy, LeftOut, Seen};
 use vigil_hg::bytes::of_path;
 use vigil_hg::stored::Flag;
 use vigil_hg::verdict::Reason;
@@ -99,6 +99,9 @@ enum FoundDocument<'a> {
         text: &'a str,
     },
     Absent,
+    LeftOut {
+        by: &'static str,
+    },
 }
 
 #[derive(Serialize)]
@@ -175,6 +178,12 @@ impl<'a> FoundDocument<'a> {
             HgFound::Special => Self::Special,
             HgFound::Unreadable(text) => Self::Unreadable { text },
             HgFound::Absent => Self::Absent,
+            HgFound::LeftOut(left_out) => Self::LeftOut {
+                by: match left_out {
+                    LeftOut::Narrow => "narrow",
+                    LeftOut::Sparse => "sparse",
+                },
+            },
         }
     }
 

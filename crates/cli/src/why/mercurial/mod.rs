@@ -9,6 +9,7 @@ use vigil_engine::hg_session::why::{HgWhy, HgWhyQuestion};
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::of_path;
+use vigil_hg::narrow;
 use vigil_hg::patterns::from_top;
 
 use super::by_daemon;
@@ -59,17 +60,19 @@ fn explain(
     let cwd = environment.working_directory();
     let mut session = HgSession::new(repository, Vec::new());
     let read = session.ignore(&opened.ignore_files);
+    let mut lines = Vec::new();
     let question = HgWhyQuestion {
         repository,
         ignore: read.ignore.clone()?,
         ignore_files: &opened.ignore_files,
+        narrow: narrow::read(repository, &mut lines)?,
     };
     let mut all = Vec::new();
     for path in paths {
         let path = from_top(&repository.root, cwd, path)?;
         all.push(session.why(&question, path.as_bstr())?);
     }
-    let lines = read.warnings.iter();
+    let lines = lines.iter().chain(&read.warnings);
     let warnings = lines.flat_map(|line| [line.as_slice(), b"\n"].concat());
     Ok((warnings.collect(), all))
 }

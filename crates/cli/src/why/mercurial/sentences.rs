@@ -4,7 +4,9 @@ use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_daemon::protocol::KnownBy;
-use vigil_engine::hg_session::why::{Compared, HgDirectory, HgFound, HgRecorded, HgWhy, Seen};
+use vigil_engine::hg_session::why::{
+    Compared, HgDirectory, HgFound, HgRecorded, HgWhy, LeftOut, Seen,
+};
 use vigil_hg::bytes::of_path;
 use vigil_hg::patterns::{IgnoreLine, shown_from};
 use vigil_hg::stored::Flag;
@@ -66,6 +68,13 @@ impl Writer {
             HgFound::Unreadable(reason) => bytes!["it cannot be looked at (", reason, ")"],
             HgFound::Absent => {
                 b"not there: neither in the dirstate nor in the working copy".to_vec()
+            }
+            HgFound::LeftOut(LeftOut::Narrow) => {
+                b"not shown: this clone is narrow, and does without it (hg tracked)".to_vec()
+            }
+            HgFound::LeftOut(LeftOut::Sparse) => {
+                b"not shown: the working copy is sparse, and does without it (hg debugsparse)"
+                    .to_vec()
             }
         }
     }

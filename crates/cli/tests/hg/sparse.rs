@@ -1,0 +1,301 @@
+//! Sparse working copies, which leave out files that are committed.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use super::daemon::{DOORS, OF_RECORDED, Served};
+use super::sandbox::{FORMATS, Working, programs};
+
+/// Those that parts of repositories take.
+pub(super) const EXTENSIONS: &str = "[extensions]\nsparse=\nnarrow=\n";
+
+/// What is asked of each.
+const QUESTIONS: [&[&str]; 16] = [
+    &["status"],
+    &["status", "-A"],
+    &["status", "-C"],
+    &["status", "-c"],
+    &["status", "-i"],
+    &["status", "-u"],
+    &["status", "-mardc"],
+    &["status", "-A", "other", "d"],
+    &["status", "-A", "other/new", "other/a", "nowhere"],
+    &["status", "-I", "glob:**a"],
+    &["status", "-X", "path:d"],
+    &["status", "-A", "--rev", "0"],
+    &["status", "-A", "--rev", "0", "--rev", "1"],
+    &["status", "-A", "--rev", "wdir()", "--rev", "0"],
+    &["status", "-C", "--change", "1"],
+    &["status", "-T", "json"],
+];
+
+impl Working {
+    /// One in which the extensions are on that parts of repositories take.
+    pub(super) fn with_extensions(hg: &Path, is_v2: bool) -> Self {
+        let working = Self::new(hg, is_v2);
+        working.configure(EXTENSIONS);
+        working
+    }
+
+    /// Adds to what is configured.
+    pub(super) fn configure(&self, text: &str) {
+        let hgrc = self.0.home().join("hgrc");
+        let before = std::fs::read_to_string(&hgrc).unwrap();
+        std::fs::write(hgrc, before + text).unwrap();
+    }
+
+    /// Commits files twice, and changes some.
+    pub(super) fn fill(&self) {
+        for file in ["a", "d/a", "d/b", "d/e/a", "other/a", "other/b", "other/c"] {
+            self.write(file, "1\n");
+        }
+        self.write(".hgignore", "\\.o$\n");
+        self.commit("0");
+        for file in ["a", "d/a", "other/a"] {
+            self.write(file, "2\n");
+        }
+        self.hg(&["copy", "-q", "a", "d/copied"]);
+        self.hg(&["copy", "-q", "other/b", "d/from-other"]);
+        self.hg(&["commit", "-q", "-m", "1", "-d", "0 0"]);
+    }
+
+    /// Changes files everywhere.
+    pub(super) fn change(&self) {
+        self.write("d/a", "changed\n");
+        self.write("other/new", "");
+        self.write("other/x.o", "");
+        self.write("d/new", "");
+        self.write("d/x.o", "");
+        let _ = std::fs::remove_file(self.path("d/b"));
+        self.hg(&["copy", "-q", "d/e/a", "d/copy"]);
+    }
+}
+
+#[test]
+fn what_is_left_out_is_not_told() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::with_extensions(&hg, is_v2);
+            working.fill();
+            working.hg(&["debugsparse", "--include", "d", "--exclude", "path:d/e"]);
+            working.same(&["status"]);
+            working.hg(&["debugsparse", "--reset"]);
+            working.hg(&["debugsparse", "--exclude", "other"]);
+            working.change();
+            let mut server = working.server();
+            working.same_in("d", &["status", "-A"]);
+            for question in QUESTIONS {
+                working.same_by(&mut server, question);
+            }
+            // It is left out though it is recorded.
+            std::fs::write(working.path(".hg/sparse"), "[include]\npath:d/e\nglob:o*\n").unwrap();
+            for question in QUESTIONS {
+                working.same_by(&mut server, question);
+            }
+            working.hg(&["debugsparse", "-f", "--reset"]);
+            for question in QUESTIONS {
+                working.same_by(&mut server, question);
+            }
+        }
+    }
+}
+
+#[test]
+fn profiles_are_those_of_the_parents() {
+    for hg in programs() {
+        let working = Working::with_extensions(&hg, true);
+        working.write("base", "[include]\npath:d\n");
+        working.write(
+            "all",
+            "%include base\n[include]\nbase\nall\n/rooted\n[exclude]\nd/b\n",
+        );
+        working.fill();
+        working.hg(&["debugsparse", "--enable-profile", "all"]);
+        working.change();
+        working.same(&["status", "-A"]);
+        // What is not committed does not count.
+        working.write("base", "[include]\nother\n");
+        working.same(&["status", "-A"]);
+        working.hg(&["commit", "-q", "-m", "2", "-d", "0 0", "base"]);
+        working.same(&["status", "-A"]);
+        working.hg(&["update", "-q", "-r", "0", "--clean"]);
+        working.same(&["status", "-A"]);
+        working.write("d/side", "1\n");
+        working.hg(&["add", "-q", "d/side"]);
+        working.hg(&["commit", "-q", "-m", "3", "-d", "0 0"]);
+        working.hg(&["merge", "-q", "-r", "2"]);
+        for question in QUESTIONS {
+            working.same(question);
+        }
+        std::fs::write(working.path(".hg/tempsparse"), "other/c\nother\n").unwrap();
+        working.same(&["status", "-A"]);
+    }
+}
+
+#[test]
+fn what_is_odd_is_told_as_mercurial_does() {
+    for hg in programs() {
+        let working = Working::with_extensions(&hg, false);
+        working.fill();
+        working.hg(&["debugsparse", "--include", "path:d"]);
+        working.change();
+        let sparse = working.path(".hg/sparse");
+        let huge = "[include]\n".to_owned() + &"x".repeat(100) + &"y\n".repeat(1000);
+        for text in [
+            "",
+            "path:d\n",
+            "[exclude]\npath:d\n[include]\npath:other",
+            "[exclude]\n[include]\npath:d\n",
+            "[include]\n/d\npath:d/e\n[exclude]\n/a\n",
+            "%include nowhere\n[include]\npath:other\n",
+            "%include d/e\n",
+            "%include d/e/a\n",
+            "[include]\n../x\n",
+            "[include]\nre:(\n",
+            "[include]\nd/**\n  other/a \r\n#x\n[exclude]\nre:.*b$\n",
+            "[include]\n.\n",
+            "[exclude]\n.\n",
+            "\u{0}[include]\n",
+            huge.as_str(),
+        ] {
+            std::fs::write(&sparse, text).unwrap();
+            for question in [
+                &["status", "-A"][..],
+                &["status", "-mard", "nowhere"],
+                &[
+                    "status",
+                    "--rev",
+                    "0",
+                    "--config",
+                    "sparse.missingwarning=no",
+                ],
+            ] {
+                working.same(question);
+            }
+            working.write(".hgignore", "syntax: none\n");
+            working.same(&["status"]);
+            working.write(".hgignore", "\\.o$\n");
+        }
+        std::fs::write(&sparse, "[include]\nd/**\n").unwrap();
+        std::fs::remove_dir_all(working.path("d")).unwrap();
+        symlink("other", working.path("d")).unwrap();
+        working.same(&["status"]);
+        std::fs::remove_file(&sparse).unwrap();
+        std::fs::create_dir(&sparse).unwrap();
+        working.same(&["status"]);
+    }
+}
+
+#[test]
+fn what_takes_an_extension_is_refused_without_it() {
+    for hg in programs() {
+        let working = Working::with_extensions(&hg, true);
+        working.fill();
+        working.hg(&["debugsparse", "--include", "path:d"]);
+        for off in ["extensions.sparse=!", "extensions.narrow=!"] {
+            working.same(&["status", "--config", off]);
+            working.same(&["status", "--config", off, "--rev", "0", "--rev", "1"]);
+        }
+        let wrong = &["status", "--config", "sparse.missingwarning=what"];
+        working.same(wrong);
+        std::fs::write(working.path(".hg/sparse"), "%include nowhere\n").unwrap();
+        working.same(wrong);
+    }
+}
+
+#[test]
+fn patterns_that_are_no_file_or_have_no_end_are_refused() {
+    for hg in programs() {
+        let working = Working::with_extensions(&hg, true);
+        working.fill();
+        working.hg(&["debugsparse", "--include", "path:d"]);
+        let sparse = working.path(".hg/sparse");
+        let refused = |what: &str| {
+            let (stdout, stderr, code) = working.vigil(&["status"]);
+            assert_eq!((stdout.as_str(), code), ("", Some(255)), "{stderr}");
+            assert!(
+                stderr.contains(what) && stderr.contains(".hg/sparse"),
+                "{stderr}"
+            );
+        };
+        std::fs::write(
+            &sparse,
+            "[include]\n".to_owned() + &"long\n".repeat(1 << 20),
+        )
+        .unwrap();
+        refused("too long");
+        std::fs::remove_file(&sparse).unwrap();
+        symlink("/dev/zero", &sparse).unwrap();
+        refused("no file");
+        // Profiles that name one another are read once each.
+        std::fs::remove_file(&sparse).unwrap();
+        std::fs::write(&sparse, "%include loop\n").unwrap();
+        working.write("loop", "%include loop\n%include pool\n[include]\nd\n");
+        working.write("pool", "%include loop\n[exclude]\nd/e\n");
+        working.hg(&["add", "-q", "loop", "pool"]);
+        working.hg(&["commit", "-q", "-m", "loop", "-d", "0 0"]);
+        for file in ["d/new", "d/e/new", "other/new"] {
+            working.write(file, "");
+        }
+        working.same(&["status", "-A"]);
+    }
+}
+
+#[test]
+fn the_daemon_answers_for_the_part_that_there_is_now() {
+    for hg in programs() {
+        let served = Served::new(&hg);
+        let working = &served.working;
+        working.configure(EXTENSIONS);
+        working.write("one", "[include]\npath:d\n");
+        working.fill();
+        let same = |is_by_daemon: bool| {
+            for door in DOORS.into_iter().chain(OF_RECORDED) {
+                assert_eq!(served.same(door, &[]), is_by_daemon, "{door:?}");
+            }
+            working.same(&["status", "-A"]);
+        };
+        same(true);
+        working.hg(&["debugsparse", "--exclude", "path:d/e"]);
+        working.write("d/new", "");
+        working.write("d/e/new", "");
+        working.write("other/new", "");
+        working.write("d/a", "changed\n");
+        same(true);
+        let sparse = working.path(".hg/sparse");
+        std::fs::write(&sparse, "[include]\nd/**\n").unwrap();
+        same(true);
+        // Only what may be matched is refused for a link.
+        std::fs::rename(working.path("d"), working.path("moved")).unwrap();
+        symlink("moved", working.path("d")).unwrap();
+        same(false);
+        std::fs::remove_file(working.path("d")).unwrap();
+        std::fs::rename(working.path("moved"), working.path("d")).unwrap();
+        same(true);
+        std::fs::write(working.path(".hg/tempsparse"), "other/new\na").unwrap();
+        same(true);
+        std::fs::write(&sparse, "%include one\n").unwrap();
+        same(true);
+        // The profile of the other changeset is another one.
+        working.write("one", "[include]\npath:other\none\n");
+        std::fs::write(&sparse, "").unwrap();
+        working.hg(&["commit", "-q", "-m", "2", "-d", "0 0", "one"]);
+        std::fs::write(&sparse, "%include one\n").unwrap();
+        same(true);
+        working.hg(&["debugsetparents", "0"]);
+        same(true);
+        std::fs::write(&sparse, "%include nowhere\n").unwrap();
+        same(false);
+        std::fs::remove_file(&sparse).unwrap();
+        for (spec, is_by_daemon) in [
+            ("[include]\npath:d\npath:a\n", true),
+            ("[include]\npath:.\n[exclude]\npath:d\n", true),
+            ("[include]\n/a\npath:d\nrootfilesin:.\n", false),
+        ] {
+            working.narrow(spec);
+            for door in DOORS {
+                assert_eq!(served.same(door, &[]), is_by_daemon, "{door:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Which part of the files a sparse working copy has: `.hg/sparse`, profiles that are committed, and files that are there for a while.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use bstr::{BString, ByteSlice};
+
+use crate::abort::Abort;
+use crate::bytes::{bytes, normal_path};
+use crate::node::Node;
+use crate::patterns::{
+    Kind, Matcher, MatcherQuestion, Portion, from_top, is_written_elsewhere, outside_of_reach,
+};
+use crate::portion_file::{self, LEN_MAX, PortionFile};
+use crate::repository::Repository;
+use crate::subrepositories::Subrepositories;
+
+/// How many profiles are read.
+const PROFILES_MAX: usize = 1000;
+/// What is there wherever something is included.
+const ALWAYS: &str = ".hg*";
+
+/// By what it is known which files there are, but for what is committed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SparseTexts {
+    lasting: Vec<u8>,
+    temporary: Vec<u8>,
+    /// The parents of the working copy, whose profiles hold.
+    parents: [Node; 2],
+}
+
+/// What a working copy has.
+#[derive(Debug)]
+pub struct Sparse {
+    /// That part; `None` where it is all. It may be that what says so is not understood, or what is committed cannot be read.
+    pub portion: Result<Option<Arc<Portion>>, Abort>,
+    /// What is to be said on standard error, each without its line feed.
+    pub warnings: Vec<SparseWarning>,
+    /// Paths that patterns begin with, which are refused where they lead elsewhere.
+    audited: Vec<BString>,
+    /// Whether patterns are in files of the working copy.
+    is_written_elsewhere: bool,
+}
+
+/// What is odd.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SparseWarning {
+    /// In these words.
+    Line(BString),
+    /// A profile is not there, which the configuration may not want to be told.
+    Missing(BString),
+}
+
+impl SparseTexts {
+    /// Reads those of `repository`, whose working copy has these parents; `None` where it is not sparse.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn read(repository: &Repository, parents: [Node; 2]) -> Result<Option<Self>, Abort> {
+        if !repository.is_sparse() {
+            return Ok(None);
+        }
+        let read = |name: &str| portion_file::read(&repository.dot_hg.join(name));
+        Ok(Some(Self {
+            lasting: read("sparse")?,
+            temporary: read("tempsparse")?,
+            parents,
+        }))
+    }
+}
+
+impl Sparse {
+    /// What has everything.
+    pub fn everything() -> Self {
+        Self {
+            portion: Ok(None),
+            warnings: Vec::new(),
+            audited: Vec::new(),
+            is_written_elsewhere: false,
+        }
+    }
+
+    /// What the working copy of `repository` has by `texts`.
+    pub fn of(texts: &SparseTexts, repository: &Repository) -> Self {
+        let mut sparse = Self::everything();
+        sparse.portion = sparse.read(texts, repository);
+        sparse
+    }
+
+    fn read(
+        &mut self,
+        texts: &SparseTexts,
+        repository: &Repository,
+    ) -> Result<Option<Arc<Portion>>, Abort> {
+        let mut matchers = Vec::new();
+        for parent in texts.parents.iter().filter(|parent| !parent.is_null()) {
+            let file = self.at(texts, repository, parent)?;
+            if !file.includes.is_empty() || !file.excludes.is_empty() {
+                matchers.push(self.matcher(repository, file.includes, file.excludes)?);
+            }
+        }
+        if matchers.is_empty() {
+            return Ok(None);
+        }
+        let paths = texts.temporary.split(|byte| *byte == b'\n');
+        // These are taken as they are, and match nothing if no path is written so.
+        let paths = paths.filter(|path| !path.is_empty() && normal_path(path) == *path);
+        let paths: BTreeSet<BString> = paths.map(|path| bytes!("path:", path)).collect();
+        if !paths.is_empty() {
+            matchers.push(self.matcher(repository, paths, BTreeSet::new())?);
+        }
+        Ok(Some(Arc::new(Portion::Any(matchers))))
+    }
+
+    /// Whether it is still so in the working copy at `root`, if the texts are the same.
+    pub fn is_current(&self, root: &Path) -> bool {
+        let leads_elsewhere = |path: &BString| outside_of_reach(root, path.as_bstr()).is_some();
+        let is_lasting = self.portion.is_ok() && !self.is_written_elsewhere;
+        is_lasting && !self.audited.iter().any(leads_elsewhere)
+    }
+
+    /// What holds where `parent` is checked out, with the profiles that it has.
+    fn at(
+        &mut self,
+        texts: &SparseTexts,
+        repository: &Repository,
+        parent: &Node,
+    ) -> Result<PortionFile, Abort> {
+        let mut all = self.parse(&texts.lasting)?;
+        let mut pending = std::mem::take(&mut all.profiles);
+        if pending.is_empty() {
+            return Ok(all.with_always());
+        }
+        let store = repository.store();
+        let manifest = store.manifest_of(parent)?;
+        let mut len = texts.lasting.len();
+        while let Some(profile) = pending.pop_first() {
+            if !all.profiles.insert(profile.clone()) {
+                continue;
+            }
+            let Some(entry) = manifest.get(profile.as_bstr()) else {
+                let short = parent.short_hex();
+                let said = bytes!(
+                    "warning: sparse profile '",
+                    profile,
+                    "' not found in rev ",
+                    short
+                );
+                let said = bytes!(said, " - ignoring it");
+                self.warnings.push(SparseWarning::Missing(said));
+                continue;
+            };
+            let text = store.contents(profile.as_bstr(), &entry.node)?;
+            len = len.saturating_add(text.len());
+            if len > LEN_MAX || all.profiles.len() > PROFILES_MAX {
+                return Err(portion_file::too_long(&profile));
+            }
+            let more = self.parse(&text)?;
+            all.includes.extend(more.includes);
+            all.excludes.extend(more.excludes);
+            pending.extend(more.profiles);
+        }
+        Ok(all.with_always())
+    }
+
+    fn parse(&mut self, text: &[u8]) -> Result<PortionFile, Abort> {
+        let mut warnings = Vec::new();
+        let file = PortionFile::parse(text, "sparse", &mut warnings);
+        let warnings = warnings.into_iter().map(SparseWarning::Line);
+        self.warnings.extend(warnings);
+        file
+    }
+
+    fn matcher(
+        &mut self,
+        repository: &Repository,
+        includes: BTreeSet<BString>,
+        excludes: BTreeSet<BString>,
+    ) -> Result<Matcher, Abort> {
+        let root = repository.root.as_path();
+        let (include, exclude): (Vec<_>, Vec<_>) = (
+            includes.into_iter().collect(),
+            excludes.into_iter().collect(),
+        );
+        let matcher = Matcher::new(&MatcherQuestion {
+            root,
+            cwd: root,
+            patterns: &[],
+            include: &include,
+            exclude: &exclude,
+            subrepositories: Some(&Subrepositories::default()),
+        })?;
+        for text in include.iter().chain(&exclude) {
+            self.is_written_elsewhere |= is_written_elsewhere(text.as_bstr());
+            if let (Kind::Glob | Kind::RelPath, path) = Kind::split(text, Kind::Glob) {
+                self.audited.push(from_top(root, root, path)?);
+            }
+        }
+        Ok(matcher)
+    }
+}
+
+impl PortionFile {
+    fn with_always(mut self) -> Self {
+        if !self.includes.is_empty() {
+            self.includes.insert(ALWAYS.into());
+        }
+        self
+    }
+}
