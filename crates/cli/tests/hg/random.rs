@@ -3,22 +3,30 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use vigil_testkit::hg::{Settings, run};
+use vigil_testkit::hg::{Parts, Settings, run};
 use vigil_testkit::sandbox::default_parent;
 
 use super::sandbox::programs;
 
 #[test]
 fn random_operations_are_answered_as_mercurial_does() {
-    play(false);
+    play(false, Parts::default());
+}
+
+#[test]
+fn random_operations_on_parts_of_repositories_are_answered_as_mercurial_does() {
+    for sparse in [true, false] {
+        let narrow = !sparse;
+        play(false, Parts { sparse, narrow });
+    }
 }
 
 #[test]
 fn random_operations_are_answered_as_mercurial_does_through_a_daemon() {
-    play(true);
+    play(true, Parts::default());
 }
 
-fn play(daemon: bool) {
+fn play(daemon: bool, parts: Parts) {
     for oracle in programs() {
         let settings = Settings {
             candidate: env!("CARGO_BIN_EXE_vigil").into(),
@@ -36,6 +44,7 @@ fn play(daemon: bool) {
             dirstate_v2: None,
             format: None,
             daemon,
+            parts,
         };
         let report = Mutex::new(Vec::new());
         let totals = run(&settings, &report).unwrap();

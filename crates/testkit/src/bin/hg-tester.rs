@@ -24,6 +24,8 @@ Compares standard output, standard error and exit code of hg status.
   --dirstate V         1 or 2 (by turns)
   --format N           of which of the rare formats the store is, from 0 (one in four is of any)
   --daemon             ask through a daemon
+  --sparse             in sparse working copies
+  --narrow             in narrow repositories
   --root DIR           where working copies are made (/dev/shm)
 ";
 
@@ -60,6 +62,7 @@ fn parse(words: &mut Words) -> Result<Settings, String> {
         dirstate_v2: None,
         format: None,
         daemon: false,
+        parts: hg::Parts::default(),
     };
     while let Some(name) = words.option() {
         match name.as_str() {
@@ -76,6 +79,8 @@ fn parse(words: &mut Words) -> Result<Settings, String> {
             "--dirstate" => settings.dirstate_v2 = Some(words.value()? == "2"),
             "--format" => settings.format = Some(words.number()?),
             "--daemon" => settings.daemon = true,
+            "--sparse" => settings.parts.sparse = true,
+            "--narrow" => settings.parts.narrow = true,
             "--root" => settings.parent = words.value()?.into(),
             other => return Err(format!("unknown argument {other}")),
         }

@@ -1,9 +1,11 @@
 //! Mercurial's status: a candidate against `hg` itself, over random operations.
 
 mod operations;
+mod portions;
 mod questions;
 mod run;
 pub mod sandbox;
 pub mod server;
 
+pub use operations::Parts;
 pub use run::{FORMATS, Settings, Totals, run};

@@ -58,10 +58,21 @@ pub(super) struct Player<'p> {
     commits: u32,
     /// Whether it is a version before 7.
     pub(super) is_old: bool,
+    /// The parts of a repository that it may be without.
+    pub(super) parts: Parts,
+}
+
+/// The ways in which a working copy may have a part of the files only.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Parts {
+    /// What is left out changes.
+    pub sparse: bool,
+    /// What there is at all changes.
+    pub narrow: bool,
 }
 
 impl<'p> Player<'p> {
-    pub(super) fn new(top: &'p Path, rng: Rng, is_old: bool) -> Self {
+    pub(super) fn new(top: &'p Path, rng: Rng, is_old: bool, parts: Parts) -> Self {
         Self {
             top,
             rng,
@@ -69,6 +80,7 @@ impl<'p> Player<'p> {
             next_s: 1_500_000_000,
             commits: 0,
             is_old,
+            parts,
         }
     }
 
@@ -112,12 +124,19 @@ impl<'p> Player<'p> {
         contents
     }
 
-    fn note(&mut self, what: impl Into<String>) {
+    pub(super) fn note(&mut self, what: impl Into<String>) {
         self.done.push(what.into());
     }
 
     /// Does one thing. What cannot be done is not.
     pub(super) fn step(&mut self, server: &mut Server) -> io::Result<()> {
+        if self.parts.sparse && self.rng.chance(20) {
+            return self.sparse(server);
+        }
+        if self.parts.narrow && self.rng.chance(10) {
+            let _ = self.narrow();
+            return Ok(());
+        }
         match self.rng.below(100) {
             0..40 => {
                 let _ = self.files();

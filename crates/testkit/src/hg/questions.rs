@@ -88,6 +88,10 @@ pub(super) fn question(player: &mut Player<'_>) -> Vec<Vec<u8>> {
         ]);
         words.push(config.as_bytes().to_vec());
     }
+    if player.parts.sparse && player.rng.chance(5) {
+        words.push(b"--config".to_vec());
+        words.push(b"sparse.missingwarning=no".to_vec());
+    }
     if player.rng.chance(5) {
         words.push(b"--color".to_vec());
         words.push(b"always".to_vec());

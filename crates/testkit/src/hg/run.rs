@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use super::operations::Player;
+use super::operations::{Parts, Player};
 use super::questions::{plain_question, question};
 use super::sandbox::HgSandbox;
 use super::server::{Said, Server};
@@ -49,6 +49,8 @@ pub struct Settings {
     pub format: Option<usize>,
     /// Whether the candidate is asked through a daemon of its own.
     pub daemon: bool,
+    /// Of which parts of the files working copies are.
+    pub parts: Parts,
 }
 
 /// Formats of stores that few have: lines of Mercurial's configuration. What a release does not know it leaves alone.
@@ -195,11 +197,18 @@ fn play(
     if let Some(format) = format {
         config.push_str(format);
     }
+    let Parts { sparse, narrow } = settings.parts;
+    if sparse || narrow {
+        config.push_str("[extensions]\nsparse=\nnarrow=\n");
+    }
     std::fs::write(sandbox.home().join("hgrc"), config)?;
     let mut server = Server::start(&sandbox)?;
     server.run(&["init"])?;
     let top = sandbox.top();
-    let mut player = Player::new(&top, rng, is_old);
+    let mut player = Player::new(&top, rng, is_old, settings.parts);
+    if narrow {
+        player.begin_narrow()?;
+    }
     for _ in 0..settings.steps {
         player.step(&mut server)?;
         if let Some(rhg) = settings.rhg.as_ref().filter(|_| player.rng.chance(60)) {
