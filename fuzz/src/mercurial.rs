@@ -9,7 +9,10 @@ use regex::bytes::RegexBuilder;
 use vigil_hg::config;
 use vigil_hg::dirstate::{Dirstate, Docket};
 use vigil_hg::node::Node;
-use vigil_hg::patterns::{self, Compiled, Kind, Matcher, MatcherQuestion, Pattern};
+use vigil_hg::patterns::{
+    self, Compiled, Kind, Matcher, MatcherQuestion, Nearest, Pattern, Portion,
+};
+use vigil_hg::portion_file::PortionFile;
 use vigil_hg::repository::{Repository, Requirements};
 use vigil_hg::revision::{Revisions, Target};
 use vigil_hg::revlog::Revlog;
@@ -245,6 +248,33 @@ pub(crate) fn hg_matcher(data: &[u8]) {
             "{patterns:?} {path}"
         );
     }
+}
+
+/// What says which part of a repository there is has only lines of its text, and the nearest of them decides.
+pub(crate) fn hg_portion(data: &[u8]) {
+    let mut input = Input(&data[..data.len().min(4096)]);
+    let path = crate::input::inside(input.field());
+    let path = path.as_bstr();
+    let text = input.0;
+    let mut warnings = Vec::new();
+    let Ok(file) = PortionFile::parse(text, "sparse", &mut warnings) else {
+        return;
+    };
+    let (includes, excludes) = (&file.includes, &file.excludes);
+    for said in includes.iter().chain(excludes).chain(&file.profiles) {
+        assert!(!said.is_empty() && text.find(said.as_slice()).is_some());
+    }
+    let portion = Portion::Nearest(Nearest::new(includes, excludes));
+    let is_above = |above: &&BString| vigil_model::path::is_at_or_below(path, above);
+    let nearest = includes
+        .iter()
+        .chain(excludes)
+        .filter(is_above)
+        .max_by_key(|above| above.len());
+    let expected = nearest.is_some_and(|nearest| !excludes.contains(nearest));
+    assert_eq!(portion.is_match(path), expected, "{file:?} {path}");
+    let parent = vigil_model::path::parent(path);
+    assert!(!expected || portion.may_match_below(parent));
 }
 
 pub(crate) fn hg_subrepositories(data: &[u8]) {
