@@ -1,4 +1,4 @@
-//! Why Mercurial would not answer.
+//! Errors: why Mercurial would not answer.
 
 use std::io;
 use std::path::Path;
@@ -9,24 +9,24 @@ use vigil_model::raw_text::raw;
 
 use crate::bytes::{bytes, of_path};
 
-/// What kind of error it is: `ui.detailed-exit-code` tells them apart.
+/// The kind of an error: with `ui.detailed-exit-code`, each has its own exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Of no kind in particular.
+    /// No particular kind.
     Plain,
-    /// What was asked for is wrong.
+    /// The request is wrong.
     Input,
-    /// What was asked for is not of the language it is to be in.
+    /// The request does not parse.
     Parse,
-    /// The state of the repository does not allow it.
+    /// The state of the repository does not allow the request.
     State,
     /// The configuration is wrong.
     Config,
-    /// What is stored is damaged.
+    /// Stored data are damaged.
     Storage,
     /// The working copy shares the store of a repository whose requirements are kept in another way.
     Share,
-    /// Not Mercurial's: it would answer, but this program does not.
+    /// Not an error of Mercurial's: it would answer, but this program does not.
     Unsupported,
 }
 
@@ -34,21 +34,21 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", raw(message))]
 pub struct Abort {
-    /// What kind of error it is.
+    /// The kind of the error.
     pub kind: Kind,
-    /// What is said, without `abort: ` and without a line feed.
+    /// The message, without `abort: ` and without a line feed.
     pub message: BString,
-    /// What may help, without parentheses.
+    /// Advice on what may help, without parentheses.
     pub hint: Option<BString>,
 }
 
 impl Abort {
-    /// An error of no kind in particular.
+    /// Creates an error of no particular kind.
     pub fn plain(message: impl Into<BString>) -> Self {
         Self::of(Kind::Plain, message)
     }
 
-    /// An error of a kind.
+    /// Creates an error of the given kind.
     pub fn of(kind: Kind, message: impl Into<BString>) -> Self {
         Self {
             kind,
@@ -57,32 +57,32 @@ impl Abort {
         }
     }
 
-    /// What Mercurial could answer, and this program does not.
+    /// Creates the error for what Mercurial could answer, but this program does not.
     pub fn unsupported(what: impl AsRef<[u8]>) -> Self {
         let message = bytes!("vigil does not answer this: ", what);
         Self::of(Kind::Unsupported, message)
     }
 
-    /// Something in the repository is damaged.
+    /// Creates the error for a damaged file in the repository.
     pub fn damaged(path: &Path, what: &str) -> Self {
         let message = bytes!("damaged file '", of_path(path), "': ", what);
         Self::of(Kind::Storage, message)
     }
 
-    /// A file could not be read.
+    /// Creates the error for a file that could not be read.
     pub fn io(path: &Path, error: &io::Error) -> Self {
         let reason = errno::text_of(error);
         Self::plain(bytes!(reason, ": '", of_path(path), "'"))
     }
 
-    /// The same with a hint.
+    /// Adds a hint.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<BString>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The exit code of the command; `detailed` is `ui.detailed-exit-code`.
+    /// Returns the exit code of the command; `detailed` is `ui.detailed-exit-code`.
     pub fn exit_code(&self, detailed: bool) -> u8 {
         match self.kind {
             Kind::Input | Kind::Parse if detailed => 10,

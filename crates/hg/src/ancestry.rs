@@ -1,15 +1,15 @@
-//! Which changesets come before which.
+//! Ancestors: which changesets come before which.
 
 use crate::revlog::Revlog;
 
-/// From one changeset, or from both: bits of a mark.
+/// Bits of a mark: the changeset is an ancestor of the first changeset, of the second, or of both.
 const FIRST: u8 = 1;
 const SECOND: u8 = 2;
 const BOTH: u8 = FIRST | SECOND;
-/// Something above it is before both.
+/// A descendant of this changeset is already a common ancestor.
 const IS_COVERED: u8 = 4;
 
-/// The parents of the changeset `number`. A parent that does not come before its child is none.
+/// Returns the parents of the changeset `number`. A parent whose number is not below its child's counts as none.
 pub fn parents(changelog: &Revlog, number: u32) -> [Option<u32>; 2] {
     let Some(revision) = changelog.revision(number) else {
         return [None, None];
@@ -20,12 +20,13 @@ pub fn parents(changelog: &Revlog, number: u32) -> [Option<u32>; 2] {
     })
 }
 
-/// Whether `ancestor` is `number` or comes before it.
+/// Returns whether `ancestor` is `number` or an ancestor of it.
 pub fn is_ancestor(changelog: &Revlog, ancestor: u32, number: u32) -> bool {
     common_heads(changelog, ancestor, number).contains(&ancestor)
 }
 
-/// The changesets that come before both, or are one of them, and after which there is none.
+/// Returns the heads of the common ancestors, where a changeset is an ancestor of itself: those without a descendant
+/// among them.
 pub fn common_heads(changelog: &Revlog, first: u32, second: u32) -> Vec<u32> {
     let top = first.max(second);
     let mut marks = vec![0u8; (top as usize).saturating_add(1)];
@@ -34,7 +35,7 @@ pub fn common_heads(changelog: &Revlog, first: u32, second: u32) -> Vec<u32> {
             *known |= mark;
         }
     }
-    // How many marked changesets are left that are not covered: without one there is nothing more to find.
+    // The number of marked changesets that are not covered yet. At zero, there is nothing more to find.
     let mut open = if first == second { 1u32 } else { 2 };
     let mut heads = Vec::new();
     for number in (0..=top).rev() {
@@ -69,8 +70,8 @@ pub fn common_heads(changelog: &Revlog, first: u32, second: u32) -> Vec<u32> {
     heads
 }
 
-/// The best of the changesets that come before both: of several, the one with the longest way to the first changeset, and of
-/// those the one with the least node.
+/// Returns the best common ancestor. Of several heads, this is the one with the longest path to the first changeset,
+/// and of those the one with the least node.
 pub fn best_common(changelog: &Revlog, first: u32, second: u32) -> Option<u32> {
     let heads = common_heads(changelog, first, second);
     if heads.len() < 2 {

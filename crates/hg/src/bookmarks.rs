@@ -1,4 +1,4 @@
-//! Bookmarks: names of changesets that move with what is committed on them.
+//! Bookmarks: names of changesets that move when something is committed on top.
 
 use std::path::PathBuf;
 
@@ -10,13 +10,13 @@ use crate::node::Node;
 use crate::repository::Repository;
 use crate::text_file;
 
-/// What a line of them says: the node, and its name.
+/// Parses a line of the bookmarks file: a node and a name.
 pub(crate) fn line(line: &[u8]) -> Option<(Node, &BStr)> {
     let (digits, rest) = trim(line).split_at_checked(Node::LEN.saturating_mul(2))?;
     Some((Node::from_hex(digits)?, rest.strip_prefix(b" ")?.as_bstr()))
 }
 
-/// Where they are: those of a share are its own, unless they are shared, too.
+/// Returns the path of the bookmarks file. A share has its own, unless it shares bookmarks too.
 pub(crate) fn path(repository: &Repository) -> PathBuf {
     if repository.requirements.has("bookmarksinstore") {
         return repository.shared.join("store/bookmarks");
@@ -30,11 +30,11 @@ pub(crate) fn path(repository: &Repository) -> PathBuf {
     folder.join("bookmarks")
 }
 
-/// The text with them; an empty one where there are none.
+/// Reads the text of the bookmarks file; it is empty if there is no file.
 ///
 /// # Errors
-/// They cannot be read, or the active one, which Mercurial reads with them; or a line is none, of which Mercurial tells each time it
-/// reads them.
+/// The file cannot be read, nor can that of the active bookmark, which Mercurial reads with it; or a line is malformed,
+/// which Mercurial reports each time it reads the file.
 pub(crate) fn read(repository: &Repository) -> Result<Vec<u8>, Abort> {
     let text = text_file::read_if_there(&path(repository))?;
     text_file::read_if_there(&active_path(repository))?;
@@ -45,7 +45,7 @@ pub(crate) fn read(repository: &Repository) -> Result<Vec<u8>, Abort> {
     }
 }
 
-/// Where it stands which of them is active in the working copy.
+/// Returns the path of the file that names the active bookmark of the working copy.
 pub(crate) fn active_path(repository: &Repository) -> PathBuf {
     repository.dot_hg.join("bookmarks.current")
 }

@@ -1,4 +1,4 @@
-//! Text that need not be UTF-8.
+//! Byte strings that need not be UTF-8.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bstr::BString;
 
-/// Puts bytes together from anything that is bytes.
+/// Concatenates anything that can be seen as bytes.
 #[macro_export]
 macro_rules! bytes {
     ($($part:expr),+ $(,)?) => {
@@ -15,22 +15,22 @@ macro_rules! bytes {
 }
 pub use crate::bytes;
 
-/// The bytes of a path.
+/// Returns the bytes of a path.
 pub fn of_path(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
 }
 
-/// The path that has these bytes.
+/// Returns the path with these bytes.
 pub fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
-/// White space as Python's `bytes.strip` takes it.
+/// Returns whether Python's `bytes.strip` takes this byte for white space.
 pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
-/// Without white space at its end.
+/// Removes white space at the end.
 pub fn trim_end(bytes: &[u8]) -> &[u8] {
     let end = bytes.iter().rposition(|byte| !is_space(*byte));
     bytes
@@ -38,7 +38,7 @@ pub fn trim_end(bytes: &[u8]) -> &[u8] {
         .unwrap_or_default()
 }
 
-/// Without white space at both ends.
+/// Removes white space at both ends.
 pub fn trim(bytes: &[u8]) -> &[u8] {
     let start = bytes.iter().position(|byte| !is_space(*byte));
     trim_end(
@@ -48,7 +48,8 @@ pub fn trim(bytes: &[u8]) -> &[u8] {
     )
 }
 
-/// Lines as Python's `bytes.splitlines(True)` has them: a line feed, a carriage return, or both end one, and stay with it.
+/// Splits into lines like Python's `bytes.splitlines(True)`: a line ends with a line feed, a carriage return, or both,
+/// and keeps its end.
 pub fn lines_with_ends(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -69,7 +70,7 @@ pub fn lines_with_ends(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The parts between separators, as Python's `split` gives them.
+/// Joins parts with a separator, like Python's `join`.
 pub fn joined<'p>(parts: impl IntoIterator<Item = &'p [u8]>, with: &[u8]) -> BString {
     let mut all = BString::default();
     for (at, part) in parts.into_iter().enumerate() {
@@ -81,7 +82,7 @@ pub fn joined<'p>(parts: impl IntoIterator<Item = &'p [u8]>, with: &[u8]) -> BSt
     all
 }
 
-/// As Python shows bytes, with their quotes.
+/// Returns the text as Python's `repr` shows bytes, with quotes but without the `b`.
 pub fn shown(text: &[u8]) -> BString {
     let has = |byte: u8| text.contains(&byte);
     let quote = if has(b'\'') && !has(b'"') {
@@ -105,7 +106,7 @@ pub fn shown(text: &[u8]) -> BString {
     out
 }
 
-/// The path without `.`, `..`, and doubled slashes, by its text alone, as Python's `posixpath.normpath` does.
+/// Removes `.`, `..` and doubled slashes from a path, by its text alone, as Python's `posixpath.normpath` does.
 pub fn normal_path(path: &[u8]) -> BString {
     if path.is_empty() {
         return BString::from(".");

@@ -1,5 +1,5 @@
-//! What is checked out, beside the files: the branch, the active bookmark, the topic, the phase of the first parent, and the
-//! operation that waits to be finished.
+//! What is checked out, apart from the files: the branch, the active bookmark, the topic, the phase of the first
+//! parent, and the unfinished operation.
 
 mod merging;
 pub(crate) mod phase;
@@ -19,10 +19,10 @@ use crate::node::Node;
 use crate::repository::Repository;
 use crate::text_file;
 
-/// What is checked out.
+/// The state of the working copy, apart from its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkout {
-    /// The parents of the working copy; the second one only while it is merged.
+    /// The parents of the working copy. The second one is null unless a merge is in progress.
     pub parents: [Node; 2],
     /// The branch of the next commit.
     pub branch: BString,
@@ -30,15 +30,15 @@ pub struct Checkout {
     pub bookmark: Option<BString>,
     /// The topic of the next commit.
     pub topic: Option<BString>,
-    /// The phase of the first parent, unless the store cannot be read.
+    /// The phase of the first parent, or `None` if the store cannot be read.
     pub phase: Option<Phase>,
-    /// What waits to be finished.
+    /// The unfinished operation.
     pub operation: Option<Operation>,
-    /// How many files wait to be merged.
+    /// The number of files with unresolved conflicts.
     pub unresolved: usize,
 }
 
-/// What waits to be finished.
+/// An operation that can be left unfinished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `hg rebase`.
@@ -61,7 +61,7 @@ pub enum Operation {
     Merge,
 }
 
-/// The files that say which operation it is. Where there are several, Mercurial tells of the first.
+/// The state files, and the operation of each. If there are several, Mercurial reports the first in this order.
 const STATES: [(&str, Operation); 8] = [
     ("rebasestate", Operation::Rebase),
     ("histedit-state", Operation::Histedit),
@@ -74,7 +74,7 @@ const STATES: [(&str, Operation); 8] = [
 ];
 
 impl Operation {
-    /// Its name, as Mercurial calls it.
+    /// Returns Mercurial's name for the operation.
     pub fn name(self) -> &'static str {
         match self {
             Self::Rebase => "rebase",
@@ -91,8 +91,8 @@ impl Operation {
 }
 
 impl Checkout {
-    /// What is checked out of `repository`, whose working copy has `parents`. What cannot be read counts as not there: it is
-    /// shown, and nothing rests on it.
+    /// Reads what is checked out in `repository`, whose working copy has `parents`. What cannot be read counts as
+    /// missing: the result is only displayed, and nothing else depends on it.
     pub fn read(repository: &Repository, parents: [Node; 2]) -> Self {
         let dot_hg = &repository.dot_hg;
         let is_merge = parents.get(1).is_some_and(|second| !second.is_null());
@@ -113,27 +113,27 @@ impl Checkout {
     }
 }
 
-/// Mercurial reads the branch whatever is asked of the working copy.
+/// Checks that the branch can be read, as Mercurial does for every question about the working copy.
 ///
 /// # Errors
-/// It cannot be read.
+/// The branch cannot be read.
 pub fn check_branch(repository: &Repository) -> Result<(), Abort> {
     text_file::read_if_there(&branch_path(repository)).map(drop)
 }
 
-/// Where the branch of the next commit stands.
+/// Returns the path of the file with the branch of the next commit.
 fn branch_path(repository: &Repository) -> PathBuf {
     repository.dot_hg.join("branch")
 }
 
-/// What stands in a small file, without the spaces around it.
+/// Reads a small file, without surrounding white space.
 fn word(path: &Path) -> Option<BString> {
     let text = text_file::read(path).ok()?;
     let word = trim(&text);
     (!word.is_empty()).then(|| word.into())
 }
 
-/// The bookmark that is active: one that is no more is none.
+/// Returns the active bookmark, or `None` if that bookmark no longer exists.
 fn active_bookmark(repository: &Repository) -> Option<BString> {
     let text = text_file::read(&bookmarks::active_path(repository)).ok()?;
     let name = text.lines().next().filter(|name| !name.is_empty())?;
@@ -144,7 +144,7 @@ fn active_bookmark(repository: &Repository) -> Option<BString> {
     known.any(|(_, known)| known == name).then(|| name.into())
 }
 
-/// What is done with bytes from a fuzzer.
+/// The entry point of the fuzzer.
 #[cfg(feature = "fuzzing")]
 pub fn fuzz(bytes: &[u8]) {
     merging::fuzz(bytes);

@@ -1,4 +1,5 @@
-//! Mercurial's configuration: files in layers, of which a later one wins, and what the command line and the environment say.
+//! Mercurial's configuration: files in layers, of which a later one wins, and settings from the command line and the
+//! environment.
 
 mod layers;
 mod parse;
@@ -21,9 +22,9 @@ pub struct Item {
     pub section: BString,
     /// The name within the section.
     pub name: BString,
-    /// What it is set to.
+    /// The value.
     pub value: BString,
-    /// Where that is said: a file and a line, or an option.
+    /// Where the variable was set: a file and a line, or an option.
     pub source: BString,
 }
 
@@ -31,12 +32,12 @@ pub struct Item {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     items: Vec<Item>,
-    /// What was taken back, for the layers below.
+    /// Variables that `%unset` removes from the layers below.
     unset: Vec<(BString, BString)>,
 }
 
 impl Config {
-    /// What a variable is set to.
+    /// Returns the value of a variable.
     pub fn get(&self, section: &str, name: &str) -> Option<&BStr> {
         self.item(section.as_bytes(), name.as_bytes())
             .map(|item| item.value.as_bstr())
@@ -48,22 +49,22 @@ impl Config {
             .find(|item| item.section == section && item.name == name)
     }
 
-    /// Whether a variable is set.
+    /// Returns whether a variable is set.
     pub fn has(&self, section: &str, name: &str) -> bool {
         self.get(section, name).is_some()
     }
 
-    /// The variables of a section, in the order in which they were set.
+    /// Returns the variables of a section, in the order in which they were set.
     pub fn section<'c>(&'c self, section: &'c str) -> impl Iterator<Item = &'c Item> {
         self.items
             .iter()
             .filter(move |item| item.section == section)
     }
 
-    /// A variable that is true or false; `default` where it is not set.
+    /// Returns the value of a boolean variable, or `default` if it is not set.
     ///
     /// # Errors
-    /// It is neither.
+    /// The value is not a boolean.
     pub fn boolean(&self, section: &str, name: &str, default: bool) -> Result<bool, Abort> {
         let Some(item) = self.item(section.as_bytes(), name.as_bytes()) else {
             return Ok(default);
@@ -76,7 +77,7 @@ impl Config {
         })
     }
 
-    /// A variable that is a list of words.
+    /// Returns the words of a variable that is a list.
     pub fn list(&self, section: &str, name: &str) -> Vec<BString> {
         let value = self.get(section, name).unwrap_or_default();
         let words = value.split(|byte| is_space(*byte) || *byte == b',');
@@ -84,7 +85,7 @@ impl Config {
         words.filter(|word| !word.is_empty()).map(word).collect()
     }
 
-    /// Sets a variable, which is the last one from now on.
+    /// Sets a variable, and moves it to the end of the order.
     pub fn set(
         &mut self,
         section: impl Into<BString>,
@@ -124,7 +125,7 @@ impl Config {
     }
 }
 
-/// What a text says, if it says yes or no.
+/// Parses a boolean.
 pub fn boolean(text: &[u8]) -> Option<bool> {
     match text.to_ascii_lowercase().as_slice() {
         b"1" | b"yes" | b"true" | b"on" | b"always" => Some(true),

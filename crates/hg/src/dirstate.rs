@@ -1,8 +1,8 @@
-//! What Mercurial records of the working copy: its parents, and for each file what it is, and how it looked when it was last found
-//! unchanged.
+//! Mercurial's dirstate: the parents of the working copy, and for each file its status, and its stat data when it was
+//! last found unchanged.
 //!
-//! Bytes in, a list in the order of paths out; both formats may come from anybody, so each offset is checked, and no list is
-//! longer than its bytes can hold.
+//! The parsers turn bytes into a list in the order of paths. Files of both formats may come from anybody, so each
+//! offset is checked, and no list gets longer than its bytes allow.
 
 mod entry;
 mod listed;
@@ -24,7 +24,7 @@ use crate::node::Node;
 use listed::ListedRecord;
 use record::{Place, Record};
 
-/// A dirstate that was read.
+/// A parsed dirstate.
 #[derive(Debug)]
 pub struct Dirstate {
     parents: [Node; 2],
@@ -36,7 +36,7 @@ pub struct Dirstate {
 }
 
 impl Dirstate {
-    /// That of a working copy in which nothing is recorded.
+    /// Creates the dirstate of a working copy without any records.
     pub fn empty() -> Self {
         Self {
             parents: [Node::NULL; 2],
@@ -47,19 +47,19 @@ impl Dirstate {
         }
     }
 
-    /// Reads the first format.
+    /// Parses the first format.
     ///
     /// # Errors
-    /// The bytes are no dirstate.
+    /// The bytes are not a dirstate.
     pub fn of_v1(bytes: Contents) -> Result<Self, Damaged> {
         let (parents, entries) = v1::parse(&bytes)?;
         Self::ordered(parents, bytes, entries)
     }
 
-    /// Reads the second format: `bytes` are those of the data file.
+    /// Parses the second format; `bytes` are the contents of the data file.
     ///
     /// # Errors
-    /// The bytes are not what the docket says.
+    /// The bytes do not match the docket.
     pub fn of_v2(docket: &Docket, bytes: Contents) -> Result<Self, Damaged> {
         let v2::Nodes {
             records,
@@ -99,42 +99,42 @@ impl Dirstate {
         })
     }
 
-    /// The parents of the working copy; the second one only while it is merged.
+    /// Returns the parents of the working copy. The second one is null unless a merge is in progress.
     pub fn parents(&self) -> [Node; 2] {
         self.parents
     }
 
-    /// How many files are recorded.
+    /// Returns the number of recorded files.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether nothing is recorded.
+    /// Returns whether nothing is recorded.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The files in the order of their paths' bytes.
+    /// Iterates over the recorded files, in byte order of their paths.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&BStr, &Entry)> {
         self.entries
             .iter()
             .map(|record| (self.text(record.path), &record.entry))
     }
 
-    /// The file at `at`.
+    /// Returns the file at the position `at`.
     pub fn get(&self, at: usize) -> Option<(&BStr, &Entry)> {
         let record = self.entries.get(at)?;
         Some((self.text(record.path), &record.entry))
     }
 
-    /// Where `path` is, if it is recorded.
+    /// Returns the position of `path`, if it is recorded.
     pub fn position(&self, path: &BStr) -> Option<usize> {
         self.entries
             .binary_search_by(|record| self.text(record.path).cmp(path))
             .ok()
     }
 
-    /// Whether something below the directory `path` is recorded.
+    /// Returns whether anything below the directory `path` is recorded.
     pub fn has_directory(&self, path: &BStr) -> bool {
         if path.is_empty() {
             return !self.is_empty();
@@ -155,13 +155,13 @@ impl Dirstate {
         })
     }
 
-    /// What the file at `at` is recorded as a copy of.
+    /// Returns the path that the file at `at` is recorded as a copy of.
     pub fn copy_source(&self, at: usize) -> Option<&BStr> {
         let record = self.entries.get(at)?;
         Some(self.text(record.copy_source?))
     }
 
-    /// The directories that were listed while ignore patterns of this [hash](crate::patterns::Ignore::hash) were in force.
+    /// Returns the directories that were listed with the ignore patterns of this [hash](crate::patterns::Ignore::hash).
     pub fn listed_under(&self, ignore_hash: [u8; 20]) -> Option<ListedDirectories<'_>> {
         let is_known = self.ignore_hash == ignore_hash && !self.listed.is_empty();
         is_known.then(|| ListedDirectories {
@@ -175,7 +175,7 @@ impl Dirstate {
     }
 }
 
-/// Whether a path is one that may be recorded: it leads nowhere but down, and not into Mercurial's own folder.
+/// Returns whether a path may be recorded: it has no `..` or empty parts, and is not in Mercurial's own folder.
 fn is_allowed(path: &[u8]) -> bool {
     let is_no_name = |part: &[u8]| matches!(part, b"" | b"." | b"..");
     let mut rest = path;

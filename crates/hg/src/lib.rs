@@ -1,8 +1,8 @@
 //! One Mercurial repository: where it is and what it requires, its configuration, dirstate, revlogs and patterns.
 //!
-//! May import `rules`, `store`, `stamp`, `model` and `linux`, and nothing of git. It reads and never writes, prints nothing, reads no
-//! environment and walks over no working copy: what is on disk is compared with what it knows by whoever asks it. Errors are in
-//! Mercurial's words, where it has some.
+//! May import `rules`, `store`, `stamp`, `model` and `linux`, and nothing of git. It only reads the repository: it
+//! never writes, prints, reads the environment or walks a working copy. Comparing the disk with what it knows is left
+//! to the caller. Errors use Mercurial's words where it has some.
 
 pub mod abort;
 pub mod ancestry;

@@ -1,25 +1,25 @@
-//! The ids of changesets, manifests and files.
+//! The ids of changesets, manifests and file revisions.
 
 use std::fmt;
 
-/// A SHA-1 that names a revision.
+/// The SHA-1 that names a revision.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(pub [u8; Node::LEN]);
 
 impl Node {
-    /// How many bytes a node has.
+    /// The length of a node, in bytes.
     pub const LEN: usize = 20;
-    /// The node of nothing: what the first revision has for a parent.
+    /// The null node: the parent of a first revision.
     pub const NULL: Self = Self([0; Self::LEN]);
     /// The node that stands for the working copy.
     pub const WORKING_COPY: Self = Self([0xff; Self::LEN]);
 
-    /// The node whose bytes begin `bytes`.
+    /// Returns the node at the start of `bytes`.
     pub fn from_start_of(bytes: &[u8]) -> Option<Self> {
         bytes.first_chunk().copied().map(Self)
     }
 
-    /// The node that these 40 hexadecimal digits say.
+    /// Parses 40 hexadecimal digits.
     pub fn from_hex(digits: &[u8]) -> Option<Self> {
         let (pairs, rest) = digits.as_chunks::<2>();
         if pairs.len() != Self::LEN || !rest.is_empty() {
@@ -32,24 +32,24 @@ impl Node {
         Some(Self(node))
     }
 
-    /// Whether it is that of nothing.
+    /// Returns whether this is the null node.
     pub fn is_null(&self) -> bool {
         *self == Self::NULL
     }
 
-    /// The digits, 40 of them.
+    /// Returns the node as 40 hexadecimal digits.
     pub fn hex(&self) -> String {
         self.to_string()
     }
 
-    /// The first digits, as Mercurial shows a node to people.
+    /// Returns the first 12 digits, as Mercurial shows a node to people.
     pub fn short_hex(&self) -> String {
         const LEN: usize = 12;
         self.hex().chars().take(LEN).collect()
     }
 }
 
-/// The value of a hexadecimal digit.
+/// Returns the value of a hexadecimal digit.
 pub fn digit(letter: u8) -> Option<u8> {
     char::from(letter)
         .to_digit(16)

@@ -1,4 +1,4 @@
-//! What names of changesets mean, and sets of them.
+//! Revisions: resolves names of changesets, and sets of them.
 
 mod branches;
 mod description;
@@ -28,9 +28,9 @@ use unseen::Unseen;
 /// A changeset, or the working copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// What comes before the first changeset.
+    /// The null revision, before the first changeset.
     Null,
-    /// The changeset of this number.
+    /// The changeset with this number.
     Changeset(u32),
     /// The working copy.
     WorkingCopy,
@@ -43,19 +43,19 @@ pub struct Revisions<'r> {
     changelog: Revlog,
     /// The parents of the working copy.
     parents: [Target; 2],
-    /// Whether some changesets may be hidden, or why that cannot be told: only names ask for it.
+    /// Whether some changesets may be hidden. An error is reported only when a name has to be resolved.
     has_hidden: Result<bool, Abort>,
-    /// Whether names mean those, too.
+    /// Whether names may mean hidden changesets, too.
     shows_hidden: bool,
-    /// Which are, once it was asked for.
+    /// Which changesets are hidden, once that was needed.
     unseen: Option<Unseen>,
 }
 
 impl<'r> Revisions<'r> {
-    /// Those of `repository`, whose working copy has `parents`.
+    /// Opens the changesets of `repository`, whose working copy has `parents`.
     ///
     /// # Errors
-    /// They cannot be read, or a parent is none.
+    /// The changelog cannot be read, or a parent is not in it.
     pub fn new(repository: &'r Repository, parents: [Node; 2]) -> Result<Self, Abort> {
         let changelog = repository.store().changelog()?;
         let [p1, p2] = parents.map(|node| target_of(&changelog, &node));
@@ -69,20 +69,20 @@ impl<'r> Revisions<'r> {
         })
     }
 
-    /// From now on names may mean hidden changesets, too.
+    /// Lets names mean hidden changesets from now on, too.
     pub fn show_hidden(&mut self) {
         self.shows_hidden = true;
     }
 
-    /// The changelog.
+    /// Returns the changelog.
     pub fn changelog(&self) -> &Revlog {
         &self.changelog
     }
 
-    /// The files of a changeset; of the working copy those of its first parent.
+    /// Returns the manifest of a changeset; for the working copy, that of its first parent.
     ///
     /// # Errors
-    /// They cannot be read, or are damaged.
+    /// The manifest cannot be read, or is damaged.
     pub fn manifest(&self, target: Target) -> Result<Manifest, Abort> {
         match target {
             Target::Null => Ok(Manifest::default()),
@@ -99,7 +99,7 @@ impl<'r> Revisions<'r> {
         store.manifest_at(&mut store.changelog()?, number)
     }
 
-    /// What a node is that of, if anything here.
+    /// Returns what a node names, if it is in this repository.
     pub fn find(&self, node: &Node) -> Option<Target> {
         match node {
             node if node.is_null() => Some(Target::Null),
@@ -108,15 +108,15 @@ impl<'r> Revisions<'r> {
         }
     }
 
-    /// The first parent of the working copy.
+    /// Returns the first parent of the working copy.
     pub fn parent(&self) -> Target {
         self.parents[0]
     }
 
-    /// What `--rev` says, once or more often: what is compared, and with what.
+    /// Resolves the arguments of `--rev`: returns what is compared with what.
     ///
     /// # Errors
-    /// There is nothing of that name, nothing at all, or it is a set that is not understood here.
+    /// A name is unknown, the set is empty, or it is not understood here.
     pub fn pair(&mut self, texts: &[BString]) -> Result<[Target; 2], Abort> {
         let mut all = evaluate::Set::new();
         let mut has_empty = false;
@@ -137,7 +137,8 @@ impl<'r> Revisions<'r> {
         let pair = [*first, *last];
         match texts {
             _ if first != last => Ok(pair),
-            // Mercurial looks whether it is a range, without knowing names: a dash makes it a difference.
+            // Mercurial decides whether the text is a range before it knows any names, so that every dash
+            // is a difference.
             [only] => match Expression::parse(only.as_bstr(), &mut |_| Ok(false))?.is_range() {
                 true => Ok(pair),
                 false => Ok([*first, Target::WorkingCopy]),
@@ -150,10 +151,11 @@ impl<'r> Revisions<'r> {
         }
     }
 
-    /// What `--change` says: a changeset, after the one it is compared with.
+    /// Resolves the argument of `--change`: returns the changeset that it is compared with, and the
+    /// changeset.
     ///
     /// # Errors
-    /// As of [`Self::pair`].
+    /// As for [`Self::pair`].
     pub fn change(&mut self, text: &BStr) -> Result<[Target; 2], Abort> {
         let expression = self.read(text)?;
         expression.check()?;
@@ -171,7 +173,7 @@ impl<'r> Revisions<'r> {
     }
 
     fn set(&mut self, expression: &Expression, text: &BStr) -> Result<evaluate::Set, Abort> {
-        // Only the parents of the working copy are told apart without a word of what is hidden.
+        // Only these two can be resolved without knowing what is hidden.
         if !matches!(text.as_bytes(), b"." | b"null") {
             self.look_for_hidden()?;
         }
@@ -179,7 +181,8 @@ impl<'r> Revisions<'r> {
         Evaluation { revisions, text }.set(expression)
     }
 
-    /// Names may have letters that mean something in sets; between two such may be a colon.
+    /// Parses a name, or a range of two names. Such names may contain characters that are operators in
+    /// sets.
     fn old_range(&mut self, text: &BStr) -> Result<Option<Expression>, Abort> {
         let mut parts = text.splitn(2, |byte| *byte == b':');
         let first = parts.next().unwrap_or_default();
@@ -212,7 +215,7 @@ impl<'r> Revisions<'r> {
         }
     }
 
-    /// Whether a name means something.
+    /// Returns whether a name means something.
     fn knows(&mut self, name: &BStr) -> Result<bool, Abort> {
         match self.symbol(name)? {
             Meaning::One(_) => Ok(true),

@@ -1,5 +1,5 @@
-//! Repositories in a working copy that belong to it: `.hgsub` says where they are, and `.hgsubstate` which changeset of each is
-//! committed (`hg help subrepos`).
+//! Subrepositories (`hg help subrepos`): `.hgsub` says where they are, and `.hgsubstate` which changeset of each is
+//! committed.
 
 use std::collections::BTreeMap;
 
@@ -9,26 +9,26 @@ use crate::abort::Abort;
 use crate::bytes::{bytes, is_space, lines_with_ends, trim, trim_end};
 use crate::node::Node;
 
-/// Where subrepositories are, and what is committed of each.
+/// The subrepositories by path, each with its committed changeset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Subrepositories(BTreeMap<BString, Subrepository>);
 
-/// One of them.
+/// A subrepository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subrepository {
-    /// Mercurial's, with the changeset that is committed of it; none is of one that is new.
+    /// A Mercurial repository, with its committed changeset; `None` if the subrepository is new.
     OfMercurial(Option<Node>),
-    /// Another system's.
+    /// A repository of another system.
     Other,
 }
 
 impl Subrepositories {
-    /// Reads the text of `.hgsub`, and that of `.hgsubstate`, which messages call `name`.
+    /// Parses the texts of `.hgsub` and `.hgsubstate`; messages call the latter `name`.
     ///
     /// # Errors
-    /// One of them is not understood.
+    /// A line of either file is not understood.
     pub fn parse(places: &[u8], committed: &[u8], name: &BStr) -> Result<Self, Abort> {
-        // Mercurial reads one after the other, and complains of the first that it does not understand.
+        // Mercurial reads one file after the other, and complains of the first error that it finds.
         let places = read_places(places)?;
         let nodes = read_committed(committed, name)?;
         let mut all = BTreeMap::new();
@@ -51,27 +51,27 @@ impl Subrepositories {
         Ok(Self(all))
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no subrepositories.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The paths, in order.
+    /// Returns the paths, in order.
     pub fn paths(&self) -> impl Iterator<Item = &BStr> {
         self.0.keys().map(|path| path.as_bstr())
     }
 
-    /// Whether one is at `path`.
+    /// Returns whether there is a subrepository at `path`.
     pub fn has(&self, path: &BStr) -> bool {
         self.0.contains_key(path.as_bytes().as_bstr())
     }
 
-    /// The one at `path`.
+    /// Returns the subrepository at `path`.
     pub fn get(&self, path: &BStr) -> Option<&Subrepository> {
         self.0.get(path.as_bytes().as_bstr())
     }
 
-    /// Whether `path` is in one.
+    /// Returns whether `path` is inside a subrepository.
     pub fn has_below(&self, path: &BStr) -> bool {
         let ends = path.find_iter("/");
         let mut above = ends.filter_map(|end| path.get(..end));
@@ -79,7 +79,7 @@ impl Subrepositories {
     }
 }
 
-/// A line of `.hgsub` about a subrepository.
+/// A line of `.hgsub` that places a subrepository.
 struct Placed<'t> {
     line: &'t [u8],
     path: &'t [u8],
@@ -90,7 +90,7 @@ fn refused(line: &[u8]) -> Abort {
     Abort::unsupported(bytes!("the line '", line, "' of .hgsub"))
 }
 
-/// The lines of `.hgsub` before the first section.
+/// Reads the lines of `.hgsub` before the first section.
 fn read_places(text: &[u8]) -> Result<Vec<Placed<'_>>, Abort> {
     let mut all = Vec::new();
     let mut is_at_top = true;
@@ -118,7 +118,7 @@ fn read_places(text: &[u8]) -> Result<Vec<Placed<'_>>, Abort> {
     Ok(all)
 }
 
-/// The nodes of `.hgsubstate`, which messages call `name`, by paths.
+/// Reads the nodes of `.hgsubstate` by path; messages call the file `name`.
 fn read_committed<'t>(text: &'t [u8], name: &BStr) -> Result<BTreeMap<&'t [u8], &'t [u8]>, Abort> {
     let mut nodes = BTreeMap::new();
     for (at, line) in lines_with_ends(text).enumerate() {
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn places_and_nodes_are_read() {
         let said = |places, committed| parse(places, committed).unwrap_err().to_string();
-        // What is first is said first.
+        // The first error is the one that is reported.
         assert!(said(b"nonsense", b"nonsense").contains("of .hgsub"));
         assert!(said(b"a = [git]b", b"nonsense").contains("specifier in '.hgsubstate' line 1"));
         assert!(said(b"a = [git b", b"").contains("missing ] in"));
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(one("d/sub"), Some(Subrepository::OfMercurial(Some(node))));
         assert_eq!(one("new"), Some(Subrepository::OfMercurial(None)));
         assert_eq!(one("d"), None);
-        // What is committed of another system's may be anything.
+        // The committed revision of another system's subrepository may be any text.
         let read = parse(b"a = [git]x\n", b"12 a\n").unwrap();
         assert_eq!(read.get("a".into()), Some(&Subrepository::Other));
         assert!(read.has_below("a/b/c".into()) && !read.has_below("a".into()));

@@ -1,4 +1,4 @@
-//! Files of text that are read whole, and are short: those with settings, names and patterns.
+//! Short text files that are read whole: settings, names and patterns.
 
 use std::io;
 use std::path::Path;
@@ -7,21 +7,21 @@ use vigil_stamp::file;
 
 use crate::abort::Abort;
 
-/// The longest one that is read, in bytes. Longer ones are none that Mercurial has written.
+/// The length of the longest file that is read, in bytes. Mercurial has written no longer one.
 pub const LEN_MAX: u64 = 64 << 20;
 
 /// Reads the file at `path`.
 ///
 /// # Errors
-/// It is not there, cannot be read, or is too long.
+/// The file does not exist, cannot be read, or is longer than [`LEN_MAX`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     file::read_up_to(path, LEN_MAX)
 }
 
-/// Reads the file at `path`; nothing where it is not there.
+/// Reads the file at `path`; returns no bytes if there is no file.
 ///
 /// # Errors
-/// It cannot be read, or is too long: Mercurial says why, too.
+/// The file cannot be read, which Mercurial reports too, or is longer than [`LEN_MAX`].
 pub fn read_if_there(path: &Path) -> Result<Vec<u8>, Abort> {
     match read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),

@@ -1,66 +1,66 @@
-//! Recorded facts and observed facts in; what Mercurial says of the file out.
+//! Recorded facts and observed facts in; Mercurial's status of the file out.
 
 use vigil_linux::stat::Stat;
 use vigil_model::timestamp::Timestamp;
 
 use crate::dirstate::{Entry, Flags};
 
-/// What the facts say of a recorded file.
+/// What the facts say about a recorded file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is as in the first parent.
+    /// The file is as in the first parent.
     Clean,
-    /// It is not.
+    /// The file differs from the first parent.
     Modified,
     /// The facts do not decide: the contents must be compared.
     Unsure,
-    /// It is tracked, and in no parent.
+    /// The file is tracked, and in no parent.
     Added,
-    /// It is no longer tracked.
+    /// The file is no longer tracked.
     Removed,
-    /// It is tracked, and not there.
+    /// The file is tracked, and missing from the disk.
     Deleted,
 }
 
-/// Sizes and seconds are recorded without their highest bits.
+/// The dirstate records sizes and seconds without their highest bits.
 const RECORDED_BITS: u64 = 0x7fff_ffff;
 const DAY_S: i64 = 24 * 3600;
 
-/// What the verdict on a file rests on.
+/// The fact that decided the verdict on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// It is tracked, and nothing is there.
+    /// The file is tracked, and missing from the disk.
     Gone,
-    /// It is no longer tracked.
+    /// The file is no longer tracked.
     NoLongerTracked,
-    /// A merge took something of it from the second parent.
+    /// A merge took something of the file from the second parent.
     Merged,
-    /// It is in no parent.
+    /// The file is in no parent.
     New,
-    /// It is recorded as a copy.
+    /// The file is recorded as a copy.
     Copied,
-    /// Neither size nor mode are recorded.
+    /// Neither size nor mode is recorded.
     NothingRecorded,
-    /// Its size is another one.
+    /// The size differs.
     Size,
-    /// It may be executed and might not be, or the other way round.
+    /// The executable bit differs.
     ExecutableBit,
-    /// The file system tells another size of the link than the one that is recorded, which may be its own way to count.
+    /// The size of the symbolic link differs from the recorded one, which may only be how the file system counts.
     SizeOfLink,
     /// No mtime is recorded, since it would have proven nothing.
     NoMtime,
-    /// Its mtime is as young as the question: it may be written once more, and keep it.
+    /// The mtime is as young as the question: the file may be written once more and keep it.
     Young,
-    /// Its mtime is another one.
+    /// The mtime differs.
     Mtime,
-    /// Its mtime is the one that is recorded by the second alone, in which it may have been written twice.
+    /// The mtime is the same, but known only to the second, and the file may have been written twice in that second.
     SecondAlone,
-    /// All is as recorded.
+    /// Everything is as recorded.
     Same,
 }
 
 impl Reason {
-    /// What Mercurial says of the file for it.
+    /// Returns the verdict that follows from this reason.
     #[inline]
     pub fn verdict(self) -> Verdict {
         match self {
@@ -79,16 +79,17 @@ impl Reason {
     }
 }
 
-/// What is to be said of a file, for its [`reason`].
+/// Returns the verdict on a file, which follows from its [`reason`].
 #[inline]
 pub fn verdict(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp) -> Verdict {
     reason(entry, is_copy, seen, now).verdict()
 }
 
-/// What decides about a file that is recorded as `entry`, and looks like `seen`, if a file or a link is there at all.
+/// Returns the fact that decides about a file. `entry` is what is recorded, `seen` the file or link on disk, if there
+/// is one.
 ///
-/// `now` is a time of the file system before anything was looked at: whatever has an mtime since then may change once more and
-/// keep it. A file that `is_copy` was changed, whatever its contents are.
+/// `now` is the file system's time before anything was looked at: a file with this mtime or a later one may change once
+/// more and keep it. If `is_copy`, the file counts as changed, whatever its contents are.
 #[inline]
 pub fn reason(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp) -> Reason {
     let seen = match seen {
@@ -109,7 +110,7 @@ pub fn reason(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp)
     let is_size_same = size == seen.size || size == seen.size & RECORDED_BITS;
     let was_executable = entry.flags.has(Flags::MODE_EXEC_PERM);
     if !is_size_same || was_executable != (seen.mode & 0o100 != 0) {
-        // Some file systems tell another length of a link than its target has.
+        // Some file systems report a size for a link that is not the length of its target.
         return match seen.is_symlink() && size != seen.size {
             true => Reason::SizeOfLink,
             false if is_size_same => Reason::ExecutableBit,
@@ -119,7 +120,7 @@ pub fn reason(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp)
     by_mtime(entry, seen, now)
 }
 
-/// What the mtime proves of a file of the recorded size and mode.
+/// Decides by the mtime, for a file of the recorded size and mode.
 fn by_mtime(entry: &Entry, seen: &Stat, now: Timestamp) -> Reason {
     if !entry.flags.has(Flags::HAS_MTIME) {
         return Reason::NoMtime;
@@ -127,7 +128,8 @@ fn by_mtime(entry: &Entry, seen: &Stat, now: Timestamp) -> Reason {
     if u64::from(entry.mtime_s) != seen.mtime_s.cast_unsigned() & RECORDED_BITS {
         return Reason::Mtime;
     }
-    // What has the second of the question may be written again; so may what is a little in the future, by a clock that is off.
+    // A file with an mtime in the second of the question may be written again with the same mtime. So may one whose
+    // mtime is a little in the future, because a clock is off.
     if seen.mtime_s >= now.s && seen.mtime_s < now.s.saturating_add(DAY_S) {
         return Reason::Young;
     }

@@ -1,4 +1,4 @@
-//! What a file of the working copy holds, as it would be committed.
+//! The contents of a file of the working copy, as they would be committed.
 
 use std::io;
 use std::path::Path;
@@ -6,16 +6,17 @@ use std::path::Path;
 use vigil_linux::stat::lstat_path;
 use vigil_stamp::file;
 
-/// Reads the file at `path`; of a link where it leads, whether or not there is something.
+/// Reads the file at `path`. For a symbolic link, returns its target, whether or not the target
+/// exists.
 ///
 /// # Errors
-/// It is not there, cannot be read, or has more than `len_max` bytes.
+/// The file does not exist, cannot be read, or has more than `len_max` bytes.
 pub fn read(path: &Path, len_max: u64) -> io::Result<Vec<u8>> {
     let is_link = lstat_path(path).is_ok_and(|seen| seen.is_symlink());
     contents(path, is_link, len_max)
 }
 
-/// The same where it is known whether it `is_link`.
+/// Does the same as [`read`] if it is already known whether the file is a link.
 ///
 /// # Errors
 /// As for [`read`].

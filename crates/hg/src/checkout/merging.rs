@@ -1,6 +1,6 @@
-//! The files that wait to be merged, by the list that Mercurial keeps of them.
+//! The list of files to be merged, as Mercurial keeps it (`merge/state2`).
 //!
-//! The file is a row of records: a letter, the length of what follows in four bytes, and that.
+//! The file is a sequence of records: a letter, four bytes with the length of the payload, and the payload.
 
 use std::path::Path;
 
@@ -10,28 +10,29 @@ use crate::fields::u32_at;
 use crate::node::Node;
 use crate::text_file;
 
-/// The letters of records of one file each, which begin with its name and its state, a NUL behind each.
+/// The letters of records about one file each. The payload begins with the file's name and state, each followed by a
+/// NUL.
 const OF_FILES: [u8; 3] = *b"FCD";
-/// A record of a kind that whoever does not know it may pass over: the letter is its first byte.
+/// A record that may be skipped by readers that do not know its kind. The real letter is the first byte of the payload.
 const OPTIONAL: u8 = b't';
 
-/// The letters of records that are understood, or say nothing of files; whoever does not know another capital one understands
-/// nothing of the list.
+/// The letters of records that are understood here or say nothing about files. If a list has any other capital letter,
+/// it cannot be understood.
 const KNOWN: &[u8] = b"LOFCDPR";
 
-/// What a list says.
+/// The contents of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeState {
-    /// Whether anything is merged.
+    /// Whether a merge is in progress.
     pub is_active: bool,
-    /// The files whose conflicts are not resolved, in order.
+    /// The files with unresolved conflicts, in order.
     pub unresolved: Vec<BString>,
-    /// The changesets that are merged.
+    /// The changesets that are being merged.
     pub sides: Vec<Node>,
 }
 
 impl MergeState {
-    /// Reads all of a list; `None` where it is damaged, or not understood.
+    /// Parses a whole list; returns `None` if it is damaged or not understood.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let mut state = Self::default();
         let mut rest = text;
@@ -66,7 +67,8 @@ impl MergeState {
     }
 }
 
-/// How many files are unresolved by the list at `path`; none where there is no list, or it is damaged from there on.
+/// Counts the unresolved files of the list at `path`. A missing list counts as 0, and a damaged one is read up to the
+/// damage.
 pub(super) fn unresolved(path: &Path) -> usize {
     text_file::read(path).map_or(0, |bytes| count(&bytes))
 }
@@ -82,7 +84,7 @@ fn count(bytes: &[u8]) -> usize {
         };
         let mut fields = record.split(|byte| *byte == 0);
         let state = fields.nth(1);
-        // A conflict of paths is written with two letters.
+        // A path conflict has a state of two letters.
         let is_open = matches!(state, Some(b"u" | b"pu"));
         if (OF_FILES.contains(&kind) || kind == b'P') && is_open {
             count = count.saturating_add(1);
@@ -91,7 +93,7 @@ fn count(bytes: &[u8]) -> usize {
     count
 }
 
-/// What is done with bytes from a fuzzer: no record is counted twice.
+/// The entry point of the fuzzer, which also checks that no record is counted twice.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(bytes: &[u8]) {
     assert!(count(bytes) <= bytes.len() / 5);

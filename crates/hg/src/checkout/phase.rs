@@ -1,6 +1,7 @@
-//! Phases: how far a changeset is known to others.
+//! Phases: whether a changeset is known to others, and may still change.
 //!
-//! The store lists roots, each with its phase. A changeset has the highest phase of those roots that it is, or descends from.
+//! The store lists roots, each with its phase. The phase of a changeset is the highest of itself and its ancestors that
+//! are roots.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,23 +15,23 @@ use crate::repository::Repository;
 use crate::revlog::Revlog;
 use crate::text_file;
 
-/// How far a changeset is known to others.
+/// The phase of a changeset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// It was exchanged, and does not change.
+    /// The changeset was exchanged, and does not change.
     Public,
-    /// It may change.
+    /// The changeset may change.
     Draft,
-    /// It may change, and is not exchanged.
+    /// The changeset may change, and is not exchanged.
     Secret,
-    /// It is kept, and not shown.
+    /// The changeset is kept, and not shown.
     Archived,
-    /// It is Mercurial's own.
+    /// The changeset is for Mercurial's own use.
     Internal,
 }
 
 impl Phase {
-    /// Its name.
+    /// Returns the name of the phase.
     pub fn name(self) -> &'static str {
         match self {
             Self::Public => "public",
@@ -53,7 +54,7 @@ impl Phase {
     }
 }
 
-/// The phase of the changeset `node`. `None` where it is not known, or the store cannot be read.
+/// Returns the phase of the changeset `node`, or `None` if the changeset is not known or the store cannot be read.
 pub(super) fn of(repository: &Repository, node: &Node) -> Option<Phase> {
     if node.is_null() {
         return Some(Phase::Public);
@@ -71,7 +72,7 @@ pub(super) fn of(repository: &Repository, node: &Node) -> Option<Phase> {
 }
 
 impl Phase {
-    /// The phase of each changeset; `None` where what says so cannot be read, or is not understood.
+    /// Returns the phase of each changeset, or `None` if the roots cannot be read or understood.
     pub(crate) fn of_all(repository: &Repository, changelog: &Revlog) -> Option<Vec<Self>> {
         let roots = roots(repository).ok()?;
         let len = u32::try_from(changelog.len()).ok()?;
@@ -88,17 +89,17 @@ impl Phase {
     }
 }
 
-/// The roots, with their phases.
+/// Reads the roots with their phases.
 ///
 /// # Errors
-/// They cannot be read, or are damaged.
+/// The list cannot be read, or is damaged.
 pub(crate) fn roots(repository: &Repository) -> Result<HashMap<Node, Phase>, Abort> {
     let path = repository.store().folder().join("phaseroots");
     let text = text_file::read_if_there(&path)?;
     parse(&text).ok_or_else(|| Abort::damaged(&path, "a line is no root of a phase"))
 }
 
-/// The roots of a list that is none but what it should be.
+/// Parses a list of roots; returns `None` if any line is not a root.
 fn parse(text: &[u8]) -> Option<HashMap<Node, Phase>> {
     let lines = text.lines().filter(|line| !trim(line).is_empty());
     let root = |line: &[u8]| {
@@ -108,18 +109,18 @@ fn parse(text: &[u8]) -> Option<HashMap<Node, Phase>> {
     lines.map(root).collect()
 }
 
-/// What is done with bytes from a fuzzer.
+/// The entry point of the fuzzer.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(bytes: &[u8]) {
     let _ = parse(bytes);
 }
 
-/// The highest phase of those `roots` that are `node` or above it. Nothing before the first root is looked at.
+/// Returns the highest phase among the `roots` that are `node` or its ancestors. The walk ends at the first root.
 fn highest_above(changelog: &Revlog, node: &Node, roots: &HashMap<Node, Phase>) -> Option<Phase> {
     let mut by_number: BTreeMap<u32, Phase> = BTreeMap::new();
     let mut start = None;
     let mut missing = roots.len();
-    // What is listed or checked out is mostly young.
+    // The changesets asked for are mostly recent, so the search begins at the end.
     for number in (0..u32::try_from(changelog.len()).ok()?).rev() {
         let found = changelog.node(number)?;
         if found == *node {
@@ -139,7 +140,7 @@ fn highest_above(changelog: &Revlog, node: &Node, roots: &HashMap<Node, Phase>) 
         return start.map(|_| Phase::Public);
     };
     let mut phase = Phase::Public;
-    // The children of all that is still to come were met: a number is put in once.
+    // Numbers are taken from the highest down, so all children of a changeset come before it, and it is visited once.
     let mut pending = std::collections::BTreeSet::from([start?]);
     while let Some(number) = pending.pop_last() {
         if let Some(root) = by_number.get(&number) {
@@ -151,7 +152,7 @@ fn highest_above(changelog: &Revlog, node: &Node, roots: &HashMap<Node, Phase>) 
         let revision = changelog.revision(number)?;
         for parent in [revision.p1, revision.p2] {
             let parent = u32::try_from(parent).ok();
-            // A parent that does not come before its child is damage, and would lead in circles.
+            // A parent whose number is not below its child's is damage, and would make the walk endless.
             pending.extend(parent.filter(|parent| *parent >= first && *parent < number));
         }
     }

@@ -1,4 +1,4 @@
-//! Which files there are, in which order, and whom to believe.
+//! Layers: which configuration files there are, in which order, and which to trust.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,48 +11,49 @@ use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, is_space, of_path, path_of, trim};
 use crate::text_file;
 
-/// The configuration, and what was said while it was read.
+/// The configuration, with warnings from reading it.
 #[derive(Clone, Debug, Default)]
 pub struct Configuration {
     /// The variables.
     pub config: Config,
     /// Lines for standard error, each without its line feed.
     pub warnings: Vec<BString>,
-    /// Every file that was read, or looked for.
+    /// Every file that was read, or looked for and missing.
     pub files: Vec<PathBuf>,
-    /// Whether `ui.tweakdefaults` was heeded.
+    /// Whether `ui.tweakdefaults` was applied.
     pub is_tweaked: bool,
 }
 
-/// What `ui.tweakdefaults` says of a status (`hg help config.ui.tweakdefaults`), where nothing else is said.
+/// The settings of `ui.tweakdefaults` that concern a status (`hg help config.ui.tweakdefaults`), unless they are set
+/// otherwise.
 const TWEAKS: [(&str, &str, &str); 3] = [
     ("ui", "statuscopies", "yes"),
     ("ui", "relative-paths", "yes"),
     ("commands", "status.verbose", "True"),
 ];
 
-/// The files of a repository.
+/// The configuration files of a repository.
 #[derive(Clone, Debug, Default)]
 pub struct Repositories {
-    /// From the weakest to the strongest.
+    /// The files, from the weakest to the strongest.
     pub files: Vec<PathBuf>,
 }
 
-/// Puts layers upon each other.
+/// Stacks the layers of the configuration.
 #[derive(Debug)]
 pub struct Layers<'s> {
     surroundings: &'s Surroundings<'s>,
     result: Configuration,
-    /// What wins over all files.
+    /// Settings that win over all files.
     overrides: Config,
 }
 
 impl<'s> Layers<'s> {
-    /// The files of the system and of the user, and what the command line says, each argument in the form of
+    /// Reads the files of the system and of the user, and the arguments of `--config`, each of the form
     /// `section.name=value`.
     ///
     /// # Errors
-    /// A file or an argument is none of the configuration.
+    /// A file or an argument cannot be parsed.
     pub fn of_user(
         surroundings: &'s Surroundings<'s>,
         arguments: &[BString],
@@ -89,14 +90,14 @@ impl<'s> Layers<'s> {
         Ok(layers)
     }
 
-    /// Sets what wins over all files.
+    /// Sets a variable that wins over all files.
     fn overriding(&mut self, section: &[u8], name: &[u8], value: &[u8], source: &str) {
         for config in [&mut self.overrides, &mut self.result.config] {
             config.set(section, name, value, source);
         }
     }
 
-    /// Heeds `ui.tweakdefaults`, which Mercurial does once, and before it reads what a repository says.
+    /// Applies `ui.tweakdefaults`, as Mercurial does: once, and before it reads the repository's files.
     fn tweak(&mut self) -> Result<(), Abort> {
         let config = &self.result.config;
         let is_wanted = config.boolean("ui", "tweakdefaults", false)?;
@@ -114,7 +115,7 @@ impl<'s> Layers<'s> {
         Ok(())
     }
 
-    /// What is known so far.
+    /// Returns what has been read so far.
     pub fn config(&self) -> &Config {
         &self.result.config
     }
@@ -141,7 +142,7 @@ impl<'s> Layers<'s> {
         }
     }
 
-    /// The files of a folder whose names end in `.rc`.
+    /// Reads the files of a folder whose names end in `.rc`.
     fn folder(&mut self, path: &Path) -> Result<(), Abort> {
         self.result.files.push(path.into());
         let Ok(entries) = std::fs::read_dir(path) else {
@@ -158,7 +159,7 @@ impl<'s> Layers<'s> {
         Ok(())
     }
 
-    /// Lays a file on top. One that is not there, or may not be read, is none.
+    /// Lays a file on top. One that is missing or unreadable is skipped.
     fn file(&mut self, path: &Path, is_trusted: bool) -> Result<(), Abort> {
         self.result.files.push(path.into());
         let text = match text_file::read(path) {
@@ -220,7 +221,7 @@ impl<'s> Layers<'s> {
         config
     }
 
-    /// Whether a file is its reader's own, or its owner's word is good. Says so where not.
+    /// Returns whether a file belongs to the user, or to a trusted user or group. Otherwise a warning is added.
     fn is_trusted(&mut self, path: &Path) -> Result<bool, Abort> {
         let Ok(stat) = stat_path(path) else {
             return Ok(false);
@@ -250,13 +251,14 @@ impl<'s> Layers<'s> {
         Ok(false)
     }
 
-    /// The same with the files of a repository.
+    /// Adds the files of a repository.
     ///
     /// # Errors
-    /// A file that is trusted is none of the configuration.
+    /// A trusted file cannot be parsed.
     pub fn with_repository(mut self, files: &Repositories) -> Result<Configuration, Abort> {
         if self.surroundings.get("HGRCSKIPREPO").is_none() {
-            // Mercurial reads them twice, for the command and for the repository, and says twice what there is to say.
+            // Mercurial reads these files twice, for the command and for the repository, and so gives each warning
+            // twice.
             for _ in 0..2 {
                 for path in &files.files {
                     self.file(path, false)?;
@@ -266,13 +268,13 @@ impl<'s> Layers<'s> {
         Ok(self.result)
     }
 
-    /// The configuration outside of any repository.
+    /// Returns the configuration outside of any repository.
     pub fn finish(self) -> Configuration {
         self.result
     }
 }
 
-/// The section, name and value of an argument of `--config`.
+/// Splits an argument of `--config` into section, name and value.
 fn overriding(argument: &BString) -> Result<[&[u8]; 3], Abort> {
     let wrong = || {
         let said = bytes!("malformed --config option: '", argument, "'");
@@ -294,10 +296,11 @@ fn overriding(argument: &BString) -> Result<[&[u8]; 3], Abort> {
     }
 }
 
-/// The name of a number in the system's list of users (`passwd`) or of groups; the number itself where it has none.
+/// Returns the name of a number in the system's list of users (`passwd`) or groups (`group`), or the number itself if
+/// it has no name.
 ///
 /// # Errors
-/// It is not in the file, and there are others who may know it, whom only the C library asks (nsswitch.conf(5)).
+/// The number is not in the file, and other services may know it, which only the C library can ask (nsswitch.conf(5)).
 fn name_of(list: &str, number: u32) -> Result<BString, Abort> {
     let folder = Path::new("/etc");
     let text = text_file::read(&folder.join(list)).unwrap_or_default();
@@ -325,8 +328,8 @@ fn name_in(text: &[u8], number: u32) -> Option<BString> {
     })
 }
 
-/// Whether a service is asked that knows more than the system's files, and the users that systemd(1) makes up for a
-/// while.
+/// Returns whether nsswitch.conf(5) names a service that knows more than the system's files, apart from the temporary
+/// users of systemd(1).
 fn asks_others(services: &[u8], list: &str) -> bool {
     let mut lines = services.split(|byte| *byte == b'\n');
     let asked = lines.find_map(|line| {

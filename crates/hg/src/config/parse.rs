@@ -1,4 +1,4 @@
-//! One file of the configuration, and those that it includes (`hg help config`, "Syntax").
+//! One file of the configuration, and those it includes (`hg help config`, "Syntax").
 
 use std::io;
 use std::path::Path;
@@ -13,9 +13,9 @@ use crate::bytes::{
 };
 use crate::text_file;
 
-/// How many files may include one another.
+/// The maximum depth of includes.
 const DEPTH_MAX: usize = 64;
-/// How many files are read for one.
+/// The maximum number of files that one file may include, directly or not.
 const FILES_MAX: usize = 4096;
 
 /// Reads the file `path` and what it includes. The files that were read or looked for are added to `files`.
@@ -36,7 +36,7 @@ pub(super) fn read(
     Ok(parser.config)
 }
 
-/// What is done with bytes from a fuzzer: nothing they include is read.
+/// The entry point of the fuzzer. Included files are not read.
 #[cfg(feature = "fuzzing")]
 pub fn fuzz(text: &[u8]) {
     let surroundings = Surroundings {
@@ -63,7 +63,7 @@ struct Parser<'p> {
     read: usize,
 }
 
-/// A line that begins an item, for those that go on with it.
+/// The item that continuation lines extend.
 struct Open {
     section: BString,
     name: BString,
@@ -159,7 +159,7 @@ fn error(source: &BString, said: &[u8]) -> Abort {
     Abort::of(Kind::Config, bytes!("config error at ", source, ": ", said))
 }
 
-/// What follows a word and white space.
+/// Returns what follows `word` and white space.
 fn argument<'l>(line: &'l [u8], word: &[u8]) -> Option<&'l [u8]> {
     let rest = line.strip_prefix(word)?;
     let is_apart = rest.first().is_some_and(|byte| is_space(*byte));

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use bstr::{BString, ByteSlice};
 
-/// The user, his variables and folders.
+/// The user, with environment variables and working directory.
 pub struct Surroundings<'s> {
-    /// The value of a variable of the environment.
+    /// Returns the value of an environment variable.
     pub variable: &'s (dyn Fn(&str) -> Option<BString> + Sync),
     /// The working directory.
     pub cwd: PathBuf,
-    /// The user on whose behalf it runs.
+    /// The id of the user on whose behalf this runs.
     pub uid: u32,
 }
 
@@ -24,12 +24,13 @@ impl fmt::Debug for Surroundings<'_> {
 }
 
 impl Surroundings<'_> {
-    /// The value of a variable.
+    /// Returns the value of an environment variable.
     pub fn get(&self, name: &str) -> Option<BString> {
         (self.variable)(name)
     }
 
-    /// Whether what makes output personal is to be left out, and `feature` with it.
+    /// Returns whether output is plain, without the user's own settings (`HGPLAIN`). With a `feature`,
+    /// returns whether that is left out too.
     pub fn is_plain(&self, feature: Option<&str>) -> bool {
         let plain = self.get("HGPLAIN");
         let except = self.get("HGPLAINEXCEPT");
@@ -46,7 +47,7 @@ impl Surroundings<'_> {
             .any(|word| word == feature.as_bytes())
     }
 
-    /// The path that `text` says, in which `~` is a home and `$NAME` a variable, as far as they are known.
+    /// Expands `~` to the home directory and `$NAME` to a variable in a path, as far as they are known.
     pub fn expand_path(&self, text: &[u8]) -> BString {
         let mut path = BString::default();
         let mut rest = text;
@@ -82,7 +83,7 @@ impl Surroundings<'_> {
     }
 }
 
-/// The name at the beginning of what follows a dollar sign, and how long it is with its braces.
+/// Returns the name of a variable after the dollar sign, and its length with braces.
 fn name_of_variable(text: &[u8]) -> (&[u8], usize) {
     if let Some(inner) = text.strip_prefix(b"{") {
         return match inner.find_byte(b'}') {

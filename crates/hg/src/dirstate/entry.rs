@@ -1,21 +1,22 @@
-//! What is recorded of one file.
+//! The dirstate entry of one file.
 
 use std::ops::BitOr;
 
-/// Marks of an entry: the bits of the second format, into which those of the first are translated.
+/// The flags of an entry: the bits of the second format. Entries of the first format are
+/// translated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u16);
 
 impl Flags {
-    /// It is tracked in the working copy.
+    /// The file is tracked in the working copy.
     pub const WDIR_TRACKED: Self = Self(1);
-    /// It is in the first parent.
+    /// The file is in the first parent.
     pub const P1_TRACKED: Self = Self(1 << 1);
-    /// A merge took something of it from the second parent.
+    /// A merge took something of the file from the second parent.
     pub const P2_INFO: Self = Self(1 << 2);
-    /// Its owner may execute it.
+    /// The file's owner may execute it.
     pub const MODE_EXEC_PERM: Self = Self(1 << 3);
-    /// It is a symbolic link.
+    /// The file is a symbolic link.
     pub const MODE_IS_SYMLINK: Self = Self(1 << 4);
     /// The file is known to differ from its parent's.
     pub const EXPECTED_STATE_IS_MODIFIED: Self = Self(1 << 9);
@@ -25,25 +26,26 @@ impl Flags {
     pub const HAS_MTIME: Self = Self(1 << 11);
     /// The file may have changed within the second of its mtime.
     pub const MTIME_SECOND_AMBIGUOUS: Self = Self(1 << 12);
-    /// It is a directory, whose mtime is recorded.
+    /// The entry is a directory, whose mtime is recorded.
     pub const DIRECTORY: Self = Self(1 << 13);
     /// All files in the directory that are neither tracked nor ignored have records.
     pub const ALL_UNKNOWN_RECORDED: Self = Self(1 << 14);
     /// All ignored files in the directory have records.
     pub const ALL_IGNORED_RECORDED: Self = Self(1 << 15);
 
-    /// Whether all of `flags` are set.
+    /// Returns whether all of `flags` are set.
     pub fn has(self, flags: Self) -> bool {
         self.0 & flags.0 == flags.0
     }
 
-    /// Without `flags`.
+    /// Returns the flags without `flags`.
     #[must_use]
     pub fn without(self, flags: Self) -> Self {
         Self(self.0 & !flags.0)
     }
 
-    /// Whether it is a file of which Mercurial says anything: tracked here or in a parent.
+    /// Returns whether the file is tracked in the working copy or in a parent, so that it has a
+    /// status.
     pub fn is_any_tracked(self) -> bool {
         self.0 & (Self::WDIR_TRACKED.0 | Self::P1_TRACKED.0 | Self::P2_INFO.0) != 0
     }
@@ -57,36 +59,37 @@ impl BitOr for Flags {
     }
 }
 
-/// What is recorded of one file.
+/// The dirstate entry of one file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// The marks.
+    /// The flags.
     pub flags: Flags,
-    /// Its size in bytes, the lowest 31 bits, if that is recorded.
+    /// The lowest 31 bits of the size in bytes, if recorded.
     pub size: u32,
-    /// Its mtime in seconds, the lowest 31 bits, if that is recorded.
+    /// The lowest 31 bits of the mtime in seconds, if recorded.
     pub mtime_s: u32,
-    /// Its mtime, nanoseconds within the second; 0 where they are not known.
+    /// The nanoseconds of the mtime within its second; 0 if unknown.
     pub mtime_ns: u32,
 }
 
 impl Entry {
-    /// Whether it is tracked in the working copy.
+    /// Returns whether the file is tracked in the working copy.
     pub fn is_tracked(&self) -> bool {
         self.flags.has(Flags::WDIR_TRACKED)
     }
 
-    /// Whether it is no longer tracked, but was in a parent.
+    /// Returns whether the file is no longer tracked, but was in a parent.
     pub fn is_removed(&self) -> bool {
         !self.is_tracked() && self.flags.is_any_tracked()
     }
 
-    /// Whether it is tracked, and in no parent.
+    /// Returns whether the file is tracked, and in no parent.
     pub fn is_added(&self) -> bool {
         self.is_tracked() && self.flags.0 & (Flags::P1_TRACKED | Flags::P2_INFO).0 == 0
     }
 
-    /// Whether a merge took something of it from the second parent.
+    /// Returns whether the file is tracked, and a merge took something of it from the second
+    /// parent.
     pub fn has_p2_info(&self) -> bool {
         self.is_tracked() && self.flags.has(Flags::P2_INFO)
     }

@@ -1,4 +1,4 @@
-//! Directories that Mercurial found to hold nothing but what has records, and what is ignored, and how they looked then.
+//! Directories in which Mercurial found nothing but recorded and ignored files, with their mtimes at that time.
 
 use std::cmp::Ordering;
 
@@ -7,10 +7,10 @@ use vigil_linux::stat::Stat;
 
 use super::record::Place;
 
-/// The bits of seconds that are recorded.
+/// The bits of the seconds that are recorded.
 pub(super) const SECONDS_MASK: u32 = 0x7fff_ffff;
 
-/// One directory, and its mtime when it was listed.
+/// A directory, with its mtime when it was listed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListedRecord {
     pub(super) path: Place,
@@ -19,14 +19,14 @@ pub(super) struct ListedRecord {
 }
 
 impl ListedRecord {
-    /// Whether a directory that looks like `stat` still has the mtime that is recorded.
+    /// Returns whether a directory with this `stat` still has the recorded mtime.
     fn is_current(&self, stat: &Stat) -> bool {
         let seconds = stat.mtime_s & i64::from(SECONDS_MASK);
         seconds == i64::from(self.mtime_s) && stat.mtime_ns == self.mtime_ns
     }
 }
 
-/// The directories of a dirstate of the second format that were listed under some ignore patterns.
+/// The directories of a dirstate of the second format that were listed with certain ignore patterns.
 #[derive(Clone, Copy, Debug)]
 pub struct ListedDirectories<'d> {
     pub(super) bytes: &'d [u8],
@@ -34,8 +34,8 @@ pub struct ListedDirectories<'d> {
 }
 
 impl ListedDirectories<'_> {
-    /// Whether the directory at `path`, which looks like `stat`, held nothing but what has records, and what is ignored, when it
-    /// last looked so. What is there may be of another type than the record's.
+    /// Returns whether the directory at `path`, whose stat data are `stat`, holds only recorded and ignored files: that
+    /// was so when it was listed with this mtime. What is on disk may be of another type than its record says.
     pub fn holds_only_recorded(&self, path: &BStr, stat: &Stat) -> bool {
         let text = |record: &ListedRecord| self.bytes.get(record.path.range()).unwrap_or_default();
         let compare = |record: &ListedRecord| -> Ordering { text(record).cmp(path.as_bytes()) };

@@ -1,4 +1,4 @@
-//! The dirstate from the disk.
+//! Reads the dirstate from the disk.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,26 +10,28 @@ use crate::abort::Abort;
 use crate::bytes::{bytes, path_of};
 use crate::node::Node;
 
-/// How often a docket is read whose data file was replaced meanwhile.
+/// The maximum number of retries when the data file is replaced between reading the docket and
+/// opening the data file.
 const TRIES_MAX: usize = 5;
-/// With what the first format begins.
+/// The length of the two parents, with which the first format begins.
 const PARENTS_LEN: usize = 2 * Node::LEN;
 
-/// A dirstate, and the files it came from.
+/// A dirstate, and the files it was read from.
 #[derive(Debug)]
 pub struct DirstateFile {
-    /// What is recorded.
+    /// The dirstate.
     pub dirstate: Dirstate,
-    /// Whether it is of the second format.
+    /// Whether the dirstate is of the second format.
     pub is_v2: bool,
     /// The files that were read.
     pub files: Vec<PathBuf>,
 }
 
-/// Reads the dirstate in the folder `.hg`, of the second format where that `is_v2`.
+/// Reads the dirstate in the folder `.hg`. `is_v2` says whether the repository requires the second
+/// format.
 ///
 /// # Errors
-/// It cannot be read, or is damaged.
+/// The dirstate cannot be read, or is damaged.
 pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
     let path = dot_hg.join("dirstate");
     let mut files = vec![path.clone()];
@@ -42,7 +44,7 @@ pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
             }
             Err(error) => return Err(Abort::io(&path, &error)),
         };
-        // One that was upgraded meanwhile is of the other format.
+        // A dirstate that is being upgraded may be of the other format.
         let has_docket = contents.starts_with(MARKER);
         if !has_docket || !is_v2 {
             if !contents.is_empty() && contents.len() < PARENTS_LEN {
@@ -73,7 +75,7 @@ pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
     }
 }
 
-/// What Mercurial says where it cannot read as much as the parents.
+/// Returns Mercurial's error for a dirstate that is too short to hold the parents.
 fn without_parents(is_v2: bool) -> Abort {
     let abort = Abort::plain("working directory state appears damaged!");
     match is_v2 {

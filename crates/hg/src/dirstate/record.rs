@@ -1,15 +1,15 @@
-//! Entries as they are read, by places in their file.
+//! Parsed entries, with paths as ranges of the dirstate file.
 
 use std::ops::Range;
 
 use super::entry::Entry;
 
-/// What is wrong with a dirstate.
+/// A dirstate that cannot be parsed, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Damaged(pub &'static str);
 
-/// An entry, and where its names are.
+/// An entry, and the places of its path and of its copy source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) path: Place,
@@ -17,7 +17,7 @@ pub(super) struct Record {
     pub(super) entry: Entry,
 }
 
-/// A part of the file.
+/// A range of bytes in the dirstate file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) start: u32,

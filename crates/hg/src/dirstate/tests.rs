@@ -4,7 +4,7 @@ use vigil_linux::stat::Stat;
 
 use super::*;
 
-/// A record of the first format.
+/// Builds a record of the first format.
 fn record(state: u8, mode: i32, size: i32, mtime: i32, names: &[u8]) -> Vec<u8> {
     let len = i32::try_from(names.len()).unwrap();
     let numbers = [mode, size, mtime, len].map(i32::to_be_bytes).concat();
@@ -93,7 +93,7 @@ fn damage_to_the_first_format_is_told() {
     assert!(read_v1(negative).is_err());
 }
 
-/// A data file of the second format that is put together node by node.
+/// A data file of the second format, built node by node.
 #[derive(Default)]
 struct Data(Vec<u8>);
 
@@ -183,7 +183,7 @@ fn the_second_format_is_read() {
     );
 }
 
-/// A directory whose mtime is recorded, and all unknown files.
+/// The flags of a directory whose mtime is recorded, and whose unknown files all are.
 const LISTED: u16 = 1 << 13 | 1 << 11 | 1 << 14;
 
 #[test]
@@ -234,9 +234,9 @@ fn directories_that_were_listed_are_known_by_their_mtime() {
     for (directory, mtime_ns, others) in [
         (1 << 13, 5, &[][..]),
         (LISTED & !(1 << 14), 5, &[]),
-        // The second alone is no mtime where more may have happened within it.
+        // Seconds alone prove nothing if more may have happened within that second.
         (LISTED | 1 << 12, 0, &[]),
-        // Nobody looks for what is recorded and not tracked.
+        // Records of what is not tracked are not looked at.
         (LISTED, 5, &[("e", 0)]),
     ] {
         let other = listed(directory, mtime_ns, others);

@@ -1,4 +1,4 @@
-//! The first format: the parents, then one record after the other.
+//! The first format of the dirstate: the parents, then one record after the other.
 
 use bstr::ByteSlice;
 
@@ -7,13 +7,13 @@ use super::record::{Damaged, Place, Record};
 use crate::fields::i32_at;
 use crate::node::Node;
 
-/// State, mode, size, mtime and the length of the names.
+/// The length of a record's header: state, mode, size, mtime and the length of the names.
 const HEADER_LEN: usize = 17;
-/// In the place of a size: nothing is known of the file.
+/// A size that means that nothing is known of the file's stat data.
 const NOT_NORMAL: i32 = -1;
-/// In the place of a size: the file is, or is merged with, that of the second parent.
+/// A size that means that the file is, or is merged with, that of the second parent.
 const FROM_P2: i32 = -2;
-/// In the place of an mtime: none is known.
+/// An mtime that means that none is known.
 const NO_MTIME: i32 = -1;
 const S_IFMT: u32 = 0o170_000;
 const S_IFLNK: u32 = 0o120_000;
@@ -54,7 +54,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<([Node; 2], Vec<Record>), Damaged> {
     Ok((parents, entries))
 }
 
-/// All is within a file of less than 4 GiB.
+/// Every place is within a file of less than 4 GiB, so the numbers fit.
 fn place(start: usize, len: usize) -> Place {
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     Place {
@@ -97,7 +97,7 @@ fn normal(mut flags: Flags, mode: u32, size: i32, mtime: i32) -> Entry {
         flags = flags | Flags::MODE_IS_SYMLINK;
     }
     if size < 0 {
-        // Such a size can be no file's: the contents decide.
+        // No file has such a size: the contents decide.
         flags = flags.without(Flags::HAS_MODE_AND_SIZE);
     }
     if mtime != NO_MTIME {

@@ -1,4 +1,4 @@
-//! The second format: a docket that names a data file, in which nodes of a tree lie in arrays.
+//! The second format of the dirstate: a docket that names a data file, in which the nodes of a tree lie in arrays.
 
 use bstr::BString;
 
@@ -8,39 +8,39 @@ use super::record::{Damaged, Place, Record};
 use crate::fields::{u16_at, u32_at};
 use crate::node::Node;
 
-/// With what a docket begins.
+/// The bytes with which a docket begins.
 pub const MARKER: &[u8; 12] = b"dirstate-v2\n";
-/// A node, which the format has room for in the place of 20 bytes.
+/// The length of the field for a changeset's node, which itself takes only 20 bytes.
 const STORED_NODE_LEN: usize = 32;
 const METADATA_LEN: usize = 44;
-/// Where in the metadata the hash of the ignore patterns is.
+/// The offset of the hash of the ignore patterns in the metadata.
 const IGNORE_HASH_START: usize = 24;
 const NODE_LEN: usize = 44;
-/// About how long a node is with its path, where few bytes are unused.
+/// The approximate length of a tree node with its path, if few bytes are unused.
 const BYTES_PER_RECORD: usize = 100;
-/// For so many records room is made at once.
+/// The maximum number of records for which memory is reserved in advance.
 const RECORDS_AT_ONCE_MAX: usize = 1 << 18;
 
-/// The file that names the data.
+/// The docket: the file that names the data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Docket {
     /// The parents of the working copy.
     pub parents: [Node; 2],
-    /// How much of the data file counts, in bytes.
+    /// The valid length of the data file, in bytes.
     pub data_len: u32,
-    /// What follows `dirstate.` in the name of the data file.
+    /// The part of the data file's name after `dirstate.`.
     pub id: BString,
     root_start: u32,
     root_count: u32,
-    /// The hash of the ignore patterns that were in force when directories were listed.
+    /// The hash of the ignore patterns with which directories were listed.
     pub(super) ignore_hash: [u8; 20],
 }
 
 impl Docket {
-    /// Reads a docket.
+    /// Parses a docket.
     ///
     /// # Errors
-    /// It is none.
+    /// The bytes are not a docket.
     pub fn parse(bytes: &[u8]) -> Result<Self, Damaged> {
         let cut = Damaged("the docket of the dirstate is cut off");
         let Some(rest) = bytes.strip_prefix(MARKER) else {
@@ -72,15 +72,16 @@ impl Docket {
     }
 }
 
-/// What the nodes of `data` stand for.
+/// The contents of the tree.
 pub(super) struct Nodes {
     /// The files.
     pub(super) records: Vec<Record>,
-    /// Directories whose stamps say that they held nothing but what has records, and what is ignored.
+    /// Directories that held only recorded and ignored files when they had the recorded mtime.
     pub(super) listed: Vec<ListedRecord>,
 }
 
-/// Reads the nodes of `data`: parents before their children, and these in their order, so that paths come almost in order.
+/// Parses the nodes of `data`, parents before their children and siblings in their order, so that paths come almost
+/// sorted.
 pub(super) fn parse(docket: &Docket, data: &[u8]) -> Result<Nodes, Damaged> {
     let data = data
         .get(..docket.data_len as usize)
@@ -95,7 +96,7 @@ pub(super) fn parse(docket: &Docket, data: &[u8]) -> Result<Nodes, Damaged> {
             listed: Vec::new(),
         },
     };
-    // What is left of the arrays of each level, so that no depth is too deep.
+    // The rest of each level's array. An explicit stack, so that no tree is too deep.
     let mut pending = vec![walk.nodes(docket.root_start, docket.root_count)?];
     while let Some(nodes) = pending.last_mut() {
         let Some((node, rest)) = nodes.split_first_chunk::<NODE_LEN>() else {
@@ -115,11 +116,11 @@ pub(super) fn parse(docket: &Docket, data: &[u8]) -> Result<Nodes, Damaged> {
 
 struct Walk<'d> {
     data: &'d [u8],
-    /// A tree has no more nodes than there is room for: where more are met, some lead back to others.
+    /// The number of nodes that the data still have room for. If more are met, some nodes lead back to others.
     nodes_left: usize,
-    /// Each node has its whole path for itself.
+    /// The number of bytes left for paths: no two nodes share the bytes of their paths.
     path_bytes_left: usize,
-    /// There are records of what is not tracked, which nobody here looks at.
+    /// Whether there are records of what is not tracked. They are not looked at here.
     has_others: bool,
     found: Nodes,
 }
@@ -139,7 +140,7 @@ impl<'d> Walk<'d> {
         }
     }
 
-    /// Takes in a node, and says where its children are and how many.
+    /// Adds a node, and returns the start and the number of its children.
     fn node(&mut self, node: &[u8; NODE_LEN]) -> Result<Option<(u32, u32)>, Damaged> {
         let cut = Damaged("a node of the dirstate is cut off");
         let long = |at: usize| u32_at(node, at).ok_or(cut);

@@ -1,4 +1,4 @@
-//! Branches as names: each stands for its newest head that is open.
+//! Names of branches: each means the newest open head of the branch.
 
 use bstr::{BStr, ByteSlice};
 
@@ -9,7 +9,8 @@ use crate::node::Node;
 use crate::stored::Store;
 use crate::text_file;
 
-/// What is remembered of branches, for views of the repository in which nothing may be hidden.
+/// Mercurial's branch caches, one per view of the repository. They are used only where nothing may
+/// be hidden.
 const CACHES: [&str; 4] = [
     "branch2-visible",
     "branch2-served",
@@ -18,7 +19,7 @@ const CACHES: [&str; 4] = [
 ];
 
 impl Revisions<'_> {
-    /// The changeset for which a branch stands, if there is one of that name.
+    /// Returns the changeset that a branch name means, if there is such a branch.
     pub(super) fn branch(&mut self, name: &BStr) -> Result<Option<u32>, Abort> {
         if self.may_hide()? {
             self.refuse_unknown_heads()?;
@@ -35,7 +36,7 @@ impl Revisions<'_> {
         self.of_changesets(name)
     }
 
-    /// What a cache says; `None` where it is not of this history.
+    /// Looks up a branch in a cache; returns `None` if the cache is not of this history.
     pub(super) fn of_cache(&self, text: &[u8], name: &BStr) -> Option<Option<u32>> {
         let mut lines = text.split(|byte| *byte == b'\n');
         let (node, number) = lines.next()?.split_once_str(" ")?;
@@ -59,7 +60,7 @@ impl Revisions<'_> {
 
     fn of_changesets(&mut self, name: &BStr) -> Result<Option<u32>, Abort> {
         let len = u32::try_from(self.changelog.len()).unwrap_or(u32::MAX);
-        // What comes before a changeset of the branch is none of its heads.
+        // Marks the ancestors of the branch's changesets, which are no heads of it.
         let mut is_below = vec![false; len as usize];
         let mut closed = None;
         for number in (0..len).rev() {

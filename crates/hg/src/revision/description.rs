@@ -1,4 +1,4 @@
-//! Changesets by what their descriptions say.
+//! Searches the descriptions of changesets.
 
 use bstr::{BStr, ByteSlice};
 
@@ -6,10 +6,10 @@ use super::Revisions;
 use crate::abort::Abort;
 
 impl Revisions<'_> {
-    /// The changesets whose description has `searched` in it, in whatever case, in order.
+    /// Returns the changesets whose description contains `searched`, ignoring case, in order.
     ///
     /// # Errors
-    /// One is damaged.
+    /// A changeset is damaged.
     pub(super) fn described(&mut self, searched: &BStr) -> Result<Vec<u32>, Abort> {
         let searched = searched.to_ascii_lowercase();
         let len = u32::try_from(self.changelog.len()).unwrap_or(u32::MAX);
@@ -24,13 +24,13 @@ impl Revisions<'_> {
     }
 }
 
-/// What is after the first empty line of a changeset.
+/// Returns the text after the first empty line of a changeset.
 fn description(text: &[u8]) -> &[u8] {
     text.split_once_str("\n\n")
         .map_or(b"", |(_, description)| description)
 }
 
-/// In small letters; those that are no UTF-8 stay as they are.
+/// Converts to lower case; in a text that is not UTF-8, only ASCII letters.
 fn lower(text: &[u8]) -> Vec<u8> {
     match text.to_str() {
         Ok(text) => text.to_lowercase().into_bytes(),

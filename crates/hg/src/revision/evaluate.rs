@@ -1,4 +1,4 @@
-//! Which changesets a text of Mercurial's language of revisions means, in their order.
+//! Evaluates an expression of Mercurial's language of revisions to changesets in order.
 
 use std::collections::HashSet;
 
@@ -11,10 +11,10 @@ use crate::ancestry;
 use crate::checkout::Phase;
 use crate::stored::Store;
 
-/// In the order in which they are meant; none is there twice.
+/// A set in the order of its expression, without duplicates.
 pub(super) type Set = Vec<Target>;
 
-/// One text that is evaluated.
+/// The evaluation of one text.
 pub(super) struct Evaluation<'e, 'r> {
     pub(super) revisions: &'e mut Revisions<'r>,
     pub(super) text: &'e BStr,
@@ -25,10 +25,10 @@ impl Evaluation<'_, '_> {
         not_understood(self.text)
     }
 
-    /// What an expression means.
+    /// Evaluates an expression.
     ///
     /// # Errors
-    /// There is no such changeset, or it is not understood here.
+    /// There is no such changeset, or the expression is not understood here.
     pub(super) fn set(&mut self, expression: &Expression) -> Result<Set, Abort> {
         match expression {
             Expression::Symbol(name) | Expression::Text(name) => self.named(name.as_bstr()),
@@ -126,7 +126,7 @@ impl Evaluation<'_, '_> {
         Ok(vec![self.revisions.known(name)?])
     }
 
-    /// The numbers of changesets that are none but such.
+    /// Evaluates an expression that must mean changesets only, and returns their numbers.
     fn real(&mut self, expression: &Expression) -> Result<Vec<u32>, Abort> {
         let found = self.set(expression)?;
         self.numbers(&found)
@@ -140,11 +140,12 @@ impl Evaluation<'_, '_> {
         found.iter().map(number).collect()
     }
 
-    /// What of the first is in the second, or is not.
+    /// Returns the members of the first set that are in the second one, or, unless `is_in`, those
+    /// that are not.
     fn both(&mut self, first: &Expression, second: &Expression, is_in: bool) -> Result<Set, Abort> {
         let found = match self.set(first) {
             Ok(found) => found,
-            // Mercurial begins with what it takes for the smaller set.
+            // Mercurial begins with the set that it takes for the smaller one.
             Err(abort) => {
                 return match self.set(second) {
                     Err(other) if other != abort => Err(self.refused()),
@@ -152,7 +153,7 @@ impl Evaluation<'_, '_> {
                 };
             }
         };
-        // Whether what is no changeset is in a set depends on how Mercurial finds it.
+        // Whether null or the working copy is in a set depends on how Mercurial evaluates the set.
         self.numbers(&found)?;
         let second: HashSet<Target> = self.set(second)?.into_iter().collect();
         let found = found.into_iter();
@@ -232,7 +233,7 @@ impl Evaluation<'_, '_> {
         target
     }
 
-    /// `X~-N`: what is reached by as many steps to the only child.
+    /// `X~-N`: goes to the only child, `N` times.
     fn only_descendants(&mut self, found: &[Target], count: u64) -> Result<Set, Abort> {
         let mut reached = Set::new();
         for number in self.numbers(found)? {
@@ -260,7 +261,7 @@ impl Evaluation<'_, '_> {
             .flatten()
     }
 
-    /// These and what comes before one of them, in order.
+    /// Returns these changesets and their ancestors, in order.
     fn ancestors(&self, heads: &[u32]) -> Vec<u32> {
         let mut is_above = vec![false; self.len() as usize];
         for number in heads {
@@ -275,7 +276,7 @@ impl Evaluation<'_, '_> {
         marked(&is_above)
     }
 
-    /// These and what comes after one of them, in order.
+    /// Returns these changesets and their descendants, in order.
     fn descendants(&self, roots: &[u32]) -> Vec<u32> {
         let mut is_below = vec![false; self.len() as usize];
         for number in roots {
@@ -366,7 +367,7 @@ impl Evaluation<'_, '_> {
         }
     }
 
-    /// Functions of one set.
+    /// Evaluates a function of one set.
     fn of_one(&mut self, name: &BString, of: &Expression) -> Result<Set, Abort> {
         match name.as_slice() {
             b"p1" => {
@@ -415,7 +416,7 @@ impl Evaluation<'_, '_> {
         })
     }
 
-    /// The first or the last changesets of a set, one where no number is given.
+    /// Returns the first or the last changesets of a set: one, unless a number is given.
     fn some(
         &mut self,
         of: &Expression,
@@ -449,7 +450,7 @@ impl Evaluation<'_, '_> {
         Ok(targets(all))
     }
 
-    /// A word that stands for itself, and no pattern.
+    /// Returns a word that is meant literally, not as a pattern.
     fn literal(&self, of: &Expression) -> Result<BString, Abort> {
         let word = of.word().ok_or_else(|| self.refused())?;
         match word.strip_prefix(b"literal:") {
@@ -495,7 +496,7 @@ impl Evaluation<'_, '_> {
             return self.seen(found);
         };
         let name = self.literal(of)?;
-        // The active one.
+        // This is the active bookmark.
         if name == "." {
             return Err(self.refused());
         }
@@ -508,7 +509,7 @@ impl Evaluation<'_, '_> {
         }
     }
 
-    /// The same in order, where none of them is hidden.
+    /// Sorts a set; refuses if any of it is hidden.
     fn seen(&self, found: Set) -> Result<Set, Abort> {
         let numbers = self.numbers(&found)?;
         match numbers
@@ -520,7 +521,7 @@ impl Evaluation<'_, '_> {
         }
     }
 
-    /// The changesets of a branch, or of those of a set.
+    /// Returns the changesets of a branch, or of the branches of a set.
     fn of_branch(&mut self, of: &Expression) -> Result<Set, Abort> {
         self.revisions.refuse_unknown_heads()?;
         let all = self.revisions.visible();
@@ -553,7 +554,7 @@ impl Evaluation<'_, '_> {
 }
 
 impl Expression {
-    /// What is a word as it stands.
+    /// Returns the word that this expression is, without a sign before it.
     fn as_word(&self) -> Option<&BString> {
         match self {
             Self::Symbol(word) | Self::Text(word) => Some(word),
@@ -563,7 +564,7 @@ impl Expression {
     }
 }
 
-/// What comes first in a range.
+/// Returns the sort key of a target in a range.
 fn order(target: Target) -> u64 {
     match target {
         Target::Null => 0,
@@ -587,7 +588,7 @@ fn without_null(mut found: Set) -> Set {
     sorted(found)
 }
 
-/// Adds what is not there yet.
+/// Appends what is not in the set yet.
 pub(super) fn add(found: &mut Set, more: Set) {
     let known: HashSet<Target> = found.iter().copied().collect();
     found.extend(more.into_iter().filter(|target| !known.contains(target)));

@@ -1,28 +1,28 @@
-//! Mercurial's language of revisions, as a tree (`hg help revisions`).
+//! The syntax tree of Mercurial's language of revisions (`hg help revisions`).
 
 use bstr::{BStr, BString, ByteSlice};
 
 use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, is_space};
 
-/// What a text says of changesets.
+/// An expression that means a set of changesets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expression {
     /// A name.
     Symbol(BString),
-    /// The same in quotes.
+    /// A name in quotes.
     Text(BString),
-    /// `NAME(...)`, with what is between the commas.
+    /// `NAME(...)`, with its arguments.
     Call(BString, Vec<Self>),
-    /// `X^`: its first parent.
+    /// `X^`: the first parent.
     FirstParent(Box<Self>),
-    /// `X^N`: its parent of this number; with 0 itself.
+    /// `X^N`: the parent of this number; with 0, `X` itself.
     Parent(Box<Self>, Box<Self>),
     /// `X~N`.
     Ancestor(Box<Self>, Box<Self>),
-    /// `X:Y`, in which either may be missing.
+    /// `X:Y`, in which either side may be missing.
     Range(Option<Box<Self>>, Option<Box<Self>>),
-    /// `X::Y`, likewise.
+    /// `X::Y`, in which either side may be missing.
     Path(Option<Box<Self>>, Option<Box<Self>>),
     /// `X and Y`.
     And(Box<Self>, Box<Self>),
@@ -30,19 +30,19 @@ pub(super) enum Expression {
     Or(Box<Self>, Box<Self>),
     /// `X - Y`.
     Minus(Box<Self>, Box<Self>),
-    /// `X % Y`, in which the latter may be missing.
+    /// `X % Y`, in which `Y` may be missing.
     Only(Box<Self>, Option<Box<Self>>),
     /// `not X`.
     Not(Box<Self>),
     /// `-X`.
     Negated(Box<Self>),
-    /// What is in parentheses.
+    /// An expression in parentheses.
     Group(Box<Self>),
-    /// What is between commas.
+    /// Expressions between commas.
     List(Vec<Self>),
 }
 
-/// No text has more words than this; so no tree is deeper.
+/// The maximum number of tokens in a text. It also bounds the depth of the tree.
 const TOKENS_MAX: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,14 +68,15 @@ enum Token {
     Operator(Operator),
 }
 
-/// Whether a name means something.
+/// Returns whether a name means something.
 type Lookup<'l> = dyn FnMut(&BStr) -> Result<bool, Abort> + 'l;
 
 impl Expression {
-    /// Reads a text. `knows` says which names mean something, where one may be a difference of two.
+    /// Parses a text. `knows` says which names exist: an unknown name with a dash is a difference
+    /// of two.
     ///
     /// # Errors
-    /// It is none of this language, or what Mercurial would complain of.
+    /// The text is not of this language, or Mercurial would complain of it.
     pub(super) fn parse(text: &BStr, knows: &mut Lookup<'_>) -> Result<Self, Abort> {
         let tokens = tokens(text, knows)?;
         if tokens.len() > TOKENS_MAX {
@@ -92,10 +93,10 @@ impl Expression {
         }
     }
 
-    /// Checks what Mercurial does before it looks up any name.
+    /// Makes the checks that Mercurial makes before it looks up any name.
     ///
     /// # Errors
-    /// Something stands where it means nothing.
+    /// An operator stands where it means nothing.
     pub(super) fn check(&self) -> Result<(), Abort> {
         let wrong = |said: &str| Err(Abort::of(Kind::Parse, said));
         match self {
@@ -123,12 +124,12 @@ impl Expression {
         }
     }
 
-    /// Whether it says so itself that it is a range, and not what is in parentheses.
+    /// Returns whether the expression is a range, not counting one in parentheses.
     pub(super) fn is_range(&self) -> bool {
         matches!(self, Self::Range(..))
     }
 
-    /// What is a word, in quotes or not.
+    /// Returns the word that this expression is, in quotes or not.
     pub(super) fn word(&self) -> Option<BString> {
         match self {
             Self::Symbol(word) | Self::Text(word) => Some(word.clone()),
@@ -167,7 +168,7 @@ fn tokens(text: &BStr, knows: &mut Lookup<'_>) -> Result<Vec<Token>, Abort> {
             (b':', _) => Operator::Colon,
             (quote @ (b'\'' | b'"'), _) => {
                 let (quoted, more) = quoted(after, quote).ok_or_else(refused)?;
-                // What is escaped there has another meaning.
+                // Escape sequences in such a text are not understood here.
                 if quoted.contains(&b'\\') {
                     return Err(refused());
                 }
@@ -207,7 +208,7 @@ fn tokens(text: &BStr, knows: &mut Lookup<'_>) -> Result<Vec<Token>, Abort> {
     Ok(tokens)
 }
 
-/// What is before the `quote` that ends a text, and what is after it.
+/// Splits a text at the `quote` that ends it.
 fn quoted(text: &[u8], quote: u8) -> Option<(&[u8], &[u8])> {
     let mut at = 0usize;
     loop {
@@ -222,7 +223,7 @@ fn quoted(text: &[u8], quote: u8) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// Adds a name that means nothing as the names between its dashes.
+/// Adds the tokens of an unknown name with dashes: the difference of its parts.
 fn difference(name: &BString, tokens: &mut Vec<Token>) {
     for (number, part) in name.split(|byte| *byte == b'-').enumerate() {
         if number > 0 {
@@ -242,7 +243,7 @@ fn is_within_name(byte: u8) -> bool {
     is_first_of_name(byte) || b"-/".contains(&byte)
 }
 
-/// How long the rest of a name is; two dots end it.
+/// Returns the length of the rest of a name, which ends at two dots.
 fn name_len(rest: &[u8]) -> usize {
     let len = rest
         .iter()
@@ -253,7 +254,7 @@ fn name_len(rest: &[u8]) -> usize {
 }
 
 impl Operator {
-    /// How strongly it binds what is before it.
+    /// Returns how strongly the operator binds what is before it.
     fn strength(self) -> u32 {
         match self {
             Self::Open => 21,
@@ -296,7 +297,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether what is next may begin an expression.
+    /// Returns whether the next token may begin an expression.
     fn is_at_term(&self) -> bool {
         use Operator::{Colon, Colons, Minus, Not, Open};
         match self.tokens.first() {
@@ -312,7 +313,7 @@ impl Parser<'_> {
         self.parse(strength).map(Box::new)
     }
 
-    /// What comes next, up to what binds no more strongly than this.
+    /// Parses an expression, up to the first operator that binds no more strongly than `strength`.
     fn parse(&mut self, strength: u32) -> Result<Expression, Abort> {
         let mut found = match self.next()? {
             Token::Symbol(name) => Expression::Symbol(name),
@@ -354,7 +355,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What `operator` makes of what is before it, and of what comes next.
+    /// Applies `operator` to the expression before it and to what follows.
     fn joined(&mut self, before: Expression, operator: Operator) -> Result<Expression, Abort> {
         let has_more = self.is_at_term();
         let before = Box::new(before);
@@ -402,7 +403,8 @@ impl Parser<'_> {
     }
 }
 
-/// `X^N`; a range that begins with a colon is one from the first parent on.
+/// Returns the expression for `X^N`. If a range that begins with a colon follows, it is a range
+/// from the first parent.
 fn parent(before: Box<Expression>, after: Expression) -> Expression {
     let first = |before| Some(Box::new(Expression::FirstParent(before)));
     match after {
@@ -412,10 +414,10 @@ fn parent(before: Box<Expression>, after: Expression) -> Expression {
     }
 }
 
-/// A number; `None` where a text is none, or one in a way of Python's own.
+/// Parses a number. Returns `None` if the text may be a number, but only by Python's rules.
 ///
 /// # Errors
-/// It is none, as `said` says.
+/// The text is not a number; `said` is the message.
 pub(super) fn number(word: Option<&BStr>, said: &str) -> Result<Option<i64>, Abort> {
     let wrong = || Abort::of(Kind::Parse, said);
     let word = word.ok_or_else(wrong)?;
@@ -428,7 +430,7 @@ pub(super) fn number(word: Option<&BStr>, said: &str) -> Result<Option<i64>, Abo
     }
 }
 
-/// What is said of a text that is not understood here.
+/// Returns the error for a text that is not understood here.
 pub(super) fn not_understood(text: &BStr) -> Abort {
     Abort::unsupported(bytes!("the set of revisions '", text, "'"))
 }
@@ -441,7 +443,7 @@ mod tests {
         Expression::parse(text.into(), &mut |name| Ok(name == "a-b"))
     }
 
-    /// The same in other words, with parentheses around all that belongs together.
+    /// Prints an expression with brackets around everything that belongs together.
     fn grouped(expression: &Expression) -> String {
         let some =
             |inner: &Option<Box<Expression>>| inner.as_deref().map_or(String::new(), grouped);

@@ -1,11 +1,11 @@
-//! What is done with bytes from a fuzzer.
+//! The entry point of the fuzzer.
 
 use bstr::BStr;
 
 use super::{Revisions, Target, names, tags};
 
 impl Revisions<'_> {
-    /// Reads `text` as each kind of file in which names of changesets are, for `name`.
+    /// Parses `text` as each kind of file that names changesets, looking for `name`.
     pub fn fuzz(&self, name: &BStr, text: &[u8]) {
         let bookmark = self.bookmark_of(text, name);
         let branch = self.of_cache(text, name).flatten();

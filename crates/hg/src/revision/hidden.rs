@@ -1,5 +1,5 @@
-//! Changesets that are hidden: obsolete ones, and those that are archived or Mercurial's own, unless something that is
-//! not hidden rests on them (`hg help evolution`).
+//! Hidden changesets: those that are obsolete, archived or for Mercurial's own use, unless something visible depends
+//! on them (`hg help evolution`).
 
 use super::unseen::{Unseen, is_marked, precursors};
 use super::{Revisions, Target};
@@ -10,10 +10,10 @@ use crate::checkout::{MergeState, Phase};
 use crate::text_file;
 
 impl Revisions<'_> {
-    /// Finds out which changesets are hidden, if that is not known yet.
+    /// Finds out which changesets are hidden, unless that is known.
     ///
     /// # Errors
-    /// What says so is damaged, or not understood.
+    /// Phases or markers are damaged or not understood.
     pub(super) fn look_for_hidden(&mut self) -> Result<(), Abort> {
         if self.may_hide()? && !self.shows_hidden && self.unseen.is_none() {
             self.unseen = Some(self.find_hidden()?);
@@ -21,40 +21,40 @@ impl Revisions<'_> {
         Ok(())
     }
 
-    /// Whether some changesets may be hidden.
+    /// Returns whether some changesets may be hidden.
     ///
     /// # Errors
-    /// What says so cannot be read, or is damaged.
+    /// Phases or markers cannot be read, or are damaged.
     pub(super) fn may_hide(&self) -> Result<bool, Abort> {
         self.has_hidden.clone()
     }
 
-    /// Whether a changeset is hidden.
+    /// Returns whether a changeset is hidden.
     pub(super) fn is_hidden(&self, number: u32) -> bool {
         let unseen = self.unseen.as_ref().filter(|_| !self.shows_hidden);
         unseen.is_some_and(|unseen| is_marked(&unseen.is_hidden, number))
     }
 
-    /// The changesets that are not hidden, in order.
+    /// Returns the changesets that are not hidden, in order.
     pub(super) fn visible(&self) -> Vec<u32> {
         let all = 0..u32::try_from(self.changelog.len()).unwrap_or(u32::MAX);
         all.filter(|number| !self.is_hidden(*number)).collect()
     }
 
-    /// The phase of each changeset.
+    /// Returns the phase of each changeset.
     ///
     /// # Errors
-    /// What says so is damaged, or not understood.
+    /// The phases are damaged or not understood.
     pub(super) fn phases(&self) -> Result<Vec<Phase>, Abort> {
         let phases = Phase::of_all(self.repository, &self.changelog);
         phases.ok_or_else(|| Abort::unsupported("phases as they are stored"))
     }
 
-    /// Refuses to find the heads of branches where hidden changesets are shown: it was not looked up which are
+    /// Refuses to find the heads of branches if hidden changesets are shown: then it is not known which changesets are
     /// obsolete.
     ///
     /// # Errors
-    /// They are.
+    /// Hidden changesets are shown, and there may be some.
     pub(super) fn refuse_unknown_heads(&self) -> Result<(), Abort> {
         match self.may_hide()? && self.shows_hidden {
             true => {
@@ -65,7 +65,7 @@ impl Revisions<'_> {
         }
     }
 
-    /// Whether a changeset is obsolete: such is head of no branch.
+    /// Returns whether a changeset is obsolete. Such a changeset is not a head of a branch.
     pub(super) fn is_obsolete(&self, number: u32) -> bool {
         let unseen = self.unseen.as_ref();
         unseen.is_some_and(|unseen| is_marked(&unseen.is_obsolete, number))
@@ -109,7 +109,8 @@ impl Revisions<'_> {
         })
     }
 
-    /// What is not hidden because it has a name here, is checked out, or is being merged.
+    /// Returns what must stay visible: changesets that have a bookmark or local tag, are checked out, or are being
+    /// merged.
     fn pinned(&mut self) -> Result<Vec<Target>, Abort> {
         let mut pinned = self.parents.to_vec();
         pinned.extend(self.bookmarked()?);
@@ -131,10 +132,10 @@ impl Revisions<'_> {
         Ok(pinned)
     }
 
-    /// The changesets that have bookmarks.
+    /// Returns the changesets that have bookmarks.
     ///
     /// # Errors
-    /// Mercurial has something to say of the file with them.
+    /// Mercurial would complain of the bookmarks file.
     pub(super) fn bookmarked(&self) -> Result<Vec<Target>, Abort> {
         let text = bookmarks::read(self.repository)?;
         let lines = text.split(|byte| *byte == b'\n');
@@ -143,7 +144,7 @@ impl Revisions<'_> {
     }
 }
 
-/// Nothing, where a file is not there; what cannot be read may hide more.
+/// Returns no bytes for a missing file. Any other error is refused, since a file that cannot be read may hide more.
 fn none_if_missing(error: std::io::Error) -> Result<Vec<u8>, Abort> {
     match error.kind() {
         std::io::ErrorKind::NotFound => Ok(Vec::new()),

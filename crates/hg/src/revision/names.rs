@@ -1,4 +1,4 @@
-//! Names of changesets in the order in which Mercurial looks for them.
+//! Resolves names of changesets, in the order in which Mercurial tries their kinds.
 
 use bstr::{BStr, ByteSlice};
 use vigil_linux::Errno;
@@ -20,12 +20,12 @@ const WORKING_COPY: &[u8] = b"2147483647";
 pub(super) enum Meaning {
     Nothing,
     One(Target),
-    /// The nodes of several changesets begin so.
+    /// Several nodes begin with these digits.
     Several,
 }
 
 impl Revisions<'_> {
-    /// What a name means, if anything.
+    /// Returns what a name means, if anything.
     pub(super) fn symbol(&mut self, name: &BStr) -> Result<Meaning, Abort> {
         match name.as_bytes() {
             b"." => return Ok(Meaning::One(self.parent())),
@@ -59,7 +59,8 @@ impl Revisions<'_> {
             return Ok(Meaning::One(target));
         }
         if let Some(node) = self.tag(name)? {
-            // One of a changeset that is not here hides no branch, but Mercurial looks for nothing but digits then.
+            // If the tag's changeset is not in this repository, Mercurial goes on with prefixes of nodes, and skips
+            // branches.
             return match self.find(&node) {
                 Some(target) => Ok(Meaning::One(target)),
                 None => Ok(self.beginning(name)),
@@ -71,16 +72,16 @@ impl Revisions<'_> {
         Ok(self.beginning(name))
     }
 
-    /// The changeset that has this bookmark.
+    /// Returns the changeset of a bookmark.
     ///
     /// # Errors
-    /// Mercurial has something to say of the file.
+    /// Mercurial would complain of the bookmarks file.
     pub(super) fn bookmark(&self, name: &BStr) -> Result<Option<Target>, Abort> {
         let text = bookmarks::read(self.repository)?;
         Ok(self.bookmark_of(&text, name))
     }
 
-    /// The changeset of a bookmark in the text of a file of them.
+    /// Looks up a bookmark in the text of a bookmarks file.
     pub(super) fn bookmark_of(&self, text: &[u8], name: &BStr) -> Option<Target> {
         let lines = text.split(|byte| *byte == b'\n');
         let node = |line| {
@@ -92,7 +93,7 @@ impl Revisions<'_> {
         known.find_map(|node| self.find(&node))
     }
 
-    /// The changeset whose node begins with these digits.
+    /// Returns the changeset whose node begins with these digits.
     fn beginning(&self, name: &BStr) -> Meaning {
         let digits = name.strip_prefix(b"x").unwrap_or(name);
         let is_beginning = !digits.is_empty()
@@ -115,7 +116,7 @@ impl Revisions<'_> {
     }
 }
 
-/// A number, counted from the end where it is negative.
+/// Parses a number, which counts from the end if it is negative.
 fn number(name: &BStr, len: usize) -> Option<u32> {
     let text = name.to_str().ok()?;
     let number: i64 = text.parse().ok()?;
@@ -133,10 +134,10 @@ fn number(name: &BStr, len: usize) -> Option<u32> {
         .then(|| u32::try_from(number).ok())?
 }
 
-/// Whether some changesets may be hidden: obsolete ones, or those that are only there for a shelf.
+/// Returns whether some changesets may be hidden: obsolete ones, or those kept only for a shelf.
 ///
 /// # Errors
-/// What says so cannot be read, or is damaged.
+/// Phases or markers cannot be read, or are damaged.
 pub(super) fn has_hidden(repository: &Repository) -> Result<bool, Abort> {
     let markers = repository.store().folder().join("obsstore");
     let obsolete = match stat_path(&markers) {
@@ -148,7 +149,7 @@ pub(super) fn has_hidden(repository: &Repository) -> Result<bool, Abort> {
     Ok(has_obsolete || roots.values().any(|phase| *phase >= Phase::Archived))
 }
 
-/// What is done with bytes from a fuzzer.
+/// The entry point of the fuzzer.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(text: &[u8]) {
     super::unseen::fuzz(text);

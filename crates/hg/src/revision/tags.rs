@@ -1,4 +1,4 @@
-//! Tags: what `.hgtags` says in each head, and what is only said here.
+//! Tags: those of `.hgtags` in each head, and local ones.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -11,7 +11,7 @@ use crate::bytes::{lines_with_ends, trim};
 use crate::node::Node;
 use crate::text_file;
 
-/// Where a tag is, and where it was before.
+/// The node of a tag, and its earlier nodes.
 #[derive(Clone, Debug, Default)]
 struct Tag {
     node: Node,
@@ -21,14 +21,14 @@ struct Tag {
 type Tags = BTreeMap<BString, Tag>;
 
 impl Revisions<'_> {
-    /// The node of a tag, which may be one that is not here.
+    /// Returns the node of a tag, which need not be in this repository.
     pub(super) fn tag(&mut self, name: &BStr) -> Result<Option<Node>, Abort> {
         let all = self.all_tags(Some(name))?;
         let node = all.get(name.as_bytes()).map(|tag| tag.node);
         Ok(node.filter(|node| !node.is_null()))
     }
 
-    /// The changesets that have tags.
+    /// Returns the changesets that have tags.
     pub(super) fn tagged(&mut self) -> Result<Vec<Target>, Abort> {
         let mut all = self.all_tags(None)?;
         all.retain(|name, tag| name != "tip" && !tag.node.is_null());
@@ -38,7 +38,7 @@ impl Revisions<'_> {
             .collect())
     }
 
-    /// The nodes of the tags that are only said here.
+    /// Returns the nodes of the local tags.
     pub(super) fn local_tags(&self) -> Vec<Node> {
         let tags = self.of_local_file(None);
         tags.values().map(|tag| tag.node).collect()
@@ -51,7 +51,7 @@ impl Revisions<'_> {
         tags
     }
 
-    /// All tags, or that of a name.
+    /// Returns all tags, or only the one named `wanted`.
     fn all_tags(&mut self, wanted: Option<&BStr>) -> Result<Tags, Abort> {
         let mut all = Tags::new();
         let store = self.repository.store();
@@ -75,7 +75,7 @@ impl Revisions<'_> {
         Ok(all)
     }
 
-    /// The changesets without children, of those that are not hidden, oldest first.
+    /// Returns the visible changesets without visible children, oldest first.
     pub(super) fn heads(&self) -> Vec<u32> {
         let mut all = self.visible();
         let parents = all
@@ -87,7 +87,7 @@ impl Revisions<'_> {
     }
 }
 
-/// What a text says of the tag `wanted`, or of all; a later line wins.
+/// Parses the tag `wanted`, or all tags; a later line wins.
 fn of_text(text: &[u8], wanted: Option<&BStr>) -> Tags {
     let mut tags = Tags::new();
     for line in lines_with_ends(text) {
@@ -115,11 +115,12 @@ fn of_text(text: &[u8], wanted: Option<&BStr>) -> Tags {
     tags
 }
 
-/// Puts tags of a later head to those of earlier ones.
+/// Merges the tags of a later head into those of earlier ones.
 fn add(all: &mut Tags, tags: Tags) {
     for (name, mut tag) in tags {
         if let Some(known) = all.get(&name) {
-            // The known one stays if it came after this one, and not the other way round, or was moved more often.
+            // The known node stays if it replaced the new one, and either the new one did not replace it in turn,
+            // or it was moved more often.
             let stays = known.node != tag.node
                 && known.before.contains(&tag.node)
                 && (!tag.before.contains(&known.node) || known.before.len() > tag.before.len());
@@ -136,7 +137,7 @@ fn add(all: &mut Tags, tags: Tags) {
     }
 }
 
-/// What is done with bytes from a fuzzer: no more was before than there are lines.
+/// The entry point of the fuzzer, which also checks that no tag has more earlier nodes than there are lines.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(text: &[u8], name: &BStr) {
     let mut all = of_text(text, Some(name));

@@ -1,29 +1,29 @@
-//! What is known of changesets that may be hidden, and the store of markers that says which are obsolete.
+//! Which changesets are hidden or obsolete, and the store of obsolescence markers.
 
 use std::collections::HashSet;
 
 use crate::fields::{u16_at, u32_at};
 use crate::node::Node;
 
-/// The least length of a marker, in bytes.
+/// The minimum length of a marker, in bytes.
 const LEN_MIN: usize = 26;
-/// The flag of a marker whose nodes are longer.
+/// The flag of a marker with SHA-256 nodes, which are longer.
 const IS_SHA256: u16 = 2;
 
-/// What may be hidden, by the number of the changeset.
+/// Marks by the number of the changeset.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unseen {
     pub(super) is_hidden: Vec<bool>,
     pub(super) is_obsolete: Vec<bool>,
 }
 
-/// Whether the mark of this number is set.
+/// Returns whether the mark of this number is set.
 pub(super) fn is_marked(marks: &[bool], number: u32) -> bool {
     marks.get(number as usize).copied().unwrap_or_default()
 }
 
-/// The nodes of which a store of markers says that they have been rewritten, or are gone; `None` where it is damaged,
-/// or of another version.
+/// Returns the nodes that a store of markers declares rewritten or gone, or `None` if the store is damaged or of
+/// another version.
 pub(super) fn precursors(bytes: &[u8]) -> Option<HashSet<Node>> {
     let Some((version, mut rest)) = bytes.split_first() else {
         return Some(HashSet::new());
@@ -31,7 +31,7 @@ pub(super) fn precursors(bytes: &[u8]) -> Option<HashSet<Node>> {
     let mut all = HashSet::new();
     while !rest.is_empty() {
         let (node, len) = match version {
-            // How many successors, the length of what else is said, flags, and the node.
+            // The number of successors, the length of the metadata, flags, and the node.
             0 => {
                 let successors = usize::from(*rest.first()?).checked_mul(Node::LEN)?;
                 let said = usize::try_from(u32_at(rest, 1)?).ok()?;
@@ -39,7 +39,7 @@ pub(super) fn precursors(bytes: &[u8]) -> Option<HashSet<Node>> {
                 let len = successors.checked_add(said)?;
                 (Some(node), len.checked_add(6)?.checked_add(Node::LEN)?)
             }
-            // The length of all, date, zone, flags, three numbers of what follows, and the node.
+            // The length of the marker, date, zone, flags, three counts, and the node.
             1 => {
                 let len = usize::try_from(u32_at(rest, 0)?).ok()?;
                 let node = match u16_at(rest, 14)? & IS_SHA256 {
@@ -56,7 +56,7 @@ pub(super) fn precursors(bytes: &[u8]) -> Option<HashSet<Node>> {
     Some(all)
 }
 
-/// What is done with bytes from a fuzzer.
+/// The entry point of the fuzzer.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(bytes: &[u8]) {
     let _ = precursors(bytes);
@@ -70,7 +70,7 @@ mod tests {
         Node([byte; Node::LEN])
     }
 
-    /// A marker of version 0 with one successor.
+    /// Builds a marker of version 0 with one successor.
     fn of_version_0(of: u8) -> Vec<u8> {
         let start = [&[1][..], &3u32.to_be_bytes(), &[0]].concat();
         [&start[..], &node(of).0, &node(9).0, b"a:b"].concat()
