@@ -1,4 +1,4 @@
-//! Options as Mercurial reads them: anywhere on the line, long ones by any beginning that is enough, until `--`.
+//! Parses options as Mercurial does: anywhere on the line up to `--`, long ones also by any unambiguous prefix.
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -13,7 +13,7 @@ use crate::reply::{Reply, bytes};
 /// The options of the command line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arguments {
-    /// The command as it was typed, which may be abbreviated.
+    /// The command as it was typed; it may be abbreviated.
     pub(super) command: BString,
     pub(super) all: bool,
     pub(super) modified: bool,
@@ -41,35 +41,35 @@ pub(super) struct Arguments {
     pub(super) verbose: bool,
     pub(super) quiet: bool,
     pub(super) debug: bool,
-    /// Whether changesets count that are hidden.
+    /// Whether hidden changesets count.
     pub(super) hidden: bool,
-    /// Whether Mercurial would say where in its code it fails.
+    /// Whether Mercurial would print a Python traceback when it fails.
     pub(super) traceback: bool,
-    /// Options that only Mercurial can do something about.
+    /// The first option that only Mercurial can act on.
     pub(super) only_mercurial: Option<&'static str>,
     pub(super) patterns: Vec<BString>,
-    /// One of the options that may not be abbreviated, and is.
+    /// An option that was abbreviated, but must not be.
     abbreviated: Option<&'static str>,
-    /// A format of Vigil's own.
+    /// A format of Vigil's own, if one is asked for.
     pub(super) own: Option<OwnFormat>,
-    /// What was read, up to the command, and after it.
+    /// The command line, split after the command.
     line: [Vec<BString>; 2],
 }
 
-/// The option that the extension of this name adds to all commands. Only that may know it, and it is not to make beginnings of
-/// others ambiguous.
+/// The option that the extension of this name adds to all commands. Without the extension it is unknown, so it is
+/// matched only in full, and makes no abbreviation of another option ambiguous.
 const MQ: &str = "mq";
 
-/// Why arguments could not be read.
+/// The reason why arguments could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     said: BString,
-    /// Whether the help follows.
+    /// Whether the help is printed too.
     help: bool,
 }
 
 impl Wrong {
-    /// What is said; `detailed` is `ui.detailed-exit-code`.
+    /// Returns the reply for the error; `detailed` is `ui.detailed-exit-code`.
     pub(super) fn into_reply(self, detailed: bool) -> Reply {
         let code = Abort::of(Kind::Input, "").exit_code(detailed);
         let mut reply = Reply::complained(bytes!(self.said, "\n"), code);
@@ -81,23 +81,24 @@ impl Wrong {
 }
 
 impl Arguments {
-    /// Whether it says which changesets are compared.
+    /// Returns whether the options name the changesets to compare.
     pub(super) fn names_changesets(&self) -> bool {
         !self.revisions.is_empty() || self.change.is_some()
     }
 
-    /// Whether it asks about all of the working copy, as it is configured: what is to be said of that, others hear, too.
+    /// Returns whether the question is about the whole working copy as it is configured. A problem with the answer then
+    /// concerns other questions too.
     pub(super) fn is_plain(&self) -> bool {
         let lists = [&self.patterns, &self.include, &self.exclude, &self.config];
         let texts = [&self.template, &self.terse, &self.color, &self.encoding];
         lists.iter().all(|list| list.is_empty()) && texts.iter().all(|text| text.is_none())
     }
 
-    /// Whether a daemon may answer: what is asked of one working copy as it is.
+    /// Returns whether a daemon may answer: the question is about the present state of one working copy.
     pub(super) fn is_for_a_daemon(&self) -> bool {
         let patterns = [&self.patterns, &self.include, &self.exclude];
         let mut patterns = patterns.into_iter().flatten();
-        // The files in which some are may be anything, and keep others waiting.
+        // Some patterns are read from files. Such a file may be anything, and could keep other clients waiting.
         !patterns.any(|pattern| is_written_elsewhere(pattern.as_bstr()))
             && self.revisions.is_empty()
             && self.change.is_none()
@@ -107,7 +108,7 @@ impl Arguments {
             && !self.debug
     }
 
-    /// What a command line that cannot be read says of the configuration.
+    /// Returns the values of `--config` in a command line that cannot be parsed.
     pub(super) fn configured_by(arguments: &[BString]) -> Vec<BString> {
         let mut found = Vec::new();
         let mut rest = arguments.iter().take_while(|argument| *argument != "--");
@@ -121,7 +122,7 @@ impl Arguments {
         found
     }
 
-    /// Reads a command line, of which the first word that is no option is the command.
+    /// Parses a command line. The first word that is not an option is the command.
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, Wrong> {
         let mut parsed = Self::default();
         let mut words = Vec::new();
@@ -169,7 +170,7 @@ impl Arguments {
         Ok(parsed)
     }
 
-    /// The same with more words right after the command; `None` where such a command line cannot be read.
+    /// Parses the command line again with more words right after the command; returns `None` if that fails.
     pub(super) fn with_words(&self, words: Vec<BString>) -> Option<Self> {
         let [before, after] = self.line.clone();
         let line: Vec<BString> = before.into_iter().chain(words).chain(after).collect();
@@ -178,7 +179,7 @@ impl Arguments {
         Some(merged)
     }
 
-    /// Whether those options are the same that Mercurial reads before it reads the configuration.
+    /// Returns whether both have the same values of the options that Mercurial reads before the configuration.
     pub(super) fn has_the_early_options_of(&self, other: &Self) -> bool {
         let early = |all: &Self| [&all.repository, &all.cwd, &all.config].map(Vec::clone);
         early(self) == early(other) && self.only_mercurial == other.only_mercurial
@@ -237,7 +238,7 @@ impl Arguments {
         }
     }
 
-    /// Notes that an option was abbreviated that Mercurial looks for before it reads the others.
+    /// Notes the abbreviation of an option that Mercurial looks for before it reads the others.
     fn only_in_full(&mut self, name: &'static str) {
         const EARLY: [&str; 5] = ["config", "config-file", "cwd", "repository", "debugger"];
         let rank = |name: &str| EARLY.iter().position(|known| *known == name);
@@ -325,7 +326,7 @@ impl Arguments {
             "cwd" => self.cwd.push(value),
             "config" => self.config.push(value),
             "color" => self.color = Some(value),
-            // Nothing is paged here; only who asks for that in so many words is told.
+            // Nothing is paged here, so only an explicit demand for a pager needs Mercurial.
             "pager" if boolean(&value) != Some(true) => {}
             "encoding" => self.encoding = Some(value),
             "encodingmode" => {}
@@ -338,12 +339,12 @@ impl Arguments {
 
 enum Found {
     None,
-    /// An option, and whether its opposite is meant.
+    /// An option, and whether its opposite was given.
     One(&'static Known, bool),
     Many,
 }
 
-/// The option whose name, or the name of whose opposite, begins with `text`.
+/// Finds the option whose name, or whose opposite's name, begins with `text`.
 fn beginning_with(text: &[u8]) -> Found {
     static KNOWN: [Known; 37] = OPTIONS;
     let names = || {
@@ -363,7 +364,7 @@ fn beginning_with(text: &[u8]) -> Found {
     }
 }
 
-/// What is said of a beginning of `--config` that other options begin with, too.
+/// Returns the error for an ambiguous prefix of `--config`.
 fn not_in_full(name: &[u8]) -> Option<Wrong> {
     let is_so = |known: &&Known| known.is_global() && known.name.as_bytes().starts_with(name);
     let is_config = !name.is_empty() && b"config".starts_with(name);

@@ -1,4 +1,4 @@
-//! Having the user's daemon answer, if one runs: it has the working copy in memory.
+//! Asks the user's daemon, if one runs: it has the working copy in memory.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ use super::{open, surroundings};
 use crate::by_daemon;
 use crate::reply::Reply;
 
-/// The answer of the daemon to the command line `arguments`, which was read as `parsed`, where `surroundings` is the place in which
-/// it counts. `None` where there is none, for whatever reason: then this process finds out by itself.
+/// Returns the daemon's answer to the command line `arguments`, which was parsed as `parsed` and applies in
+/// `surroundings`. Returns `None` if there is no answer, for whatever reason: then this process computes it.
 pub(super) fn ask(
     parsed: &Arguments,
     arguments: &[BString],
@@ -52,7 +52,7 @@ fn question(
     })
 }
 
-/// The top of the working copy that is asked about, where that is not the one around the working directory.
+/// Returns the top of the working copy in question, if that is not the one around the working directory.
 fn elsewhere(parsed: &Arguments, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
     let named = parsed.repository.last().filter(|named| !named.is_empty());
     let inferred = || match &parsed.patterns[..] {
@@ -64,7 +64,8 @@ fn elsewhere(parsed: &Arguments, surroundings: &Surroundings<'_>) -> Option<Path
     repository::locate(surroundings, Some(&named)).ok()
 }
 
-/// What `vigil watch` asks, whose status has these `arguments`, where it stands in a working copy of Mercurial's.
+/// Returns the question of `vigil watch` with these `arguments`, if the working directory is in a Mercurial working
+/// copy.
 pub(crate) fn watched(arguments: &[BString], environment: &Environment) -> Option<StatusQuestion> {
     if !is_mercurial(environment) {
         return None;
@@ -77,12 +78,12 @@ pub(crate) fn watched(arguments: &[BString], environment: &Environment) -> Optio
     question(&parsed, &arguments, &surroundings, environment)
 }
 
-/// Whether the user wants a daemon: `VIGIL_NO_DAEMON`, and `vigil.daemon` in Mercurial's configuration.
+/// Returns whether the user wants a daemon: `VIGIL_NO_DAEMON`, and `vigil.daemon` in Mercurial's configuration.
 pub(crate) fn wants_daemon(environment: &Environment) -> bool {
     !variables::is_off(environment) && open::is_wanted(environment, "daemon")
 }
 
-/// Starts a daemon for the next question, where none runs that could answer and one is wanted.
+/// Starts a daemon for the next question, if one is wanted and none runs that could answer.
 pub(crate) fn start_for(environment: &Environment) {
     if !wants_daemon(environment) {
         return;
@@ -92,7 +93,7 @@ pub(crate) fn start_for(environment: &Environment) {
     if let Err(error) = asked
         && (matches!(error, Unanswered::Absent) || error.is_of_older())
     {
-        // Who does without asks again.
+        // If this fails, the next question tries again.
         let _ = start::spawn(environment);
     }
 }

@@ -1,10 +1,10 @@
-//! Colours of a status.
+//! The colours of a status.
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::bytes::is_space;
 use vigil_hg::config::{Config, boolean};
 
-/// Effects by their names, and what tells a terminal of them.
+/// Effects by name, each with its number in an escape sequence.
 const EFFECTS: [(&str, &str); 24] = [
     ("none", "0"),
     ("black", "30"),
@@ -32,7 +32,7 @@ const EFFECTS: [(&str, &str); 24] = [
     ("magenta_background", "45"),
 ];
 
-/// What labels look like where nothing is said of them.
+/// The default effects of labels.
 const DEFAULTS: [(&str, &str); 9] = [
     ("status.modified", "blue bold"),
     ("status.added", "green bold"),
@@ -45,7 +45,7 @@ const DEFAULTS: [(&str, &str); 9] = [
     ("ui.error", "red"),
 ];
 
-/// Which labels have which colours.
+/// The colours of labels.
 #[derive(Debug)]
 pub(super) struct Colors<'c> {
     config: Option<&'c Config>,
@@ -53,7 +53,7 @@ pub(super) struct Colors<'c> {
 }
 
 impl<'c> Colors<'c> {
-    /// `wanted` is what the command line says. Without a word, a terminal has colours.
+    /// Decides whether to use colours. `wanted` is the value of `--color`. By default, a terminal has colours.
     pub(super) fn new(
         config: &'c Config,
         wanted: Option<&BString>,
@@ -70,7 +70,7 @@ impl<'c> Colors<'c> {
             b"always" => true,
             b"auto" => is_auto,
             other => match boolean(other) {
-                // Only on the command line does a plain yes mean always.
+                // A plain yes means always only on the command line.
                 Some(true) => wanted.is_some() || is_auto,
                 _ => false,
             },
@@ -83,7 +83,7 @@ impl<'c> Colors<'c> {
         }
     }
 
-    /// What is wanted that only Mercurial does.
+    /// Returns what is configured that only Mercurial can do.
     pub(super) fn beyond(&self) -> Option<BString> {
         if self.is_by_terminfo {
             return Some("colours by the terminal's description (color.mode)".into());
@@ -104,7 +104,8 @@ impl<'c> Colors<'c> {
         )
     }
 
-    /// What tells a terminal of the colours of `label`, if it has some. It may be several with spaces between.
+    /// Returns the effects of `label`, which may be several labels with spaces between; `None` if there are
+    /// none.
     pub(super) fn effects(&self, label: &str) -> Option<Vec<&'static str>> {
         let each = |config| move |label| effects(config, label);
         let effects: Option<Vec<_>> = self
@@ -113,13 +114,13 @@ impl<'c> Colors<'c> {
         effects.filter(|effects| !effects.is_empty())
     }
 
-    /// The text in the colours of `label`, each line by itself.
+    /// Writes the text in the colours of `label`, line by line.
     pub(super) fn paint(&self, out: &mut Vec<u8>, text: &[u8], label: &str) {
         paint_pieces(out, &[text], self.effects(label).as_deref());
     }
 }
 
-/// The text, which is in pieces, with `effects` if there are some, each line by itself.
+/// Writes the text, given in pieces, with `effects` if there are some, line by line.
 pub(super) fn paint_pieces(out: &mut Vec<u8>, text: &[&[u8]], effects: Option<&[&str]>) {
     match effects {
         Some(effects) => painted(out, &text.concat(), effects),
@@ -127,7 +128,7 @@ pub(super) fn paint_pieces(out: &mut Vec<u8>, text: &[&[u8]], effects: Option<&[
     }
 }
 
-/// The text with `effects`, each line by itself.
+/// Writes the text with `effects`, line by line.
 pub(super) fn painted(out: &mut Vec<u8>, text: &[u8], effects: &[&str]) {
     for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
         if at > 0 {
@@ -152,7 +153,7 @@ fn effects(config: &Config, label: &str) -> Vec<&'static str> {
         Some(words) => BString::from(words),
         None => {
             let default = DEFAULTS.iter().find(|(known, _)| *known == label);
-            // What is none may be an effect itself.
+            // A label without a default may itself be the name of an effect.
             default.map_or(label, |(_, words)| words).into()
         }
     };

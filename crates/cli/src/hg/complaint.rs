@@ -1,10 +1,10 @@
-//! Mercurial's words for why there is no answer.
+//! Error messages in Mercurial's words.
 
 use vigil_hg::abort::{Abort, Kind};
 
 use crate::reply::{Reply, bytes};
 
-/// Says why there is no answer.
+/// Returns the reply that says why there is no answer.
 pub(crate) fn complain(abort: &Abort, detailed: bool) -> Reply {
     let begins = match (abort.kind, abort.message.starts_with(b"config error at ")) {
         (_, true) => "",

@@ -1,4 +1,4 @@
-//! What only Mercurial can answer, handed to it where its user allows that.
+//! Hands what only Mercurial can answer to `hg`, if the user allows that.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,7 +10,7 @@ use vigil_hg::abort::Abort;
 
 use crate::reply::{Reply, bytes};
 
-/// Has `hg` answer, and says so.
+/// Runs `hg` with the same arguments, and says so.
 pub(super) fn run(arguments: &[BString], environment: &Environment, why: &Abort) -> Reply {
     let told = bytes!(why.message, ": asking hg\n");
     let _ = crate::say::write(rustix::stdio::stderr(), &told);

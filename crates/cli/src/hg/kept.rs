@@ -1,4 +1,5 @@
-//! The status of a working copy that a daemon keeps, in the bytes that the command would write. Only the plain case is answered.
+//! Answers a status from a working copy that a daemon keeps, in the bytes that the command would write. Only the plain
+//! case is answered.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,10 +16,10 @@ use super::answer;
 use super::arguments::Arguments;
 use super::nearest::OwnFormat;
 
-/// What the command says for `question`, by what is `known`.
+/// Returns what the command would print for `question`, from the session `known`.
 ///
 /// # Errors
-/// It would say something on standard error, or end with another code than 0, or it is none for a daemon.
+/// The command would write to standard error or exit with another code than 0, or the question is not one for a daemon.
 pub(crate) fn write(
     known: &mut HgWorkingCopy,
     question: &StatusQuestion,
@@ -37,7 +38,7 @@ pub(crate) fn write(
     if !parsed.is_for_a_daemon() {
         return Err(not_plain());
     }
-    // The configuration may name any variable, and not all are sent.
+    // The configuration may name any variable, but the client sends only some.
     let asks_for_unsent = AtomicBool::new(false);
     let variable = |name: &str| {
         if !variables::is_sent(BStr::new(name)) {
@@ -58,7 +59,7 @@ pub(crate) fn write(
             "the configuration names a variable that is not known here",
         ));
     }
-    // What is said of one pattern or template says nothing of other questions.
+    // A problem with one pattern or template says nothing about other questions.
     let declined = |reason: BString| match parsed.is_plain() {
         true => Err(Declined::Answer(reason)),
         false => Err(Declined::Question(reason)),

@@ -1,8 +1,8 @@
-//! The kinds of files that a status tells apart, by number.
+//! The kinds of files in a status, by number.
 
 use bstr::BString;
 
-/// Modified, added, removed, deleted, unknown, ignored and clean files.
+/// The paths of modified, added, removed, deleted, unknown, ignored and clean files.
 pub(super) type Lists = [Vec<BString>; 7];
 /// The letter and the name of each kind, in the order of [`Lists`].
 pub(super) const KINDS: [(char, &str); 7] = [
@@ -14,9 +14,9 @@ pub(super) const KINDS: [(char, &str); 7] = [
     ('I', "ignored"),
     ('C', "clean"),
 ];
-/// Of unknown files.
+/// The number of unknown files' kind.
 pub(super) const UNKNOWN: usize = 4;
-/// Of ignored files.
+/// The number of ignored files' kind.
 pub(super) const IGNORED: usize = 5;
-/// Of clean files.
+/// The number of clean files' kind.
 pub(super) const CLEAN: usize = 6;

@@ -1,4 +1,4 @@
-//! `vigil hg status`: what `hg status` says, in its words and with its exit codes.
+//! `vigil hg status`: prints what `hg status` would print, with the same exit codes.
 
 mod answer;
 mod arguments;
@@ -47,7 +47,7 @@ pub(crate) use open::{Opened, open, places, state_places, state_report, state_ve
 use options::{OfStatus, SYNOPSIS};
 pub(crate) use settings::beyond;
 
-/// What is said of it.
+/// The command, for the parser, the help, completions and the manual page.
 pub(crate) const COMMAND: Command = Command {
     name: "hg",
     summary: "Show what changed in a Mercurial working copy, as 'hg status'",
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Answered 
     }
 }
 
-/// Runs `vigil status` with `arguments`, where that is one of Mercurial; `None` where it is not.
+/// Runs `vigil status` with `arguments` in a Mercurial working copy; returns `None` elsewhere.
 pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> Option<Answered> {
     if nearest::asks_for_help(arguments) || !is_mercurial(environment) {
         return None;
@@ -81,7 +81,7 @@ pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> O
     let hint = "(this is a working copy of Mercurial, where 'vigil status' has the options of 'hg status', --format=json and \
                 --format=line)\n";
     let wrong = |mut reply: Reply| {
-        // The help is that of another command.
+        // That help is for another command.
         reply.stdout.clear();
         reply.stderr.extend_from_slice(hint.as_bytes());
         Some(reply.into())
@@ -98,17 +98,18 @@ pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> O
     }
 }
 
-/// What a prompt shows of the working copy of Mercurial's around the working directory; `None` where there is none.
+/// Returns what a prompt shows of the Mercurial working copy around the working directory, or `None` if there is
+/// none.
 pub(crate) fn prompt_record(environment: &Environment) -> Option<Answered> {
     let answered = status_here(&[BString::from("--format=prompt")], environment)?;
     if answered.known.is_some() {
-        // Who answered by himself asks again soon.
+        // This process answered without the daemon, and the next prompt will ask soon.
         start_for(environment);
     }
     Some(answered)
 }
 
-/// The same of the working copy around `directory`.
+/// Does the same for the working copy around `directory`.
 pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> Option<Vec<u8>> {
     let directory = path_of(directory);
     if !directory.is_absolute() || !nearest::is_mercurial_at(&directory, environment) {
@@ -122,7 +123,7 @@ pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> O
     Some(record)
 }
 
-/// What is said of `arguments` that cannot be read.
+/// Returns the reply to `arguments` that cannot be parsed.
 fn refused(wrong: Wrong, arguments: &[BString], environment: &Environment) -> Reply {
     let variable = |name: &str| environment.get(name).map(BString::from);
     let surroundings = Surroundings {
@@ -138,7 +139,7 @@ fn refused(wrong: Wrong, arguments: &[BString], environment: &Environment) -> Re
     }
 }
 
-/// Runs the command whose `arguments` were read as `parsed`: the user's daemon answers if it can.
+/// Runs the command whose `arguments` were parsed as `parsed`. The user's daemon answers if it can.
 fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environment) -> Answered {
     let variable = |name: &str| environment.get(name).map(BString::from);
     let surroundings = match surroundings(parsed, &variable, environment) {
@@ -156,10 +157,10 @@ fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environme
     }
 }
 
-/// What a command line that was read as `parsed` counts in.
+/// Returns the surroundings in which a command line applies: with `--cwd`, those of that directory.
 ///
 /// # Errors
-/// `--cwd` names no directory.
+/// `--cwd` does not name a directory.
 fn surroundings<'v>(
     parsed: &Arguments,
     variable: &'v (dyn Fn(&str) -> Option<BString> + Sync),
@@ -193,7 +194,7 @@ fn answer(
     match answer::answer(parsed, surroundings, &mut detailed, known, is_terminal) {
         Ok(reply) => reply,
         Err(error) => {
-            // Mercurial knows nothing of Vigil's own formats.
+            // Mercurial does not know Vigil's own formats.
             let may_fall_back = error.may_fall_back && parsed.own.is_none();
             if error.abort.kind == Kind::Unsupported && may_fall_back {
                 return fallback::run(arguments, environment, &error.abort);
@@ -210,37 +211,38 @@ fn answer(
     }
 }
 
-/// The exit code of what has failed for no reason in particular.
+/// The exit code of a failure of no particular kind.
 const FAILED: u8 = 255;
 
-/// What there is to say, and what was learned for it.
+/// The reply, and what this process learned about the working copy, unless the daemon answered.
 pub(crate) struct Answered {
     pub(crate) reply: Reply,
     known: Option<HgWorkingCopy>,
 }
 
 impl Answered {
-    /// Keeps what was learned for later processes. To be called once all is said.
+    /// Saves what was learned for later processes. To be called after the reply is out.
     pub(crate) fn save(self) {
         if let Some(mut known) = self.known {
             known.save(&NoSteps);
         }
     }
 
-    /// Says it, and keeps what was learned; the exit code.
+    /// Writes the reply, saves what was learned, and returns the exit code.
     pub(crate) fn say(self) -> u8 {
         let code = said(&self.reply);
         crate::pager::end_output();
         if let Some(mut known) = self.known {
             known.save(&NoSteps);
-            // The process ends here: freeing what is remembered of many directories would take longer than saving.
+            // The process ends here, and freeing the memory of many directories would take longer than saving.
             std::mem::forget(known);
         }
         code
     }
 }
 
-/// Writes both streams, warnings first, and returns the exit code: Mercurial's, where one cannot be written.
+/// Writes both streams, warnings first, and returns the exit code. If one cannot be written, that is Mercurial's
+/// code for this.
 fn said(reply: &Reply) -> u8 {
     let on_stderr = |bytes: &[u8]| crate::say::write(rustix::stdio::stderr(), bytes);
     match on_stderr(&reply.stderr) {

@@ -1,4 +1,4 @@
-//! `vigil status` and other commands of Vigil's own where they stand in a working copy of Mercurial's.
+//! Vigil's own commands, such as `vigil status`, inside a Mercurial working copy.
 
 use std::path::Path;
 
@@ -6,17 +6,17 @@ use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
 use vigil_linux::stat::stat_path;
 
-/// A format of Vigil's own.
+/// An output format of Vigil's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OwnFormat {
     Json,
     Line,
-    /// What a prompt is drawn from.
+    /// The record from which a prompt is drawn.
     Prompt,
 }
 
 impl OwnFormat {
-    /// Its name.
+    /// Returns the name of the format.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -25,7 +25,7 @@ impl OwnFormat {
         }
     }
 
-    /// The one of this name.
+    /// Returns the format of this name.
     pub(super) fn by_name(name: &[u8]) -> Option<Self> {
         match name {
             b"json" => Some(Self::Json),
@@ -36,13 +36,13 @@ impl OwnFormat {
     }
 }
 
-/// Whether the innermost repository around the working directory is Mercurial's. Where git's is in the same folder, it is
-/// git's; so it is where a variable says which.
+/// Returns whether the innermost repository around the working directory is Mercurial's. git wins if both are in the
+/// same folder, or if `GIT_DIR` names a repository.
 pub(crate) fn is_mercurial(environment: &Environment) -> bool {
     is_mercurial_at(environment.working_directory(), environment)
 }
 
-/// The same around `directory`.
+/// Does the same for `directory`.
 pub(super) fn is_mercurial_at(directory: &Path, environment: &Environment) -> bool {
     if environment.get("GIT_DIR").is_some() {
         return false;
@@ -58,8 +58,8 @@ pub(super) fn is_mercurial_at(directory: &Path, environment: &Environment) -> bo
     false
 }
 
-/// The command line of `vigil status` as one of `hg status`, and the format of Vigil's own that it asks for; `None` where that is
-/// no format.
+/// Turns the command line of `vigil status` into one of `hg status`, and takes out the format of Vigil's own. Returns
+/// `None` if that format is unknown.
 pub(super) fn as_of_mercurial(arguments: &[BString]) -> Option<(Vec<BString>, Option<OwnFormat>)> {
     let mut theirs = vec![BString::from("status")];
     let mut own = None;
@@ -79,7 +79,7 @@ pub(super) fn as_of_mercurial(arguments: &[BString]) -> Option<(Vec<BString>, Op
     Some((theirs, own))
 }
 
-/// Whether `vigil status` is asked what it does, which is the same everywhere.
+/// Returns whether `vigil status` is asked for its help, which is the same everywhere.
 pub(super) fn asks_for_help(arguments: &[BString]) -> bool {
     let is_help = |argument: &BString| matches!(argument.as_bytes(), b"--help" | b"--help-all");
     arguments == ["-h"] || arguments.first().is_some_and(is_help)

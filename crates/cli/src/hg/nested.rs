@@ -1,4 +1,4 @@
-//! What a status says of subrepositories (`-S`), and what without it.
+//! Subrepositories in a status, with and without `-S`.
 
 use std::cell::RefCell;
 use std::io;
@@ -26,13 +26,14 @@ use super::paths::Shown;
 use super::settings;
 use crate::reply::bytes;
 
-/// Subrepositories of subrepositories, at most.
+/// The maximum depth of subrepositories within subrepositories.
 const DEPTH_MAX: u32 = 16;
 
-/// The subrepositories of a working copy; what is odd is said in `warnings`, with paths from `cwd`.
+/// Reads the subrepositories of a working copy. Warnings are added to `warnings`, with paths from
+/// `cwd`.
 ///
 /// # Errors
-/// What is said of them is not understood.
+/// `.hgsub` or `.hgsubstate` is not understood.
 pub(super) fn of_working_copy(
     repository: &Repository,
     dirstate: &Dirstate,
@@ -73,7 +74,7 @@ pub(super) fn of_working_copy(
     Subrepositories::parse(&places, &committed, name.as_bstr())
 }
 
-/// Adds what is to be said of the subrepositories of `subject`.
+/// Adds the files of the subrepositories of `subject`.
 pub(super) fn add(lists: &mut Lists, subject: &Subject<'_>, pair: Pair) -> Result<(), Abort> {
     add_from(lists, subject, pair, 0)
 }
@@ -89,7 +90,7 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
     let mut warnings = Vec::new();
     let before = committed_in(subject, revisions, from, &mut warnings)?;
     let after = committed_in(subject, revisions, to, &mut warnings)?;
-    // Of the outermost one it is said before.
+    // The warnings of the outermost working copy have been given before.
     if depth > 0 && !warnings.is_empty() {
         return Err(refused("of which there is more to say"));
     }
@@ -107,7 +108,7 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
         let other = match after.get(path) {
             Some(subrepository) if to != Target::WorkingCopy => committed_of(subrepository, path)?,
             Some(Subrepository::Other) => committed_of(&Subrepository::Other, path)?,
-            // One that is gone in the end is compared with what is there.
+            // A subrepository that is gone in the end is compared with its working copy.
             _ => Node::WORKING_COPY,
         };
         if outside_of_reach(&subject.repository.root, path).is_some() {
@@ -127,10 +128,10 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
     Ok(())
 }
 
-/// What is committed of the subrepository at `path`.
+/// Returns the committed changeset of the subrepository at `path`.
 ///
 /// # Errors
-/// Nothing is, or it is none of Mercurial's.
+/// There is none, or the subrepository is not Mercurial's.
 fn committed_of(subrepository: &Subrepository, path: &BStr) -> Result<Node, Abort> {
     let what = match subrepository {
         Subrepository::OfMercurial(Some(node)) => return Ok(*node),
@@ -145,10 +146,10 @@ fn committed_of(subrepository: &Subrepository, path: &BStr) -> Result<Node, Abor
     )))
 }
 
-/// Whether subrepositories may be looked at.
+/// Checks that subrepositories may be looked at.
 ///
 /// # Errors
-/// The configuration does not want that, or is wrong.
+/// The configuration forbids it, or is wrong.
 fn check_allowed(config: &Config) -> Result<(), Abort> {
     let settings = [
         ("allowed", "subrepos not enabled"),
@@ -194,12 +195,12 @@ fn refused(what: &str) -> Abort {
     Abort::unsupported(bytes!("a subrepository ", what))
 }
 
-/// What is to be said of one subrepository.
+/// Returns the status of one subrepository.
 fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Result<Lists, Abort> {
     if depth > DEPTH_MAX {
         return Err(refused("that is nested too deeply"));
     }
-    // Mercurial makes one where there is none.
+    // Mercurial would create a missing repository.
     if !lstat_path(&root.join(".hg")).is_ok_and(|seen| seen.is_dir()) {
         return Err(refused("that is not there"));
     }
@@ -213,7 +214,7 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
         return Err(refused("that is a narrow clone"));
     }
     settings::check_extensions(&configuration.config, &repository.requirements)?;
-    // Of what is known of it nothing is kept.
+    // The session has no place for a state, so nothing that it learns is kept.
     let mut session = HgSession::new(&repository, Vec::new());
     let dirstate = session.dirstate(&repository)?;
     let parents = session.parents(&repository)?;

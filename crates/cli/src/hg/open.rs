@@ -1,4 +1,4 @@
-//! The repository around the working directory and what is configured, for commands of Vigil's own.
+//! Opens the repository around the working directory with its configuration, for commands of Vigil's own.
 
 use std::path::PathBuf;
 
@@ -16,21 +16,21 @@ use super::complaint::complain;
 use super::settings;
 use crate::reply::Reply;
 
-/// What there is around the working directory.
+/// The repository around the working directory.
 #[derive(Debug)]
 pub(crate) struct Opened {
     /// The repository.
     pub(crate) repository: Repository,
-    /// What is configured there.
+    /// The configuration that applies there.
     pub(crate) config: Config,
-    /// The files with its ignore patterns.
+    /// The files with the repository's ignore patterns.
     pub(crate) ignore_files: Vec<PathBuf>,
 }
 
-/// The repository around the working directory, and what is configured.
+/// Opens the repository around the working directory, and reads its configuration.
 ///
 /// # Errors
-/// There is none, or it is not understood.
+/// There is no repository, or it is not understood.
 pub(crate) fn open(environment: &Environment) -> Result<Opened, Abort> {
     let variable = |name: &str| environment.get(name).map(BString::from);
     let surroundings = Surroundings {
@@ -51,22 +51,23 @@ pub(crate) fn open(environment: &Environment) -> Result<Opened, Abort> {
     })
 }
 
-/// The repository, and what its configuration says of one variable of Vigil's that is true where nothing is said.
+/// Opens the repository, and reads one of Vigil's variables, which is true by default.
 fn open_for(environment: &Environment, name: &str) -> Result<(Repository, bool), Abort> {
     let opened = open(environment)?;
     let is_set = opened.config.boolean("vigil", name, true)?;
     Ok((opened.repository, is_set))
 }
 
-/// Where the state of the working copy of `repository` may be.
+/// Returns the places where the state of the working copy of `repository` may be.
 pub(crate) fn places(environment: &Environment, repository: &Repository) -> Vec<Store> {
     hg_session::places(repository, |name| environment.get(name).map(BString::from))
 }
 
-/// Compares the state of the working copy with what is found without it; `None` where none is wanted.
+/// Compares the state of the working copy with what is found without it. Returns `None` if the configuration
+/// wants no state.
 ///
 /// # Errors
-/// As for [`state_places`], or there is no answer even without it.
+/// As for [`state_places`], or the status fails even without the state.
 pub(crate) fn state_verification(
     environment: &Environment,
 ) -> Result<Option<HgVerification>, Reply> {
@@ -86,17 +87,17 @@ pub(crate) fn state_verification(
     verified().map_err(|abort| complain(&abort, false))
 }
 
-/// Where the state of the working copy may be, also where none is wanted any more.
+/// Returns the places where the state of the working copy may be, even if the configuration no longer wants one.
 ///
 /// # Errors
-/// The repository cannot be opened, and what is said of that.
+/// The repository cannot be opened; the reply says why.
 pub(crate) fn state_places(environment: &Environment) -> Result<Vec<Store>, Reply> {
     let opened = open_for(environment, "stateFile");
     let (repository, _) = opened.map_err(|abort| complain(&abort, false))?;
     Ok(places(environment, &repository))
 }
 
-/// What there is to tell of the state; `None` where none is wanted.
+/// Returns a report on the state, or `None` if the configuration wants no state.
 ///
 /// # Errors
 /// As for [`state_places`].
@@ -107,7 +108,7 @@ pub(crate) fn state_report(environment: &Environment) -> Result<Option<StateRepo
     Ok(session.state_report().filter(|_| is_wanted))
 }
 
-/// Whether the variable `name` of Vigil's is true, or nothing is said of it; false where that cannot be told.
+/// Returns whether Vigil's variable `name` is true, as it is by default; false if that cannot be found out.
 pub(super) fn is_wanted(environment: &Environment, name: &str) -> bool {
     open_for(environment, name).is_ok_and(|(_, is_wanted)| is_wanted)
 }

@@ -1,39 +1,39 @@
-//! The options of `hg status`, and those of all of Mercurial's commands.
+//! The options of `hg status`, and the global options of Mercurial.
 
 use crate::command::Options;
 use crate::options::{Argument, Entry, Value};
 
-/// What follows `usage: `.
+/// The usage line, after `usage: `.
 pub(super) const SYNOPSIS: &str = "vigil hg status [<option>...] [<file>...]";
 
-/// Whose an option is.
+/// The commands to which an option belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
-    /// That of `hg status`.
+    /// An option of `hg status`.
     Status,
-    /// The same, but its help does not list it.
+    /// An option of `hg status` that its help does not list.
     Unlisted,
-    /// That of all commands.
+    /// An option of all commands.
     Global,
-    /// That of all commands, of which nothing is to be had here.
+    /// An option of all commands that is not supported here.
     Mercurial,
 }
 
-/// One option.
+/// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known {
-    /// Its letter; 0 if it has none.
+    /// The letter; 0 if there is none.
     pub(super) letter: u8,
     pub(super) name: &'static str,
-    /// What its value is called, if it has one.
+    /// The name of the value, if the option has one.
     pub(super) value: Option<&'static str>,
     help: &'static str,
     whose: Whose,
-    /// Whether it may be given more than once.
+    /// Whether the option may be repeated.
     is_often: bool,
 }
 
-/// All of them.
+/// All options.
 pub(super) const OPTIONS: [Known; 37] = [
     Known::of_status(b'A', "all", None, "show status of all files"),
     Known::of_status(b'm', "modified", None, "show only modified files"),
@@ -175,23 +175,23 @@ impl Known {
         }
     }
 
-    /// Whether all of Mercurial's commands have it.
+    /// Returns whether all of Mercurial's commands have this option.
     pub(super) fn is_global(&self) -> bool {
         matches!(self.whose, Whose::Global | Whose::Mercurial)
     }
 
-    /// The name that says the opposite.
+    /// Returns the name of the opposite option.
     pub(super) fn opposite(&self) -> Option<String> {
         let opposite = match self.name.strip_prefix("no-") {
             Some(stem) => stem.to_owned(),
             None => format!("no-{}", self.name),
         };
-        // For these it would mean nothing.
+        // The opposite of these would mean nothing.
         let has_none = ["noninteractive", "help", "version"].contains(&self.name);
         (self.value.is_none() && !has_none).then_some(opposite)
     }
 
-    /// Its names and that of its value, as Mercurial's help has them.
+    /// Returns the names of the option and of its value, as in Mercurial's help.
     fn names(&self) -> String {
         let mut names = match self.letter {
             0 => format!("    --{}", self.name),
@@ -208,7 +208,7 @@ impl Known {
     }
 }
 
-/// What Mercurial says of the command where its options are wrong.
+/// Returns the help that Mercurial prints when the options are wrong.
 pub(super) fn short_help() -> String {
     let listed = || {
         OPTIONS
@@ -226,7 +226,7 @@ pub(super) fn short_help() -> String {
     )
 }
 
-/// Options as completions and the manual page list them.
+/// The options as completions and the manual page list them.
 pub(super) struct OfStatus;
 
 impl Options for OfStatus {

@@ -1,4 +1,4 @@
-//! What `vigil status` prints in formats of Vigil's own where it stands in a working copy of Mercurial's: `--format=json`
+//! The output of `vigil status` in Vigil's own formats in a Mercurial working copy: `--format=json`
 //! (docs/json-hg-status.md) and `--format=line` (docs/watch.md).
 
 use bstr::{BStr, BString};
@@ -12,24 +12,24 @@ use super::kinds::{KINDS, Lists};
 use super::nearest::OwnFormat;
 use crate::output::json::Text;
 
-/// Raised when a reader of the former schema could misunderstand the new one.
+/// The version of the schema. It is raised when a reader of the former schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
 
-/// All that there is to tell.
+/// The data that the formats print.
 pub(super) struct Told<'t> {
     pub(super) checkout: &'t Checkout,
     pub(super) lists: &'t Lists,
-    /// The kinds that are told, by number.
+    /// Which kinds are printed, by number.
     pub(super) shown: &'t [bool; 7],
     pub(super) dirstate: &'t Dirstate,
     pub(super) ends_with_nul: bool,
 }
 
 impl Told<'_> {
-    /// The bytes in `format`.
+    /// Returns the output in `format`.
     pub(super) fn write(&self, format: OwnFormat) -> Vec<u8> {
         let mut out = match format {
-            // Serialization fails only on maps whose keys are no strings; there is no map here.
+            // Serialization fails only on maps with keys that are not strings; there is no map here.
             OwnFormat::Json => serde_json::to_vec(&self.document()).unwrap_or_default(),
             OwnFormat::Line => self.line(),
             OwnFormat::Prompt => self.record(),
@@ -41,7 +41,7 @@ impl Told<'_> {
         out
     }
 
-    /// Each kind that is told, with its name and its files.
+    /// Iterates over the kinds that are printed, each with its name and files.
     fn kinds(&self) -> impl Iterator<Item = (&'static str, &[BString])> {
         let kinds = KINDS.iter().zip(self.lists).zip(self.shown);
         let told = kinds.filter(|(_, is_shown)| **is_shown);
@@ -86,7 +86,7 @@ impl Told<'_> {
         }
     }
 
-    /// Names and numbers with separators between them, in which a name has no control character.
+    /// Returns names and numbers with separators between. Control characters in names are replaced.
     fn record(&self) -> Vec<u8> {
         let checkout = self.checkout;
         let [p1, _] = checkout.parents.map(hex);
@@ -137,13 +137,13 @@ impl Told<'_> {
     }
 }
 
-/// Between the fields of what a prompt is drawn from.
+/// The separator between the fields of a prompt's record.
 const RECORD_SEPARATOR: u8 = 0x1f;
 
-/// Where nothing is known, or nothing is there.
+/// The placeholder for what is unknown or missing.
 const NOTHING: &str = "-";
 
-/// A name, quoted where it would be more than one word.
+/// Appends a name, quoted if it would be more than one word.
 fn append_word(out: &mut Vec<u8>, word: Option<&BStr>) {
     let rule = QuoteRule {
         high_bytes: false,
@@ -175,7 +175,7 @@ struct Document<'a> {
     changes: Vec<ChangeDocument<'a>>,
 }
 
-/// How many files there are of each kind, of those that were looked for.
+/// The number of files of each kind that was looked for.
 #[derive(Default, Serialize)]
 struct Counts {
     modified: Option<usize>,

@@ -1,4 +1,4 @@
-//! How paths are shown.
+//! How paths are printed.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -9,12 +9,13 @@ use vigil_hg::patterns::shown_from;
 
 use crate::reply::bytes;
 
-/// Shows paths from the top, or from the working directory.
+/// Prints paths relative to the top or to the working directory.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
-    /// The working directory, from the top if it is below.
+    /// The working directory: relative to the top if it is below, otherwise absolute.
     cwd: BString,
-    /// The top, where the working directory is not below: paths lead up to where both have a folder in common.
+    /// The top, if the working directory is not below it. Relative paths then go up to the nearest common
+    /// folder.
     top: Option<BString>,
     is_relative: bool,
 }
@@ -39,7 +40,7 @@ impl Shown {
         }
     }
 
-    /// Always from the working directory.
+    /// Returns the path relative to the working directory, whatever is configured.
     pub(super) fn relative<'p>(&self, path: &'p BStr) -> Cow<'p, BStr> {
         let from = self.cwd.as_ref();
         match &self.top {

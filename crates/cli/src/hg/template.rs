@@ -1,4 +1,5 @@
-//! Templates (`-T`): text with what is said of each file in braces. The part of Mercurial's language that a status needs.
+//! Templates (`-T`): text with expressions in braces that are filled in for each file. Supports the part of Mercurial's
+//! language that a status needs.
 
 mod filters;
 mod parse;
@@ -11,11 +12,11 @@ use super::paths::Shown;
 use crate::reply::bytes;
 use filters::Filter;
 
-/// A template that was read.
+/// A parsed template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Template(Vec<Part>);
 
-/// What can be said of a file.
+/// A property of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keyword {
     Path,
@@ -25,10 +26,11 @@ enum Keyword {
     Index,
 }
 
-/// Filters may make a text longer, and one after another much longer; none is filtered that is longer than this, in bytes.
+/// The length in bytes of the longest text that is filtered: filters may make a text longer, and a chain of them much
+/// longer.
 const FILTERED_LEN_MAX: usize = 1 << 20;
 
-/// A part of a template: each says a text.
+/// A part of a template, which yields a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Text(BString),
@@ -42,26 +44,26 @@ enum Part {
     RelativePath(Box<Self>),
 }
 
-/// One file.
+/// A file to be shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item<'i> {
     pub(super) path: &'i BStr,
     pub(super) letter: char,
     pub(super) source: Option<&'i BStr>,
-    /// How many come before it.
+    /// The number of files before this one.
     pub(super) index: usize,
 }
 
-/// What a template needs beside the file.
+/// What a template needs apart from the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Around<'a> {
     pub(super) paths: &'a Shown,
     pub(super) colors: &'a Colors<'a>,
-    /// Whether letters are those of UTF-8.
+    /// Whether text is UTF-8.
     pub(super) is_utf8: bool,
 }
 
-/// Styles that come with Mercurial, and what it does by such names.
+/// Names of Mercurial's own styles, and names that it treats specially.
 const STYLES: [&str; 12] = [
     "bisect",
     "cbor",
@@ -78,10 +80,10 @@ const STYLES: [&str; 12] = [
 ];
 
 impl Template {
-    /// Reads what the option says. `is_configured` tells whether the configuration has a template of that name.
+    /// Parses the value of the option. `is_configured` tells whether the configuration has a template of that name.
     ///
     /// # Errors
-    /// It is one that only Mercurial knows.
+    /// The template is one that only Mercurial can show.
     pub(super) fn read(
         text: &BStr,
         cwd: &std::path::Path,
@@ -103,10 +105,10 @@ impl Template {
         parts.map(Self).ok_or_else(refused)
     }
 
-    /// What is said of one file.
+    /// Appends the text of the template for one file.
     ///
     /// # Errors
-    /// A name cannot be shown so.
+    /// A filter cannot be applied to its text.
     pub(super) fn show(
         &self,
         out: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! Directories in the place of what is in them, where all of that is of one kind (`--terse`).
+//! Prints a directory in place of its contents if they are all of one kind (`--terse`).
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,14 @@ use super::kinds::Lists;
 
 #[derive(Default)]
 struct Directory {
-    /// The kinds of all files at and below it, a bit for each.
+    /// The kinds of all files in and below the directory, one bit for each.
     kinds: u8,
     files: Vec<(BString, usize)>,
     subdirectories: BTreeMap<BString, Directory>,
 }
 
-/// The lists with directories for the kinds of `wanted`, each a number in [`Lists`].
+/// Returns the lists with directories in place of files for the kinds in `wanted`, each a number in
+/// [`Lists`].
 pub(super) fn terse(lists: &Lists, wanted: &[usize]) -> Lists {
     let mut top = Directory::default();
     for (kind, list) in lists.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What a verbose status says of an operation that waits to be finished (`-v`, commands.status.verbose).
+//! What a verbose status prints about an unfinished operation (`-v`, commands.status.verbose).
 
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::Abort;
@@ -14,16 +14,16 @@ use super::color::Colors;
 use super::paths::Shown;
 use crate::reply::bytes;
 
-/// An operation, the file that is there until it is finished, and whether an extension brings it.
+/// An operation, the file that exists until it is finished, and whether it belongs to an extension.
 struct Operation {
     name: &'static str,
     file: &'static str,
     is_extension: bool,
-    /// How it goes on.
+    /// How to continue or abort.
     hint: &'static str,
 }
 
-/// Those that come first are told first.
+/// The operations, of which the first that is found is reported.
 const OPERATIONS: [Operation; 6] = [
     Operation {
         name: "rebase",
@@ -64,19 +64,19 @@ const OPERATIONS: [Operation; 6] = [
 ];
 const MERGE_HINT: &str = "To continue:    hg commit\nTo abort:       hg merge --abort";
 
-/// What waits to be finished.
+/// The unfinished operation and the unresolved conflicts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unfinished {
     operation: Option<(&'static str, &'static str)>,
-    /// Files whose conflicts are not resolved, where files are merged.
+    /// The files with unresolved conflicts; `None` if no merge is in progress.
     conflicts: Option<Vec<BString>>,
 }
 
 impl Unfinished {
-    /// What is unfinished in `repository`.
+    /// Finds out what is unfinished in `repository`.
     ///
     /// # Errors
-    /// What is recorded of it is not understood.
+    /// The records of an operation are not understood.
     pub(super) fn of(
         repository: &Repository,
         dirstate: &Dirstate,
@@ -120,12 +120,12 @@ impl Unfinished {
         })
     }
 
-    /// Whether there is nothing to say.
+    /// Returns whether there is nothing to print.
     pub(super) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Says it.
+    /// Prints the operation, the conflicts and how to go on.
     pub(super) fn say(&self, out: &mut Vec<u8>, paths: &Shown, colors: &Colors<'_>) {
         let mut say = |text: &[u8]| {
             let mut lines = Vec::new();
@@ -160,12 +160,12 @@ impl Unfinished {
     }
 }
 
-/// The files of a merge whose conflicts are not resolved, in order; `None` where nothing is merged.
+/// Returns the files with unresolved conflicts, in order, or `None` if no merge is in progress.
 fn conflicts(repository: &Repository) -> Result<Option<Vec<BString>>, Abort> {
     let refused = || Abort::unsupported("what is recorded of a merge as it is");
     let folder = repository.dot_hg.join("merge");
     let Ok(text) = text_file::read(&folder.join("state2")) else {
-        // Without it an older form counts.
+        // Without this file, one in an older format counts.
         return match stat_path(&folder.join(path_of(b"state"))) {
             Ok(_) => Err(refused()),
             Err(_) => Ok(None),

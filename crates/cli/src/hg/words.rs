@@ -1,4 +1,4 @@
-//! Words that the configuration puts on the command line: `[defaults]`, and aliases of the command itself.
+//! Words that the configuration adds to the command line: `[defaults]`, and aliases of the command.
 
 use bstr::BString;
 use vigil_hg::abort::Abort;
@@ -7,10 +7,10 @@ use vigil_hg::config::{Config, Item, Surroundings};
 
 use super::arguments::Arguments;
 
-/// The command line with what the configuration adds to it; `None` where that is nothing.
+/// Returns the command line with the words that the configuration adds, or `None` if it adds none.
 ///
 /// # Errors
-/// The configuration makes it another command, or adds what only Mercurial understands.
+/// The configuration turns it into another command, or adds what only Mercurial understands.
 pub(super) fn with_configured(
     config: &Config,
     arguments: &Arguments,
@@ -23,7 +23,7 @@ pub(super) fn with_configured(
         Some(alias) => {
             let refused =
                 || Abort::unsupported(bytes!("the alias '", alias.name, " = ", alias.value, "'"));
-            // With --debug, Mercurial tells of it.
+            // With --debug, Mercurial reports the alias.
             if alias.name != command || arguments.debug || has_another(config, alias) {
                 return Err(refused());
             }
@@ -40,7 +40,7 @@ pub(super) fn with_configured(
             }
         }
     };
-    // In its own formats Vigil tells of each file, whatever is configured.
+    // Vigil's own formats list every file, whatever is configured.
     let name = if alias.is_some() { command } else { b"status" };
     let default = config
         .section("defaults")
@@ -70,7 +70,8 @@ pub(super) fn with_configured(
     }
 }
 
-/// The alias that the command as it was typed may stand for: it has that name, or begins with what is no whole name.
+/// Returns the alias that the typed command may mean: the one of this name, or one that begins with it if it is
+/// abbreviated.
 fn alias<'c>(config: &'c Config, command: &[u8]) -> Option<&'c Item> {
     let is_whole = command == b"st" || command == b"status";
     config.section("alias").find(|item| match is_whole {
@@ -79,7 +80,7 @@ fn alias<'c>(config: &'c Config, command: &[u8]) -> Option<&'c Item> {
     })
 }
 
-/// Whether another alias may have the name for which this one stands.
+/// Returns whether the command that this alias runs is itself the name of another alias.
 fn has_another(config: &Config, alias: &Item) -> bool {
     let first = alias.value.split(|byte| is_space(*byte)).next();
     let mut others = config
@@ -88,8 +89,8 @@ fn has_another(config: &Config, alias: &Item) -> bool {
     others.any(|item| first == Some(item.name.as_slice()))
 }
 
-/// A text as a shell would take it apart, each word with what its variables stand for; `None` where backslashes are
-/// in it, or a quote is not closed.
+/// Splits a text like a shell, and expands variables in each word. Returns `None` if there is a backslash, or a
+/// quote is not closed.
 fn words(text: &[u8], surroundings: &Surroundings<'_>) -> Option<Vec<BString>> {
     let mut words = Vec::new();
     let mut word: Option<BString> = None;

@@ -1,4 +1,4 @@
-//! Filters: what `{path|upper}` does.
+//! Filters, such as `upper` in `{path|upper}`.
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
@@ -6,7 +6,7 @@ use vigil_hg::bytes::trim;
 
 use crate::reply::bytes;
 
-/// A filter of Mercurial's.
+/// A filter of Mercurial's templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filter {
     AddBreaks,
@@ -46,7 +46,7 @@ const NAMES: [(&str, Filter); 16] = [
     ("xmlescape", Filter::XmlEscape),
 ];
 
-/// How much of a node is shown.
+/// The number of digits that `short` keeps of a node.
 const SHORT_LEN: usize = 12;
 
 impl Filter {
@@ -55,15 +55,15 @@ impl Filter {
         known.map(|(_, filter)| *filter)
     }
 
-    /// Whether the encoding of a text matters to it.
+    /// Returns whether the result depends on the encoding of the text.
     pub(super) fn is_of_letters(self) -> bool {
         matches!(self, Self::Lower | Self::Upper | Self::Utf8)
     }
 
-    /// What becomes of `text`.
+    /// Applies the filter to `text`.
     ///
     /// # Errors
-    /// It is no UTF-8, and should be.
+    /// The filter needs UTF-8, and `text` is not.
     pub(super) fn apply(self, text: &BStr) -> Result<BString, Abort> {
         Ok(match self {
             Self::Same => text.to_owned(),
@@ -142,7 +142,7 @@ fn utf8(text: &BStr) -> Result<&str, Abort> {
     text.to_str().map_err(|_| refused())
 }
 
-/// The directory and the name, as Python's `posixpath.split` has them.
+/// Splits a path into directory and name, like Python's `posixpath.split`.
 fn split_path(path: &[u8]) -> (&[u8], &[u8]) {
     let start = path
         .rfind_byte(b'/')
@@ -177,8 +177,8 @@ fn recased(
     }
 }
 
-/// A text of JSON in plain letters; `<` and `>` are written as escapes too, so that it may stand in a page. A byte that is no
-/// UTF-8 is the lower half of a pair that has no upper one.
+/// Returns the text as a JSON string in ASCII. `<` and `>` are escaped too, so that the string may stand in a page. A
+/// byte that is not UTF-8 becomes a lone low surrogate.
 fn json(text: &BStr) -> BString {
     let mut out = String::from("\"");
     for chunk in text.utf8_chunks() {

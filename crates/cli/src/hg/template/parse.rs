@@ -1,4 +1,4 @@
-//! Reads templates.
+//! Parses templates.
 
 use bstr::{BString, ByteSlice};
 use vigil_hg::bytes::is_space;
@@ -6,10 +6,10 @@ use vigil_hg::bytes::is_space;
 use super::filters::Filter;
 use super::{Keyword, Part};
 
-/// No template nests deeper than this.
+/// The maximum depth of nesting in a template.
 const DEPTH_MAX: u32 = 32;
 
-/// The parts of a template; `None` where it is more than is understood here, or is none.
+/// Parses a template; returns `None` if it is malformed, or uses more than is supported here.
 pub(super) fn template(text: &[u8]) -> Option<Vec<Part>> {
     let mut parser = Parser {
         rest: text,
@@ -44,7 +44,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Text and expressions up to the end, or to a quote, which is taken.
+    /// Parses text and expressions up to the end, or up to and including a quote.
     fn parts(&mut self, quote: Option<u8>) -> Option<Vec<Part>> {
         self.depth = self
             .depth
@@ -75,7 +75,7 @@ impl Parser<'_> {
         Some(parts)
     }
 
-    /// What follows a backslash, as Python reads it.
+    /// Parses what follows a backslash, by Python's rules.
     fn escape(&mut self, text: &mut Vec<u8>) -> Option<()> {
         let byte = self.next()?;
         let plain = match byte {
@@ -127,7 +127,7 @@ impl Parser<'_> {
             if !self.take(b'|') {
                 break;
             }
-            // What is filtered lies within.
+            // Each filter nests the expression one level deeper.
             self.depth = self
                 .depth
                 .checked_add(1)
@@ -135,7 +135,7 @@ impl Parser<'_> {
             self.skip_space();
             let filter = Filter::of_name(self.word())?;
             self.skip_space();
-            // A number is no text to all filters.
+            // Not every filter takes a number for text.
             if self.rest.first() == Some(&b'(') || part == Part::Keyword(Keyword::Index) {
                 return None;
             }

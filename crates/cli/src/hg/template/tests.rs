@@ -5,7 +5,8 @@ use vigil_testkit::random::rng::Rng;
 
 use super::*;
 
-/// What a template says of a file with an odd name; `None` where it is refused.
+/// Returns the text of a template for a file with an odd name, or `None` if the template is
+/// refused.
 fn said(text: &str) -> Option<BString> {
     let template = Template::read(text.into(), Path::new("/"), |_| false).ok()?;
     let config = Config::default();
@@ -91,7 +92,7 @@ fn whatever_a_template_is_it_is_shown_or_refused() {
         for _ in 0..rng.below(14) {
             text.push_str(rng.pick(&WORDS));
         }
-        // Most of it is an expression.
+        // Most texts become an expression.
         if rng.chance(70) {
             text = format!("{{{text}}}");
         }
