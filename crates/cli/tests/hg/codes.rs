@@ -1,4 +1,4 @@
-//! Exit codes, and settings of which Mercurial says what is wrong with them.
+//! Exit codes, and errors in settings.
 
 use super::sandbox::{Working, programs};
 
@@ -33,7 +33,7 @@ fn detailed_exit_codes_are_those_of_mercurial() {
         ] {
             working.same(&[&detailed[..], arguments].concat());
         }
-        // A repository has no say in it.
+        // The repository's own configuration does not count here.
         working.write(".hg/hgrc", "[ui]\ndetailed-exit-code=yes\n");
         working.same(&["status", "--rev", "nope"]);
         let elsewhere = working.0.home().to_path_buf();

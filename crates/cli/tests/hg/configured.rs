@@ -1,4 +1,4 @@
-//! What the configuration adds to the command line.
+//! Words that the configuration adds to the command line.
 
 use super::daemon::Served;
 use super::sandbox::{Working, programs};

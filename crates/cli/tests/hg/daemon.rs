@@ -1,4 +1,4 @@
-//! Mercurial's working copies, asked through a daemon: the same bytes, at once after each change.
+//! Mercurial working copies behind a daemon: it prints the same bytes, at once after each change.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::sparse::EXTENSIONS;
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
-/// A working copy, and a daemon that whoever asks finds.
+/// A working copy, and a daemon that its clients find.
 pub(crate) struct Served {
     pub(crate) working: Working,
     daemon: Daemon,
@@ -38,13 +38,14 @@ impl Served {
         command.output().unwrap()
     }
 
-    /// What `arguments` say is the same without the daemon; whether that answered.
+    /// Checks that `arguments` print the same with and without the daemon. Returns whether the
+    /// daemon answered.
     #[track_caller]
     pub(crate) fn same(&self, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
         self.same_in(&self.working.path(""), arguments, variables)
     }
 
-    /// The same for who stands in `folder`.
+    /// Does the same in `folder`.
     #[track_caller]
     fn same_in(&self, folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
         let before = self.daemon.told().unwrap().answered;
@@ -57,7 +58,7 @@ impl Served {
     }
 }
 
-/// Questions about recorded files alone.
+/// Questions that concern recorded files only.
 pub(crate) const OF_RECORDED: [&[&str]; 2] =
     [&["hg", "status", "-mard"], &["hg", "status", "-q", "-C"]];
 
@@ -115,7 +116,7 @@ fn after_each_change_the_daemon_answers_as_whoever_looks() {
         same();
         working.0.hg(["resolve", "-m"]).unwrap();
         same();
-        // The second parent goes, and nothing in the working copy changes.
+        // The second parent goes, and no file changes.
         working.hg(&["debugsetparents", "0"]);
         same();
         std::fs::remove_dir_all(working.path(".hg")).unwrap();
@@ -138,7 +139,7 @@ fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_aw
             for door in DOORS {
                 assert!(served.same(door, &[]), "{door:?}");
             }
-            // Mercurial may refuse to read in another repository.
+            // Mercurial may refuse to look into another repository.
             for door in OF_RECORDED {
                 served.same(door, &[]);
             }
@@ -163,7 +164,7 @@ fn an_audit_finds_and_heals_what_was_not_heard_of() {
         let working = &served.working;
         working.write("d/f", "seven.\n");
         working.write("g", "1\n");
-        // Its time proves something.
+        // An old mtime proves that the file is unchanged.
         for name in ["d/f", "g"] {
             let file = std::fs::File::open(working.path(name)).unwrap();
             let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
@@ -171,7 +172,7 @@ fn an_audit_finds_and_heals_what_was_not_heard_of() {
         }
         working.commit("first");
         working.hg(&["status"]);
-        // Mercurial sets its time ahead where two writes would have the same.
+        // Mercurial sets the dirstate's mtime ahead if two writes would have the same one.
         let dirstate = std::fs::File::open(working.path(".hg/dirstate")).unwrap();
         let later = std::time::SystemTime::now() + std::time::Duration::from_secs(1000);
         dirstate.set_modified(later).unwrap();
@@ -184,7 +185,7 @@ fn an_audit_finds_and_heals_what_was_not_heard_of() {
         let (code, said) = audit();
         assert_eq!(code, Some(0), "{said}");
         assert!(said.contains(" 1 questions, 0 differences\n"), "{said}");
-        // By another name, which it got where nothing is watched.
+        // A change through another name, which was made where nothing is watched.
         let outside = working.0.root().join("outside");
         std::fs::hard_link(working.path("d/f"), &outside).unwrap();
         std::fs::write(&outside, "changed by another name\n").unwrap();
@@ -220,7 +221,7 @@ fn each_is_answered_by_his_own_configuration() {
         assert_eq!(served.run(&["status"], other).stdout, b"? b\n");
         std::fs::write(working.0.home().join("patterns"), "b\n").unwrap();
         assert!(served.same(&["hg", "status"], other));
-        // A variable that only whoever asks knows.
+        // A variable that only the client knows.
         std::fs::write(&rc, "[ui]\nignore = $WHERE/patterns\n").unwrap();
         let home = working.0.home();
         let knowing = [other, &[("WHERE", home.to_str().unwrap())]].concat();
@@ -253,7 +254,7 @@ fn each_is_answered_by_his_own_configuration() {
             &["hg", "status", "re:("],
         ] {
             assert!(!served.same(arguments, &[]), "{arguments:?}");
-            // Which says nothing of others.
+            // This says nothing about other questions.
             assert!(served.same(&["hg", "status"], &[]), "{arguments:?}");
         }
     }
@@ -274,7 +275,7 @@ fn no_state_is_written_for_whoever_wants_none() {
             served.working.commit("next");
             let _ = std::fs::remove_dir_all(&state);
             served.run(&["hg", "status", "--config", config], variables);
-            // Once it is told of, what was learned is written.
+            // What was learned is written before the daemon reports.
             served.daemon.told().unwrap();
             served.run(&["hg", "status", "--config", config], variables);
             state.exists()
@@ -341,7 +342,7 @@ fn what_patterns_match_is_known_wherever_one_stands() {
             let arguments = [&["hg", "status"], words].concat();
             assert!(served.same_in(Path::new("/"), &arguments, &[]), "{words:?}");
         }
-        // What is created is heard of, however it is asked for.
+        // The daemon hears of a new file, whatever the form of the question.
         working.write("d/newer.c", "");
         for words in within {
             let arguments = [&["hg", "status"], words].concat();
@@ -399,7 +400,7 @@ fn why_says_by_what_the_daemon_knows() {
         working.write("d/a", "1\n");
         working.write("d/b", "1\n");
         working.commit("first");
-        // Nothing is kept of it yet.
+        // The daemon does not keep the working copy yet.
         let said = |variables: &[(&str, &str)], path: &str| {
             let said = served.run(&["why", path], variables).stdout;
             let said = String::from_utf8(said).unwrap();
@@ -440,7 +441,7 @@ fn why_says_by_what_the_daemon_knows() {
             governed.contains(" that .hgignore changed, and "),
             "{governed}"
         );
-        // Who wants no daemon hears nothing of it.
+        // Without the daemon, there is nothing to tell.
         assert_eq!(said(&[("VIGIL_NO_DAEMON", "1")], "d/a"), None);
     }
 }

@@ -1,10 +1,11 @@
-//! Dirstates of the second format as only some programs of Mercurial's write them: nodes of one that is there are changed.
+//! Dirstates of the second format as only some versions of Mercurial write them: made by changing nodes of an existing
+//! one.
 
 use std::fs;
 
 use super::sandbox::Working;
 
-/// Where the metadata of a docket begin, and in these the hash of the ignore patterns.
+/// The start of a docket's metadata, and of the hash of the ignore patterns in it.
 const METADATA: usize = 12 + 64;
 const IGNORE_HASH: usize = METADATA + 24;
 const NODE_LEN: usize = 44;
@@ -28,8 +29,8 @@ impl Node<'_> {
 }
 
 impl Working {
-    /// Has `change` change each node, which it is told the path of, and whether there is anything below; and puts another hash of
-    /// the ignore patterns, if one is given.
+    /// Calls `change` for each node with its path and whether it has children. Replaces the hash of the ignore
+    /// patterns, if one is given.
     pub(crate) fn rewrite_dirstate(
         &self,
         ignore_hash: Option<[u8; 20]>,

@@ -1,4 +1,4 @@
-//! `vigil doctor` in a working copy of Mercurial's.
+//! `vigil doctor` in a Mercurial working copy.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::sandbox::{FORMATS, Working, programs};
 
-/// The verdict on each subject, the fact and the remedy.
+/// The verdict on each subject, with the fact and the remedy.
 type Checks = BTreeMap<String, (String, String, String)>;
 
 impl Working {
@@ -14,7 +14,7 @@ impl Working {
         let vigil = env!("CARGO_BIN_EXE_vigil");
         let mut command = self.0.command(vigil, &self.path(""));
         command.args(["doctor", "--json"]);
-        // One that no daemon of the user is in.
+        // A runtime folder in which the user has no daemon.
         command.env("VIGIL_RUNTIME_DIR", self.0.home().join("run"));
         let output = command.output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");

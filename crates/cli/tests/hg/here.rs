@@ -1,4 +1,4 @@
-//! Vigil's own commands where they stand in a working copy of Mercurial's.
+//! Vigil's own commands in a Mercurial working copy.
 
 use std::process::Output;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::sandbox::{Working, programs};
 
 impl Working {
-    /// Vigil's own command in a folder of the working copy.
+    /// Runs one of Vigil's own commands in a folder of the working copy.
     fn own(&self, folder: &str, arguments: &[&str]) -> Output {
         let vigil = env!("CARGO_BIN_EXE_vigil");
         let mut command = self.0.command(vigil, &self.path(folder));
@@ -23,13 +23,13 @@ impl Working {
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
-    /// What Mercurial says of the working copy, by a template.
+    /// Returns what Mercurial prints about the working copy's parent for a template.
     fn template(&self, template: &str) -> String {
         let output = self.hg(&["log", "-r", ".", "-T", template]);
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Two heads with a conflict between them, at the second.
+    /// Makes two heads with a conflict between them, and stays at the second.
     fn with_conflict(&self) {
         self.write("f", "one\n");
         self.write("g", "one\n");
@@ -41,7 +41,7 @@ impl Working {
         self.commit("third");
     }
 
-    /// As [`Self::hg`], where it may stop halfway.
+    /// Runs [`Self::hg`], except that the command may stop halfway.
     fn try_hg(&self, arguments: &[&str]) {
         self.0.hg(arguments).unwrap();
     }
@@ -73,7 +73,7 @@ fn the_status_is_that_of_the_innermost_repository() {
         assert!(!git("d"));
         init("d");
         assert_eq!((git(""), git("d")), (false, true));
-        // In one folder, git's comes first.
+        // If both are in one folder, git's repository wins.
         init("");
         assert!(git(""));
         std::fs::remove_dir_all(working.path(".git")).unwrap();
@@ -156,7 +156,7 @@ fn programs_are_told_what_is_checked_out_and_what_changed() {
         let line = working.own("", &["status", "--format=line"]).stdout;
         let want = "other bookmark \"a b\" topic - phase draft modified 1 added 1 removed 1 deleted 1 unknown 1 unresolved 0 action -\n";
         assert_eq!(String::from_utf8(line).unwrap(), want);
-        // A bookmark that is gone is not active, whatever is written.
+        // A bookmark that no longer exists is not active, whatever the file says.
         working.hg(&["bookmark", "-d", "a b"]);
         std::fs::write(working.path(".hg/bookmarks.current"), "a b").unwrap();
         assert_eq!(working.json(&[])["bookmark"], Value::Null);
@@ -309,7 +309,7 @@ fn a_prompt_tells_what_is_checked_out_and_what_changed() {
         assert!(of_zsh.starts_with("default@b%%F{1}"), "{of_zsh}");
         let format = prompt("", &["--format={bookmark}|{phase}|{staged}|{unstaged}"]);
         assert_eq!(format, "b%F{1}$(x)|draft|+1|!1\n");
-        // gitstatusd knows git alone.
+        // gitstatusd knows only git.
         let mut command = working
             .0
             .command(env!("CARGO_BIN_EXE_vigil"), &working.path("d"));

@@ -1,5 +1,5 @@
-//! Directories of which the dirstate says that they were listed. Mercurial's program in Rust records that; here it is written by
-//! hand, and Mercurial's program in Python, which does not look at it, says what is true.
+//! Directories that the dirstate records as listed. Only Mercurial in Rust records that, so the records are made by
+//! hand here. The expected answers come from Mercurial in Python, which ignores the records.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -10,12 +10,12 @@ use sha1::{Digest, Sha1};
 
 use super::sandbox::{Working, programs};
 
-/// A directory, whose mtime is recorded, and whose unknown files all have records.
+/// The flags of a directory whose mtime is recorded, and whose unknown files all have records.
 const LISTED: u16 = 1 << 13 | 1 << 11 | 1 << 14;
 const NO_STATE: [&str; 3] = ["status", "--config", "vigil.stateFile=no"];
 
 impl Working {
-    /// Records of all directories that they were listed as they are now.
+    /// Records that all directories were listed as they are now.
     fn record_listed(&self) {
         let mut sum = Sha1::new();
         if let Ok(text) = fs::read(self.path(".hgignore")) {
@@ -34,7 +34,7 @@ impl Working {
         });
     }
 
-    /// Both say the same, without a state on disk, with a new one, and with that.
+    /// Checks that both print the same without a state on disk, with a new one, and with the same one again.
     fn all_same(&self) {
         self.same(&NO_STATE);
         self.same(&["status"]);
@@ -63,7 +63,7 @@ fn a_directory_that_was_listed_is_not_listed_again() {
     for hg in programs() {
         let working = prepared(&hg);
         working.record_listed();
-        // What nobody may do: there is something else, and the mtime is the same.
+        // What must not happen: the contents change, and the mtime does not.
         let folder = working.path("d");
         let before = fs::metadata(&folder).unwrap().modified().unwrap();
         working.write("d/unknown", "");
@@ -74,13 +74,13 @@ fn a_directory_that_was_listed_is_not_listed_again() {
         let after = before + Duration::from_nanos(1);
         File::open(&folder).unwrap().set_modified(after).unwrap();
         assert_eq!(working.vigil(&NO_STATE).0, "? d/unknown\n");
-        // It holds only for these ignore patterns.
+        // The record holds only for the same ignore patterns.
         working.write(".hgignore", "syntax: glob\n*.p\n");
         working.all_same();
     }
 }
 
-/// What is done, and its name.
+/// The name of a change, and how it is made.
 type Change = (&'static str, fn(&Working));
 
 #[test]
@@ -130,7 +130,7 @@ fn files_that_are_included_count_to_the_ignore_patterns() {
         working.commit("more");
         working.write("d/unknown", "");
         working.record_listed();
-        // The hash is one without what is included, so that nothing is believed.
+        // The recorded hash leaves out the included file, so the records are not used.
         working.all_same();
         working.write("more", "");
         working.all_same();

@@ -1,4 +1,4 @@
-//! `vigil hg status` against Mercurial.
+//! Compares `vigil hg status` with Mercurial.
 
 #![allow(
     clippy::unwrap_used,

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::sandbox::{FORMATS, Working, programs};
 
-/// Every kind of file, in one working copy.
+/// Makes a working copy with every kind of file.
 fn all_kinds(working: &Working) {
     for name in [
         "clean",
@@ -219,7 +219,7 @@ fn what_is_no_file_is_looked_up_in_no_pattern() {
         for arguments in [&["status"][..], &["status", "-A"], &["status", "-i"]] {
             working.same(arguments);
         }
-        // A file is.
+        // A file is looked up.
         working.write("d/b", "");
         working.same(&["status"]);
     }
@@ -328,7 +328,8 @@ fn what_is_said_twice_or_against_each_other_is_so() {
         ] {
             working.same(arguments);
         }
-        // Patterns are read for what is named, even where nothing ignored or unknown is asked for.
+        // Patterns are read for paths on the command line, even if neither ignored nor unknown
+        // files are asked for.
         working.write(".hgignore", "*bad\n");
         for arguments in [
             &["status", "-q", "new"][..],
@@ -355,7 +356,8 @@ fn directories_keep_their_slash_from_wherever_they_are_shown() {
                 working.same_in(folder, arguments);
             }
         }
-        // Flags must come first, which paths by name do not take from them.
+        // Flags must come first in a regular expression, and `filepath:` patterns do not come
+        // before them.
         if working.is_from_version_7() {
             working.same(&["status", "filepath:d/e/x", "re:(?i)OUT"]);
             working.same(&["status", "-I", "filepath:d/e/x", "-I", "re:(?i)OUT"]);
@@ -514,7 +516,7 @@ fn from_outside_paths_lead_to_the_repository() {
                 &["status", "--rev", "null", &below("nowhere")],
             ] {
                 working.same_in(folder, &[arguments, &["-R", top]].concat());
-                // Without that, all paths together may tell where.
+                // Without `-R`, all paths together may tell which repository is meant.
                 working.same_in(folder, arguments);
             }
         }
@@ -669,7 +671,7 @@ fn a_dirstate_that_is_cut_off_is_told() {
             working.commit("first");
             for start in ["x", "I ate your data\n"] {
                 working.write(".hg/dirstate", start);
-                // Former versions know nothing of an upgrade that was broken off.
+                // Older versions do not know of interrupted upgrades.
                 if !is_v2 || working.is_from_version_7() {
                     working.same(&["status"]);
                     working.same(&["status", "--config", "ui.detailed-exit-code=yes"]);
@@ -815,7 +817,7 @@ fn where_mercurial_does_not_walk_whatever_is_in_the_place_of_a_file_is_that_file
             for arguments in questions {
                 working.same(arguments);
             }
-            // Nothing is looked for behind a link, or in another repository.
+            // Nothing is looked for behind a symbolic link or in another repository.
             std::fs::rename(working.path("d"), working.path("moved")).unwrap();
             symlink("moved", working.path("d")).unwrap();
             working.hg(&["init", "e"]);
@@ -1028,7 +1030,7 @@ fn extensions_that_leave_a_status_as_it_is_are_no_hindrance() {
             working.same(&["status", "--config", &setting]);
             working.same(&["status", "--rev", ".", "--config", &setting]);
         }
-        // It may be a name that the extension gives.
+        // The name may be one that the extension defines.
         let setting = "extensions.remotenames=";
         let (_, stderr, code) = working.vigil(&["status", "--rev", "0", "--config", setting]);
         assert_eq!(code, Some(255));

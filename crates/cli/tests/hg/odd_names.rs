@@ -1,4 +1,4 @@
-//! Files and paths that are called as Mercurial's own folder, or nearly so.
+//! Files and paths that are named like Mercurial's own folder, or almost.
 
 use std::os::unix::fs::symlink;
 
@@ -32,7 +32,7 @@ fn below_the_top_only_a_folder_makes_a_repository() {
                 working.same(arguments);
                 working.same(arguments);
             }
-            // What is no folder may become one.
+            // What is not a folder may become one.
             std::fs::remove_file(working.path("tracked/.hg")).unwrap();
             working.write("tracked/.hg/f", "");
             working.same(&["status", "-A"]);

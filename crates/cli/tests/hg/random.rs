@@ -1,4 +1,4 @@
-//! A few random operations, with the seeds that once differed among them.
+//! A few random operations, including seeds that once made a difference.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -33,7 +33,8 @@ fn play(daemon: bool, parts: Parts) {
             oracle,
             rhg: None,
             parent: default_parent(),
-            // Through a daemon, seeds that leave much to it: nothing is wrong with their ignore files.
+            // For the daemon, seeds whose ignore files are without errors, so that it answers many
+            // questions.
             seed: if daemon { 504 } else { 10 },
             seeds: 4,
             steps: 40,

@@ -1,10 +1,10 @@
-//! Changesets by their names, compared with each other and with the working copy.
+//! Changesets by name, compared with each other and with the working copy.
 
 use std::os::unix::fs::symlink;
 
 use super::sandbox::{FORMATS, Working, programs};
 
-/// Two branches that are merged, copies on both, tags, bookmarks.
+/// Makes a history with two branches that are merged, copies on both, tags and bookmarks.
 fn history(working: &Working) {
     for name in ["a", "b", "c", "d/e", "d/f", "x"] {
         working.write(name, format!("{name}\n{}", "text\n".repeat(20)));
@@ -37,7 +37,7 @@ fn history(working: &Working) {
     working.hg(&["tag", "-d", "0 0", "-f", "-r", "2", "v1"]);
 }
 
-/// A working copy that differs from its parent.
+/// Makes the working copy differ from its parent.
 fn changes(working: &Working) {
     working.write("a", "a\ntext\n");
     working.write("b", "other\n");

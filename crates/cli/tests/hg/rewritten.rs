@@ -1,16 +1,16 @@
-//! What is stored is written again under the same names: answers follow, whatever is remembered of files that were compared with it.
+//! Stored data are rewritten under the same names: the answers follow, whatever is cached of earlier comparisons.
 
 use std::fs;
 
 use super::daemon::Served;
 use super::sandbox::{Working, programs};
 
-/// Where in the index of a revlog the record of a revision has its parents, and how long it is.
+/// The place of the parents in a record of a revlog's index, and the length of a record.
 const PARENTS: std::ops::Range<usize> = 24..32;
 const RECORD_LEN: usize = 64;
 
 impl Working {
-    /// A merge of which the file `b` is recorded as a copy, with a second parent alone.
+    /// Commits a merge in which the file `b` is recorded as a copy, and has only a second parent.
     fn merge_of_a_copy(&self) {
         self.write("a", "1\n2\n3\n4\n5\n6\n");
         self.commit("first");
@@ -22,12 +22,12 @@ impl Working {
         self.commit("moved");
         self.hg(&["merge", "-q", "1"]);
         self.commit("merged");
-        // Nothing is recorded of the file: only the contents tell.
+        // No stat data are recorded: only the contents decide.
         self.hg(&["debugrebuilddirstate"]);
     }
 
-    /// Exchanges both parents of the second version of `b`, as a release of Mercurial did, and another does to repair it. The
-    /// version has the same name in both ways, but other contents.
+    /// Swaps the parents of the second revision of `b`, as a release of Mercurial did, and another does to repair that.
+    /// The node is the same either way, but the contents differ.
     fn exchange_parents(&self) {
         let path = self.path(".hg/store/data/b.i");
         let mut bytes = fs::read(&path).unwrap();
@@ -37,7 +37,7 @@ impl Working {
         fs::write(&path, bytes).unwrap();
     }
 
-    /// Has what is as young as the look at it be older for the next one.
+    /// Lets time pass, so that stamps that were too young are old enough at the next look.
     fn wait(&self) {
         vigil_testkit::clock::tick();
     }

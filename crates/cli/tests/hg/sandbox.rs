@@ -8,7 +8,8 @@ use vigil_testkit::hg::sandbox::{HgSandbox, is_there};
 use vigil_testkit::hg::server::Server;
 use vigil_testkit::sandbox::default_parent;
 
-/// The programs of Mercurial that are there: what `VIGIL_TESTS_HG` lists, with colons between, or `hg`.
+/// Returns the installed Mercurial programs of those in `VIGIL_TESTS_HG`, a list with colons between,
+/// or `hg`.
 pub(crate) fn programs() -> Vec<PathBuf> {
     let listed = std::env::var("VIGIL_TESTS_HG").unwrap_or_else(|_| "hg".into());
     let programs = listed.split(':').map(PathBuf::from);
@@ -23,7 +24,7 @@ pub(crate) fn programs() -> Vec<PathBuf> {
     there
 }
 
-/// A working copy with a repository, and Vigil.
+/// A working copy in a sandbox, for Mercurial and Vigil.
 pub(crate) struct Working(pub(crate) HgSandbox);
 
 /// Whether the dirstate is of the second format.
@@ -91,12 +92,12 @@ impl Working {
         self.said(vigil, true, &self.0.top(), arguments)
     }
 
-    /// Both say the same.
+    /// Checks that Vigil and Mercurial print the same.
     pub(crate) fn same(&self, arguments: &[&str]) {
         self.same_in("", arguments);
     }
 
-    /// Whether Mercurial is of version 7 or newer.
+    /// Returns whether this is Mercurial 7 or newer.
     pub(crate) fn is_from_version_7(&self) -> bool {
         let version = self.hg(&["version", "-q", "-T", "{ver}"]).stdout;
         let version = String::from_utf8(version).unwrap();
@@ -104,12 +105,12 @@ impl Working {
         major.parse::<u32>().unwrap() >= 7
     }
 
-    /// A process of Mercurial that answers in the top.
+    /// Starts a Mercurial process that answers questions from the top.
     pub(crate) fn server(&self) -> Server {
         Server::start(&self.0).unwrap()
     }
 
-    /// Both say the same, where one process of Mercurial answers many questions.
+    /// Checks that both print the same, with one Mercurial process for many questions.
     pub(crate) fn same_by(&self, server: &mut Server, arguments: &[&str]) {
         let said = server.run(arguments).unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -117,7 +118,7 @@ impl Working {
         assert_eq!(self.vigil(arguments), expected, "{arguments:?}");
     }
 
-    /// Both say the same in a folder.
+    /// Checks that both print the same in a folder.
     pub(crate) fn same_in(&self, folder: &str, arguments: &[&str]) {
         let folder = self.path(folder);
         let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
@@ -127,5 +128,5 @@ impl Working {
     }
 }
 
-/// Standard output, standard error, exit code.
+/// Standard output, standard error and exit code.
 pub(crate) type Said = (String, String, Option<i32>);

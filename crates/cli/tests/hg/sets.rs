@@ -1,10 +1,10 @@
-//! Sets of revisions, and changesets that are hidden.
+//! Sets of revisions, and hidden changesets.
 
 use vigil_testkit::hg::server::Server;
 
 use super::sandbox::{Working, programs};
 
-/// Two branches that are merged, in three phases, with names of all kinds.
+/// Makes a history with two branches that are merged, three phases, and names of all kinds.
 fn history(working: &Working) {
     let write = |name: &str, message: &str| {
         working.write(name, "x\n");
@@ -35,7 +35,8 @@ impl Working {
         self.same_by(server, &["status", "-A", "--change", set]);
     }
 
-    /// Both say the same of a set, or Vigil names the hidden changeset that Mercurial explains.
+    /// Checks that both print the same for a set, or that Vigil names the hidden changeset that
+    /// Mercurial complains of.
     fn same_or_hidden(&self, server: &mut Server, set: &str) {
         let (stdout, stderr, code) = self.vigil(&["status", "--rev", set]);
         match stderr.contains("the hidden changeset") {
@@ -220,7 +221,7 @@ fn a_line_of_bookmarks_that_is_none_is_left_to_mercurial() {
     }
 }
 
-/// What is asked of changesets of which some are hidden.
+/// Questions about a history with hidden changesets.
 const SEEN: [&str; 22] = [
     ".",
     ".^",
@@ -275,7 +276,7 @@ fn obsolete_changesets_are_hidden_unless_something_rests_on_them() {
         working.hg(&["bookmark", "-ir", "3", "keep", "--hidden"]);
         check(&["keep", "keep^"]);
         working.hg(&["bookmark", "-d", "keep"]);
-        // An obsolete parent is seen, and so is one of the working copy.
+        // An obsolete parent stays visible, and so does a parent of the working copy.
         working.hg(&["update", "-q", "2"]);
         amend("f2");
         working.hg(&["tag", "-l", "-r", "3", "loc", "--hidden"]);

@@ -1,4 +1,4 @@
-//! What is kept of a working copy of Mercurial's on disk.
+//! The state of a Mercurial working copy on disk.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::sandbox::{Working, programs};
 
-/// All files and folders below `folder` but those of the state: what a write would change.
+/// Returns the inodes and times of all files and folders below `folder` but those of the state: a
+/// write would change them.
 fn all_below(folder: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
     let mut all = BTreeMap::new();
     let mut pending = vec![folder.to_owned()];
@@ -17,7 +18,7 @@ fn all_below(folder: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
             let below = entries.map(|entry| entry.unwrap().path());
             pending.extend(below.filter(|path| !path.ends_with(".hg/vigil")));
         }
-        // That the folder of the state is made changes the one above.
+        // Creating the state's folder changes the folder above.
         if !path.ends_with(".hg") {
             all.insert(path, (seen.ino(), seen.mtime_nsec(), seen.ctime_nsec()));
         }
@@ -66,7 +67,8 @@ fn nothing_is_written_but_the_state() {
             assert_eq!(working.state(&["verify"]), "there is no state\n");
             working.vigil(&["status", "--config", "vigil.stateFile=no"]);
             assert!(!working.path(".hg/vigil").exists());
-            // Whose home it is does not matter: what cannot be written there is kept elsewhere.
+            // The owner of the home does not matter: a state that cannot be written here is kept
+            // elsewhere.
             std::fs::write(working.path(".hg/vigil"), "in the way").unwrap();
             working.same(&["status"]);
             working.same(&["status"]);
@@ -93,7 +95,7 @@ fn a_state_that_is_wrong_is_found_out() {
             let expected = " blocks, 20 files of the dirstate and 2 answers were compared)\n";
             assert!(verified.starts_with("the state is right ("), "{verified}");
             assert!(verified.ends_with(expected), "{verified}");
-            // Still right for what changed since.
+            // The state is still right after changes.
             working.write("d1/other", "");
             std::fs::remove_file(working.path("d2/f2")).unwrap();
             working.hg(&["add", "d1/other"]);

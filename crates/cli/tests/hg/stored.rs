@@ -1,9 +1,9 @@
-//! Contents that are compared with what is committed: whatever is stored in whatever way, a file whose stamp says nothing is
-//! as it was committed.
+//! Comparisons with committed contents: however they are stored, an unchanged file is clean, even if its stamp proves
+//! nothing.
 
 use super::sandbox::{FORMATS, Working, programs};
 
-/// Names that a store writes in another way.
+/// Names that the store encodes.
 const NAMES: [&str; 12] = [
     "UPPER/Case_x",
     "aux/con.txt",
@@ -63,7 +63,7 @@ fn contents_are_found_in_stores_of_all_formats() {
             }
             working.hg(&["move", "inline", "copied"]);
             working.commit("copies");
-            // Written again within the second, or so it seems: only the contents tell.
+            // As if the files were written again within the second: only the contents decide.
             working.hg(&["debugrebuilddirstate"]);
             working.same(&["status", "-A"]);
             working.hg(&["debugrebuilddirstate"]);
@@ -72,7 +72,7 @@ fn contents_are_found_in_stores_of_all_formats() {
             working.write(NAMES[0], other);
             working.write("copied", "6\n");
             working.same(&["status", "-A"]);
-            // Large enough for a file of chunks by itself.
+            // Large enough for a separate file of chunks.
             let noise: Vec<u8> = (0u32..200_000)
                 .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
                 .collect();
@@ -105,7 +105,7 @@ fn a_parent_that_is_not_there_is_none() {
                 working.same(arguments);
                 working.same(arguments);
             }
-            // It may be there again, and nothing else is another.
+            // The changeset may come back, with nothing else changed.
             std::fs::write(&changelog, after).unwrap();
             working.same(&["status", "-A"]);
         }
@@ -119,7 +119,7 @@ fn a_parent_that_is_not_there_any_more_is_taken_for_none_and_said() {
             let working = Working::new(&hg, is_v2);
             let commit = |text: &str, time_s: u64| {
                 working.write("a", text);
-                // Its time proves something: nothing is compared.
+                // An old mtime proves that the file is unchanged, so no contents are compared.
                 let file = std::fs::File::open(working.path("a")).unwrap();
                 let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(time_s);
                 file.set_modified(then).unwrap();
@@ -131,7 +131,7 @@ fn a_parent_that_is_not_there_any_more_is_taken_for_none_and_said() {
             working.hg(&["status"]);
             let index = working.path(".hg/store/00changelog.i");
             let whole = std::fs::read(&index).unwrap();
-            // Records and chunks are one after the other, or chunks are in another file.
+            // The chunks follow their records, or are in another file.
             let chunk_len = u32::from_be_bytes(whole[8..12].try_into().unwrap()) as usize;
             let is_inline = whole[1] & 1 != 0;
             let first_len = 64 + if is_inline { chunk_len } else { 0 };
@@ -149,7 +149,7 @@ fn a_parent_that_is_not_there_any_more_is_taken_for_none_and_said() {
             ] {
                 working.same(arguments);
             }
-            // It may come back.
+            // The changeset may come back.
             std::fs::write(&index, &whole).unwrap();
             working.same(&["status", "-A", "-C"]);
             for len in [0, 40, whole.len() - 3] {

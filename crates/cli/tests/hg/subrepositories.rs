@@ -1,11 +1,12 @@
-//! Repositories in a working copy that belong to it.
+//! Subrepositories.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::sandbox::{FORMATS, Working, programs};
 
-/// A repository with two subrepositories, of which one has one itself, and which differ from what is committed.
+/// Makes a repository with two subrepositories, one of them with a subrepository of its own. All differ from
+/// what is committed.
 fn nested(working: &Working) {
     for folder in ["sub", "d/other", "sub/inner"] {
         working.hg(&["init", folder]);
@@ -106,7 +107,7 @@ fn what_needs_more_than_that_is_named() {
         assert!(stderr.contains("none of Mercurial's"), "{stderr}");
         working.write(".hgsub", "sub = [git x\n");
         working.same(&["status"]);
-        // What is not understood is told by its place.
+        // An error names the place of what is not understood.
         working.write(".hgsub", "sub = sub\n");
         working.write(".hgsubstate", "\n\nnonsense\n");
         working.same(&["status", "-S"]);
@@ -116,12 +117,12 @@ fn what_needs_more_than_that_is_named() {
         working.same(&["status"]);
         working.same_in("d", &["status", "-S", "."]);
         working.same(&["status", "-A", "--rev", "0"]);
-        // Of a link the text is where it leads.
+        // The text of a symbolic link is its target.
         symlink("nowhere", working.path(".hgsub")).unwrap();
         let (stdout, stderr, code) = working.vigil(&["status"]);
         assert_eq!((stdout.as_str(), code), ("", Some(255)));
         assert!(stderr.contains("the line 'nowhere' of .hgsub"), "{stderr}");
-        // One that nobody has added means nothing.
+        // A `.hgsub` that is not tracked means nothing.
         let working = Working::new(&hg, true);
         working.write(".hgsub", "sub = [git]x\n");
         working.same(&["status", "-S"]);
@@ -203,7 +204,7 @@ fn what_is_asked_for_in_a_subrepository_is_for_that_to_say() {
             }
         }
         working.same_in("sub/../d", &["status", "other/a", "../top"]);
-        // Of repositories in one, that one says which are its own.
+        // Only a subrepository itself says which subrepositories it has.
         let (_, stderr, code) = working.vigil(&["status", "sub/inner/a"]);
         assert_eq!(code, Some(255));
         assert!(

@@ -1,4 +1,4 @@
-//! Templates, by each kind of file.
+//! Templates, with each kind of file.
 
 use std::os::unix::ffi::OsStringExt;
 

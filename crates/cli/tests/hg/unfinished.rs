@@ -1,4 +1,4 @@
-//! Operations that wait to be finished.
+//! Unfinished operations.
 
 use vigil_testkit::hg::server::Server;
 

@@ -1,11 +1,12 @@
-//! Small files of a repository that cannot be read, or are damaged: Mercurial says so wherever it needs them.
+//! Small files of a repository that are damaged or cannot be read: Mercurial complains wherever it needs
+//! them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::sandbox::{Working, programs};
 
-/// Puts something in the place of the file at `name` while `look` looks.
+/// Replaces the file at `name` while `look` runs.
 fn instead(working: &Working, name: &str, put: impl Fn(&std::path::Path), look: impl Fn()) {
     let (path, aside) = (working.path(name), working.path(".hg/aside"));
     let was_there = fs::rename(&path, &aside).is_ok();
@@ -35,7 +36,7 @@ fn what_cannot_be_read_is_named_where_it_is_needed() {
             "store/obsstore",
         ] {
             let name = format!(".hg/{name}");
-            // A directory with markers is refused as they are.
+            // A directory in place of the markers is refused as unsupported.
             if !name.ends_with("obsstore") {
                 instead(
                     &working,
@@ -77,7 +78,7 @@ fn damaged_roots_of_phases_are_named() {
         for text in ["x", "1 0", "7 0000000000000000000000000000000000000000"] {
             working.write(".hg/store/phaseroots", text);
             working.same(&["status", "--rev", "."]);
-            // Mercurial ends by an error of Python's.
+            // Mercurial fails with a Python error.
             let (stdout, stderr, code) = working.vigil(&["status", "--rev", "0"]);
             assert_eq!((stdout.as_str(), code), ("", Some(255)), "{text}");
             assert!(

@@ -1,4 +1,4 @@
-//! `vigil why` in a working copy of Mercurial's.
+//! `vigil why` in a Mercurial working copy.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Output;
@@ -15,7 +15,7 @@ impl Working {
         command.output().unwrap()
     }
 
-    /// What is said of a path, without it.
+    /// Returns the explanation of a path, without the path.
     fn why(&self, path: &str) -> String {
         let output = self.why_output("", &[path]);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -25,7 +25,7 @@ impl Working {
         line.strip_suffix('\n').unwrap().to_owned()
     }
 
-    /// The same, whose first word is what Mercurial says of it.
+    /// Checks the explanation of a path, and that its first word is Mercurial's status.
     #[track_caller]
     fn explains(&self, path: &str, start: &str, end: &str) {
         let said = self.why(path);
@@ -47,7 +47,7 @@ impl Working {
         assert_eq!(letter.is_empty(), theirs.is_empty(), "{said}");
     }
 
-    /// Gives a file a time long ago.
+    /// Gives a file an old mtime.
     fn age(&self, name: &str) {
         let file = std::fs::File::open(self.path(name)).unwrap();
         let then = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
@@ -65,7 +65,7 @@ fn facts_and_contents_decide() {
                 working.age(name);
             }
             working.commit("first");
-            // Has the times recorded.
+            // Has Mercurial record the mtimes.
             working.hg(&["status"]);
             let same =
                 "clean: size, mode and mtime are those in the dirstate (2001-09-09 01:46:40 UTC)";
@@ -166,7 +166,7 @@ fn the_line_that_has_it_ignored_is_the_one_that_mercurial_names() {
                 "{theirs}"
             );
         }
-        // As seen from a folder.
+        // Paths are relative to the folder.
         let output = working.why_output("d", &["in", "../a.o"]);
         let said = String::from_utf8(output.stdout).unwrap();
         assert_eq!(
