@@ -25,8 +25,7 @@ pub fn is_ancestor(changelog: &Revlog, ancestor: u32, number: u32) -> bool {
     common_heads(changelog, ancestor, number).contains(&ancestor)
 }
 
-/// Returns the heads of the common ancestors, where a changeset is an ancestor of itself: those without a descendant
-/// among them.
+/// Returns the heads of the common ancestors, where a changeset is an ancestor of itself: those without a descendant among them.
 pub fn common_heads(changelog: &Revlog, first: u32, second: u32) -> Vec<u32> {
     let top = first.max(second);
     let mut marks = vec![0u8; (top as usize).saturating_add(1)];

@@ -1,5 +1,4 @@
-//! Mercurial's configuration: files in layers, of which a later one wins, and settings from the command line and the
-//! environment.
+//! Mercurial's configuration: files in layers, of which a later one wins, and settings from the command line and the environment.
 
 mod layers;
 mod parse;

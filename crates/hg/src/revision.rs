@@ -137,8 +137,7 @@ impl<'r> Revisions<'r> {
         let pair = [*first, *last];
         match texts {
             _ if first != last => Ok(pair),
-            // Mercurial decides whether the text is a range before it knows any names, so that every dash
-            // is a difference.
+            // Mercurial decides whether the text is a range before it knows any names, so that every dash is a difference.
             [only] => match Expression::parse(only.as_bstr(), &mut |_| Ok(false))?.is_range() {
                 true => Ok(pair),
                 false => Ok([*first, Target::WorkingCopy]),
@@ -151,8 +150,7 @@ impl<'r> Revisions<'r> {
         }
     }
 
-    /// Resolves the argument of `--change`: returns the changeset that it is compared with, and the
-    /// changeset.
+    /// Resolves the argument of `--change`: returns the first parent of a changeset, and the changeset.
     ///
     /// # Errors
     /// As for [`Self::pair`].
@@ -181,8 +179,7 @@ impl<'r> Revisions<'r> {
         Evaluation { revisions, text }.set(expression)
     }
 
-    /// Parses a name, or a range of two names. Such names may contain characters that are operators in
-    /// sets.
+    /// Parses a name, or a range of two names. Such names may contain characters that are operators in sets.
     fn old_range(&mut self, text: &BStr) -> Result<Option<Expression>, Abort> {
         let mut parts = text.splitn(2, |byte| *byte == b':');
         let first = parts.next().unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Subrepositories (`hg help subrepos`): `.hgsub` says where they are, and `.hgsubstate` which changeset of each is
-//! committed.
+//! Subrepositories (`hg help subrepos`): `.hgsub` says where they are, and `.hgsubstate` which changeset of each is committed.
 
 use std::collections::BTreeMap;
 

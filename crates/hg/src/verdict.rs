@@ -85,8 +85,7 @@ pub fn verdict(entry: &Entry, is_copy: bool, seen: Option<&Stat>, now: Timestamp
     reason(entry, is_copy, seen, now).verdict()
 }
 
-/// Returns the fact that decides about a file. `entry` is what is recorded, `seen` the file or link on disk, if there
-/// is one.
+/// Returns the fact that decides about a file. `entry` is what is recorded, `seen` the file or link on disk, if there is one.
 ///
 /// `now` is the file system's time before anything was looked at: a file with this mtime or a later one may change once
 /// more and keep it. If `is_copy`, the file counts as changed, whatever its contents are.

@@ -6,8 +6,7 @@ use std::path::Path;
 use vigil_linux::stat::lstat_path;
 use vigil_stamp::file;
 
-/// Reads the file at `path`. For a symbolic link, returns its target, whether or not the target
-/// exists.
+/// Reads the file at `path`. For a symbolic link, returns its target, whether or not the target exists.
 ///
 /// # Errors
 /// The file does not exist, cannot be read, or has more than `len_max` bytes.

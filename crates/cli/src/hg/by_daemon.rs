@@ -64,8 +64,7 @@ fn elsewhere(parsed: &Arguments, surroundings: &Surroundings<'_>) -> Option<Path
     repository::locate(surroundings, Some(&named)).ok()
 }
 
-/// Returns the question of `vigil watch` with these `arguments`, if the working directory is in a Mercurial working
-/// copy.
+/// Returns the question of `vigil watch` with these `arguments`, if the working directory is in a Mercurial working copy.
 pub(crate) fn watched(arguments: &[BString], environment: &Environment) -> Option<StatusQuestion> {
     if !is_mercurial(environment) {
         return None;

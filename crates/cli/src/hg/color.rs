@@ -104,8 +104,7 @@ impl<'c> Colors<'c> {
         )
     }
 
-    /// Returns the effects of `label`, which may be several labels with spaces between; `None` if there are
-    /// none.
+    /// Returns the effects of `label`, which may be several labels with spaces between; `None` if there are none.
     pub(super) fn effects(&self, label: &str) -> Option<Vec<&'static str>> {
         let each = |config| move |label| effects(config, label);
         let effects: Option<Vec<_>> = self

@@ -98,8 +98,7 @@ pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> O
     }
 }
 
-/// Returns what a prompt shows of the Mercurial working copy around the working directory, or `None` if there is
-/// none.
+/// Returns what a prompt shows of the Mercurial working copy around the working directory, or `None` if there is none.
 pub(crate) fn prompt_record(environment: &Environment) -> Option<Answered> {
     let answered = status_here(&[BString::from("--format=prompt")], environment)?;
     if answered.known.is_some() {
@@ -241,8 +240,7 @@ impl Answered {
     }
 }
 
-/// Writes both streams, warnings first, and returns the exit code. If one cannot be written, that is Mercurial's
-/// code for this.
+/// Writes both streams, warnings first, and returns the exit code. If one cannot be written, that is Mercurial's code for this.
 fn said(reply: &Reply) -> u8 {
     let on_stderr = |bytes: &[u8]| crate::say::write(rustix::stdio::stderr(), bytes);
     match on_stderr(&reply.stderr) {

@@ -29,8 +29,7 @@ use crate::reply::bytes;
 /// The maximum depth of subrepositories within subrepositories.
 const DEPTH_MAX: u32 = 16;
 
-/// Reads the subrepositories of a working copy. Warnings are added to `warnings`, with paths from
-/// `cwd`.
+/// Reads the subrepositories of a working copy. Warnings are added to `warnings`, with paths from `cwd`.
 ///
 /// # Errors
 /// `.hgsub` or `.hgsubstate` is not understood.

@@ -63,8 +63,7 @@ pub(crate) fn places(environment: &Environment, repository: &Repository) -> Vec<
     hg_session::places(repository, |name| environment.get(name).map(BString::from))
 }
 
-/// Compares the state of the working copy with what is found without it. Returns `None` if the configuration
-/// wants no state.
+/// Compares the state of the working copy with what is found without it. Returns `None` if the configuration wants no state.
 ///
 /// # Errors
 /// As for [`state_places`], or the status fails even without the state.

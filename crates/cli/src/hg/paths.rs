@@ -14,8 +14,7 @@ use crate::reply::bytes;
 pub(super) struct Shown {
     /// The working directory: relative to the top if it is below, otherwise absolute.
     cwd: BString,
-    /// The top, if the working directory is not below it. Relative paths then go up to the nearest common
-    /// folder.
+    /// The top, if the working directory is not below it. Relative paths then go up to the nearest common folder.
     top: Option<BString>,
     is_relative: bool,
 }

@@ -26,8 +26,7 @@ enum Keyword {
     Index,
 }
 
-/// The length in bytes of the longest text that is filtered: filters may make a text longer, and a chain of them much
-/// longer.
+/// The length in bytes of the longest text that is filtered: filters may make a text longer, and a chain of them much longer.
 const FILTERED_LEN_MAX: usize = 1 << 20;
 
 /// A part of a template, which yields a text.

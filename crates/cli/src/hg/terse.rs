@@ -14,8 +14,7 @@ struct Directory {
     subdirectories: BTreeMap<BString, Directory>,
 }
 
-/// Returns the lists with directories in place of files for the kinds in `wanted`, each a number in
-/// [`Lists`].
+/// Returns the lists with directories in place of files for the kinds in `wanted`, each a number in [`Lists`].
 pub(super) fn terse(lists: &Lists, wanted: &[usize]) -> Lists {
     let mut top = Directory::default();
     for (kind, list) in lists.iter().enumerate() {

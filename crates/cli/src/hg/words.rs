@@ -70,8 +70,7 @@ pub(super) fn with_configured(
     }
 }
 
-/// Returns the alias that the typed command may mean: the one of this name, or one that begins with it if it is
-/// abbreviated.
+/// Returns the alias that the typed command may mean: the one of this name, or one that begins with it if it is abbreviated.
 fn alias<'c>(config: &'c Config, command: &[u8]) -> Option<&'c Item> {
     let is_whole = command == b"st" || command == b"status";
     config.section("alias").find(|item| match is_whole {

@@ -38,8 +38,7 @@ impl Served {
         command.output().unwrap()
     }
 
-    /// Checks that `arguments` print the same with and without the daemon. Returns whether the
-    /// daemon answered.
+    /// Checks that `arguments` print the same with and without the daemon. Returns whether the daemon answered.
     #[track_caller]
     pub(crate) fn same(&self, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
         self.same_in(&self.working.path(""), arguments, variables)

@@ -1,5 +1,4 @@
-//! Dirstates of the second format as only some versions of Mercurial write them: made by changing nodes of an existing
-//! one.
+//! Dirstates of the second format as only some versions of Mercurial write them: made by changing nodes of an existing one.
 
 use std::fs;
 

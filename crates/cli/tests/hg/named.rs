@@ -328,8 +328,7 @@ fn what_is_said_twice_or_against_each_other_is_so() {
         ] {
             working.same(arguments);
         }
-        // Patterns are read for paths on the command line, even if neither ignored nor unknown
-        // files are asked for.
+        // Patterns are read for paths on the command line, even if neither ignored nor unknown files are asked for.
         working.write(".hgignore", "*bad\n");
         for arguments in [
             &["status", "-q", "new"][..],
@@ -356,8 +355,7 @@ fn directories_keep_their_slash_from_wherever_they_are_shown() {
                 working.same_in(folder, arguments);
             }
         }
-        // Flags must come first in a regular expression, and `filepath:` patterns do not come
-        // before them.
+        // Flags must come first in a regular expression, and `filepath:` patterns do not come before them.
         if working.is_from_version_7() {
             working.same(&["status", "filepath:d/e/x", "re:(?i)OUT"]);
             working.same(&["status", "-I", "filepath:d/e/x", "-I", "re:(?i)OUT"]);

@@ -33,8 +33,7 @@ fn play(daemon: bool, parts: Parts) {
             oracle,
             rhg: None,
             parent: default_parent(),
-            // For the daemon, seeds whose ignore files are without errors, so that it answers many
-            // questions.
+            // For the daemon, seeds whose ignore files are without errors, so that it answers many questions.
             seed: if daemon { 504 } else { 10 },
             seeds: 4,
             steps: 40,

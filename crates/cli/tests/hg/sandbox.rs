@@ -8,8 +8,7 @@ use vigil_testkit::hg::sandbox::{HgSandbox, is_there};
 use vigil_testkit::hg::server::Server;
 use vigil_testkit::sandbox::default_parent;
 
-/// Returns the installed Mercurial programs of those in `VIGIL_TESTS_HG`, a list with colons between,
-/// or `hg`.
+/// Returns the installed Mercurial programs of those in `VIGIL_TESTS_HG`, a list with colons between, or `hg`.
 pub(crate) fn programs() -> Vec<PathBuf> {
     let listed = std::env::var("VIGIL_TESTS_HG").unwrap_or_else(|_| "hg".into());
     let programs = listed.split(':').map(PathBuf::from);

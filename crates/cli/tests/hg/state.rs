@@ -67,8 +67,7 @@ fn nothing_is_written_but_the_state() {
             assert_eq!(working.state(&["verify"]), "there is no state\n");
             working.vigil(&["status", "--config", "vigil.stateFile=no"]);
             assert!(!working.path(".hg/vigil").exists());
-            // The owner of the home does not matter: a state that cannot be written here is kept
-            // elsewhere.
+            // The owner of the home does not matter: a state that cannot be written here is kept elsewhere.
             std::fs::write(working.path(".hg/vigil"), "in the way").unwrap();
             working.same(&["status"]);
             working.same(&["status"]);

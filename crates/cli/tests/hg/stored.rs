@@ -1,5 +1,4 @@
-//! Comparisons with committed contents: however they are stored, an unchanged file is clean, even if its stamp proves
-//! nothing.
+//! Comparisons with committed contents: however they are stored, an unchanged file is clean, even if its stamp proves nothing.
 
 use super::sandbox::{FORMATS, Working, programs};
 

@@ -5,8 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::sandbox::{FORMATS, Working, programs};
 
-/// Makes a repository with two subrepositories, one of them with a subrepository of its own. All differ from
-/// what is committed.
+/// Makes a repository with two subrepositories, one of them with a subrepository of its own. All differ from what is committed.
 fn nested(working: &Working) {
     for folder in ["sub", "d/other", "sub/inner"] {
         working.hg(&["init", folder]);

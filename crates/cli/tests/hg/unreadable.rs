@@ -1,5 +1,4 @@
-//! Small files of a repository that are damaged or cannot be read: Mercurial complains wherever it needs
-//! them.
+//! Small files of a repository that are damaged or cannot be read: Mercurial complains wherever it needs them.
 
 use std::fs;
 use std::os::unix::fs::symlink;

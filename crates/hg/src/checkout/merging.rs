@@ -10,8 +10,7 @@ use crate::fields::u32_at;
 use crate::node::Node;
 use crate::text_file;
 
-/// The letters of records about one file each. The payload begins with the file's name and state, each followed by a
-/// NUL.
+/// The letters of records about one file each. The payload begins with the file's name and state, each followed by a NUL.
 const OF_FILES: [u8; 3] = *b"FCD";
 /// A record that may be skipped by readers that do not know its kind. The real letter is the first byte of the payload.
 const OPTIONAL: u8 = b't';
@@ -67,8 +66,7 @@ impl MergeState {
     }
 }
 
-/// Counts the unresolved files of the list at `path`. A missing list counts as 0, and a damaged one is read up to the
-/// damage.
+/// Counts the unresolved files of the list at `path`. A missing list counts as 0, and a damaged one is read up to the damage.
 pub(super) fn unresolved(path: &Path) -> usize {
     text_file::read(path).map_or(0, |bytes| count(&bytes))
 }

@@ -24,8 +24,7 @@ pub struct Configuration {
     pub is_tweaked: bool,
 }
 
-/// The settings of `ui.tweakdefaults` that concern a status (`hg help config.ui.tweakdefaults`), unless they are set
-/// otherwise.
+/// The settings of `ui.tweakdefaults` that concern a status (`hg help config.ui.tweakdefaults`), unless they are set otherwise.
 const TWEAKS: [(&str, &str, &str); 3] = [
     ("ui", "statuscopies", "yes"),
     ("ui", "relative-paths", "yes"),
@@ -257,8 +256,7 @@ impl<'s> Layers<'s> {
     /// A trusted file cannot be parsed.
     pub fn with_repository(mut self, files: &Repositories) -> Result<Configuration, Abort> {
         if self.surroundings.get("HGRCSKIPREPO").is_none() {
-            // Mercurial reads these files twice, for the command and for the repository, and so gives each warning
-            // twice.
+            // Mercurial reads these files twice, for the command and for the repository, and so gives each warning twice.
             for _ in 0..2 {
                 for path in &files.files {
                     self.file(path, false)?;

@@ -2,8 +2,7 @@
 
 use std::ops::BitOr;
 
-/// The flags of an entry: the bits of the second format. Entries of the first format are
-/// translated.
+/// The flags of an entry: the bits of the second format. Entries of the first format are translated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(pub u16);
 
@@ -44,8 +43,7 @@ impl Flags {
         Self(self.0 & !flags.0)
     }
 
-    /// Returns whether the file is tracked in the working copy or in a parent, so that it has a
-    /// status.
+    /// Returns whether the file is tracked in the working copy or in a parent, so that it has a status.
     pub fn is_any_tracked(self) -> bool {
         self.0 & (Self::WDIR_TRACKED.0 | Self::P1_TRACKED.0 | Self::P2_INFO.0) != 0
     }
@@ -88,8 +86,7 @@ impl Entry {
         self.is_tracked() && self.flags.0 & (Flags::P1_TRACKED | Flags::P2_INFO).0 == 0
     }
 
-    /// Returns whether the file is tracked, and a merge took something of it from the second
-    /// parent.
+    /// Returns whether the file is tracked, and a merge took something of it from the second parent.
     pub fn has_p2_info(&self) -> bool {
         self.is_tracked() && self.flags.has(Flags::P2_INFO)
     }

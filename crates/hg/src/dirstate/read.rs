@@ -27,8 +27,7 @@ pub struct DirstateFile {
     pub files: Vec<PathBuf>,
 }
 
-/// Reads the dirstate in the folder `.hg`. `is_v2` says whether the repository requires the second
-/// format.
+/// Reads the dirstate in the folder `.hg`. `is_v2` says whether the repository requires the second format.
 ///
 /// # Errors
 /// The dirstate cannot be read, or is damaged.

@@ -80,8 +80,7 @@ pub(super) struct Nodes {
     pub(super) listed: Vec<ListedRecord>,
 }
 
-/// Parses the nodes of `data`, parents before their children and siblings in their order, so that paths come almost
-/// sorted.
+/// Parses the nodes of `data`, parents before their children and siblings in their order, so that paths come almost sorted.
 pub(super) fn parse(docket: &Docket, data: &[u8]) -> Result<Nodes, Damaged> {
     let data = data
         .get(..docket.data_len as usize)

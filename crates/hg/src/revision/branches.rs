@@ -9,8 +9,7 @@ use crate::node::Node;
 use crate::stored::Store;
 use crate::text_file;
 
-/// Mercurial's branch caches, one per view of the repository. They are used only where nothing may
-/// be hidden.
+/// Mercurial's branch caches, one per view of the repository. They are used only where nothing may be hidden.
 const CACHES: [&str; 4] = [
     "branch2-visible",
     "branch2-served",

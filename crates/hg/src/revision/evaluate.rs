@@ -140,8 +140,7 @@ impl Evaluation<'_, '_> {
         found.iter().map(number).collect()
     }
 
-    /// Returns the members of the first set that are in the second one, or, unless `is_in`, those
-    /// that are not.
+    /// Returns the members of the first set that are in the second one, or, unless `is_in`, those that are not.
     fn both(&mut self, first: &Expression, second: &Expression, is_in: bool) -> Result<Set, Abort> {
         let found = match self.set(first) {
             Ok(found) => found,

@@ -72,8 +72,7 @@ enum Token {
 type Lookup<'l> = dyn FnMut(&BStr) -> Result<bool, Abort> + 'l;
 
 impl Expression {
-    /// Parses a text. `knows` says which names exist: an unknown name with a dash is a difference
-    /// of two.
+    /// Parses a text. `knows` says which names exist: an unknown name with a dash is a difference of two.
     ///
     /// # Errors
     /// The text is not of this language, or Mercurial would complain of it.

@@ -109,8 +109,7 @@ impl Revisions<'_> {
         })
     }
 
-    /// Returns what must stay visible: changesets that have a bookmark or local tag, are checked out, or are being
-    /// merged.
+    /// Returns what must stay visible: changesets that have a bookmark or local tag, are checked out, or are being merged.
     fn pinned(&mut self) -> Result<Vec<Target>, Abort> {
         let mut pinned = self.parents.to_vec();
         pinned.extend(self.bookmarked()?);

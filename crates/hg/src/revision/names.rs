@@ -59,8 +59,7 @@ impl Revisions<'_> {
             return Ok(Meaning::One(target));
         }
         if let Some(node) = self.tag(name)? {
-            // If the tag's changeset is not in this repository, Mercurial goes on with prefixes of nodes, and skips
-            // branches.
+            // If the tag's changeset is not in this repository, Mercurial goes on with prefixes of nodes, and skips branches.
             return match self.find(&node) {
                 Some(target) => Ok(Meaning::One(target)),
                 None => Ok(self.beginning(name)),

@@ -22,8 +22,7 @@ pub(super) fn is_marked(marks: &[bool], number: u32) -> bool {
     marks.get(number as usize).copied().unwrap_or_default()
 }
 
-/// Returns the nodes that a store of markers declares rewritten or gone, or `None` if the store is damaged or of
-/// another version.
+/// Returns the nodes that a store of markers declares rewritten or gone, or `None` if the store is damaged or of another version.
 pub(super) fn precursors(bytes: &[u8]) -> Option<HashSet<Node>> {
     let Some((version, mut rest)) = bytes.split_first() else {
         return Some(HashSet::new());

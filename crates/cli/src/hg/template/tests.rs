@@ -5,8 +5,7 @@ use vigil_testkit::random::rng::Rng;
 
 use super::*;
 
-/// Returns the text of a template for a file with an odd name, or `None` if the template is
-/// refused.
+/// Returns the text of a template for a file with an odd name, or `None` if the template is refused.
 fn said(text: &str) -> Option<BString> {
     let template = Template::read(text.into(), Path::new("/"), |_| false).ok()?;
     let config = Config::default();
