@@ -67,9 +67,9 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
 }
 
 /// The kept corpus of `files` files: clean, and made first if necessary.
-pub(crate) fn kept(files: usize) -> Done<PathBuf> {
+pub(crate) fn cached(files: usize) -> Done<PathBuf> {
     let dir = corpora_dir()?.join(format!("files-{files}"));
-    keep(&dir, &format!("{VERSION} {files}"), || make(&dir, files))?;
+    ensure(&dir, &format!("{VERSION} {files}"), || make(&dir, files))?;
     Ok(dir)
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn kernel() -> Done<Option<PathBuf>> {
         return Ok(None);
     };
     let dir = corpora_dir()?.join("kernel");
-    keep(&dir, &format!("{VERSION} {}", packed.display()), || {
+    ensure(&dir, &format!("{VERSION} {}", packed.display()), || {
         std::fs::create_dir_all(&dir)?;
         let mut tar = Command::new("tar");
         tar.arg("-C")
@@ -115,7 +115,7 @@ fn strip_packaging(ignore_file: &Path) -> Done<()> {
 }
 
 /// Makes `dir`, unless a note in it says that it was made completely. A kept one is cleaned.
-pub(crate) fn keep(dir: &Path, note: &str, make: impl FnOnce() -> Done<()>) -> Done<()> {
+pub(crate) fn ensure(dir: &Path, note: &str, make: impl FnOnce() -> Done<()>) -> Done<()> {
     let note_path = dir.join(".git/vigil-bench");
     keep_as(dir, &note_path, note, || clean(dir), make)
 }

@@ -12,8 +12,8 @@ use crate::Done;
 use crate::arguments::Arguments;
 use crate::corpus::{Random, keep_as, succeeded, tree};
 use crate::machine::{Machine, corpora_dir, docs_dir, workspace};
-use crate::measure::{Summary, alternate};
-use crate::peers::{Attendance, on_path};
+use crate::measure::{Summary, run_interleaved};
+use crate::peers::{Participant, on_path};
 use crate::report;
 
 /// The version of the corpora. Corpora kept from another version are made anew.
@@ -30,7 +30,7 @@ const BASE: usize = 0;
 
 /// How a peer is asked.
 #[derive(Clone, Copy)]
-enum Manner {
+enum Mode {
     /// A process that computes the answer itself.
     Alone(&'static [&'static str]),
     /// A process that asks a daemon.
@@ -40,7 +40,7 @@ enum Manner {
 struct Peer {
     name: &'static str,
     program: PathBuf,
-    manner: Manner,
+    mode: Mode,
 }
 
 /// One situation, and the times of each peer in it. Ratios are to hg.
@@ -61,7 +61,7 @@ struct Row {
 #[derive(Serialize)]
 struct Report {
     machine: Machine,
-    attendance: Vec<Attendance>,
+    attendance: Vec<Participant>,
     files: usize,
     dirstate: u32,
     situations: Vec<Situation>,
@@ -126,7 +126,7 @@ fn vigil() -> Done<PathBuf> {
 }
 
 /// Looks for all peers; hg comes first.
-fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
+fn find() -> Done<(Vec<Peer>, Vec<Participant>)> {
     let named = |variable: &str, name: &str| {
         let named = std::env::var_os(variable).map(PathBuf::from);
         named
@@ -134,43 +134,43 @@ fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
             .filter(|program| program.is_file())
     };
     let vigil = Some(vigil()?).filter(|program| program.is_file());
-    let of_vigil: &[(&str, Manner)] = &[
+    let of_vigil: &[(&str, Mode)] = &[
         (
             "vigil hg status, no state on disk",
-            Manner::Alone(&["hg", "--config", "vigil.stateFile=no", "status"]),
+            Mode::Alone(&["hg", "--config", "vigil.stateFile=no", "status"]),
         ),
-        ("vigil hg status", Manner::Alone(&["hg", "status"])),
+        ("vigil hg status", Mode::Alone(&["hg", "status"])),
         (
             "vigil hg status, through the daemon",
-            Manner::ByDaemon(&["hg", "status"]),
+            Mode::ByDaemon(&["hg", "status"]),
         ),
     ];
     let all = [
         (
             "hg",
             named("HG", "hg"),
-            &[("hg status", Manner::Alone(&["status"]))][..],
+            &[("hg status", Mode::Alone(&["status"]))][..],
         ),
         (
             "rhg",
             named("RHG", "rhg"),
-            &[("rhg status", Manner::Alone(&["status"]))],
+            &[("rhg status", Mode::Alone(&["status"]))],
         ),
         ("vigil", vigil, of_vigil),
     ];
     let mut peers = Vec::new();
     let mut attendance = Vec::new();
-    for (name, program, manners) in all {
-        attendance.push(Attendance::new(
+    for (name, program, modes) in all {
+        attendance.push(Participant::new(
             name,
             program.as_deref(),
             format!("neither on PATH nor named by {}", name.to_uppercase()),
         ));
-        for (name, manner) in manners {
+        for (name, mode) in modes {
             peers.extend(program.clone().map(|program| Peer {
                 name,
                 program,
-                manner: *manner,
+                mode: *mode,
             }));
         }
     }
@@ -271,9 +271,9 @@ impl Ground {
     /// Asks once. Returns the time and the answer.
     fn answer(&self, peer: &Peer, daemon: &Daemon) -> Done<(Duration, Vec<u8>)> {
         let mut command = self.command(&peer.program);
-        match peer.manner {
-            Manner::Alone(arguments) => command.args(arguments),
-            Manner::ByDaemon(arguments) => command
+        match peer.mode {
+            Mode::Alone(arguments) => command.args(arguments),
+            Mode::ByDaemon(arguments) => command
                 .args(arguments)
                 .env_remove("VIGIL_NO_DAEMON")
                 .env("VIGIL_RUNTIME_DIR", &daemon.folder),
@@ -305,7 +305,7 @@ impl Ground {
             }
         }
         let mut things: Vec<&Peer> = peers.iter().collect();
-        let summaries = alternate(&mut things, BASE, rounds, |peer| {
+        let summaries = run_interleaved(&mut things, BASE, rounds, |peer| {
             Ok(self.answer(peer, daemon)?.0)
         })?;
         let names = peers.iter().map(|peer| peer.name);

@@ -13,7 +13,7 @@ use crate::Done;
 use crate::arguments::Arguments;
 use crate::corpus::Random;
 use crate::machine::{Machine, corpora_dir, docs_dir};
-use crate::measure::{Summary, alternate};
+use crate::measure::{Summary, run_interleaved};
 use crate::report;
 use crate::steps::{self, Place};
 
@@ -82,7 +82,7 @@ fn measure(root: &Path, names: usize, rounds: usize) -> Done<Vec<StepResult>> {
     let mut steps = steps::all();
     let turns = (NAMES_PER_TURN / names).max(1);
     let floor = steps.len().saturating_sub(1);
-    let summaries = alternate(&mut steps, floor, rounds, |(_, step)| {
+    let summaries = run_interleaved(&mut steps, floor, rounds, |(_, step)| {
         let start = processor_time()?;
         for _ in 0..turns {
             step.list(place)?;

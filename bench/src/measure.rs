@@ -21,7 +21,7 @@ pub(crate) struct Summary {
 
 /// Runs each of `things` once per round, in turns, and starts each round with another one, so that a
 /// passing disturbance of the machine affects all alike. Ratios are to `things[base]`.
-pub(crate) fn alternate<T>(
+pub(crate) fn run_interleaved<T>(
     things: &mut [T],
     base: usize,
     rounds: usize,
@@ -67,7 +67,7 @@ mod tests {
     fn medians_and_paired_ratios() {
         let mut order = Vec::new();
         let mut things = [(1, 10), (2, 30)];
-        let summaries = alternate(&mut things, 0, 3, |(name, time)| {
+        let summaries = run_interleaved(&mut things, 0, 3, |(name, time)| {
             order.push(*name);
             *time *= 2;
             Ok(Duration::from_micros(*time))

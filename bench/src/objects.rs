@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use crate::Done;
 use crate::arguments::Arguments;
-use crate::corpus::{kept, quiet_environment, succeeded};
+use crate::corpus::{cached, quiet_environment, succeeded};
 use crate::history::{self, Tags};
 use crate::machine::{Machine, docs_dir, workspace};
-use crate::measure::{Summary, alternate};
+use crate::measure::{Summary, run_interleaved};
 use crate::report;
 
 /// The number of commits in the repository whose objects are asked for, unless another repository is named.
@@ -150,7 +150,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
             "the same, all of one commit",
             history::tagged(tags, Tags::OfOneCommit)?,
         ),
-        ("describe where there is one commit", kept(1)?),
+        ("describe where there is one commit", cached(1)?),
     ] {
         tasks.push(Task {
             title,
@@ -199,7 +199,7 @@ fn measured(task: &Task, peers: &[Peer]) -> Done<Outcome> {
             *memory = read_all(peer, arguments, &task.repository, true)?.1;
         }
     }
-    let summaries = alternate(&mut peers, 0, task.rounds, |peer| match task.work {
+    let summaries = run_interleaved(&mut peers, 0, task.rounds, |peer| match task.work {
         Work::Output(arguments) => Ok(read_all(peer, arguments, &task.repository, false)?.0),
         Work::Dialogue => dialogue(peer, &task.repository, &ids),
     })?;

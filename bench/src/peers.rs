@@ -14,7 +14,7 @@ use crate::machine::workspace;
 
 /// How a peer is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Manner {
+enum Mode {
     /// One process per question, with these arguments.
     Command(&'static [&'static str]),
     /// The gitstatusd protocol, with a new daemon per question.
@@ -38,7 +38,7 @@ const ROW_LEN: u32 = 100;
 pub(crate) struct Peer {
     pub(crate) name: String,
     program: PathBuf,
-    manner: Manner,
+    mode: Mode,
     /// The state on disk is written by this build before each question, because another build that takes part replaces
     /// it.
     warms_up: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Peer {
 
 /// A program that takes part, or one that could but is not installed.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Attendance {
+pub(crate) struct Participant {
     name: String,
     /// The version that the program reports, if it is installed.
     version: Option<String>,
@@ -54,7 +54,7 @@ pub(crate) struct Attendance {
     place: String,
 }
 
-impl Attendance {
+impl Participant {
     /// The attendance of `name`. Without a `program` it is absent, and `place` says where it was looked for.
     pub(crate) fn new(name: &str, program: Option<&Path>, place: String) -> Self {
         let file_name = program.and_then(Path::file_name);
@@ -102,26 +102,26 @@ const VIGIL_DAEMON: &[&str] = &[
 ];
 
 /// The ways in which Vigil is asked.
-const VIGIL_MANNERS: [(&str, Manner); 6] = [
-    ("status", Manner::Command(STATUS)),
+const VIGIL_MODES: [(&str, Mode); 6] = [
+    ("status", Mode::Command(STATUS)),
     (
         "status, no state on disk",
-        Manner::Command(STATUS_WITHOUT_STATE),
+        Mode::Command(STATUS_WITHOUT_STATE),
     ),
-    ("gitstatusd, first", Manner::DaemonFirst(VIGIL_DAEMON)),
+    ("gitstatusd, first", Mode::DaemonFirst(VIGIL_DAEMON)),
     (
         "gitstatusd, first, no state on disk",
-        Manner::DaemonFirstWithoutState(VIGIL_DAEMON),
+        Mode::DaemonFirstWithoutState(VIGIL_DAEMON),
     ),
-    ("gitstatusd, hot", Manner::DaemonHot(VIGIL_DAEMON)),
-    ("gitstatusd, hot, in a row", Manner::DaemonRow(VIGIL_DAEMON)),
+    ("gitstatusd, hot", Mode::DaemonHot(VIGIL_DAEMON)),
+    ("gitstatusd, hot, in a row", Mode::DaemonRow(VIGIL_DAEMON)),
 ];
 
 /// The peer to which all ratios refer: the floor with listing.
 pub(crate) const BASE: usize = 0;
 
 /// Looks for all peers. The floors come first.
-pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
+pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Participant>)> {
     let mut peers = Vec::new();
     let mut attendance = Vec::new();
     let here = std::env::current_exe()?;
@@ -133,25 +133,24 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
         peers.push(Peer {
             name: name.to_owned(),
             program: here.clone(),
-            manner: Manner::Floor(flags),
+            mode: Mode::Floor(flags),
             warms_up: false,
         });
     }
 
     let before = std::env::var_os("VIGIL_BEFORE").map(PathBuf::from);
     let has_earlier = before.is_some();
-    let mut add =
-        |name: &str, program: Option<PathBuf>, place: String, manners: &[(&str, Manner)]| {
-            attendance.push(Attendance::new(name, program.as_deref(), place));
-            for (name, manner) in manners {
-                peers.extend(program.clone().map(|program| Peer {
-                    name: (*name).to_owned(),
-                    program,
-                    manner: *manner,
-                    warms_up: has_earlier && name.contains("vigil"),
-                }));
-            }
-        };
+    let mut add = |name: &str, program: Option<PathBuf>, place: String, modes: &[(&str, Mode)]| {
+        attendance.push(Participant::new(name, program.as_deref(), place));
+        for (name, mode) in modes {
+            peers.extend(program.clone().map(|program| Peer {
+                name: (*name).to_owned(),
+                program,
+                mode: *mode,
+                warms_up: has_earlier && name.contains("vigil"),
+            }));
+        }
+    };
 
     let vigil = match std::env::var_os("VIGIL") {
         Some(program) => program.into(),
@@ -160,16 +159,16 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
     let builds =
         std::iter::once(("vigil", vigil)).chain(before.map(|vigil| ("earlier vigil", vigil)));
     for (build, vigil) in builds {
-        let named = VIGIL_MANNERS.map(|(what, manner)| (format!("{build} {what}"), manner));
-        let manners: Vec<_> = named
+        let named = VIGIL_MODES.map(|(what, mode)| (format!("{build} {what}"), mode));
+        let modes: Vec<_> = named
             .iter()
-            .map(|(name, manner)| (name.as_str(), *manner))
+            .map(|(name, mode)| (name.as_str(), *mode))
             .collect();
         add(
             build,
             usable_vigil(&vigil).then(|| vigil.clone()),
             format!("no `vigil status` in `{}`", vigil.display()),
-            &manners,
+            &modes,
         );
     }
     let own = std::env::var_os("VIGIL_BENCH_GIT").map(PathBuf::from);
@@ -185,7 +184,7 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
             &name,
             present,
             "not installed".to_owned(),
-            &[(&status, Manner::Command(GIT_STATUS))],
+            &[(&status, Mode::Command(GIT_STATUS))],
         );
     }
     let gitstatusd = std::env::var_os("GITSTATUSD").map(PathBuf::from);
@@ -194,16 +193,16 @@ pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Attendance>)> {
         gitstatusd.filter(|program| program.is_file()),
         "GITSTATUSD does not name a program".to_owned(),
         &[
-            ("gitstatusd, first", Manner::DaemonFirst(DAEMON)),
-            ("gitstatusd, hot", Manner::DaemonHot(DAEMON)),
-            ("gitstatusd, hot, in a row", Manner::DaemonRow(DAEMON)),
+            ("gitstatusd, first", Mode::DaemonFirst(DAEMON)),
+            ("gitstatusd, hot", Mode::DaemonHot(DAEMON)),
+            ("gitstatusd, hot, in a row", Mode::DaemonRow(DAEMON)),
         ],
     );
     add(
         "gix",
         on_path("gix"),
         "not on PATH".to_owned(),
-        &[("gix status", Manner::Command(&["status"]))],
+        &[("gix status", Mode::Command(&["status"]))],
     );
     Ok((peers, attendance))
 }
@@ -254,7 +253,7 @@ pub(crate) struct Session {
     pub(crate) name: String,
     program: PathBuf,
     repository: PathBuf,
-    manner: Manner,
+    mode: Mode,
     warms_up: bool,
     threads: Option<usize>,
     server: Option<Server>,
@@ -263,12 +262,12 @@ pub(crate) struct Session {
 impl Peer {
     /// Whether the number of threads can be set.
     pub(crate) fn takes_threads(&self) -> bool {
-        !matches!(self.manner, Manner::Command(_))
+        !matches!(self.mode, Mode::Command(_))
     }
 
     /// Whether it asks many times in a row, for which answers must be quick.
     pub(crate) fn asks_in_a_row(&self) -> bool {
-        matches!(self.manner, Manner::DaemonRow(_))
+        matches!(self.mode, Mode::DaemonRow(_))
     }
 
     /// Starts to ask about `repository`. Asks once, so that a daemon is hot afterwards.
@@ -277,7 +276,7 @@ impl Peer {
             name: self.name.clone(),
             program: self.program.clone(),
             repository: repository.to_path_buf(),
-            manner: self.manner,
+            mode: self.mode,
             warms_up: self.warms_up,
             threads,
             server: None,
@@ -290,7 +289,7 @@ impl Peer {
 impl Session {
     /// Asks once. Returns the time until the whole answer was there.
     pub(crate) fn ask(&mut self) -> Done<Duration> {
-        if self.warms_up && matches!(self.manner, Manner::Command(_) | Manner::DaemonFirst(_)) {
+        if self.warms_up && matches!(self.mode, Mode::Command(_) | Mode::DaemonFirst(_)) {
             let mut command = command(&self.program, STATUS, &self.repository);
             command.stdin(Stdio::null()).output()?;
         }
@@ -300,8 +299,8 @@ impl Session {
 
     fn try_ask(&mut self) -> Done<Duration> {
         let start = Instant::now();
-        match self.manner {
-            Manner::Command(arguments) => {
+        match self.mode {
+            Mode::Command(arguments) => {
                 let output = command(&self.program, arguments, &self.repository)
                     .stdin(Stdio::null())
                     .stderr(Stdio::null())
@@ -312,12 +311,12 @@ impl Session {
                     false => Err(output.status.to_string().into()),
                 }
             }
-            Manner::DaemonFirst(arguments) => {
+            Mode::DaemonFirst(arguments) => {
                 let mut server = self.start(arguments)?;
                 server.answer(&request(&self.repository), MESSAGE_END)?;
                 Ok(start.elapsed())
             }
-            Manner::DaemonFirstWithoutState(arguments) => {
+            Mode::DaemonFirstWithoutState(arguments) => {
                 let settings = workspace()?.join("target/bench-without-state");
                 std::fs::write(&settings, "[vigil]\n\tstateFile = false\n")?;
                 let start = Instant::now();
@@ -326,12 +325,12 @@ impl Session {
                 Server::start(command)?.answer(&request(&self.repository), MESSAGE_END)?;
                 Ok(start.elapsed())
             }
-            Manner::DaemonHot(arguments) => {
+            Mode::DaemonHot(arguments) => {
                 let request = request(&self.repository);
                 self.server(arguments)?.answer(&request, MESSAGE_END)?;
                 Ok(start.elapsed())
             }
-            Manner::DaemonRow(arguments) => {
+            Mode::DaemonRow(arguments) => {
                 let request = request(&self.repository);
                 let server = self.server(arguments)?;
                 for _ in 0..ROW_LEN {
@@ -339,7 +338,7 @@ impl Session {
                 }
                 Ok(start.elapsed() / ROW_LEN)
             }
-            Manner::Floor(flags) => {
+            Mode::Floor(flags) => {
                 let repository = self.repository.clone();
                 let arguments = [&["floor", "--serve"], flags].concat();
                 let server = match &mut self.server {

@@ -9,7 +9,7 @@ use crate::Done;
 use crate::arguments::{Arguments, parse_count};
 use crate::corpus;
 use crate::machine::{Machine, docs_dir};
-use crate::peers::{self, Attendance, Peer};
+use crate::peers::{self, Participant, Peer};
 use crate::plot::{Line, Plot};
 use crate::report;
 use crate::scenarios::{Change, Ground, Scenario, can_drop_caches};
@@ -26,7 +26,7 @@ const ROUNDS_COLD: usize = 5;
 #[derive(Serialize)]
 struct Scans {
     machine: Machine,
-    peers: Vec<Attendance>,
+    peers: Vec<Participant>,
     scenarios: Vec<Scenario>,
 }
 
@@ -86,11 +86,11 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
 
 /// The repositories: one file, the requested sizes, and a kernel if one is installed.
 fn grounds(sizes: &[usize], kernel: bool) -> Done<Vec<Ground>> {
-    let mut grounds = vec![Ground::new("one file".to_owned(), corpus::kept(1)?)?];
+    let mut grounds = vec![Ground::new("one file".to_owned(), corpus::cached(1)?)?];
     for files in sizes {
         grounds.push(Ground::new(
             format!("{files} files"),
-            corpus::kept(*files)?,
+            corpus::cached(*files)?,
         )?);
     }
     if kernel {

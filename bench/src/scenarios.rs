@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::Done;
 use crate::corpus;
-use crate::measure::{Summary, alternate};
+use crate::measure::{Summary, run_interleaved};
 use crate::peers::{BASE, Peer, Session};
 
 /// What was done to a working copy before the question.
@@ -143,7 +143,7 @@ impl Ground {
             .filter(|peer| is_quick || !peer.asks_in_a_row())
             .map(|peer| peer.session(&self.dir, threads));
         let mut sessions = sessions.collect::<Done<Vec<Session>>>()?;
-        let summaries = alternate(&mut sessions, BASE, rounds, |session| {
+        let summaries = run_interleaved(&mut sessions, BASE, rounds, |session| {
             if cold {
                 drop_caches()?;
             }

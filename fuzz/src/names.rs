@@ -11,7 +11,7 @@ use vigil_git::fuzzing;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::{self, Repository, Search};
-use vigil_history::fuzzing::{Clocks, regex, shown_date};
+use vigil_history::fuzzing::{TimeZone, regex, shown_date};
 use vigil_history::mailmap::Mailmap;
 use vigil_history::revision::{Options, Outcome, StagedPaths, resolve_in_context};
 use vigil_model::{HashKind, ObjectId};
@@ -22,12 +22,12 @@ use crate::input::Input;
 use crate::stores::Folders;
 
 /// The clocks of a field: a time zone file if it begins like one, else a string. UTC if it is neither.
-fn clocks(field: &[u8]) -> Clocks {
+fn clocks(field: &[u8]) -> TimeZone {
     let found = match field.starts_with(b"TZif") {
-        true => Clocks::of_file(field),
-        false => Clocks::of_string(field),
+        true => TimeZone::of_file(field),
+        false => TimeZone::of_string(field),
     };
-    found.unwrap_or_else(Clocks::utc)
+    found.unwrap_or_else(TimeZone::utc)
 }
 
 /// A date is never before 1970, and case matters only for a T. An exact date, printed and parsed again, is the same.
@@ -58,7 +58,7 @@ pub(crate) fn date(data: &[u8]) {
     assert!(day.len() >= 10 && full.len() >= 30);
 }
 
-/// Clocks are as far from UTC as they say, and local times convert back to UTC, except near a transition.
+/// Time zones are as far from UTC as they say, and local times convert back to UTC, except near a transition.
 pub(crate) fn time_zone(data: &[u8]) {
     let mut input = Input(data);
     let times: Vec<i64> = (0..4)
@@ -188,7 +188,7 @@ pub(crate) fn revision(data: &[u8]) {
     let options = Options {
         follow_symlinks: choice & 1 != 0,
         quietly: choice & 2 != 0,
-        explains: choice & 4 != 0,
+        is_fatal_on_failure: choice & 4 != 0,
         requires_path: choice & 8 != 0,
         skips_check_of_ids: choice & 16 != 0,
         ..Options::default()
@@ -202,7 +202,7 @@ pub(crate) fn revision(data: &[u8]) {
         &asked.objects,
         &StagedPaths::new(),
     );
-    assert!(answer.said.iter().all(|line| !line.contains(&b'\n')));
+    assert!(answer.messages.iter().all(|line| !line.contains(&b'\n')));
     let report = answer.outcome.batch_report(name.as_bstr(), b'\n');
     match answer.outcome {
         Outcome::Found(found) => {
@@ -214,7 +214,7 @@ pub(crate) fn revision(data: &[u8]) {
         }
         Outcome::Fatal(text) => assert!(report.is_none() && !text.is_empty()),
         Outcome::Failed(error) => panic!("{name}: {error}"),
-        Outcome::Silent => {}
+        Outcome::FatalWithoutMessage => {}
         _ => assert!(report.is_some()),
     }
 }
@@ -314,12 +314,12 @@ pub(crate) fn other_ids(data: &[u8]) {
             continue;
         };
         // A later line may override this one.
-        assert_eq!(compat.other_id(&first).map(|id| id.kind()), Some(other));
+        assert_eq!(compat.compat_id(&first).map(|id| id.kind()), Some(other));
         let name = format!("{second}^{{tree}}");
-        let named = compat.with_own_id(name.as_str().into()).expect("an id");
+        let named = compat.with_native_id(name.as_str().into()).expect("an id");
         assert_eq!(named.len(), own.len_in_hex() + "^{tree}".len());
         let longer = format!("{second}0");
-        assert_eq!(compat.with_own_id(longer.as_str().into()), None);
+        assert_eq!(compat.with_native_id(longer.as_str().into()), None);
     }
     let blob = compat.convert(Kind::Blob, contents.to_vec());
     assert_eq!(blob.as_deref(), Some(contents));

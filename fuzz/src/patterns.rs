@@ -330,7 +330,7 @@ pub(crate) fn pathspec(data: &[u8]) {
         assert!(with_slash.starts_with(spec.common_prefix()));
         let ends = path.find_iter("/").chain([path.len()]);
         for end in ends {
-            assert!(spec.may_concern(path[..end].as_bstr()));
+            assert!(spec.may_match_at_or_below(path[..end].as_bstr()));
         }
     }
     match spec.directory_relation(path.as_bstr()) {
@@ -340,8 +340,10 @@ pub(crate) fn pathspec(data: &[u8]) {
                 assert!(spec.matches(below.as_bstr(), false));
             }
         }
-        Relation::Itself | Relation::Some => assert!(spec.may_concern(path.as_bstr())),
-        Relation::None => {}
+        Relation::Itself | Relation::LeadsInside => {
+            assert!(spec.may_match_at_or_below(path.as_bstr()))
+        }
+        Relation::Outside => {}
     }
     if let [only] = specs.as_slice()
         && prefix.is_empty()

@@ -124,16 +124,16 @@ pub(crate) fn filter_process(data: &[u8]) {
     assert!(given <= data.len());
     for contents in conversed.outcomes.iter().flatten() {
         // Each packet of the contents is a run of the answers.
-        assert!(contents.len() > 65_516 || is_made_of_runs(contents, data));
+        assert!(contents.len() > 65_516 || has_only_bytes_of(contents, data));
     }
     assert!(conversed.outcomes.len() <= FILES.len());
-    let said = conversed.said.as_bstr();
-    assert!(said.starts_with(b"0016git-filter-client\n000eversion=2\n0000"));
-    let asked = said.find_iter("command=clean\n").count();
+    let sent = conversed.sent.as_bstr();
+    assert!(sent.starts_with(b"0016git-filter-client\n000eversion=2\n0000"));
+    let asked = sent.find_iter("command=clean\n").count();
     assert!(asked <= FILES.len() && asked <= conversed.outcomes.len() + 1);
 }
 
 /// Whether every byte of `contents` occurs in `data`: a rough check that it is made of runs of `data`.
-fn is_made_of_runs(contents: &[u8], data: &[u8]) -> bool {
+fn has_only_bytes_of(contents: &[u8], data: &[u8]) -> bool {
     contents.iter().all(|byte| data.contains(byte))
 }

@@ -44,10 +44,10 @@ fn blocks(state: &Snapshot) -> Blocks {
 /// Any bytes are read in bounded time, and can be written to. A state that is whole stays so, and then has the changes.
 pub(crate) fn state_file(data: &[u8]) {
     let mut input = Input(data);
-    let is_mended = input.byte() & 1 == 1;
+    let fixes_headers = input.byte() & 1 == 1;
     let docket = input.part();
     let content = input.part();
-    let Some(state) = image::state(docket, content, is_mended) else {
+    let Some(state) = image::state(docket, content, fixes_headers) else {
         return;
     };
     let mut expected = blocks(&state);
@@ -85,7 +85,7 @@ pub(crate) fn state_file(data: &[u8]) {
 }
 
 /// Blocks of directories and of files, in the order of the input.
-struct Given {
+struct FakeBlocks {
     directories: Vec<Vec<u8>>,
     files: Vec<Vec<u8>>,
 }
@@ -95,7 +95,7 @@ fn block(blocks: &[Vec<u8>], key: u32) -> Result<&[u8], Damaged> {
     block.ok_or(Damaged { key })
 }
 
-impl tracked::Blocks for Given {
+impl tracked::Blocks for FakeBlocks {
     fn directory(&self, number: DirNumber) -> Result<&[u8], Damaged> {
         block(&self.directories, number)
     }
@@ -104,15 +104,15 @@ impl tracked::Blocks for Given {
         block(&self.files, key)
     }
 
-    fn directories(&self) -> u32 {
+    fn directory_number_end(&self) -> u32 {
         self.directories.len() as u32
     }
 
-    fn files_keys(&self) -> u32 {
+    fn files_key_end(&self) -> u32 {
         self.files.len() as u32
     }
 
-    fn foreign_len(&self) -> Option<u64> {
+    fn untrusted_len(&self) -> Option<u64> {
         let blocks = self.directories.iter().chain(&self.files);
         Some(blocks.map(|block| block.len() as u64).sum())
     }
@@ -131,7 +131,7 @@ pub(crate) fn state_blocks(data: &[u8]) {
         }
         assert!(seen <= data.len());
     }
-    let mut given = Given {
+    let mut given = FakeBlocks {
         directories: Vec::new(),
         files: Vec::new(),
     };
@@ -161,7 +161,7 @@ pub(crate) fn state_blocks(data: &[u8]) {
     );
     tracked.each_block(|_| {});
     let index = Index::empty(HashKind::Sha1);
-    let (moved, _) = tracked.moved_to(&index);
-    assert_eq!(moved.sums(), Tracked::of(&index).sums());
-    assert_eq!(moved.check(), Ok(()));
+    let (updated, _) = tracked.updated_to(&index);
+    assert_eq!(updated.sums(), Tracked::of(&index).sums());
+    assert_eq!(updated.check(), Ok(()));
 }

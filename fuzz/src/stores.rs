@@ -9,7 +9,7 @@ use bstr::ByteSlice;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use vigil_model::{HashKind, ObjectId};
-use vigil_objects::{Info, Kind, ObjectStore, Places, Reader, StreamError, Wanted};
+use vigil_objects::{Info, Kind, ObjectFolders, ObjectStore, Reader, StreamError, Wanted};
 
 use crate::input::Input;
 
@@ -51,8 +51,8 @@ impl Folders {
         fs::write(path, bytes).expect("a file");
     }
 
-    fn open(&self, alternates: &[u8], said: &mut Vec<String>) -> Arc<ObjectStore> {
-        let places = Places {
+    fn open(&self, alternates: &[u8], messages: &mut Vec<String>) -> Arc<ObjectStore> {
+        let folders = ObjectFolders {
             hash: self.hash,
             folder: self.path("own"),
             shown: "own".into(),
@@ -62,20 +62,20 @@ impl Folders {
             uses_multi_pack_index: true,
             promisor: None,
         };
-        Arc::new(ObjectStore::open(&places, said))
+        Arc::new(ObjectStore::open(&folders, messages))
     }
 
     /// Lists, finds and reads all objects. Whatever they are, all ways to read one give the same result.
     fn read_all(&self) {
-        let mut said = Vec::new();
-        let store = self.open(b"", &mut said);
+        let mut messages = Vec::new();
+        let store = self.open(b"", &mut messages);
         let mut ids = Vec::new();
-        if let Ok(sorted) = store.sorted(&mut said) {
+        if let Ok(sorted) = store.sorted(&mut messages) {
             let locations = sorted.take(OBJECTS_MAX).filter_map(Result::ok);
             ids.extend(locations.map(|location| location.id().to_owned()));
         }
         let mut reader = Reader::new(&store);
-        if let Ok(all) = store.pack_order(&mut said) {
+        if let Ok(all) = store.pack_order(&mut messages) {
             for location in all.take(OBJECTS_MAX).flatten() {
                 let _ = reader.facts(&location, Wanted::ALL);
             }
@@ -441,10 +441,10 @@ pub(crate) fn alternates(data: &[u8]) {
         lines += list.split(|byte| *byte == b'\n').count();
         folders.write(&format!("{name}/info/alternates"), list);
     }
-    let mut said = Vec::new();
-    let store = folders.open(variable, &mut said);
+    let mut messages = Vec::new();
+    let store = folders.open(variable, &mut messages);
     // And one for each folder whose list is nested too deeply.
-    assert!(said.len() <= lines + 4, "{said:?}");
+    assert!(messages.len() <= lines + 4, "{messages:?}");
     let absent = id_of(HashKind::Sha1, 0xab);
-    assert!(matches!(store.find(&absent, &mut said), Ok(None)));
+    assert!(matches!(store.find(&absent, &mut messages), Ok(None)));
 }

@@ -18,7 +18,7 @@ use crate::terminal;
 /// Returns the daemon's answer to `vigil status` with `arguments`. `None` if there is none, for whatever reason: then this
 /// process computes the answer, and reports any error, itself.
 pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Reply> {
-    if !pager::is_up_to_configuration("status") {
+    if !pager::is_decided_by_configuration("status") {
         return None;
     }
     ask_for(question(arguments, environment)?, environment)
@@ -34,12 +34,12 @@ pub(crate) fn ask_for(question: StatusQuestion, environment: &Environment) -> Op
     if !may_answer(environment) {
         return None;
     }
-    let client = Client::of_command(environment);
-    if !client.place().socket().exists() || client.place().was_slow() {
+    let client = Client::for_command(environment);
+    if !client.runtime_path().socket().exists() || client.runtime_path().was_slow() {
         return None;
     }
     let directory_id = match question.directory == environment.working_directory() {
-        true => standing_id()?,
+        true => current_directory_id()?,
         false => question.directory_id,
     };
     let said = client.ask(&Request::Status(StatusQuestion {
@@ -49,7 +49,7 @@ pub(crate) fn ask_for(question: StatusQuestion, environment: &Environment) -> Op
     }));
     if let Err(Unanswered::Late { .. }) = said {
         // A script that runs many commands should wait only once.
-        client.place().note_slow();
+        client.runtime_path().note_slow();
     }
     match said.ok()?.response {
         Response::Answer {
@@ -66,11 +66,11 @@ pub(crate) fn ask_for(question: StatusQuestion, environment: &Environment) -> Op
 }
 
 /// Device and inode of the directory the command runs in: the directory's name may lead to another one by now.
-fn standing_id() -> Option<(u64, u64)> {
+fn current_directory_id() -> Option<(u64, u64)> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let standing = openat(CWD, ".", flags, Mode::empty()).ok()?;
-    let standing = stat_fd(standing.as_fd()).ok()?;
-    Some((standing.dev, standing.ino))
+    let directory = openat(CWD, ".", flags, Mode::empty()).ok()?;
+    let directory = stat_fd(directory.as_fd()).ok()?;
+    Some((directory.dev, directory.ino))
 }
 
 /// The question to the daemon for `vigil status` with `arguments`, without a terminal. It is about the directory that now has

@@ -289,7 +289,7 @@ fn take_one<'a>(
         Key::Setting(variable) => environment.set(variable, value),
         Key::Bare => {
             if environment.get("GIT_DIR").is_none() {
-                let directory = standing_in(environment)?.into_os_string().into_vec();
+                let directory = current_directory(environment)?.into_os_string().into_vec();
                 environment.set("GIT_DIR", directory);
             }
             environment.set("GIT_IMPLICIT_WORK_TREE", "0");
@@ -338,7 +338,7 @@ fn change_directory(directory: &BStr, environment: &mut Environment) -> Result<(
 ///
 /// # Errors
 /// The reply that ends the run, if the directory is gone or unreadable.
-pub(crate) fn standing_in(environment: &Environment) -> Result<PathBuf, Reply> {
+pub(crate) fn current_directory(environment: &Environment) -> Result<PathBuf, Reply> {
     let directory = environment.working_directory();
     if directory.as_os_str().is_empty() {
         return working_directory();

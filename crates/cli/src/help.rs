@@ -69,7 +69,7 @@ pub(crate) fn show(known: Known, name: &BStr, environment: &Environment) -> Opti
         false => known.page(name)?,
     };
     man::open(&page.name, environment);
-    if let Err(complaint) = pager::begin_unless_refused(environment) {
+    if let Err(complaint) = pager::begin_by_default(environment) {
         return Some(say(&complaint));
     }
     let width = pager::terminal_width(environment).unwrap_or(WIDTH);

@@ -7,7 +7,7 @@ use bstr::BStr;
 use vigil_engine::session::{Session, SessionError};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
-use vigil_git::repository::settings::{Reads, Settings};
+use vigil_git::repository::settings::{CommandScope, Settings};
 use vigil_git::repository::{Repository, discover};
 
 use crate::globals;
@@ -23,8 +23,8 @@ use crate::reply::Reply;
 /// # Errors
 /// There is no repository, git refuses it, or the pager cannot be run.
 pub(crate) fn find(environment: &Environment) -> Result<Repository, Reply> {
-    let mut repository = discover(environment, &globals::standing_in(environment)?)
-        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    let mut repository = discover(environment, &globals::current_directory(environment)?)
+        .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
     pager::begin(&mut repository)?;
     Ok(repository)
 }
@@ -40,20 +40,20 @@ pub(crate) fn usage(
     reads_settings: bool,
 ) -> Result<Reply, Reply> {
     let usage = Reply::printed(text, 0);
-    let mut repository = match discover(environment, &globals::standing_in(environment)?) {
+    let mut repository = match discover(environment, &globals::current_directory(environment)?) {
         Ok(repository) => repository,
         Err(error) if error.is_of_no_repository() => {
             pager::begin_outside(environment)?;
-            return Ok(usage.after(error.said()));
+            return Ok(usage.after(error.messages()));
         }
-        Err(error) => return Err(Reply::fatal_after(error.said(), &error)),
+        Err(error) => return Err(Reply::fatal_after(error.messages(), &error)),
     };
     pager::begin(&mut repository)?;
     if reads_settings {
-        Settings::of_any_command(&repository, Reads::References, hint_color)
-            .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+        Settings::of_any_command(&repository, CommandScope::References, hint_color)
+            .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
     }
-    Ok(usage.after(repository.config.said()))
+    Ok(usage.after(repository.config.messages()))
 }
 
 /// Finds the repository around the working directory and changes to the top of its working tree.
@@ -74,7 +74,7 @@ pub(crate) fn enter(repository: &Repository) -> Result<(), Reply> {
     // Programs that the engine starts run at the top of the working tree, like those that git starts.
     let top = repository
         .require_work_tree()
-        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+        .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
     std::env::set_current_dir(top)
         .map_err(|_| Reply::fatal("this operation must be run in a work tree"))
 }
@@ -91,7 +91,7 @@ pub(crate) fn session(environment: &Environment) -> Result<Session, Reply> {
 
 /// Ends with `error` as git would.
 pub(crate) fn refuse(error: SessionError) -> Reply {
-    Reply::gave_up(&error.said(), error.label(), &error)
+    Reply::gave_up(&error.messages(), error.label(), &error)
 }
 
 /// How paths are shown for `session`: as in `vigil status`.

@@ -5,7 +5,6 @@
 //! anything itself: it prints the answers, which are values, of the crates below.
 
 mod by_daemon;
-mod called;
 mod cat_file;
 mod command;
 mod commands;
@@ -21,6 +20,7 @@ mod help;
 mod hg;
 mod init;
 mod inside;
+mod invocation;
 mod options;
 mod output;
 mod page;
@@ -47,7 +47,7 @@ use vigil_store::NoSteps;
 
 use reply::Reply;
 use say::{say, write};
-use whole_files::of_whole_files;
+use whole_files::retry_if_cut;
 
 fn main() -> ExitCode {
     vigil_linux::process::with_usual_stack(|| run(std::env::args_os().collect())).into()
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
 
 /// Runs the command that the command line `arguments` calls for, and returns the exit code.
 fn run(arguments: Vec<OsString>) -> u8 {
-    vigil_linux::map::survive_cuts();
+    vigil_linux::map::install_truncation_handler();
     vigil_linux::process::survive_long_files();
     let mut arguments = arguments.into_iter();
     let program = arguments.next().unwrap_or_default();
@@ -68,7 +68,7 @@ fn run(arguments: Vec<OsString>) -> u8 {
     } else if gitstatusd::is_meant(&program, &arguments) {
         gitstatusd::run(&arguments, environment)
     } else {
-        let code = match called::by(&program) {
+        let code = match invocation::record(&program) {
             Some(name) => run_link(name, &arguments, environment),
             None => dispatch(&arguments, environment),
         };
@@ -83,15 +83,15 @@ fn dispatch(arguments: &[BString], mut environment: Environment) -> u8 {
         Ok(taken) => taken,
         Err(reply) => {
             let early = config::check_early(&globals::of_process());
-            let early = early.map_err(|error| Reply::fatal_after(error.said(), &error));
+            let early = early.map_err(|error| Reply::fatal_after(error.messages(), &error));
             return say(&early.err().unwrap_or(reply));
         }
     };
     let Some((command, arguments)) = rest.split_first() else {
-        pager::ask(paging, "help".into());
+        pager::record_wish(paging, "help".into());
         return say_paged(help::overview(KNOWN, 1), &environment);
     };
-    pager::ask(paging, command.as_bstr());
+    pager::record_wish(paging, command.as_bstr());
     run_command(command.as_bstr(), arguments, environment)
 }
 
@@ -103,7 +103,7 @@ fn run_link(name: &BStr, arguments: &[BString], environment: Environment) -> u8 
     } else {
         "status".into()
     };
-    pager::ask(None, name);
+    pager::record_wish(None, name);
     run_command(command, arguments, environment)
 }
 
@@ -123,29 +123,29 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
         }
         b"daemon" => daemon::run(arguments, &environment),
         b"describe" => {
-            let answered = of_whole_files(&environment, || describe::run(arguments, &environment));
+            let answered = retry_if_cut(&environment, || describe::run(arguments, &environment));
             say(&answered.unwrap_or_else(|reply| reply))
         }
         b"doctor" => {
-            let answered = of_whole_files(&environment, || doctor::run(arguments, &environment));
+            let answered = retry_if_cut(&environment, || doctor::run(arguments, &environment));
             say(&answered.unwrap_or_else(|reply| reply))
         }
         b"fsmonitor" => fsmonitor::run(arguments, &environment),
         b"gitstatusd" => gitstatusd::run(arguments, environment),
         b"hg" => {
-            let answered = of_whole_files(&environment, || hg::run(arguments, &environment));
+            let answered = retry_if_cut(&environment, || hg::run(arguments, &environment));
             answered.map_or_else(|reply| say(&reply), hg::Answered::say)
         }
         b"init" => say(&init::run(arguments, &environment)),
         b"man" => say_paged(help::man_page(KNOWN, arguments), &environment),
         b"prompt" => prompt::run(arguments, &environment),
         b"state" => {
-            let answered = of_whole_files(&environment, || state::run(arguments, &environment));
+            let answered = retry_if_cut(&environment, || state::run(arguments, &environment));
             say(&answered.unwrap_or_else(|reply| reply))
         }
         b"status" => {
             let of_mercurial =
-                of_whole_files(&environment, || hg::status_here(arguments, &environment));
+                retry_if_cut(&environment, || hg::status_here(arguments, &environment));
             match of_mercurial {
                 Ok(None) => {}
                 Ok(Some(answered)) => return answered.say(),
@@ -154,7 +154,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
             if let Some(reply) = by_daemon::ask(arguments, &environment) {
                 return say(&reply);
             }
-            let answered = of_whole_files(&environment, || status::run(arguments, &environment));
+            let answered = retry_if_cut(&environment, || status::run(arguments, &environment));
             let (reply, session) = answered.unwrap_or_else(|reply| (reply, None));
             let code = say(&reply);
             if let Some(mut session) = session {
@@ -174,7 +174,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
         }
         b"watch" => watch::run(arguments, &environment),
         b"why" => {
-            let answered = of_whole_files(&environment, || why::run(arguments, &environment));
+            let answered = retry_if_cut(&environment, || why::run(arguments, &environment));
             say(&answered.unwrap_or_else(|reply| reply))
         }
         b"version" | b"--version" | b"-v" => say_paged(help::version(), &environment),

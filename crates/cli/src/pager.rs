@@ -34,14 +34,14 @@ const VARIABLES: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 const IN_USE: &str = "GIT_PAGER_IN_USE";
 
 /// The command line's wishes.
-struct Asked {
+struct PagerWish {
     /// `--paginate` or `--no-pager`.
     choice: Option<bool>,
     /// The command, whose configuration decides if neither option was given.
     command: BString,
 }
 
-static ASKED: OnceLock<Asked> = OnceLock::new();
+static PAGER_WISH: OnceLock<PagerWish> = OnceLock::new();
 
 /// The running pager.
 struct Pager {
@@ -53,14 +53,14 @@ struct Pager {
 static RUNNING: Mutex<Option<Pager>> = Mutex::new(None);
 
 /// Records whether the command line asks for a pager (`--paginate`) or for none (`--no-pager`), and for which `command`.
-pub(crate) fn ask(choice: Option<bool>, command: &BStr) {
+pub(crate) fn record_wish(choice: Option<bool>, command: &BStr) {
     let command = command.to_owned();
-    let _ = ASKED.set(Asked { choice, command });
+    let _ = PAGER_WISH.set(PagerWish { choice, command });
 }
 
 /// Returns whether only the configuration of `command` decides about a pager.
-pub(crate) fn is_up_to_configuration(command: &str) -> bool {
-    ASKED
+pub(crate) fn is_decided_by_configuration(command: &str) -> bool {
+    PAGER_WISH
         .get()
         .is_some_and(|asked| asked.choice != Some(true) && asked.command == command)
 }
@@ -87,8 +87,8 @@ pub(crate) fn begin(repository: &mut Repository) -> Result<(), Reply> {
 /// # Errors
 /// As for [`begin`].
 pub(crate) fn begin_outside(environment: &Environment) -> Result<(), Reply> {
-    let config =
-        config::trusted(environment).map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    let config = config::trusted(environment)
+        .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
     begin_with(&config, &mut environment.clone(), None)
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn begin_outside(environment: &Environment) -> Result<(), Reply> {
 /// # Errors
 /// As for [`begin`].
 pub(crate) fn begin_anywhere(environment: &Environment) -> Result<(), Reply> {
-    match ASKED.get() {
+    match PAGER_WISH.get() {
         Some(asked) if asked.choice == Some(true) => begin_outside(environment),
         _ => Ok(()),
     }
@@ -107,9 +107,9 @@ pub(crate) fn begin_anywhere(environment: &Environment) -> Result<(), Reply> {
 ///
 /// # Errors
 /// As for [`begin`].
-pub(crate) fn begin_unless_refused(environment: &Environment) -> Result<(), Reply> {
-    let config =
-        config::trusted(environment).map_err(|error| Reply::fatal_after(error.said(), &error))?;
+pub(crate) fn begin_by_default(environment: &Environment) -> Result<(), Reply> {
+    let config = config::trusted(environment)
+        .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
     begin_if(&config, &mut environment.clone(), None, true)
 }
 
@@ -128,7 +128,7 @@ fn begin_if(
     directory: Option<&Path>,
     by_default: bool,
 ) -> Result<(), Reply> {
-    let Some(asked) = ASKED.get() else {
+    let Some(asked) = PAGER_WISH.get() else {
         return Ok(());
     };
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -254,7 +254,7 @@ impl Pager {
     fn take_over(&self, pipe: Option<OwnedFd>) -> Result<(), Errno> {
         let pipe = pipe.ok_or(Errno::BADF)?;
         let child = i32::try_from(self.child.id()).map_err(|_| Errno::RANGE)?;
-        signals::outlive(child, sink()?, self.reads_errors)?;
+        signals::wait_for_child_on_signal(child, sink()?, self.reads_errors)?;
         self.redirect(&pipe)
     }
 

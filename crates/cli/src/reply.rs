@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use vigil_model::raw_text::{bytes_of, said_by};
+use vigil_model::raw_text::{bytes_of, message_bytes};
 
 /// The bytes for both output streams, and the exit code, of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,23 +49,27 @@ impl Reply {
         Self::complained(labelled("fatal: ", text.as_ref()), Self::FATAL)
     }
 
-    /// Makes the lines `said`, followed by [`Reply::fatal`] with the text of `error`.
-    pub(crate) fn fatal_after(said: &[String], error: &dyn std::error::Error) -> Self {
-        Self::gave_up(said, "fatal: ", error)
+    /// Makes the lines `messages`, followed by [`Reply::fatal`] with the text of `error`.
+    pub(crate) fn fatal_after(messages: &[String], error: &dyn std::error::Error) -> Self {
+        Self::gave_up(messages, "fatal: ", error)
     }
 
-    /// Makes the lines `said`, followed by `label` and the text of `error`, code 128.
-    pub(crate) fn gave_up(said: &[String], label: &str, error: &(impl Display + ?Sized)) -> Self {
-        Self::complained(labelled(label, &said_by(error)), Self::FATAL).after(said)
+    /// Makes the lines `messages`, followed by `label` and the text of `error`, code 128.
+    pub(crate) fn gave_up(
+        messages: &[String],
+        label: &str,
+        error: &(impl Display + ?Sized),
+    ) -> Self {
+        Self::complained(labelled(label, &message_bytes(error)), Self::FATAL).after(messages)
     }
 
-    /// Puts the lines `said` on standard error before everything else.
-    pub(crate) fn after(mut self, said: &[String]) -> Self {
-        let said = said
+    /// Puts the lines `messages` on standard error before everything else.
+    pub(crate) fn after(mut self, messages: &[String]) -> Self {
+        let messages = messages
             .iter()
             .flat_map(|line| labelled("", &bytes_of(line)))
             .collect::<Vec<u8>>();
-        self.stderr.splice(..0, said);
+        self.stderr.splice(..0, messages);
         self
     }
 

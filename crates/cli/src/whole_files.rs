@@ -5,21 +5,21 @@ use vigil_git::environment::Environment;
 use crate::reply::Reply;
 
 /// How often an answer is attempted if mapped files keep being cut.
-pub(crate) const ANEW_MAX: usize = 3;
+pub(crate) const ATTEMPTS_MAX: usize = 3;
 
 /// Calls `answer` until no mapped file was cut during the call, each time from the same directory. If one was cut, zeros may
 /// have been read instead of its contents.
 ///
 /// # Errors
 /// The reply if files are cut during every attempt.
-pub(crate) fn of_whole_files<T>(
+pub(crate) fn retry_if_cut<T>(
     environment: &Environment,
     answer: impl Fn() -> T,
 ) -> Result<T, Reply> {
-    for _ in 0..ANEW_MAX {
-        let cuts = vigil_linux::map::cuts();
+    for _ in 0..ATTEMPTS_MAX {
+        let cuts = vigil_linux::map::truncation_count();
         let answered = answer();
-        if vigil_linux::map::cuts() == cuts {
+        if vigil_linux::map::truncation_count() == cuts {
             return Ok(answered);
         }
         drop(answered);

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use vigil_testkit::sandbox::{Said, answer};
+use vigil_testkit::sandbox::{TextOutput, answer};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -88,7 +88,7 @@ impl Sandbox {
     #[track_caller]
     fn compare(&self, arguments: &[&str], what: &str) {
         let [ours, theirs] = [VIGIL, "git"]
-            .map(|program| Said::from(answer(self.command(program, "", arguments), b"")));
+            .map(|program| TextOutput::from(answer(self.command(program, "", arguments), b"")));
         assert_eq!(ours, theirs, "{arguments:?} {what}");
     }
 

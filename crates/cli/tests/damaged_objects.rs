@@ -25,13 +25,13 @@ vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 /// An answer, with each line of standard error once: git sometimes looks twice where one look is enough.
 #[derive(Debug, PartialEq)]
-struct Said {
+struct TextOutput {
     stdout: String,
     stderr: Vec<String>,
     code: Option<i32>,
 }
 
-impl From<Output> for Said {
+impl From<Output> for TextOutput {
     fn from(output: Output) -> Self {
         let mut stderr: Vec<String> = Vec::new();
         for line in String::from_utf8_lossy(&output.stderr).lines() {
@@ -54,14 +54,14 @@ impl Sandbox {
         ]))
     }
 
-    fn say(&self, program: &str, arguments: &[&str], input: &str) -> Said {
+    fn say(&self, program: &str, arguments: &[&str], input: &str) -> TextOutput {
         let arguments = [&["cat-file"], arguments].concat();
         answer(self.command(program, "", arguments), input.as_bytes()).into()
     }
 
     /// Asserts that both programs answer alike, and returns the answer.
     #[track_caller]
-    fn same(&self, arguments: &[&str], input: &str) -> Said {
+    fn same(&self, arguments: &[&str], input: &str) -> TextOutput {
         let [ours, theirs] = [VIGIL, "git"].map(|program| self.say(program, arguments, input));
         assert_eq!(ours, theirs, "{arguments:?} {input}");
         theirs
@@ -419,7 +419,7 @@ fn a_folder_in_the_place_of_a_file_of_objects_ends_git() {
     sandbox.git(["commit", "-q", "-m", "a"]);
     let ask = |arguments: &[&str]| {
         let said =
-            |program| -> Said { answer(sandbox.command(program, "", arguments), b"").into() };
+            |program| -> TextOutput { answer(sandbox.command(program, "", arguments), b"").into() };
         assert_eq!(said(VIGIL), said("git"), "{arguments:?}");
     };
     let compare = || {

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use vigil_testkit::sandbox::{Said, answer};
+use vigil_testkit::sandbox::{TextOutput, answer};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -43,14 +43,14 @@ impl Sandbox {
         self.0.write(Path::new(".git").join(path), content);
     }
 
-    fn ours(&self, arguments: &[&str], input: &str) -> Said {
+    fn ours(&self, arguments: &[&str], input: &str) -> TextOutput {
         self.run(VIGIL, arguments, input).into()
     }
 
     /// Asserts that both programs answer alike.
     fn compare(&self, arguments: &[&str], input: &str) {
         let ours = self.ours(arguments, input);
-        let mut theirs = Said::from(self.run("git", arguments, input));
+        let mut theirs = TextOutput::from(self.run("git", arguments, input));
         // As newer versions of git word it.
         theirs.stderr = theirs
             .stderr
@@ -64,8 +64,8 @@ impl Sandbox {
     }
 }
 
-fn failed(message: &str) -> Said {
-    Said {
+fn failed(message: &str) -> TextOutput {
+    TextOutput {
         code: 128,
         stdout: String::new(),
         stderr: message.to_owned(),
@@ -343,7 +343,7 @@ fn variables_that_make_no_sense_are_refused_as_git_refuses_them() {
         let said = |program: &str| {
             let mut command = sandbox.command(program, "", ["status"]);
             command.env(name, value);
-            Said::from(answer(command, b""))
+            TextOutput::from(answer(command, b""))
         };
         assert_eq!(said(VIGIL), said("git"), "{name}={value}");
     }

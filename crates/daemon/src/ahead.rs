@@ -3,18 +3,18 @@
 
 use std::time::{Duration, Instant};
 
-use vigil_engine::session::Heard;
+use vigil_engine::session::WatchPositions;
 
 use crate::protocol::{MonitorQuestion, PromptQuestion, StatusQuestion};
 
 /// How long nothing must have happened before work begins,
-const QUIET: Duration = Duration::from_millis(20);
+const SETTLE_TIME: Duration = Duration::from_millis(20);
 
 /// but it begins after this long even if changes go on.
-const LONGEST: Duration = Duration::from_secs(1);
+const DELAY_MAX: Duration = Duration::from_secs(1);
 
 /// After work there is rest for this many times as long: less than a fifth of a core is used.
-const REST: u32 = 5;
+const REST_FACTOR: u32 = 5;
 
 /// Nothing is done ahead for a working copy that nobody has asked about for this long.
 const ASKED_MAX: Duration = Duration::from_secs(600);
@@ -24,7 +24,7 @@ const QUESTIONS_MAX: usize = 3;
 
 /// A question that may come again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum RepeatableQuestion {
     Status(StatusQuestion),
     Prompt(PromptQuestion),
     Monitor(MonitorQuestion),
@@ -34,21 +34,21 @@ pub(crate) enum Asked {
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
     /// The latest questions, the newest last.
-    asked: Vec<Asked>,
+    asked: Vec<RepeatableQuestion>,
     asked_at: Option<Instant>,
     /// What the last answer rests on,
-    heard: Heard,
+    heard: WatchPositions,
     /// and the number of answers.
     answers: u64,
     /// How many times work was done.
     done: u64,
-    changes: Option<Changing>,
-    rests_until: Option<Instant>,
+    changes: Option<ChangeBurst>,
+    not_before: Option<Instant>,
 }
 
 /// The changes since the last answer.
 #[derive(Clone, Copy, Debug)]
-struct Changing {
+struct ChangeBurst {
     first_at: Instant,
     last_at: Instant,
     /// How many changes were heard of.
@@ -57,21 +57,21 @@ struct Changing {
 
 /// Work that has begun.
 pub(crate) struct Work {
-    pub(crate) questions: Vec<Asked>,
-    until_now: Heard,
+    pub(crate) questions: Vec<RepeatableQuestion>,
+    until_now: WatchPositions,
     answers: u64,
     began_at: Instant,
 }
 
 impl Ahead {
     /// Records that `question` was asked.
-    pub(crate) fn asked(&mut self, mut question: Asked, now: Instant) {
+    pub(crate) fn asked(&mut self, mut question: RepeatableQuestion, now: Instant) {
         match &mut question {
             // Each request has an id of its own.
-            Asked::Prompt(question) => question.id.clear(),
+            RepeatableQuestion::Prompt(question) => question.id.clear(),
             // The token differs each time; only the work for the answer is the same.
-            Asked::Monitor(question) => question.token.clear(),
-            Asked::Status(_) => {}
+            RepeatableQuestion::Monitor(question) => question.token.clear(),
+            RepeatableQuestion::Status(_) => {}
         }
         self.asked.retain(|asked| *asked != question);
         self.asked.push(question);
@@ -81,19 +81,19 @@ impl Ahead {
     }
 
     /// Records that somebody waits for the next answer, so there is work however long ago the last question was.
-    pub(crate) fn is_waited_for(&mut self, now: Instant) {
+    pub(crate) fn keep_active(&mut self, now: Instant) {
         self.asked_at = Some(now);
     }
 
     /// Records an answer, which rests on `heard`.
-    pub(crate) fn answered(&mut self, heard: Heard) {
+    pub(crate) fn answered(&mut self, heard: WatchPositions) {
         self.heard = heard;
         self.answers = self.answers.wrapping_add(1);
         self.changes = None;
     }
 
     /// Forgets the questions and changes, because the session is not kept any more.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn forget_questions(&mut self) {
         *self = Self {
             answers: self.answers,
             done: self.done,
@@ -110,16 +110,16 @@ impl Ahead {
         }
         let changes = match self.changes {
             Some(before) if before.count == count => before,
-            before => Changing {
+            before => ChangeBurst {
                 first_at: before.map_or(now, |before| before.first_at),
                 last_at: now,
                 count,
             },
         };
         self.changes = Some(changes);
-        let settled = changes.last_at.checked_add(QUIET)?;
-        let latest = changes.first_at.checked_add(LONGEST)?;
-        Some(settled.min(latest).max(self.rests_until.unwrap_or(now)))
+        let settled = changes.last_at.checked_add(SETTLE_TIME)?;
+        let latest = changes.first_at.checked_add(DELAY_MAX)?;
+        Some(settled.min(latest).max(self.not_before.unwrap_or(now)))
     }
 
     /// How many times work was done.
@@ -145,6 +145,6 @@ impl Ahead {
         }
         self.done = self.done.saturating_add(1);
         let cost = now.saturating_duration_since(work.began_at);
-        self.rests_until = now.checked_add(cost.saturating_mul(REST));
+        self.not_before = now.checked_add(cost.saturating_mul(REST_FACTOR));
     }
 }

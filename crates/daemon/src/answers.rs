@@ -9,35 +9,35 @@ use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::hg_session::{HgWorkingCopy, root_around};
-use vigil_engine::session::{Everything, Heard, Session, SessionError, Still};
+use vigil_engine::session::{FullReport, Session, SessionError, UnchangedProof, WatchPositions};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location, Search};
 use vigil_linux::Errno;
 use vigil_linux::stat::stat_path;
-use vigil_model::raw_text::said_by;
+use vigil_model::raw_text::message_bytes;
 use vigil_watch::Watcher;
 
-use crate::ahead::Asked;
+use crate::ahead::RepeatableQuestion;
 use crate::declined::Declined;
 use crate::doors::{self, Doors, NoDoor};
-use crate::fsmonitor::{Form, Token, payload};
+use crate::fsmonitor::{Token, TokenForm, payload};
 use crate::gitstatusd::response;
 use crate::mounts;
+use crate::open_questions::{OpenQuestion, OpenQuestions};
 use crate::panics;
 use crate::protocol::{
     BasisQuestion, DoorDeed, DoorQuestion, KnownBy, MonitorQuestion, PromptQuestion, Response,
     StatusQuestion,
 };
-use crate::sessions::{Key, Place, Sessions, Slot, WorkingCopy};
+use crate::sessions::{Key, Sessions, Slot, WorkingCopy, WorkingCopyLocation};
 use crate::variables;
-use crate::waiting::{Waiting, Waits};
 
 /// How long a working copy is not tried again after it had no answer, by default: all the work would be done twice.
 pub const DECLINED_REST: Duration = Duration::from_secs(2);
 
-fn theirs(reason: &str) -> Declined {
-    Declined::Question(reason.into())
+fn declined(reason: &str) -> Declined {
+    Declined::ThisTime(reason.into())
 }
 
 /// Formats a working copy's status. Implemented by the command, in the crate above.
@@ -75,7 +75,7 @@ pub(crate) struct Answers {
     sessions: Sessions,
     /// The sockets at which git asks its monitor.
     doors: Doors,
-    waiting: Waiting,
+    open_questions: OpenQuestions,
     /// How long a working copy is not tried again after it had no answer.
     declined_rest: Duration,
 }
@@ -88,17 +88,17 @@ pub(crate) struct Answer {
 }
 
 /// An answer, and what it rests on.
-pub(crate) struct Watched {
+pub(crate) struct WatchedAnswer {
     pub(crate) answer: Answer,
-    pub(crate) ground: Ground,
+    pub(crate) dependencies: Dependencies,
 }
 
-/// How to tell that an answer may have changed.
+/// What an answer rests on: how to tell that it may have changed.
 #[derive(Default)]
-pub(crate) struct Ground {
-    pub(crate) heard: Heard,
+pub(crate) struct Dependencies {
+    pub(crate) heard: WatchPositions,
     /// Whether everything that the answer rests on is heard of, except the user's and the system's configuration.
-    pub(crate) is_all: bool,
+    pub(crate) is_fully_watched: bool,
 }
 
 impl Answers {
@@ -113,7 +113,7 @@ impl Answers {
             watcher: Watcher::new().ok().map(Arc::new),
             sessions: Sessions::default(),
             doors: Doors::new()?,
-            waiting: Waiting::default(),
+            open_questions: OpenQuestions::default(),
             declined_rest,
         })
     }
@@ -129,30 +129,30 @@ impl Answers {
 
     pub(crate) fn status(&self, question: &StatusQuestion) -> Answer {
         let answer = answered_with(self.try_status(question));
-        answer.expect_again(|| Asked::Status(question.clone()));
+        answer.expect_again(|| RepeatableQuestion::Status(question.clone()));
         answer
     }
 
     /// Answers like [`Self::status`], for a client that is told when the answer changes.
-    pub(crate) fn watched(&self, question: &StatusQuestion) -> Watched {
-        let mut ground = Ground::default();
-        let answered = self.status_on(question, |found| ground = found);
-        Watched {
+    pub(crate) fn watched(&self, question: &StatusQuestion) -> WatchedAnswer {
+        let mut dependencies = Dependencies::default();
+        let answered = self.status_on(question, |found| dependencies = found);
+        WatchedAnswer {
             answer: answered_with(answered),
-            ground,
+            dependencies,
         }
     }
 
     pub(crate) fn prompt(&self, question: &PromptQuestion) -> Answer {
         let answer = answered_with(self.try_prompt(question));
-        answer.expect_again(|| Asked::Prompt(question.clone()));
+        answer.expect_again(|| RepeatableQuestion::Prompt(question.clone()));
         answer
     }
 
     /// What git is told, in `form`. Any other response than [`Response::Changed`] says why nothing is known.
-    pub(crate) fn monitor(&self, question: &MonitorQuestion, form: Form) -> Answer {
+    pub(crate) fn monitor(&self, question: &MonitorQuestion, form: TokenForm) -> Answer {
         let answer = answered_with(self.try_monitor(question, form, true));
-        answer.expect_again(|| Asked::Monitor(question.clone()));
+        answer.expect_again(|| RepeatableQuestion::Monitor(question.clone()));
         answer
     }
 
@@ -164,7 +164,7 @@ impl Answers {
         time: Duration,
         always: bool,
         question: MonitorQuestion,
-        form: Form,
+        form: TokenForm,
     ) -> Answer {
         if !always && self.has_looked(&question) {
             return self.monitor(&question, form);
@@ -190,7 +190,7 @@ impl Answers {
         answer.unwrap_or_else(|_| {
             // This does not wait for the slot, however long others hold it.
             let told = self.known(&question).and_then(|slot| slot.everything());
-            let told = told.ok_or_else(|| theirs("all is being looked at"));
+            let told = told.ok_or_else(|| declined("all is being looked at"));
             answered_with(told.map(|told| (Response::Changed(payload(&told, form)), None)))
         })
     }
@@ -208,19 +208,21 @@ impl Answers {
     }
 
     /// Makes git hear that everything may have changed in the working tree at `top`, whatever it was told before.
-    pub(crate) fn tell_git_of_everything(&self, top: &Path) {
+    pub(crate) fn report_everything_to_git(&self, top: &Path) {
         if let (Some(watcher), Ok(stat)) = (&self.watcher, stat_path(top)) {
-            watcher.tell_of_everything((stat.dev, stat.ino));
+            watcher.report_everything((stat.dev, stat.ino));
         }
     }
 
     /// Finds the answer to `question` again, for the next client.
-    pub(crate) fn again(&self, question: &Asked) {
+    pub(crate) fn recompute(&self, question: &RepeatableQuestion) {
         // A client that asks is told if there is no answer.
         match question {
-            Asked::Status(question) => drop(self.try_status(question)),
-            Asked::Prompt(question) => drop(self.try_prompt(question)),
-            Asked::Monitor(question) => drop(self.try_monitor(question, Form::Hook, false)),
+            RepeatableQuestion::Status(question) => drop(self.try_status(question)),
+            RepeatableQuestion::Prompt(question) => drop(self.try_prompt(question)),
+            RepeatableQuestion::Monitor(question) => {
+                drop(self.try_monitor(question, TokenForm::Hook, false))
+            }
         }
     }
 
@@ -240,14 +242,14 @@ impl Answers {
     fn status_on(
         &self,
         question: &StatusQuestion,
-        look: impl FnOnce(Ground),
+        look: impl FnOnce(Dependencies),
     ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
         let directory = &question.directory;
-        let _waiting = self.wait(directory)?;
+        let _open_question = self.count_open(directory)?;
         let is_same =
             stat_path(directory).is_ok_and(|stat| (stat.dev, stat.ino) == question.directory_id);
         if !is_same {
-            return Err(theirs("the directory is another one here"));
+            return Err(declined("the directory is another one here"));
         }
         let shown = question.variables.iter().cloned();
         let shown = Environment::new(shown, directory.clone());
@@ -256,17 +258,17 @@ impl Answers {
         }
         let (environment, key) = self.locate(directory, &question.variables, Search::Commands)?;
         let Some(key) = key else {
-            return Err(theirs("there is no repository"));
+            return Err(declined("there is no repository"));
         };
         let write = |session: &mut Session, _| {
-            if session.has_kept_silent() {
-                return Err(theirs("there was something to say of it"));
+            if session.has_dropped_messages() {
+                return Err(declined("there was something to say of it"));
             }
             let prefix = prefix(session, directory)?;
             let written = self.writer.write(session, prefix, question, &shown);
-            look(Ground {
-                heard: session.heard(),
-                is_all: session.hears_all(),
+            look(Dependencies {
+                heard: session.watch_positions(),
+                is_fully_watched: session.watches_everything(),
             });
             written
         };
@@ -280,10 +282,10 @@ impl Answers {
         &self,
         question: &StatusQuestion,
         shown: &Environment,
-        look: impl FnOnce(Ground),
+        look: impl FnOnce(Dependencies),
     ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
         let key = of_mercurial(&question.directory);
-        let key = key.ok_or_else(|| theirs("there is no repository"))?;
+        let key = key.ok_or_else(|| declined("there is no repository"))?;
         let open = || {
             let mut copy = HgWorkingCopy::watched_by(self.watcher.clone());
             if mounts::can_be_unmounted(&question.directory, shown) {
@@ -293,13 +295,13 @@ impl Answers {
         };
         let (stdout, slot) = self.answer_by(key, open, |copy, _| {
             let WorkingCopy::Mercurial(copy) = copy else {
-                return Err(theirs("it is not Mercurial's"));
+                return Err(declined("it is not Mercurial's"));
             };
             let written = self.writer.write_of_mercurial(copy, question, shown);
-            look(Ground {
-                heard: copy.heard(),
+            look(Dependencies {
+                heard: copy.watch_positions(),
                 // The configuration and the ignore patterns may come from files anywhere.
-                is_all: false,
+                is_fully_watched: false,
             });
             written
         })?;
@@ -311,7 +313,7 @@ impl Answers {
         question: &PromptQuestion,
     ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
         let directory = &question.directory;
-        let _waiting = self.wait(directory)?;
+        let _open_question = self.count_open(directory)?;
         let id = question.id.as_bstr();
         let (environment, key) = self.locate(
             directory,
@@ -321,8 +323,10 @@ impl Answers {
         let Some(key) = key else {
             return Ok((Response::Record(response::none(id)), None));
         };
-        let prompt = |session: &mut Session, still| {
-            let prompt = session.prompt(&question.request, still).map_err(said)?;
+        let prompt = |session: &mut Session, unchanged| {
+            let prompt = session
+                .prompt(&question.request, unchanged)
+                .map_err(declined_by)?;
             Ok(response::some(id, &prompt, question.summary_len_max))
         };
         let (record, slot) = self.answer(key, &environment, prompt)?;
@@ -333,33 +337,33 @@ impl Answers {
     fn try_monitor(
         &self,
         question: &MonitorQuestion,
-        form: Form,
+        form: TokenForm,
         is_waited_for: bool,
     ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
         let directory = &question.directory;
-        let _waiting = self.wait(directory)?;
+        let _open_question = self.count_open(directory)?;
         let (environment, key) = self.locate(directory, &question.variables, Search::Commands)?;
         let Some(key) = key else {
-            return Err(theirs("there is no repository"));
+            return Err(declined("there is no repository"));
         };
         let since = Token::parse(&question.token).map(|token| token.0);
         let slot = self.sessions.slot(key.clone());
         let tell = |session: &mut Session, _| {
             let index = question.index.as_ref();
             if index.is_some_and(|index| !is_own_index(session, directory, index)) {
-                return Err(theirs("another index is asked about"));
+                return Err(declined("another index is asked about"));
             }
-            let everything = session.everything().map_err(said)?;
-            let continues = |everything: &Everything| everything.continues(since);
+            let everything = session.full_report().map_err(declined_by)?;
+            let continues = |everything: &FullReport| everything.continues(since);
             let is_new = everything.as_ref().is_some_and(|it| !continues(it));
-            let told = everything.as_ref().and_then(Everything::told);
+            let told = everything.as_ref().and_then(FullReport::current_report);
             *slot.everything.lock() = everything;
             if let Some(told) = told.filter(|_| is_waited_for && is_new && session.is_large()) {
                 // A look would tell git nothing more, and would only compete with git's own.
                 return Ok(told);
             }
-            let told = session.told_since(since).map_err(said)?;
-            told.ok_or_else(|| theirs("the working tree cannot be watched"))
+            let told = session.changes_to_report(since).map_err(declined_by)?;
+            told.ok_or_else(|| declined("the working tree cannot be watched"))
         };
         let (told, slot) = self.answer(key, &environment, tell)?;
         Ok((Response::Changed(payload(&told, form)), Some(slot)))
@@ -392,19 +396,19 @@ impl Answers {
 
     fn try_door(&self, question: &DoorQuestion) -> Result<(Vec<u8>, u8), Declined> {
         let directory = &question.directory;
-        let _waiting = self.wait(directory)?;
+        let _open_question = self.count_open(directory)?;
         let (environment, key) = self.locate(directory, &question.variables, Search::Commands)?;
         let Some(key) = key else {
-            return Err(theirs("there is no repository"));
+            return Err(declined("there is no repository"));
         };
-        let Place::Git(location) = &key.location else {
-            return Err(theirs("it is not git's"));
+        let WorkingCopyLocation::Git(location) = &key.location else {
+            return Err(declined("it is not git's"));
         };
         let opened = repository::open(&environment, location);
-        let repository = opened.map_err(|error| said(error.into()))?;
-        let refused = |error: NoDoor| theirs(&error.to_string());
+        let repository = opened.map_err(|error| declined_by(error.into()))?;
+        let refused = |error: NoDoor| declined(&error.to_string());
         Ok(match question.deed {
-            DoorDeed::Tell => match self.doors.tell(&repository).map_err(refused)? {
+            DoorDeed::Status => match self.doors.status(&repository).map_err(refused)? {
                 (path, true) => (doors::line(&path, "serves"), 0),
                 (path, false) => (doors::line(&path, "does not serve"), 1),
             },
@@ -413,7 +417,7 @@ impl Answers {
                 (doors::line(&opened.map_err(refused)?, "serves"), 0)
             }
             DoorDeed::Close => {
-                let (path, _) = self.doors.tell(&repository).map_err(refused)?;
+                let (path, _) = self.doors.status(&repository).map_err(refused)?;
                 match self.doors.close(&path) {
                     true => (doors::line(&path, "no longer serves"), 0),
                     false => (doors::line(&path, "did not serve"), 1),
@@ -432,8 +436,8 @@ impl Answers {
 
     fn try_basis(&self, question: &BasisQuestion) -> Result<Vec<KnownBy>, Declined> {
         let directory = &question.directory;
-        let _waiting = self.wait(directory)?;
-        let nothing = || theirs("nothing is kept of it");
+        let _open_question = self.count_open(directory)?;
+        let nothing = || declined("nothing is kept of it");
         let key = match question.is_of_mercurial {
             true => of_mercurial(directory),
             false => {
@@ -441,9 +445,9 @@ impl Answers {
                     .1
             }
         };
-        let key = key.ok_or_else(|| theirs("there is no repository"))?;
+        let key = key.ok_or_else(|| declined("there is no repository"))?;
         let slot = self.sessions.known(&key).ok_or_else(nothing)?;
-        let known = slot.look(|copy| {
+        let known = slot.with_session(|copy| {
             let paths = question.paths.iter();
             let known = paths.map(|path| copy.basis(path.as_ref()).map(KnownBy::from));
             known.collect::<Option<Vec<_>>>()
@@ -463,14 +467,14 @@ impl Answers {
         all: &[(BString, BString)],
         search: Search,
     ) -> Result<(Environment, Option<Key>), Declined> {
-        let variables = variables::counting(all);
+        let variables = variables::relevant(all);
         let environment = Environment::new(variables.iter().cloned(), directory);
         let found = repository::discover_git_dir(&environment, directory, search);
-        let found = found.map_err(|error| said(error.into()))?;
-        let standing = variables::are_about_a_place(&variables).then(|| directory.to_owned());
+        let found = found.map_err(|error| declined_by(error.into()))?;
+        let standing = variables::depend_on_directory(&variables).then(|| directory.to_owned());
         let key = found.map(|location| Key {
-            location: Place::Git(location),
-            variables: variables::telling_apart(&variables),
+            location: WorkingCopyLocation::Git(location),
+            variables: variables::for_session_key(&variables),
             directory: standing,
         });
         Ok((environment, key))
@@ -480,32 +484,32 @@ impl Answers {
         &self,
         key: Key,
         environment: &Environment,
-        answer: impl FnOnce(&mut Session, Option<Still>) -> Result<T, Declined>,
+        answer: impl FnOnce(&mut Session, Option<UnchangedProof>) -> Result<T, Declined>,
     ) -> Result<(T, Arc<Slot>), Declined> {
         let location = key.location.clone();
         let open = || match &location {
-            Place::Git(location) => self.open(environment, location),
-            Place::Mercurial(_) => Err(theirs("it is not git's")),
+            WorkingCopyLocation::Git(location) => self.open(environment, location),
+            WorkingCopyLocation::Mercurial(_) => Err(declined("it is not git's")),
         };
         let open = || Ok(WorkingCopy::Git(Box::new(open()?)));
-        self.answer_by(key, open, |copy, still| answer(copy.git()?, still))
+        self.answer_by(key, open, |copy, unchanged| answer(copy.git()?, unchanged))
     }
 
     fn answer_by<T>(
         &self,
         key: Key,
         open: impl FnOnce() -> Result<WorkingCopy, Declined>,
-        answer: impl FnOnce(&mut WorkingCopy, Option<Still>) -> Result<T, Declined>,
+        answer: impl FnOnce(&mut WorkingCopy, Option<UnchangedProof>) -> Result<T, Declined>,
     ) -> Result<(T, Arc<Slot>), Declined> {
         let slot = self.sessions.slot(key);
         let mut kept = slot
             .take_turn()
-            .ok_or_else(|| theirs("others are being answered"))?;
+            .ok_or_else(|| declined("others are being answered"))?;
         if let Some(reason) = kept.declined() {
-            return Err(Declined::Question(reason.clone()));
+            return Err(Declined::ThisTime(reason.clone()));
         }
         let answered = slot.answer(&mut kept, open, answer);
-        if let Err(Declined::Answer(reason)) = &answered {
+        if let Err(Declined::ForNow(reason)) = &answered {
             kept.decline_for(self.declined_rest, reason.clone());
         }
         drop(kept);
@@ -513,16 +517,16 @@ impl Answers {
     }
 
     /// Counts a question about `directory` until it is answered.
-    fn wait(&self, directory: &Path) -> Result<Waits<'_>, Declined> {
-        let waits = self.waiting.begin(directory);
-        waits.ok_or_else(|| theirs("too many ask about the directory"))
+    fn count_open(&self, directory: &Path) -> Result<OpenQuestion<'_>, Declined> {
+        let question = self.open_questions.begin(directory);
+        question.ok_or_else(|| declined("too many ask about the directory"))
     }
 }
 
 /// The key of the Mercurial working copy around `directory`, or `None` if there is none.
 fn of_mercurial(directory: &Path) -> Option<Key> {
     Some(Key {
-        location: Place::Mercurial(root_around(directory)?),
+        location: WorkingCopyLocation::Mercurial(root_around(directory)?),
         variables: Vec::new(),
         directory: None,
     })
@@ -530,7 +534,7 @@ fn of_mercurial(directory: &Path) -> Option<Key> {
 
 impl Answer {
     /// Records that the question may be asked again.
-    fn expect_again(&self, question: impl FnOnce() -> Asked) {
+    fn expect_again(&self, question: impl FnOnce() -> RepeatableQuestion) {
         if let Some(slot) = &self.slot {
             slot.ahead.lock().asked(question(), Instant::now());
         }
@@ -558,19 +562,20 @@ fn answered_with(answered: Result<(Response, Option<Arc<Slot>>), Declined>) -> A
 /// Opens a session with the repository at `location`. Fails if its configuration calls for a message, which is the client's to
 /// print.
 fn open(environment: &Environment, location: &Location) -> Result<Session, Declined> {
-    let repository = repository::open(environment, location).map_err(|error| said(error.into()))?;
+    let repository =
+        repository::open(environment, location).map_err(|error| declined_by(error.into()))?;
     if repository.work_tree.is_none() {
-        return Err(theirs("there is no working tree"));
+        return Err(declined("there is no working tree"));
     }
-    if !repository.config.said().is_empty() {
+    if !repository.config.messages().is_empty() {
         let reason = "there is something to say of the configuration";
-        return Err(Declined::Answer(reason.into()));
+        return Err(Declined::ForNow(reason.into()));
     }
     let wanted = repository.config.boolean("vigil.daemon");
-    if wanted.map_err(|error| said(error.into()))? == Some(false) {
-        return Err(theirs("the configuration wants no daemon"));
+    if wanted.map_err(|error| declined_by(error.into()))? == Some(false) {
+        return Err(declined("the configuration wants no daemon"));
     }
-    Session::open(repository, true, FilterStderr::Refuse).map_err(said)
+    Session::open(repository, true, FilterStderr::Refuse).map_err(declined_by)
 }
 
 /// Whether `index`, a path as seen from `directory`, is the repository's own index.
@@ -586,10 +591,10 @@ fn prefix(session: &Session, directory: &Path) -> Result<BString, Declined> {
     let repository = session.repository();
     let top = repository
         .require_work_tree()
-        .map_err(|error| said(error.into()))?;
+        .map_err(|error| declined_by(error.into()))?;
     let inside = directory
         .strip_prefix(top)
-        .map_err(|_| theirs("the working tree is elsewhere"))?;
+        .map_err(|_| declined("the working tree is elsewhere"))?;
     let mut prefix = BString::from(inside.as_os_str().as_bytes());
     if !prefix.is_empty() {
         prefix.push(b'/');
@@ -597,6 +602,6 @@ fn prefix(session: &Session, directory: &Path) -> Result<BString, Declined> {
     Ok(prefix)
 }
 
-fn said(error: SessionError) -> Declined {
-    Declined::Answer(said_by(&error))
+fn declined_by(error: SessionError) -> Declined {
+    Declined::ForNow(message_bytes(&error))
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bstr::{BString, ByteSlice};
 use parking_lot::Mutex;
-use vigil_engine::session::audit::{Audit, Difference, Extent, Observed, Saw};
+use vigil_engine::session::audit::{Audit, Difference, Extent, Observed, PathFinding};
 use vigil_model::quote::{QuoteRule, append_quoted};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 
@@ -15,7 +15,7 @@ use crate::sessions::{Sessions, Slot};
 pub const SAMPLE_REST: Duration = Duration::from_secs(60);
 
 /// After a sample, the auditor rests for this many times as long: it takes less than a thousandth of a core.
-const REST: u32 = 2000;
+const REST_FACTOR: u32 = 2000;
 
 /// How long an audit waits while a question is being answered.
 const TURN_MAX: Duration = Duration::from_secs(10);
@@ -98,7 +98,7 @@ impl Auditor {
             let report = self.note(slot, &audited);
             report.differences > 0
         });
-        let rest = self.rest.max(start.elapsed().saturating_mul(REST));
+        let rest = self.rest.max(start.elapsed().saturating_mul(REST_FACTOR));
         turns.next_at = Instant::now().checked_add(rest);
         (differs, turns.next_at)
     }
@@ -179,22 +179,22 @@ fn words(difference: &Difference) -> Vec<u8> {
     };
     let text = format!(
         ": kept as {}, found {} (untracked {untracked}, ignored {ignored}; {} changes heard of, {heard_of_path})",
-        said(difference.disagreement.known),
-        said(difference.disagreement.found),
+        text_of(difference.disagreement.known),
+        text_of(difference.disagreement.found),
         difference.heard,
     );
     out.extend_from_slice(text.as_bytes());
     out
 }
 
-fn said(saw: Saw) -> &'static str {
+fn text_of(saw: PathFinding) -> &'static str {
     match saw {
-        Saw::Nothing => "unchanged",
-        Saw::Tracked(Observed::Missing) => "missing",
-        Saw::Tracked(Observed::Present(_)) => "changed",
-        Saw::Tracked(Observed::Nested) => "a nested repository",
-        Saw::Untracked => "untracked",
-        Saw::Ignored => "ignored",
+        PathFinding::Nothing => "unchanged",
+        PathFinding::Tracked(Observed::Missing) => "missing",
+        PathFinding::Tracked(Observed::Present(_)) => "changed",
+        PathFinding::Tracked(Observed::Nested) => "a nested repository",
+        PathFinding::Untracked => "untracked",
+        PathFinding::Ignored => "ignored",
     }
 }
 

@@ -13,10 +13,10 @@ use rustix::process::geteuid;
 use vigil_git::environment::Environment;
 use vigil_model::raw_text::raw;
 
-use crate::place::{Place, PlaceError};
 use crate::protocol::{
     self, Hello, REQUEST_LEN_MAX, RESPONSE_LEN_MAX, Request, Response, is_older,
 };
+use crate::runtime_folder::{FolderError, RuntimePath};
 use crate::stream::{Broken, Stream};
 use crate::view;
 
@@ -42,12 +42,12 @@ pub enum Unanswered {
     Absent,
     /// The folder in which its socket should be cannot be trusted.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Folder(#[from] FolderError),
     /// The socket is served by another user.
-    #[error("the socket in {path} is served by user {uid}", path = .place.path().display())]
+    #[error("the socket in {path} is served by user {uid}", path = .runtime_path.path().display())]
     Foreign {
         /// The folder.
-        place: Place,
+        runtime_path: RuntimePath,
         /// The user.
         uid: u32,
     },
@@ -107,7 +107,7 @@ fn in_brackets(pid: u32) -> String {
 
 /// A daemon's answer, and which daemon gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct DaemonAnswer {
     /// Its answer.
     pub response: Response,
     /// The process.
@@ -117,55 +117,55 @@ pub struct Said {
 /// A client of the daemon.
 #[derive(Clone, Debug)]
 pub struct Client {
-    place: Place,
+    runtime_path: RuntimePath,
     patience: Duration,
     /// Whether the answer depends on how this process sees files.
     is_about_files: bool,
     /// Whether the client can compute the answer itself.
-    can_do_without: bool,
+    has_fallback: bool,
 }
 
 impl Client {
     /// Creates a client that can compute the answer itself. Waits `VIGIL_DAEMON_PATIENCE_MS`, or else [`PATIENCE`].
-    pub fn of_command(environment: &Environment) -> Self {
+    pub fn for_command(environment: &Environment) -> Self {
         Self {
-            place: Place::of(environment),
+            runtime_path: RuntimePath::of(environment),
             patience: patience(environment).unwrap_or(PATIENCE),
             is_about_files: true,
-            can_do_without: true,
+            has_fallback: true,
         }
     }
 
     /// Creates a client that asks about the daemon itself, and waits for `patience`.
-    pub fn of_daemon(environment: &Environment, patience: Duration) -> Self {
+    pub fn for_daemon(environment: &Environment, patience: Duration) -> Self {
         Self {
-            place: Place::of(environment),
+            runtime_path: RuntimePath::of(environment),
             patience,
             is_about_files: false,
-            can_do_without: false,
+            has_fallback: false,
         }
     }
 
     /// Creates a client that asks about files, cannot compute the answer itself, and waits for `patience`.
-    pub fn of_files(environment: &Environment, patience: Duration) -> Self {
+    pub fn for_files(environment: &Environment, patience: Duration) -> Self {
         Self {
-            place: Place::of(environment),
+            runtime_path: RuntimePath::of(environment),
             patience,
             is_about_files: true,
-            can_do_without: false,
+            has_fallback: false,
         }
     }
 
     /// Where the client looks for the daemon.
-    pub fn place(&self) -> &Place {
-        &self.place
+    pub fn runtime_path(&self) -> &RuntimePath {
+        &self.runtime_path
     }
 
     /// Sends `request` and returns the answer, which must come from this version of the program.
     ///
     /// # Errors
     /// There is no answer.
-    pub fn ask(&self, request: &Request) -> Result<Said, Unanswered> {
+    pub fn ask(&self, request: &Request) -> Result<DaemonAnswer, Unanswered> {
         self.converse(request, true)
     }
 
@@ -173,23 +173,23 @@ impl Client {
     ///
     /// # Errors
     /// There is no answer.
-    pub fn ask_any(&self, request: &Request) -> Result<Said, Unanswered> {
+    pub fn ask_any(&self, request: &Request) -> Result<DaemonAnswer, Unanswered> {
         self.converse(request, false)
     }
 
-    fn converse(&self, request: &Request, same_program: bool) -> Result<Said, Unanswered> {
-        let end = self.end()?;
-        let mut connection = self.greet(&request.to_frame(), same_program, &end)?;
-        let response = connection.read(&end)?;
+    fn converse(&self, request: &Request, same_program: bool) -> Result<DaemonAnswer, Unanswered> {
+        let deadline = self.deadline()?;
+        let mut connection = self.greet(&request.to_frame(), same_program, &deadline)?;
+        let response = connection.read(&deadline)?;
         let pid = connection.pid;
-        Ok(Said { response, pid })
+        Ok(DaemonAnswer { response, pid })
     }
 
-    /// The end of the wait that begins now.
-    fn end(&self) -> Result<End, Unanswered> {
+    /// The deadline of the wait that begins now.
+    fn deadline(&self) -> Result<Deadline, Unanswered> {
         let last = self.patience.checked_mul(AT_WORK_TIMES);
         let last = last.and_then(|last| Instant::now().checked_add(last));
-        Ok(End {
+        Ok(Deadline {
             patience: self.patience,
             last: last.ok_or(Unanswered::TooLong)?,
             heard_at: Instant::now(),
@@ -201,7 +201,7 @@ impl Client {
         &self,
         request: &[u8],
         same_program: bool,
-        end: &End,
+        deadline: &Deadline,
     ) -> Result<Connection, Unanswered> {
         let mut connection = self.connect()?;
         let view = match self.is_about_files {
@@ -212,8 +212,8 @@ impl Client {
         if hello.len() > REQUEST_LEN_MAX {
             return Err(Unanswered::TooLong);
         }
-        let written = connection.write(&[hello.as_slice(), request].concat(), end.first());
-        let welcome = written.and_then(|()| connection.read(end));
+        let written = connection.write(&[hello.as_slice(), request].concat(), deadline.first());
+        let welcome = written.and_then(|()| connection.read(deadline));
         let Response::Welcome { program, pid } = welcome.map_err(|error| match error {
             Unanswered::Late { .. } => Unanswered::Late {
                 pid: self.who_serves(&connection),
@@ -236,19 +236,24 @@ impl Client {
 
     /// Finds the process that serves `connection`, which has not told its pid. 0 if it is not certain.
     fn who_serves(&self, connection: &Connection) -> u32 {
-        let holder = self.place.open().ok().and_then(|one| one.last_holder());
-        let maker = Some(connection.maker).filter(|maker| Some(*maker) == holder);
-        maker.unwrap_or_default()
+        let holder = self
+            .runtime_path
+            .open()
+            .ok()
+            .and_then(|one| one.last_holder());
+        let socket_creator = Some(connection.socket_creator)
+            .filter(|socket_creator| Some(*socket_creator) == holder);
+        socket_creator.unwrap_or_default()
     }
 
     /// Creates a socket to connect by. A client that can do without the daemon does not wait if the daemon's backlog is full.
     fn socket(&self) -> Result<OwnedFd, Errno> {
-        let flags = match self.can_do_without {
+        let flags = match self.has_fallback {
             true => SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
             false => SocketFlags::CLOEXEC,
         };
         let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-        if !self.can_do_without {
+        if !self.has_fallback {
             set_socket_timeout(&socket, Timeout::Send, Some(self.patience))?;
         }
         Ok(socket)
@@ -256,8 +261,8 @@ impl Client {
 
     /// Connects to a process of this user.
     fn connect(&self) -> Result<Connection, Unanswered> {
-        let folder = self.place.open().map_err(|error| match error {
-            PlaceError::Unusable {
+        let folder = self.runtime_path.open().map_err(|error| match error {
+            FolderError::Unusable {
                 source: Errno::NOENT,
                 ..
             } => Unanswered::Absent,
@@ -271,26 +276,26 @@ impl Client {
             Err(Errno::NOENT | Errno::CONNREFUSED) => return Err(Unanswered::Absent),
             // The backlog is full.
             Err(Errno::AGAIN) => {
-                let holder = (!self.can_do_without).then(|| folder.holder());
+                let holder = (!self.has_fallback).then(|| folder.holder());
                 let pid = holder.flatten().unwrap_or_default();
                 return Err(Unanswered::Late { pid });
             }
             Err(_) => return Err(Unanswered::Broken),
         }
-        if !self.can_do_without {
+        if !self.has_fallback {
             ioctl_fionbio(&socket, true).map_err(failed)?;
         }
         let peer = socket_peercred(&socket).map_err(failed)?;
         if peer.uid != geteuid() {
             return Err(Unanswered::Foreign {
-                place: self.place.clone(),
+                runtime_path: self.runtime_path.clone(),
                 uid: peer.uid.as_raw(),
             });
         }
         let stream = Stream::new(socket, RESPONSE_LEN_MAX);
         Ok(Connection {
             stream,
-            maker: u32::try_from(peer.pid.as_raw_nonzero().get()).unwrap_or_default(),
+            socket_creator: u32::try_from(peer.pid.as_raw_nonzero().get()).unwrap_or_default(),
             pid: 0,
         })
     }
@@ -302,7 +307,7 @@ pub struct Caller {
     client: Client,
     kept: Option<Connection>,
     /// A connection on which a late answer is still to come.
-    owed: Option<Connection>,
+    late: Option<Connection>,
 }
 
 impl Caller {
@@ -311,7 +316,7 @@ impl Caller {
         Self {
             client,
             kept: None,
-            owed: None,
+            late: None,
         }
     }
 
@@ -320,28 +325,32 @@ impl Caller {
     ///
     /// # Errors
     /// There is no answer.
-    pub fn ask(&mut self, request: &Request) -> Result<Said, Unanswered> {
-        let (request, end) = (request.to_frame(), self.client.end()?);
+    pub fn ask(&mut self, request: &Request) -> Result<DaemonAnswer, Unanswered> {
+        let (request, deadline) = (request.to_frame(), self.client.deadline()?);
         if let Some(kept) = self.kept.take() {
-            kept.write(&request, end.first())?;
-            match self.answer_on(kept, &end) {
+            kept.write(&request, deadline.first())?;
+            match self.answer_on(kept, &deadline) {
                 Err(Unanswered::Broken) => {}
                 answered => return answered,
             }
         }
-        let connection = self.client.greet(&request, true, &end)?;
-        self.answer_on(connection, &end)
+        let connection = self.client.greet(&request, true, &deadline)?;
+        self.answer_on(connection, &deadline)
     }
 
     /// Reads the answer on `connection`. Then keeps the connection, for the next question or for the late answer.
-    fn answer_on(&mut self, mut connection: Connection, end: &End) -> Result<Said, Unanswered> {
-        let (answered, pid) = (connection.read(end), connection.pid);
+    fn answer_on(
+        &mut self,
+        mut connection: Connection,
+        deadline: &Deadline,
+    ) -> Result<DaemonAnswer, Unanswered> {
+        let (answered, pid) = (connection.read(deadline), connection.pid);
         match &answered {
             Ok(_) => self.kept = Some(connection),
-            Err(Unanswered::Late { .. }) => self.owed = Some(connection),
+            Err(Unanswered::Late { .. }) => self.late = Some(connection),
             Err(_) => {}
         }
-        answered.map(|response| Said { response, pid })
+        answered.map(|response| DaemonAnswer { response, pid })
     }
 
     /// Sends `request` without waiting for the answer, so that the daemon has it in memory.
@@ -349,24 +358,24 @@ impl Caller {
     /// # Errors
     /// The request could not be sent.
     pub fn ask_ahead(&mut self, request: &Request) -> Result<(), Unanswered> {
-        let end = self.client.end()?;
-        self.owed = Some(self.client.greet(&request.to_frame(), true, &end)?);
+        let deadline = self.client.deadline()?;
+        self.late = Some(self.client.greet(&request.to_frame(), true, &deadline)?);
         Ok(())
     }
 
     /// Whether a late answer has arrived by now. Then the daemon is alive, and can be asked again without risk.
-    pub fn has_caught_up(&mut self) -> bool {
-        let Some(mut owed) = self.owed.take() else {
+    pub fn take_late_answer(&mut self) -> bool {
+        let Some(mut late) = self.late.take() else {
             return false;
         };
-        match owed.read(&End::now()) {
+        match late.read(&Deadline::now()) {
             // The answer is to an old question, and of no use.
             Ok(_) => {
-                self.kept = Some(owed);
+                self.kept = Some(late);
                 true
             }
             Err(Unanswered::Late { .. }) => {
-                self.owed = Some(owed);
+                self.late = Some(late);
                 false
             }
             Err(_) => false,
@@ -379,7 +388,7 @@ impl Caller {
 struct Connection {
     stream: Stream,
     /// The process that created the socket, which need not be the one that serves it.
-    maker: u32,
+    socket_creator: u32,
     /// The process that serves, or 0 until it has told its pid.
     pid: u32,
 }
@@ -387,19 +396,19 @@ struct Connection {
 impl Connection {
     /// Sends `frames`. Errors other than lateness are ignored: a daemon that refuses the client may close before it has read
     /// everything, and its reply counts.
-    fn write(&self, frames: &[u8], end: Instant) -> Result<(), Unanswered> {
+    fn write(&self, frames: &[u8], deadline: Instant) -> Result<(), Unanswered> {
         if frames.len() > REQUEST_LEN_MAX {
             return Err(Unanswered::TooLong);
         }
-        match self.stream.write(frames, end) {
+        match self.stream.write(frames, deadline) {
             Err(Broken::Late) => Err(Unanswered::Late { pid: self.pid }),
             _ => Ok(()),
         }
     }
 
     /// Reads the next message, skipping notices that the answer is being worked on. A refusal is an error.
-    fn read(&mut self, end: &End) -> Result<Response, Unanswered> {
-        let (pid, mut until) = (self.pid, end.first());
+    fn read(&mut self, deadline: &Deadline) -> Result<Response, Unanswered> {
+        let (pid, mut until) = (self.pid, deadline.first());
         loop {
             let read = self
                 .stream
@@ -407,7 +416,7 @@ impl Connection {
                 .and_then(|(kind, body)| Ok(Response::from_frame(kind, &body)?));
             return match read {
                 Ok(Response::AtWork) => {
-                    until = end.later();
+                    until = deadline.later();
                     continue;
                 }
                 Ok(Response::Refused(reason)) => Err(Unanswered::Refused { pid, reason }),
@@ -421,9 +430,9 @@ impl Connection {
     }
 }
 
-/// How long a client waits.
+/// Until when a client waits.
 #[derive(Debug)]
-struct End {
+struct Deadline {
     /// How long it waits for a sign of life,
     patience: Duration,
     heard_at: Instant,
@@ -431,7 +440,7 @@ struct End {
     last: Instant,
 }
 
-impl End {
+impl Deadline {
     /// Does not wait at all.
     fn now() -> Self {
         Self {
@@ -443,14 +452,14 @@ impl End {
 
     /// When the client gives up if it hears nothing.
     fn first(&self) -> Instant {
-        let end = self.heard_at.checked_add(self.patience);
-        end.map_or(self.last, |end| end.min(self.last))
+        let deadline = self.heard_at.checked_add(self.patience);
+        deadline.map_or(self.last, |deadline| deadline.min(self.last))
     }
 
     /// When the client gives up if it hears just now that its answer is being worked on.
     fn later(&self) -> Instant {
-        let end = Instant::now().checked_add(self.patience);
-        end.map_or(self.last, |end| end.min(self.last))
+        let deadline = Instant::now().checked_add(self.patience);
+        deadline.map_or(self.last, |deadline| deadline.min(self.last))
     }
 }
 
@@ -497,28 +506,28 @@ mod tests {
         ];
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
         let environment = Environment::new(variables, "/");
-        let mut caller = Caller::new(Client::of_command(&environment));
+        let mut caller = Caller::new(Client::for_command(&environment));
         let greeted = greet_all(listener);
         // A client that was not greeted in time is late, too, and asks again.
         let (late, mut stream) = loop {
             let asked = caller.ask(&Request::Ping);
             let stream = greeted.recv().unwrap();
             match asked {
-                Err(late) if caller.owed.is_some() => break (late, stream),
+                Err(late) if caller.late.is_some() => break (late, stream),
                 _ => {}
             }
         };
         assert!(matches!(late, Unanswered::Late { .. }), "{late}");
-        assert!(!caller.has_caught_up());
+        assert!(!caller.take_late_answer());
         stream
             .write_all(&Response::Yourself("late".into()).to_frame())
             .unwrap();
-        assert!(caller.has_caught_up());
-        assert!(!caller.has_caught_up());
+        assert!(caller.take_late_answer());
+        assert!(!caller.take_late_answer());
         stream.write_all(&Response::Done.to_frame()).unwrap();
         // The connection is ready for it.
-        let said = caller.ask(&Request::Ping).unwrap();
-        assert_eq!(said.response, Response::Done);
+        let answer = caller.ask(&Request::Ping).unwrap();
+        assert_eq!(answer.response, Response::Done);
     }
 
     #[test]
@@ -530,7 +539,7 @@ mod tests {
         let run = folder.path().to_str().unwrap();
         let variables = [("VIGIL_RUNTIME_DIR", run)];
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
-        let client = Client::of_daemon(&Environment::new(variables, "/"), Duration::from_secs(60));
+        let client = Client::for_daemon(&Environment::new(variables, "/"), Duration::from_secs(60));
         let greeted = greet_all(listener);
         let answers = std::thread::spawn(move || {
             let mut stream = greeted.recv().unwrap();
@@ -538,8 +547,8 @@ mod tests {
                 stream.write_all(&response.to_frame()).unwrap();
             }
         });
-        let said = client.ask(&Request::Ping).unwrap();
-        assert_eq!(said.response, Response::Done);
+        let answer = client.ask(&Request::Ping).unwrap();
+        assert_eq!(answer.response, Response::Done);
         answers.join().unwrap();
     }
 
@@ -547,17 +556,17 @@ mod tests {
     fn whoever_hears_a_sign_of_life_waits_on_but_not_for_good() {
         let now = Instant::now();
         let after = |ms| now.checked_add(Duration::from_millis(ms)).unwrap();
-        let end = End {
+        let deadline = Deadline {
             patience: Duration::from_millis(100),
             heard_at: now,
             last: after(100_000),
         };
-        assert_eq!(end.first(), after(100));
-        assert!(end.later() >= end.first() && end.later() <= end.last);
-        let end = End {
+        assert_eq!(deadline.first(), after(100));
+        assert!(deadline.later() >= deadline.first() && deadline.later() <= deadline.last);
+        let deadline = Deadline {
             last: after(50),
-            ..end
+            ..deadline
         };
-        assert_eq!((end.first(), end.later()), (after(50), after(50)));
+        assert_eq!((deadline.first(), deadline.later()), (after(50), after(50)));
     }
 }

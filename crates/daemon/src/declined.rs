@@ -6,16 +6,16 @@ use bstr::BString;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Declined {
     /// This question is left to the client. The next one may be answered at once.
-    Question(BString),
+    ThisTime(BString),
     /// Only the client can give the answer, and that would be so for the next question, too.
-    Answer(BString),
+    ForNow(BString),
 }
 
 impl Declined {
     /// The reason.
     pub fn reason(&self) -> &BString {
         match self {
-            Self::Question(reason) | Self::Answer(reason) => reason,
+            Self::ThisTime(reason) | Self::ForNow(reason) => reason,
         }
     }
 }

@@ -24,7 +24,7 @@ use vigil_git::repository::Repository;
 use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path};
 
-use crate::fsmonitor::{NoPlace, place};
+use crate::fsmonitor::{NoSocketPath, socket_path};
 use crate::protocol::{MonitorDescription, MonitorQuestion};
 
 /// The most connections that wait at one socket.
@@ -41,7 +41,7 @@ const S_IFSOCK: u32 = 0o140_000;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoDoor {
     #[error(transparent)]
-    NoPlace(#[from] NoPlace),
+    NoSocketPath(#[from] NoSocketPath),
     #[error("another process serves {}", .0.display())]
     Served(PathBuf),
     #[error("{} is in the way", .0.display())]
@@ -57,7 +57,7 @@ pub(crate) enum NoDoor {
 pub(crate) struct Door {
     listener: OwnedFd,
     /// Its path, and the identity of the socket file when it was created.
-    place: PathBuf,
+    socket_path: PathBuf,
     socket: (u64, u64),
     question: MonitorQuestion,
 }
@@ -93,7 +93,7 @@ impl Door {
 
     /// Whether its path still leads to it. A repository that is moved takes its socket along, and another may take its place.
     pub(crate) fn is_in_place(&self) -> bool {
-        lstat_path(&self.place).is_ok_and(|stat| id(&stat) == self.socket)
+        lstat_path(&self.socket_path).is_ok_and(|stat| id(&stat) == self.socket)
     }
 
     /// Stops accepting connections. Those already accepted may still be answered.
@@ -101,7 +101,7 @@ impl Door {
         let _ = epoll::delete(epoll, &self.listener);
         // If there is another socket in its place, that belongs to another process.
         if self.is_in_place() {
-            let _ = unlinkat(CWD, &self.place, AtFlags::empty());
+            let _ = unlinkat(CWD, &self.socket_path, AtFlags::empty());
         }
     }
 }
@@ -132,12 +132,17 @@ impl Doors {
     /// # Errors
     /// It cannot be served, for the reason returned.
     pub(crate) fn open(&self, repository: &Repository) -> Result<PathBuf, NoDoor> {
-        let path = place(repository)?;
-        let top = repository.work_tree.clone().ok_or(NoPlace::NoWorkTree)?;
+        let path = socket_path(repository)?;
+        let top = repository
+            .work_tree
+            .clone()
+            .ok_or(NoSocketPath::NoWorkTree)?;
         let mut inner = self.inner.lock();
         inner.closed.remove(&path);
-        self.shut_those(&mut inner, |door| door.place == path && !door.is_in_place());
-        if inner.doors.values().any(|door| door.place == path) {
+        self.shut_those(&mut inner, |door| {
+            door.socket_path == path && !door.is_in_place()
+        });
+        if inner.doors.values().any(|door| door.socket_path == path) {
             return Ok(path);
         }
         if inner.doors.len() >= DOORS_MAX {
@@ -149,7 +154,7 @@ impl Doors {
         let data = EventData::new_u64(id);
         let door = Door {
             listener,
-            place: path.clone(),
+            socket_path: path.clone(),
             socket,
             question: MonitorQuestion {
                 directory: top,
@@ -173,7 +178,7 @@ impl Doors {
         if !is_set("vigil.fsmonitor") || !is_set("core.fsmonitor") {
             return;
         }
-        let path = place(repository).ok();
+        let path = socket_path(repository).ok();
         if path.is_some_and(|path| !self.inner.lock().closed.contains(&path)) {
             // git connects there, and does its own work if nobody answers.
             let _ = self.open(repository);
@@ -184,11 +189,11 @@ impl Doors {
     ///
     /// # Errors
     /// It has no socket.
-    pub(crate) fn tell(&self, repository: &Repository) -> Result<(PathBuf, bool), NoDoor> {
-        let path = place(repository)?;
+    pub(crate) fn status(&self, repository: &Repository) -> Result<(PathBuf, bool), NoDoor> {
+        let path = socket_path(repository)?;
         let inner = self.inner.lock();
         let mut doors = inner.doors.values();
-        let is_served = doors.any(|door| door.place == path && door.is_in_place());
+        let is_served = doors.any(|door| door.socket_path == path && door.is_in_place());
         Ok((path, is_served))
     }
 
@@ -199,7 +204,7 @@ impl Doors {
         let doors = inner.doors.values().filter(|door| door.is_in_place());
         let mut monitors: Vec<MonitorDescription> = doors
             .map(|door| MonitorDescription {
-                socket: bytes(&door.place),
+                socket: bytes(&door.socket_path),
                 path: bytes(&door.question.directory),
             })
             .collect();
@@ -211,12 +216,12 @@ impl Doors {
     pub(crate) fn close(&self, path: &Path) -> bool {
         let mut inner = self.inner.lock();
         inner.closed.insert(path.to_owned());
-        self.shut_those(&mut inner, |door| door.place == path) > 0
+        self.shut_those(&mut inner, |door| door.socket_path == path) > 0
     }
 
     /// Stops serving `door`.
     pub(crate) fn close_door(&self, door: &Door) {
-        self.close(&door.place);
+        self.close(&door.socket_path);
     }
 
     /// Closes sockets that nobody can find any more, because they were removed or replaced.
@@ -246,7 +251,7 @@ impl Doors {
     ///
     /// # Errors
     /// accept(2) failed for lack of resources.
-    pub(crate) fn let_in(&self) -> Result<Option<(OwnedFd, Arc<Door>)>, Errno> {
+    pub(crate) fn accept(&self) -> Result<Option<(OwnedFd, Arc<Door>)>, Errno> {
         let mut events = [Event {
             flags: EventFlags::empty(),
             data: EventData::new_u64(0),

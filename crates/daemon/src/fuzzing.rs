@@ -6,7 +6,7 @@ use bstr::{BString, ByteSlice};
 use vigil_engine::session::ToldUntil;
 
 use crate::fsmonitor::packets::{Packets, packets};
-use crate::fsmonitor::{Form, Token};
+use crate::fsmonitor::{Token, TokenForm};
 use crate::gitstatusd::request::{self, Records};
 use crate::protocol::{Frames, ProtocolError, Request, Response};
 
@@ -79,11 +79,11 @@ pub fn packets_of_git(message: &[u8]) -> Vec<u8> {
 /// of this process's tokens.
 pub fn token(text: &[u8]) -> Option<[BString; 2]> {
     let own = Token(ToldUntil {
-        ground: 0,
+        context_id: 0,
         number: 0,
         has_right_listings: true,
     });
-    let own = own.to_text(Form::Hook);
+    let own = own.to_text(TokenForm::Hook);
     let begin = own
         .rfind_byte(b':')
         .and_then(|at| own.get(..at))
@@ -91,7 +91,7 @@ pub fn token(text: &[u8]) -> Option<[BString; 2]> {
     // A fuzzer cannot guess the process.
     let text = text.replace(b"OWN", begin.get(6..).unwrap_or_default());
     let token = Token::parse(&text)?;
-    Some([Form::Builtin, Form::Hook].map(|form| token.to_text(form)))
+    Some([TokenForm::Builtin, TokenForm::Hook].map(|form| token.to_text(form)))
 }
 
 /// Parses the message of `kind` with `body` as a request and as a response, and writes it again. Unknown fields are lost.

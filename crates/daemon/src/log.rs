@@ -8,7 +8,7 @@ use rustix::io::{Errno, write};
 
 /// The names of the log and of the previous one, in the daemon's folder.
 const NAME: &str = "daemon.log";
-const BEFORE: &str = "daemon.log.1";
+const OLD_NAME: &str = "daemon.log.1";
 
 /// The greatest length of a log file, in bytes.
 const LEN_MAX: usize = 256 * 1024;
@@ -43,7 +43,7 @@ impl Log {
         let mut file = open()?;
         let len = usize::try_from(fstat(&file)?.st_size).unwrap_or(usize::MAX);
         if len > 0 && len.saturating_add(lines.len()) > LEN_MAX {
-            renameat(&*folder, NAME, &*folder, BEFORE)?;
+            renameat(&*folder, NAME, &*folder, OLD_NAME)?;
             file = open()?;
         }
         let mut rest = lines;
@@ -76,10 +76,10 @@ mod tests {
         assert_eq!(text, "one\ntwo\n");
         let long = vec![b'x'; LEN_MAX - 4];
         log.write(&long).unwrap();
-        assert_eq!((len(NAME), len(BEFORE)), (LEN_MAX - 4, 8));
+        assert_eq!((len(NAME), len(OLD_NAME)), (LEN_MAX - 4, 8));
         log.write(&long).unwrap();
         log.write(&[long.as_slice(), &long].concat()).unwrap();
-        assert_eq!((len(NAME), len(BEFORE)), (LEN_MAX, LEN_MAX - 4));
+        assert_eq!((len(NAME), len(OLD_NAME)), (LEN_MAX, LEN_MAX - 4));
         std::fs::remove_dir_all(folder.path()).unwrap();
         assert!(log.write(b"x\n").is_err());
     }

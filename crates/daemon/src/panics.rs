@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook};
 use parking_lot::Mutex;
 
 /// The message of the first panic since [`catch`] began: later ones are its consequences.
-static FIRST: Mutex<Option<String>> = Mutex::new(None);
+static FIRST_MESSAGE: Mutex<Option<String>> = Mutex::new(None);
 
 /// Installs a hook that keeps panics off standard error.
 pub(crate) fn silence() {
@@ -14,15 +14,16 @@ pub(crate) fn silence() {
 }
 
 fn remember(panic: &PanicHookInfo<'_>) {
-    FIRST
+    FIRST_MESSAGE
         .lock()
         .get_or_insert_with(|| panic.to_string().replace('\n', " "));
 }
 
 /// Runs `work`, and returns the message if it panics. The caller must not use anything that was left half done.
 pub(crate) fn catch<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    FIRST.lock().take();
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| FIRST.lock().take().unwrap_or_default())
+    FIRST_MESSAGE.lock().take();
+    catch_unwind(AssertUnwindSafe(work))
+        .map_err(|_| FIRST_MESSAGE.lock().take().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -146,8 +146,8 @@ pub struct MonitorQuestion {
 /// What to do with the socket of git's builtin monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoorDeed {
-    /// Tell whether it is served.
-    Tell,
+    /// Say whether it is served.
+    Status,
     /// Serve it from now on.
     Open,
     /// Stop serving it.

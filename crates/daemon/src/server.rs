@@ -31,7 +31,7 @@ use self::workers::Workers;
 use crate::answers::{Answers, StatusWriter};
 use crate::audit::Auditor;
 use crate::panics;
-use crate::place::{FileError, Folder, Lock, SocketId};
+use crate::runtime_folder::{FileError, Folder, Lock, SocketId};
 use crate::stream::timespec;
 use crate::work_ahead;
 
@@ -59,17 +59,17 @@ pub enum ServeError {
 }
 
 /// The socket to which clients connect.
-struct Entrance {
+struct ListeningSocket {
     listener: OwnedFd,
     /// The identity of the socket file, as found by its path.
     id: Option<SocketId>,
     /// Whether another process created the socket, and keeps it when this one ends.
-    is_lent: bool,
+    is_inherited: bool,
 }
 
 /// How often things are done unasked, and how soon clients expect answers.
 #[derive(Clone, Copy, Debug)]
-pub struct Rhythm {
+pub struct Intervals {
     /// How long a session, and the daemon itself, stays without a question.
     pub idle_max: Duration,
     /// The least time between two samples that compare what is kept with the disk.
@@ -82,7 +82,7 @@ pub struct Rhythm {
 
 /// A daemon that is ready to serve.
 pub struct Server {
-    entrance: Entrance,
+    listening_socket: ListeningSocket,
     folder: Folder,
     lock: Lock,
     ends: OwnedFd,
@@ -91,7 +91,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens in `folder`, whose `lock` this process holds. `writer` formats the answers of `vigil status`. `lent` is the
+    /// Listens in `folder`, whose `lock` this process holds. `writer` formats the answers of `vigil status`. `inherited` is the
     /// listening socket if another process has created it, and keeps it. From now on, a signal that would end this process makes
     /// [`Self::serve`] return.
     ///
@@ -100,41 +100,41 @@ impl Server {
     pub fn new(
         folder: Folder,
         lock: Lock,
-        lent: Option<OwnedFd>,
+        inherited: Option<OwnedFd>,
         writer: Box<dyn StatusWriter>,
-        rhythm: Rhythm,
+        intervals: Intervals,
     ) -> Result<Self, ServeError> {
         panics::silence();
-        memory::free_for_others();
+        memory::return_freed_memory();
         let ends = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        ending::by_event(rustix::io::fcntl_dupfd_cloexec(&ends, 3)?)?;
+        ending::redirect_signals_to(rustix::io::fcntl_dupfd_cloexec(&ends, 3)?)?;
         let slow_note = folder.slow_note(&lock)?;
         slow_note.forget()?;
-        let is_lent = lent.is_some();
-        let listener = match lent {
+        let is_inherited = inherited.is_some();
+        let listener = match inherited {
             Some(listener) => listener,
             None => make_socket(&folder, &lock)?,
         };
-        let entrance = Entrance {
+        let listening_socket = ListeningSocket {
             listener,
             id: folder.socket(),
-            is_lent,
+            is_inherited,
         };
-        let auditor = Auditor::new(folder.log()?, rhythm.sample_rest);
+        let auditor = Auditor::new(folder.log()?, intervals.sample_rest);
         let lateness = Lateness {
             note: slow_note,
-            patience: rhythm.patience,
+            patience: intervals.patience,
         };
-        let answers = Answers::new(writer, rhythm.declined_rest)?;
+        let answers = Answers::new(writer, intervals.declined_rest)?;
         let told_to_end = rustix::io::fcntl_dupfd_cloexec(&ends, 3)?;
         let host = Host::new(answers, told_to_end, auditor, lateness)?;
         Ok(Self {
-            entrance,
+            listening_socket,
             folder,
             lock,
             ends,
             host: Arc::new(host),
-            idle_max: rhythm.idle_max,
+            idle_max: intervals.idle_max,
         })
     }
 
@@ -147,7 +147,7 @@ impl Server {
         self.host.answers().doors().close_all();
         let forgotten = self.host.lateness().forget();
         // If another socket is in its place by now, that belongs to another process.
-        let removed = match !self.entrance.is_lent && self.is_in_place() {
+        let removed = match !self.listening_socket.is_inherited && self.is_in_place() {
             true => self.folder.remove_socket(&self.lock),
             false => Ok(()),
         };
@@ -171,12 +171,12 @@ impl Server {
         // Without this thread, each question does its own work.
         let _ = Builder::new()
             .name("ahead".to_owned())
-            .spawn(move || work_ahead::run(host.answers(), &|| host.look_around()));
+            .spawn(move || work_ahead::run(host.answers(), &|| host.inform_and_audit()));
         let host = self.host.clone();
         // Without this thread, clients that wait for long compute the answer themselves.
         let _ = Builder::new()
             .name("at work".to_owned())
-            .spawn(move || while host.at_work().tell() {});
+            .spawn(move || while host.at_work().inform_clients() {});
         let round = self.idle_max / ROUNDS;
         let mut looked_at = Instant::now();
         // Without these, a removed or hidden folder is only noticed in the next round.
@@ -187,7 +187,7 @@ impl Server {
             return Ok(());
         }
         loop {
-            let (listener, ends) = (self.entrance.listener.as_fd(), self.ends.as_fd());
+            let (listener, ends) = (self.listening_socket.listener.as_fd(), self.ends.as_fd());
             let doors = self.host.answers().doors().waiting();
             let folder = changes.as_ref().map_or(ends, Queue::as_fd);
             let mounted = mounts.as_ref().map_or(ends, mounts::Changes::as_fd);
@@ -196,7 +196,7 @@ impl Server {
                 PollFd::new(&ends, PollFlags::IN),
                 PollFd::new(&doors, PollFlags::IN),
                 PollFd::from_borrowed_fd(folder, PollFlags::IN),
-                PollFd::from_borrowed_fd(mounted, mounts::Changes::TOLD),
+                PollFd::from_borrowed_fd(mounted, mounts::Changes::POLL_FLAGS),
             ];
             let rest = round.saturating_sub(looked_at.elapsed());
             match poll(&mut waiting, Some(&timespec(rest))) {
@@ -214,15 +214,15 @@ impl Server {
             {
                 queue.drain(|_| ())?;
             }
-            let may_be_gone = !in_folder.is_empty() || mounts::Changes::are_in(mounting);
+            let may_be_gone = !in_folder.is_empty() || mounts::Changes::are_reported_by(mounting);
             if may_be_gone && !self.is_in_place() {
                 return Ok(());
             }
             if !listening.is_empty() {
-                self.let_in()?;
+                self.accept_client()?;
             }
             if !at_doors.is_empty() {
-                self.let_git_in();
+                self.accept_git();
             }
             if looked_at.elapsed() >= round {
                 looked_at = Instant::now();
@@ -237,13 +237,13 @@ impl Server {
 
     /// Whether processes that look for a daemon find this one.
     fn is_in_place(&self) -> bool {
-        self.lock.is_in_place() && self.folder.socket() == self.entrance.id
+        self.lock.is_in_place() && self.folder.socket() == self.listening_socket.id
     }
 
     /// Accepts a waiting connection.
-    fn let_in(&self) -> Result<(), Errno> {
+    fn accept_client(&self) -> Result<(), Errno> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = match accept_with(&self.entrance.listener, flags) {
+        let socket = match accept_with(&self.listening_socket.listener, flags) {
             Ok(socket) => socket,
             Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS) => {
                 // The connection stays in the backlog, so poll(2) would report it again at once.
@@ -263,8 +263,8 @@ impl Server {
     }
 
     /// Accepts a waiting connection at a socket for git.
-    fn let_git_in(&self) {
-        match self.host.answers().doors().let_in() {
+    fn accept_git(&self) {
+        match self.host.answers().doors().accept() {
             Ok(Some((socket, door))) => {
                 let connection = Connection::of_git(socket, door);
                 self.host.connections().add(connection);

@@ -16,11 +16,13 @@ use bstr::{BStr, BString};
 use parking_lot::{Mutex, MutexGuard};
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_engine::session::audit::{Audit, Extent};
-use vigil_engine::session::{Basis, Everything, Heard, Session, Still, Told, WatchReport};
+use vigil_engine::session::{
+    Basis, ChangeReport, FullReport, Session, UnchangedProof, WatchPositions, WatchReport,
+};
 use vigil_git::repository::Location;
 use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, map, memory};
-use vigil_model::raw_text::{bytes_of, said_by};
+use vigil_model::raw_text::{bytes_of, message_bytes};
 use vigil_store::NoSteps;
 use vigil_watch::WatchedTree;
 
@@ -35,7 +37,7 @@ const KEPT_MAX: usize = 64;
 
 /// The number of working trees of one repository, those asked about last, of which everything is kept. Of the others only the
 /// watches and the journal are kept: a user works in few of them at a time.
-const AWAKE_MAX: usize = 4;
+const FULL_SESSIONS_MAX: usize = 4;
 
 /// How long a question waits for the one before it: as long as a client waits for a daemon that is at work. The client could
 /// compute the answer itself, but many that did so at once would slow down each other and the answer under way.
@@ -43,13 +45,13 @@ const TURN_MAX: Duration = Duration::from_secs(4);
 
 /// The location of a working copy, and its version control system.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum WorkingCopyLocation {
     Git(Location),
     /// The top of a Mercurial working copy.
     Mercurial(PathBuf),
 }
 
-impl Place {
+impl WorkingCopyLocation {
     /// The repository's own folder.
     fn folder(&self) -> PathBuf {
         match self {
@@ -73,7 +75,7 @@ impl WorkingCopy {
     pub(crate) fn git(&mut self) -> Result<&mut Session, Declined> {
         match self {
             Self::Git(session) => Ok(session),
-            Self::Mercurial(_) => Err(Declined::Question("it is not git's".into())),
+            Self::Mercurial(_) => Err(Declined::ThisTime("it is not git's".into())),
         }
     }
 
@@ -85,17 +87,17 @@ impl WorkingCopy {
         }
     }
 
-    fn still(&mut self) -> Option<Still> {
+    fn prove_unchanged(&mut self) -> Option<UnchangedProof> {
         match self {
-            Self::Git(session) => session.still(),
+            Self::Git(session) => session.prove_unchanged(),
             // A Mercurial repository's set-up is read for each question.
             Self::Mercurial(_) => None,
         }
     }
 
-    fn is_fresh(&self, still: Option<Still>) -> bool {
+    fn is_fresh(&self, unchanged: Option<UnchangedProof>) -> bool {
         match self {
-            Self::Git(session) => session.is_fresh(still),
+            Self::Git(session) => session.is_fresh(unchanged),
             Self::Mercurial(_) => true,
         }
     }
@@ -137,10 +139,10 @@ impl WorkingCopy {
         }
     }
 
-    fn heard(&self) -> Heard {
+    fn watch_positions(&self) -> WatchPositions {
         match self {
-            Self::Git(session) => session.heard(),
-            Self::Mercurial(copy) => copy.heard(),
+            Self::Git(session) => session.watch_positions(),
+            Self::Mercurial(copy) => copy.watch_positions(),
         }
     }
 
@@ -153,7 +155,7 @@ impl WorkingCopy {
 
     fn audit(&mut self, extent: Extent) -> Result<Audit, BString> {
         match self {
-            Self::Git(session) => session.audit(extent).map_err(|error| said_by(&error)),
+            Self::Git(session) => session.audit(extent).map_err(|error| message_bytes(&error)),
             Self::Mercurial(copy) => copy.audit(extent).map_err(|abort| abort.message),
         }
     }
@@ -173,7 +175,7 @@ impl WorkingCopy {
 /// What two questions must have in common to be answered from one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
-    pub(crate) location: Place,
+    pub(crate) location: WorkingCopyLocation,
     /// The variables by which sessions are told apart.
     pub(crate) variables: Vec<(BString, BString)>,
     /// The client's directory, if the variables may be relative to it.
@@ -183,7 +185,7 @@ pub(crate) struct Key {
 /// The place of one working copy, which may be empty.
 #[derive(Default)]
 pub(crate) struct Slot {
-    kept: Mutex<Kept>,
+    kept: Mutex<SlotState>,
     /// The number of tracked files.
     files: AtomicUsize,
     /// The top of its working tree, once there has been an answer.
@@ -194,13 +196,13 @@ pub(crate) struct Slot {
     pub(crate) ahead: Mutex<Ahead>,
     audited: Mutex<Audited>,
     /// What git can be told while other questions are being answered.
-    pub(crate) everything: Mutex<Option<Everything>>,
+    pub(crate) everything: Mutex<Option<FullReport>>,
     /// Whether the kept session has looked at everything: the next question is only about what changed since.
     has_looked: AtomicBool,
     /// The folder that its repository shares with other working trees, once there has been an answer.
     common_dir: OnceLock<PathBuf>,
     /// The tree that stays watched while no session is kept.
-    at_rest: Mutex<Option<Arc<WatchedTree>>>,
+    watched_without_session: Mutex<Option<Arc<WatchedTree>>>,
 }
 
 /// The results of the audits of one working copy.
@@ -216,7 +218,7 @@ pub(crate) struct Audited {
 
 /// What is kept of one working copy.
 #[derive(Default)]
-pub(crate) struct Kept {
+pub(crate) struct SlotState {
     session: Option<WorkingCopy>,
     /// The count of truncated mapped files at the end of the last answer.
     cuts: usize,
@@ -224,7 +226,7 @@ pub(crate) struct Kept {
     declined: Option<(Instant, BString)>,
 }
 
-struct Known {
+struct KeyedSlot {
     key: Key,
     slot: Arc<Slot>,
     used_at: Instant,
@@ -232,7 +234,7 @@ struct Known {
 
 /// All slots. The one that was asked for last is the last.
 #[derive(Default)]
-pub(crate) struct Sessions(Mutex<Vec<Known>>);
+pub(crate) struct Sessions(Mutex<Vec<KeyedSlot>>);
 
 impl Sessions {
     /// Returns the slot for `key`, creating an empty one if there is none.
@@ -242,7 +244,7 @@ impl Sessions {
         let is_last = known.is_some_and(|at| at.saturating_add(1) == all.len());
         let mut known = match known {
             Some(at) => all.remove(at),
-            None => Known {
+            None => KeyedSlot {
                 key,
                 slot: Arc::default(),
                 used_at: Instant::now(),
@@ -252,16 +254,16 @@ impl Sessions {
         let slot = known.slot.clone();
         all.push(known);
         let too_many = all.len().saturating_sub(KEPT_MAX);
-        let old: Vec<Known> = all.drain(..too_many).collect();
+        let old: Vec<KeyedSlot> = all.drain(..too_many).collect();
         let others = match is_last {
             true => Vec::new(),
-            false => not_asked_of_late(&all),
+            false => not_asked_recently(&all),
         };
         drop(all);
         // Freeing what is kept of many files takes time, so the lock is released first.
         drop(old);
-        if others.iter().filter(|slot| slot.rest()).count() > 0 {
-            memory::give_back();
+        if others.iter().filter(|slot| slot.drop_session()).count() > 0 {
+            memory::trim();
         }
         slot
     }
@@ -300,7 +302,7 @@ impl Sessions {
         self.drop_those(|known| gone.iter().any(|slot| Arc::ptr_eq(slot, &known.slot)));
     }
 
-    fn drop_those(&self, is_meant: impl Fn(&Known) -> bool) {
+    fn drop_those(&self, is_meant: impl Fn(&KeyedSlot) -> bool) {
         let mut all = self.0.lock();
         let (old, others) = std::mem::take(&mut *all)
             .into_iter()
@@ -313,7 +315,7 @@ impl Sessions {
     /// Describes each repository, the one that was asked about last first.
     pub(crate) fn describe(&self) -> Vec<RepositoryDescription> {
         let all = self.0.lock();
-        let mut by_location: Vec<(&Place, Vec<&Slot>)> = Vec::new();
+        let mut by_location: Vec<(&WorkingCopyLocation, Vec<&Slot>)> = Vec::new();
         for known in all.iter().rev() {
             let location = &known.key.location;
             match by_location.iter_mut().find(|(seen, _)| *seen == location) {
@@ -351,30 +353,30 @@ impl Sessions {
     }
 }
 
-/// The slots of working trees that are not among the [`AWAKE_MAX`] of their repository that were asked about last.
-fn not_asked_of_late(all: &[Known]) -> Vec<Arc<Slot>> {
-    let mut awake: HashMap<&Path, Vec<PathBuf>> = HashMap::new();
-    let mut late = Vec::new();
+/// The slots of working trees that are not among the [`FULL_SESSIONS_MAX`] of their repository that were asked about last.
+fn not_asked_recently(all: &[KeyedSlot]) -> Vec<Arc<Slot>> {
+    let mut full: HashMap<&Path, Vec<PathBuf>> = HashMap::new();
+    let mut others = Vec::new();
     for known in all.iter().rev() {
         let Some(common_dir) = known.slot.common_dir.get() else {
             continue;
         };
         let git_dir = known.key.location.folder();
-        let awake = awake.entry(common_dir).or_default();
-        if awake.contains(&git_dir) {
+        let full = full.entry(common_dir).or_default();
+        if full.contains(&git_dir) {
             continue;
         }
-        match awake.len() < AWAKE_MAX {
-            true => awake.push(git_dir),
-            false => late.push(known.slot.clone()),
+        match full.len() < FULL_SESSIONS_MAX {
+            true => full.push(git_dir),
+            false => others.push(known.slot.clone()),
         }
     }
-    late
+    others
 }
 
 /// Declines instead of opening a session, for questions about what is kept.
-fn gone() -> Result<WorkingCopy, Declined> {
-    Err(Declined::Question("nothing is kept of it".into()))
+fn no_session() -> Result<WorkingCopy, Declined> {
+    Err(Declined::ThisTime("nothing is kept of it".into()))
 }
 
 /// Whether there is certainly nothing at `path`. On any other error, something may be there.
@@ -384,7 +386,7 @@ fn is_gone(path: &Path) -> bool {
 
 impl Slot {
     /// Waits for the questions before this one, for at most [`TURN_MAX`].
-    pub(crate) fn take_turn(&self) -> Option<MutexGuard<'_, Kept>> {
+    pub(crate) fn take_turn(&self) -> Option<MutexGuard<'_, SlotState>> {
         self.kept.try_lock_for(TURN_MAX)
     }
 
@@ -395,40 +397,40 @@ impl Slot {
     /// There is no answer, for the reason returned.
     pub(crate) fn answer<T>(
         &self,
-        kept: &mut Kept,
+        kept: &mut SlotState,
         open: impl FnOnce() -> Result<WorkingCopy, Declined>,
-        answer: impl FnOnce(&mut WorkingCopy, Option<Still>) -> Result<T, Declined>,
+        answer: impl FnOnce(&mut WorkingCopy, Option<UnchangedProof>) -> Result<T, Declined>,
     ) -> Result<T, Declined> {
-        let cuts = map::cuts();
+        let cuts = map::truncation_count();
         let known = kept.session.take();
         let known = known.filter(|_| kept.cuts == cuts);
         let answered = panics::catch(|| {
             let known = known.and_then(|mut known| {
-                let still = known.still();
-                known.is_fresh(still).then_some((known, still))
+                let unchanged = known.prove_unchanged();
+                known.is_fresh(unchanged).then_some((known, unchanged))
             });
-            let (mut session, still) = match known {
+            let (mut session, unchanged) = match known {
                 Some(known) => known,
                 None => {
                     self.has_looked.store(false, Ordering::Relaxed);
                     let mut session = open()?;
-                    let still = session.still();
-                    (session, still)
+                    let unchanged = session.prove_unchanged();
+                    (session, unchanged)
                 }
             };
-            match answer(&mut session, still) {
-                Err(declined @ Declined::Answer(_)) => Err(declined),
+            match answer(&mut session, unchanged) {
+                Err(declined @ Declined::ForNow(_)) => Err(declined),
                 answer => Ok((session, answer)),
             }
         });
         let answered = answered.unwrap_or_else(|told| {
             let reason = format!("defect: {told}");
-            Err(Declined::Answer(bytes_of(&reason)))
+            Err(Declined::ForNow(bytes_of(&reason)))
         });
-        kept.cuts = map::cuts();
+        kept.cuts = map::truncation_count();
         let (session, answer) = answered?;
         if kept.cuts != cuts {
-            return Err(Declined::Question(
+            return Err(Declined::ThisTime(
                 "a file was cut off while it was read".into(),
             ));
         }
@@ -441,23 +443,23 @@ impl Slot {
         }
         self.has_looked
             .store(session.has_looked(), Ordering::Relaxed);
-        *self.at_rest.lock() = None;
-        self.ahead.lock().answered(session.heard());
+        *self.watched_without_session.lock() = None;
+        self.ahead.lock().answered(session.watch_positions());
         kept.session = Some(session);
         answer
     }
 
     /// Drops the session but keeps its tree watched: git's tokens stay valid, and the next answer begins with a look at
     /// everything. Does nothing while a question is being answered. Returns whether there was a session.
-    fn rest(&self) -> bool {
+    fn drop_session(&self) -> bool {
         let Some(mut kept) = self.kept.try_lock() else {
             return false;
         };
         if let Some(session) = kept.session.take() {
-            *self.at_rest.lock() = session.watched_tree();
+            *self.watched_without_session.lock() = session.watched_tree();
             *self.everything.lock() = None;
             self.has_looked.store(false, Ordering::Relaxed);
-            self.ahead.lock().rest();
+            self.ahead.lock().forget_questions();
             drop(session);
             return true;
         }
@@ -465,8 +467,8 @@ impl Slot {
     }
 
     /// What to tell git when nothing else can be said for now: that everything may have changed.
-    pub(crate) fn everything(&self) -> Option<Told> {
-        self.everything.lock().as_ref()?.told()
+    pub(crate) fn everything(&self) -> Option<ChangeReport> {
+        self.everything.lock().as_ref()?.current_report()
     }
 
     /// The top of its working tree, once it is known.
@@ -492,9 +494,9 @@ impl Slot {
     ) -> Option<Result<Audit, BString>> {
         let mut kept = self.kept.try_lock_for(patience)?;
         kept.session.as_ref()?;
-        let audited = self.answer(&mut kept, gone, |copy, _| {
+        let audited = self.answer(&mut kept, no_session, |copy, _| {
             // A failure here is not the fault of what is kept.
-            copy.audit(extent).map_err(Declined::Question)
+            copy.audit(extent).map_err(Declined::ThisTime)
         });
         let audit = match audited {
             Ok(audit) => audit,
@@ -516,10 +518,13 @@ impl Slot {
     ///
     /// # Errors
     /// No session is kept, or it is busy for too long.
-    pub(crate) fn look<T>(&self, look: impl FnOnce(&WorkingCopy) -> T) -> Result<T, Declined> {
+    pub(crate) fn with_session<T>(
+        &self,
+        look: impl FnOnce(&WorkingCopy) -> T,
+    ) -> Result<T, Declined> {
         let kept = self.take_turn();
-        let mut kept = kept.ok_or_else(|| Declined::Question("it is being asked about".into()))?;
-        self.answer(&mut kept, gone, |copy, _| Ok(look(copy)))
+        let mut kept = kept.ok_or_else(|| Declined::ThisTime("it is being asked about".into()))?;
+        self.answer(&mut kept, no_session, |copy, _| Ok(look(copy)))
     }
 
     /// Whether a question can be answered without a look at everything. Does not wait for other questions.
@@ -551,7 +556,7 @@ impl Slot {
     }
 }
 
-impl Kept {
+impl SlotState {
     /// Records that there will be no answer for `pause`.
     pub(crate) fn decline_for(&mut self, pause: Duration, reason: BString) {
         let until = Instant::now().checked_add(pause);

@@ -10,7 +10,7 @@ const LONG: Duration = Duration::from_millis(50);
 /// Returns spare memory if the work that began at `start` took long. To be called after it.
 pub(crate) fn give_back_after(start: Instant) {
     if start.elapsed() >= LONG {
-        memory::give_back();
-        map::let_go_of_all();
+        memory::trim();
+        map::release_all();
     }
 }

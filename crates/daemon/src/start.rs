@@ -42,7 +42,7 @@ pub fn spawn(environment: &Environment) -> io::Result<Child> {
 ///
 /// # Errors
 /// It cannot be started.
-pub fn spawn_heard(environment: &Environment) -> io::Result<Child> {
+pub fn spawn_with_output(environment: &Environment) -> io::Result<Child> {
     command(environment).stdout(Stdio::piped()).spawn()
 }
 
@@ -97,7 +97,7 @@ impl Starter {
     /// Does the same, and waits for at most `time` until the new daemon is ready, or has ended because another one was first.
     /// Returns whether either has happened.
     pub fn start_and_wait(&mut self, time: Duration) -> bool {
-        let started = self.start_by(spawn_heard);
+        let started = self.start_by(spawn_with_output);
         let Some(output) = started.and_then(|child| child.stdout.take()) else {
             return false;
         };
@@ -138,7 +138,7 @@ pub fn detach() -> Result<(), Errno> {
 ///
 /// # Errors
 /// A system call failed.
-pub fn fall_silent() -> Result<(), Errno> {
+pub fn discard_stdout() -> Result<(), Errno> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let sink = open("/dev/null", flags, Mode::empty())?;
     rustix::stdio::dup2_stdout(&sink)

@@ -23,16 +23,16 @@ const NAMED: [&str; 11] = [
 const BEGINNINGS: [&str; 3] = ["GIT_", "LC_", "VIGIL_"];
 
 /// Variables about the terminal in which an answer is shown, not about what it contains.
-const SHOWN: [&str; 2] = ["COLUMNS", "TERM"];
+const TERMINAL: [&str; 2] = ["COLUMNS", "TERM"];
 
 /// Variables that name a directory, which git allows to be relative to the client's directory.
-const PLACES: [&str; 3] = ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"];
+const DIRECTORIES: [&str; 3] = ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"];
 
 /// The beginning of variables that only affect how a prompt looks, though they match [`BEGINNINGS`].
-const DRAWN: &str = "VIGIL_PROMPT_";
+const PROMPT_ONLY: &str = "VIGIL_PROMPT_";
 
-fn counts(name: &BStr) -> bool {
-    if name.starts_with(DRAWN.as_bytes()) {
+fn is_relevant(name: &BStr) -> bool {
+    if name.starts_with(PROMPT_ONLY.as_bytes()) {
         return false;
     }
     NAMED.iter().any(|known| name == *known)
@@ -46,11 +46,11 @@ const OF_MERCURIAL: &[u8] = b"HG";
 
 /// Whether the variable `name` is sent, if it is set.
 pub fn is_sent(name: &BStr) -> bool {
-    counts(name) || is_shown(name) || name.starts_with(OF_MERCURIAL)
+    is_relevant(name) || is_about_terminal(name) || name.starts_with(OF_MERCURIAL)
 }
 
-fn is_shown(name: &BStr) -> bool {
-    SHOWN.iter().any(|known| name == *known)
+fn is_about_terminal(name: &BStr) -> bool {
+    TERMINAL.iter().any(|known| name == *known)
 }
 
 /// The variables of `environment` to send: those that count, those about the terminal, and Mercurial's.
@@ -62,7 +62,7 @@ pub fn to_send(environment: &Environment) -> Vec<(BString, BString)> {
         .collect()
 }
 
-/// The subset of the counting variables by which git, and so a monitor, finds the repository and what is ignored in it. Any
+/// The subset of the relevant variables by which git, and so a monitor, finds the repository and what is ignored in it. Any
 /// others would only give each shell a session of its own.
 const MONITORED: [&str; 10] = [
     "GIT_ATTR_NOSYSTEM",
@@ -91,24 +91,26 @@ fn is_monitored(name: &BStr) -> bool {
 }
 
 /// The variables among `variables` that count, sorted by name.
-pub fn counting(variables: &[(BString, BString)]) -> Vec<(BString, BString)> {
-    let counting = variables.iter().filter(|(name, _)| counts(name.as_ref()));
-    let mut counting: Vec<_> = counting.cloned().collect();
-    counting.sort();
-    counting
+pub fn relevant(variables: &[(BString, BString)]) -> Vec<(BString, BString)> {
+    let relevant = variables
+        .iter()
+        .filter(|(name, _)| is_relevant(name.as_ref()));
+    let mut relevant: Vec<_> = relevant.cloned().collect();
+    relevant.sort();
+    relevant
 }
 
-/// The variables among `counting` by which sessions are told apart. `PATH` is not among them: it only serves to find iconv(1),
+/// The variables among `relevant` by which sessions are told apart. `PATH` is not among them: it only serves to find iconv(1),
 /// whose output does not depend on the client, and each project and each shell may have a `PATH` of its own.
-pub fn telling_apart(counting: &[(BString, BString)]) -> Vec<(BString, BString)> {
-    let others = counting.iter().filter(|(name, _)| name != "PATH");
+pub fn for_session_key(relevant: &[(BString, BString)]) -> Vec<(BString, BString)> {
+    let others = relevant.iter().filter(|(name, _)| name != "PATH");
     others.cloned().collect()
 }
 
-/// Whether the meaning of `counting` may depend on the client's directory: git accepts relative paths.
-pub fn are_about_a_place(counting: &[(BString, BString)]) -> bool {
-    counting.iter().any(|(name, value)| {
-        let is_relative = PLACES.iter().any(|known| name == known) && !value.starts_with(b"/");
+/// Whether the meaning of `relevant` may depend on the client's directory: git accepts relative paths.
+pub fn depend_on_directory(relevant: &[(BString, BString)]) -> bool {
+    relevant.iter().any(|(name, value)| {
+        let is_relative = DIRECTORIES.iter().any(|known| name == known) && !value.starts_with(b"/");
         name.starts_with(b"GIT_") || is_relative
     })
 }
@@ -153,22 +155,22 @@ mod tests {
             "COLUMNS", "GIT_DIR", "HGRCPATH", "HOME", "LC_ALL", "TERM", "VIGIL_X",
         ];
         assert_eq!(names(&sent), all);
-        let counting = counting(&sent);
-        assert_eq!(names(&counting), ["GIT_DIR", "HOME", "LC_ALL", "VIGIL_X"]);
-        assert!(are_about_a_place(&counting));
-        assert!(!are_about_a_place(&counting[1..]));
+        let relevant = relevant(&sent);
+        assert_eq!(names(&relevant), ["GIT_DIR", "HOME", "LC_ALL", "VIGIL_X"]);
+        assert!(depend_on_directory(&relevant));
+        assert!(!depend_on_directory(&relevant[1..]));
     }
 
     #[test]
     fn another_path_finds_the_same_memory() {
-        let counting = |path| {
+        let relevant = |path| {
             let environment = environment(&[("HOME", "/h"), ("PATH", path), ("TZ", "UTC")]);
-            counting(&to_send(&environment))
+            relevant(&to_send(&environment))
         };
-        let (one, two) = (counting("/bin"), counting("/venv/bin:/bin"));
+        let (one, two) = (relevant("/bin"), relevant("/venv/bin:/bin"));
         assert_ne!(one, two);
-        assert_eq!(telling_apart(&one), telling_apart(&two));
-        assert_eq!(telling_apart(&one).len(), 2);
+        assert_eq!(for_session_key(&one), for_session_key(&two));
+        assert_eq!(for_session_key(&one).len(), 2);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(crate) fn run(answers: &Answers, tell: &dyn Fn() -> Option<Instant>) {
             }
             let work = slot.ahead.lock().begin(now);
             for question in &work.questions {
-                answers.again(question);
+                answers.recompute(question);
             }
             slot.ahead.lock().finish(work, Instant::now());
             spare_memory::give_back_after(now);
@@ -39,7 +39,7 @@ pub(crate) fn run(answers: &Answers, tell: &dyn Fn() -> Option<Instant>) {
         match watcher.wait(time) {
             Ok(true) => {
                 std::thread::sleep(BURST);
-                watcher.listen();
+                watcher.read_events();
             }
             Ok(false) => {}
             Err(_) => return,

@@ -9,9 +9,9 @@ use crate::session::{Session, SessionError};
 use crate::status::{Change, Status, StatusRequest};
 use vigil_git::config;
 use vigil_git::repository::Repository;
-use vigil_git::repository::settings::{Reads, Settings};
+use vigil_git::repository::settings::{CommandScope, Settings};
 use vigil_git::staged;
-use vigil_history::describe::{Error, Place};
+use vigil_history::describe::{Context, Error};
 use vigil_model::change::ChangeKind;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 
@@ -23,7 +23,7 @@ use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 pub fn settings_of(repository: &Repository) -> Result<Settings, config::Error> {
     Ok(Settings {
         ignore_submodules: Some(IgnoreSubmodules::Untracked),
-        ..Settings::of_any_command(repository, Reads::Index, |_| Ok(()))?
+        ..Settings::of_any_command(repository, CommandScope::Index, |_| Ok(()))?
     })
 }
 
@@ -33,7 +33,7 @@ pub struct Look {
     /// Whether any tracked path differs between HEAD and index, or index and working tree.
     pub is_dirty: bool,
     /// The lines that git writes to stderr meanwhile.
-    pub said: Vec<BString>,
+    pub messages: Vec<BString>,
 }
 
 /// Why a look at the working tree failed.
@@ -51,7 +51,7 @@ pub enum LookError {
 ///
 /// # Errors
 /// git would fail, too.
-pub fn look_at_worktree(session: &mut Session, place: Place<'_>) -> Result<Look, LookError> {
+pub fn look_at_worktree(session: &mut Session, context: Context<'_>) -> Result<Look, LookError> {
     let request = StatusRequest {
         untracked: UntrackedMode::No,
         ..StatusRequest::default()
@@ -59,18 +59,18 @@ pub fn look_at_worktree(session: &mut Session, place: Place<'_>) -> Result<Look,
     let status = match session.status(&request) {
         Ok(status) => status,
         Err(error) => {
-            return match differs_before(session, request, place, &error)? {
+            return match differs_before(session, request, context, &error)? {
                 true => Ok(Look {
                     is_dirty: true,
-                    said: session.take_messages(),
+                    messages: session.take_messages(),
                 }),
                 false => Err(error.into()),
             };
         }
     };
     Ok(Look {
-        is_dirty: differs(session, &status, None, place)?,
-        said: status.warnings,
+        is_dirty: differs(session, &status, None, context)?,
+        messages: status.warnings,
     })
 }
 
@@ -79,7 +79,7 @@ pub fn look_at_worktree(session: &mut Session, place: Place<'_>) -> Result<Look,
 fn differs_before(
     session: &mut Session,
     mut request: StatusRequest,
-    place: Place<'_>,
+    context: Context<'_>,
     error: &SessionError,
 ) -> Result<bool, LookError> {
     match error {
@@ -87,7 +87,7 @@ fn differs_before(
             let beside = [b":(top,exclude,literal)", path.as_slice()].concat();
             request.pathspecs = vec![beside.into()];
             match session.status(&request) {
-                Ok(status) => differs(session, &status, Some(path.as_bstr()), place),
+                Ok(status) => differs(session, &status, Some(path.as_bstr()), context),
                 Err(_) => Ok(false),
             }
         }
@@ -107,15 +107,15 @@ fn differs(
     session: &Session,
     status: &Status,
     end: Option<&BStr>,
-    place: Place<'_>,
+    context: Context<'_>,
 ) -> Result<bool, LookError> {
     for (path, change) in &status.changes {
         let path = path.as_bstr();
         if end.is_some_and(|end| path >= end) {
             break;
         }
-        if counts(path, change, place)?
-            && !(is_of_submodule(change) && session.leaves_out_submodule(path)?)
+        if counts(path, change, context)?
+            && !(is_of_submodule(change) && session.ignores_all_of_submodule(path)?)
         {
             return Ok(true);
         }
@@ -125,7 +125,7 @@ fn differs(
 
 /// Whether `change` counts. git compares HEAD with the working tree, and takes only the list of paths from the index: a path that
 /// is neither in HEAD nor in the working tree is no difference.
-fn counts(path: &BStr, change: &Change, place: Place<'_>) -> Result<bool, Error> {
+fn counts(path: &BStr, change: &Change, context: Context<'_>) -> Result<bool, Error> {
     match change {
         Change::Tracked(change) => {
             if change.unstaged != Some(ChangeKind::Deleted) {
@@ -134,7 +134,7 @@ fn counts(path: &BStr, change: &Change, place: Place<'_>) -> Result<bool, Error>
             // For an intent-to-add entry, only HEAD itself tells whether it has the path.
             let may_be_intent = change.index_id == ObjectId::empty_blob(change.index_id.kind());
             match change.staged {
-                None if may_be_intent => is_in_head(path, place),
+                None if may_be_intent => is_in_head(path, context),
                 _ => Ok(change.head_mode != FileMode::NONE),
             }
         }
@@ -168,12 +168,12 @@ fn is_of_submodule(change: &Change) -> bool {
         .all(|mode| mode.is_gitlink() || *mode == FileMode::NONE)
 }
 
-fn is_in_head(path: &BStr, place: Place<'_>) -> Result<bool, Error> {
-    let Some(head) = place.refs.resolve("HEAD".into())? else {
+fn is_in_head(path: &BStr, context: Context<'_>) -> Result<bool, Error> {
+    let Some(head) = context.refs.resolve("HEAD".into())? else {
         return Ok(false);
     };
-    let tree = place.objects.peel_to_tree(&head)?;
-    Ok(place.objects.find_in_tree(&tree, path)?.is_some())
+    let tree = context.objects.peel_to_tree(&head)?;
+    Ok(context.objects.find_in_tree(&tree, path)?.is_some())
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use vigil_model::ObjectId;
 use vigil_model::facts::ObservedStat;
 use vigil_model::mode::FileMode;
 use vigil_model::path::join;
-use vigil_model::raw_text::said_by;
+use vigil_model::raw_text::message_bytes;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::TrackedFile;
 use vigil_model::verdict::{StatRules, Verdict, compare, worktree_mode};
@@ -79,7 +79,7 @@ impl GitSystem<'_> {
 }
 
 impl System for GitSystem<'_> {
-    fn by_facts(
+    fn compare_stat(
         &self,
         file: &TrackedFile<'_>,
         stat: &Stat,
@@ -117,18 +117,18 @@ impl System for GitSystem<'_> {
     ) -> Result<bool, ContentError> {
         self.converter
             .is_unchanged(path, &file, size, recorded)
-            .map_err(|error| ContentError(said_by(&error)))
+            .map_err(|error| ContentError(message_bytes(&error)))
     }
 
     fn conversion(&self, path: &BStr) -> Option<u64> {
         self.converter.fingerprint(path)
     }
 
-    fn governs(&self, name: &[u8]) -> bool {
+    fn affects_comparison(&self, name: &[u8]) -> bool {
         name == b".gitattributes"
     }
 
-    fn told(&self) -> usize {
+    fn warnings_len(&self) -> usize {
         self.messages.len()
     }
 
@@ -140,7 +140,7 @@ impl System for GitSystem<'_> {
         self.repository.has_nested_repository(path)
     }
 
-    fn is_own(&self, path: &BStr, _: EntryKind) -> bool {
+    fn is_metadata(&self, path: &BStr, _: EntryKind) -> bool {
         let name = vigil_model::path::file_name(path);
         name == b".git" || (self.ignore_case && name.eq_ignore_ascii_case(b".git"))
     }
@@ -204,8 +204,8 @@ pub(crate) fn mode_of(observed: Observed) -> FileMode {
     }
 }
 
-/// Returns git's warnings, without "warning: ": directories that could not be listed, and `said`, those about ignore files.
-pub(crate) fn warnings(unlisted: &[Unseen], said: Vec<BString>) -> Vec<BString> {
+/// Returns git's warnings, without "warning: ": directories that could not be listed, and `messages`, those about ignore files.
+pub(crate) fn warnings(unlisted: &[Unseen], messages: Vec<BString>) -> Vec<BString> {
     let unlisted = unlisted.iter().map(|unseen| {
         let shown = match unseen.path.is_empty() {
             true => BString::from("."),
@@ -218,7 +218,7 @@ pub(crate) fn warnings(unlisted: &[Unseen], said: Vec<BString>) -> Vec<BString> 
             errno::text(unseen.reason).as_bytes(),
         ])
     });
-    let mut all: Vec<BString> = unlisted.chain(said).collect();
+    let mut all: Vec<BString> = unlisted.chain(messages).collect();
     all.sort_unstable();
     all
 }

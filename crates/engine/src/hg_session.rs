@@ -31,11 +31,11 @@ use vigil_hg::repository::Repository;
 use vigil_hg::sparse::Sparse;
 use vigil_linux::stat::stat_path;
 use vigil_model::HashKind;
-use vigil_model::clock::{ClockMark, distrusted_from};
+use vigil_model::clock::{ClockMark, untrusted_since};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_scan::{Findings, Focus, ScanError, ScanMemory, Watch};
 use vigil_stamp::{Stamp, trust};
-use vigil_store::{Published, Steps, Store, StoreError};
+use vigil_store::{PublishOutcome, Steps, Store, StoreError};
 use vigil_watch::{Top, Watcher};
 
 use self::compared::ComparedFiles;
@@ -46,9 +46,9 @@ use self::recorded::Recorded;
 use self::without_effect::OfMercurial;
 use crate::hg_status::{HgQuestion, HgStatus, Look, RecordedFiles, status_of};
 use crate::hg_system::HgSystem;
-use crate::session::heard::Heard;
 use crate::session::kept::{basis, looked_at};
-use crate::session::watched::{Grounds, WatchedFindings, WithoutEffect};
+use crate::session::watch_basis::WatchPositions;
+use crate::session::watched::{ChangeFilter, FindingsKey, WatchedFindings};
 use crate::session::{Basis, WatchReport};
 use crate::state::{State, StateReport, ToSave};
 
@@ -326,7 +326,7 @@ impl HgSession {
         let status = status_of(question_of, &files, |system, look| {
             let found = match (watched, memory) {
                 (Some(watched), Some(memory)) => {
-                    let grounds = Grounds {
+                    let key = FindingsKey {
                         question,
                         index: recorded.serial,
                         attribute_tree: None,
@@ -337,20 +337,12 @@ impl HgSession {
                         tracked: &recorded.tracked,
                         ignore,
                     };
-                    let without_effect =
-                        (ignored == IgnoredMode::No).then_some(&of_mercurial as &dyn WithoutEffect);
+                    let change_filter =
+                        (ignored == IgnoredMode::No).then_some(&of_mercurial as &dyn ChangeFilter);
                     let with = |path: &BStr| system.compared_with(path);
                     let others = compared.take_others(system.store_seen(), with);
-                    watched.doubt(&others);
-                    by_watch(
-                        watched,
-                        grounds,
-                        without_effect,
-                        recorded,
-                        memory,
-                        system,
-                        look,
-                    )
+                    watched.invalidate_entries(&others);
+                    by_watch(watched, key, change_filter, recorded, memory, system, look)
                 }
                 (_, memory) => look(Look {
                     memory,
@@ -384,13 +376,13 @@ impl HgSession {
                 return Ok(());
             }
             let next = recorded::read(&self.dot_hg, is_v2)?;
-            let (next, moved) = next.after(&known);
+            let (next, tree_diff) = next.after(&known);
             if let Some(watched) = &mut self.watched {
                 let before = (known.serial, &known.tracked);
                 let now = (next.serial, &next.tracked);
-                watched.index_moved(before, now, &moved, |_| true);
+                watched.index_moved(before, now, &tree_diff, |_| true);
             }
-            self.recorded = Some(next.with_memory(known, moved));
+            self.recorded = Some(next.with_memory(known, tree_diff));
             return Ok(());
         }
         let next = recorded::read(&self.dot_hg, is_v2)?;
@@ -421,7 +413,7 @@ impl HgSession {
     /// Forgets all that stamps prove if the clock was set back since the session began to look.
     fn look_at_the_clock(&mut self) {
         let now = trust::mark_of_run(self.mark.boot);
-        if self.recorded.is_some() && distrusted_from(&self.mark, &now).is_some() {
+        if self.recorded.is_some() && untrusted_since(&self.mark, &now).is_some() {
             self.recorded = None;
             self.mark = now;
             if let Some(state) = &mut self.state {
@@ -434,17 +426,17 @@ impl HgSession {
     ///
     /// # Errors
     /// Why it could not be written, which matters to nobody but who asks.
-    pub fn save(&mut self, steps: &dyn Steps) -> Result<Published, StoreError> {
+    pub fn save(&mut self, steps: &dyn Steps) -> Result<PublishOutcome, StoreError> {
         let (Some(state), Some(recorded)) = (&mut self.state, &mut self.recorded) else {
-            return Ok(Published::Unchanged);
+            return Ok(PublishOutcome::Unchanged);
         };
-        if !recorded.has_moved() {
-            return Ok(Published::Unchanged);
+        if !recorded.needs_saving() {
+            return Ok(PublishOutcome::Unchanged);
         }
         if let Err(damage) = recorded.tracked.check() {
             state.forget(&damage);
             self.recorded = None;
-            return Ok(Published::Unchanged);
+            return Ok(PublishOutcome::Unchanged);
         }
         if state.is_superseded() {
             // What is in memory does not fit to what is published now.
@@ -452,19 +444,19 @@ impl HgSession {
             match self.watched.is_some() {
                 // To look at all again would cost more than to write all: the next one replaces what is published.
                 true => {
-                    recorded.moved = None;
+                    recorded.tree_diff = None;
                     self.open_state();
                 }
                 // The next question begins with that.
                 false => self.recorded = None,
             }
-            return Ok(Published::Superseded);
+            return Ok(PublishOutcome::Superseded);
         }
         let published = state.save(
             &ToSave {
                 file: &recorded.file,
                 tracked: &recorded.tracked,
-                moved: recorded.moved.as_ref(),
+                tree_diff: recorded.tree_diff.as_ref(),
                 memory: recorded.memory.as_ref(),
                 staged: None,
                 head_tree: None,
@@ -473,13 +465,15 @@ impl HgSession {
         )?;
         if matches!(
             published,
-            Published::Appended { .. } | Published::Rewritten { .. } | Published::Unchanged
+            PublishOutcome::Appended { .. }
+                | PublishOutcome::Rewritten { .. }
+                | PublishOutcome::Unchanged
         ) {
             recorded.is_saved();
         }
         if published.is_new() && self.watched.is_some() {
             let memory = recorded.memory.as_mut();
-            state.carry(&recorded.file, &mut recorded.tracked, memory);
+            state.use_published_blocks(&recorded.file, &mut recorded.tracked, memory);
         }
         Ok(published)
     }
@@ -520,15 +514,18 @@ impl HgSession {
 
     /// What is watched for this session.
     pub fn watch_report(&self) -> WatchReport {
-        let trees = self.heard().0.into_iter();
+        let trees = self.watch_positions().0.into_iter();
         let watches = trees.map(|(tree, _)| tree.watches());
-        let unheard = self.watched.as_ref().and_then(|watched| watched.unheard());
+        let silent_paths = self
+            .watched
+            .as_ref()
+            .and_then(|watched| watched.silent_paths());
         let recorded = self.recorded.as_ref();
         WatchReport {
             watches: watches.fold(0, usize::saturating_add),
-            looked_at: unheard
+            looked_at: silent_paths
                 .zip(recorded)
-                .map(|(unheard, recorded)| looked_at(unheard, &recorded.tracked))
+                .map(|(silent_paths, recorded)| looked_at(silent_paths, &recorded.tracked))
                 .unwrap_or_default(),
         }
     }
@@ -541,12 +538,12 @@ impl HgSession {
     }
 
     /// Up to where the last answer takes in what happened.
-    pub fn heard(&self) -> Heard {
+    pub fn watch_positions(&self) -> WatchPositions {
         let watched = self.watched.iter();
         let trees = watched.flat_map(|watched| watched.known_until());
         let own = self.own_folders.iter();
         let trees = trees.chain(own.flat_map(OwnFolders::known_until));
-        Heard(
+        WatchPositions(
             trees
                 .map(|(tree, position)| (tree.clone(), position))
                 .collect(),
@@ -568,8 +565,8 @@ fn top(root: &std::path::Path) -> Result<Top, ScanError> {
 /// What is found by looking at what changed, or at all where that is not known.
 fn by_watch<'w>(
     watched: &'w mut WatchedFindings,
-    grounds: Grounds,
-    without_effect: Option<&dyn WithoutEffect>,
+    key: FindingsKey,
+    change_filter: Option<&dyn ChangeFilter>,
     recorded: &Recorded,
     memory: &ScanMemory,
     system: &HgSystem<'_>,
@@ -582,15 +579,8 @@ fn by_watch<'w>(
             watch: Some(watch),
         })
     };
-    let found = watched.findings(
-        grounds,
-        without_effect,
-        Vec::new,
-        &recorded.tracked,
-        scan,
-        None,
-    )?;
-    watched.doubt(&system.young());
+    let found = watched.findings(key, change_filter, Vec::new, &recorded.tracked, scan, None)?;
+    watched.invalidate_entries(&system.young());
     Ok(match found {
         Some(found) => Cow::Owned(found),
         None => watched.known().map(Cow::Borrowed).unwrap_or_default(),

@@ -17,7 +17,7 @@ use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path, stat_path};
 use vigil_model::path::is_at_or_below;
-use vigil_model::raw_text::said_by;
+use vigil_model::raw_text::message_bytes;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
@@ -198,8 +198,8 @@ pub(crate) fn status_of<'q, 'f>(
                 true => IgnoredMode::Traditional,
                 false => IgnoredMode::No,
             },
-            tracked_enough: usize::MAX,
-            untracked_enough: usize::MAX,
+            stop_after_tracked: usize::MAX,
+            stop_after_untracked: usize::MAX,
             threads_max: None,
             memory: look.memory,
             watch: look.watch,
@@ -273,7 +273,7 @@ fn of_scan(error: &ScanError) -> Abort {
             let reason = errno::text(*source);
             Abort::plain([reason.as_bytes(), b": '", path, b"'"].concat())
         }
-        other => Abort::plain(said_by(&other)),
+        other => Abort::plain(message_bytes(&other)),
     }
 }
 

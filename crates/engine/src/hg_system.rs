@@ -456,7 +456,7 @@ fn entry_of(file: &TrackedFile<'_>) -> (Entry, bool) {
 }
 
 impl System for HgSystem<'_> {
-    fn by_facts(
+    fn compare_stat(
         &self,
         file: &TrackedFile<'_>,
         stat: &Stat,
@@ -509,7 +509,7 @@ impl System for HgSystem<'_> {
         self.noted_with(path)
     }
 
-    fn told(&self) -> usize {
+    fn warnings_len(&self) -> usize {
         self.failures.load(Ordering::Relaxed)
     }
 
@@ -523,7 +523,7 @@ impl System for HgSystem<'_> {
         lstat_path(&folder).is_ok_and(|stat| stat.is_dir())
     }
 
-    fn is_own(&self, path: &BStr, kind: EntryKind) -> bool {
+    fn is_metadata(&self, path: &BStr, kind: EntryKind) -> bool {
         // Below the top only a directory of that name makes a repository.
         path == ".hg" || kind == EntryKind::Dir && file_name(path) == ".hg"
     }

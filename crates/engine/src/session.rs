@@ -10,6 +10,7 @@
 mod assemble;
 mod attribute_blobs;
 pub mod audit;
+mod change_report;
 mod changes;
 pub mod checkup;
 mod collapsed;
@@ -19,7 +20,7 @@ mod error;
 mod excludes;
 mod head_changes;
 mod head_tree;
-pub(crate) mod heard;
+mod ignored_changes;
 mod ignoring;
 mod index;
 pub(crate) mod kept;
@@ -27,7 +28,6 @@ mod linked;
 mod long;
 mod merged_in_conflict;
 mod monitored;
-mod narrowed;
 mod object_mode;
 mod patches;
 mod path_question;
@@ -37,13 +37,13 @@ mod recorded_directories;
 mod rename_blobs;
 mod renamed;
 mod repository_watch;
+mod selected;
 mod submodules;
-mod told;
 mod unstaged;
 pub mod verify;
+pub(crate) mod watch_basis;
 pub(crate) mod watched;
 pub mod why;
-mod without_effect;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -58,16 +58,16 @@ use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 
 use self::attribute_blobs::{MissedAttributes, NoTree, SourceOfAttributes};
+pub use self::change_report::{ChangeReport, FullReport, ToldUntil};
 pub use self::error::SessionError;
 use self::excludes::Excludes;
-pub use self::heard::{Basis, Heard, HeardChange, WatchReport};
 use self::ignoring::DirectoryRules;
 use self::index::IndexState;
 use self::prompt_memory::PromptMemory;
 use self::recorded_directories::RecordedDirectories;
 use self::repository_watch::RepositoryWatch;
-pub use self::repository_watch::Still;
-pub use self::told::{Everything, Told, ToldUntil};
+pub use self::repository_watch::UnchangedProof;
+pub use self::watch_basis::{Basis, LastChange, WatchPositions, WatchReport};
 use self::watched::WatchedFindings;
 use crate::checked_out::head_id;
 use crate::state::{DirectoryReport, State, StateReport};
@@ -81,7 +81,7 @@ use vigil_git::refs::Refs;
 use vigil_git::renames;
 use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository};
-use vigil_git::state_place::{Unkept, kept_places};
+use vigil_git::state_place::{NoStateReason, places_or_reason};
 use vigil_history::tags::TagIndex;
 use vigil_history::{branch, revision};
 use vigil_model::request::{IgnoredMode, UntrackedMode};
@@ -111,7 +111,7 @@ pub struct Session {
     /// The state on disk, if one may be kept.
     state: Option<State>,
     /// When the session began to look: by the clock that stamps files,
-    looks_since: Timestamp,
+    session_started_at: Timestamp,
     /// and by the clocks that show whether that one was set back.
     mark: ClockMark,
     tags: TagIndex,
@@ -126,7 +126,7 @@ pub struct Session {
     holds_no_files: bool,
     stderr: FilterStderr,
     /// Whether a message was dropped because the client had no place for it.
-    has_kept_silent: bool,
+    has_dropped_messages: bool,
 }
 
 impl Session {
@@ -151,7 +151,7 @@ impl Session {
     ) -> Result<Self, SessionError> {
         let mut refs = Refs::open(&repository)?;
         if is_kept {
-            refs = refs.remembering();
+            refs = refs.caching_head();
         }
         let objects = Objects::open_with(&repository, &refs)?;
         let messages = Arc::new(Messages::default());
@@ -166,7 +166,7 @@ impl Session {
             attributes.clone(),
         );
         let excludes = Excludes::new(&repository, &settings);
-        let looks_since = now();
+        let session_started_at = now();
         let mark = trust::mark();
         let state = State::of(&repository, mark);
         Ok(Self {
@@ -181,7 +181,7 @@ impl Session {
             excludes,
             index: None,
             state,
-            looks_since,
+            session_started_at,
             mark,
             tags: TagIndex::default(),
             prompt: PromptMemory::default(),
@@ -191,7 +191,7 @@ impl Session {
             holds_no_files: false,
             timing: Timing::default(),
             stderr,
-            has_kept_silent: false,
+            has_dropped_messages: false,
         })
     }
 
@@ -221,9 +221,9 @@ impl Session {
     }
 
     /// Frees what can be read again. Call this after each answer.
-    fn rest(&mut self) {
+    fn free_rereadable(&mut self) {
         if let Some(index) = &mut self.index {
-            index.let_go();
+            index.free_rereadable();
         }
         match self.holds_no_files {
             true => {
@@ -255,15 +255,15 @@ impl Session {
 
     /// Returns a proof that nothing has changed in the repository's own folders since the last answer to a prompt, if that can
     /// be known. Call this before looking at anything for a question.
-    pub fn still(&mut self) -> Option<Still> {
+    pub fn prove_unchanged(&mut self) -> Option<UnchangedProof> {
         let watch = self.repository_watch.as_mut()?;
         watch.ask(&self.repository)
     }
 
     /// Whether the repository is still set up as it was: if not, a new session is needed.
-    pub fn is_fresh(&self, still: Option<Still>) -> bool {
-        match still {
-            Some(_) => self.repository.is_fresh_elsewhere(),
+    pub fn is_fresh(&self, unchanged: Option<UnchangedProof>) -> bool {
+        match unchanged {
+            Some(_) => self.repository.is_fresh_outside(),
             None => self.repository.is_fresh(),
         }
     }
@@ -278,9 +278,9 @@ impl Session {
     ///
     /// # Errors
     /// Why there can be no state.
-    pub fn state_report(&self) -> Result<StateReport, Unkept> {
-        kept_places(&self.repository)?;
-        let state = self.state.as_ref().ok_or(Unkept::Unknown)?;
+    pub fn state_report(&self) -> Result<StateReport, NoStateReason> {
+        places_or_reason(&self.repository)?;
+        let state = self.state.as_ref().ok_or(NoStateReason::Unknown)?;
         Ok(state.report(self.repository.hash, &self.repository.index_path))
     }
 
@@ -362,20 +362,20 @@ impl Session {
 
     /// Whether a message was dropped at any time because a prompt has no place for it: a status from this session may then lack
     /// it.
-    pub fn has_kept_silent(&self) -> bool {
-        self.has_kept_silent
+    pub fn has_dropped_messages(&self) -> bool {
+        self.has_dropped_messages
     }
 
     /// Drops the pending messages, since there is no place for them.
-    fn keep_silent(&mut self) {
-        self.has_kept_silent |= !self.take_messages().is_empty();
+    fn drop_messages(&mut self) {
+        self.has_dropped_messages |= !self.take_messages().is_empty();
     }
 
     /// Takes the messages of attributes and filters since the last answer, each a whole line.
     pub fn take_messages(&self) -> Vec<BString> {
-        let said = self.objects.alternates_said().into_iter();
-        let said = said.map(|line| bytes_of(&line));
-        said.chain(self.messages.take()).collect()
+        let messages = self.objects.opening_messages().into_iter();
+        let messages = messages.map(|line| bytes_of(&line));
+        messages.chain(self.messages.take()).collect()
     }
 }
 

@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use gix_hash::Kind;
 use rustix::fs::{CWD, Mode, OFlags};
-use vigil_model::clock::{ClockMark, distrusted_from};
+use vigil_model::clock::{ClockMark, untrusted_since};
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::{Block, Moved, Tracked};
+use vigil_model::tracked::{Block, Tracked, TreeDiff};
 
-use self::blocks::{Published, are_counted_rightly};
+use self::blocks::{PublishedBlocks, has_plausible_counts};
 use vigil_git::index_file::{IndexFile, SeenFile};
 use vigil_git::repository::Repository;
 use vigil_git::staged::StagedDiff;
@@ -29,12 +29,12 @@ use vigil_stamp::trust::{FileSystem, FileSystemTrust};
 use vigil_store::{BlockSource, Changes, NoState, Snapshot, Steps, Store, StoreError, Table};
 
 pub(crate) use head_tree::HeadTree;
-pub use recorded_listing::Standing;
+pub use recorded_listing::ListingValidity;
 pub use report::{
     DirectoryReport, IndexRelation, IndexReport, ListingReport, PlaceReport, PublishedReport,
     StateReport, TableReport,
 };
-pub(crate) use staged::Compared;
+pub(crate) use staged::StagedBase;
 
 /// The keys of the general blocks.
 const ORIGIN: u32 = 0;
@@ -53,7 +53,7 @@ pub(crate) struct State {
     /// The clocks when this process began to look.
     mark: ClockMark,
     /// The time from which recorded stamps prove nothing, if any.
-    distrusted_from: Option<Timestamp>,
+    untrusted_since: Option<Timestamp>,
     /// The file system of the working tree.
     file_system: Option<FileSystem>,
     trust: FileSystemTrust,
@@ -84,10 +84,10 @@ pub(crate) struct ToSave<'a> {
     pub(crate) file: &'a IndexFile,
     pub(crate) tracked: &'a Tracked,
     /// How the tree of tracked files differs from the published one; `None` if none is published.
-    pub(crate) moved: Option<&'a Moved>,
+    pub(crate) tree_diff: Option<&'a TreeDiff>,
     pub(crate) memory: Option<&'a ScanMemory>,
     /// How the index differs from HEAD's tree.
-    pub(crate) staged: Option<(Compared, &'a StagedDiff)>,
+    pub(crate) staged: Option<(StagedBase, &'a StagedDiff)>,
     /// HEAD's tree, if it can be known without reading its objects.
     pub(crate) head_tree: Option<&'a HeadTree>,
 }
@@ -155,7 +155,7 @@ impl State {
             chosen,
             snapshot,
             mark,
-            distrusted_from: None,
+            untrusted_since: None,
             file_system,
             trust: trust.unwrap_or_default(),
             is_superseded: false,
@@ -164,7 +164,7 @@ impl State {
         };
         state.ask_the_clock();
         if let Some(snapshot) = &state.snapshot
-            && !are_counted_rightly(snapshot)
+            && !has_plausible_counts(snapshot)
         {
             let path = snapshot.data_path().display();
             state.forget(&format!("{path} has too many numbers for what is in it"));
@@ -185,7 +185,7 @@ impl State {
             .as_ref()
             .map(Snapshot::clock)
             .map(ClockMark::from_bytes);
-        self.distrusted_from = recorded.and_then(|recorded| distrusted_from(&recorded, &self.mark));
+        self.untrusted_since = recorded.and_then(|recorded| untrusted_since(&recorded, &self.mark));
     }
 
     /// Returns the tracked files as they were recorded, from whatever index.
@@ -194,15 +194,18 @@ impl State {
         let block = snapshot.block(Table::General, ORIGIN).ok()??;
         let file = origin::read(block)?;
         Some(Recorded {
-            is_believed: self.believes(&file),
+            is_believed: self.trusts_index_stamps(&file),
             file,
-            tracked: Tracked::new(hash, Arc::new(Published(snapshot.clone()))),
+            tracked: Tracked::new(hash, Arc::new(PublishedBlocks(snapshot.clone()))),
         })
     }
 
     /// Whether the recorded stamps of an index's files prove anything.
-    fn believes(&self, file: &IndexFile) -> bool {
-        self.trust.contents && self.distrusted_from.is_none_or(|time| file.is_before(time))
+    fn trusts_index_stamps(&self, file: &IndexFile) -> bool {
+        self.trust.contents
+            && self
+                .untrusted_since
+                .is_none_or(|time| file.is_entirely_before(time))
     }
 
     /// Whether stamps can prove what a scan saw.
@@ -212,18 +215,18 @@ impl State {
 
     /// Returns the memory of scans of the recorded tree.
     pub(crate) fn memory(&self, tracked: &Tracked) -> ScanMemory {
-        let dirs = tracked.directories() as usize;
+        let dirs = tracked.directory_number_end() as usize;
         match self.usable() {
             Some(snapshot) if self.keeps_what_is_seen() => {
-                let blocks = Arc::new(Published(snapshot.clone()));
-                ScanMemory::with_blocks(dirs, blocks, self.distrusted_from)
+                let blocks = Arc::new(PublishedBlocks(snapshot.clone()));
+                ScanMemory::with_blocks(dirs, blocks, self.untrusted_since)
             }
             _ => ScanMemory::new(dirs),
         }
     }
 
     /// Returns how the recorded index differs from what it was compared with.
-    pub(crate) fn staged(&self) -> Option<(Compared, StagedDiff)> {
+    pub(crate) fn staged(&self) -> Option<(StagedBase, StagedDiff)> {
         let block = |key| self.usable()?.block(Table::General, key).ok()?;
         staged::read(block(STAGED)?, block(ORIGIN)?)
     }
@@ -231,25 +234,25 @@ impl State {
     /// Returns HEAD's tree as recorded.
     pub(crate) fn head_tree(&self) -> Option<HeadTree> {
         let block = self.usable()?.block(Table::General, HEAD_TREE).ok()??;
-        head_tree::read(block).filter(|head| self.believes_files(&head.files))
+        head_tree::read(block).filter(|head| self.trusts_stamps_of(&head.files))
     }
 
     /// Whether the stamps of `files`, which may be directories, prove anything.
-    pub(crate) fn believes_files(&self, files: &[SeenFile]) -> bool {
+    pub(crate) fn trusts_stamps_of(&self, files: &[SeenFile]) -> bool {
         let device = self.file_system.map(|file_system| file_system.device);
         let mut stamps = files.iter().filter_map(|file| file.stamp);
         self.keeps_what_is_seen()
             && stamps.all(|stamp| {
                 device == Some(stamp.device())
                     && self
-                        .distrusted_from
-                        .is_none_or(|time| stamp.is_before(time))
+                        .untrusted_since
+                        .is_none_or(|time| stamp.is_entirely_before(time))
             })
     }
 
     /// Notes that the clock was set back: nothing that was recorded before `mark` proves anything.
     pub(crate) fn distrust(&mut self, mark: ClockMark) {
-        self.distrusted_from = Some(Timestamp::MIN);
+        self.untrusted_since = Some(Timestamp::MIN);
         self.mark = mark;
     }
 
@@ -279,15 +282,15 @@ impl State {
         &mut self,
         save: &ToSave<'_>,
         steps: &dyn Steps,
-    ) -> Result<vigil_store::Published, StoreError> {
-        let is_whole = save.moved.is_none()
+    ) -> Result<vigil_store::PublishOutcome, StoreError> {
+        let is_whole = save.tree_diff.is_none()
             || self.snapshot.is_none()
-            || self.distrusted_from.is_some()
+            || self.untrusted_since.is_some()
             || self.is_damaged;
         let changes = self.changes(save, is_whole);
         let mark = self.mark.to_bytes();
         if self.snapshot.is_none() {
-            self.make_way();
+            self.create_parents();
         }
         let mut published = self.publish(changes, is_whole, mark, steps);
         while let Err(StoreError::Io(_) | StoreError::Foreign { .. }) = published
@@ -296,7 +299,7 @@ impl State {
         {
             self.snapshot = next.open().ok();
             self.chosen = self.chosen.saturating_add(1);
-            self.make_way();
+            self.create_parents();
             published = self.publish(self.changes(save, true), true, mark, steps);
         }
         if let Err(StoreError::Damaged(_)) = published
@@ -306,15 +309,15 @@ impl State {
             published = self.publish(self.changes(save, true), true, mark, steps);
         }
         let (published, snapshot) = published?;
-        if published == vigil_store::Published::Superseded {
+        if published == vigil_store::PublishOutcome::Superseded {
             self.is_superseded = true;
         }
         if published.is_new() {
             if let Some(memory) = save.memory {
-                memory.settle();
+                memory.mark_written();
             }
             self.snapshot = snapshot;
-            self.distrusted_from = None;
+            self.untrusted_since = None;
             self.is_damaged = false;
         }
         Ok(published)
@@ -322,7 +325,7 @@ impl State {
 
     /// Makes `tracked` and the memory of scans, which were just published as of `file`, use the published blocks, so that
     /// nothing is in memory twice. Call this if most of it is rarely needed: it is then read again.
-    pub(crate) fn carry(
+    pub(crate) fn use_published_blocks(
         &self,
         file: &IndexFile,
         tracked: &mut Tracked,
@@ -335,17 +338,17 @@ impl State {
         };
         *tracked = recorded.tracked;
         if let Some(memory) = memory.filter(|_| self.keeps_what_is_seen()) {
-            memory.rest_on(Arc::new(Published(snapshot.clone())));
+            memory.back_with(Arc::new(PublishedBlocks(snapshot.clone())));
         }
     }
 
     /// Creates the parents of the chosen store's folder, if it is in the user's cache. In a repository they are the repository's
     /// own, which may be gone by now.
-    fn make_way(&self) {
+    fn create_parents(&self) {
         if let Some(store) = self.stores.get(self.chosen)
             && store.folder() != self.in_repository
         {
-            state_place::make_way_to(store.folder());
+            state_place::create_parents(store.folder());
         }
     }
 
@@ -355,9 +358,9 @@ impl State {
         is_whole: bool,
         mark: [u8; ClockMark::LEN],
         steps: &dyn Steps,
-    ) -> Result<(vigil_store::Published, Option<Snapshot>), StoreError> {
+    ) -> Result<(vigil_store::PublishOutcome, Option<Snapshot>), StoreError> {
         let Some(store) = self.stores.get(self.chosen) else {
-            return Ok((vigil_store::Published::Unchanged, None));
+            return Ok((vigil_store::PublishOutcome::Unchanged, None));
         };
         match (&self.snapshot, is_whole) {
             (Some(base), true) => store.replace(base, changes, mark, steps),
@@ -367,24 +370,24 @@ impl State {
 
     fn changes<'a>(&self, save: &ToSave<'a>, is_whole: bool) -> Changes<'a> {
         let mut changes = Changes::new();
-        changes.rest_on(TrackedBlocks(save.tracked));
-        match save.moved.filter(|_| !is_whole) {
+        changes.add_source(TrackedBlocks(save.tracked));
+        match save.tree_diff.filter(|_| !is_whole) {
             None => save.tracked.each_block(|block| match block {
                 Block::Directory(number, bytes) => changes.set(Table::Tracked, number, bytes),
                 Block::Files(key, bytes) => changes.set(Table::Files, key, bytes),
             }),
-            Some(moved) => {
-                for &number in moved.directories.keys() {
+            Some(tree_diff) => {
+                for &number in tree_diff.directories.keys() {
                     if let Some(block) = save.tracked.block(number) {
                         changes.set(Table::Tracked, number, block);
                     }
                 }
-                for &key in &moved.files {
+                for &key in &tree_diff.files {
                     if let Some(block) = save.tracked.files_block(key) {
                         changes.set(Table::Files, key, block);
                     }
                 }
-                for &key in &moved.removed_files {
+                for &key in &tree_diff.removed_files {
                     changes.remove(Table::Files, key);
                 }
             }
@@ -392,7 +395,7 @@ impl State {
         if let Some(memory) = save.memory.filter(|_| self.keeps_what_is_seen()) {
             let blocks = match is_whole {
                 true => memory.all(),
-                false => memory.moved(),
+                false => memory.dirty_blocks(),
             };
             for (number, block) in blocks {
                 match block {
@@ -401,8 +404,8 @@ impl State {
                 }
             }
         }
-        if let Some(moved) = save.moved {
-            for &number in &moved.removed {
+        if let Some(tree_diff) = save.tree_diff {
+            for &number in &tree_diff.removed {
                 changes.remove(Table::Tracked, number);
                 changes.remove(Table::Seen, number);
             }

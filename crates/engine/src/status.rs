@@ -9,7 +9,7 @@ use vigil_model::change::{ChangeKind, RenameSource};
 use vigil_model::mode::FileMode;
 use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedMode};
 
-use vigil_git::operation::under_way::UnderWay;
+use vigil_git::operation::under_way::OperationState;
 use vigil_history::branch::{BranchStatus, ComparedBranch};
 use vigil_scan::progress::Progress;
 
@@ -141,7 +141,7 @@ pub enum SparseState {
 #[derive(Clone, Debug, Default)]
 pub struct LongStatus {
     /// The operation in progress.
-    pub under_way: UnderWay,
+    pub under_way: OperationState,
     /// The branches that the current one is compared with, in the order in which they are shown.
     pub compared: Vec<ComparedBranch>,
     /// How long that comparison took: git gives advice when it is slow.
@@ -199,7 +199,7 @@ pub struct Status {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CutShort {
     /// The lines before the error, each whole.
-    pub said: Vec<String>,
+    pub messages: Vec<String>,
     /// The prefix of the last line.
     pub label: &'static str,
     /// The error.

@@ -11,7 +11,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use bstr::BString;
-use vigil_engine::session::{Session, Told};
+use vigil_engine::session::{ChangeReport, Session};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
@@ -28,7 +28,7 @@ fn session(sandbox: &Sandbox, watcher: &Arc<Watcher>) -> Session {
     session
 }
 
-fn paths(told: Told) -> BTreeSet<BString> {
+fn paths(told: ChangeReport) -> BTreeSet<BString> {
     assert!(told.until.has_right_listings);
     told.paths.unwrap()
 }
@@ -48,11 +48,14 @@ fn what_was_not_watched_when_everything_was_told_is_told_by_name() {
     }
     sandbox.git(["add", "-A"]);
     let mut session = session(&sandbox, &watcher);
-    let everything = session.everything().unwrap().unwrap();
-    let first = everything.told().unwrap();
+    let everything = session.full_report().unwrap().unwrap();
+    let first = everything.current_report().unwrap();
     assert_eq!(first.paths, None);
     sandbox.write("file", "other");
-    let told = session.told_since(Some(first.until)).unwrap().unwrap();
+    let told = session
+        .changes_to_report(Some(first.until))
+        .unwrap()
+        .unwrap();
     assert!(everything.continues(Some(told.until)));
     let until = told.until;
     let all = [
@@ -64,21 +67,27 @@ fn what_was_not_watched_when_everything_was_told_is_told_by_name() {
         "top/2/.vigil",
     ];
     assert_eq!(paths(told), all.map(BString::from).into());
-    let told = session.told_since(Some(until)).unwrap().unwrap();
+    let told = session.changes_to_report(Some(until)).unwrap().unwrap();
     assert_eq!(paths(told), BTreeSet::new());
 
     // As told while the session answers other clients; the tree is known by then.
-    let later = everything.told().unwrap();
+    let later = everything.current_report().unwrap();
     sandbox.write("top/2/new", "");
-    let told = session.told_since(Some(later.until)).unwrap().unwrap();
+    let told = session
+        .changes_to_report(Some(later.until))
+        .unwrap()
+        .unwrap();
     let told = paths(told);
     assert!(has(&told, "top/2/new") && has(&told, "top/1/.vigil"));
     assert!(!has(&told, "top/"), "{told:?}");
-    let later = everything.told().unwrap();
+    let later = everything.current_report().unwrap();
     for number in 0..1100 {
         sandbox.write(format!("top/2/{number}"), "");
     }
-    let told = session.told_since(Some(later.until)).unwrap().unwrap();
+    let told = session
+        .changes_to_report(Some(later.until))
+        .unwrap()
+        .unwrap();
     assert_eq!(paths(told), all.map(BString::from).into());
 }
 
@@ -93,12 +102,20 @@ fn however_long_all_listings_are_they_are_told_once() {
         sandbox.write(format!("{far}/{number}/file"), "");
     }
     let mut session = session(&sandbox, &watcher);
-    let first = session.everything().unwrap().unwrap().told().unwrap();
-    let told = session.told_since(Some(first.until)).unwrap().unwrap();
+    let first = session
+        .full_report()
+        .unwrap()
+        .unwrap()
+        .current_report()
+        .unwrap();
+    let told = session
+        .changes_to_report(Some(first.until))
+        .unwrap()
+        .unwrap();
     let until = told.until;
     let told = paths(told);
     assert!(told.iter().map(|path| path.len()).sum::<usize>() > 3 << 20);
-    let told = session.told_since(Some(until)).unwrap().unwrap();
+    let told = session.changes_to_report(Some(until)).unwrap().unwrap();
     assert_eq!(paths(told), BTreeSet::new());
 }
 
@@ -109,10 +126,10 @@ fn everything_is_told_only_as_long_as_the_repository_is_set_up_alike() {
     };
     let sandbox = Sandbox::new();
     let mut session = session(&sandbox, &watcher);
-    let everything = session.everything().unwrap().unwrap();
-    assert!(everything.told().is_some());
+    let everything = session.full_report().unwrap().unwrap();
+    assert!(everything.current_report().is_some());
     sandbox.git(["config", "core.fileMode", "false"]);
-    assert!(everything.told().is_none());
+    assert!(everything.current_report().is_none());
 }
 
 #[test]
@@ -130,13 +147,24 @@ fn everything_is_told_where_a_name_is_written_that_is_gone() {
     std::fs::hard_link(&file, &other).unwrap();
     std::fs::remove_file(&file).unwrap();
     let mut session = session(&sandbox, &watcher);
-    let first = session.everything().unwrap().unwrap().told().unwrap();
-    let told = session.told_since(Some(first.until)).unwrap().unwrap();
+    let first = session
+        .full_report()
+        .unwrap()
+        .unwrap()
+        .current_report()
+        .unwrap();
+    let told = session
+        .changes_to_report(Some(first.until))
+        .unwrap()
+        .unwrap();
     let until = told.until;
     assert!(told.paths.is_some());
     open.write_all(b"R").unwrap();
-    let told = session.told_since(Some(until)).unwrap().unwrap();
+    let told = session.changes_to_report(Some(until)).unwrap().unwrap();
     assert_eq!(told.paths, None);
-    let told = session.told_since(Some(told.until)).unwrap().unwrap();
+    let told = session
+        .changes_to_report(Some(told.until))
+        .unwrap()
+        .unwrap();
     assert!(told.paths.is_some());
 }

@@ -15,7 +15,7 @@ use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::discover;
 use vigil_git::state_place::places;
-use vigil_store::{Changes, NoSteps, Published, Table};
+use vigil_store::{Changes, NoSteps, PublishOutcome, Table};
 
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
@@ -30,7 +30,7 @@ impl Sandbox {
         let mut session = sandbox.session().unwrap();
         session.status(&StatusRequest::default()).unwrap();
         let published = session.save(&NoSteps).unwrap();
-        assert!(matches!(published, Published::Rewritten { .. }));
+        assert!(matches!(published, PublishOutcome::Rewritten { .. }));
         sandbox
     }
 
@@ -55,7 +55,7 @@ impl Sandbox {
         let published = store.publish(Some(&base), changes, *base.clock(), &NoSteps);
         assert!(matches!(
             published,
-            Ok((Published::Appended { .. }, Some(_)))
+            Ok((PublishOutcome::Appended { .. }, Some(_)))
         ));
     }
 

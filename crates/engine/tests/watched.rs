@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use vigil_engine::prompt::PromptRequest;
-use vigil_engine::session::{Session, Still};
+use vigil_engine::session::{Session, UnchangedProof};
 use vigil_engine::status::StatusRequest;
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
@@ -68,7 +68,7 @@ impl Play {
         let names = ["a", "b", "d", "e", "f", "g", "h", "i", "x.o"];
         let mut path = self.0.top();
         for _ in 0..=random.below(4) {
-            path.push(random.of(&names));
+            path.push(random.pick(&names));
         }
         path
     }
@@ -76,7 +76,7 @@ impl Play {
     fn operate(&self, random: &mut Chance) -> String {
         let path = self.path(random);
         let other = self.path(random);
-        let outside = self.0.home().join("outside").join(random.of(&["m", "n"]));
+        let outside = self.0.home().join("outside").join(random.pick(&["m", "n"]));
         let deed = random.below(42);
         // What cannot be done is skipped.
         match deed {
@@ -90,7 +90,7 @@ impl Play {
             9..=11 => drop(fs::rename(&path, &other)),
             12 => drop(fs::rename(&path, &outside)),
             13 => drop(fs::rename(&outside, &path)),
-            14 => drop(symlink(random.of(&["a", "d", "../i", "nowhere"]), &path)),
+            14 => drop(symlink(random.pick(&["a", "d", "../i", "nowhere"]), &path)),
             15 => {
                 let modes = [0o644, 0o755];
                 if fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file()) {
@@ -100,16 +100,16 @@ impl Play {
             }
             16 => {
                 let folder = path.parent().unwrap();
-                let text = random.of(&["*.o\n", "a\n!b\n", "/e/\n", "", "*\n"]);
+                let text = random.pick(&["*.o\n", "a\n!b\n", "/e/\n", "", "*\n"]);
                 let _ = fs::write(folder.join(".gitignore"), text);
             }
             17 => {
-                let text = random.of(&["* text=auto eol=crlf\n", "* -text\n", ""]);
+                let text = random.pick(&["* text=auto eol=crlf\n", "* -text\n", ""]);
                 let _ = fs::write(path.parent().unwrap().join(".gitattributes"), text);
             }
             18 => {
                 let info = self.0.top().join(".git/info/exclude");
-                let _ = fs::write(info, random.of(&["i\n", "*.o\n", ""]));
+                let _ = fs::write(info, random.pick(&["i\n", "*.o\n", ""]));
             }
             19 => {
                 // It may then be written through a link that is not watched. Making that link causes no event by itself.
@@ -167,9 +167,9 @@ impl Play {
             }
             35..=36 => {
                 // Rules in the index, which count if they are not checked out.
-                let name = random.of(&[".gitignore", ".gitattributes"]);
+                let name = random.pick(&[".gitignore", ".gitattributes"]);
                 let file = path.parent().unwrap().join(name);
-                let flag = random.of(&["--skip-worktree", "--no-skip-worktree"]);
+                let flag = random.pick(&["--skip-worktree", "--no-skip-worktree"]);
                 let file = file.to_str().unwrap();
                 drop(self.0.try_git(["update-index", flag, file]));
                 if deed == 36 {
@@ -177,9 +177,9 @@ impl Play {
                 }
             }
             37 => {
-                let name = random.of(&[".gitignore", ".gitattributes"]);
+                let name = random.pick(&[".gitignore", ".gitattributes"]);
                 let file = path.parent().unwrap().join(name);
-                let arguments = random.of(&[["rm", "-q", "--cached"], ["add", "-q", "-f"]]);
+                let arguments = random.pick(&[["rm", "-q", "--cached"], ["add", "-q", "-f"]]);
                 let arguments = [&arguments[..], &[file.to_str().unwrap()]].concat();
                 drop(self.0.try_git(arguments));
             }
@@ -194,7 +194,7 @@ impl Play {
                 let name = |path: &PathBuf| path.strip_prefix(self.0.top()).map(PathBuf::from);
                 let id = self.0.git_fed(["hash-object", "-w", "--stdin"], "side\n");
                 let lines = [name(&path), name(&other)].map(|name| {
-                    let mode = random.of(&["0", "100644", "120000"]);
+                    let mode = random.pick(&["0", "100644", "120000"]);
                     format!(
                         "{mode} {id} {}\t{}\n",
                         random.below(4),
@@ -215,7 +215,7 @@ impl Play {
 }
 
 /// Returns the answer to one of the questions that both sessions are asked.
-fn answers(session: &mut Session, question: usize, still: Option<Still>) -> String {
+fn answers(session: &mut Session, question: usize, unchanged: Option<UnchangedProof>) -> String {
     let request = |untracked, ignored| StatusRequest {
         untracked,
         ignored,
@@ -223,7 +223,7 @@ fn answers(session: &mut Session, question: usize, still: Option<Still>) -> Stri
     };
     let request = match question {
         0 | 7 => {
-            let prompt = session.prompt(&PromptRequest::EVERYTHING, still);
+            let prompt = session.prompt(&PromptRequest::EVERYTHING, unchanged);
             return format!("{prompt:?}");
         }
         1 => request(UntrackedMode::All, IgnoredMode::No),
@@ -254,12 +254,12 @@ fn play(seeds: std::ops::Range<u64>, steps: usize) {
             }
             let question = random.below(8);
             let watched = &mut sessions[random.below(2)];
-            let mut still = watched.still();
-            if !watched.is_fresh(still) {
+            let mut unchanged = watched.prove_unchanged();
+            if !watched.is_fresh(unchanged) {
                 *watched = sandbox.session(Some(&watcher));
-                still = watched.still();
+                unchanged = watched.prove_unchanged();
             }
-            let answer = answers(watched, question, still);
+            let answer = answers(watched, question, unchanged);
             let truth = answers(&mut sandbox.session(None), question, None);
             assert_eq!(answer, truth, "seed {seed}, step {step}: {done:#?}");
         }
@@ -289,8 +289,8 @@ fn where_a_link_in_the_place_of_a_directory_leads_is_found_out_each_time() {
             symlink(target, &later).unwrap();
         }
         for question in [0, 1] {
-            let still = watched.still();
-            let answer = answers(&mut watched, question, still);
+            let unchanged = watched.prove_unchanged();
+            let answer = answers(&mut watched, question, unchanged);
             let truth = answers(&mut play.session(None), question, None);
             assert_eq!(answer, truth, "{target:?}, question {question}");
         }
@@ -321,8 +321,8 @@ fn a_file_that_only_its_contents_told_apart_is_looked_at_again_after_a_younger_i
     // Not older than the index, and then older.
     for (seconds, changes) in [(0, 2), (5, 1), (6, 1)] {
         set_time(".git/index", seconds);
-        let still = watched.still();
-        let answer = answers(&mut watched, 4, still);
+        let unchanged = watched.prove_unchanged();
+        let answer = answers(&mut watched, 4, unchanged);
         assert_eq!(answer.matches("Modified").count(), changes, "{answer}");
         assert_eq!(answer, answers(&mut play.session(None), 4, None));
     }
@@ -341,8 +341,8 @@ fn a_file_with_a_conflict_below_it_is_untracked_as_long_as_it_is_not_in_the_inde
         let input = format!("{mode} {id} 0\tside\n");
         play.0.git_fed(["update-index", "--index-info"], input);
         for question in [1, 4] {
-            let still = watched.still();
-            let answer = answers(&mut watched, question, still);
+            let unchanged = watched.prove_unchanged();
+            let answer = answers(&mut watched, question, unchanged);
             let truth = answers(&mut play.session(None), question, None);
             assert_eq!(answer, truth, "{mode}, question {question}");
         }
@@ -353,21 +353,21 @@ fn a_file_with_a_conflict_below_it_is_untracked_as_long_as_it_is_not_in_the_inde
 fn what_is_in_a_submodule_is_not_heard_of() {
     let play = Play::new();
     let watcher = Arc::new(Watcher::new().unwrap());
-    let hears_all = |session: &mut Session| {
-        let still = session.still();
-        answers(session, 1, still);
-        session.hears_all()
+    let watches_everything = |session: &mut Session| {
+        let unchanged = session.prove_unchanged();
+        answers(session, 1, unchanged);
+        session.watches_everything()
     };
     let mut session = play.session(Some(&watcher));
-    assert!(hears_all(&mut session));
+    assert!(watches_everything(&mut session));
     play.0.git(["init", "-q", "sub"]);
     play.0
         .git_in("sub", ["commit", "-q", "--allow-empty", "-m", "first"]);
     play.0.git(["add", "sub"]);
-    assert!(!hears_all(&mut session));
+    assert!(!watches_everything(&mut session));
     play.0.git(["rm", "-qf", "--cached", "sub"]);
     fs::remove_dir_all(play.0.top().join("sub")).unwrap();
-    assert!(hears_all(&mut session));
+    assert!(watches_everything(&mut session));
 }
 
 #[test]
@@ -395,13 +395,13 @@ fn for_a_folder_with_very_much_in_it_that_comes_and_goes_not_all_is_looked_at() 
         for file in 0..FILES {
             fs::write(folder.join(file.to_string()), "").unwrap();
         }
-        watcher.listen();
+        watcher.read_events();
     }
     // A new folder with this many entries has more than there are tracked files.
     let second = untracked(FOLDERS * FILES);
     for folder in 0..FOLDERS {
         fs::remove_dir_all(top.join(format!("g/many/{folder}"))).unwrap();
-        watcher.listen();
+        watcher.read_events();
     }
     assert_eq!(untracked(0), second);
     fs::remove_dir(top.join("g/many")).unwrap();

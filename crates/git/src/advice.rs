@@ -22,7 +22,7 @@ impl Advice {
     ///
     /// # Errors
     /// A configured value is not a boolean.
-    pub fn say(&self, repository: &Repository) -> Result<Vec<BString>, Error> {
+    pub fn messages(&self, repository: &Repository) -> Result<Vec<BString>, Error> {
         let variable = repository.environment.get("GIT_ADVICE");
         let wanted = repository
             .config

@@ -167,7 +167,7 @@ mod tests {
             ref_format: crate::repository::RefFormat::Files,
             config: config::Config::default(),
             environment: Environment::new(variables, "/top"),
-            outer: Vec::new(),
+            superprojects: Vec::new(),
         })
     }
 

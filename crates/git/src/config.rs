@@ -125,7 +125,7 @@ impl<'a> Entry<'a> {
     /// Returns git's error for a value that fails a check; `complaint` is what the check itself says.
     pub fn complaint(&self, complaint: impl Into<String>) -> Error {
         Error::Explained {
-            said: vec![format!("error: {}", complaint.into())],
+            messages: vec![format!("error: {}", complaint.into())],
             text: self.refusal(),
         }
     }
@@ -189,7 +189,7 @@ pub struct Config {
     home: Option<BString>,
     sources: Vec<Source>,
     branch: Option<Branch>,
-    said: Vec<String>,
+    messages: Vec<String>,
 }
 
 impl Config {
@@ -211,8 +211,8 @@ impl Config {
             ..Self::default()
         };
         for line in text.lines {
-            if let Err(said) = parameters::canonical_key(line.key.as_bstr()) {
-                config.said.push(said);
+            if let Err(message) = parameters::canonical_key(line.key.as_bstr()) {
+                config.messages.push(message);
                 continue;
             }
             config.push(
@@ -253,8 +253,8 @@ impl Config {
 
     /// The lines that git writes to stderr while it finds the repository and reads its configuration, but that do not
     /// stop it: whole lines with their "error: " or "warning: ".
-    pub fn said(&self) -> &[String] {
-        &self.said
+    pub fn messages(&self) -> &[String] {
+        &self.messages
     }
 
     /// All entries in the order in which they were read.
@@ -413,11 +413,11 @@ impl Config {
     ///
     /// Costs one `stat(2)` per file, and another read of each file that had changed too recently when it was first read.
     pub fn is_fresh(&self) -> bool {
-        self.is_fresh_beside(|_| false)
+        self.is_fresh_except(|_| false)
     }
 
     /// As [`Self::is_fresh`], but takes for granted that files for which `is_same` holds say the same.
-    pub(crate) fn is_fresh_beside(&self, is_same: impl Fn(&Path) -> bool) -> bool {
+    pub(crate) fn is_fresh_except(&self, is_same: impl Fn(&Path) -> bool) -> bool {
         let is_fresh = |source: &Source| is_same(source.path()) || source.is_fresh();
         self.sources.iter().all(is_fresh) && self.branch.as_ref().is_none_or(Branch::is_fresh)
     }

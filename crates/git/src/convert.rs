@@ -31,15 +31,15 @@ use parking_lot::Mutex;
 pub use error::Error;
 pub use explain::{Reason, Step, Treatment};
 pub use settings::{AutoCrlf, Driver, Settings};
-pub use shell::{FilterStderr, Surroundings, shell_command};
+pub use shell::{ChildEnvironment, FilterStderr, shell_command};
 
 use self::conversation::{Outcome, Task};
-use self::eol::{Action, Ending, Loss, Statistics};
+use self::eol::{Action, Ending, LostEndings, Statistics};
 use self::process::Process;
 use self::read::FileBytes;
 use self::settings::{Direction, Program};
 use self::shell::Input;
-use vigil_model::raw_text::{bytes_of, said_by};
+use vigil_model::raw_text::{bytes_of, message_bytes};
 use vigil_objects::hash::{BlobHasher, hash_blob};
 use vigil_rules::attributes::{Attributes, Blobs, Value};
 use vigil_rules::messages::{Messages, bytes};
@@ -58,7 +58,7 @@ const ATTRIBUTES: [&str; 6] = [
 ];
 
 /// Must be changed when the same attributes and settings come to mean another conversion.
-const MEANING: u64 = 1;
+const FINGERPRINT_VERSION: u64 = 1;
 
 /// Converts files of one working tree; shared by threads.
 ///
@@ -86,7 +86,7 @@ struct Plan<'a> {
     encoding: Option<BString>,
     eol: Action,
     /// The attribute that decides about line endings, if any does.
-    eol_by: Option<&'static str>,
+    eol_attribute: Option<&'static str>,
     ident: bool,
 }
 
@@ -154,7 +154,7 @@ impl Converter {
         match self.hash_file(path, file, size) {
             Ok(id) => Ok(id == *recorded),
             Err(error) if error.is_about_reading() => {
-                self.messages.error(said_by(&error));
+                self.messages.error(message_bytes(&error));
                 Ok(false)
             }
             Err(error) => Err(error),
@@ -184,7 +184,7 @@ impl Converter {
             Action::Text(_) => 1,
             Action::Auto(_) => 2,
         };
-        Some(MEANING << 32 | hash << 16 | eol << 8 | u64::from(plan.ident))
+        Some(FINGERPRINT_VERSION << 32 | hash << 16 | eol << 8 | u64::from(plan.ident))
     }
 
     /// Returns the blob id that the file would get. Parameters as in [`Converter::is_unchanged`].
@@ -212,8 +212,8 @@ impl Converter {
 
     fn plan(&self, path: &BStr) -> Result<Plan<'_>, Error> {
         if let Some(fault) = &self.settings.fault {
-            let said = fault.said().iter().map(|line| bytes_of(line)).collect();
-            self.messages.all_once(said);
+            let messages = fault.messages().iter().map(|line| bytes_of(line)).collect();
+            self.messages.all_once(messages);
             return Err(fault.clone().into());
         }
         let [text, crlf, eol, ident, filter, encoding] = self.attributes.lookup(path, ATTRIBUTES);
@@ -232,12 +232,12 @@ impl Converter {
             }
             _ => None,
         };
-        let (eol, eol_by) = self.eol_action(&text, &crlf, &eol);
+        let (eol, eol_attribute) = self.eol_action(&text, &crlf, &eol);
         Ok(Plan {
             driver,
             encoding,
             eol,
-            eol_by,
+            eol_attribute,
             ident: ident == Value::Set,
         })
     }
@@ -370,7 +370,7 @@ impl Converter {
         };
         if let Some(encoding) = &plan.encoding
             && let Some(converted) = encoding::to_utf8(
-                self.surroundings(),
+                self.child_environment(),
                 path,
                 encoding.as_ref(),
                 &contents,
@@ -416,10 +416,10 @@ impl Converter {
         let Some(program) = driver.program(task.direction()) else {
             return Ok(None);
         };
-        let surroundings = &self.settings.surroundings;
+        let child_environment = &self.settings.child_environment;
         let (Program::Command(command) | Program::Process(command)) = program;
-        if surroundings.stderr == FilterStderr::Refuse {
-            return Err(Error::NotHere(command.to_owned()));
+        if child_environment.stderr == FilterStderr::Refuse {
+            return Err(Error::FilterRefused(command.to_owned()));
         }
         let Some(slot) = self.running.get(command) else {
             return Ok(None);
@@ -427,7 +427,7 @@ impl Converter {
         let mut slot = slot.lock();
         if let Program::Command(_) = program {
             return Ok(shell::run_filter(
-                surroundings,
+                child_environment,
                 command,
                 path,
                 input,
@@ -436,7 +436,7 @@ impl Converter {
         }
         let process = match slot.take() {
             Some(process) => Some(process),
-            None => Process::start(surroundings, command, &self.messages)?,
+            None => Process::start(child_environment, command, &self.messages)?,
         };
         let Some(mut process) = process else {
             return Ok(None);
@@ -460,9 +460,9 @@ impl Converter {
         }
     }
 
-    /// The surroundings in which programs run.
-    pub fn surroundings(&self) -> &Surroundings {
-        &self.settings.surroundings
+    /// The environment in which programs run.
+    pub fn child_environment(&self) -> &ChildEnvironment {
+        &self.settings.child_environment
     }
 
     /// Where messages go.
@@ -476,10 +476,10 @@ impl Converter {
             .is_some_and(|blob| eol::has_crlf(&blob))
     }
 
-    fn warn_of(&self, loss: Loss, path: &BStr) {
+    fn warn_of(&self, loss: LostEndings, path: &BStr) {
         let (from, to) = match loss {
-            Loss::CrLf => ("CRLF", "LF"),
-            Loss::Lf => ("LF", "CRLF"),
+            LostEndings::CrLf => ("CRLF", "LF"),
+            LostEndings::Lf => ("LF", "CRLF"),
         };
         self.messages.warning(bytes!(
             "in the working copy of '",

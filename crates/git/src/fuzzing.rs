@@ -220,7 +220,7 @@ pub struct Conversed {
     /// The contents that the filter returned, file by file; `None` where it returned none.
     pub outcomes: Vec<Option<Vec<u8>>>,
     /// Everything that was sent to it.
-    pub said: Vec<u8>,
+    pub sent: Vec<u8>,
     /// The error at which git would have exited.
     pub fatal: Option<String>,
 }
@@ -229,7 +229,7 @@ pub struct Conversed {
 pub fn converse(replies: impl io::Read, files: &[&[u8]]) -> Conversed {
     let mut conversed = Conversed::default();
     let messages = Messages::default();
-    let mut conversation = Conversation::new(&mut conversed.said, replies);
+    let mut conversation = Conversation::new(&mut conversed.sent, replies);
     if conversation.shake_hands("filter".into()).is_err() {
         return conversed;
     }

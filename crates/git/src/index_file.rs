@@ -14,12 +14,12 @@ use rustix::buffer::spare_capacity;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::index::{
-    CacheTree, EXTENSION_HEADER_LEN, Entry, Flat, HEADER_LEN, Index, IndexParser, Join, Link,
-    ParseError, ParsedIndex, Promise, Take,
+    CacheTree, EXTENSION_HEADER_LEN, Entry, EntryList, EntrySink, HEADER_LEN, Index, IndexParser,
+    Join, Link, ParseError, ParsedIndex, SizeHint,
 };
 use vigil_model::raw_text::{raw, raw_path};
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::{Builder, InMemory, Moved, Tracked};
+use vigil_model::tracked::{Builder, InMemory, Tracked, TreeDiff};
 
 use vigil_stamp::{self, Stamp};
 
@@ -119,11 +119,11 @@ pub fn load_tree(
     let tree = match entries {
         Own::Tree(builder) if !is_split => Some(builder),
         Own::Tree(_) => {
-            parsed = reader.read_flat(path, &own)?.0;
+            parsed = reader.read_list(path, &own)?.0;
             None
         }
-        Own::Flat(flat) => {
-            parsed = parsed.with(flat);
+        Own::List(list) => {
+            parsed = parsed.with(list);
             None
         }
         Own::Nothing(_) => None,
@@ -142,51 +142,51 @@ pub fn load_tree(
 
 /// Reads the tracked files of the index at `path` as a difference from `earlier`, without ever holding all entries in memory;
 /// `None` if there is no index, or it is split or sparse. Parameters and errors are those of [`load`].
-pub fn load_following(
+pub fn load_difference(
     path: &Path,
     git_dir: &Path,
     shown_from: &Path,
     earlier: &Tracked,
-) -> Result<Option<(LoadedTree, Moved)>, Error> {
+) -> Result<Option<(LoadedTree, TreeDiff)>, Error> {
     let reader = Reader::new(path, git_dir, shown_from, earlier.hash_kind());
     let Some(own) = reader.open_own()? else {
         return Ok(None);
     };
-    let (mut parsed, following, stat) = reader.read(path, &own, |_| earlier.following())?;
+    let (mut parsed, builder, stat) = reader.read(path, &own, |_| earlier.difference_builder())?;
     if parsed.link.is_some() || parsed.index.is_sparse() {
         return Ok(None);
     }
     let file = reader.seen(&parsed, &stat);
-    let (tracked, moved) = following.finish();
+    let (tracked, tree_diff) = builder.finish();
     let tree = LoadedTree {
         tracked,
         cache_tree: parsed.index.take_cache_tree(),
         file,
     };
-    Ok(Some((tree, moved)))
+    Ok(Some((tree, tree_diff)))
 }
 
 /// The entries of an index that may turn out to be split. Only the end of the file says so for certain, but usually the first
 /// entry already does: it has no name.
 enum Own {
-    Nothing(Promise),
+    Nothing(SizeHint),
     Tree(Builder<InMemory>),
-    Flat(Flat),
+    List(EntryList),
 }
 
-impl Take for Own {
-    fn take(&mut self, path: &BStr, entry: &Entry) {
+impl EntrySink for Own {
+    fn accept(&mut self, path: &BStr, entry: &Entry) {
         match self {
-            Self::Tree(builder) => builder.take(path, entry),
-            Self::Flat(flat) => flat.take(path, entry),
-            Self::Nothing(promise) => {
+            Self::Tree(builder) => builder.accept(path, entry),
+            Self::List(list) => list.accept(path, entry),
+            Self::Nothing(hint) => {
                 *self = match path.is_empty() {
-                    true => Self::Flat(Flat::new(*promise)),
+                    true => Self::List(EntryList::new(*hint)),
                     false => {
                         Self::Tree(Builder::new(entry.id.as_slice().len(), InMemory::default()))
                     }
                 };
-                self.take(path, entry);
+                self.accept(path, entry);
             }
         }
     }
@@ -209,20 +209,20 @@ pub fn load(
             file: IndexFile::absent(path, reader.read_at),
         });
     };
-    let (parsed, stat) = reader.read_flat(path, &own)?;
+    let (parsed, stat) = reader.read_list(path, &own)?;
     let mut file = reader.seen(&parsed, &stat);
     let index = match &parsed.link {
         None => parsed.index,
         Some(link) => {
-            let flat = reader.join(&parsed, link, &mut file, Flat::new)?;
-            parsed.with(flat).index
+            let list = reader.join(&parsed, link, &mut file, EntryList::new)?;
+            parsed.with(list).index
         }
     };
     Ok(LoadedIndex { index, file })
 }
 
 impl IndexFile {
-    fn notice(&mut self, parsed: &ParsedIndex) {
+    fn add_notices(&mut self, parsed: &ParsedIndex) {
         let notices = parsed
             .ignored_extensions()
             .map(|name| format!("ignoring {} extension", raw(name)));
@@ -266,17 +266,17 @@ impl<'a> Reader<'a> {
         file.own.stamp = Some(Stamp::from(stat));
         file.is_sparse = parsed.index.is_sparse();
         file.untracked_cache_origin = parsed.untracked_cache_origin.clone();
-        file.notice(parsed);
+        file.add_notices(parsed);
         file
     }
 
     /// Reads the shared index that the `link` of `split` names, and joins the two.
-    fn join<T: Take>(
+    fn join<T: EntrySink>(
         &self,
         split: &ParsedIndex,
         link: &Link,
         seen: &mut IndexFile,
-        take: impl FnOnce(Promise) -> T,
+        make_sink: impl FnOnce(SizeHint) -> T,
     ) -> Result<T, Error> {
         let name = format!("sharedindex.{}", link.shared_id);
         let in_git_dir = self.git_dir.join(&name);
@@ -286,9 +286,9 @@ impl<'a> Reader<'a> {
         };
         let file =
             vigil_stamp::file::open(&path).map_err(|error| self.open_failed(&path, &error))?;
-        let join = |promise| Join::new(&split.index, link, promise, take);
+        let join = |hint| Join::new(&split.index, link, hint, make_sink);
         let (shared, joined, stat) = self.read(&path, &file, join)?;
-        seen.notice(&shared);
+        seen.add_notices(&shared);
         if shared.checksum != link.shared_id {
             return Err(Error::WrongShared {
                 expected: link.shared_id,
@@ -302,16 +302,16 @@ impl<'a> Reader<'a> {
         joined.map_err(|reason| self.malformed(self.path, reason))
     }
 
-    fn read_flat(&self, path: &Path, file: &File) -> Result<(ParsedIndex, Stat), Error> {
-        let (parsed, flat, stat) = self.read(path, file, Flat::new)?;
-        Ok((parsed.with(flat), stat))
+    fn read_list(&self, path: &Path, file: &File) -> Result<(ParsedIndex, Stat), Error> {
+        let (parsed, list, stat) = self.read(path, file, EntryList::new)?;
+        Ok((parsed.with(list), stat))
     }
 
-    fn read<T: Take>(
+    fn read<T: EntrySink>(
         &self,
         path: &Path,
         file: &File,
-        take: impl FnOnce(Promise) -> T,
+        make_sink: impl FnOnce(SizeHint) -> T,
     ) -> Result<(ParsedIndex, T, Stat), Error> {
         let failed = |error: Errno| Error::Read {
             path: self.shown(path),
@@ -323,7 +323,7 @@ impl<'a> Reader<'a> {
             }),
         };
         let stat = stat_fd(file.as_fd()).map_err(failed)?;
-        let (parsed, taken) = match parse(file, stat.size, self.hash, take) {
+        let (parsed, taken) = match parse(file, stat.size, self.hash, make_sink) {
             Ok(parsed) => parsed,
             Err(ReadError::System(error)) => return Err(failed(error)),
             Err(ReadError::Parse(reason)) => return Err(self.malformed(path, reason)),
@@ -372,14 +372,14 @@ impl From<ParseError> for ReadError {
 }
 
 /// Reads and parses an index file of `size` bytes, piece by piece.
-fn parse<T: Take>(
+fn parse<T: EntrySink>(
     file: &File,
     size: u64,
     hash: Kind,
-    take: impl FnOnce(Promise) -> T,
+    make_sink: impl FnOnce(SizeHint) -> T,
 ) -> Result<(ParsedIndex, T), ReadError> {
     let size = usize::try_from(size).map_err(|_| ReadError::System(Errno::FBIG))?;
-    let mut piece = Piece {
+    let mut piece = ReadBuffer {
         file,
         bytes: Vec::new(),
         used: 0,
@@ -387,7 +387,7 @@ fn parse<T: Take>(
         left: size,
     };
     piece.read_more(PIECE_LEN)?;
-    let mut parser = IndexParser::new(&piece.bytes, size, hash, take)?;
+    let mut parser = IndexParser::new(&piece.bytes, size, hash, make_sink)?;
     piece.used = HEADER_LEN;
     while parser.wants_entries() {
         let used = parser.feed(piece.rest(), piece.left == 0)?;
@@ -411,7 +411,7 @@ fn parse<T: Take>(
 }
 
 /// A part of a file in memory; the first `used` bytes are no longer needed.
-struct Piece<'a> {
+struct ReadBuffer<'a> {
     file: &'a File,
     bytes: Vec<u8>,
     used: usize,
@@ -420,7 +420,7 @@ struct Piece<'a> {
     left: usize,
 }
 
-impl Piece<'_> {
+impl ReadBuffer<'_> {
     fn rest(&self) -> &[u8] {
         self.bytes.get(self.used..).unwrap_or_default()
     }

@@ -25,21 +25,21 @@ pub struct Installed {
     /// Its path, with symbolic links resolved.
     pub path: PathBuf,
     /// The first line of what it says about its version.
-    pub version: Result<BString, Unsaid>,
+    pub version: Result<BString, VersionUnknown>,
 }
 
 /// Why a version is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unsaid {
+pub enum VersionUnknown {
     /// The program is where a repository's owner may have put it.
     #[error("lies in the working copy, and is not run")]
     NotRun,
     /// The program cannot be run, or says nothing.
     #[error("does not tell its version")]
-    Silent,
+    NoOutput,
     /// The program took too long.
     #[error("does not tell its version in time")]
-    Late,
+    TimedOut,
 }
 
 /// The most directories of a `PATH`, and the most programs of one name, that are looked at.
@@ -47,16 +47,16 @@ const FOLDERS_MAX: usize = 256;
 const PROGRAMS_MAX: usize = 8;
 
 /// The most bytes that are read of what a program says.
-const SAID_LEN_MAX: usize = 4096;
+const OUTPUT_LEN_MAX: usize = 4096;
 
 /// Returns the programs called `name` on the `PATH` of `environment`, in its order. Each is asked for its version with
-/// `arguments`, for at most `patience`; those in one of the `foreign` directories are not run.
+/// `arguments`, for at most `timeout`; those in one of the `untrusted` directories are not run.
 pub fn on_path(
     environment: &Environment,
     name: &str,
     arguments: &[&str],
-    foreign: &[&Path],
-    patience: Duration,
+    untrusted: &[&Path],
+    timeout: Duration,
 ) -> Vec<Installed> {
     let mut found: Vec<Installed> = Vec::new();
     let folders = environment.get("PATH").unwrap_or_default();
@@ -73,10 +73,10 @@ pub fn on_path(
         if found.iter().any(|other| other.path == path) {
             continue;
         }
-        let is_in = |path: &Path| foreign.iter().any(|folder| path.starts_with(folder));
+        let is_in = |path: &Path| untrusted.iter().any(|folder| path.starts_with(folder));
         let version = match is_in(&path) || is_in(&place) {
-            true => Err(Unsaid::NotRun),
-            false => version(environment, &path, name, arguments, patience),
+            true => Err(VersionUnknown::NotRun),
+            false => version(environment, &path, name, arguments, timeout),
         };
         found.push(Installed { path, version });
     }
@@ -88,9 +88,11 @@ fn version(
     path: &Path,
     name: &str,
     arguments: &[&str],
-    patience: Duration,
-) -> Result<BString, Unsaid> {
-    let end = Instant::now().checked_add(patience).ok_or(Unsaid::Late)?;
+    timeout: Duration,
+) -> Result<BString, VersionUnknown> {
+    let end = Instant::now()
+        .checked_add(timeout)
+        .ok_or(VersionUnknown::TimedOut)?;
     let mut command = Command::new(path);
     command
         .arg0(name)
@@ -109,43 +111,43 @@ fn version(
             command.env(name, OsStr::new(path_of(value)));
         }
     }
-    let mut child = command.spawn().map_err(|_| Unsaid::Silent)?;
-    let said = said(&mut child, end);
+    let mut child = command.spawn().map_err(|_| VersionUnknown::NoOutput)?;
+    let output = output(&mut child, end);
     // Ends the processes that it started as well.
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(group) = group {
         let _ = kill_process_group(group, Signal::KILL);
     }
     let _ = child.wait();
-    let said = said?;
-    let line = said.lines().next().unwrap_or_default().trim();
+    let output = output?;
+    let line = output.lines().next().unwrap_or_default().trim();
     match line.is_empty() {
-        true => Err(Unsaid::Silent),
+        true => Err(VersionUnknown::NoOutput),
         false => Ok(BStr::new(line).to_owned()),
     }
 }
 
 /// Reads what `child` writes until its first line is complete, before `end`.
-fn said(child: &mut Child, end: Instant) -> Result<Vec<u8>, Unsaid> {
-    let mut pipe = child.stdout.take().ok_or(Unsaid::Silent)?;
-    let mut said = Vec::new();
+fn output(child: &mut Child, end: Instant) -> Result<Vec<u8>, VersionUnknown> {
+    let mut pipe = child.stdout.take().ok_or(VersionUnknown::NoOutput)?;
+    let mut output = Vec::new();
     let mut buffer = [0; 512];
-    while !said.contains(&b'\n') && said.len() < SAID_LEN_MAX {
+    while !output.contains(&b'\n') && output.len() < OUTPUT_LEN_MAX {
         let rest = end.saturating_duration_since(Instant::now());
-        let rest = Timespec::try_from(rest).map_err(|_| Unsaid::Late)?;
+        let rest = Timespec::try_from(rest).map_err(|_| VersionUnknown::TimedOut)?;
         match poll(&mut [PollFd::new(&pipe, PollFlags::IN)], Some(&rest)) {
-            Ok(0) => return Err(Unsaid::Late),
+            Ok(0) => return Err(VersionUnknown::TimedOut),
             Ok(_) => {}
             Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => return Err(Unsaid::Silent),
+            Err(_) => return Err(VersionUnknown::NoOutput),
         }
         match pipe.read(&mut buffer) {
             Ok(0) => break,
-            Ok(len) => said.extend_from_slice(buffer.get(..len).unwrap_or_default()),
-            Err(_) => return Err(Unsaid::Silent),
+            Ok(len) => output.extend_from_slice(buffer.get(..len).unwrap_or_default()),
+            Err(_) => return Err(VersionUnknown::NoOutput),
         }
     }
-    Ok(said)
+    Ok(output)
 }
 
 #[cfg(test)]
@@ -188,7 +190,7 @@ mod tests {
         let expected = [
             ("one", Ok("--version".into())),
             ("two", Ok("/".into())),
-            ("five", Err(Unsaid::Silent)),
+            ("five", Err(VersionUnknown::NoOutput)),
         ];
         let expected = expected.map(|(name, version)| Installed {
             path: folder.join(name).join("git"),
@@ -211,7 +213,7 @@ mod tests {
         let found = on_path(&environment, "git", &[], &[&work], LONG);
         let not_run = Installed {
             path: work.join("bin/git"),
-            version: Err(Unsaid::NotRun),
+            version: Err(VersionUnknown::NotRun),
         };
         assert_eq!(found, [not_run]);
         assert!(!trace.exists());
@@ -224,12 +226,12 @@ mod tests {
         program(&folder.path().join("loud/git"), "tr '\\0' x < /dev/zero");
         let slow = environment_with_tools(environment(folder.path(), &["slow"]));
         let found = on_path(&slow, "git", &[], &[], Duration::ZERO);
-        assert_eq!(found[0].version, Err(Unsaid::Late));
+        assert_eq!(found[0].version, Err(VersionUnknown::TimedOut));
         let loud = environment(folder.path(), &["loud"]);
         let loud = environment_with_tools(loud);
         let found = on_path(&loud, "git", &[], &[], LONG);
         let version = found[0].version.as_ref().unwrap();
-        assert!(version.len() < 2 * SAID_LEN_MAX, "{}", version.len());
+        assert!(version.len() < 2 * OUTPUT_LEN_MAX, "{}", version.len());
     }
 
     /// Adds the system's directories to the `PATH` of `environment`.

@@ -14,6 +14,7 @@ pub mod environment;
 pub mod fuzzing;
 pub mod index_file;
 pub mod installed;
+pub mod maintenance;
 pub mod objects;
 pub mod operation;
 pub mod promisor;
@@ -27,4 +28,3 @@ pub mod state_place;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod textconv;
-pub mod upkeep;

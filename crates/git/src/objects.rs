@@ -3,9 +3,9 @@
 mod abbreviation;
 mod compat;
 mod evidence;
+pub(crate) mod folders;
 mod history;
 mod known;
-pub(crate) mod places;
 mod prefix;
 mod readers;
 mod tags;
@@ -19,12 +19,12 @@ use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 pub use self::compat::Compat;
+use self::folders::object_folders;
 pub(crate) use self::history::History;
-use self::known::Known;
-use self::places::object_places;
+use self::known::KnownKinds;
 use self::readers::Readers;
 use self::tags::Chains;
-pub use self::tags::{Circle, Link, Parsed, Tag};
+pub use self::tags::{Circle, Parsed, Tag, TagLink};
 use crate::promisor::Promisor;
 use crate::refs::{self, Refs};
 use crate::repository::Repository;
@@ -33,7 +33,8 @@ use vigil_objects::commit::Commit;
 use vigil_objects::commit_graph::CommitGraph;
 use vigil_objects::parallel::on_all_cores;
 use vigil_objects::{
-    self as object_store, FetchMissing, Info, Location, ObjectStore, Places, Reader, Reason, commit,
+    self as object_store, FetchMissing, Info, Location, ObjectFolders, ObjectStore, Reader, Reason,
+    commit,
 };
 
 /// git's own limit on how deep directories may nest (`core.maxTreeDepth`, git-config(1)).
@@ -170,7 +171,7 @@ pub struct Objects {
     readers: Arc<Readers>,
     history: Arc<History>,
     chains: Arc<Chains>,
-    known: Arc<Known>,
+    known: Arc<KnownKinds>,
     uses_commit_graph: bool,
     /// `core.maxTreeDepth`.
     tree_depth_max: i64,
@@ -181,7 +182,7 @@ type Find = fn(&mut Reader, &oid) -> Result<Option<Location>, object_store::Erro
 
 impl std::fmt::Debug for Objects {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Objects").field(self.places()).finish()
+        f.debug_tuple("Objects").field(self.folders()).finish()
     }
 }
 
@@ -193,23 +194,23 @@ impl Objects {
 
     /// As [`Self::open`], for a caller that already has the references of `repo`: `packed-refs` is then read only once.
     pub fn open_with(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
-        Self::open_at(object_places(repo)?, repo, refs)
+        Self::open_at(object_folders(repo)?, repo, refs)
     }
 
     /// As [`Self::open_with`], but objects that a partial clone left out are fetched on demand, by the installed git.
     pub fn open_fetching(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
         let promisor = Promisor::of(repo)?;
         let promisor = promisor.map(|promisor| Arc::new(promisor) as Arc<dyn FetchMissing>);
-        let places = Places {
+        let folders = ObjectFolders {
             promisor,
-            ..object_places(repo)?
+            ..object_folders(repo)?
         };
-        Self::open_at(places, repo, refs)
+        Self::open_at(folders, repo, refs)
     }
 
-    fn open_at(places: Places, repo: &Repository, refs: &Refs) -> Result<Self, Error> {
+    fn open_at(folders: ObjectFolders, repo: &Repository, refs: &Refs) -> Result<Self, Error> {
         let history = History::read(repo, refs)?;
-        let readers = Readers::new(places);
+        let readers = Readers::new(folders);
         readers.warn(history.warnings());
         Ok(Self {
             readers: Arc::new(readers),
@@ -230,41 +231,45 @@ impl Objects {
     }
 
     /// Returns the lines that git writes when it looks for replacements and alternates; none before any object was asked for.
-    pub fn alternates_said(&self) -> Vec<String> {
-        self.readers.opening_said()
+    pub fn opening_messages(&self) -> Vec<String> {
+        self.readers.opening_messages()
     }
 
-    /// Takes those lines, unless they were heard before, as if an object were asked for now, and all other lines not yet
-    /// taken; nothing without [`Self::listen`].
-    pub fn take_alternates_said(&self) -> Vec<String> {
-        self.readers.hear_opening();
-        self.take_said()
+    /// Takes those lines, unless they were reported before, as if an object were asked for now, and all other lines not yet
+    /// taken; nothing without [`Self::collect_messages`].
+    pub fn take_opening_messages(&self) -> Vec<String> {
+        self.readers.report_opening();
+        self.take_messages()
     }
 
     /// Whether the lines that git writes only once have been written: those about alternates, and those about grafts.
-    pub fn has_said(&self) -> [bool; 2] {
-        [self.readers.is_opening_heard(), self.history.is_noted()]
+    pub fn reported_once(&self) -> [bool; 2] {
+        [
+            self.readers.is_opening_reported(),
+            self.history.notices_reported(),
+        ]
     }
 
-    /// Sets what [`Self::has_said`] returns.
-    pub fn set_said(&self, [alternates, grafts]: [bool; 2]) {
-        self.readers.set_opening_heard(alternates);
-        self.history.set_noted(grafts);
+    /// Sets what [`Self::reported_once`] returns.
+    pub fn set_reported_once(&self, [alternates, grafts]: [bool; 2]) {
+        self.readers.set_opening_reported(alternates);
+        self.history.set_notices_reported(grafts);
     }
 
-    /// Starts to collect what git would write to stderr while objects are read, for [`Self::take_said`].
-    pub fn listen(&self) {
-        self.readers.listen();
+    /// Starts to collect what git would write to stderr while objects are read, for [`Self::take_messages`].
+    pub fn collect_messages(&self) {
+        self.readers.collect_messages();
         self.known.keep();
     }
 
-    /// Takes what git would have written to stderr since the last call, in whole lines; nothing without [`Self::listen`].
-    pub fn take_said(&self) -> Vec<String> {
-        self.readers.take_said()
+    /// Takes what git would have written to stderr since the last call, in whole lines; nothing without
+    /// [`Self::collect_messages`].
+    pub fn take_messages(&self) -> Vec<String> {
+        self.readers.take_messages()
     }
 
-    fn places(&self) -> &Places {
-        &self.readers.places
+    fn folders(&self) -> &ObjectFolders {
+        &self.readers.folders
     }
 
     /// Rereads what changes history: the shallow boundary, grafts and replacements. To be called before each answer of a
@@ -298,7 +303,7 @@ impl Objects {
 
     /// The hash function of the ids.
     pub fn hash_kind(&self) -> gix_hash::Kind {
-        self.readers.places.hash
+        self.readers.folders.hash
     }
 
     /// Reads the object `id` into `buf`, replacing its contents. `None` if there is no such object.
@@ -312,7 +317,7 @@ impl Objects {
     /// wrong, without a message.
     fn read_sound(&self, id: &oid, wanted: Kind, buf: &mut Vec<u8>) -> Option<Kind> {
         let id = self.history.replaced(id).ok()?;
-        self.readers.ask_for_sound(|reader| {
+        self.readers.with_reader_if_clean(|reader| {
             buf.clear();
             let location = reader.find(id).ok()??;
             let info = reader.read_with(&location, buf, |info, _| info.kind == wanted);
@@ -332,7 +337,7 @@ impl Objects {
         take: &(dyn Fn(&oid, &[u8]) -> Option<T> + Sync),
     ) -> Vec<Option<T>> {
         on_all_cores(ids, |ids| {
-            self.readers.ask_quietly(|reader| {
+            self.readers.with_reader_silently(|reader| {
                 let mut content = Vec::new();
                 let mut read = |id: &ObjectId| {
                     content.clear();
@@ -358,7 +363,7 @@ impl Objects {
         wants: impl Fn(Info) -> bool,
     ) -> Result<Option<Kind>, Error> {
         let real = self.history.replaced(id)?;
-        let kind = self.readers.ask(|reader| {
+        let kind = self.readers.with_reader(|reader| {
             buf.clear();
             let Some(location) = find(reader, real)? else {
                 return reader.none_or_bad(real).map(|()| None);
@@ -383,7 +388,7 @@ impl Objects {
         let asked = id;
         let id = self.history.replaced(id)?;
         let mut is_again = !asks_kind;
-        let found = self.readers.ask(|reader| {
+        let found = self.readers.with_reader(|reader| {
             buf.clear();
             // Asking for the type may already show what is wrong. That is done only on the second attempt, when something is.
             if asks_kind
@@ -394,14 +399,14 @@ impl Objects {
                 if error.is_fatal() {
                     return Err(error);
                 }
-                reader.hear(error.said);
+                reader.add_messages(error.messages);
             }
             let Some(location) = reader.find(id)? else {
                 if asks_kind {
                     // Asking for the type would have produced the same messages.
-                    let said = reader.take_said();
-                    reader.hear(said.clone());
-                    reader.hear(said);
+                    let messages = reader.take_messages();
+                    reader.add_messages(messages.clone());
+                    reader.add_messages(messages);
                 }
                 return reader.none_or_bad(id).map(|()| None);
             };
@@ -411,16 +416,16 @@ impl Objects {
         let Some((kind, location)) = found else {
             return no_replacement(asked, id).map(|()| None);
         };
-        let is_sound = location.is_of(kind, buf);
-        if !is_sound {
+        let matches_id = location.is_of(kind, buf);
+        if !matches_id {
             let text = format!("error: hash mismatch {}", location.id());
-            self.readers.hear(vec![text]);
+            self.readers.add_messages(vec![text]);
         }
-        Ok(is_sound.then_some(kind))
+        Ok(matches_id.then_some(kind))
     }
 
     /// Whether the object `id` exists and its contents match the id, which git checks when it parses an object.
-    pub fn is_sound(&self, id: &oid) -> Result<bool, Error> {
+    pub fn matches_id(&self, id: &oid) -> Result<bool, Error> {
         let found = self.read_checked(id, &mut Vec::new(), false)?;
         Ok(found.is_some())
     }
@@ -428,7 +433,7 @@ impl Objects {
     /// Returns the type of the object `id` without its contents. `None` if there is no such object.
     pub fn kind(&self, id: &oid) -> Result<Option<Kind>, Error> {
         let id = self.history.replaced(id)?;
-        let kind = self.readers.ask(|reader| match reader.find(id)? {
+        let kind = self.readers.with_reader(|reader| match reader.find(id)? {
             Some(location) => reader.kind(&location).map(Some),
             None => Ok(None),
         });
@@ -438,7 +443,7 @@ impl Objects {
     /// Returns the types of objects, read on all cores; `None` for those that cannot be read, without a message.
     pub fn kind_of_each(&self, ids: &[ObjectId]) -> Vec<Option<Kind>> {
         on_all_cores(ids, |ids| {
-            self.readers.ask_quietly(|reader| {
+            self.readers.with_reader_silently(|reader| {
                 let mut kind = |id: &ObjectId| {
                     let location = reader.find_here(self.history.replaced(id).ok()?).ok()??;
                     reader.kind(&location).ok()
@@ -451,7 +456,7 @@ impl Objects {
     /// Returns the size of the object `id` in bytes, without its contents. `None` if there is no such object.
     pub fn size(&self, id: &oid) -> Result<Option<u64>, Error> {
         let id = self.history.replaced(id)?;
-        let size = self.readers.ask(|reader| match reader.find(id)? {
+        let size = self.readers.with_reader(|reader| match reader.find(id)? {
             Some(location) => reader.size(&location).map(Some),
             None => Ok(None),
         });
@@ -509,7 +514,7 @@ impl Objects {
         buf: &mut Vec<u8>,
         parents: &mut Vec<ObjectId>,
     ) -> Result<i64, Error> {
-        if let Some(kind) = self.known.other_kind(id) {
+        if let Some(kind) = self.known.claimed_kind(id) {
             return Err(Error::contradiction(id, kind, Kind::Commit));
         }
         self.read_commit(id, buf, Reader::find_here)?;
@@ -525,12 +530,12 @@ impl Objects {
     fn parse_links<'c>(&self, id: &oid, content: &'c [u8]) -> Result<commit::Links<'c>, Error> {
         let links = commit::Links::parse(content, self.hash_kind()).map_err(malformed(id))?;
         self.say_grafts();
-        if !self.known.has_others() {
+        if !self.known.has_non_commit_claims() {
             return Ok(links);
         }
         let bad = |target: ObjectId, known: Kind, kind: Kind, problem: &'static str| {
             let text = Error::contradiction(&target, known, kind);
-            self.readers.hear(vec![format!("error: {text}")]);
+            self.readers.add_messages(vec![format!("error: {text}")]);
             let id = id.to_owned();
             Error::BadPointer {
                 id,
@@ -538,7 +543,7 @@ impl Objects {
                 problem,
             }
         };
-        if let Some(known) = self.known.other_kind(&links.tree)
+        if let Some(known) = self.known.claimed_kind(&links.tree)
             && known != Kind::Tree
         {
             return Err(bad(links.tree, known, Kind::Tree, "bad tree pointer"));
@@ -548,7 +553,7 @@ impl Objects {
             None => links.parents().collect(),
         };
         for parent in parents {
-            if let Some(known) = self.known.other_kind(&parent) {
+            if let Some(known) = self.known.claimed_kind(&parent) {
                 return Err(bad(parent, known, Kind::Commit, "bad parent"));
             }
         }
@@ -559,22 +564,22 @@ impl Objects {
     fn say_grafts(&self) {
         let notices = self.history.take_notices();
         self.readers
-            .hear(notices.iter().map(|line| raw(line).to_string()).collect());
+            .add_messages(notices.iter().map(|line| raw(line).to_string()).collect());
     }
 
     /// Fails if a tag claimed that `id`, to which a commit-graph leads, is not a commit.
-    pub fn check_in_graph(&self, id: &oid) -> Result<(), Error> {
-        let Some(known) = self.known.other_kind(id) else {
+    pub fn check_commit_in_graph(&self, id: &oid) -> Result<(), Error> {
+        let Some(known) = self.known.claimed_kind(id) else {
             return Ok(());
         };
         let text = Error::contradiction(id, known, Kind::Commit);
-        self.readers.hear(vec![format!("error: {text}")]);
+        self.readers.add_messages(vec![format!("error: {text}")]);
         Err(Error::NoCommit { id: id.to_owned() })
     }
 
     /// Whether any tag claimed that an object is not a commit.
-    pub fn has_doubts(&self) -> bool {
-        self.known.has_others()
+    pub fn has_non_commit_claims(&self) -> bool {
+        self.known.has_non_commit_claims()
     }
 
     /// Notes that the object `id` is a commit, whatever tags may claim later.
@@ -591,7 +596,7 @@ impl Objects {
 
     /// As [`Self::links`], for many commits on all cores; `None` for those that cannot be read, without a message.
     pub fn links_of_each(&self, ids: &[ObjectId]) -> Vec<Option<Linked>> {
-        if self.history.check().is_err() || self.has_doubts() {
+        if self.history.check().is_err() || self.has_non_commit_claims() {
             return Vec::new();
         }
         self.say_grafts();
@@ -619,7 +624,7 @@ impl Objects {
     /// Returns the object to which `id` leads through tags, and its type as the last tag gives it. `None` if an object on
     /// the way is missing, or is not a tag.
     pub fn peel(&self, id: &oid) -> Result<Option<(ObjectId, Kind)>, Error> {
-        Ok(match self.lead(id, &mut Vec::new())? {
+        Ok(match self.peel_with_first(id, &mut Vec::new())? {
             (None, _) | (Some(Kind::Tag), None) => None,
             (Some(kind), None) => Some((id.to_owned(), kind)),
             (Some(_), Some((_, last))) => Some((last.target, last.kind)),
@@ -634,7 +639,7 @@ impl Objects {
             links.map(|links| links.tree).map_err(malformed(id))
         };
         // Most are commits, for which one lookup is enough.
-        if self.known.other_kind(id).is_none()
+        if self.known.claimed_kind(id).is_none()
             && self.read_sound(id, Kind::Commit, &mut buf) == Some(Kind::Commit)
         {
             self.history.check()?;
@@ -668,10 +673,10 @@ impl Objects {
 
     /// Opens the commit-graph, if there is one and nothing changes the history that it records. A damaged one counts as missing.
     pub fn commit_graph(&self) -> Option<CommitGraph> {
-        if !self.uses_commit_graph || !self.history.is_as_recorded() {
+        if !self.uses_commit_graph || !self.history.is_unmodified() {
             return None;
         }
-        let info = self.places().folder.join("info");
+        let info = self.folders().folder.join("info");
         CommitGraph::open(&info, self.hash_kind())
     }
 

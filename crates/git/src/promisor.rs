@@ -13,7 +13,7 @@ use vigil_linux::errno;
 use vigil_model::raw_text::raw;
 
 use crate::config::{self, Config};
-use crate::convert::{FilterStderr, Surroundings};
+use crate::convert::{ChildEnvironment, FilterStderr};
 use crate::repository::Repository;
 use vigil_objects::{FetchMissing, Reason};
 
@@ -21,7 +21,7 @@ use vigil_objects::{FetchMissing, Reason};
 #[derive(Debug)]
 pub struct Promisor {
     remotes: Remotes,
-    surroundings: Surroundings,
+    child_environment: ChildEnvironment,
     is_quiet: bool,
     /// Whether git's messages about the remotes were reported. Locked while git fetches: one object at a time.
     is_told: Mutex<bool>,
@@ -43,7 +43,7 @@ impl Promisor {
         }
         Ok(Some(Self {
             remotes,
-            surroundings: Surroundings::of(repository, FilterStderr::Inherit),
+            child_environment: ChildEnvironment::of(repository, FilterStderr::Inherit),
             is_quiet: matches!(repository.config.boolean("promisor.quiet"), Ok(Some(true))),
             is_told: Mutex::default(),
         }))
@@ -55,8 +55,8 @@ impl Promisor {
         rustix::io::write(&written, format!("{id}\n").as_bytes())?;
         drop(written);
         let mut command = Command::new("git");
-        self.surroundings
-            .surround(&mut command)
+        self.child_environment
+            .apply_to(&mut command)
             .args(["-c", "fetch.negotiationAlgorithm=noop", "fetch"])
             .arg(OsStr::from_bytes(remote))
             .args(["--no-tags", "--no-write-fetch-head"])
@@ -69,10 +69,10 @@ impl Promisor {
 
 impl FetchMissing for Promisor {
     /// Asks one remote after the other until one has the object. git's messages go to standard error.
-    fn fetch(&self, id: &oid, said: &mut Vec<String>) -> Result<bool, Reason> {
+    fn fetch(&self, id: &oid, messages: &mut Vec<String>) -> Result<bool, Reason> {
         let mut is_told = self.is_told.lock();
         if !std::mem::replace(&mut *is_told, true) {
-            said.extend_from_slice(&self.remotes.said);
+            messages.extend_from_slice(&self.remotes.messages);
         }
         if let Some(text) = &self.remotes.refusal {
             return Err(Reason::BadPromisor { text: text.clone() });
@@ -96,7 +96,7 @@ impl FetchMissing for Promisor {
 pub struct Remotes {
     names: Vec<BString>,
     /// git's messages about them when they are first needed, line by line.
-    pub said: Vec<String>,
+    pub messages: Vec<String>,
     /// The error at which git then exits, without "fatal: ".
     pub refusal: Option<String>,
 }
@@ -121,7 +121,7 @@ impl Remotes {
                 Ok(true) => name.into_iter().for_each(|name| remotes.add(name.into())),
                 Ok(false) => {}
                 Err(error) => {
-                    remotes.said.extend_from_slice(error.said());
+                    remotes.messages.extend_from_slice(error.messages());
                     remotes.refusal = Some(error.to_string());
                     return remotes;
                 }
@@ -141,7 +141,7 @@ impl Remotes {
                 "warning: promisor remote name cannot begin with '/': {name}",
                 name = raw(&name)
             );
-            self.said.push(text);
+            self.messages.push(text);
         } else if !self.names.contains(&name) {
             self.names.push(name);
         }
@@ -152,10 +152,12 @@ impl Remotes {
     /// # Errors
     /// One of them is badly configured.
     pub fn check(config: &Config) -> Result<Vec<String>, config::Error> {
-        let Self { said, refusal, .. } = Self::of(config);
+        let Self {
+            messages, refusal, ..
+        } = Self::of(config);
         match refusal {
-            Some(text) => Err(config::Error::Explained { said, text }),
-            None => Ok(said),
+            Some(text) => Err(config::Error::Explained { messages, text }),
+            None => Ok(messages),
         }
     }
 

@@ -27,13 +27,13 @@ use parking_lot::Mutex;
 pub use self::error::Error;
 pub use self::head::Head;
 use self::head::KnownHead;
-use self::listing::Held;
 pub use self::listing::Listing;
+use self::listing::Storage;
 use self::loose::{Folders, Loose};
 pub use self::owner::Owner;
 use self::owner::is_per_worktree;
 use self::packed::Packed;
-pub use self::packed::{Next, Skim, Skimmed};
+pub use self::packed::{Skim, SkimAction, Skimmed};
 pub use self::raw::Raw;
 pub use self::sources::Sources;
 use super::config;
@@ -122,7 +122,7 @@ impl Refs {
     }
 
     /// Caches where HEAD points, for a process that asks often: its files are read again only when they have changed.
-    pub fn remembering(self) -> Self {
+    pub fn caching_head(self) -> Self {
         Self {
             known_head: Some(Mutex::default()),
             ..self
@@ -282,8 +282,8 @@ impl Refs {
 
     /// Lists the references whose full names start with `prefix`, as for [`Self::for_each`], as they are now.
     pub fn list(&self, prefix: &BStr) -> Result<Listing, Error> {
-        let held = match &self.store {
-            Store::Files { .. } => Held::Files {
+        let storage = match &self.store {
+            Store::Files { .. } => Storage::Files {
                 // The loose ones first, so that one that is packed meanwhile is not missed.
                 loose: loose::read_under(self.folders(), prefix, self.hash),
                 packed: self.packed()?,
@@ -297,12 +297,12 @@ impl Refs {
                         all.add(&own.tables()?, is_per_worktree);
                     }
                 }
-                Held::Tables(all)
+                Storage::Tables(all)
             }
         };
         Ok(Listing {
             prefix: prefix.into(),
-            held,
+            storage,
         })
     }
 
@@ -315,7 +315,7 @@ impl Refs {
         let failed = |error: vigil_linux::Errno| Error::read(&path, error.into());
         let mut stash = self.stash.lock();
         if let Some((observation, count)) = &*stash
-            && observation.holds(&path).unwrap_or_default()
+            && observation.is_current(&path).unwrap_or_default()
         {
             return Ok(*count);
         }
@@ -431,7 +431,7 @@ impl Refs {
         };
         let mut packed = packed.lock();
         if let Some((observation, packed)) = &*packed
-            && observation.holds(packed_path).map_err(failed)?
+            && observation.is_current(packed_path).map_err(failed)?
         {
             return Ok(Arc::clone(packed));
         }

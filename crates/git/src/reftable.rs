@@ -104,7 +104,7 @@ impl Stack {
         let mut cached = self.tables.lock();
         if let Some((observation, tables)) = &*cached
             && observation
-                .holds(&self.list_path)
+                .is_current(&self.list_path)
                 .map_err(|error| failed(error.into()))?
         {
             return Ok(Arc::clone(tables));
@@ -125,7 +125,7 @@ impl Stack {
                 return Ok(tables);
             }
         }
-        Err(Error::Unsettled {
+        Err(Error::KeepsChanging {
             path: self.list_path.clone(),
         })
     }

@@ -11,11 +11,11 @@ use std::process::{Command, Output, Stdio};
 use bstr::ByteSlice;
 use rustix::fs::{Access, MemfdFlags, access, memfd_create};
 
-use crate::convert::{FilterStderr, Surroundings};
+use crate::convert::{ChildEnvironment, FilterStderr};
 use crate::repository::Repository;
 
 /// Set for the git that is run: if that is Vigil under another name, it must not run git again.
-const ASKED: &str = "VIGIL_IS_ASKED_FOR_GIT";
+const RECURSION_GUARD: &str = "VIGIL_IS_ASKED_FOR_GIT";
 
 /// The command, as lines of `git cat-file --batch-command` begin with it.
 pub const COMMAND: &str = "remote-object-info";
@@ -23,7 +23,7 @@ pub const COMMAND: &str = "remote-object-info";
 /// The installed git, if it knows [`COMMAND`].
 #[derive(Debug)]
 pub struct RemoteObjects {
-    surroundings: Surroundings,
+    child_environment: ChildEnvironment,
     program: PathBuf,
 }
 
@@ -39,21 +39,21 @@ pub struct Answer {
 impl RemoteObjects {
     /// Finds the git that answers for `repository`. `None` if there is none that knows the command.
     pub fn of(repository: &Repository) -> Option<Self> {
-        if repository.environment.get(ASKED).is_some() {
+        if repository.environment.get(RECURSION_GUARD).is_some() {
             return None;
         }
-        let mut asks = Self {
-            surroundings: Surroundings::of(repository, FilterStderr::Inherit),
+        let mut remote = Self {
+            child_environment: ChildEnvironment::of(repository, FilterStderr::Inherit),
             program: "git".into(),
         };
-        if let Some(program) = asks.beside_its_commands() {
-            asks.program = program;
+        if let Some(program) = remote.in_exec_path() {
+            remote.program = program;
         }
-        asks.knows_it().then_some(asks)
+        remote.supports_command().then_some(remote)
     }
 
     /// Returns the git in the directory of git's own commands: the one on the `PATH` may be a script that starts Vigil again.
-    fn beside_its_commands(&self) -> Option<PathBuf> {
+    fn in_exec_path(&self) -> Option<PathBuf> {
         let output = self.command().arg("--exec-path").output().ok()?;
         let folder = Path::new(OsStr::from_bytes(
             output.stdout.trim_end_with(|c| c == '\n'),
@@ -63,16 +63,16 @@ impl RemoteObjects {
         is_there.then_some(program)
     }
 
-    fn knows_it(&self) -> bool {
+    fn supports_command(&self) -> bool {
         let mut command = self.command();
         command.env("LC_ALL", "C").stderr(Stdio::piped());
         // Without arguments the command fails, with another message than an unknown one.
-        let said = self.run(
+        let output = self.run(
             &mut command,
             &["--batch-command".as_ref()],
             format!("{COMMAND}\n").as_bytes(),
         );
-        said.is_ok_and(|output| output.stderr.contains_str("requires arguments"))
+        output.is_ok_and(|output| output.stderr.contains_str("requires arguments"))
     }
 
     /// Asks git for the answer to `line`, which begins with [`COMMAND`] and ends with its line feed; `options` are those
@@ -90,7 +90,9 @@ impl RemoteObjects {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        self.surroundings.surround(&mut command).env(ASKED, "1");
+        self.child_environment
+            .apply_to(&mut command)
+            .env(RECURSION_GUARD, "1");
         command
     }
 

@@ -17,7 +17,7 @@ use gix_hash::{ObjectId, oid};
 use vigil_model::mode::FileMode;
 use vigil_model::path::file_name;
 
-use self::compare::{Desk, Reader, in_order};
+use self::compare::{Reader, Scratch, in_order};
 use self::similarity::{SCORE_MAX, Spans};
 use super::staged::{SourceError, StagedChange, UnmergedPath};
 use vigil_model::change::{ChangeKind, RenameSource};
@@ -367,13 +367,13 @@ impl<'a> Search<'a> {
             .collect();
         pairs.sort_unstable();
         // One thread: each pair is read only once, and reading many small objects is no faster with more.
-        let mut desk = Desk::new();
+        let mut scratch = Scratch::new();
         for (source, target) in pairs {
             if let (Some(from), Some(to)) = (self.sources.get(source), self.targets.get(target)) {
-                self.reader.read_ahead(&from.file, &mut desk);
-                self.reader.read_ahead(&to.file, &mut desk);
+                self.reader.read_ahead(&from.file, &mut scratch);
+                self.reader.read_ahead(&to.file, &mut scratch);
             }
-            let score = self.similarity(source, target, min_score, &mut desk)?;
+            let score = self.similarity(source, target, min_score, &mut scratch)?;
             if score >= min_score {
                 self.pair(source, target, score);
             }
@@ -390,15 +390,20 @@ impl<'a> Search<'a> {
     ) -> Result<Vec<Option<Match>>, Error> {
         let comparisons = targets.len().saturating_mul(sources.len());
         let threads = threads_max.min(comparisons / COMPARISONS_PER_THREAD);
-        let rows = in_order(targets, threads, |&target, desk| {
-            self.best_for(target, sources, desk)
+        let rows = in_order(targets, threads, |&target, scratch| {
+            self.best_for(target, sources, scratch)
         })?;
         Ok(rows.into_iter().flatten().collect())
     }
 
     /// Returns the best sources of one target. As in git, each better match replaces the first of the worst,
     /// which decides which of equally good ones remain, and in which order.
-    fn best_for(&self, target: usize, sources: &[usize], desk: &mut Desk) -> Result<Best, Error> {
+    fn best_for(
+        &self,
+        target: usize,
+        sources: &[usize],
+        scratch: &mut Scratch,
+    ) -> Result<Best, Error> {
         let mut best = [None; CANDIDATES_PER_TARGET];
         let Some(to) = self.targets.get(target) else {
             return Ok(best);
@@ -410,7 +415,7 @@ impl<'a> Search<'a> {
             let found = Some(Match {
                 source,
                 target,
-                score: self.similarity(source, target, self.min_score, desk)?,
+                score: self.similarity(source, target, self.min_score, scratch)?,
                 same_name: from.file.has_name_of(&to.file),
             });
             // Among equals, `max_by` returns the last.
@@ -444,12 +449,12 @@ impl<'a> Search<'a> {
         source: usize,
         target: usize,
         min_score: u32,
-        desk: &mut Desk,
+        scratch: &mut Scratch,
     ) -> Result<u32, Error> {
         match (self.sources.get(source), self.targets.get(target)) {
             (Some(from), Some(to)) => {
                 let reader = &self.reader;
-                reader.similarity(&from.file, target, &to.file, min_score, desk)
+                reader.similarity(&from.file, target, &to.file, min_score, scratch)
             }
             _ => Ok(0),
         }

@@ -45,8 +45,8 @@ pub fn discover_git_dir(
 ) -> Result<Option<Location>, Error> {
     let found = match search {
         Search::Commands => Setup::locate(environment, start),
-        Search::Prompts => Setup::around(environment, start),
-        Search::Nowhere => Setup::named(environment, start),
+        Search::Prompts => Setup::locate_for_prompt(environment, start),
+        Search::Exact => Setup::named(environment, start),
     };
     match found {
         Ok(setup) => Ok(Some(setup.into_location())),
@@ -57,5 +57,5 @@ pub fn discover_git_dir(
 
 /// Opens the repository found at `location`, as seen from where the search ended.
 pub fn open(environment: &Environment, location: &Location) -> Result<Repository, Error> {
-    Setup::at(environment, location).open()
+    Setup::from_location(environment, location).open()
 }

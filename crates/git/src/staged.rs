@@ -21,7 +21,7 @@ pub use self::change::{StagedChange, StagedDiff, UnmergedPath};
 pub use self::error::{Error, SourceError};
 pub use self::tree::{Listed, tree_entries};
 pub use self::tree_source::TreeSource;
-pub use self::walk::{OneEntry, Walk};
+pub use self::walk::{SparseDirectory, Walk};
 use self::walk::{Stop, Walker};
 
 /// Compares the tree of HEAD with the index; without a tree (an unborn branch) everything in the index is added.
@@ -47,7 +47,7 @@ pub fn diff_tracked(
 ) -> Result<Option<StagedDiff>, Error> {
     let mut walker = Walker::new(tracked.hash_kind(), trees, Walk::plain(max));
     match walker.tracked(head_tree, tracked, cache_tree) {
-        Err(Stop::AtOdds) => return Ok(None),
+        Err(Stop::InconsistentIndex) => return Ok(None),
         walked => finish(walked)?,
     }
     Ok(Some(walker.into_diff()))
@@ -99,7 +99,7 @@ pub fn expand_sparse_directories(
 
 fn finish(walked: Result<(), Stop>) -> Result<(), Error> {
     match walked {
-        Ok(()) | Err(Stop::Enough | Stop::AtOdds) => Ok(()),
+        Ok(()) | Err(Stop::Enough | Stop::InconsistentIndex) => Ok(()),
         Err(Stop::Failed(error)) => Err(error),
     }
 }

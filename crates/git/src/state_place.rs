@@ -20,31 +20,31 @@ const OLDER: [&str; 2] = ["vigil/refs", "vigil/commits"];
 
 /// Why a working tree has no state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unkept {
+pub enum NoStateReason {
     /// `vigil.stateFile` is off.
     Off,
     /// There is no working tree.
     NoWorkTree,
     /// The question concerns another index or working tree than the repository's own.
-    Borrowed,
+    ForeignIndexOrTree,
     /// The repository or the working tree cannot be examined.
     Unknown,
 }
 
 /// Returns where the state of `repository`'s working tree may be: in the repository, or in the user's cache directory if the
-/// repository cannot be written. Empty if [`kept_places`] fails.
+/// repository cannot be written. Empty if [`places_or_reason`] fails.
 pub fn places(repository: &Repository) -> Vec<Store> {
-    kept_places(repository).unwrap_or_default()
+    places_or_reason(repository).unwrap_or_default()
 }
 
 /// As [`places`].
 ///
 /// # Errors
 /// The reason why there is no such place.
-pub fn kept_places(repository: &Repository) -> Result<Vec<Store>, Unkept> {
+pub fn places_or_reason(repository: &Repository) -> Result<Vec<Store>, NoStateReason> {
     match is_off(repository) {
-        true => Err(Unkept::Off),
-        false => places_whether_off_or_not(repository),
+        true => Err(NoStateReason::Off),
+        false => places_even_if_off(repository),
     }
 }
 
@@ -57,7 +57,7 @@ pub fn left_by_older_versions(repository: &Repository) -> Vec<Store> {
     let folders = OLDER.iter().map(|name| repository.common_dir.join(name));
     let top = repository.work_tree.as_deref();
     folders
-        .filter(|folder| top.is_none_or(|top| !is_shown(folder, top)))
+        .filter(|folder| top.is_none_or(|top| !would_be_untracked(folder, top)))
         // Nothing reads them, so their identity does not matter.
         .map(|folder| Store::new(folder, [0; 32]))
         .collect()
@@ -67,28 +67,31 @@ pub fn left_by_older_versions(repository: &Repository) -> Vec<Store> {
 ///
 /// # Errors
 /// The reason why there is no such place.
-pub fn places_whether_off_or_not(repository: &Repository) -> Result<Vec<Store>, Unkept> {
-    let top = repository.work_tree.as_deref().ok_or(Unkept::NoWorkTree)?;
+pub fn places_even_if_off(repository: &Repository) -> Result<Vec<Store>, NoStateReason> {
+    let top = repository
+        .work_tree
+        .as_deref()
+        .ok_or(NoStateReason::NoWorkTree)?;
     let is_own = repository.index_path == repository.git_dir.join("index")
         && repository.environment.get("GIT_WORK_TREE").is_none();
     if !is_own {
-        return Err(Unkept::Borrowed);
+        return Err(NoStateReason::ForeignIndexOrTree);
     }
     let folders = [repository.git_dir.as_path(), top];
     let hash = repository.hash.to_string();
-    let identity = identity(FORMAT, &hash, &folders).ok_or(Unkept::Unknown)?;
+    let identity = identity(FORMAT, &hash, &folders).ok_or(NoStateReason::Unknown)?;
     let cache = cache_folder(|name| repository.environment.get(name).map(BStr::to_owned));
     let in_cache = cache.map(|cache| in_cache(&cache, &identity));
     Ok([Some(in_repository(repository)), in_cache]
         .into_iter()
         .flatten()
-        .filter(|folder| !is_shown(folder, top))
+        .filter(|folder| !would_be_untracked(folder, top))
         .map(|folder| Store::new(folder, identity))
         .collect())
 }
 
 /// Whether a status of the working tree at `top` would show files in `folder`: saving a state must not change the answer.
-fn is_shown(folder: &Path, top: &Path) -> bool {
+fn would_be_untracked(folder: &Path, top: &Path) -> bool {
     let inside = folder.strip_prefix(top);
     inside.is_ok_and(|inside| !inside.iter().any(|name| name.eq_ignore_ascii_case(".git")))
 }
@@ -116,7 +119,7 @@ pub fn in_cache(cache: &Path, identity: &[u8; 32]) -> PathBuf {
 
 /// Creates the directory above a store's own and the user's cache directory, accessible only to the user, but not the home
 /// directory that contains it: if that does not exist, it is not meant to.
-pub fn make_way_to(folder: &Path) {
+pub fn create_parents(folder: &Path) {
     let above = folder.ancestors().skip(1).take(2);
     for folder in above.collect::<Vec<_>>().into_iter().rev() {
         // If this fails, nothing is published, and the store says why.

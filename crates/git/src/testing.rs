@@ -44,7 +44,7 @@ impl OpenRepository for Sandbox {
             },
             config: Config::default(),
             environment: Environment::default(),
-            outer: Vec::new(),
+            superprojects: Vec::new(),
         }
     }
 }

@@ -170,8 +170,8 @@ impl Textconv {
         id: &oid,
         blob: &[u8],
     ) -> Result<Vec<u8>, Error> {
-        let surroundings = converter.surroundings();
-        let mut file = TemporaryFile::create(surroundings, path, converter.messages())
+        let child_environment = converter.child_environment();
+        let mut file = TemporaryFile::create(child_environment, path, converter.messages())
             .map_err(Error::Create)?;
         let contents = converter.to_working_tree(path, id, blob)?;
         file.write(&contents).map_err(Error::Write)?;
@@ -189,7 +189,7 @@ impl Textconv {
         let messages = converter.messages();
         let command = self.command.as_bstr();
         let mut child = converter
-            .surroundings()
+            .child_environment()
             .start(command, &[name], Stdio::inherit(), messages)
             .ok_or(Error::Failed)?;
         let mut output = Vec::new();

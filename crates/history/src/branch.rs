@@ -57,9 +57,9 @@ impl Error {
     }
 
     /// Returns the lines that git writes to stderr before the error itself.
-    pub fn said(&self) -> Vec<String> {
+    pub fn messages(&self) -> Vec<String> {
         match self {
-            Self::Config(error) => error.said().to_vec(),
+            Self::Config(error) => error.messages().to_vec(),
             Self::BrokenHistory { missing, .. } => ["Could not read", "could not parse commit"]
                 .map(|deed| format!("error: {deed} {missing}"))
                 .to_vec(),

@@ -32,7 +32,7 @@ pub(super) struct Commit {
     /// Its distance from the roots, as recorded in the commit-graph.
     pub(super) generation: u32,
     /// The first bytes of its id, once it was read.
-    first: u32,
+    id_prefix: u32,
     /// The flags of a walk.
     pub(super) flags: u32,
     is_read: bool,
@@ -43,13 +43,13 @@ pub(super) struct Commit {
 enum Source {
     /// The commit-graph, at this position.
     Graph(u32),
-    /// Its object; this is the index in `by_objects`.
+    /// Its object; this is the index in `object_commits`.
     Object(u32),
 }
 
 /// A commit that is read from its object.
 #[derive(Debug)]
-struct Told {
+struct ObjectCommit {
     id: ObjectId,
     /// Its tree; `None` until the object was read.
     tree: Option<ObjectId>,
@@ -61,11 +61,11 @@ pub(super) struct Commits<'a> {
     /// The commit-graph, opened on first use.
     graph: OnceCell<Option<CommitGraph>>,
     /// The number plus one of each commit in the graph, by its position there; 0 if it was not visited. Empty at first.
-    of_positions: Vec<u32>,
+    numbers_by_position: Vec<u32>,
     /// The numbers of all other commits.
-    of_ids: ById<Number>,
+    numbers_by_id: ById<Number>,
     all: Vec<Commit>,
-    by_objects: Vec<Told>,
+    object_commits: Vec<ObjectCommit>,
     parents: Vec<Number>,
     buf: Vec<u8>,
     /// The commit whose contents are in `buf`.
@@ -78,10 +78,10 @@ impl<'a> Commits<'a> {
         Self {
             objects,
             graph: OnceCell::new(),
-            of_positions: Vec::new(),
-            of_ids: ById::default(),
+            numbers_by_position: Vec::new(),
+            numbers_by_id: ById::default(),
             all: Vec::new(),
-            by_objects: Vec::new(),
+            object_commits: Vec::new(),
             parents: Vec::new(),
             buf: Vec::new(),
             in_buf: None,
@@ -93,7 +93,7 @@ impl<'a> Commits<'a> {
     pub(super) fn is_commit(&mut self, id: &oid) -> Result<bool, Error> {
         let number = self.number_of(id);
         // Nothing is reported if it is not a commit.
-        self.read_or_say(number, &mut Vec::new())
+        self.read_or_report(number, &mut Vec::new())
     }
 
     fn graph(&self) -> Option<&CommitGraph> {
@@ -117,10 +117,10 @@ impl<'a> Commits<'a> {
     /// Returns the number of the commit `id`, if it was visited.
     pub(super) fn number_by_id(&self, id: &oid) -> Option<Number> {
         let position = self.graph().and_then(|graph| graph.position_of(id));
-        let slot = position.and_then(|position| self.of_positions.get(index(position)));
+        let slot = position.and_then(|position| self.numbers_by_position.get(index(position)));
         match slot {
             Some(slot) => slot.checked_sub(1),
-            None => self.of_ids.get(id).copied(),
+            None => self.numbers_by_id.get(id).copied(),
         }
     }
 
@@ -131,21 +131,21 @@ impl<'a> Commits<'a> {
         let Some((position, count)) = position else {
             return self.outside(id);
         };
-        self.of_positions.resize(index(count), 0);
-        number_at(position, &mut self.of_positions, &mut self.all)
+        self.numbers_by_position.resize(index(count), 0);
+        number_at(position, &mut self.numbers_by_position, &mut self.all)
     }
 
     /// Returns the id of the commit `number`.
     pub(super) fn id_of(&self, number: Number) -> Option<ObjectId> {
         Some(match self.get(number)?.source {
             Source::Graph(position) => self.graph()?.id_at(position)?,
-            Source::Object(at) => self.by_objects.get(index(at))?.id,
+            Source::Object(at) => self.object_commits.get(index(at))?.id,
         })
     }
 
     /// Returns the first bytes of the id of the commit `number`, which was read; this is a cheap field access.
     pub(super) fn first_bytes_of(&self, number: Number) -> u32 {
-        self.get(number).map_or(0, |commit| commit.first)
+        self.get(number).map_or(0, |commit| commit.id_prefix)
     }
 
     /// Whether the commit `number` is read from the commit-graph, and so is its whole history.
@@ -170,26 +170,26 @@ impl<'a> Commits<'a> {
 
     fn outside(&mut self, id: &oid) -> Number {
         let next = offset(self.all.len());
-        let number = *self.of_ids.entry(id.to_owned()).or_insert(next);
+        let number = *self.numbers_by_id.entry(id.to_owned()).or_insert(next);
         if number == next {
-            let at = offset(self.by_objects.len());
-            self.by_objects.push(Told::new(id));
+            let at = offset(self.object_commits.len());
+            self.object_commits.push(ObjectCommit::new(id));
             self.all.push(Commit::unread(Source::Object(at)));
         }
         number
     }
 
-    /// Makes the commit `number` one that is read from its object, and returns its index in `by_objects`.
-    fn told_by_object(&mut self, number: Number, id: &oid) -> u32 {
+    /// Makes the commit `number` one that is read from its object, and returns its index in `object_commits`.
+    fn object_entry(&mut self, number: Number, id: &oid) -> u32 {
         let Some(commit) = self.all.get_mut(index(number)) else {
             return u32::MAX;
         };
         if let Source::Object(at) = commit.source {
             return at;
         }
-        let at = offset(self.by_objects.len());
+        let at = offset(self.object_commits.len());
         commit.source = Source::Object(at);
-        self.by_objects.push(Told::new(id));
+        self.object_commits.push(ObjectCommit::new(id));
         at
     }
 
@@ -221,7 +221,7 @@ impl<'a> Commits<'a> {
     }
 
     /// Clears `flag` of the commit `number`, and returns the remaining flags.
-    pub(super) fn take_flag(&mut self, number: Number, flag: u32) -> u32 {
+    pub(super) fn clear_flag(&mut self, number: Number, flag: u32) -> u32 {
         let Some(commit) = self.get_mut(number) else {
             return 0;
         };
@@ -269,14 +269,14 @@ impl<'a> Commits<'a> {
         let Some(id) = self.id_of(number) else {
             return Ok(());
         };
-        let told = self.told_by_object(number, &id);
+        let entry = self.object_entry(number, &id);
         self.in_buf = None;
         self.ids.clear();
         let time_s = self.objects.links(&id, &mut self.buf, &mut self.ids)?;
         let ids = std::mem::take(&mut self.ids);
         self.note(number, &id, time_s, &ids);
-        if let Some(told) = self.by_objects.get_mut(index(told)) {
-            told.tree = tree_in(&self.buf);
+        if let Some(entry) = self.object_commits.get_mut(index(entry)) {
+            entry.tree = tree_in(&self.buf);
         }
         self.in_buf = Some(number);
         self.ids = ids;
@@ -296,12 +296,12 @@ impl<'a> Commits<'a> {
     /// Fails if a tag claimed that a parent of the commit `number`, which was read from a commit-graph, is not a
     /// commit.
     fn check_recorded(&self, number: Number) -> Result<(), Error> {
-        if !self.objects.has_doubts() {
+        if !self.objects.has_non_commit_claims() {
             return Ok(());
         }
         let parents = (0..self.parent_count(number)).filter_map(|at| self.parent(number, at));
         let mut ids = parents.filter_map(|parent| self.id_of(parent));
-        ids.try_for_each(|id| self.objects.check_in_graph(&id))
+        ids.try_for_each(|id| self.objects.check_commit_in_graph(&id))
     }
 
     /// Stores the data from the object of the commit `number`.
@@ -313,7 +313,7 @@ impl<'a> Commits<'a> {
         }
         if let Some(commit) = self.all.get_mut(index(number)) {
             commit.is_read = true;
-            commit.first = first_bytes(id);
+            commit.id_prefix = first_bytes(id);
             commit.time_s = u64::try_from(time_s).unwrap_or(0);
             commit.parents = (start, offset(parents.len()));
         }
@@ -341,27 +341,27 @@ impl<'a> Commits<'a> {
         }
         let ids: Vec<ObjectId> = wanted.iter().map(|(.., id)| *id).collect();
         let read = self.objects.links_of_each(&ids);
-        for ((number, told, id), linked) in wanted.into_iter().zip(read) {
+        for ((number, entry, id), linked) in wanted.into_iter().zip(read) {
             if let Some(linked) = linked {
                 self.note(number, &id, linked.time_s, &linked.parents);
-                if let Some(told) = self.by_objects.get_mut(index(told)) {
-                    told.tree = Some(linked.tree);
+                if let Some(entry) = self.object_commits.get_mut(index(entry)) {
+                    entry.tree = Some(linked.tree);
                 }
             }
         }
     }
 
     /// Like [`Self::read`], but like git treats a missing commit as the oldest, without parents. git's messages are
-    /// appended to `said`, each time. Returns whether the commit exists.
-    pub(super) fn read_or_say(
+    /// appended to `messages`, each time. Returns whether the commit exists.
+    pub(super) fn read_or_report(
         &mut self,
         number: Number,
-        said: &mut Vec<BString>,
+        messages: &mut Vec<BString>,
     ) -> Result<bool, Error> {
         let read = self.read(number);
-        said.extend(
+        messages.extend(
             self.objects
-                .take_said()
+                .take_messages()
                 .into_iter()
                 .map(|line| bytes_of(&line)),
         );
@@ -376,22 +376,22 @@ impl<'a> Commits<'a> {
             ) => error.to_string(),
             Err(error) => return Err(error),
         };
-        said.push(bytes_of(&format!("error: {text}")));
+        messages.push(bytes_of(&format!("error: {text}")));
         Ok(false)
     }
 
     /// Does the same, but without a message about a missing commit.
-    pub(super) fn read_or_say_damage(
+    pub(super) fn read_or_report_damage(
         &mut self,
         number: Number,
-        said: &mut Vec<BString>,
+        messages: &mut Vec<BString>,
     ) -> Result<bool, Error> {
-        let start = said.len();
-        let is_read = self.read_or_say(number, said)?;
+        let start = messages.len();
+        let is_read = self.read_or_report(number, messages)?;
         if !is_read && let Some(id) = self.id_of(number) {
             let text = format!("error: Could not read {id}");
-            let news = said.split_off(start);
-            said.extend(news.into_iter().filter(|line| *line != text));
+            let news = messages.split_off(start);
+            messages.extend(news.into_iter().filter(|line| *line != text));
         }
         Ok(is_read)
     }
@@ -414,12 +414,12 @@ impl<'a> Commits<'a> {
         // Read here, where nothing waits for it, because it is in another part of the file.
         let first = graph.id_at(position).map_or(0, |id| first_bytes(&id));
         for parent in self.parents.get_mut(start..).unwrap_or_default() {
-            *parent = number_at(*parent, &mut self.of_positions, &mut self.all);
+            *parent = number_at(*parent, &mut self.numbers_by_position, &mut self.all);
         }
         let count = self.parents.len().saturating_sub(start);
         if let Some(commit) = self.all.get_mut(index(number)) {
             commit.is_read = true;
-            commit.first = first;
+            commit.id_prefix = first;
             commit.time_s = recorded.time_s;
             // The oldest versions of git left the generation out.
             commit.generation = match recorded.generation {
@@ -438,12 +438,12 @@ impl<'a> Commits<'a> {
                 let graph = self.graph()?;
                 graph.tree_at(position)
             }
-            Source::Object(at) => self.by_objects.get(index(at))?.tree,
+            Source::Object(at) => self.object_commits.get(index(at))?.tree,
         }
     }
 }
 
-impl Told {
+impl ObjectCommit {
     fn new(id: &oid) -> Self {
         let id = id.to_owned();
         Self { id, tree: None }
@@ -457,7 +457,7 @@ impl Commit {
             source,
             parents: (0, 0),
             generation: GENERATION_UNKNOWN,
-            first: 0,
+            id_prefix: 0,
             flags: 0,
             is_read: false,
         }
@@ -497,8 +497,8 @@ fn tree_in(commit: &[u8]) -> Option<ObjectId> {
 }
 
 /// Returns the number of the commit at `position` in the commit-graph.
-fn number_at(position: u32, of_positions: &mut [u32], all: &mut Vec<Commit>) -> Number {
-    let Some(slot) = of_positions.get_mut(index(position)) else {
+fn number_at(position: u32, numbers_by_position: &mut [u32], all: &mut Vec<Commit>) -> Number {
+    let Some(slot) = numbers_by_position.get_mut(index(position)) else {
         return Number::MAX;
     };
     if *slot == 0 {

@@ -3,10 +3,10 @@
 
 mod blob;
 mod contains;
+mod context;
 mod error;
 mod index;
 mod names;
-mod place;
 mod question;
 mod table;
 mod tag_object;
@@ -17,22 +17,22 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
+use self::context::abbreviated;
 use self::names::Names;
-use self::place::abbreviated;
 use self::question::TAGS;
 use self::table::Rank;
 use super::commits::{Commits, Number};
 use vigil_model::raw_text::bytes_of;
 
-pub use self::contains::{Contained, contains};
+pub use self::contains::{NameRevResult, contains};
+pub use self::context::Context;
 pub use self::error::Error;
-pub use self::place::Place;
 pub use self::question::{CANDIDATES_DEFAULT, CANDIDATES_MAX, Question};
 
 /// Describes commits and blobs of one repository. The names are read once; each commit is read once.
 pub struct Describer<'a> {
     question: &'a Question,
-    place: Place<'a>,
+    context: Context<'a>,
     names: Names<'a>,
     commits: Commits<'a>,
     /// Whether all names were checked once, for a search among them.
@@ -41,14 +41,14 @@ pub struct Describer<'a> {
     start: Option<Number>,
     /// The object of the only revision, and the messages about it, until it is described.
     only: Option<Resolved>,
-    said: Vec<BString>,
+    messages: Vec<BString>,
 }
 
 /// The object that a name resolves to.
 struct Resolved {
     name: BString,
     id: Result<Option<ObjectId>, Error>,
-    said: Vec<BString>,
+    messages: Vec<BString>,
 }
 
 impl<'a> Describer<'a> {
@@ -58,50 +58,50 @@ impl<'a> Describer<'a> {
     /// There are no names, and ids are not acceptable; or a reference or object cannot be read.
     pub fn new(
         question: &'a Question,
-        place: Place<'a>,
+        context: Context<'a>,
         revisions: &[BString],
     ) -> Result<Self, Error> {
-        let mut commits = Commits::new(place.objects);
+        let mut commits = Commits::new(context.objects);
         let mut only = match revisions {
-            [only] => Some(Resolved::new(only.as_bstr(), place)),
+            [only] => Some(Resolved::new(only.as_bstr(), context)),
             _ => None,
         };
-        let had_said = place.objects.has_said();
+        let had_said = context.objects.reported_once();
         let commit = only
             .as_ref()
-            .and_then(|only| only.commit(place, &mut commits));
+            .and_then(|only| only.commit(context, &mut commits));
         // Messages about it are added when it is described.
-        let is_silent = place.objects.take_said().is_empty();
-        if !is_silent || place.objects.has_said() != had_said {
-            place.objects.set_said(had_said);
-            commits = Commits::new(place.objects);
+        let is_silent = context.objects.take_messages().is_empty();
+        if !is_silent || context.objects.reported_once() != had_said {
+            context.objects.set_reported_once(had_said);
+            commits = Commits::new(context.objects);
         }
-        let mut names = Names::read(question, place, &commits, commit)?;
-        if place.objects.history().has_replacements() {
+        let mut names = Names::read(question, context, &commits, commit)?;
+        if context.objects.history().has_replacements() {
             // A missing replacement is an error or not depending on what is known of the replaced object.
             only = None;
         }
-        if place.objects.has_doubts() {
+        if context.objects.has_non_commit_claims() {
             // The claims of tags count in their order, and are kept: so all tags are read, none is left out.
-            place.objects.take_said();
+            context.objects.take_messages();
             only = None;
-            commits = Commits::new(place.objects);
-            names = Names::read(question, place, &commits, None)?;
+            commits = Commits::new(context.objects);
+            names = Names::read(question, context, &commits, None)?;
         }
         if names.is_empty() && !question.always {
             return Err(Error::NoNames);
         }
         let mut describer = Self {
             question,
-            place,
+            context,
             names,
             commits,
             has_looked: false,
             start: None,
             only,
-            said: Vec::new(),
+            messages: Vec::new(),
         };
-        describer.hear();
+        describer.collect_messages();
         Ok(describer)
     }
 
@@ -114,22 +114,22 @@ impl<'a> Describer<'a> {
             self.clear_from(start);
         }
         if self.question.is_debugged {
-            self.said
+            self.messages
                 .push([b"describe ", name.as_bytes()].concat().into());
         }
-        let place = self.place;
+        let context = self.context;
         let resolved = match self.only.take() {
             Some(only) if only.name == name => only,
-            _ => Resolved::new(name, place),
+            _ => Resolved::new(name, context),
         };
-        self.said.extend(resolved.said);
+        self.messages.extend(resolved.messages);
         let Some(id) = resolved.id? else {
             return Err(Error::of_name(&[b"Not a valid object name ", name]));
         };
         if let Some(commit) = self.commit(name, &id)? {
             return self.describe_commit(&commit);
         }
-        match place.objects.kind(&id)? {
+        match context.objects.kind(&id)? {
             Some(Kind::Blob) => self.describe_blob(&id),
             _ => Err(Error::of_name(&[name, b" is neither a commit nor blob"])),
         }
@@ -137,40 +137,42 @@ impl<'a> Describer<'a> {
 
     /// Returns the commit that the object `id`, called `name`, leads to.
     fn commit(&mut self, name: &BStr, id: &ObjectId) -> Result<Option<ObjectId>, Error> {
-        self.hear();
+        self.collect_messages();
         // A name with a path means a blob, which may be large.
         if !name.contains(&b':') {
             let number = self.commits.number_of(id);
-            let mut said = Vec::new();
-            if matches!(self.commits.read_or_say(number, &mut said), Ok(true))
+            let mut messages = Vec::new();
+            if matches!(self.commits.read_or_report(number, &mut messages), Ok(true))
                 && self.commits.is_stored(number)
             {
-                self.said.extend(said);
+                self.messages.extend(messages);
                 return Ok(Some(*id));
             }
         }
         // git asks for the type before it reads the object, and reports errors there.
-        self.place.objects.take_said();
-        let Some((id, Kind::Commit)) = self.place.objects.peel(id)? else {
+        self.context.objects.take_messages();
+        let Some((id, Kind::Commit)) = self.context.objects.peel(id)? else {
             return Ok(None);
         };
-        self.hear();
+        self.collect_messages();
         let number = self.commits.number_of(&id);
-        let is_read = self.commits.read_or_say_damage(number, &mut self.said)?;
+        let is_read = self
+            .commits
+            .read_or_report_damage(number, &mut self.messages)?;
         Ok(is_read.then_some(id))
     }
 
     /// Adds git's messages from reading objects.
-    fn hear(&mut self) {
-        let said = self.place.objects.take_said();
-        self.said
-            .extend(said.into_iter().map(|line| bytes_of(&line)));
+    fn collect_messages(&mut self) {
+        let messages = self.context.objects.take_messages();
+        self.messages
+            .extend(messages.into_iter().map(|line| bytes_of(&line)));
     }
 
     /// Takes git's messages for stderr, as whole lines.
-    pub fn take_said(&mut self) -> Vec<BString> {
-        self.hear();
-        std::mem::take(&mut self.said)
+    pub fn take_messages(&mut self) -> Vec<BString> {
+        self.collect_messages();
+        std::mem::take(&mut self.messages)
     }
 
     /// Returns the name with this number as it is shown. A tag object contains its own name.
@@ -181,8 +183,8 @@ impl<'a> Describer<'a> {
             return Ok(path);
         };
         // It was asked about, or the walk reached it.
-        self.place.objects.note_commit(&name.peeled);
-        if name.rank == Rank::Annotated && name.read_tag(self.place)?.is_none() {
+        self.context.objects.note_commit(&name.peeled);
+        if name.rank == Rank::Annotated && name.read_tag(self.context)?.is_none() {
             return Err(Error::of_name(&[
                 b"annotated tag ",
                 &path,
@@ -204,7 +206,7 @@ impl<'a> Describer<'a> {
                     own,
                     b"'",
                 ];
-                self.said.push(parts.concat().into());
+                self.messages.push(parts.concat().into());
                 name.is_misnamed = true;
             }
             name.is_checked = true;
@@ -228,17 +230,17 @@ impl<'a> Describer<'a> {
     }
 
     fn abbreviated(&self, id: &ObjectId) -> Result<BString, Error> {
-        abbreviated(id, self.question.abbreviation, self.place)
+        abbreviated(id, self.question.abbreviation, self.context)
     }
 
     /// Clears the flags that a search from `start` set.
     fn clear_from(&mut self, start: Number) {
         let mut pending = vec![start];
         while let Some(number) = pending.pop() {
-            if self.commits.take_flag(number, 0) == 0 {
+            if self.commits.clear_flag(number, 0) == 0 {
                 continue;
             }
-            self.commits.take_flag(number, u32::MAX);
+            self.commits.clear_flag(number, u32::MAX);
             for at in 0..self.commits.parent_count(number) {
                 pending.extend(self.commits.parent(number, at));
             }
@@ -247,18 +249,18 @@ impl<'a> Describer<'a> {
 }
 
 impl Resolved {
-    fn new(name: &BStr, place: Place<'_>) -> Self {
-        let mut said = Vec::new();
-        let id = place.find(name, &mut said);
+    fn new(name: &BStr, context: Context<'_>) -> Self {
+        let mut messages = Vec::new();
+        let id = context.find(name, &mut messages);
         Self {
             name: name.into(),
             id,
-            said,
+            messages,
         }
     }
 
     /// Returns the commit that it leads to. Errors are reported when it is described.
-    fn commit(&self, place: Place<'_>, commits: &mut Commits<'_>) -> Option<ObjectId> {
+    fn commit(&self, context: Context<'_>, commits: &mut Commits<'_>) -> Option<ObjectId> {
         let id = (*self.id.as_ref().ok()?)?;
         if self.name.contains(&b':') {
             return None;
@@ -266,7 +268,7 @@ impl Resolved {
         if commits.is_commit(&id).ok()? {
             return Some(id);
         }
-        match place.objects.peel(&id).ok()?? {
+        match context.objects.peel(&id).ok()?? {
             (id, Kind::Commit) => Some(id),
             _ => None,
         }

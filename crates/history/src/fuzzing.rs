@@ -27,15 +27,15 @@ pub fn is_pushed(text: &BStr) -> bool {
 /// Returns the number of messages about the settings of branches and remotes in a configuration file.
 pub fn said_of_settings(text: &[u8], branch: &BStr) -> usize {
     let (config, _) = Config::up_to_error(text, "file config");
-    let mut said = Vec::new();
-    let checked = check_settings(&config, branch, &mut said);
-    said.len() + usize::from(checked.is_err())
+    let mut messages = Vec::new();
+    let checked = check_settings(&config, branch, &mut messages);
+    messages.len() + usize::from(checked.is_err())
 }
 
 /// A time zone: a file of one (tzfile(5)), or a string (tzset(3)).
-pub struct Clocks(Zone);
+pub struct TimeZone(Zone);
 
-impl Clocks {
+impl TimeZone {
     /// Parses a file.
     pub fn of_file(bytes: &[u8]) -> Option<Self> {
         Zone::parse(bytes).map(Self)

@@ -50,7 +50,7 @@ pub enum Error {
 
 /// The proper name and address of a person; `None` keeps the given one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Known {
+struct ProperIdentity {
     name: Option<BString>,
     email: Option<BString>,
 }
@@ -58,9 +58,9 @@ struct Known {
 /// The mappings for one address.
 #[derive(Clone, Debug, Default)]
 struct Entry {
-    any_name: Known,
+    any_name: ProperIdentity,
     /// Mappings for the address together with a name, in lower case.
-    by_name: HashMap<BString, Known>,
+    by_name: HashMap<BString, ProperIdentity>,
 }
 
 /// A mailmap.
@@ -76,7 +76,7 @@ pub struct Loaded {
     /// The mappings.
     pub mailmap: Mailmap,
     /// Whole lines for stderr, without line feeds.
-    pub said: Vec<BString>,
+    pub messages: Vec<BString>,
 }
 
 impl Loaded {
@@ -122,7 +122,7 @@ impl Loaded {
             Err(error) => {
                 let reason = errno::text_of(&error);
                 let path = path.as_os_str().as_bytes();
-                self.say(&[
+                self.add_message(&[
                     b"error: unable to open mailmap at ",
                     path,
                     b": ",
@@ -146,7 +146,7 @@ impl Loaded {
     ) -> Result<(), Error> {
         let options = Options::default();
         let answer = resolve_in_context(name, &options, repository, refs, objects, staged);
-        self.said.extend(answer.said);
+        self.messages.extend(answer.messages);
         let id = match answer.outcome {
             Outcome::Found(found) => found.id,
             Outcome::Fatal(text) => return Err(Error::Fatal(text)),
@@ -156,14 +156,14 @@ impl Loaded {
         let mut contents = Vec::new();
         match objects.read(&id, &mut contents)? {
             Some(Kind::Blob) => self.mailmap.add_contents(&contents),
-            Some(_) => self.say(&[b"error: mailmap is not a blob: ", name]),
-            None => self.say(&[b"error: unable to read mailmap object at ", name]),
+            Some(_) => self.add_message(&[b"error: mailmap is not a blob: ", name]),
+            None => self.add_message(&[b"error: unable to read mailmap object at ", name]),
         }
         Ok(())
     }
 
-    fn say(&mut self, parts: &[&[u8]]) {
-        self.said.push(parts.concat().into());
+    fn add_message(&mut self, parts: &[&[u8]]) {
+        self.messages.push(parts.concat().into());
     }
 }
 
@@ -196,7 +196,7 @@ impl Mailmap {
             Some(second) => (second.email, Some(first.email), second.name),
             None => (first.email, None, None),
         };
-        let known = Known {
+        let known = ProperIdentity {
             name: first.name.map(BString::from),
             email: new_email.map(BString::from),
         };

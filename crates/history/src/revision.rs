@@ -65,7 +65,7 @@ pub struct Options {
     pub quietly: bool,
     /// Whether failures are fatal: missing paths are explained in [`Outcome::Fatal`], and messages are not searched.
     /// git's `cat-file` resolves the name on its command line this way.
-    pub explains: bool,
+    pub is_fatal_on_failure: bool,
     /// The directory, with a trailing slash, that a missing path may have been meant to be relative to.
     pub explained_from: BString,
     /// Whether the name must have a path (`cat-file --textconv`).
@@ -107,7 +107,7 @@ pub enum Outcome {
     /// git exits with code 128, and with this message after "fatal: ".
     Fatal(BString),
     /// git exits with code 128, without a message.
-    Silent,
+    FatalWithoutMessage,
     /// Something could not be read.
     Failed(Error),
 }
@@ -128,7 +128,9 @@ impl Outcome {
             Self::DanglingLink => "dangling",
             Self::LinkLoop => "loop",
             Self::NotDirectory => "notdir",
-            Self::Found(_) | Self::Fatal(_) | Self::Silent | Self::Failed(_) => return None,
+            Self::Found(_) | Self::Fatal(_) | Self::FatalWithoutMessage | Self::Failed(_) => {
+                return None;
+            }
         };
         let path = match self {
             Self::OutOfTree(path) => path.as_ref(),
@@ -144,7 +146,7 @@ impl Outcome {
 #[derive(Debug)]
 pub struct Answer {
     /// Whole lines for stderr, without line feeds.
-    pub said: Vec<BString>,
+    pub messages: Vec<BString>,
     /// The result.
     pub outcome: Outcome,
 }
@@ -166,9 +168,9 @@ pub fn resolve_in_context(
         Ok(outcome) => outcome,
         Err(stop) => stop.into(),
     };
-    resolver.hear();
+    resolver.collect_messages();
     Answer {
-        said: resolver.said,
+        messages: resolver.messages,
         outcome,
     }
 }

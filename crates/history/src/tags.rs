@@ -27,11 +27,11 @@ pub enum Error {
 /// each file and directory that holds tags.
 #[derive(Debug, Default)]
 pub struct TagIndex {
-    known: Option<Known>,
+    known: Option<TagNames>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct TagNames {
     names: HashMap<ObjectId, BString, BuildHasherDefault<IdHasher>>,
     /// Tags whose target may change although no source changes, in byte order: symbolic ones, and those whose
     /// objects could not be read.
@@ -62,7 +62,7 @@ impl TagIndex {
         let held = held.filter(|known| stayed || known.sources.hold());
         let known = match held {
             Some(known) => known,
-            None => Known::read(refs, objects)?,
+            None => TagNames::read(refs, objects)?,
         };
         let known = self.known.insert(known);
         let settled = known.names.get(commit);
@@ -89,7 +89,7 @@ impl TagIndex {
     }
 }
 
-impl Known {
+impl TagNames {
     fn read(refs: &Refs, objects: &Objects) -> Result<Self, Error> {
         // Taken before the tags are read, so that a change in between is noticed.
         let sources = refs.sources_of(PREFIX.into())?;

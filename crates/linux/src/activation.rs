@@ -21,7 +21,7 @@ const VARIABLES: [&str; 4] = [
 /// Removes these variables from this process's environment, since they are not meant for the processes that it starts. To be
 /// called while there is only one thread.
 #[allow(unsafe_code, reason = "other threads may read the environment")]
-pub fn forget() {
+pub fn clear_variables() {
     for name in VARIABLES {
         // SAFETY: the caller guarantees that there is no other thread.
         unsafe { std::env::remove_var(name) };

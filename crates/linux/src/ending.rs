@@ -19,7 +19,7 @@ static EVENT: AtomicI32 = AtomicI32::new(-1);
 /// # Errors
 /// A handler could not be installed.
 #[allow(unsafe_code, reason = "signal handlers have no safe wrapper")]
-pub fn by_event(event: OwnedFd) -> Result<(), Errno> {
+pub fn redirect_signals_to(event: OwnedFd) -> Result<(), Errno> {
     EVENT.store(event.as_raw_fd(), Ordering::Relaxed);
     let _ = event.into_raw_fd();
     for signal in ENDING {

@@ -12,7 +12,7 @@ pub use rustix::fs::inotify::ReadFlags;
 /// The events watched for in a folder: changes of its entries, of the contents and attributes of its files, and of the
 /// folder itself. A file opened here by a name that is gone, or without one (`O_TMPFILE`), may have another name by now; its
 /// events are reported too.
-fn heard() -> WatchFlags {
+fn watch_mask() -> WatchFlags {
     WatchFlags::MODIFY
         | WatchFlags::ATTRIB
         | WatchFlags::CLOSE_WRITE
@@ -68,7 +68,7 @@ impl Queue {
     /// Those of inotify_add_watch(2): `NOSPC` if the user has as many watches as allowed; `NOENT` without proc(5).
     pub fn watch(&self, folder: BorrowedFd<'_>) -> Result<i32, Errno> {
         let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
-        inotify::add_watch(&self.fd, path, heard())
+        inotify::add_watch(&self.fd, path, watch_mask())
     }
 
     /// Removes a watch. Events that are already queued are still reported.

@@ -1,6 +1,6 @@
 //! Memory-mapped files.
 
-mod cuts;
+mod truncation;
 
 use std::ops::{Deref, Range};
 use std::os::fd::AsFd;
@@ -12,20 +12,20 @@ use rustix::mm::{
     munmap,
 };
 
-use self::cuts::Known;
-pub use self::cuts::{cuts, let_go_of_all, survive_cuts};
+use self::truncation::Registration;
+pub use self::truncation::{install_truncation_handler, release_all, truncation_count};
 
 /// The first part of a file, mapped for reading (mmap(2)).
 ///
 /// Nobody should truncate or overwrite the file within the mapped length. Reading a part that was cut off ends the process
-/// (`SIGBUS`), or yields zeros after [`survive_cuts`], which [`Self::is_cut`] reports. Map only files that are written by
-/// appending, or replaced as a whole.
+/// (`SIGBUS`), or yields zeros after [`install_truncation_handler`], which [`Self::is_truncated`] reports. Map only
+/// files that are written by appending, or replaced as a whole.
 #[derive(Debug)]
 pub struct Map {
     start: NonNull<u8>,
     len: usize,
     /// `None` only while the value is created or dropped.
-    known: Option<Known>,
+    registration: Option<Registration>,
 }
 
 impl Map {
@@ -54,10 +54,10 @@ impl Map {
         let mut map = Self {
             start,
             len,
-            known: None,
+            registration: None,
         };
-        map.known = Some(Known::new(start, len).ok_or(Errno::NOMEM)?);
-        match map.is_cut() {
+        map.registration = Some(Registration::new(start, len).ok_or(Errno::NOMEM)?);
+        match map.is_truncated() {
             true => Err(Errno::OVERFLOW),
             false => Ok(map),
         }
@@ -70,7 +70,11 @@ impl Map {
     /// `NOMEM` if there is too little memory, and `OVERFLOW` if part of the file is gone. Nothing has changed then.
     #[allow(unsafe_code, reason = "mmap, mprotect and mremap take addresses")]
     pub fn copy_to_memory(&self) -> Result<(), Errno> {
-        let Some(known) = self.known.as_ref().filter(|known| !known.is_copy()) else {
+        let Some(registration) = self
+            .registration
+            .as_ref()
+            .filter(|registration| !registration.is_copy())
+        else {
             return Ok(());
         };
         // SAFETY: the kernel chooses an address where nothing is mapped.
@@ -84,12 +88,12 @@ impl Map {
             mprotect(copy, self.len, MprotectFlags::READ)
         };
         let is_made = match is_made {
-            Ok(()) if self.is_cut() => Err(Errno::OVERFLOW),
+            Ok(()) if self.is_truncated() => Err(Errno::OVERFLOW),
             made => made,
         };
         let start = self.start.as_ptr().cast();
         let moved = is_made.and_then(|()| {
-            known.replace_by_copy(|| {
+            registration.replace_by_copy(|| {
                 let flags = MremapFlags::MAYMOVE;
                 // SAFETY: both ranges are mapped and ours. The replacement is atomic, and the addresses hold the same bytes
                 // before and after it. Nobody else unmaps them as long as `self` lives.
@@ -108,8 +112,10 @@ impl Map {
     }
 
     /// Whether part of the file within the mapped length is gone, or was when it was read. What was read may then be zeros.
-    pub fn is_cut(&self) -> bool {
-        self.known.as_ref().is_none_or(Known::is_cut)
+    pub fn is_truncated(&self) -> bool {
+        self.registration
+            .as_ref()
+            .is_none_or(Registration::is_truncated)
     }
 }
 
@@ -137,7 +143,7 @@ impl Map {
 
     /// Releases the pages within `range`, in bytes. They are read from the file again when they are next accessed (madvise(2)).
     #[allow(unsafe_code, reason = "madvise takes addresses")]
-    pub fn let_go(&self, range: Range<usize>) {
+    pub fn release(&self, range: Range<usize>) {
         let page_len = rustix::param::page_size();
         let end = range.end.min(self.len) / page_len * page_len;
         let start = range.start.checked_next_multiple_of(page_len);
@@ -145,10 +151,12 @@ impl Map {
             return;
         };
         let len = end.saturating_sub(start);
-        let Some(known) = &self.known else { return };
+        let Some(registration) = &self.registration else {
+            return;
+        };
         // SAFETY: the range is within the mapping, which maps a file and was never written: the pages come back with the same
         // bytes.
-        known.unless_copy(|| unsafe {
+        registration.unless_copy(|| unsafe {
             let start = self.start.as_ptr().add(start);
             let _ = rustix::mm::madvise(start.cast(), len, rustix::mm::Advice::LinuxDontNeed);
         });
@@ -182,7 +190,7 @@ impl Deref for Map {
 impl Drop for Map {
     #[allow(unsafe_code, reason = "munmap takes addresses")]
     fn drop(&mut self) {
-        drop(self.known.take());
+        drop(self.registration.take());
         // SAFETY: this is the mapping that `read_only` made, and no reference into it can exist any more.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
     }
@@ -240,9 +248,9 @@ mod tests {
         let map = || Map::read_only(File::open(&path).unwrap(), bytes.len()).unwrap();
         let (one, other) = (map(), map());
         assert_eq!(*one, *bytes);
-        let_go_of_all();
+        release_all();
         assert_eq!((&*one, &*other), (&*bytes, &*bytes));
-        assert!(!one.is_cut() && !other.is_cut());
+        assert!(!one.is_truncated() && !other.is_truncated());
     }
 
     #[test]
@@ -270,16 +278,16 @@ mod tests {
             .set_len(0)
             .unwrap();
         // Bytes that are no longer in the file cannot be read from it again.
-        let_go_of_all();
-        map.let_go(0..bytes.len());
+        release_all();
+        map.release(0..bytes.len());
         map.copy_to_memory().unwrap();
         assert_eq!(seen, bytes);
-        assert!(!map.is_cut());
+        assert!(!map.is_truncated());
     }
 
     #[test]
     fn what_is_cut_is_not_copied() {
-        survive_cuts();
+        install_truncation_handler();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         fs::write(&path, [1; 100_000]).unwrap();
@@ -291,7 +299,7 @@ mod tests {
             .set_len(50_000)
             .unwrap();
         assert_eq!(map.copy_to_memory(), Err(Errno::OVERFLOW));
-        assert!(map.is_cut());
+        assert!(map.is_truncated());
     }
 
     #[test]
@@ -311,7 +319,7 @@ mod tests {
             4 * page_len..usize::MAX,
             usize::MAX - 1..usize::MAX,
         ] {
-            map.let_go(range);
+            map.release(range);
             assert_eq!(*map, *bytes);
         }
     }

@@ -35,7 +35,7 @@ const ARENAS_MAX: i32 = 2;
 
 /// Configures a long-lived process to return the memory it frees to the system, instead of keeping it for later
 /// (mallopt(3)). To be called before other threads exist. A hint: it has no effect with other C libraries.
-pub fn free_for_others() {
+pub fn return_freed_memory() {
     #[cfg(target_env = "gnu")]
     #[allow(unsafe_code, reason = "mallopt is the C library's")]
     // SAFETY: these are settings of the allocator, which may be set at any time.
@@ -46,7 +46,7 @@ pub fn free_for_others() {
 }
 
 /// Returns free memory to the system (malloc_trim(3)). Takes about a millisecond.
-pub fn give_back() {
+pub fn trim() {
     #[cfg(target_env = "gnu")]
     #[allow(unsafe_code, reason = "malloc_trim is the C library's")]
     // SAFETY: it touches only what is free.
@@ -74,12 +74,12 @@ mod tests {
 
     #[test]
     fn what_is_freed_in_between_goes_back() {
-        free_for_others();
+        return_freed_memory();
         let pieces: Vec<Vec<u8>> = (0..20_000).map(|_| vec![1; 4 * PAGE]).collect();
         let full = resident().unwrap();
         // The pieces that stay keep the allocator from returning the rest by itself.
         let kept: Vec<_> = pieces.into_iter().step_by(64).collect();
-        give_back();
+        trim();
         let left = resident().unwrap();
         assert!(left < full / 2, "{full} {left} {}", kept.len());
     }

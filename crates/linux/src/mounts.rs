@@ -41,20 +41,22 @@ impl Changes {
     }
 
     /// Whether the mounts changed since the last call. Also true if that cannot be determined.
-    pub fn happened(&self) -> bool {
-        let mut waiting = [PollFd::from_borrowed_fd(self.as_fd(), Self::TOLD)];
+    pub fn have_occurred(&self) -> bool {
+        let mut waiting = [PollFd::from_borrowed_fd(self.as_fd(), Self::POLL_FLAGS)];
         match poll(&mut waiting, Some(&Timespec::default())) {
             Ok(0) => false,
-            Ok(_) => waiting.iter().any(|one| Self::are_in(one.revents())),
+            Ok(_) => waiting
+                .iter()
+                .any(|one| Self::are_reported_by(one.revents())),
             Err(_) => true,
         }
     }
 
     /// The flags to pass to poll(2). Each change is reported only once.
-    pub const TOLD: PollFlags = PollFlags::PRI;
+    pub const POLL_FLAGS: PollFlags = PollFlags::PRI;
 
     /// Whether the flags that poll(2) returned report a change.
-    pub fn are_in(flags: PollFlags) -> bool {
+    pub fn are_reported_by(flags: PollFlags) -> bool {
         flags.intersects(PollFlags::PRI | PollFlags::ERR)
     }
 }

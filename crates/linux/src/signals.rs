@@ -26,7 +26,11 @@ static READS_ERRORS: AtomicBool = AtomicBool::new(false);
 /// # Errors
 /// A handler could not be installed.
 #[allow(unsafe_code, reason = "signal handlers have no safe wrapper")]
-pub fn outlive(child: i32, sink: OwnedFd, reads_errors: bool) -> Result<(), Errno> {
+pub fn wait_for_child_on_signal(
+    child: i32,
+    sink: OwnedFd,
+    reads_errors: bool,
+) -> Result<(), Errno> {
     CHILD.store(child, Ordering::Relaxed);
     SINK.store(sink.as_raw_fd(), Ordering::Relaxed);
     READS_ERRORS.store(reads_errors, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Whether the wall clock was set back after something was recorded.
 //!
 //! Files are stamped with the wall clock. An unchanged stamp is proof only if that clock never shows the same time
-//! twice. Steps forward do no harm, because later changes still get later stamps. [`distrusted_from`] finds the stamps
+//! twice. Steps forward do no harm, because later changes still get later stamps. [`untrusted_since`] finds the stamps
 //! that a step back makes worthless.
 
 use crate::timestamp::{Granularity, Timestamp};
@@ -91,7 +91,7 @@ impl ClockMark {
 /// and steps of less than a few milliseconds. A change made under the wrong clock is then missed if its stamps equal
 /// the recorded ones to the last digit that the file system keeps, and the size is the same. The offset of another
 /// time namespace (time_namespaces(7)) may be taken for a step.
-pub fn distrusted_from(recorded: &ClockMark, now: &ClockMark) -> Option<Timestamp> {
+pub fn untrusted_since(recorded: &ClockMark, now: &ClockMark) -> Option<Timestamp> {
     if !recorded.is_possible() || !now.is_possible() {
         return Some(Timestamp::MIN);
     }

@@ -15,8 +15,8 @@ pub use self::cache_tree::CacheTree;
 pub use self::entries::Index;
 pub use self::entry::{Entry, EntryFlags};
 pub use self::parse::{
-    EXTENSION_HEADER_LEN, Extension, Flat, HEADER_LEN, IndexParser, ParseError, ParsedIndex,
-    Promise, Take,
+    EXTENSION_HEADER_LEN, EntryList, EntrySink, Extension, HEADER_LEN, IndexParser, ParseError,
+    ParsedIndex, SizeHint,
 };
 pub use self::sparse::FlatEntry;
 pub use self::split::{Join, Link};

@@ -44,7 +44,7 @@ pub fn directory_len(path: &BStr) -> usize {
 
 /// Whether the file name `name` is empty or begins with a component that no directory can have; see [`directory_len`].
 #[inline]
-pub fn is_odd(name: &BStr) -> bool {
+pub fn has_impossible_component(name: &BStr) -> bool {
     matches!(name.first(), None | Some(b'/' | b'.')) && (name.is_empty() || name.contains(&b'/'))
 }
 

@@ -88,7 +88,7 @@ pub fn bytes_of(text: &str) -> BString {
 }
 
 /// Formats an error, or another value, and restores every byte that [`raw`] encoded.
-pub fn said_by(value: &(impl Display + ?Sized)) -> BString {
+pub fn message_bytes(value: &(impl Display + ?Sized)) -> BString {
     bytes_of(&value.to_string())
 }
 
@@ -110,7 +110,7 @@ mod tests {
             &all,
         ];
         for text in texts {
-            assert_eq!(said_by(&raw(text)), text);
+            assert_eq!(message_bytes(&raw(text)), text);
         }
     }
 

@@ -20,8 +20,8 @@ mod tree;
 
 pub use self::blocks::{Blocks, Damaged, DirNumber, ROOT};
 pub use self::budget::Budget;
-pub use self::builder::{Builder, Put};
-pub use self::difference::{Following, Moved};
+pub use self::builder::{BlockSink, Builder};
+pub use self::difference::{DifferenceBuilder, TreeDiff};
 pub use self::in_order::{InOrder, Member};
 pub use self::layout::{
     DirectoryBlock, FileRecord, Files, FilesBlock, Header, SegmentRecord, SubdirRecord, TrackedFile,

@@ -5,7 +5,7 @@
 
 mod signs;
 
-pub use signs::{Sign, signs};
+pub use signs::{ChangeSign, change_signs};
 
 use crate::facts::{ObservedStat, RecordedStat};
 use crate::mode::FileMode;

@@ -29,7 +29,7 @@ const DEPTH_MAX: usize = 5;
 
 /// The folders of a repository's objects, and how they are used.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct ObjectFolders {
     /// The hash function of the ids.
     pub hash: HashKind,
     /// The repository's own folder of objects.
@@ -49,35 +49,39 @@ pub struct Places {
 }
 
 /// Returns the folders in the order in which they are searched.
-pub(super) fn sources(places: &Places, said: &mut Vec<String>) -> Vec<Source> {
-    let mut first: Vec<PathBuf> = paths(&places.alternates, b':')
-        .filter_map(|path| resolved(&places.working_directory, &path, said))
+pub(super) fn sources(object_folders: &ObjectFolders, messages: &mut Vec<String>) -> Vec<Source> {
+    let mut first: Vec<PathBuf> = paths(&object_folders.alternates, b':')
+        .filter_map(|path| resolved(&object_folders.working_directory, &path, messages))
         .collect();
-    let (seen, own) = alternates(&places.folder, &places.shown, said);
+    let (seen, own) = alternates(&object_folders.folder, &object_folders.shown, messages);
     first.extend(own);
     let mut folders = Folders {
         own: match first.as_slice() {
             [] => None,
-            _ => real_path(&places.working_directory, bytes_of(&places.folder)).ok(),
+            _ => real_path(
+                &object_folders.working_directory,
+                bytes_of(&object_folders.folder),
+            )
+            .ok(),
         },
-        folders: vec![(places.folder.clone(), seen)],
+        folders: vec![(object_folders.folder.clone(), seen)],
     };
     for folder in first {
-        folders.add(folder, 0, said);
+        folders.add(folder, 0, messages);
     }
     let shown = |folder: &Path| {
-        let below = places
+        let below = object_folders
             .work_tree
             .as_deref()
             .and_then(|top| folder.strip_prefix(top).ok());
         raw_path(below.unwrap_or(folder)).to_string()
     };
-    let uses_midx = places.uses_multi_pack_index;
-    let mut own = Some(places.shown.clone());
+    let uses_midx = object_folders.uses_multi_pack_index;
+    let mut own = Some(object_folders.shown.clone());
     let folders = folders.folders.into_iter().map(|(folder, seen)| {
         // The repository's own is the first.
         let shown = own.take().unwrap_or_else(|| shown(&folder));
-        Source::new(folder, seen, shown, places.hash, uses_midx)
+        Source::new(folder, seen, shown, object_folders.hash, uses_midx)
     });
     folders.collect()
 }
@@ -90,9 +94,9 @@ struct Folders {
 }
 
 impl Folders {
-    fn add(&mut self, folder: PathBuf, depth: usize, said: &mut Vec<String>) {
+    fn add(&mut self, folder: PathBuf, depth: usize, messages: &mut Vec<String>) {
         if !stat_path(&folder).is_ok_and(|stat| stat.is_dir()) {
-            said.push(format!(
+            messages.push(format!(
                 "error: object directory {} does not exist; check .git/objects/info/alternates",
                 raw_path(&folder)
             ));
@@ -103,24 +107,28 @@ impl Folders {
         {
             return;
         }
-        let (seen, below) = alternates(&folder, &raw_path(&folder).to_string(), said);
+        let (seen, below) = alternates(&folder, &raw_path(&folder).to_string(), messages);
         self.folders.push((folder.clone(), seen));
         if !below.is_empty() && depth + 1 > DEPTH_MAX {
-            said.push(format!(
+            messages.push(format!(
                 "error: {}: ignoring alternate object stores, nesting too deep",
                 raw_path(&folder)
             ));
             return;
         }
         for folder in below {
-            self.add(folder, depth + 1, said);
+            self.add(folder, depth + 1, messages);
         }
     }
 }
 
 /// Reads the list of alternates in `folder`. Returns an observation of it from before it was read, and the
 /// folders that it names.
-fn alternates(folder: &Path, shown: &str, said: &mut Vec<String>) -> (Observation, Vec<PathBuf>) {
+fn alternates(
+    folder: &Path,
+    shown: &str,
+    messages: &mut Vec<String>,
+) -> (Observation, Vec<PathBuf>) {
     let before = now();
     let opened = file::open(&folder.join(ALTERNATES));
     let stat = opened.as_ref().map(|file| stat_fd(file.as_fd()).ok());
@@ -132,7 +140,7 @@ fn alternates(folder: &Path, shown: &str, said: &mut Vec<String>) -> (Observatio
         let is_absent = [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind());
         if !is_absent {
             let reason = errno::text_of(&error);
-            said.push(format!(
+            messages.push(format!(
                 "warning: unable to access '{shown}/{ALTERNATES}': {reason}"
             ));
         }
@@ -141,10 +149,10 @@ fn alternates(folder: &Path, shown: &str, said: &mut Vec<String>) -> (Observatio
     let list = list.split(|byte| *byte == 0).next().unwrap_or_default();
     let named = paths(list, b'\n').filter_map(|path| {
         if path_of(&path).is_absolute() {
-            return resolved(folder, &path, said);
+            return resolved(folder, &path, messages);
         }
         let base = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
-        resolved(&base, &path, said)
+        resolved(&base, &path, messages)
     });
     let named = named.collect();
     (Observation::at(before, stat.as_ref()), named)
@@ -175,12 +183,12 @@ fn paths(list: &[u8], separator: u8) -> impl Iterator<Item = Cow<'_, [u8]>> {
     each.filter(|path| !path.is_empty())
 }
 
-fn resolved(base: &Path, path: &[u8], said: &mut Vec<String>) -> Option<PathBuf> {
+fn resolved(base: &Path, path: &[u8], messages: &mut Vec<String>) -> Option<PathBuf> {
     match real_path(base, path) {
         Ok(path) => Some(path),
         Err(_) => {
             let path = base.join(path_of(path.as_bstr()));
-            said.push(format!(
+            messages.push(format!(
                 "error: unable to normalize alternate object path: {}",
                 raw_path(&path)
             ));

@@ -58,7 +58,7 @@ impl Kinds {
 /// system hand out and clear memory again and again.
 #[derive(Debug)]
 pub(super) struct Cache {
-    places: HashMap<Key, Place, BuildHasherDefault<Mixer>>,
+    places: HashMap<Key, EntryNumber, BuildHasherDefault<Mixer>>,
     bytes: Vec<u8>,
     /// The end of the part of the buffer whose pages are populated.
     populated: usize,
@@ -67,7 +67,7 @@ pub(super) struct Cache {
     /// The objects in `bytes`, in the order in which they were written.
     entries: VecDeque<Entry>,
     /// The place of the first of them.
-    first: Place,
+    first: EntryNumber,
     /// Where the next object is written.
     end: usize,
     /// An object that is too large to share `bytes` with others.
@@ -75,10 +75,10 @@ pub(super) struct Cache {
 }
 
 /// The number of an object, counted from the first that was ever cached.
-pub(super) type Place = u64;
+pub(super) type EntryNumber = u64;
 
 /// The place of the large object.
-const LARGE: Place = Place::MAX;
+const LARGE: EntryNumber = EntryNumber::MAX;
 
 #[derive(Debug)]
 struct Entry {
@@ -120,7 +120,7 @@ impl Cache {
     }
 
     /// Returns the type of an object and its place, which is valid until the next [`Self::put`].
-    pub(super) fn get(&mut self, key: Key) -> Option<(Kind, Place)> {
+    pub(super) fn get(&mut self, key: Key) -> Option<(Kind, EntryNumber)> {
         let place = *self.places.get(&key)?;
         if place == LARGE {
             return self.large.as_ref().map(|(_, kind, _)| (*kind, LARGE));
@@ -132,7 +132,7 @@ impl Cache {
     }
 
     /// Returns the contents of the object at a place.
-    pub(super) fn contents(&self, place: Place) -> &[u8] {
+    pub(super) fn contents(&self, place: EntryNumber) -> &[u8] {
         if place == LARGE {
             let large = self.large.as_ref();
             return large.map_or(&[], |(.., contents)| contents);
@@ -149,7 +149,7 @@ impl Cache {
     }
 
     /// Caches an object of any size, evicting others if there is no room. The place is valid until the next call.
-    pub(super) fn put(&mut self, key: Key, kind: Kind, contents: &[u8]) -> Place {
+    pub(super) fn put(&mut self, key: Key, kind: Kind, contents: &[u8]) -> EntryNumber {
         if let Some(&place) = self.places.get(&key) {
             return place;
         }
@@ -162,7 +162,7 @@ impl Cache {
             self.forget_large();
         }
         while self.entries.len() > self.len_max / ENTRY_PART {
-            self.let_go();
+            self.evict_oldest();
         }
         let start = self.make_room(contents.len());
         self.write(start, contents);
@@ -176,7 +176,7 @@ impl Cache {
     }
 
     /// Like [`Self::put`], but takes over the contents of a large object.
-    pub(super) fn put_large(&mut self, key: Key, kind: Kind, mut contents: Vec<u8>) -> Place {
+    pub(super) fn put_large(&mut self, key: Key, kind: Kind, mut contents: Vec<u8>) -> EntryNumber {
         if let Some(&place) = self.places.get(&key) {
             return place;
         }
@@ -214,13 +214,13 @@ impl Cache {
             if is_before_all {
                 self.end = 0;
             } else {
-                self.let_go();
+                self.evict_oldest();
             }
         }
     }
 
     /// Evicts the oldest object. One that was used is written again instead, if it fits before its old place.
-    fn let_go(&mut self) {
+    fn evict_oldest(&mut self) {
         let Some(mut oldest) = self.entries.pop_front() else {
             return;
         };
@@ -236,8 +236,8 @@ impl Cache {
         self.push(oldest);
     }
 
-    fn push(&mut self, entry: Entry) -> Place {
-        let place = self.first + self.entries.len() as Place;
+    fn push(&mut self, entry: Entry) -> EntryNumber {
+        let place = self.first + self.entries.len() as EntryNumber;
         self.end = entry.start + entry.len;
         self.places.insert(entry.key, place);
         self.entries.push_back(entry);
@@ -280,7 +280,7 @@ impl Cache {
         }
     }
 
-    fn index(&self, place: Place) -> Option<usize> {
+    fn index(&self, place: EntryNumber) -> Option<usize> {
         usize::try_from(place.checked_sub(self.first)?).ok()
     }
 }

@@ -5,14 +5,14 @@ use std::ops::Range;
 use gix_hash::oid;
 use gix_object::Kind;
 
-use super::cache::{Cache, Key, Kinds, Place};
-use super::contents::{Begin, SIZE_MAX};
-use super::delta::{self, Delta, Misfit};
-use super::error::{Reason, Trouble};
+use super::cache::{Cache, EntryNumber, Key, Kinds};
+use super::contents::{BeforeContents, SIZE_MAX};
+use super::delta::{self, Delta, DeltaError};
+use super::error::{CopyError, Reason};
 use super::facts::Info;
-use super::inflate::{DELTA_HEAD_LEN, Failed, Inflater};
+use super::inflate::{DELTA_HEAD_LEN, InflateError, Inflater};
 use super::pack::{Form, Pack};
-use super::table::Table;
+use super::table::SortedIds;
 
 /// The most bytes that the bases of deltas may take (git's default of `core.deltaBaseCacheLimit`).
 const CACHE_LEN_MAX: usize = 96 << 20;
@@ -20,7 +20,7 @@ const CACHE_LEN_MAX: usize = 96 << 20;
 /// Every n-th object of a chain of deltas is cached as a base, and so is the last base, which is often that of the next
 /// object, too. Caching all would evict the roots of other chains: of 15,000 random objects among 849,014, a fifth more
 /// would have to be inflated.
-const BASES_APART: usize = 4;
+const BASE_INTERVAL: usize = 4;
 
 /// The most bytes that each buffer for bases keeps between two objects.
 const ROOM_LEN_MAX: usize = 1 << 20;
@@ -30,7 +30,7 @@ const ROOM_LEN_MAX: usize = 1 << 20;
 pub(super) struct Chains {
     pub(super) inflater: Inflater,
     /// git's messages while reading, line by line.
-    pub(super) said: Vec<String>,
+    pub(super) messages: Vec<String>,
     bases: Cache,
     /// Bases that were read from elsewhere, because their copies in the pack are damaged. Like git, none is kept for
     /// the next object.
@@ -43,7 +43,7 @@ pub(super) struct Chains {
     made: Vec<u8>,
     /// A buffer for the next one.
     room: Vec<u8>,
-    /// Whether caching bases is left to [`Self::settle`].
+    /// Whether caching bases is left to [`Self::flush_bases`].
     defers: bool,
     /// The bases that are to be cached.
     pending: Vec<(Key, Kind, Range<usize>)>,
@@ -64,7 +64,7 @@ struct Link {
 
 /// Where the chain of deltas ends.
 enum End {
-    Cached(Kind, Place),
+    Cached(Kind, EntryNumber),
     /// At a base from elsewhere, which is now in `made`.
     Foreign(Kind),
     Whole {
@@ -79,7 +79,7 @@ enum End {
 
 /// Caches the type of the first objects of a chain of deltas: the next object that is asked for often has them as
 /// bases, too.
-fn remember(kinds: &mut Kinds, pack: &Pack, chain: &[Link], kind: Kind) {
+fn cache_base(kinds: &mut Kinds, pack: &Pack, chain: &[Link], kind: Kind) {
     for link in chain.iter().take(2) {
         kinds.put((pack.number, link.offset), kind);
     }
@@ -89,7 +89,7 @@ impl Chains {
     pub(super) fn new() -> Self {
         Self {
             inflater: Inflater::new(),
-            said: Vec::new(),
+            messages: Vec::new(),
             bases: Cache::new(CACHE_LEN_MAX),
             foreign: Vec::new(),
             kinds: Kinds::default(),
@@ -108,26 +108,26 @@ impl Chains {
         self.bases = Cache::new(len_max);
     }
 
-    /// Leaves the caching of bases to [`Self::settle`].
-    pub(super) fn defer(&mut self) {
+    /// Leaves the caching of bases to [`Self::flush_bases`].
+    pub(super) fn defer_bases(&mut self) {
         self.defers = true;
     }
 
     /// Returns the size of the contents of the object at `offset`, in bytes.
-    pub(super) fn packed_size(&mut self, pack: &Pack, offset: u64) -> Result<u64, Trouble> {
-        let said = &mut self.said;
-        let entry = pack.entry(offset, said)?;
+    pub(super) fn packed_size(&mut self, pack: &Pack, offset: u64) -> Result<u64, CopyError> {
+        let messages = &mut self.messages;
+        let entry = pack.entry(offset, messages)?;
         if !entry.form.is_delta() {
             return Ok(entry.size);
         }
-        let base = pack.base(&entry, offset, said)?;
-        let (_, start) = base.ok_or(Trouble::Damaged)?;
-        let input = pack.from(start, said)?;
-        let head = match self.inflater.head(input, said) {
+        let base = pack.base(&entry, offset, messages)?;
+        let (_, start) = base.ok_or(CopyError::Damaged)?;
+        let input = pack.from(start, messages)?;
+        let head = match self.inflater.head(input, messages) {
             Ok(head) => head,
             Err(failed) => {
-                if matches!(failed, Failed::Damaged) {
-                    said.push("error: delta data unpack-initial failed".into());
+                if matches!(failed, InflateError::Damaged) {
+                    messages.push("error: delta data unpack-initial failed".into());
                 }
                 return Err(failed.into());
             }
@@ -135,32 +135,32 @@ impl Chains {
         debug_assert!(head.len() <= DELTA_HEAD_LEN);
         // git takes a size of 0 for a failure.
         let size = delta::result_size(head).filter(|size| *size != 0);
-        size.ok_or(Trouble::Damaged)
+        size.ok_or(CopyError::Damaged)
     }
 
     /// Returns the type of the object at `offset`, which is that of the object at the end of its chain.
-    pub(super) fn packed_kind(&mut self, pack: &Pack, offset: u64) -> Result<Kind, Trouble> {
-        let (said, chain, kinds) = (&mut self.said, &mut self.chain, &mut self.kinds);
-        let count_max = pack.index(said).map_or(0, Table::count) as usize;
+    pub(super) fn packed_kind(&mut self, pack: &Pack, offset: u64) -> Result<Kind, CopyError> {
+        let (messages, chain, kinds) = (&mut self.messages, &mut self.chain, &mut self.kinds);
+        let count_max = pack.index(messages).map_or(0, SortedIds::count) as usize;
         chain.clear();
         let mut at = offset;
         loop {
             if let Some(kind) = kinds.get((pack.number, at)) {
-                remember(kinds, pack, chain, kind);
+                cache_base(kinds, pack, chain, kind);
                 return Ok(kind);
             }
-            let entry = pack.entry(at, said)?;
+            let entry = pack.entry(at, messages)?;
             match entry.form {
                 Form::Whole(kind) => {
-                    remember(kinds, pack, chain, kind);
+                    cache_base(kinds, pack, chain, kind);
                     return Ok(kind);
                 }
                 Form::Unknown(number) => {
                     if chain.is_empty() || number > 0 {
                         if number >= 0 {
-                            said.push(unknown_type(number, at, pack));
+                            messages.push(unknown_type(number, at, pack));
                         }
-                        return Err(Trouble::Damaged);
+                        return Err(CopyError::Damaged);
                     }
                     break;
                 }
@@ -171,7 +171,7 @@ impl Chains {
                 delta: entry.end,
                 size: entry.size,
             });
-            match pack.base(&entry, at, said)? {
+            match pack.base(&entry, at, messages)? {
                 Some((base, _)) if chain.len() <= count_max => at = base,
                 _ => break,
             }
@@ -179,7 +179,9 @@ impl Chains {
         let here = chain.last().map(|link| link.offset);
         let base = (here != Some(at)).then_some(at);
         let above = chain.iter().rev().map(|link| link.offset);
-        Err(Trouble::Bases(base.into_iter().chain(above).collect()))
+        Err(CopyError::DamagedBases(
+            base.into_iter().chain(above).collect(),
+        ))
     }
 
     /// Appends the contents of the object at `offset` to `out`. First `begin` sees its type and size, and says whether
@@ -190,9 +192,9 @@ impl Chains {
         id: &oid,
         offset: u64,
         out: &mut Vec<u8>,
-        begin: Begin<'_>,
-    ) -> Result<Info, Trouble> {
-        self.settle();
+        begin: BeforeContents<'_>,
+    ) -> Result<Info, CopyError> {
+        self.flush_bases();
         let end = self.walk(pack, offset)?;
         let is_delta = !self.chain.is_empty();
         match end {
@@ -219,33 +221,35 @@ impl Chains {
                 offset: at,
             } => {
                 let info = Info { kind, size };
-                let input = pack.from(start, &mut self.said)?;
-                let size = fits(size, id)?;
+                let input = pack.from(start, &mut self.messages)?;
+                let size = checked_len(size, id)?;
                 if !is_delta {
                     if !begin(info, out) {
                         return Ok(info);
                     }
-                    let result = self.inflater.whole(input, size, out, &mut self.said);
+                    let result = self.inflater.whole(input, size, out, &mut self.messages);
                     return Ok(result.map(|()| info)?);
                 }
                 self.made.clear();
-                let (made, said) = (&mut self.made, &mut self.said);
-                match self.inflater.whole(input, size, made, said) {
+                let (made, messages) = (&mut self.made, &mut self.messages);
+                match self.inflater.whole(input, size, made, messages) {
                     Ok(()) => {}
-                    Err(Failed::Damaged) => return Err(self.broken(self.chain.len(), Some(at))),
+                    Err(InflateError::Damaged) => {
+                        return Err(self.broken(self.chain.len(), Some(at)));
+                    }
                     Err(ended) => return Err(ended.into()),
                 }
-                let place = self.remember((pack.number, at), kind);
+                let place = self.cache_base((pack.number, at), kind);
                 self.replay(pack, id, (kind, place), out, begin)
             }
         }
     }
 
     /// Caches the object in `made` as a base. Returns its place, or `None` if it is cached later.
-    fn remember(&mut self, key: Key, kind: Kind) -> Option<Place> {
+    fn cache_base(&mut self, key: Key, kind: Kind) -> Option<EntryNumber> {
         let start = self.pending_bytes.len();
         if !self.defers || start + self.made.len() > ROOM_LEN_MAX {
-            self.settle();
+            self.flush_bases();
             return Some(match self.bases.is_large(self.made.len()) {
                 true => {
                     let contents = std::mem::take(&mut self.made);
@@ -261,7 +265,7 @@ impl Chains {
     }
 
     /// Caches the pending bases. This may touch memory that was not used for long, and evicts other bases.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn flush_bases(&mut self) {
         for (key, kind, place) in self.pending.drain(..) {
             let contents = self.pending_bytes.get(place).unwrap_or_default();
             self.bases.put(key, kind, contents);
@@ -283,21 +287,21 @@ impl Chains {
         &mut self,
         pack: &Pack,
         id: &oid,
-        (kind, mut place): (Kind, Option<Place>),
+        (kind, mut place): (Kind, Option<EntryNumber>),
         out: &mut Vec<u8>,
-        begin: Begin<'_>,
-    ) -> Result<Info, Trouble> {
-        let mut apart = 0;
+        begin: BeforeContents<'_>,
+    ) -> Result<Info, CopyError> {
+        let mut bases_made = 0;
         while let Some(link) = self.chain.pop() {
             let left = self.chain.len();
-            let input = pack.from(link.delta, &mut self.said)?;
+            let input = pack.from(link.delta, &mut self.messages)?;
             self.delta.clear();
-            let size = fits(link.size, id)?;
-            let (delta, said) = (&mut self.delta, &mut self.said);
-            match self.inflater.whole(input, size, delta, said) {
+            let size = checked_len(link.size, id)?;
+            let (delta, messages) = (&mut self.delta, &mut self.messages);
+            match self.inflater.whole(input, size, delta, messages) {
                 Ok(()) => {}
-                Err(Failed::Damaged) => {
-                    said.push(format!(
+                Err(InflateError::Damaged) => {
+                    messages.push(format!(
                         "error: failed to unpack compressed delta at offset {} from {}",
                         link.delta, pack.shown
                     ));
@@ -307,7 +311,7 @@ impl Chains {
             }
             let parsed = Delta::parse(&self.delta);
             if let Some(delta) = &parsed {
-                fits(delta.size, id)?;
+                checked_len(delta.size, id)?;
             }
             let base = match place.take() {
                 Some(place) => self.bases.contents(place),
@@ -315,8 +319,8 @@ impl Chains {
             };
             if left == 0 {
                 let Some(delta) = parsed else {
-                    self.said.push("error: failed to apply delta".into());
-                    return Err(Trouble::Damaged);
+                    self.messages.push("error: failed to apply delta".into());
+                    return Err(CopyError::Damaged);
                 };
                 let info = Info {
                     kind,
@@ -327,34 +331,34 @@ impl Chains {
                 }
                 return match delta.apply(base, out) {
                     Ok(()) => Ok(info),
-                    Err(misfit) => {
-                        say_misfit(&misfit, &mut self.said);
-                        Err(Trouble::Damaged)
+                    Err(delta_error) => {
+                        report_delta_error(&delta_error, &mut self.messages);
+                        Err(CopyError::Damaged)
                     }
                 };
             }
             self.room.clear();
             let applied = match parsed {
                 Some(delta) => delta.apply(base, &mut self.room),
-                None => Err(Misfit::Silent),
+                None => Err(DeltaError::Unexplained),
             };
-            if let Err(misfit) = applied {
-                say_misfit(&misfit, &mut self.said);
+            if let Err(delta_error) = applied {
+                report_delta_error(&delta_error, &mut self.messages);
                 return Err(self.broken(left, Some(link.offset)));
             }
             std::mem::swap(&mut self.made, &mut self.room);
-            apart += 1;
-            if apart % BASES_APART == 0 || left == 1 {
-                place = self.remember((pack.number, link.offset), kind);
+            bases_made += 1;
+            if bases_made % BASE_INTERVAL == 0 || left == 1 {
+                place = self.cache_base((pack.number, link.offset), kind);
             }
         }
-        Err(Trouble::Damaged)
+        Err(CopyError::Damaged)
     }
 
     /// Follows the chain of deltas from the object at `offset` to one that is whole or cached.
-    fn walk(&mut self, pack: &Pack, offset: u64) -> Result<End, Trouble> {
+    fn walk(&mut self, pack: &Pack, offset: u64) -> Result<End, CopyError> {
         self.chain.clear();
-        let said = &mut self.said;
+        let messages = &mut self.messages;
         let mut at = offset;
         loop {
             if let Some((kind, place)) = self.bases.get((pack.number, at)) {
@@ -369,7 +373,7 @@ impl Chains {
                 self.made.extend_from_slice(contents);
                 return Ok(End::Foreign(*kind));
             }
-            let entry = pack.entry(at, said)?;
+            let entry = pack.entry(at, messages)?;
             match entry.form {
                 Form::Whole(kind) => {
                     return Ok(End::Whole {
@@ -380,22 +384,23 @@ impl Chains {
                     });
                 }
                 Form::Unknown(number) => {
-                    said.push(unknown_type(number, at, pack));
+                    messages.push(unknown_type(number, at, pack));
                     return Ok(End::Broken(at));
                 }
                 Form::OffsetDelta | Form::IdDelta => {}
             }
-            let base = pack.base(&entry, at, said)?;
+            let base = pack.base(&entry, at, messages)?;
             // A chain that is longer than the number of objects in the pack has a cycle.
-            let is_circle =
-                || self.chain.len() > pack.index(&mut Vec::new()).map_or(0, Table::count) as usize;
+            let is_circle = || {
+                self.chain.len() > pack.index(&mut Vec::new()).map_or(0, SortedIds::count) as usize
+            };
             let Some((base, delta)) = base.filter(|_| !is_circle()) else {
                 // git has read the base's id by the time it looks for it, but reports the start of a relative offset.
                 let read = match entry.form {
                     Form::IdDelta => pack.hash.len_in_bytes() as u64,
                     _ => 0,
                 };
-                said.push(format!(
+                messages.push(format!(
                     "error: failed to validate delta base reference at offset {} from {}",
                     entry.end + read,
                     pack.shown
@@ -412,19 +417,19 @@ impl Chains {
     }
 
     /// Returns the trouble for a damaged object at `at`, on which `left` deltas of the chain are based.
-    fn broken(&self, left: usize, at: Option<u64>) -> Trouble {
+    fn broken(&self, left: usize, at: Option<u64>) -> CopyError {
         if left == 0 {
-            return Trouble::Damaged;
+            return CopyError::Damaged;
         }
         // The object itself cannot serve as its own base.
         let above = self.chain.iter().take(left).skip(1).rev();
         let above = above.map(|link| link.offset);
-        Trouble::Bases(at.into_iter().chain(above).collect())
+        CopyError::DamagedBases(at.into_iter().chain(above).collect())
     }
 }
 
 /// Returns `size` as a `usize`, if an object of that size may be put in memory.
-fn fits(size: u64, id: &oid) -> Result<usize, Reason> {
+fn checked_len(size: u64, id: &oid) -> Result<usize, Reason> {
     usize::try_from(size)
         .ok()
         .filter(|_| size <= SIZE_MAX)
@@ -438,9 +443,9 @@ fn unknown_type(number: i8, offset: u64, pack: &Pack) -> String {
     )
 }
 
-fn say_misfit(misfit: &Misfit, said: &mut Vec<String>) {
-    if let Misfit::Said(text) = misfit {
-        said.push(format!("error: {text}"));
+fn report_delta_error(delta_error: &DeltaError, messages: &mut Vec<String>) {
+    if let DeltaError::Explained(text) = delta_error {
+        messages.push(format!("error: {text}"));
     }
-    said.push("error: failed to apply delta".into());
+    messages.push("error: failed to apply delta".into());
 }

@@ -9,7 +9,7 @@ pub(super) const SIZE_MAX: u64 = 4 << 30;
 pub(super) type Sink<'a, E> = &'a mut dyn FnMut(Info, &[u8]) -> Result<(), E>;
 
 /// Sees the type and size of an object before its contents are appended, and returns whether they are wanted.
-pub(super) type Begin<'a> = &'a mut dyn FnMut(Info, &mut Vec<u8>) -> bool;
+pub(super) type BeforeContents<'a> = &'a mut dyn FnMut(Info, &mut Vec<u8>) -> bool;
 
 /// How much git inflates and writes at a time when it streams, in bytes. It writes nothing of a part in which it fails,
 /// or right after which it fails.

@@ -23,14 +23,14 @@ pub(super) struct Delta<'a> {
 
 /// git's message about a delta that cannot be applied.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Misfit {
+pub(super) enum DeltaError {
     /// No specific message.
-    Silent,
+    Unexplained,
     /// A specific message, without "error: ".
-    Said(&'static str),
+    Explained(&'static str),
 }
 
-const WILD: Misfit = Misfit::Said("delta replay has gone wild");
+const WILD: DeltaError = DeltaError::Explained("delta replay has gone wild");
 
 impl<'a> Delta<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
@@ -47,7 +47,7 @@ impl<'a> Delta<'a> {
     }
 
     /// Appends the result to `out`. On an error, `out` is unchanged.
-    pub(super) fn apply(&self, base: &[u8], out: &mut Vec<u8>) -> Result<(), Misfit> {
+    pub(super) fn apply(&self, base: &[u8], out: &mut Vec<u8>) -> Result<(), DeltaError> {
         let start = out.len();
         let result = self.apply_onto(base, out);
         if result.is_err() {
@@ -56,9 +56,9 @@ impl<'a> Delta<'a> {
         result
     }
 
-    fn apply_onto(&self, base: &[u8], out: &mut Vec<u8>) -> Result<(), Misfit> {
+    fn apply_onto(&self, base: &[u8], out: &mut Vec<u8>) -> Result<(), DeltaError> {
         if self.base_size != base.len() as u64 {
-            return Err(Misfit::Silent);
+            return Err(DeltaError::Unexplained);
         }
         let mut left = usize::try_from(self.size).map_err(|_| WILD)?;
         out.reserve(left.min(RESERVE_MAX));
@@ -74,7 +74,7 @@ impl<'a> Delta<'a> {
                 commands = rest;
                 bytes
             } else {
-                return Err(Misfit::Said("unexpected delta opcode 0"));
+                return Err(DeltaError::Explained("unexpected delta opcode 0"));
             };
             left = left.checked_sub(bytes.len()).ok_or(WILD)?;
             out.extend_from_slice(bytes);

@@ -12,7 +12,7 @@ use super::pack::Pack;
 use super::plan::{Readers, ReadingOrder};
 use super::source::Layer;
 use super::store::ObjectStore;
-use super::table::Table;
+use super::table::SortedIds;
 
 /// Ids in ascending order, and the position of the next one.
 #[derive(Debug)]
@@ -51,16 +51,16 @@ impl List {
         (self.source, class, Reverse(self.used))
     }
 
-    fn place(&self, id: &oid, said: &mut Vec<String>) -> Result<Option<Place>, Reason> {
+    fn place(&self, id: &oid, messages: &mut Vec<String>) -> Result<Option<Place>, Reason> {
         match &self.ids {
-            Ids::Layer(layer) => layer.place(id, self.next, said),
+            Ids::Layer(layer) => layer.place(id, self.next, messages),
             Ids::Loose(_) => Ok(Some(Place::Loose)),
             Ids::Pack(pack) => {
-                let offset = match pack.index(said) {
+                let offset = match pack.index(messages) {
                     Some(index) => index.offset(self.next, &pack.shown)?,
                     None => 0,
                 };
-                let is_usable = offset != 0 && pack.contents(said).is_some();
+                let is_usable = offset != 0 && pack.contents(messages).is_some();
                 let pack = pack.number;
                 Ok(is_usable.then_some(Place::Packed { pack, offset }))
             }
@@ -81,7 +81,7 @@ impl List {
                 let mut packs = layer.packs.iter().flatten();
                 let pack = packs.find(|pack| pack.number == number)?;
                 let plan = pack.plan()?;
-                let place = pack.index(&mut Vec::new())?.first_not_below(id).ok()?;
+                let place = pack.index(&mut Vec::new())?.lower_bound(id).ok()?;
                 Some(plan.thread(place))
             }
         }
@@ -105,22 +105,22 @@ impl Merge {
         }
     }
 
-    /// Returns the next id. The numbers of the lists that contain it are appended to `having`; these lists stay at it
+    /// Returns the next id. The numbers of the lists that contain it are appended to `holders`; these lists stay at it
     /// until [`Self::advance`].
-    fn next(&mut self, having: &mut Vec<usize>) -> Option<ObjectId> {
+    fn next(&mut self, holders: &mut Vec<usize>) -> Option<ObjectId> {
         let Reverse((id, number)) = self.heads.pop()?;
-        having.push(number);
+        holders.push(number);
         while let Some(Reverse((other, number))) = self.heads.peek()
             && *other == id
         {
-            having.push(*number);
+            holders.push(*number);
             self.heads.pop();
         }
         Some(id)
     }
 
-    fn advance(&mut self, having: &[usize]) {
-        for number in having {
+    fn advance(&mut self, holders: &[usize]) {
+        for number in holders {
             let Some(list) = self.lists.get_mut(*number) else {
                 continue;
             };
@@ -136,9 +136,9 @@ impl Merge {
 #[derive(Debug)]
 pub struct Sorted {
     merge: Merge,
-    having: Vec<usize>,
+    holders: Vec<usize>,
     uses: u64,
-    said: Vec<String>,
+    messages: Vec<String>,
     /// Which thread should read the latest object.
     thread: Option<usize>,
 }
@@ -174,22 +174,22 @@ impl Iterator for Sorted {
     type Item = Result<Location, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let mut having = std::mem::take(&mut self.having);
-        having.clear();
-        let id = self.merge.next(&mut having)?;
+        let mut holders = std::mem::take(&mut self.holders);
+        holders.clear();
+        let id = self.merge.next(&mut holders)?;
         let lists = &mut self.merge.lists;
         self.thread = None;
-        having.sort_by_key(|number| lists.get(*number).map(List::rank));
+        holders.sort_by_key(|number| lists.get(*number).map(List::rank));
         let mut result = (id == ObjectId::empty_tree(id.kind())).then_some(Ok(Location {
             id,
             source: 0,
             place: Place::EmptyTree,
         }));
-        for number in &having {
+        for number in &holders {
             let Some(list) = lists.get_mut(*number).filter(|_| result.is_none()) else {
                 break;
             };
-            match list.place(&id, &mut self.said) {
+            match list.place(&id, &mut self.messages) {
                 Ok(None) => {}
                 Ok(Some(place)) => {
                     if matches!(list.ids, Ids::Pack(_)) {
@@ -201,13 +201,13 @@ impl Iterator for Sorted {
                     result = Some(Ok(Location { id, source, place }));
                 }
                 Err(reason) => {
-                    let said = std::mem::take(&mut self.said);
-                    result = Some(Err(Error { said, reason }));
+                    let messages = std::mem::take(&mut self.messages);
+                    result = Some(Err(Error { messages, reason }));
                 }
             }
         }
-        self.merge.advance(&having);
-        self.having = having;
+        self.merge.advance(&holders);
+        self.holders = holders;
         // An object with no usable copy turns out to be missing when it is read.
         result.or(Some(Ok(Location {
             id,
@@ -221,8 +221,8 @@ impl Iterator for Sorted {
 #[derive(Debug)]
 pub struct PackOrder {
     loose: std::vec::IntoIter<Location>,
-    packs: std::vec::IntoIter<Ordered>,
-    pack: Option<Ordered>,
+    packs: std::vec::IntoIter<PackWalk>,
+    pack: Option<PackWalk>,
     next: usize,
     /// The number of threads that plans are made for.
     threads: Option<usize>,
@@ -249,12 +249,12 @@ impl PackOrder {
 
 /// A pack whose objects are enumerated.
 #[derive(Debug)]
-struct Ordered {
+struct PackWalk {
     source: u32,
     pack: Arc<Pack>,
     /// A bit for each position in the index: set if the object comes from elsewhere before. Empty if there is no such
     /// object.
-    repeated: Vec<u64>,
+    seen_elsewhere: Vec<u64>,
 }
 
 impl Iterator for PackOrder {
@@ -265,43 +265,47 @@ impl Iterator for PackOrder {
             return Some(Ok(location));
         }
         loop {
-            let mut said = Vec::new();
-            let ordered = match &self.pack {
-                Some(ordered) => ordered,
+            let mut messages = Vec::new();
+            let walk = match &self.pack {
+                Some(walk) => walk,
                 None => {
                     self.next = 0;
-                    let ordered = self.pack.insert(self.packs.next()?);
+                    let walk = self.pack.insert(self.packs.next()?);
                     if let Some(threads) = self.threads {
-                        ordered.pack.make_plan(Readers {
+                        walk.pack.make_plan(Readers {
                             order: ReadingOrder::Offsets,
                             threads,
-                            objects: ordered.pack.count(),
+                            objects: walk.pack.count(),
                         });
                     }
-                    ordered
+                    walk
                 }
             };
-            match ordered.next(&mut self.next, &mut said) {
+            match walk.next(&mut self.next, &mut messages) {
                 Ok(Some(location)) => return Some(Ok(location)),
                 Ok(None) => self.pack = None,
                 Err(reason) => {
                     self.pack = None;
-                    return Some(Err(Error { said, reason }));
+                    return Some(Err(Error { messages, reason }));
                 }
             }
         }
     }
 }
 
-impl Ordered {
-    fn next(&self, next: &mut usize, said: &mut Vec<String>) -> Result<Option<Location>, Reason> {
-        let Some(index) = self.pack.index(said) else {
+impl PackWalk {
+    fn next(
+        &self,
+        next: &mut usize,
+        messages: &mut Vec<String>,
+    ) -> Result<Option<Location>, Reason> {
+        let Some(index) = self.pack.index(messages) else {
             return Ok(None);
         };
-        let places = self.pack.by_offset(said)?;
+        let places = self.pack.by_offset(messages)?;
         while let Some(&place) = places.get(*next) {
             *next += 1;
-            let word = self.repeated.get(place as usize / 64).copied();
+            let word = self.seen_elsewhere.get(place as usize / 64).copied();
             if word.unwrap_or_default() >> (place % 64) & 1 == 1 {
                 continue;
             }
@@ -324,15 +328,15 @@ impl ObjectStore {
     ///
     /// # Errors
     /// A multi-pack-index is so damaged that git exits.
-    pub fn sorted(&self, said: &mut Vec<String>) -> Result<Sorted, Error> {
-        let lists = self.lists(false, said);
-        let lists = lists.map_err(error(said))?;
+    pub fn sorted(&self, messages: &mut Vec<String>) -> Result<Sorted, Error> {
+        let lists = self.lists(false, messages);
+        let lists = lists.map_err(error(messages))?;
         let uses = lists.len() as u64;
         Ok(Sorted {
             merge: Merge::new(lists),
-            having: Vec::new(),
+            holders: Vec::new(),
             uses,
-            said: Vec::new(),
+            messages: Vec::new(),
             thread: None,
         })
     }
@@ -341,9 +345,9 @@ impl ObjectStore {
     ///
     /// # Errors
     /// A multi-pack-index is so damaged that git exits.
-    pub fn pack_order(&self, said: &mut Vec<String>) -> Result<PackOrder, Error> {
-        let lists = self.lists(true, said);
-        let lists = lists.map_err(error(said))?;
+    pub fn pack_order(&self, messages: &mut Vec<String>) -> Result<PackOrder, Error> {
+        let lists = self.lists(true, messages);
+        let lists = lists.map_err(error(messages))?;
         // The ids of loose objects, and whether each is in a pack as well.
         let mut loose: HashMap<ObjectId, bool> = HashMap::new();
         let mut locations = Vec::new();
@@ -358,10 +362,10 @@ impl ObjectStore {
                         }
                     }
                 }
-                Ids::Pack(pack) => packs.push(Ordered {
+                Ids::Pack(pack) => packs.push(PackWalk {
                     source: list.source,
                     pack: pack.clone(),
-                    repeated: Vec::new(),
+                    seen_elsewhere: Vec::new(),
                 }),
                 Ids::Layer(_) => {}
             }
@@ -369,11 +373,11 @@ impl ObjectStore {
         if packs.len() > 1 || !loose.is_empty() {
             let lists = lists.into_iter();
             let lists = lists.filter(|list| matches!(list.ids, Ids::Pack(_)));
-            mark_repeated(lists.collect(), &mut loose, &mut packs, said);
+            mark_repeated(lists.collect(), &mut loose, &mut packs, messages);
         }
         for location in &mut locations {
             if loose.get(&location.id) == Some(&true)
-                && let Some(found) = self.find(&location.id, said)?
+                && let Some(found) = self.find(&location.id, messages)?
             {
                 *location = found;
             }
@@ -395,7 +399,7 @@ impl ObjectStore {
     pub fn with_prefix(
         &self,
         prefix: &[u8],
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Vec<ObjectId>, Error> {
         let hex_len = self.hash_kind().len_in_hex();
         let mut low = vec![b'0'; hex_len];
@@ -411,23 +415,23 @@ impl ObjectStore {
         };
         let mut ids = Vec::new();
         for source in &self.sources {
-            source.loose_ids(low.first_byte()..=high.first_byte(), said, |id| {
+            source.loose_ids(low.first_byte()..=high.first_byte(), messages, |id| {
                 if low <= id && id <= high {
                     ids.push(id);
                 }
             });
-            let listed = source.with_listing(&self.packs, said, |listing, said| {
+            let listed = source.with_listing(&self.packs, messages, |listing, messages| {
                 for layer in &listing.midxes {
                     add_between(&layer.midx, &low, &high, &mut ids);
                 }
                 for pack in &listing.order {
-                    if let Some(index) = pack.index(said) {
+                    if let Some(index) = pack.index(messages) {
                         add_between(index, &low, &high, &mut ids);
                     }
                 }
                 Ok(())
             });
-            listed.map_err(error(said))?;
+            listed.map_err(error(messages))?;
         }
         ids.sort_unstable();
         ids.dedup();
@@ -436,7 +440,7 @@ impl ObjectStore {
 
     /// Returns the lists of loose and of packed objects of each source. In pack order, each pack has a list of its own,
     /// and loose objects are in the order in which the system lists them.
-    fn lists(&self, is_pack_order: bool, said: &mut Vec<String>) -> Result<Vec<List>, Reason> {
+    fn lists(&self, is_pack_order: bool, messages: &mut Vec<String>) -> Result<Vec<List>, Reason> {
         let mut lists: Vec<List> = Vec::new();
         for (number, source) in self.sources.iter().enumerate() {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
@@ -449,15 +453,15 @@ impl ObjectStore {
                 });
             };
             let mut loose = Vec::new();
-            source.loose_ids(0..=u8::MAX, said, |id| loose.push(id));
+            source.loose_ids(0..=u8::MAX, messages, |id| loose.push(id));
             if !is_pack_order {
                 loose.sort_unstable();
             }
             add(Ids::Loose(loose));
-            source.with_listing(&self.packs, said, |listing, said| {
+            source.with_listing(&self.packs, messages, |listing, messages| {
                 if is_pack_order {
                     for pack in listing.packs() {
-                        if pack.index(said).is_some() {
+                        if pack.index(messages).is_some() {
                             add(Ids::Pack(pack.clone()));
                         }
                     }
@@ -467,7 +471,7 @@ impl ObjectStore {
                     add(Ids::Layer(layer.clone()));
                 }
                 for pack in &listing.order {
-                    if pack.index(said).is_some() {
+                    if pack.index(messages).is_some() {
                         add(Ids::Pack(pack.clone()));
                     }
                 }
@@ -486,36 +490,36 @@ impl ObjectStore {
 fn mark_repeated(
     lists: Vec<List>,
     loose: &mut HashMap<ObjectId, bool>,
-    packs: &mut [Ordered],
-    said: &mut Vec<String>,
+    packs: &mut [PackWalk],
+    messages: &mut Vec<String>,
 ) {
     let mut merge = Merge::new(lists);
-    let mut having = Vec::new();
-    while let Some(id) = merge.next(&mut having) {
-        having.sort_unstable();
+    let mut holders = Vec::new();
+    while let Some(id) = merge.next(&mut holders) {
+        holders.sort_unstable();
         let is_packed = loose.get_mut(&id);
         let first = usize::from(is_packed.is_none());
         if let Some(is_packed) = is_packed {
             *is_packed = true;
         }
-        for number in having.iter().skip(first) {
-            let (Some(list), Some(ordered)) = (merge.lists.get(*number), packs.get_mut(*number))
+        for number in holders.iter().skip(first) {
+            let (Some(list), Some(walk)) = (merge.lists.get(*number), packs.get_mut(*number))
             else {
                 continue;
             };
-            let count = ordered.pack.index(said).map_or(0, Table::count) as usize;
-            ordered.repeated.resize(count.div_ceil(64), 0);
-            if let Some(word) = ordered.repeated.get_mut(list.next as usize / 64) {
+            let count = walk.pack.index(messages).map_or(0, SortedIds::count) as usize;
+            walk.seen_elsewhere.resize(count.div_ceil(64), 0);
+            if let Some(word) = walk.seen_elsewhere.get_mut(list.next as usize / 64) {
                 *word |= 1 << (list.next % 64);
             }
         }
-        merge.advance(&having);
-        having.clear();
+        merge.advance(&holders);
+        holders.clear();
     }
 }
 
-fn add_between(table: &impl Table, low: &oid, high: &oid, ids: &mut Vec<ObjectId>) {
-    let (Ok(first) | Err(first)) = table.first_not_below(low);
+fn add_between(table: &impl SortedIds, low: &oid, high: &oid, ids: &mut Vec<ObjectId>) {
+    let (Ok(first) | Err(first)) = table.lower_bound(low);
     let after = (first..table.count()).map_while(|position| table.id(position));
     ids.extend(after.take_while(|id| **id <= *high));
 }

@@ -3,7 +3,7 @@
 use bstr::BString;
 use gix_hash::ObjectId;
 
-use super::inflate::Failed;
+use super::inflate::InflateError;
 use vigil_model::raw_text::raw;
 
 /// Why an object cannot be read.
@@ -11,7 +11,7 @@ use vigil_model::raw_text::raw;
 #[error("{reason}")]
 pub struct Error {
     /// The messages that git prints before, line by line, with "error: " or "warning: ".
-    pub said: Vec<String>,
+    pub messages: Vec<String>,
     /// The reason.
     pub reason: Reason,
 }
@@ -115,35 +115,35 @@ pub enum Reason {
 }
 
 /// Makes an error of a reason and of git's messages before it.
-pub(super) fn error(said: &mut Vec<String>) -> impl FnOnce(Reason) -> Error + '_ {
+pub(super) fn error(messages: &mut Vec<String>) -> impl FnOnce(Reason) -> Error + '_ {
     |reason| Error {
-        said: std::mem::take(said),
+        messages: std::mem::take(messages),
         reason,
     }
 }
 
 /// The trouble with one copy of an object.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum CopyError {
     /// The copy is damaged; there may be others.
     Damaged,
     /// Its bases are damaged. They begin at these offsets of the pack; the first of them with a sound copy elsewhere is
     /// enough.
-    Bases(Vec<u64>),
+    DamagedBases(Vec<u64>),
     /// git exits.
     Fatal(Reason),
 }
 
-impl From<Failed> for Trouble {
-    fn from(failed: Failed) -> Self {
+impl From<InflateError> for CopyError {
+    fn from(failed: InflateError) -> Self {
         match failed {
-            Failed::Damaged => Self::Damaged,
-            Failed::Ended => Self::Fatal(Reason::BeyondPack),
+            InflateError::Damaged => Self::Damaged,
+            InflateError::Truncated => Self::Fatal(Reason::BeyondPack),
         }
     }
 }
 
-impl From<Reason> for Trouble {
+impl From<Reason> for CopyError {
     fn from(reason: Reason) -> Self {
         Self::Fatal(reason)
     }

@@ -9,7 +9,7 @@ use super::error::{Error, Reason};
 use super::location::{Location, Place};
 use super::pack::Pack;
 use super::reader::Reader;
-use super::table::Table;
+use super::table::SortedIds;
 
 impl Reader {
     /// Fetches an object that is missing, and finds it. `None` if nothing may be fetched, or no remote has it.
@@ -21,9 +21,9 @@ impl Reader {
         let Some(promisor) = store.promisor.as_ref().filter(|_| !id.is_null()) else {
             return Ok(None);
         };
-        let mut said = Vec::new();
-        let fetched = promisor.fetch(id, &mut said);
-        self.hear(said);
+        let mut messages = Vec::new();
+        let fetched = promisor.fetch(id, &mut messages);
+        self.add_messages(messages);
         let is_fetched = fetched.map_err(|reason| self.error(reason))?;
         if !is_fetched {
             let promised = store.promised.get_or_init(|| self.promised());
@@ -60,7 +60,7 @@ impl Reader {
 
 fn locations(pack: &Pack) -> impl Iterator<Item = Location> {
     let index = pack.index(&mut Vec::new());
-    let count = index.map_or(0, Table::count);
+    let count = index.map_or(0, SortedIds::count);
     (0..count).filter_map(move |position| {
         let index = index?;
         Some(Location {

@@ -4,7 +4,7 @@ use gix_hash::{Kind, ObjectId, oid};
 use vigil_linux::map::Map;
 
 use super::error::Reason;
-use super::table::{FANOUT_LEN, Fanout, Table, id_of, number, row, wide_number};
+use super::table::{FANOUT_LEN, Fanout, SortedIds, id_of, number, row, wide_number};
 
 const MAGIC: &[u8] = b"\xfftOc";
 const HEADER_LEN: usize = 8;
@@ -135,7 +135,7 @@ impl<B: std::ops::Deref<Target = [u8]>> Index<B> {
     }
 }
 
-impl<B: std::ops::Deref<Target = [u8]>> Table for Index<B> {
+impl<B: std::ops::Deref<Target = [u8]>> SortedIds for Index<B> {
     fn count(&self) -> u32 {
         self.fanout.count()
     }
@@ -158,7 +158,7 @@ impl<B: std::ops::Deref<Target = [u8]>> Table for Index<B> {
         )
     }
 
-    fn first_not_below(&self, id: &oid) -> Result<u32, u32> {
+    fn lower_bound(&self, id: &oid) -> Result<u32, u32> {
         self.fanout
             .search(id.as_bytes(), |position| self.row(position))
     }

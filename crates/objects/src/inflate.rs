@@ -30,7 +30,7 @@ const FIXED_CODES: u8 = 0b010;
 
 /// The library's message about a stream in which its fast loop found an error: it calls itself again, and has lost the
 /// reason.
-const FORGOTTEN: &str = "repeated call with bad state";
+const LOST_REASON: &str = "repeated call with bad state";
 
 /// With so little room, in bytes, the library uses its slow loop, which keeps the reason.
 const SLOW_ROOM: usize = 200;
@@ -50,11 +50,11 @@ pub(super) struct Inflater {
 
 /// Why a stream could not be inflated.
 #[derive(Debug)]
-pub(super) enum Failed {
+pub(super) enum InflateError {
     /// It is invalid, or its contents are longer or shorter than expected. git's message was added.
     Damaged,
     /// It goes on after the end of the file.
-    Ended,
+    Truncated,
 }
 
 /// The progress of one call.
@@ -117,9 +117,9 @@ impl Inflater {
         input: &[u8],
         room: usize,
         out: &mut Vec<u8>,
-        said: &mut Vec<String>,
-    ) -> Result<Step, Failed> {
-        self.step_with(input, room, out, FlushDecompress::None, said)
+        messages: &mut Vec<String>,
+    ) -> Result<Step, InflateError> {
+        self.step_with(input, room, out, FlushDecompress::None, messages)
     }
 
     fn step_with(
@@ -128,8 +128,8 @@ impl Inflater {
         room: usize,
         out: &mut Vec<u8>,
         flush: FlushDecompress,
-        said: &mut Vec<String>,
-    ) -> Result<Step, Failed> {
+        messages: &mut Vec<String>,
+    ) -> Result<Step, InflateError> {
         let (part, _) = input.split_at_checked(INPUT_MAX).unwrap_or((input, &[]));
         let (in_before, out_before) = (self.zlib.total_in(), self.zlib.total_out());
         let start = out.len();
@@ -139,7 +139,7 @@ impl Inflater {
         let status = self.zlib.decompress(part, space, flush);
         let added = usize::try_from(self.zlib.total_out() - out_before).unwrap_or(room);
         out.truncate(start + added);
-        let status = status.map_err(|error| fail(&error, said))?;
+        let status = status.map_err(|error| fail(&error, messages))?;
         let used = usize::try_from(self.zlib.total_in() - in_before).unwrap_or(part.len());
         Ok(Step {
             used,
@@ -155,22 +155,22 @@ impl Inflater {
         input: &[u8],
         size: usize,
         out: &mut Vec<u8>,
-        said: &mut Vec<String>,
-    ) -> Result<(), Failed> {
+        messages: &mut Vec<String>,
+    ) -> Result<(), InflateError> {
         let start = out.len();
         if self.whole_at_once(input, size, out) {
             return Ok(());
         }
         self.restart();
-        let told = said.len();
-        let result = self.whole_onto(input, size, out, said);
+        let message_count = messages.len();
+        let result = self.whole_onto(input, size, out, messages);
         if result.is_err() {
             let is_by_one = out.len() - start == size + 1;
             out.truncate(start);
-            if is_by_one || is_forgotten(said) {
+            if is_by_one || has_lost_reason(messages) {
                 // git gives the library room for only one byte more, and so does not see all errors after it.
-                said.truncate(told);
-                self.find_reason_in(input, size as u64 + 1, said);
+                messages.truncate(message_count);
+                self.find_reason_in(input, size as u64 + 1, messages);
             }
         }
         result
@@ -203,7 +203,7 @@ impl Inflater {
     pub(super) fn find_reason(
         &mut self,
         len: u64,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
         mut step: impl FnMut(&mut Self, usize, &mut Vec<u8>, &mut Vec<String>) -> Option<bool>,
     ) {
         self.restart();
@@ -212,7 +212,7 @@ impl Inflater {
         while left > 0 {
             piece.clear();
             let room = usize::try_from(left).unwrap_or(SLOW_ROOM).min(SLOW_ROOM);
-            if step(self, room, &mut piece, said) != Some(false) {
+            if step(self, room, &mut piece, messages) != Some(false) {
                 break;
             }
             left = left.saturating_sub(piece.len() as u64);
@@ -220,10 +220,10 @@ impl Inflater {
     }
 
     /// Does the same for the stream that `input` begins with.
-    pub(super) fn find_reason_in(&mut self, input: &[u8], len: u64, said: &mut Vec<String>) {
+    pub(super) fn find_reason_in(&mut self, input: &[u8], len: u64, messages: &mut Vec<String>) {
         let mut rest = input;
-        self.find_reason(len, said, |inflater, room, out, said| {
-            let step = inflater.step(rest, room, out, said).ok()?;
+        self.find_reason(len, messages, |inflater, room, out, messages| {
+            let step = inflater.step(rest, room, out, messages).ok()?;
             rest = rest.get(step.used..)?;
             (!step.is_stuck).then_some(step.is_end)
         });
@@ -234,8 +234,8 @@ impl Inflater {
         mut input: &[u8],
         size: usize,
         out: &mut Vec<u8>,
-        said: &mut Vec<String>,
-    ) -> Result<(), Failed> {
+        messages: &mut Vec<String>,
+    ) -> Result<(), InflateError> {
         let start = out.len();
         loop {
             let left = size - (out.len() - start);
@@ -246,23 +246,23 @@ impl Inflater {
             } else {
                 FlushDecompress::None
             };
-            let told = said.len();
-            let step = self.step_with(input, room, out, flush, said);
+            let message_count = messages.len();
+            let step = self.step_with(input, room, out, flush, messages);
             let len = out.len() - start;
             if len > size + 1 {
                 // git gives room for only one byte more, and does not see errors after it.
-                said.truncate(told);
+                messages.truncate(message_count);
             }
             let step = step?;
             if len > size || step.is_end && len < size {
-                return Err(Failed::Damaged);
+                return Err(InflateError::Damaged);
             }
             if step.is_end {
                 return Ok(());
             }
             input = input.get(step.used..).unwrap_or_default();
             if step.is_stuck || input.is_empty() {
-                return Err(Failed::Ended);
+                return Err(InflateError::Truncated);
             }
         }
     }
@@ -272,18 +272,18 @@ impl Inflater {
     pub(super) fn head(
         &mut self,
         mut input: &[u8],
-        said: &mut Vec<String>,
-    ) -> Result<&[u8], Failed> {
+        messages: &mut Vec<String>,
+    ) -> Result<&[u8], InflateError> {
         self.restart();
         let mut head = std::mem::take(&mut self.head);
         head.clear();
         let result = loop {
-            match self.step(input, DELTA_HEAD_LEN - head.len(), &mut head, said) {
+            match self.step(input, DELTA_HEAD_LEN - head.len(), &mut head, messages) {
                 // An error right after these bytes is reported, but git has what it needs.
                 _ if head.len() >= DELTA_HEAD_LEN => break Ok(()),
                 Err(failed) => break Err(failed),
                 Ok(step) if step.is_end => break Ok(()),
-                Ok(step) if step.is_stuck => break Err(Failed::Ended),
+                Ok(step) if step.is_stuck => break Err(InflateError::Truncated),
                 Ok(step) => input = input.get(step.used..).unwrap_or_default(),
             }
         };
@@ -306,17 +306,19 @@ impl Inflater {
 
 /// Whether the latest message does not say what is wrong with a stream, so that [`Inflater::find_reason`] must find
 /// out.
-pub(super) fn is_forgotten(said: &[String]) -> bool {
-    said.last().is_some_and(|line| line.contains(FORGOTTEN))
+pub(super) fn has_lost_reason(messages: &[String]) -> bool {
+    messages
+        .last()
+        .is_some_and(|line| line.contains(LOST_REASON))
 }
 
-fn fail(error: &DecompressError, said: &mut Vec<String>) -> Failed {
+fn fail(error: &DecompressError, messages: &mut Vec<String>) -> InflateError {
     let reason = if error.needs_dictionary().is_some() {
         "needs dictionary"
     } else {
         "data stream error"
     };
     let text = error.message().unwrap_or("no message");
-    said.push(format!("error: inflate: {reason} ({text})"));
-    Failed::Damaged
+    messages.push(format!("error: inflate: {reason} ({text})"));
+    InflateError::Damaged
 }

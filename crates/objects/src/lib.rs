@@ -39,7 +39,7 @@ mod table;
 mod tests;
 pub use gix_object::Kind;
 
-pub use self::alternates::Places;
+pub use self::alternates::ObjectFolders;
 pub use self::enumerate::{PackOrder, Sorted};
 pub use self::error::{Error, Reason};
 pub use self::facts::{Facts, Info, Wanted};

@@ -8,10 +8,10 @@ use std::os::unix::fs::FileExt;
 use gix_hash::oid;
 use gix_object::Kind;
 
-use super::contents::{Begin, SIZE_MAX, Sink, whole_parts};
-use super::error::{Reason, Trouble};
+use super::contents::{BeforeContents, SIZE_MAX, Sink, whole_parts};
+use super::error::{CopyError, Reason};
 use super::facts::Info;
-use super::inflate::{HEAD_LEN, Inflater, RESERVE_MAX, SLACK, is_forgotten};
+use super::inflate::{HEAD_LEN, Inflater, RESERVE_MAX, SLACK, has_lost_reason};
 
 /// The most bytes of a file that are read at once.
 const WINDOW_LEN: usize = 128 << 10;
@@ -45,11 +45,11 @@ impl Loose {
         id: &oid,
         inflater: &mut Inflater,
         buf: &mut Vec<u8>,
-        said: &mut Vec<String>,
-    ) -> Result<Info, Trouble> {
+        messages: &mut Vec<String>,
+    ) -> Result<Info, CopyError> {
         let mut head = inflater.take_head();
         let mut window = Window::new(self, buf);
-        let header = window.header(id, inflater, &mut head, said);
+        let header = window.header(id, inflater, &mut head, messages);
         inflater.give_head(head);
         Ok(header?.0)
     }
@@ -62,12 +62,12 @@ impl Loose {
         inflater: &mut Inflater,
         buf: &mut Vec<u8>,
         out: &mut Vec<u8>,
-        (begin, is_plain): (Begin<'_>, bool),
-        said: &mut Vec<String>,
-    ) -> Result<Info, Trouble> {
+        (begin, is_plain): (BeforeContents<'_>, bool),
+        messages: &mut Vec<String>,
+    ) -> Result<Info, CopyError> {
         let mut window = Window::new(self, buf);
         let mut head = inflater.take_head();
-        let header = window.header(id, inflater, &mut head, said);
+        let header = window.header(id, inflater, &mut head, messages);
         let result = header.and_then(|(info, contents, is_end)| {
             if info.size > SIZE_MAX {
                 return Err(Reason::TooLarge { id: id.to_owned() }.into());
@@ -80,21 +80,21 @@ impl Loose {
             let (header_len, contents) = (contents, head.get(contents..).unwrap_or_default());
             if is_plain && info.kind == Kind::Blob && contents.len() > size {
                 // git streams it to its end, whatever size the header has.
-                return Err(Trouble::Damaged);
+                return Err(CopyError::Damaged);
             }
             // Bytes beyond the header's size are ignored here, as git stops there.
             out.extend_from_slice(contents.get(..size).unwrap_or(contents));
-            let told = said.len();
-            let rest = window.rest((start, size), is_end, inflater, out, said);
+            let message_count = messages.len();
+            let rest = window.rest((start, size), is_end, inflater, out, messages);
             if rest.is_err() {
-                if out.len() - start == size || is_forgotten(said) {
-                    said.truncate(told);
-                    window.find_reason((header_len + size) as u64, inflater, said);
+                if out.len() - start == size || has_lost_reason(messages) {
+                    messages.truncate(message_count);
+                    window.find_reason((header_len + size) as u64, inflater, messages);
                 }
-                said.push(format!("error: corrupt loose object '{id}'"));
+                messages.push(format!("error: corrupt loose object '{id}'"));
             } else if !matches!(window.bytes(), Ok([])) {
-                said.push(format!("error: garbage at end of loose object '{id}'"));
-                return Err(Trouble::Damaged);
+                messages.push(format!("error: garbage at end of loose object '{id}'"));
+                return Err(CopyError::Damaged);
             }
             rest.map(|()| info)
         });
@@ -111,11 +111,11 @@ impl Loose {
         buf: &mut Vec<u8>,
         piece: &mut Vec<u8>,
         sink: Sink<'_, E>,
-        said: &mut Vec<String>,
-    ) -> Result<Result<Info, E>, Trouble> {
+        messages: &mut Vec<String>,
+    ) -> Result<Result<Info, E>, CopyError> {
         let mut window = Window::new(self, buf);
         let mut head = inflater.take_head();
-        let header = window.header(id, inflater, &mut head, said);
+        let header = window.header(id, inflater, &mut head, messages);
         let contents = header
             .as_ref()
             .ok()
@@ -141,14 +141,14 @@ impl Loose {
                 return Ok(Err(error));
             }
             piece.drain(..ready);
-            if step.is_err() && is_forgotten(said) {
-                said.pop();
-                window.find_reason(u64::MAX, inflater, said);
+            if step.is_err() && has_lost_reason(messages) {
+                messages.pop();
+                window.find_reason(u64::MAX, inflater, messages);
             }
             if step? {
                 return Ok(Ok(info));
             }
-            step = window.step(WINDOW_LEN, inflater, piece, said);
+            step = window.step(WINDOW_LEN, inflater, piece, messages);
         }
     }
 }
@@ -189,28 +189,28 @@ impl<'a> Window<'a> {
         room: usize,
         inflater: &mut Inflater,
         out: &mut Vec<u8>,
-        said: &mut Vec<String>,
-    ) -> Result<bool, Trouble> {
-        let input = self.bytes().map_err(|_| Trouble::Damaged)?;
+        messages: &mut Vec<String>,
+    ) -> Result<bool, CopyError> {
+        let input = self.bytes().map_err(|_| CopyError::Damaged)?;
         let is_last = input.is_empty();
         let step = inflater
-            .step(input, room, out, said)
-            .map_err(|_| Trouble::Damaged)?;
+            .step(input, room, out, messages)
+            .map_err(|_| CopyError::Damaged)?;
         self.unused.start += step.used;
         if step.is_end {
             return Ok(true);
         }
         if is_last && step.is_stuck {
-            return Err(Trouble::Damaged);
+            return Err(CopyError::Damaged);
         }
         Ok(false)
     }
 
     /// Adds the message about what is wrong within the first `len` bytes of the stream.
-    fn find_reason(&mut self, len: u64, inflater: &mut Inflater, said: &mut Vec<String>) {
+    fn find_reason(&mut self, len: u64, inflater: &mut Inflater, messages: &mut Vec<String>) {
         (self.unused, self.position) = (0..0, 0);
-        inflater.find_reason(len, said, |inflater, room, out, said| {
-            self.step(room, inflater, out, said).ok()
+        inflater.find_reason(len, messages, |inflater, room, out, messages| {
+            self.step(room, inflater, out, messages).ok()
         });
     }
 
@@ -220,22 +220,22 @@ impl<'a> Window<'a> {
         id: &oid,
         inflater: &mut Inflater,
         head: &mut Vec<u8>,
-        said: &mut Vec<String>,
-    ) -> Result<(Info, usize, bool), Trouble> {
+        messages: &mut Vec<String>,
+    ) -> Result<(Info, usize, bool), CopyError> {
         inflater.restart();
-        let Ok(is_end) = self.step(HEAD_LEN, inflater, head, said) else {
-            said.push(format!("error: unable to unpack {id} header"));
-            return Err(Trouble::Damaged);
+        let Ok(is_end) = self.step(HEAD_LEN, inflater, head, messages) else {
+            messages.push(format!("error: unable to unpack {id} header"));
+            return Err(CopyError::Damaged);
         };
         let Some(end) = head.iter().position(|byte| *byte == 0) else {
-            said.push(format!(
+            messages.push(format!(
                 "error: header for {id} too long, exceeds {HEAD_LEN} bytes"
             ));
-            return Err(Trouble::Damaged);
+            return Err(CopyError::Damaged);
         };
         let Some(parsed) = head.get(..end).and_then(parse) else {
-            said.push(format!("error: unable to parse {id} header"));
-            return Err(Trouble::Damaged);
+            messages.push(format!("error: unable to parse {id} header"));
+            return Err(CopyError::Damaged);
         };
         let (kind, size) = parsed?;
         let kind = kind.ok_or(Reason::InvalidType)?;
@@ -249,24 +249,24 @@ impl<'a> Window<'a> {
         is_end: bool,
         inflater: &mut Inflater,
         out: &mut Vec<u8>,
-        said: &mut Vec<String>,
-    ) -> Result<(), Trouble> {
+        messages: &mut Vec<String>,
+    ) -> Result<(), CopyError> {
         let mut is_end = is_end;
         while !is_end && out.len() - start <= size {
             let left = size - (out.len() - start);
             let room = left.min(RESERVE_MAX) + SLACK;
-            let told = said.len();
-            let step = self.step(room, inflater, out, said);
+            let message_count = messages.len();
+            let step = self.step(room, inflater, out, messages);
             if out.len() - start > size {
                 // git gives no room for more, and so does not see errors after it.
-                said.truncate(told);
+                messages.truncate(message_count);
             }
             is_end = step?;
         }
         if out.len() - start == size {
             Ok(())
         } else {
-            Err(Trouble::Damaged)
+            Err(CopyError::Damaged)
         }
     }
 }

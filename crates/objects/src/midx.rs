@@ -10,7 +10,7 @@ use vigil_linux::map::Map;
 use vigil_model::raw_text::raw;
 
 use super::error::Reason;
-use super::table::{Disorder, FANOUT_LEN, Fanout, Table, id_of, number, row, wide_number};
+use super::table::{Disorder, FANOUT_LEN, Fanout, SortedIds, id_of, number, row, wide_number};
 use vigil_stamp::file;
 
 const SIGNATURE: u32 = 0x4d49_4458;
@@ -52,10 +52,10 @@ fn fatal(text: impl Into<String>) -> NoMidx {
     NoMidx::Fatal(Reason::Midx { text: text.into() }, None)
 }
 
-/// Makes the error for a required chunk that is missing or damaged; `said` is the message before it.
-fn bad_chunk(name: &str, said: Option<String>) -> NoMidx {
+/// Makes the error for a required chunk that is missing or damaged; `message` is the one before it.
+fn bad_chunk(name: &str, message: Option<String>) -> NoMidx {
     let text = format!("multi-pack-index required {name} chunk missing or corrupted");
-    NoMidx::Fatal(Reason::Midx { text }, said)
+    NoMidx::Fatal(Reason::Midx { text }, message)
 }
 
 /// Opens the multi-pack-index of a folder of packs, or the chain of them, the newest first. A damaged one counts
@@ -64,10 +64,15 @@ pub(super) fn open(
     folder: &Path,
     shown: &str,
     hash: Kind,
-    said: &mut Vec<String>,
+    messages: &mut Vec<String>,
 ) -> Result<Vec<Midx>, Reason> {
     let name = "multi-pack-index";
-    if let Some(midx) = open_one(&folder.join(name), &format!("{shown}/{name}"), hash, said)? {
+    if let Some(midx) = open_one(
+        &folder.join(name),
+        &format!("{shown}/{name}"),
+        hash,
+        messages,
+    )? {
         return Ok(vec![midx]);
     }
     let chain = folder.join("multi-pack-index.d");
@@ -76,7 +81,7 @@ pub(super) fn open(
     };
     if list.len() < hash.len_in_hex() {
         if !list.is_empty() {
-            said.push("warning: multi-pack-index chain file too small".into());
+            messages.push("warning: multi-pack-index chain file too small".into());
         }
         return Ok(Vec::new());
     }
@@ -85,7 +90,7 @@ pub(super) fn open(
         // git treats the list as a C string.
         let line = line.split(|byte| *byte == 0).next().unwrap_or_default();
         let Ok(id) = ObjectId::from_hex(line) else {
-            said.push(format!(
+            messages.push(format!(
                 "warning: invalid multi-pack-index chain: line '{}' not a hash",
                 raw(line)
             ));
@@ -93,10 +98,10 @@ pub(super) fn open(
         };
         let name = format!("multi-pack-index-{id}.midx");
         let shown = format!("{shown}/multi-pack-index.d/{name}");
-        match open_one(&chain.join(name), &shown, hash, said)? {
+        match open_one(&chain.join(name), &shown, hash, messages)? {
             Some(midx) => layers.push(midx),
             None => {
-                said.push("warning: unable to find all multi-pack index files".into());
+                messages.push("warning: unable to find all multi-pack index files".into());
                 break;
             }
         }
@@ -109,7 +114,7 @@ fn open_one(
     path: &Path,
     shown: &str,
     hash: Kind,
-    said: &mut Vec<String>,
+    messages: &mut Vec<String>,
 ) -> Result<Option<Midx>, Reason> {
     let Ok(file) = file::open(path) else {
         return Ok(None);
@@ -133,11 +138,11 @@ fn open_one(
     match parsed {
         Ok(midx) => Ok(Some(midx)),
         Err(NoMidx::Fatal(reason, text)) => {
-            said.extend(text.map(|text| format!("error: {text}")));
+            messages.extend(text.map(|text| format!("error: {text}")));
             Err(reason)
         }
         Err(NoMidx::Unusable(text)) => {
-            said.push(format!("error: {text}"));
+            messages.push(format!("error: {text}"));
             Ok(None)
         }
     }
@@ -188,7 +193,7 @@ impl<B: Deref<Target = [u8]>> Midx<B> {
         let fanout = bytes
             .get(required(FANOUT, "OID fanout")?)
             .unwrap_or_default();
-        let bad_fanout = |said| bad_chunk("OID fanout", Some(said));
+        let bad_fanout = |messages| bad_chunk("OID fanout", Some(messages));
         if fanout.len() != FANOUT_LEN {
             return Err(bad_fanout(
                 "multi-pack-index OID fanout is of the wrong size".into(),
@@ -201,13 +206,13 @@ impl<B: Deref<Target = [u8]>> Midx<B> {
             ))
         })?;
         let count = fanout.count() as usize;
-        let sized = |id, name, row_len: usize, said: &str| {
+        let sized = |id, name, row_len: usize, chunk: &str| {
             let range = required(id, name)?;
             if Some(range.len()) == count.checked_mul(row_len) {
                 return Ok(range.start);
             }
-            let said = format!("multi-pack-index {said} chunk is the wrong size");
-            Err(bad_chunk(name, Some(said)))
+            let message = format!("multi-pack-index {chunk} chunk is the wrong size");
+            Err(bad_chunk(name, Some(message)))
         };
         let ids = sized(IDS, "OID lookup", hash.len_in_bytes(), "OID lookup")?;
         let offsets = sized(OFFSETS, "object offsets", OFFSET_LEN, "object offset")?;
@@ -249,7 +254,7 @@ impl<B: Deref<Target = [u8]>> Midx<B> {
     }
 }
 
-impl<B: Deref<Target = [u8]>> Table for Midx<B> {
+impl<B: Deref<Target = [u8]>> SortedIds for Midx<B> {
     fn count(&self) -> u32 {
         self.fanout.count()
     }
@@ -266,7 +271,7 @@ impl<B: Deref<Target = [u8]>> Table for Midx<B> {
         row(&self.bytes, self.ids, id_len, position, id_len)
     }
 
-    fn first_not_below(&self, id: &oid) -> Result<u32, u32> {
+    fn lower_bound(&self, id: &oid) -> Result<u32, u32> {
         self.fanout
             .search(id.as_bytes(), |position| self.row(position))
     }

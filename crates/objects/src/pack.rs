@@ -3,7 +3,7 @@
 //! Like git, this maps packs and their indexes: nothing is copied, and once a page is in memory, reading it takes no
 //! system call. Packs are written once, under another name, as read-only files, and removed by unlinking, which leaves
 //! the mapping intact. If one is truncated all the same, zeros are read, and the caller that answers finds that out at
-//! the end ([`vigil_linux::map::cuts`]).
+//! the end ([`vigil_linux::map::truncation_count`]).
 
 use std::cmp::Ordering as Cmp;
 use std::collections::HashMap;
@@ -18,10 +18,10 @@ use parking_lot::{Mutex, RwLock};
 use vigil_linux::errno;
 use vigil_linux::map::Map;
 
-use super::error::{Reason, Trouble};
+use super::error::{CopyError, Reason};
 use super::index::{self, Index};
 use super::plan::{Plan, Readers};
-use super::table::{Table, number};
+use super::table::{SortedIds, number};
 use vigil_stamp::file;
 
 /// All packs that were ever found; see [`FoundPacks`].
@@ -141,7 +141,7 @@ impl Pack {
     }
 
     /// Returns the index, or `None` if it cannot be used. Like git, this tries again each time.
-    pub(super) fn index(&self, said: &mut Vec<String>) -> Option<&Index> {
+    pub(super) fn index(&self, messages: &mut Vec<String>) -> Option<&Index> {
         if let Some(index) = self.index.get() {
             return Some(index);
         }
@@ -157,7 +157,7 @@ impl Pack {
         match index {
             Ok(index) => Some(self.index.get_or_init(|| index)),
             Err(text) => {
-                said.push(format!("error: {text}"));
+                messages.push(format!("error: {text}"));
                 None
             }
         }
@@ -169,22 +169,22 @@ impl Pack {
     }
 
     /// Returns the bytes of the pack, if it is valid and belongs to its index. Like git, this tries again each time.
-    pub(super) fn contents(&self, said: &mut Vec<String>) -> Option<&[u8]> {
+    pub(super) fn contents(&self, messages: &mut Vec<String>) -> Option<&[u8]> {
         if let Some(contents) = self.contents.get() {
             return Some(contents);
         }
-        match self.open(said) {
+        match self.open(messages) {
             Ok(map) => Some(self.contents.get_or_init(|| map)),
             Err(text) => {
-                said.extend(text.map(|text| format!("error: {text}")));
+                messages.extend(text.map(|text| format!("error: {text}")));
                 None
             }
         }
     }
 
-    fn open(&self, said: &mut Vec<String>) -> Result<Map, Option<String>> {
+    fn open(&self, messages: &mut Vec<String>) -> Result<Map, Option<String>> {
         let shown = &self.shown;
-        let Some(index) = self.index(said) else {
+        let Some(index) = self.index(messages) else {
             return Err(Some(format!("packfile {shown} index unavailable")));
         };
         let file = file::open(&self.path).map_err(|_| None)?;
@@ -230,26 +230,26 @@ impl Pack {
     }
 
     /// Returns the offset of the object in the pack. `None` if it is not there, or is known to be damaged.
-    pub(super) fn find(&self, id: &oid, said: &mut Vec<String>) -> Result<Option<u64>, Reason> {
+    pub(super) fn find(&self, id: &oid, messages: &mut Vec<String>) -> Result<Option<u64>, Reason> {
         if self.is_bad(id) {
             return Ok(None);
         }
-        let Some(offset) = self.offset_of(id, said)? else {
+        let Some(offset) = self.offset_of(id, messages)? else {
             return Ok(None);
         };
-        Ok(self.contents(said).map(|_| offset))
+        Ok(self.contents(messages).map(|_| offset))
     }
 
     /// Returns the offset of the object that the index gives.
     pub(super) fn offset_of(
         &self,
         id: &oid,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<u64>, Reason> {
-        let Some(index) = self.index(said) else {
+        let Some(index) = self.index(messages) else {
             return Ok(None);
         };
-        let Ok(position) = index.first_not_below(id) else {
+        let Ok(position) = index.lower_bound(id) else {
             return Ok(None);
         };
         let offset = index.offset(position, &self.shown)?;
@@ -257,8 +257,8 @@ impl Pack {
     }
 
     /// Returns the bytes from `offset` on, which must not be after the end of the objects.
-    pub(super) fn from(&self, offset: u64, said: &mut Vec<String>) -> Result<&[u8], Reason> {
-        let Some(contents) = self.contents(said) else {
+    pub(super) fn from(&self, offset: u64, messages: &mut Vec<String>) -> Result<&[u8], Reason> {
+        let Some(contents) = self.contents(messages) else {
             return Err(Reason::NoAccess {
                 pack: self.shown.clone(),
             });
@@ -273,19 +273,19 @@ impl Pack {
 
     /// Releases the memory of the `len` bytes before `rest`, which [`Self::from`] returned, if they will not be needed
     /// again soon.
-    pub(super) fn let_go_before(&self, rest: &[u8], len: usize) {
+    pub(super) fn release_before(&self, rest: &[u8], len: usize) {
         let Some(contents) = self.contents.get() else {
             return;
         };
         let end = contents.len().saturating_sub(rest.len());
-        contents.let_go(end.saturating_sub(len)..end);
+        contents.release(end.saturating_sub(len)..end);
     }
 
     /// Reads the header of the object at `offset`.
-    pub(super) fn entry(&self, offset: u64, said: &mut Vec<String>) -> Result<Entry, Reason> {
-        let bytes = self.from(offset, said)?;
+    pub(super) fn entry(&self, offset: u64, messages: &mut Vec<String>) -> Result<Entry, Reason> {
+        let bytes = self.from(offset, messages)?;
         let Some((form, size, len)) = header(bytes) else {
-            said.push("error: bad object header".into());
+            messages.push("error: bad object header".into());
             return Ok(Entry {
                 form: Form::Unknown(-1),
                 size: 0,
@@ -305,9 +305,9 @@ impl Pack {
         &self,
         entry: &Entry,
         offset: u64,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<(u64, u64)>, Reason> {
-        let bytes = self.from(entry.end, said)?;
+        let bytes = self.from(entry.end, messages)?;
         if entry.form == Form::OffsetDelta {
             let base = distance(bytes).and_then(|(distance, len)| {
                 let base = offset.checked_sub(distance)?;
@@ -319,7 +319,7 @@ impl Pack {
         let Some(Ok(id)) = bytes.get(..id_len).map(oid::try_from_bytes) else {
             return Ok(None);
         };
-        let base = self.offset_of(id, said)?;
+        let base = self.offset_of(id, messages)?;
         Ok(base.map(|base| (base, entry.end + id_len as u64)))
     }
 
@@ -328,41 +328,41 @@ impl Pack {
         &self,
         entry: &Entry,
         offset: u64,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<ObjectId>, Reason> {
         if entry.form == Form::IdDelta {
-            let bytes = self.from(entry.end, said)?;
+            let bytes = self.from(entry.end, messages)?;
             let id = bytes.get(..self.hash.len_in_bytes());
             return Ok(id.and_then(super::table::id_of));
         }
-        match self.base(entry, offset, said)? {
-            Some((base, _)) => self.id_at(base, said),
+        match self.base(entry, offset, messages)? {
+            Some((base, _)) => self.id_at(base, messages),
             None => Ok(None),
         }
     }
 
     /// Returns the positions in the index, in the order of the objects in the pack.
-    pub(super) fn by_offset(&self, said: &mut Vec<String>) -> Result<&[u32], Reason> {
-        Ok(match self.offsets(said)? {
+    pub(super) fn by_offset(&self, messages: &mut Vec<String>) -> Result<&[u32], Reason> {
+        Ok(match self.offsets(messages)? {
             Some(offsets) => &offsets.places,
             None => &[],
         })
     }
 
     /// Whether [`Self::by_offset`] has every position once, with ascending offsets.
-    pub(super) fn is_in_order(&self, said: &mut Vec<String>) -> Result<bool, Reason> {
-        Ok(self.offsets(said)?.is_some_and(ByOffset::is_sound))
+    pub(super) fn is_in_order(&self, messages: &mut Vec<String>) -> Result<bool, Reason> {
+        Ok(self.offsets(messages)?.is_some_and(ByOffset::is_sound))
     }
 
     /// Returns the positions with the offsets for searching them.
-    fn offsets(&self, said: &mut Vec<String>) -> Result<Option<&ByOffset>, Reason> {
+    fn offsets(&self, messages: &mut Vec<String>) -> Result<Option<&ByOffset>, Reason> {
         if let Some(offsets) = self.by_offset.get() {
             return Ok(Some(offsets));
         }
-        let Some(index) = self.index(said) else {
+        let Some(index) = self.index(messages) else {
             return Ok(None);
         };
-        let offsets = match self.reverse_index(index, said) {
+        let offsets = match self.reverse_index(index, messages) {
             Some(places) => {
                 let offset_at = |place: &u32| index.offset(*place, &self.shown).ok();
                 let offsets: Option<Vec<u64>> = places.iter().map(offset_at).collect();
@@ -370,7 +370,7 @@ impl Pack {
                 ByOffset {
                     samples: ascending.map_or_else(Vec::new, |offsets| samples(&offsets)),
                     places,
-                    told: Vec::new(),
+                    git_offsets: Vec::new(),
                 }
             }
             None => self.sort_offsets(index),
@@ -397,20 +397,20 @@ impl Pack {
         let bits = (u64::BITS - self.size.leading_zeros()).next_multiple_of(16);
         let counted = u64::MAX.checked_shr(u64::BITS - bits).unwrap_or(0);
         offsets.sort_by_key(|(offset, _)| offset & counted);
-        let (told, places): (Vec<u64>, Vec<u32>) = offsets.into_iter().unzip();
+        let (git_offsets, places): (Vec<u64>, Vec<u32>) = offsets.into_iter().unzip();
         let same = |(offset, place): (&u64, &u32)| {
             index.offset(*place, &self.shown).ok().as_ref() == Some(offset)
         };
-        match self.ascend(&told) && told.iter().zip(&places).all(same) {
+        match self.ascend(&git_offsets) && git_offsets.iter().zip(&places).all(same) {
             true => ByOffset {
                 places,
-                samples: samples(&told),
-                told: Vec::new(),
+                samples: samples(&git_offsets),
+                git_offsets: Vec::new(),
             },
             false => ByOffset {
                 places,
                 samples: Vec::new(),
-                told,
+                git_offsets,
             },
         }
     }
@@ -418,12 +418,12 @@ impl Pack {
     /// Reads the positions in the index in the order of offsets from the file that git may have written beside the pack
     /// (gitformat-pack(5), "pack-*.rev files"). They are not checked. `None` if there is no such file, or it does not
     /// fit this index.
-    fn reverse_index(&self, index: &Index, said: &mut Vec<String>) -> Option<Vec<u32>> {
+    fn reverse_index(&self, index: &Index, messages: &mut Vec<String>) -> Option<Vec<u32>> {
         let file = file::open(&self.path.with_extension("rev")).ok()?;
         let len = usize::try_from(file.metadata().ok()?.len()).ok()?;
         let shown = with_extension(&self.shown, "rev");
         let mut refuse = |what: &str| {
-            said.push(format!("error: reverse-index file {shown} {what}"));
+            messages.push(format!("error: reverse-index file {shown} {what}"));
             None
         };
         let checksums = 2 * self.hash.len_in_bytes();
@@ -464,25 +464,25 @@ impl Pack {
     }
 
     /// Returns the position in [`Self::by_offset`] of the object that begins at `offset`.
-    fn position(&self, offset: u64, said: &mut Vec<String>) -> Result<Option<usize>, Reason> {
-        let offsets = self.offsets(said)?;
-        let (Some(offsets), Some(index)) = (offsets, self.index(said)) else {
+    fn position(&self, offset: u64, messages: &mut Vec<String>) -> Result<Option<usize>, Reason> {
+        let offsets = self.offsets(messages)?;
+        let (Some(offsets), Some(index)) = (offsets, self.index(messages)) else {
             return Ok(None);
         };
         let found = match offsets.is_sound() {
             true => offsets.find(offset, |place| {
                 index.offset(place, &self.shown).unwrap_or_default()
             }),
-            false => self.halve(offsets, index, offset)?,
+            false => self.binary_search_as_git(offsets, index, offset)?,
         };
         if found.is_none() {
-            said.push("error: bad offset for revindex".into());
+            messages.push("error: bad offset for revindex".into());
         }
         Ok(found)
     }
 
     /// Does git's binary search among offsets that need not ascend, so that the result is the same as git's.
-    fn halve(
+    fn binary_search_as_git(
         &self,
         offsets: &ByOffset,
         index: &Index,
@@ -503,8 +503,8 @@ impl Pack {
 
     /// Returns the offset of the object at a position in [`Self::by_offset`].
     fn offset_at(&self, offsets: &ByOffset, index: &Index, position: usize) -> Result<u64, Reason> {
-        let told = offsets.told.get(position);
-        match (told, offsets.places.get(position)) {
+        let git_offsets = offsets.git_offsets.get(position);
+        match (git_offsets, offsets.places.get(position)) {
             (Some(offset), _) => Ok(*offset),
             (None, Some(&place)) => index.offset(place, &self.shown),
             (None, None) => Ok(self.end()),
@@ -515,26 +515,26 @@ impl Pack {
     pub(super) fn id_at(
         &self,
         offset: u64,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<ObjectId>, Reason> {
-        let Some(position) = self.position(offset, said)? else {
+        let Some(position) = self.position(offset, messages)? else {
             return Ok(None);
         };
-        let place = self.by_offset(said)?.get(position).copied();
-        let index = self.index(said);
+        let place = self.by_offset(messages)?.get(position).copied();
+        let index = self.index(messages);
         Ok(index.zip(place).and_then(|(index, place)| index.id(place)))
     }
 
     /// Returns how many bytes the object that begins at `offset` takes in the pack.
-    pub(super) fn len_at(&self, offset: u64, said: &mut Vec<String>) -> Result<u64, Trouble> {
-        let Some(position) = self.position(offset, said)? else {
-            said.push(format!(
+    pub(super) fn len_at(&self, offset: u64, messages: &mut Vec<String>) -> Result<u64, CopyError> {
+        let Some(position) = self.position(offset, messages)? else {
+            messages.push(format!(
                 "error: could not find object at offset {offset} in pack {}",
                 self.shown
             ));
-            return Err(Trouble::Damaged);
+            return Err(CopyError::Damaged);
         };
-        let end = match (self.offsets(said)?, self.index(said)) {
+        let end = match (self.offsets(messages)?, self.index(messages)) {
             (Some(offsets), Some(index)) => self.offset_at(offsets, index, position + 1)?,
             _ => self.end(),
         };
@@ -567,7 +567,7 @@ struct ByOffset {
     /// Every [`SAMPLED`]th offset, if all ascend: searching these does not touch the index.
     samples: Vec<u64>,
     /// All offsets, if those that git has in memory differ from the index, or do not ascend.
-    told: Vec<u64>,
+    git_offsets: Vec<u64>,
 }
 
 /// The distance between samples.
@@ -664,7 +664,7 @@ mod tests {
             let offsets: Vec<u64> = places.iter().map(|place| offset_at(*place)).collect();
             let sampled = ByOffset {
                 samples: samples(&offsets),
-                told: Vec::new(),
+                git_offsets: Vec::new(),
                 places,
             };
             assert_eq!(sampled.samples.len(), offsets.len().div_ceil(SAMPLED));

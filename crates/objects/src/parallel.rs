@@ -6,14 +6,14 @@ use vigil_linux::process::cores;
 
 /// Work for another thread.
 #[derive(Debug)]
-pub enum Started<'scope, T> {
+pub enum MaybeThread<'scope, T> {
     /// Another thread does it.
     Thread(ScopedJoinHandle<'scope, T>),
     /// No thread could be started, so it was done at once.
     Done(T),
 }
 
-impl<T> Started<'_, T> {
+impl<T> MaybeThread<'_, T> {
     /// Returns the result of the work.
     ///
     /// # Panics
@@ -30,13 +30,13 @@ impl<T> Started<'_, T> {
 }
 
 /// Does `work` on another thread, or now on this one if no thread can be started.
-pub fn on_another_thread<'scope, T: Send + 'scope>(
+pub fn spawn_or_run<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Copy + Send + 'scope,
-) -> Started<'scope, T> {
+) -> MaybeThread<'scope, T> {
     match Builder::new().spawn_scoped(scope, work) {
-        Ok(thread) => Started::Thread(thread),
-        Err(_) => Started::Done(work()),
+        Ok(thread) => MaybeThread::Thread(thread),
+        Err(_) => MaybeThread::Done(work()),
     }
 }
 
@@ -52,7 +52,7 @@ pub fn on_all_cores<I: Sync, T: Send>(items: &[I], work: impl Fn(&[I]) -> Vec<T>
         let first = shares.next().unwrap_or_default();
         let work = &work;
         let others: Vec<_> = shares
-            .map(|items| on_another_thread(scope, move || work(items)))
+            .map(|items| spawn_or_run(scope, move || work(items)))
             .collect();
         let mut all = work(first);
         for other in others {

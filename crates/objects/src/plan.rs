@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 
 use super::error::Reason;
 use super::pack::{Form, Pack};
-use super::table::Table;
-use crate::parallel::on_another_thread;
+use super::table::SortedIds;
+use crate::parallel::spawn_or_run;
 
 /// The number that stands for no object.
 pub(super) const NONE: u32 = u32::MAX;
@@ -101,16 +101,19 @@ impl Plan {
     pub(super) fn make(
         pack: &Pack,
         readers: Readers,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<Self>, Reason> {
-        let Some(index) = pack.index(said).filter(|index| index.count() >= COUNT_MIN) else {
+        let Some(index) = pack
+            .index(messages)
+            .filter(|index| index.count() >= COUNT_MIN)
+        else {
             return Ok(None);
         };
-        if pack.contents(said).is_none() || !pack.is_in_order(said)? {
+        if pack.contents(messages).is_none() || !pack.is_in_order(messages)? {
             return Ok(None);
         }
         let threads = readers.threads.clamp(1, u8::MAX.into());
-        let places = pack.by_offset(said)?;
+        let places = pack.by_offset(messages)?;
         let offsets = places.iter().map(|&place| index.offset(place, &pack.shown));
         let offsets = offsets.collect::<Result<Vec<u64>, _>>()?;
         let headers = read_headers(pack, &offsets, threads);
@@ -222,7 +225,7 @@ fn read_headers(pack: &Pack, offsets: &[u64], threads: usize) -> Vec<Header> {
     let parts: Vec<_> = headers.chunks_mut(part_len).map(Mutex::new).collect();
     std::thread::scope(|scope| {
         for (part, start) in parts.iter().zip((0..).step_by(part_len)) {
-            on_another_thread(scope, move || read(&mut part.lock(), start));
+            spawn_or_run(scope, move || read(&mut part.lock(), start));
         }
     });
     headers
@@ -231,18 +234,18 @@ fn read_headers(pack: &Pack, offsets: &[u64], threads: usize) -> Vec<Header> {
 fn read_header(pack: &Pack, offsets: &[u64], ordinal: usize) -> Header {
     let mut header = Header::BROKEN;
     // Errors are reported when the object is read.
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     let Some(&offset) = offsets.get(ordinal) else {
         return header;
     };
-    let Ok(entry) = pack.entry(offset, &mut said) else {
+    let Ok(entry) = pack.entry(offset, &mut messages) else {
         return header;
     };
     header.size = u32::try_from(entry.size).unwrap_or(u32::MAX);
     match entry.form {
         Form::Whole(kind) => header.kind = Some(kind),
         Form::OffsetDelta | Form::IdDelta => {
-            if let Ok(Some((base, _))) = pack.base(&entry, offset, &mut said) {
+            if let Ok(Some((base, _))) = pack.base(&entry, offset, &mut messages) {
                 // A base comes before the deltas on it; if it does not, there is no plan for this object.
                 let before = offsets.get(..ordinal).unwrap_or_default();
                 header.base = find_before(before, base).unwrap_or(NONE);

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 
 use gix_object::Kind;
 
-use super::contents::Begin;
+use super::contents::BeforeContents;
 use super::delta::Delta;
 use super::facts::Info;
 use super::inflate::{Inflater, RESERVE_MAX};
@@ -40,22 +40,22 @@ impl Planned {
         offset: u64,
         inflater: &mut Inflater,
         out: &mut Vec<u8>,
-        begin: Begin<'_>,
+        begin: BeforeContents<'_>,
     ) -> Option<Info> {
         let plan = pack.plan()?;
-        let planned = self.turn_to(pack, plan, offset)?;
+        let planned = self.advance_to(pack, plan, offset)?;
         let info = planned.read(pack, plan, inflater, out, begin);
-        planned.said.clear();
+        planned.messages.clear();
         info
     }
 
     /// Returns the type of the object at `offset`. `None` if there is no plan or anything is wrong.
     pub(super) fn kind(&mut self, pack: &Pack, offset: u64) -> Option<Kind> {
         let plan = pack.plan()?;
-        plan.kind(self.turn_to(pack, plan, offset)?.now)
+        plan.kind(self.advance_to(pack, plan, offset)?.now)
     }
 
-    fn turn_to(&mut self, pack: &Pack, plan: &Plan, offset: u64) -> Option<&mut PlannedPack> {
+    fn advance_to(&mut self, pack: &Pack, plan: &Plan, offset: u64) -> Option<&mut PlannedPack> {
         if plan.is_alone() && !self.packs.contains_key(&pack.number) {
             self.packs.clear();
         }
@@ -72,7 +72,7 @@ struct PlannedPack {
     /// The object that is being read, or was read last.
     now: u32,
     /// The place of each object in `kept`.
-    places: Places,
+    places: KeptPlaces,
     kept: Vec<Kept>,
     /// Free places in `kept`.
     free: Vec<u32>,
@@ -82,7 +82,7 @@ struct PlannedPack {
     len_max: usize,
     chain: Vec<Link>,
     delta: Vec<u8>,
-    said: Vec<String>,
+    messages: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -97,9 +97,9 @@ struct Kept {
 /// The place of each object in a list, if it has one. None is a zero, so that pages of this table without a place take
 /// no memory.
 #[derive(Debug)]
-struct Places(Vec<Option<NonZeroU32>>);
+struct KeptPlaces(Vec<Option<NonZeroU32>>);
 
-impl Places {
+impl KeptPlaces {
     fn new(count: usize) -> Self {
         Self(vec![None; count])
     }
@@ -157,7 +157,7 @@ impl PlannedPack {
     fn new(plan: &Plan, len_max: usize) -> Self {
         Self {
             now: 0,
-            places: Places::new(plan.count()),
+            places: KeptPlaces::new(plan.count()),
             kept: Vec::new(),
             free: Vec::new(),
             uses: BinaryHeap::new(),
@@ -165,7 +165,7 @@ impl PlannedPack {
             len_max: plan.part_of(len_max),
             chain: Vec::new(),
             delta: Vec::new(),
-            said: Vec::new(),
+            messages: Vec::new(),
         }
     }
 
@@ -175,7 +175,7 @@ impl PlannedPack {
         plan: &Plan,
         inflater: &mut Inflater,
         out: &mut Vec<u8>,
-        begin: Begin<'_>,
+        begin: BeforeContents<'_>,
     ) -> Option<Info> {
         let now = self.now;
         let (kind, mut base) = match self.walk(pack, plan)? {
@@ -186,28 +186,28 @@ impl PlannedPack {
                 start,
                 size,
             } => {
-                let len = fits(size)?;
-                let input = pack.from(start, &mut self.said).ok()?;
+                let len = checked_len(size)?;
+                let input = pack.from(start, &mut self.messages).ok()?;
                 if self.chain.is_empty() {
                     let info = Info { kind, size };
                     if begin(info, out) {
                         let at = out.len();
-                        inflater.whole(input, len, out, &mut self.said).ok()?;
+                        inflater.whole(input, len, out, &mut self.messages).ok()?;
                         self.keep_copy(plan, now, kind, out.get(at..)?);
                     }
                     return Some(info);
                 }
                 let mut contents = Vec::new();
-                let inflated = inflater.whole(input, len, &mut contents, &mut self.said);
+                let inflated = inflater.whole(input, len, &mut contents, &mut self.messages);
                 inflated.ok()?;
                 (kind, Base::Own { number, contents })
             }
         };
         while let Some(link) = self.chain.pop() {
-            let input = pack.from(link.start, &mut self.said).ok()?;
+            let input = pack.from(link.start, &mut self.messages).ok()?;
             self.delta.clear();
-            let len = fits(link.size)?;
-            let inflated = inflater.whole(input, len, &mut self.delta, &mut self.said);
+            let len = checked_len(link.size)?;
+            let inflated = inflater.whole(input, len, &mut self.delta, &mut self.messages);
             inflated.ok()?;
             let delta = Delta::parse(&self.delta)?;
             let contents = match &base {
@@ -217,7 +217,7 @@ impl PlannedPack {
             let size = delta.size;
             if link.number == now {
                 let info = Info { kind, size };
-                fits(size)?;
+                checked_len(size)?;
                 let is_wanted = begin(info, out);
                 let at = out.len();
                 if is_wanted {
@@ -229,7 +229,7 @@ impl PlannedPack {
                 }
                 return Some(info);
             }
-            let mut result = Vec::with_capacity(fits(size)?);
+            let mut result = Vec::with_capacity(checked_len(size)?);
             delta.apply(contents, &mut result).ok()?;
             self.settle(plan, kind, base);
             base = Base::Own {
@@ -259,7 +259,7 @@ impl PlannedPack {
                 return Some(End::Kept(place));
             }
             let offset = plan.offset(number)?;
-            let entry = pack.entry(offset, &mut self.said).ok()?;
+            let entry = pack.entry(offset, &mut self.messages).ok()?;
             match entry.form {
                 Form::Whole(kind) => {
                     return Some(End::Whole {
@@ -272,7 +272,7 @@ impl PlannedPack {
                 Form::OffsetDelta | Form::IdDelta => {}
                 Form::Unknown(_) => return None,
             }
-            let (base_offset, start) = pack.base(&entry, offset, &mut self.said).ok()??;
+            let (base_offset, start) = pack.base(&entry, offset, &mut self.messages).ok()??;
             let base = plan.base(number)?;
             if plan.offset(base) != Some(base_offset) {
                 return None;
@@ -385,7 +385,7 @@ impl PlannedPack {
 }
 
 /// Returns `size` as a `usize`, if that much may be allocated at once.
-fn fits(size: u64) -> Option<usize> {
+fn checked_len(size: u64) -> Option<usize> {
     usize::try_from(size)
         .ok()
         .filter(|size| *size <= RESERVE_MAX)

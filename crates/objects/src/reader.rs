@@ -6,10 +6,10 @@ use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 use super::chains::Chains;
-use super::contents::{Begin, Sink, whole_parts};
-use super::error::{Error, Reason, Trouble};
+use super::contents::{BeforeContents, Sink, whole_parts};
+use super::error::{CopyError, Error, Reason};
 use super::facts::{Facts, Info, Wanted};
-use super::inflate::is_forgotten;
+use super::inflate::has_lost_reason;
 use super::location::{Location, Place};
 use super::loose::Loose;
 use super::pack::{Form, Pack};
@@ -86,15 +86,15 @@ impl Reader {
         self.chains.limit_bases(len_max);
     }
 
-    /// Leaves work that can wait until an object was handed on to [`Self::settle`].
-    pub fn defer(&mut self) {
-        self.chains.defer();
+    /// Leaves work that can wait until an object was handed on to [`Self::flush_bases`].
+    pub fn defer_bases(&mut self) {
+        self.chains.defer_bases();
     }
 
     /// Does the deferred work: caches bases of the object that was read last. Otherwise, the next read has to do it
     /// first.
-    pub fn settle(&mut self) {
-        self.chains.settle();
+    pub fn flush_bases(&mut self) {
+        self.chains.flush_bases();
     }
 
     /// Returns the store whose objects are read.
@@ -109,8 +109,8 @@ impl Reader {
 
     /// Takes git's messages from finding and reading objects without failing, line by line, with "error: " or
     /// "warning: ": another copy of the object may have been sound.
-    pub fn take_said(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.chains.said)
+    pub fn take_messages(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.chains.messages)
     }
 
     /// Finds the object with one lookup. `None` if there is no such object. The file of a loose object is opened for
@@ -195,11 +195,11 @@ impl Reader {
         out: &mut Vec<u8>,
         mut begin: impl FnMut(Info, &mut Vec<u8>) -> bool,
     ) -> Option<Info> {
-        let (start, told) = (out.len(), self.chains.said.len());
+        let (start, message_count) = (out.len(), self.chains.messages.len());
         let read = self.read_here(location, out, &mut begin, true).ok();
         if read.is_none() {
             out.truncate(start);
-            self.chains.said.truncate(told);
+            self.chains.messages.truncate(message_count);
         }
         read
     }
@@ -257,7 +257,7 @@ impl Reader {
         location: &Location,
         out: &mut Vec<u8>,
         ends_if_corrupt: bool,
-        begin: Begin<'_>,
+        begin: BeforeContents<'_>,
     ) -> Result<Info, Error> {
         let start = out.len();
         let result = self.attempt(location, ends_if_corrupt, |reader, location| {
@@ -310,7 +310,7 @@ impl Reader {
         let id = location.id;
         match streamed {
             Ok(Some(result)) => return result.map_err(StreamError::Sink),
-            Err(Trouble::Fatal(reason)) => return Err(StreamError::Read(self.error(reason))),
+            Err(CopyError::Fatal(reason)) => return Err(StreamError::Read(self.error(reason))),
             Err(_) if has_begun => {
                 return Err(StreamError::Read(self.error(Reason::Stream { id })));
             }
@@ -331,20 +331,20 @@ impl Reader {
     }
 
     /// Adds git's messages, line by line.
-    pub fn hear(&mut self, said: Vec<String>) {
-        self.chains.said.extend(said);
+    pub fn add_messages(&mut self, messages: Vec<String>) {
+        self.chains.messages.extend(messages);
     }
 
     pub(super) fn error(&mut self, reason: Reason) -> Error {
         Error {
-            said: self.take_said(),
+            messages: self.take_messages(),
             reason,
         }
     }
 
     fn search(&mut self, id: &oid, stage: Stage) -> Result<Option<Found>, Reason> {
         self.lookups += 1;
-        let mut found = self.store.search(id, stage, &mut self.chains.said)?;
+        let mut found = self.store.search(id, stage, &mut self.chains.messages)?;
         if let Some(loose) = found.as_mut().and_then(|found| found.loose.take()) {
             self.opened = Some((id.to_owned(), loose));
         }
@@ -356,7 +356,7 @@ impl Reader {
         &mut self,
         location: &Location,
         ends_if_corrupt: bool,
-        mut read: impl FnMut(&mut Self, &Location) -> Result<T, Trouble>,
+        mut read: impl FnMut(&mut Self, &Location) -> Result<T, CopyError>,
     ) -> Result<T, Error> {
         let mut location = *location;
         let id = location.id;
@@ -369,7 +369,7 @@ impl Reader {
         loop {
             match read(self, &location) {
                 Ok(value) => return Ok(value),
-                Err(Trouble::Fatal(reason)) => return Err(self.error(reason)),
+                Err(CopyError::Fatal(reason)) => return Err(self.error(reason)),
                 Err(_) => {}
             }
             if let Place::Packed { pack, .. } = location.place
@@ -406,7 +406,7 @@ impl Reader {
     }
 
     /// Returns the file of a loose object, which is opened if it is not open already.
-    fn loose(&mut self, location: &Location) -> Result<Option<Loose>, Trouble> {
+    fn loose(&mut self, location: &Location) -> Result<Option<Loose>, CopyError> {
         if let Some((id, loose)) = self.opened.take()
             && id == location.id
         {
@@ -415,18 +415,20 @@ impl Reader {
         let Some(source) = self.store.sources.get(location.source as usize) else {
             return Ok(None);
         };
-        let opened = source.open_loose(&location.id, &mut self.chains.said);
-        opened.map_err(Trouble::Fatal)
+        let opened = source.open_loose(&location.id, &mut self.chains.messages);
+        opened.map_err(CopyError::Fatal)
     }
 
-    fn info_once(&mut self, location: &Location) -> Result<Info, Trouble> {
+    fn info_once(&mut self, location: &Location) -> Result<Info, CopyError> {
         match location.place {
             Place::EmptyTree => Ok(EMPTY_TREE),
             Place::Loose => {
-                let loose = self.loose(location)?.ok_or(Trouble::Damaged)?;
-                let Chains { inflater, said, .. } = &mut self.chains;
+                let loose = self.loose(location)?.ok_or(CopyError::Damaged)?;
+                let Chains {
+                    inflater, messages, ..
+                } = &mut self.chains;
                 let window = &mut self.window;
-                let info = loose.info(&location.id, inflater, window, said);
+                let info = loose.info(&location.id, inflater, window, messages);
                 // The contents may be read next.
                 self.opened = Some((location.id, loose));
                 info
@@ -439,25 +441,25 @@ impl Reader {
         }
     }
 
-    fn packed_size(&mut self, pack: u32, offset: u64) -> Result<u64, Trouble> {
-        let pack = self.pack(pack).ok_or(Trouble::Damaged)?.clone();
+    fn packed_size(&mut self, pack: u32, offset: u64) -> Result<u64, CopyError> {
+        let pack = self.pack(pack).ok_or(CopyError::Damaged)?.clone();
         self.chains.packed_size(&pack, offset)
     }
 
-    fn packed_kind(&mut self, pack: u32, offset: u64) -> Result<Kind, Trouble> {
-        let pack = self.pack(pack).ok_or(Trouble::Damaged)?.clone();
+    fn packed_kind(&mut self, pack: u32, offset: u64) -> Result<Kind, CopyError> {
+        let pack = self.pack(pack).ok_or(CopyError::Damaged)?.clone();
         let planned = self.planned.as_mut();
         if let Some(kind) = planned.and_then(|planned| planned.kind(&pack, offset)) {
             return Ok(kind);
         }
         match self.chains.packed_kind(&pack, offset) {
-            Err(Trouble::Bases(offsets)) => self.kind_elsewhere(&pack, &offsets),
+            Err(CopyError::DamagedBases(offsets)) => self.kind_elsewhere(&pack, &offsets),
             kind => kind,
         }
     }
 
     /// Finds the facts in the same order as git.
-    fn facts_once(&mut self, location: &Location, wanted: Wanted) -> Result<Facts, Trouble> {
+    fn facts_once(&mut self, location: &Location, wanted: Wanted) -> Result<Facts, CopyError> {
         let mut facts = Facts::default();
         let (number, offset) = match location.place {
             Place::Packed { pack, offset } => (pack, offset),
@@ -476,30 +478,30 @@ impl Reader {
             facts.size = Some(self.packed_size(number, offset)?);
         }
         if wanted.disk_size {
-            let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
-            facts.disk_size = Some(pack.len_at(offset, &mut self.chains.said)?);
+            let pack = self.pack(number).ok_or(CopyError::Damaged)?.clone();
+            facts.disk_size = Some(pack.len_at(offset, &mut self.chains.messages)?);
         }
         if wanted.kind {
             facts.kind = Some(self.packed_kind(number, offset)?);
         }
         if wanted.delta_base {
-            let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
-            let said = &mut self.chains.said;
-            let entry = pack.entry(offset, said)?;
+            let pack = self.pack(number).ok_or(CopyError::Damaged)?.clone();
+            let messages = &mut self.chains.messages;
+            let entry = pack.entry(offset, messages)?;
             if entry.form.is_delta() {
-                let base = pack.base_id(&entry, offset, said)?;
-                facts.delta_base = Some(base.ok_or(Trouble::Damaged)?);
+                let base = pack.base_id(&entry, offset, messages)?;
+                facts.delta_base = Some(base.ok_or(CopyError::Damaged)?);
             }
         }
         Ok(facts)
     }
 
     /// Returns the size of the file of a loose object.
-    fn loose_len(&mut self, location: &Location) -> Result<u64, Trouble> {
+    fn loose_len(&mut self, location: &Location) -> Result<u64, CopyError> {
         if matches!(location.place, Place::EmptyTree) {
             return Ok(0);
         }
-        let loose = self.loose(location)?.ok_or(Trouble::Damaged)?;
+        let loose = self.loose(location)?.ok_or(CopyError::Damaged)?;
         let len = loose.len;
         self.opened = Some((location.id, loose));
         Ok(len)
@@ -510,8 +512,8 @@ impl Reader {
         location: &Location,
         out: &mut Vec<u8>,
         ends_if_corrupt: bool,
-        begin: Begin<'_>,
-    ) -> Result<Info, Trouble> {
+        begin: BeforeContents<'_>,
+    ) -> Result<Info, CopyError> {
         let Place::Packed { pack: number, .. } = location.place else {
             let opened = match location.is_loose() {
                 true => self.loose(location)?.map(|loose| (location.id, loose)),
@@ -522,7 +524,9 @@ impl Reader {
             let result = self.read_here(location, out, begin, false);
             return match result {
                 // Then git looks for no other copy.
-                Err(Trouble::Damaged) if ends_if_corrupt && has_file => Err(self.corrupt(location)),
+                Err(CopyError::Damaged) if ends_if_corrupt && has_file => {
+                    Err(self.corrupt(location))
+                }
                 result => result,
             };
         };
@@ -530,13 +534,13 @@ impl Reader {
         let foreign = self.chains.foreign.len();
         let result = loop {
             let result = self.read_here(location, out, begin, false);
-            let Err(Trouble::Bases(offsets)) = result else {
+            let Err(CopyError::DamagedBases(offsets)) = result else {
                 break result;
             };
             out.truncate(start);
             // The next base that is tried is nearer to the object.
             self.chains.foreign.truncate(foreign);
-            let pack = self.pack(number).ok_or(Trouble::Damaged)?.clone();
+            let pack = self.pack(number).ok_or(CopyError::Damaged)?.clone();
             if let Err(trouble) = self.base_elsewhere(&pack, &offsets) {
                 break Err(trouble);
             }
@@ -550,24 +554,26 @@ impl Reader {
         &mut self,
         location: &Location,
         out: &mut Vec<u8>,
-        begin: Begin<'_>,
+        begin: BeforeContents<'_>,
         is_plain: bool,
-    ) -> Result<Info, Trouble> {
+    ) -> Result<Info, CopyError> {
         let (number, offset) = match location.place {
             Place::EmptyTree => {
                 let _ = begin(EMPTY_TREE, out);
                 return Ok(EMPTY_TREE);
             }
             Place::Loose => {
-                let loose = self.loose(location)?.ok_or(Trouble::Damaged)?;
-                let Chains { inflater, said, .. } = &mut self.chains;
+                let loose = self.loose(location)?.ok_or(CopyError::Damaged)?;
+                let Chains {
+                    inflater, messages, ..
+                } = &mut self.chains;
                 let window = &mut self.window;
                 let begin = (begin, is_plain);
-                return loose.read(&location.id, inflater, window, out, begin, said);
+                return loose.read(&location.id, inflater, window, out, begin, messages);
             }
             Place::Packed { pack, offset } => (pack, offset),
         };
-        self.pack(number).ok_or(Trouble::Damaged)?;
+        self.pack(number).ok_or(CopyError::Damaged)?;
         let start = out.len();
         if let Some(planned) = &mut self.planned
             && let Some(pack) = self.packs.get(number as usize)
@@ -579,24 +585,24 @@ impl Reader {
             out.truncate(start);
         }
         let Self { packs, chains, .. } = &mut *self;
-        let pack = packs.get(number as usize).ok_or(Trouble::Damaged)?;
+        let pack = packs.get(number as usize).ok_or(CopyError::Damaged)?;
         let result = chains.read(pack, &location.id, offset, out, begin);
         chains.trim();
         result
     }
 
-    fn corrupt(&self, location: &Location) -> Trouble {
+    fn corrupt(&self, location: &Location) -> CopyError {
         let source = self.store.sources.get(location.source as usize);
-        Trouble::Fatal(Reason::CorruptLoose {
+        CopyError::Fatal(Reason::CorruptLoose {
             id: location.id,
             path: source.map_or_else(String::new, |source| source.shown_loose(&location.id)),
         })
     }
 
     /// Returns the type of the first of the objects at `offsets` that has a sound copy elsewhere.
-    fn kind_elsewhere(&mut self, pack: &Pack, offsets: &[u64]) -> Result<Kind, Trouble> {
+    fn kind_elsewhere(&mut self, pack: &Pack, offsets: &[u64]) -> Result<Kind, CopyError> {
         for &offset in offsets {
-            let Some(id) = pack.id_at(offset, &mut self.chains.said)? else {
+            let Some(id) = pack.id_at(offset, &mut self.chains.messages)? else {
                 continue;
             };
             pack.mark_bad(&id);
@@ -605,16 +611,16 @@ impl Reader {
                 return Ok(kind);
             }
         }
-        Err(Trouble::Damaged)
+        Err(CopyError::Damaged)
     }
 
     /// Reads the first of the objects at `offsets` that has a sound copy elsewhere, as a base.
-    fn base_elsewhere(&mut self, pack: &Pack, offsets: &[u64]) -> Result<(), Trouble> {
+    fn base_elsewhere(&mut self, pack: &Pack, offsets: &[u64]) -> Result<(), CopyError> {
         for &offset in offsets {
-            let Some(id) = pack.id_at(offset, &mut self.chains.said)? else {
+            let Some(id) = pack.id_at(offset, &mut self.chains.messages)? else {
                 continue;
             };
-            self.chains.said.push(format!(
+            self.chains.messages.push(format!(
                 "error: failed to read delta base object {id} at offset {offset} from {}",
                 pack.shown
             ));
@@ -629,7 +635,7 @@ impl Reader {
                 return Ok(());
             }
         }
-        Err(Trouble::Damaged)
+        Err(CopyError::Damaged)
     }
 
     /// Reads another copy of an object, if there is a sound one.
@@ -637,7 +643,7 @@ impl Reader {
         &mut self,
         id: &oid,
         read: impl FnOnce(&mut Self, &Location) -> Result<T, Error>,
-    ) -> Result<Option<T>, Trouble> {
+    ) -> Result<Option<T>, CopyError> {
         if self.depth >= DEPTH_MAX {
             return Ok(None);
         }
@@ -651,9 +657,9 @@ impl Reader {
             Ok(value) => Ok(Some(value)),
             Err(error) => {
                 let is_fatal = error.is_fatal();
-                self.chains.said = error.said;
+                self.chains.messages = error.messages;
                 if is_fatal {
-                    return Err(Trouble::Fatal(error.reason));
+                    return Err(CopyError::Fatal(error.reason));
                 }
                 Ok(None)
             }
@@ -665,14 +671,16 @@ impl Reader {
         &mut self,
         location: &Location,
         sink: Sink<'_, E>,
-    ) -> Result<Option<Result<Info, E>>, Trouble> {
+    ) -> Result<Option<Result<Info, E>>, CopyError> {
         let Some(loose) = self.loose(location)? else {
             return Ok(None);
         };
-        let Chains { inflater, said, .. } = &mut self.chains;
+        let Chains {
+            inflater, messages, ..
+        } = &mut self.chains;
         let (window, piece) = (&mut self.window, &mut self.piece);
         loose
-            .stream(&location.id, inflater, window, piece, sink, said)
+            .stream(&location.id, inflater, window, piece, sink, messages)
             .map(Some)
     }
 
@@ -682,7 +690,7 @@ impl Reader {
         &mut self,
         location: &Location,
         sink: Sink<'_, E>,
-    ) -> Result<Option<Result<Info, E>>, Trouble> {
+    ) -> Result<Option<Result<Info, E>>, CopyError> {
         let store = self.store.clone();
         for source in location.source..u32::try_from(store.sources.len()).unwrap_or(u32::MAX) {
             let loose = Location {
@@ -705,13 +713,15 @@ impl Reader {
         offset: u64,
         threshold: u64,
         sink: Sink<'_, E>,
-    ) -> Result<Option<Result<Info, E>>, Trouble> {
+    ) -> Result<Option<Result<Info, E>>, CopyError> {
         let Some(pack) = self.pack(number).cloned() else {
             return Ok(None);
         };
-        let Chains { inflater, said, .. } = &mut self.chains;
+        let Chains {
+            inflater, messages, ..
+        } = &mut self.chains;
         let piece = &mut self.piece;
-        let entry = pack.entry(offset, said)?;
+        let entry = pack.entry(offset, messages)?;
         let Form::Whole(kind) = entry.form else {
             return Ok(None);
         };
@@ -722,7 +732,7 @@ impl Reader {
             kind,
             size: entry.size,
         };
-        let mut input = pack.from(entry.end, said)?;
+        let mut input = pack.from(entry.end, messages)?;
         let mut read = 0_usize;
         inflater.restart();
         piece.clear();
@@ -731,7 +741,7 @@ impl Reader {
             return Ok(Some(Err(error)));
         }
         loop {
-            let step = inflater.step(input, PIECE_LEN, piece, said);
+            let step = inflater.step(input, PIECE_LEN, piece, messages);
             let is_end = step.as_ref().is_ok_and(|step| step.is_end);
             let ready = if is_end {
                 piece.len()
@@ -747,10 +757,10 @@ impl Reader {
             if is_end {
                 return Ok(Some(Ok(info)));
             }
-            if step.is_err() && is_forgotten(said) {
-                said.pop();
-                let start = pack.from(entry.end, said)?;
-                inflater.find_reason_in(start, u64::MAX, said);
+            if step.is_err() && has_lost_reason(messages) {
+                messages.pop();
+                let start = pack.from(entry.end, messages)?;
+                inflater.find_reason_in(start, u64::MAX, messages);
             }
             let step = step?;
             input = input.get(step.used..).unwrap_or_default();
@@ -759,7 +769,7 @@ impl Reader {
             }
             read = read.saturating_add(step.used);
             if read >= HELD_LEN_MAX {
-                pack.let_go_before(input, read);
+                pack.release_before(input, read);
                 read = 0;
             }
         }

@@ -22,7 +22,7 @@ use super::location::Place;
 use super::loose::Loose;
 use super::midx::{self, Midx};
 use super::pack::{Pack, Packs};
-use super::table::Table;
+use super::table::SortedIds;
 use vigil_stamp::file;
 use vigil_stamp::{Observation, now};
 
@@ -97,18 +97,18 @@ impl Source {
     pub(super) fn with_listing<T>(
         &self,
         packs: &Packs,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
         ask: impl FnOnce(&Listing, &mut Vec<String>) -> Result<T, Reason>,
     ) -> Result<T, Reason> {
         let listing = self.listing.read();
         if let Some(listing) = listing.as_ref() {
-            return ask(listing, said);
+            return ask(listing, messages);
         }
         drop(listing);
-        self.list(packs, said)?;
+        self.list(packs, messages)?;
         match self.listing.read().as_ref() {
-            Some(listing) => ask(listing, said),
-            None => ask(&Listing::default(), said),
+            Some(listing) => ask(listing, messages),
+            None => ask(&Listing::default(), messages),
         }
     }
 
@@ -117,9 +117,11 @@ impl Source {
         &self,
         id: &oid,
         packs: &Packs,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<Place>, Reason> {
-        let found = self.with_listing(packs, said, |listing, said| listing.find(id, said))?;
+        let found = self.with_listing(packs, messages, |listing, messages| {
+            listing.find(id, messages)
+        })?;
         let Some((place, order)) = found else {
             return Ok(None);
         };
@@ -134,7 +136,7 @@ impl Source {
     }
 
     /// Looks for packs that are new on disk.
-    pub(super) fn list(&self, packs: &Packs, said: &mut Vec<String>) -> Result<(), Reason> {
+    pub(super) fn list(&self, packs: &Packs, messages: &mut Vec<String>) -> Result<(), Reason> {
         let folder = self.folder.join("pack");
         let shown = format!("{}/pack", self.shown);
         let mut listing = self.listing.write();
@@ -144,7 +146,7 @@ impl Source {
         let opened = (!is_listed).then(|| open_folder(&folder));
         let add = |name: &OsStr| self.pack(&folder.join(name), packs);
         if self.uses_midx && listing.midxes.is_empty() {
-            for midx in midx::open(&folder, &shown, self.hash, said)? {
+            for midx in midx::open(&folder, &shown, self.hash, messages)? {
                 let packs = midx.packs.iter().map(|name| add(OsStr::from_bytes(name)));
                 let packs = packs.collect();
                 listing.midxes.push(Arc::new(Layer { midx, packs }));
@@ -158,7 +160,7 @@ impl Source {
             }
             Some(Err(errno)) => {
                 if errno != Errno::NOENT {
-                    said.push(format!(
+                    messages.push(format!(
                         "error: unable to open object pack directory: {}: {}",
                         shown,
                         errno::text(errno)
@@ -226,7 +228,7 @@ impl Source {
     pub(super) fn open_loose(
         &self,
         id: &oid,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<Loose>, Reason> {
         let mut hex = [0; 64];
         let len = id.hex_to_buf(&mut hex).len();
@@ -242,7 +244,7 @@ impl Source {
             Ok(file) => file,
             Err(error) => {
                 if error.kind() != io::ErrorKind::NotFound {
-                    said.push(format!(
+                    messages.push(format!(
                         "error: unable to open loose object {id}: {}",
                         errno::text_of(&error)
                     ));
@@ -256,7 +258,7 @@ impl Source {
         let len = metadata.len();
         if len == 0 {
             let shown = self.shown_loose(id);
-            said.push(format!("error: object file {shown} is empty"));
+            messages.push(format!("error: object file {shown} is empty"));
             return Ok(None);
         }
         if metadata.is_dir() {
@@ -270,7 +272,7 @@ impl Source {
     pub(super) fn loose_ids(
         &self,
         range: std::ops::RangeInclusive<u8>,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
         mut found: impl FnMut(ObjectId),
     ) {
         for fan in range {
@@ -279,7 +281,7 @@ impl Source {
                 Ok(entries) => entries,
                 Err(error) => {
                     if error.kind() != io::ErrorKind::NotFound {
-                        said.push(format!(
+                        messages.push(format!(
                             "error: unable to open {}/{fan}: {}",
                             self.shown,
                             errno::text_of(&error)
@@ -313,18 +315,18 @@ impl Listing {
     fn find(
         &self,
         id: &oid,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<(Place, Option<usize>)>, Reason> {
         for layer in &self.midxes {
-            if let Ok(position) = layer.midx.first_not_below(id) {
-                if let Some(place) = layer.place(id, position, said)? {
+            if let Ok(position) = layer.midx.lower_bound(id) {
+                if let Some(place) = layer.place(id, position, messages)? {
                     return Ok(Some((place, None)));
                 }
                 break;
             }
         }
         for (order, pack) in self.order.iter().enumerate() {
-            if let Some(offset) = pack.find(id, said)? {
+            if let Some(offset) = pack.find(id, messages)? {
                 let pack = pack.number;
                 return Ok(Some((Place::Packed { pack, offset }, Some(order))));
             }
@@ -351,7 +353,7 @@ fn open_folder(folder: &Path) -> Result<(Observation, Dir), Errno> {
 
 /// Whether the observation still holds. A failure counts as a change.
 fn holds(seen: Observation, path: &Path) -> bool {
-    seen.holds(path).unwrap_or(false)
+    seen.is_current(path).unwrap_or(false)
 }
 
 impl Layer {
@@ -360,13 +362,13 @@ impl Layer {
         &self,
         id: &oid,
         position: u32,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<Place>, Reason> {
         let (pack, offset) = self.midx.place(position)?;
         let Some(pack) = self.packs.get(pack).and_then(Option::as_ref) else {
             return Ok(None);
         };
-        if pack.contents(said).is_none() || pack.is_bad(id) {
+        if pack.contents(messages).is_none() || pack.is_bad(id) {
             return Ok(None);
         }
         let pack = pack.number;

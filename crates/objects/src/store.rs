@@ -6,14 +6,14 @@ use std::sync::{Arc, OnceLock};
 use gix_hash::{Kind as HashKind, ObjectId, oid};
 use parking_lot::RwLock;
 
-use super::alternates::{self, Places};
+use super::alternates::{self, ObjectFolders};
 use super::error::{Error, Reason, error};
 use super::location::{Location, Place};
 use super::loose::Loose;
 use super::pack::{Pack, Packs};
 use super::promisor::FetchMissing;
 use super::source::Source;
-use super::table::Table;
+use super::table::SortedIds;
 
 /// The objects of one repository, shared by all threads.
 #[derive(Debug)]
@@ -45,15 +45,15 @@ pub(super) struct Found {
 }
 
 impl ObjectStore {
-    /// Finds the folders. Nothing is listed or opened before it is needed. git's messages are appended to `said`, line
+    /// Finds the folders. Nothing is listed or opened before it is needed. git's messages are appended to `messages`, line
     /// by line.
-    pub fn open(places: &Places, said: &mut Vec<String>) -> Self {
+    pub fn open(folders: &ObjectFolders, messages: &mut Vec<String>) -> Self {
         Self {
-            hash: places.hash,
-            empty_tree: ObjectId::empty_tree(places.hash),
-            sources: alternates::sources(places, said),
+            hash: folders.hash,
+            empty_tree: ObjectId::empty_tree(folders.hash),
+            sources: alternates::sources(folders, messages),
             packs: RwLock::default(),
-            promisor: places.promisor.clone(),
+            promisor: folders.promisor.clone(),
             promised: OnceLock::new(),
         }
     }
@@ -95,14 +95,14 @@ impl ObjectStore {
         self.sources.iter().any(Source::has_other_alternates)
     }
 
-    /// Looks for packs that are new on disk. git's messages are appended to `said`, line by line.
+    /// Looks for packs that are new on disk. git's messages are appended to `messages`, line by line.
     ///
     /// # Errors
     /// A multi-pack-index is so damaged that git exits.
-    pub fn list(&self, said: &mut Vec<String>) -> Result<(), Error> {
+    pub fn list(&self, messages: &mut Vec<String>) -> Result<(), Error> {
         let mut sources = self.sources.iter();
-        let listed = sources.try_for_each(|source| source.list(&self.packs, said));
-        listed.map_err(error(said))
+        let listed = sources.try_for_each(|source| source.list(&self.packs, messages));
+        listed.map_err(error(messages))
     }
 
     /// Whether this copy of an object turned out to be damaged. Looking for the object then finds another copy, or
@@ -128,22 +128,22 @@ impl ObjectStore {
     ///
     /// # Errors
     /// A multi-pack-index is so damaged that git exits.
-    pub fn packed_count(&self, said: &mut Vec<String>) -> Result<u64, Error> {
+    pub fn packed_count(&self, messages: &mut Vec<String>) -> Result<u64, Error> {
         let mut count = 0;
         for source in &self.sources {
-            let listed = source.with_listing(&self.packs, said, |listing, said| {
+            let listed = source.with_listing(&self.packs, messages, |listing, messages| {
                 for layer in &listing.midxes {
                     count += u64::from(layer.midx.count());
                 }
                 for pack in &listing.order {
-                    let Some(index) = pack.index(said) else {
+                    let Some(index) = pack.index(messages) else {
                         return Ok(false);
                     };
                     count += u64::from(index.count());
                 }
                 Ok(true)
             });
-            if !listed.map_err(error(said))? {
+            if !listed.map_err(error(messages))? {
                 return Ok(0);
             }
         }
@@ -151,31 +151,31 @@ impl ObjectStore {
     }
 
     /// Whether the object exists here; a loose file is enough, whatever its contents. git's messages are appended to
-    /// `said`, line by line.
+    /// `messages`, line by line.
     ///
     /// # Errors
     /// As for [`Self::find`].
-    pub fn exists(&self, id: &oid, said: &mut Vec<String>) -> Result<bool, Error> {
+    pub fn exists(&self, id: &oid, messages: &mut Vec<String>) -> Result<bool, Error> {
         if id.is_null() {
             return Ok(false);
         }
         for source in &self.sources {
-            let found = source.find_packed(id, &self.packs, said);
-            if found.map_err(error(said))?.is_some() || source.has_file(id) {
+            let found = source.find_packed(id, &self.packs, messages);
+            if found.map_err(error(messages))?.is_some() || source.has_file(id) {
                 return Ok(true);
             }
         }
-        Ok(self.find(id, said)?.is_some())
+        Ok(self.find(id, messages)?.is_some())
     }
 
-    /// Finds the object here with one lookup. `None` if there is no such object. git's messages are appended to `said`,
+    /// Finds the object here with one lookup. `None` if there is no such object. git's messages are appended to `messages`,
     /// line by line.
     ///
     /// # Errors
     /// A multi-pack-index or a pack's index is so damaged that git exits.
-    pub fn find(&self, id: &oid, said: &mut Vec<String>) -> Result<Option<Location>, Error> {
-        let found = self.search(id, Stage::Packs(0), said);
-        let found = found.map_err(error(said))?;
+    pub fn find(&self, id: &oid, messages: &mut Vec<String>) -> Result<Option<Location>, Error> {
+        let found = self.search(id, Stage::Packs(0), messages);
+        let found = found.map_err(error(messages))?;
         Ok(found.map(|found| found.location))
     }
 
@@ -184,7 +184,7 @@ impl ObjectStore {
         &self,
         id: &oid,
         mut stage: Stage,
-        said: &mut Vec<String>,
+        messages: &mut Vec<String>,
     ) -> Result<Option<Found>, Reason> {
         if id.is_null() {
             return Ok(None);
@@ -221,13 +221,13 @@ impl ObjectStore {
                 Stage::Again(number) => Stage::Again(number + 1),
             };
             if matches!(stage, Stage::Again(_)) {
-                source.list(&self.packs, said)?;
+                source.list(&self.packs, messages)?;
             }
             if matches!(stage, Stage::Loose(_)) {
-                if let Some(loose) = source.open_loose(id, said)? {
+                if let Some(loose) = source.open_loose(id, messages)? {
                     return found(number, Place::Loose, Some(loose), next);
                 }
-            } else if let Some(place) = source.find_packed(id, &self.packs, said)? {
+            } else if let Some(place) = source.find_packed(id, &self.packs, messages)? {
                 return found(number, place, None, next);
             }
             stage = next;

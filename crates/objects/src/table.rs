@@ -9,7 +9,7 @@ use gix_hash::{ObjectId, oid};
 pub(super) const FANOUT_LEN: usize = 256 * 4;
 
 /// Ids in ascending order.
-pub(super) trait Table {
+pub(super) trait SortedIds {
     /// The number of ids.
     fn count(&self) -> u32;
 
@@ -20,7 +20,7 @@ pub(super) trait Table {
     fn row(&self, position: u32) -> Option<&[u8]>;
 
     /// Returns the position of `id`, or the position where it would be as an error.
-    fn first_not_below(&self, id: &oid) -> Result<u32, u32>;
+    fn lower_bound(&self, id: &oid) -> Result<u32, u32>;
 }
 
 /// For each byte, the number of ids whose first byte is at most that.

@@ -68,8 +68,8 @@ impl Sandbox {
         self.git_bytes(arguments)
     }
 
-    fn places(&self) -> Places {
-        Places {
+    fn folders(&self) -> ObjectFolders {
+        ObjectFolders {
             hash: self.hash,
             folder: self.objects(),
             shown: ".git/objects".into(),
@@ -82,9 +82,9 @@ impl Sandbox {
     }
 
     fn reader(&self) -> Reader {
-        let mut said = Vec::new();
-        let store = Arc::new(ObjectStore::open(&self.places(), &mut said));
-        assert_eq!(said, [""; 0]);
+        let mut messages = Vec::new();
+        let store = Arc::new(ObjectStore::open(&self.folders(), &mut messages));
+        assert_eq!(messages, [""; 0]);
         Reader::new(&store)
     }
 
@@ -109,15 +109,19 @@ impl Sandbox {
         let mut reader = self.reader();
         let store = reader.store().clone();
         let locations = |in_order: bool| -> Vec<Location> {
-            let said = &mut Vec::new();
+            let messages = &mut Vec::new();
             if in_order {
                 store
-                    .pack_order(said)
+                    .pack_order(messages)
                     .unwrap()
                     .map(Result::unwrap)
                     .collect()
             } else {
-                store.sorted(said).unwrap().map(Result::unwrap).collect()
+                store
+                    .sorted(messages)
+                    .unwrap()
+                    .map(Result::unwrap)
+                    .collect()
             }
         };
         let ours = check_lines(&mut reader, &locations(false));
@@ -159,7 +163,7 @@ impl Sandbox {
         assert_eq!(reader.lookups() - before, ids.len() as u64);
         assert!(found == contents, "contents differ");
         assert!(streamed == contents, "streamed contents differ");
-        assert_eq!(reader.take_said(), [""; 0]);
+        assert_eq!(reader.take_messages(), [""; 0]);
 
         let mut reader = Reader::new(&store);
         let mut out = Vec::new();
@@ -352,15 +356,15 @@ fn abbreviations_are_looked_for_everywhere() {
     ]);
     let all: Vec<_> = text(&all).lines().collect();
     let store = sandbox.reader().store().clone();
-    let said = &mut Vec::new();
+    let messages = &mut Vec::new();
     for prefix in ["", "0", "a", "5f", "fff", all[3], &all[7][..5]] {
-        let found = store.with_prefix(prefix.as_bytes(), said).unwrap();
+        let found = store.with_prefix(prefix.as_bytes(), messages).unwrap();
         let found: Vec<_> = found.iter().map(ToString::to_string).collect();
         let expected = all.iter().filter(|id| id.starts_with(prefix));
         assert!(found.iter().eq(expected), "{prefix}");
     }
-    assert!(store.with_prefix(b"xyz", said).unwrap().is_empty());
-    assert!(store.with_prefix(&[b'a'; 41], said).unwrap().is_empty());
+    assert!(store.with_prefix(b"xyz", messages).unwrap().is_empty());
+    assert!(store.with_prefix(&[b'a'; 41], messages).unwrap().is_empty());
 }
 
 /// Reads all objects that git knows, each once; those that cannot be read are left out.
@@ -382,14 +386,14 @@ fn read_all(sandbox: &Sandbox, ids: &[ObjectId]) -> BTreeMap<ObjectId, Vec<u8>> 
         }
     }
     let store = reader.store();
-    let said = &mut Vec::new();
-    if let Ok(all) = store.sorted(said) {
+    let messages = &mut Vec::new();
+    if let Ok(all) = store.sorted(messages) {
         assert!(all.take(100_000).count() < 100_000);
     }
-    if let Ok(all) = store.pack_order(said) {
+    if let Ok(all) = store.pack_order(messages) {
         assert!(all.take(100_000).count() < 100_000);
     }
-    let _ = store.with_prefix(b"a", said);
+    let _ = store.with_prefix(b"a", messages);
     contents
 }
 
@@ -469,9 +473,9 @@ fn words(sandbox: &Sandbox, kind: &str, id: &str) -> (String, String) {
     let id = ObjectId::from_hex(id.as_bytes()).unwrap();
     if let Some(location) = reader.find(&id).unwrap() {
         match reader.append(&location, &mut Vec::new()) {
-            Ok(_) => ours = reader.take_said().join("\n"),
+            Ok(_) => ours = reader.take_messages().join("\n"),
             Err(error) => {
-                for line in &error.said {
+                for line in &error.messages {
                     ours += &format!("{line}\n");
                 }
                 ours += &format!("fatal: {error}\n");

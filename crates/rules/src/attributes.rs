@@ -51,7 +51,7 @@ pub struct AttributeFiles {
 
 /// A line in an attributes file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Origin {
     /// The file's name in messages; for a `.gitattributes` file, its path from the top of the working tree.
     pub file: BString,
     /// The line, from 1.
@@ -177,9 +177,9 @@ impl Attributes {
 
     /// Like [`Attributes::lookup_many`], with the line that each value comes from; `None` if no line sets the
     /// attribute.
-    pub fn lookup_with_places(&self, path: &BStr, names: &[&str]) -> Vec<Option<(Value, Place)>> {
+    pub fn lookup_with_origins(&self, path: &BStr, names: &[&str]) -> Vec<Option<(Value, Origin)>> {
         self.find_each(path, names, |found| {
-            let place = Place {
+            let place = Origin {
                 file: found.origin.to_owned(),
                 line: found.line,
             };

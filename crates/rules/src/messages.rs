@@ -80,9 +80,9 @@ impl Messages {
 
 /// The messages about one file. They are kept with it, because each request that uses the file repeats them.
 #[derive(Debug, Default)]
-pub(super) struct Complaints(Vec<BString>);
+pub(super) struct FileMessages(Vec<BString>);
 
-impl Complaints {
+impl FileMessages {
     pub(super) fn warning(&mut self, text: impl AsRef<[u8]>) {
         self.0.push(prefixed("warning: ", text));
     }

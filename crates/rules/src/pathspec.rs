@@ -5,7 +5,7 @@
 //!
 //! - The walk starts in [`Pathspec::common_prefix`] and looks nowhere else. The directories on the way there are
 //!   judged one by one like any others; one that is not entered is reported if it would be reported elsewhere.
-//! - Any name for which [`Pathspec::may_concern`] is false is skipped. Nothing else keeps git out of a directory that
+//! - Any name for which [`Pathspec::may_match_at_or_below`] is false is skipped. Nothing else keeps git out of a directory that
 //!   contains tracked files.
 //! - An untracked directory is judged by [`Pathspec::directory_relation`], which also says whether it is reported as
 //!   one name. An ignored directory is not judged that way: only the files found in it must match, and where ignored
@@ -55,11 +55,11 @@ impl AttributeLookup for NoAttributes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// The directory is not entered; nothing in it is reported.
-    None,
+    Outside,
     /// A pathspec leads into the directory. It is entered, and the files that match are reported one by one, as if
     /// the directory had tracked files, however untracked files are shown. If it is a repository of its own, nothing
     /// is reported.
-    Some,
+    LeadsInside,
     /// The directory itself matches. Where untracked directories are shown as one name, this one is, if any untracked
     /// file below it matches. The names below must be matched one by one.
     Itself,
@@ -192,20 +192,24 @@ impl Pathspec {
 
     /// Whether `path`, without trailing slash, or anything below it may match, judging by literal prefixes alone.
     /// False is certain.
-    pub fn may_concern(&self, path: &BStr) -> bool {
-        self.items.is_empty() || self.items.iter().any(|item| item.may_concern(path))
+    pub fn may_match_at_or_below(&self, path: &BStr) -> bool {
+        self.items.is_empty()
+            || self
+                .items
+                .iter()
+                .any(|item| item.may_match_at_or_below(path))
     }
 
     /// Returns how the untracked directory `dir` is treated. It is relative to the top of the working tree, without
     /// trailing slash, and not ignored.
     ///
-    /// The rule: [`Relation::None`] if no literal prefix fits ([`Self::may_concern`]), if no pathspec matches `dir/`
+    /// The rule: [`Relation::Outside`] if no literal prefix fits ([`Self::may_match_at_or_below`]), if no pathspec matches `dir/`
     /// or may match below it, or if an exclusion matches `dir/`. Otherwise the best match of `dir/` decides. A
     /// directory above it, or a glob that matches `dir/` itself, makes it [`Relation::Itself`] or [`Relation::All`].
     /// A pathspec that leads into it (`dir/file`, `*.c`) is better than a directory above it (`.`), and makes it
-    /// [`Relation::Some`].
+    /// [`Relation::LeadsInside`].
     ///
-    /// Directories with tracked files are not judged this way, only by [`Self::may_concern`]: a glob that excludes
+    /// Directories with tracked files are not judged this way, only by [`Self::may_match_at_or_below`]: a glob that excludes
     /// `dir/` does not exclude its contents.
     pub fn directory_relation(&self, dir: &BStr) -> Relation {
         self.directory_relation_with(dir, &NoAttributes)
@@ -221,17 +225,17 @@ impl Pathspec {
             return Relation::All;
         }
         if dir.is_empty() {
-            return Relation::Some;
+            return Relation::LeadsInside;
         }
-        if !self.may_concern(dir) {
-            return Relation::None;
+        if !self.may_match_at_or_below(dir) {
+            return Relation::Outside;
         }
         let mut with_slash = BString::new(Vec::with_capacity(dir.len() + 1));
         with_slash.extend_from_slice(dir);
         with_slash.push(b'/');
         match self.quality(with_slash.as_bstr(), Subject::Leading, attributes) {
-            None => Relation::None,
-            Some(Quality::Leading) => Relation::Some,
+            None => Relation::Outside,
+            Some(Quality::Leading) => Relation::LeadsInside,
             Some(_) if self.matches_all_below(with_slash.as_bstr()) => Relation::All,
             Some(_) => Relation::Itself,
         }
@@ -244,7 +248,9 @@ impl Pathspec {
         inclusions
             .iter()
             .any(|item| item.attributes.is_empty() && item.is_at_or_above(dir))
-            && !exclusions.iter().any(|item| item.may_concern(dir))
+            && !exclusions
+                .iter()
+                .any(|item| item.may_match_at_or_below(dir))
     }
 
     /// Returns how well `path` matches, or `None` if it does not match or is excluded.
@@ -288,7 +294,7 @@ impl Item {
     }
 
     /// Whether `path` and the pattern have their first `len` bytes in common.
-    fn begins_alike(&self, path: &[u8], len: usize) -> bool {
+    fn shares_prefix(&self, path: &[u8], len: usize) -> bool {
         match (self.pattern.get(..len), path.get(..len)) {
             (Some(pattern), Some(path)) => self.equal(pattern, path),
             _ => false,
@@ -304,8 +310,8 @@ impl Item {
         self.pattern.get(..len).unwrap_or_default()
     }
 
-    fn may_concern(&self, path: &BStr) -> bool {
-        self.begins_alike(path, self.literal_len.min(path.len()))
+    fn may_match_at_or_below(&self, path: &BStr) -> bool {
+        self.shares_prefix(path, self.literal_len.min(path.len()))
     }
 
     fn is_glob(&self) -> bool {
@@ -319,7 +325,7 @@ impl Item {
             return true;
         }
         self.has_prefix_case(path)
-            && self.begins_alike(path, len)
+            && self.shares_prefix(path, len)
             && (len == path.len() || self.pattern.ends_with(b"/") || path.get(len) == Some(&b'/'))
     }
 
@@ -355,7 +361,7 @@ impl Item {
         if subject == Subject::Directory
             && self.pattern.ends_with(b"/")
             && path.len() + 1 == len
-            && self.begins_alike(path, path.len())
+            && self.shares_prefix(path, path.len())
         {
             return Some(Quality::Exact);
         }
@@ -366,9 +372,9 @@ impl Item {
             return None;
         }
         let goes_below =
-            path.len() < len && path.ends_with(b"/") && self.begins_alike(path, path.len());
+            path.len() < len && path.ends_with(b"/") && self.shares_prefix(path, path.len());
         // Whether the glob can match below is not known; git assumes that it can.
-        let glob_may_match = self.is_glob() && self.begins_alike(path, self.literal_len);
+        let glob_may_match = self.is_glob() && self.shares_prefix(path, self.literal_len);
         (goes_below || glob_may_match).then_some(Quality::Leading)
     }
 
@@ -379,7 +385,7 @@ impl Item {
         ) else {
             return false;
         };
-        if !self.begins_alike(path, self.literal_len) {
+        if !self.shares_prefix(path, self.literal_len) {
             return false;
         }
         if self.is_star_and_ending {

@@ -343,13 +343,13 @@ mod tests {
             rules += "/*\n!/*/\n";
         }
         for _ in 0..chance.below(5) {
-            let dir = chance.of(DIRS);
+            let dir = chance.pick(DIRS);
             rules += &format!("{dir}\n");
             if chance.below(2) == 0 {
                 rules += &format!("!{dir}*/\n");
             }
             if !is_proper && chance.below(3) == 0 {
-                rules += &format!("{}\n", chance.of(OTHERS));
+                rules += &format!("{}\n", chance.pick(OTHERS));
             }
         }
         rules
@@ -362,7 +362,9 @@ mod tests {
         sandbox.git(["config", "core.sparseCheckout", "true"]);
         let paths: BTreeSet<String> = (0..200)
             .map(|_| {
-                let names: Vec<_> = (0..1 + chance.below(4)).map(|_| chance.of(NAMES)).collect();
+                let names: Vec<_> = (0..1 + chance.below(4))
+                    .map(|_| chance.pick(NAMES))
+                    .collect();
                 names.join("/")
             })
             .collect();

@@ -54,7 +54,7 @@ enum Reach {
 struct Star {
     reach: Reach,
     /// The position in the pattern after the star.
-    behind: usize,
+    pattern_after: usize,
     /// The end of the text that the star matches so far.
     text_end: usize,
 }
@@ -88,7 +88,7 @@ impl Matcher<'_> {
                         Reach::Everything | Reach::Directories => (narrow, wide) = (None, begun),
                     }
                     if let Some(star) = begun {
-                        (pattern_at, text_at) = (star.behind, star.text_end);
+                        (pattern_at, text_at) = (star.pattern_after, star.text_end);
                         continue;
                     }
                     None
@@ -117,7 +117,7 @@ impl Matcher<'_> {
             let Some(star) = narrow.or(wide) else {
                 return false;
             };
-            (pattern_at, text_at) = (star.behind, star.text_end);
+            (pattern_at, text_at) = (star.pattern_after, star.text_end);
         }
     }
 
@@ -142,7 +142,7 @@ impl Matcher<'_> {
     fn settled(&self, star: Star) -> Option<Star> {
         let rest = self.text.get(star.text_end..)?;
         let stays = star.reach == Reach::Component;
-        let skipped = match self.pattern_byte(star.behind) {
+        let skipped = match self.pattern_byte(star.pattern_after) {
             _ if star.reach == Reach::Directories => 0,
             0 if stays && rest.contains(&b'/') => return None,
             0 => rest.len(),
@@ -163,28 +163,31 @@ impl Matcher<'_> {
 
     /// Parses one or more stars, the first of them at `first`. Their text starts empty at `text_end`.
     fn star(&self, first: usize, text_end: usize) -> Star {
-        let mut behind = first + 1;
-        while self.pattern_byte(behind) == b'*' {
-            behind += 1;
+        let mut pattern_after = first + 1;
+        while self.pattern_byte(pattern_after) == b'*' {
+            pattern_after += 1;
         }
-        let star = |reach, behind| Star {
+        let star = |reach, pattern_after| Star {
             reach,
-            behind,
+            pattern_after,
             text_end,
         };
         if !self.flags.pathname {
-            return star(Reach::Everything, behind);
+            return star(Reach::Everything, pattern_after);
         }
         let opens = first
             .checked_sub(1)
             .is_none_or(|before| self.pattern_byte(before) == b'/');
-        if behind == first + 1 || !opens {
-            return star(Reach::Component, behind);
+        if pattern_after == first + 1 || !opens {
+            return star(Reach::Component, pattern_after);
         }
-        match (self.pattern_byte(behind), self.pattern_byte(behind + 1)) {
-            (b'/', _) => star(Reach::Directories, behind + 1),
-            (0, _) | (b'\\', b'/') => star(Reach::Everything, behind),
-            _ => star(Reach::Component, behind),
+        match (
+            self.pattern_byte(pattern_after),
+            self.pattern_byte(pattern_after + 1),
+        ) {
+            (b'/', _) => star(Reach::Directories, pattern_after + 1),
+            (0, _) | (b'\\', b'/') => star(Reach::Everything, pattern_after),
+            _ => star(Reach::Component, pattern_after),
         }
     }
 

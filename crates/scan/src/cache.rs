@@ -11,14 +11,14 @@ use vigil_model::seen::{
     ComparedRecord, ListingRecord, NewListing, STAMP_LEN, SeenBlock, SeenListing, write,
 };
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::{DirNumber, Moved};
+use vigil_model::tracked::{DirNumber, TreeDiff};
 
 use super::system::{IgnoreScope, System};
 use vigil_stamp::Stamp;
 
 /// A file whose contents were compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Compared {
+pub(super) struct ContentComparison {
     /// The file's position in its directory.
     pub(super) at: usize,
     pub(super) stamp: Stamp,
@@ -37,7 +37,7 @@ pub(super) struct Witness {
 
 /// What one tracked directory holds besides its tracked files.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Others {
+pub(super) struct NonTracked {
     /// Untracked paths, relative to the directory; directories end in `/`.
     pub(super) untracked: Vec<BString>,
     /// Ignored paths, relative to the directory; directories end in `/`.
@@ -50,7 +50,7 @@ pub(super) struct Others {
     pub(super) rules_file: Option<Stamp>,
 }
 
-impl Others {
+impl NonTracked {
     fn is_empty(&self) -> bool {
         self.untracked.is_empty()
             && self.ignored.is_empty()
@@ -69,7 +69,7 @@ pub(super) struct Listed {
     pub(super) is_excluded: bool,
     own_rules: OwnRules,
     /// `None` for most directories, which hold nothing else.
-    others: Option<Box<Others>>,
+    non_tracked: Option<Box<NonTracked>>,
 }
 
 /// The rules in force in the directory, including those of its own file.
@@ -88,7 +88,7 @@ impl Listed {
         rules_above: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
         rules: &Arc<dyn IgnoreScope>,
-        others: Others,
+        non_tracked: NonTracked,
     ) -> Self {
         let has_own = rules.digest() != rules_above.digest();
         Self {
@@ -99,19 +99,19 @@ impl Listed {
                 true => OwnRules::Known(rules.clone()),
                 false => OwnRules::None,
             },
-            others: (!others.is_empty()).then(|| Box::new(others)),
+            non_tracked: (!non_tracked.is_empty()).then(|| Box::new(non_tracked)),
         }
     }
 
-    pub(super) fn others(&self) -> &Others {
-        static NOTHING: Others = Others {
+    pub(super) fn non_tracked(&self) -> &NonTracked {
+        static NOTHING: NonTracked = NonTracked {
             untracked: Vec::new(),
             ignored: Vec::new(),
             excluded_subdirs: Vec::new(),
             witnesses: Vec::new(),
             rules_file: None,
         };
-        self.others.as_deref().unwrap_or(&NOTHING)
+        self.non_tracked.as_deref().unwrap_or(&NOTHING)
     }
 
     /// Returns the rules in the directory `dir`, given the rules `above` it.
@@ -147,11 +147,11 @@ pub(super) struct DirMemory {
     /// With the number of the question that each answers.
     listings: Vec<(u32, Listed)>,
     /// In the order of files.
-    compared: Vec<Compared>,
+    compared: Vec<ContentComparison>,
     /// Whether the block was read, if there is one.
     is_loaded: bool,
     /// Whether this memory differs from the block.
-    is_moved: bool,
+    is_dirty: bool,
 }
 
 impl DirMemory {
@@ -167,7 +167,7 @@ impl DirMemory {
     pub(super) fn remember(&mut self, question: u32, listed: Option<Listed>) {
         let before = self.listings.len();
         self.listings.retain(|(known, _)| *known != question);
-        self.is_moved |= listed.is_some() || self.listings.len() != before;
+        self.is_dirty |= listed.is_some() || self.listings.len() != before;
         if let Some(listed) = listed {
             self.add(question, listed);
         }
@@ -180,7 +180,7 @@ impl DirMemory {
     }
 
     /// Returns the comparisons of the files at `places`.
-    pub(super) fn compared(&self, places: &Range<usize>) -> Vec<Compared> {
+    pub(super) fn compared(&self, places: &Range<usize>) -> Vec<ContentComparison> {
         self.compared
             .get(self.part(places))
             .unwrap_or_default()
@@ -188,11 +188,15 @@ impl DirMemory {
     }
 
     /// Replaces the comparisons of the files at `places` by `compared`.
-    pub(super) fn remember_compared(&mut self, places: &Range<usize>, compared: Vec<Compared>) {
+    pub(super) fn remember_compared(
+        &mut self,
+        places: &Range<usize>,
+        compared: Vec<ContentComparison>,
+    ) {
         let part = self.part(places);
         if self.compared.get(part.clone()) != Some(compared.as_slice()) {
             self.compared.splice(part, compared);
-            self.is_moved = true;
+            self.is_dirty = true;
         }
     }
 
@@ -201,11 +205,12 @@ impl DirMemory {
         before(places.start)..before(places.end)
     }
 
-    fn load(&mut self, block: &SeenBlock<'_>, distrusted_from: Option<Timestamp>) {
-        let is_believed = |stamp: &Stamp| distrusted_from.is_none_or(|time| stamp.is_before(time));
+    fn load(&mut self, block: &SeenBlock<'_>, untrusted_since: Option<Timestamp>) {
+        let is_believed =
+            |stamp: &Stamp| untrusted_since.is_none_or(|time| stamp.is_entirely_before(time));
         let compared = block.compared().iter().map(|one| {
             let flags = one.flags.get();
-            Compared {
+            ContentComparison {
                 at: one.at.get() as usize,
                 stamp: Stamp::from_bytes(&one.stamp),
                 conversion: (flags & ComparedRecord::HAS_CONVERSION != 0)
@@ -268,7 +273,7 @@ impl Listed {
             return None;
         }
         let owned = |names: &mut dyn Iterator<Item = &BStr>| names.map(BString::from).collect();
-        let others = Others {
+        let non_tracked = NonTracked {
             untracked: owned(&mut listing.untracked()),
             ignored: owned(&mut listing.ignored()),
             excluded_subdirs: listing.excluded().collect(),
@@ -284,18 +289,18 @@ impl Listed {
                 true => OwnRules::None,
                 false => OwnRules::Unread(own),
             },
-            others: (!others.is_empty()).then(|| Box::new(others)),
+            non_tracked: (!non_tracked.is_empty()).then(|| Box::new(non_tracked)),
         })
     }
 
     fn to_write(&self, question: u32) -> NewListing<'_> {
-        let others = self.others();
+        let non_tracked = self.non_tracked();
         let excluded = u32::from(self.is_excluded) * ListingRecord::IS_EXCLUDED;
-        let has_file = u32::from(others.rules_file.is_some()) * ListingRecord::HAS_RULES_FILE;
+        let has_file = u32::from(non_tracked.rules_file.is_some()) * ListingRecord::HAS_RULES_FILE;
         NewListing {
             record: ListingRecord {
                 stamp: self.stamp.to_bytes(),
-                rules_file: others
+                rules_file: non_tracked
                     .rules_file
                     .map_or([0; STAMP_LEN], |stamp| stamp.to_bytes()),
                 rules_above: self.rules_above.into(),
@@ -309,10 +314,10 @@ impl Listed {
                 excluded: 0.into(),
                 reserved: 0.into(),
             },
-            untracked: bytes(&others.untracked),
-            ignored: bytes(&others.ignored),
-            excluded: &others.excluded_subdirs,
-            witnesses: others
+            untracked: bytes(&non_tracked.untracked),
+            ignored: bytes(&non_tracked.ignored),
+            excluded: &non_tracked.excluded_subdirs,
+            witnesses: non_tracked
                 .witnesses
                 .iter()
                 .map(|witness| (witness.path.as_bytes(), witness.stamp.to_bytes()))
@@ -342,9 +347,9 @@ pub struct ScanMemory {
     /// How many bytes of blocks may still be read. Undamaged blocks are read at most once each, and never exceed this.
     left: AtomicU64,
     /// The time from which stamps in blocks prove nothing, if any.
-    distrusted_from: Option<Timestamp>,
+    untrusted_since: Option<Timestamp>,
     /// Whether any directory was used since none differed from its block. Saves a look at all of them: there are many.
-    may_have_moved: AtomicBool,
+    may_be_dirty: AtomicBool,
 }
 
 impl ScanMemory {
@@ -354,38 +359,39 @@ impl ScanMemory {
             dirs: std::iter::repeat_with(Mutex::default).take(dirs).collect(),
             blocks: None,
             left: AtomicU64::new(0),
-            distrusted_from: None,
-            may_have_moved: AtomicBool::new(false),
+            untrusted_since: None,
+            may_be_dirty: AtomicBool::new(false),
         }
     }
 
-    /// Like [`Self::new`], with the contents of `blocks`, as far as their stamps are before `distrusted_from`.
+    /// Like [`Self::new`], with the contents of `blocks`, as far as their stamps are before `untrusted_since`.
     pub fn with_blocks(
         dirs: usize,
         blocks: Arc<dyn SeenBlocks>,
-        distrusted_from: Option<Timestamp>,
+        untrusted_since: Option<Timestamp>,
     ) -> Self {
         Self {
             left: blocks.len_in_all().into(),
             blocks: Some(blocks),
-            distrusted_from,
+            untrusted_since,
             ..Self::new(dirs)
         }
     }
 
     /// Carries the memory over to another tree of `dirs` directories, most of which are unchanged.
-    pub fn carried_over(mut self, dirs: usize, moved: &Moved) -> Self {
+    pub fn carried_over(mut self, dirs: usize, tree_diff: &TreeDiff) -> Self {
         self.dirs
             .resize_with(dirs.max(self.dirs.len()), Mutex::default);
-        for &number in moved.directories.keys().chain(&moved.removed) {
+        for &number in tree_diff.directories.keys().chain(&tree_diff.removed) {
             if let Some(mut memory) = self.dir(number) {
                 memory.remember_compared(&(0..usize::MAX), Vec::new());
             }
         }
-        for &number in moved.other_names.union(&moved.removed) {
+        for &number in tree_diff.other_names.union(&tree_diff.removed) {
             if let Some(mut memory) = self.dir(number) {
                 // A block on disk may hold more than was loaded, and the number may be given to another directory.
-                memory.is_moved |= !memory.listings.is_empty() || moved.removed.contains(&number);
+                memory.is_dirty |=
+                    !memory.listings.is_empty() || tree_diff.removed.contains(&number);
                 memory.listings.clear();
             }
         }
@@ -395,13 +401,13 @@ impl ScanMemory {
     /// Locks and returns the memory of a directory, after loading its block.
     pub(super) fn dir(&self, number: DirNumber) -> Option<MutexGuard<'_, DirMemory>> {
         let mut memory = self.dirs.get(number as usize)?.lock();
-        self.may_have_moved.store(true, Ordering::Relaxed);
+        self.may_be_dirty.store(true, Ordering::Relaxed);
         if !memory.is_loaded {
             memory.is_loaded = true;
             let block = self.blocks.as_ref().and_then(|blocks| blocks.seen(number));
             let block = block.filter(|block| self.takes(block.len()));
             if let Some(block) = block.and_then(SeenBlock::parse) {
-                memory.load(&block, self.distrusted_from);
+                memory.load(&block, self.untrusted_since);
             }
         }
         Some(memory)
@@ -420,19 +426,19 @@ impl ScanMemory {
     }
 
     /// Whether the memory of any directory differs from its block. Call this between scans.
-    pub fn has_moved(&self) -> bool {
-        let has_moved = self.may_have_moved.load(Ordering::Relaxed)
-            && self.dirs.iter().any(|memory| memory.lock().is_moved);
-        self.may_have_moved.store(has_moved, Ordering::Relaxed);
-        has_moved
+    pub fn is_dirty(&self) -> bool {
+        let is_dirty = self.may_be_dirty.load(Ordering::Relaxed)
+            && self.dirs.iter().any(|memory| memory.lock().is_dirty);
+        self.may_be_dirty.store(is_dirty, Ordering::Relaxed);
+        is_dirty
     }
 
     /// Returns new blocks for the directories whose memory differs from their blocks; `None` if nothing is remembered.
-    pub fn moved(&self) -> Vec<(DirNumber, Option<Vec<u8>>)> {
+    pub fn dirty_blocks(&self) -> Vec<(DirNumber, Option<Vec<u8>>)> {
         let dirs = (0..).zip(&self.dirs);
         dirs.filter_map(|(number, memory)| {
             let memory = memory.lock();
-            memory.is_moved.then(|| (number, memory.block()))
+            memory.is_dirty.then(|| (number, memory.block()))
         })
         .collect()
     }
@@ -445,14 +451,14 @@ impl ScanMemory {
     }
 
     /// Marks all blocks as written: the memory now matches them.
-    pub fn settle(&self) {
+    pub fn mark_written(&self) {
         for memory in &self.dirs {
-            memory.lock().is_moved = false;
+            memory.lock().is_dirty = false;
         }
     }
 
     /// Frees the memory, all of which is in `blocks`; it is read from there when needed again.
-    pub fn rest_on(&mut self, blocks: Arc<dyn SeenBlocks>) {
+    pub fn back_with(&mut self, blocks: Arc<dyn SeenBlocks>) {
         for memory in &mut self.dirs {
             let memory = memory.get_mut();
             if memory.is_loaded {
@@ -461,8 +467,8 @@ impl ScanMemory {
         }
         self.left = blocks.len_in_all().into();
         self.blocks = Some(blocks);
-        self.distrusted_from = None;
-        self.may_have_moved = AtomicBool::new(false);
+        self.untrusted_since = None;
+        self.may_be_dirty = AtomicBool::new(false);
     }
 
     /// The number of directories whose memory is loaded.

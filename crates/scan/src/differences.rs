@@ -7,11 +7,11 @@ use vigil_model::tracked::Tracked;
 
 use super::findings::{Findings, Observed};
 use super::focus::Focus;
-use super::known::Known;
+use super::kept_findings::KeptFindings;
 
 /// What a scan says about one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saw {
+pub enum PathFinding {
     /// Nothing: a tracked file is as recorded, or nothing else is there.
     Nothing,
     /// A tracked file is not as recorded.
@@ -28,12 +28,12 @@ pub struct Disagreement {
     /// The path, from the top; a directory ends in `/`.
     pub path: BString,
     /// What is kept of earlier scans.
-    pub known: Saw,
+    pub known: PathFinding,
     /// What the later scan found.
-    pub found: Saw,
+    pub found: PathFinding,
 }
 
-impl Known {
+impl KeptFindings {
     /// Returns where the kept findings differ from those that a scan of the same question `found`, in the order of paths. That
     /// scan looked at `focus`, or at everything.
     pub fn differences(
@@ -42,12 +42,12 @@ impl Known {
         focus: Option<&Focus>,
         found: &Findings,
     ) -> Vec<Disagreement> {
-        let mut all: BTreeMap<(BString, Option<u32>), [Saw; 2]> = BTreeMap::new();
+        let mut all: BTreeMap<(BString, Option<u32>), [PathFinding; 2]> = BTreeMap::new();
         for (side, findings) in [self.findings(), found].into_iter().enumerate() {
-            let mut note = |key: (BString, Option<u32>), saw: Saw| {
-                let places = all.entry(key).or_insert([Saw::Nothing; 2]);
+            let mut note = |key: (BString, Option<u32>), finding: PathFinding| {
+                let places = all.entry(key).or_insert([PathFinding::Nothing; 2]);
                 if let Some(place) = places.get_mut(side) {
-                    *place = saw;
+                    *place = finding;
                 }
             };
             for (number, observed) in &findings.tracked {
@@ -56,14 +56,23 @@ impl Known {
                 };
                 // If a folder is gone, all files below it are reported missing, even those outside the focus.
                 if focus.is_none_or(|focus| focus.has_entry(tracked, entry.path.as_ref())) {
-                    note((entry.path, Some(*number)), Saw::Tracked(*observed));
+                    note((entry.path, Some(*number)), PathFinding::Tracked(*observed));
                 }
             }
-            let has = |path: &BStr| focus.is_none_or(|focus| focus.has_others_of(tracked, path));
-            let others = findings.untracked.iter().map(|path| (path, Saw::Untracked));
-            let others = others.chain(findings.ignored.iter().map(|path| (path, Saw::Ignored)));
-            for (path, saw) in others.filter(|(path, _)| has(path.as_ref())) {
-                note((path.clone(), None), saw);
+            let has =
+                |path: &BStr| focus.is_none_or(|focus| focus.wants_non_tracked_of(tracked, path));
+            let others = findings
+                .untracked
+                .iter()
+                .map(|path| (path, PathFinding::Untracked));
+            let others = others.chain(
+                findings
+                    .ignored
+                    .iter()
+                    .map(|path| (path, PathFinding::Ignored)),
+            );
+            for (path, finding) in others.filter(|(path, _)| has(path.as_ref())) {
+                note((path.clone(), None), finding);
             }
         }
         let differing = all.into_iter().filter(|(_, [known, found])| known != found);

@@ -10,12 +10,12 @@ use bstr::{BStr, BString, ByteSlice};
 use rustix::fs::{Mode, OFlags};
 use vigil_linux::stat::{Stat, stat_at, stat_at_first};
 use vigil_linux::{Errno, errno};
-use vigil_model::path::{is_odd, join};
+use vigil_model::path::{has_impossible_component, join};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{Directory, TrackedFile};
 
 use super::Scan;
-use super::cache::Compared;
+use super::cache::ContentComparison;
 use super::findings::{Observed, Unseen};
 use super::system::{ContentError, Difference};
 use vigil_stamp::Stamp;
@@ -24,8 +24,8 @@ use vigil_stamp::Stamp;
 /// are asked for in order.
 #[derive(Default)]
 pub(super) struct Comparisons {
-    pub(super) earlier: Vec<Compared>,
-    pub(super) now: Vec<Compared>,
+    pub(super) earlier: Vec<ContentComparison>,
+    pub(super) now: Vec<ContentComparison>,
 }
 
 impl Comparisons {
@@ -34,7 +34,7 @@ impl Comparisons {
     }
 
     /// Returns what to remember. If only some files were asked for, what was known of the others is kept.
-    pub(super) fn remembered(self, is_partial: bool) -> Vec<Compared> {
+    pub(super) fn remembered(self, is_partial: bool) -> Vec<ContentComparison> {
         let mut all = self.now;
         if is_partial {
             let known: HashSet<usize> = all.iter().map(|known| known.at).collect();
@@ -64,14 +64,16 @@ impl Place<'_> {
     fn stat(&self) -> Result<Stat, Errno> {
         let name = self.file.name_and_more();
         match name.first() {
-            Some(0 | b'/' | b'.') if is_odd(self.file.name()) => self.stat_odd(),
+            Some(0 | b'/' | b'.') if has_impossible_component(self.file.name()) => {
+                self.stat_impossible()
+            }
             _ => stat_at_first(self.dir, name),
         }
     }
 
     /// Does the same for a name that contains directories. As with any path, nothing behind a symbolic link counts.
     #[cold]
-    fn stat_odd(&self) -> Result<Stat, Errno> {
+    fn stat_impossible(&self) -> Result<Stat, Errno> {
         let name = self.name_for_system();
         let path = name.to_bytes();
         for slash in path.find_iter("/").filter(|slash| *slash > 0) {
@@ -98,7 +100,7 @@ impl Place<'_> {
     }
 }
 
-/// Looks at the file at position `at` of its directory, and returns how it differs. Clears `is_heard` if the file may change
+/// Looks at the file at position `at` of its directory, and returns how it differs. Clears `has_events` if the file may change
 /// without an event in its directory.
 #[inline]
 #[allow(
@@ -113,10 +115,10 @@ pub(super) fn check(
     file: &TrackedFile<'_>,
     comparisons: &mut Comparisons,
     unknown: &mut Vec<Unseen>,
-    is_heard: &mut bool,
+    has_events: &mut bool,
 ) -> Result<Option<Observed>, ContentError> {
     if file.is_left_out() && (!scan.looks_at_present_skipped_files || file.is_collapsed())
-        || file.is_vouched_for() && !file.is_side()
+        || file.is_assume_valid() && !file.is_side()
     {
         return Ok(None);
     }
@@ -134,8 +136,8 @@ pub(super) fn check(
         }
     };
     // A hard link can be written through another directory, and a file with an odd name is not in this directory.
-    *is_heard = !(stat.nlink > 1 && !stat.is_dir() || is_odd(file.name()));
-    match scan.system.by_facts(file, &stat, &|| place.path()) {
+    *has_events = !(stat.nlink > 1 && !stat.is_dir() || has_impossible_component(file.name()));
+    match scan.system.compare_stat(file, &stat, &|| place.path()) {
         Ok(()) => Ok(None),
         Err(Difference::Certain(observed)) => Ok(Some(observed)),
         Err(Difference::InContents(mode)) => {
@@ -147,7 +149,7 @@ pub(super) fn check(
                 file,
                 &stat,
                 comparisons,
-                is_heard,
+                has_events,
             )?;
             Ok((!is_same).then_some(Observed::Present(mode)))
         }
@@ -167,7 +169,7 @@ fn is_unchanged(
     file: &TrackedFile<'_>,
     stat: &Stat,
     comparisons: &mut Comparisons,
-    is_heard: &mut bool,
+    has_events: &mut bool,
 ) -> Result<bool, ContentError> {
     let stamp = Stamp::from(stat);
     let (path, id) = (place.path(), file.id());
@@ -187,7 +189,7 @@ fn is_unchanged(
         comparisons.now.push(known);
         return Ok(known.is_unchanged);
     }
-    let told = scan.system.told();
+    let warnings_before = scan.system.warnings_len();
     let is_unchanged = if stat.is_symlink() {
         let target = rustix::fs::readlinkat(place.dir, &*place.name_for_system(), Vec::new()).ok();
         target.map(|target| {
@@ -219,15 +221,15 @@ fn is_unchanged(
     };
     // A file that could not be read, or caused a warning, is compared again each time.
     let Some(is_unchanged) = is_unchanged else {
-        *is_heard = false;
+        *has_events = false;
         return Ok(false);
     };
-    let can_be_kept = conversion.is_some() && scan.system.told() == told;
-    *is_heard &= can_be_kept;
+    let can_be_kept = conversion.is_some() && scan.system.warnings_len() == warnings_before;
+    *has_events &= can_be_kept;
     if let Some(stamp) = Stamp::trusted(stat, scan_started_at)
         && can_be_kept
     {
-        comparisons.now.push(Compared {
+        comparisons.now.push(ContentComparison {
             at,
             stamp,
             conversion,

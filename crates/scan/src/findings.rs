@@ -3,7 +3,7 @@
 use bstr::BString;
 use vigil_model::mode::FileMode;
 
-use super::watch::Unheard;
+use super::watch::SilentPaths;
 
 /// What a tracked path looks like on disk if it is not as recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Findings {
     /// Tracked files that could not be looked at.
     pub unknown: Vec<Unseen>,
     /// What must be looked at again for each question even if a watch reports changes.
-    pub unheard: Unheard,
+    pub silent_paths: SilentPaths,
 }
 
 /// A path that the kernel did not let us see.

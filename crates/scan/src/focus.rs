@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_model::path::is_odd;
+use vigil_model::path::has_impossible_component;
 use vigil_model::tracked::{DirNumber, Directory, ROOT, Tracked};
 
 /// The directories to look at, and what to look at in each. Their parents are included: ignore rules come from there.
@@ -20,7 +20,7 @@ struct Part {
     /// The positions of files.
     files: Vec<usize>,
     /// Whether to look for what is not tracked, too, here or further down.
-    has_others: bool,
+    wants_non_tracked: bool,
 }
 
 impl Focus {
@@ -60,15 +60,15 @@ impl Focus {
     /// Like [`Self::add_entry`], if there neither was nor is a folder at `path`: for a tracked file, nothing else in its
     /// directory has to be looked at.
     pub(super) fn add_file(&mut self, files: &Tracked, path: &BStr) {
-        let way = self.way(files, above(path));
-        let directory = files.directory(way.dir);
+        let prefix = self.tracked_prefix(files, above(path));
+        let directory = files.directory(prefix.dir);
         let name = vigil_model::path::file_name(path);
         let places = places_of(&directory, name);
         let is_plain = |place: &usize| {
             let file = directory.file(*place);
-            file.is_some_and(|file| !file.is_nested() && !is_odd(file.name()))
+            file.is_some_and(|file| !file.is_nested() && !has_impossible_component(file.name()))
         };
-        let is_tracked = way.is_tracked && !places.is_empty() && places.iter().all(is_plain);
+        let is_tracked = prefix.is_tracked && !places.is_empty() && places.iter().all(is_plain);
         if !is_tracked || directory.find_subdir(name).is_some() {
             self.add_entry(files, path);
             return;
@@ -121,51 +121,56 @@ impl Focus {
 
     /// Whether untracked files are looked for in the innermost tracked directory that holds `path`, or that is at `path`
     /// itself.
-    pub(super) fn has_others_of(&self, files: &Tracked, path: &BStr) -> bool {
+    pub(super) fn wants_non_tracked_of(&self, files: &Tracked, path: &BStr) -> bool {
         let path = path.strip_suffix(b"/").unwrap_or(path);
-        let way = self.way(files, path.as_bstr());
-        way.is_whole || self.has_others(way.dir)
+        let prefix = self.tracked_prefix(files, path.as_bstr());
+        prefix.is_whole || self.wants_non_tracked(prefix.dir)
     }
 
     /// Whether the tracked file at `path` is included.
     pub(super) fn has_entry(&self, files: &Tracked, path: &BStr) -> bool {
-        let way = self.way(files, above(path));
+        let prefix = self.tracked_prefix(files, above(path));
         let name = vigil_model::path::file_name(path);
-        let at = files.directory(way.dir).position(name);
-        way.is_whole || !way.is_tracked || self.files(way.dir).binary_search(&at).is_ok()
+        let at = files.directory(prefix.dir).position(name);
+        prefix.is_whole || !prefix.is_tracked || self.files(prefix.dir).binary_search(&at).is_ok()
     }
 
     /// Follows the path of a folder down the tracked directories, as far as they go.
-    fn way(&self, files: &Tracked, path: &BStr) -> Way {
-        let mut way = Way {
+    fn tracked_prefix(&self, files: &Tracked, path: &BStr) -> TrackedPrefix {
+        let mut prefix = TrackedPrefix {
             dir: ROOT,
             is_tracked: true,
             is_whole: self.has_whole(ROOT),
         };
         for name in path.split_str("/").filter(|name| !name.is_empty()) {
-            match files.directory(way.dir).find_subdir(name) {
-                Some(sub) => way.dir = sub.number,
+            match files.directory(prefix.dir).find_subdir(name) {
+                Some(sub) => prefix.dir = sub.number,
                 None => {
-                    way.is_tracked = false;
+                    prefix.is_tracked = false;
                     break;
                 }
             }
-            way.is_whole |= self.has_whole(way.dir);
+            prefix.is_whole |= self.has_whole(prefix.dir);
         }
-        way
+        prefix
     }
 
-    /// Adds the innermost tracked directory that holds `path`; if `has_others`, including what is not tracked. Returns the
+    /// Adds the innermost tracked directory that holds `path`; if `wants_non_tracked`, including what is not tracked. Returns the
     /// directory and its part.
-    fn add(&mut self, files: &Tracked, path: &BStr, has_others: bool) -> (DirNumber, &mut Part) {
+    fn add(
+        &mut self,
+        files: &Tracked,
+        path: &BStr,
+        wants_non_tracked: bool,
+    ) -> (DirNumber, &mut Part) {
         let mut dir = ROOT;
-        self.dirs.entry(dir).or_default().has_others |= has_others;
+        self.dirs.entry(dir).or_default().wants_non_tracked |= wants_non_tracked;
         for name in path.split_str("/") {
             match files.directory(dir).find_subdir(name) {
                 Some(sub) => dir = sub.number,
                 None => break,
             }
-            self.dirs.entry(dir).or_default().has_others |= has_others;
+            self.dirs.entry(dir).or_default().wants_non_tracked |= wants_non_tracked;
         }
         (dir, self.dirs.entry(dir).or_default())
     }
@@ -176,8 +181,10 @@ impl Focus {
     }
 
     /// Whether to look for what is not tracked in the directory `number`, there or further down.
-    pub(super) fn has_others(&self, number: DirNumber) -> bool {
-        self.dirs.get(&number).is_some_and(|part| part.has_others)
+    pub(super) fn wants_non_tracked(&self, number: DirNumber) -> bool {
+        self.dirs
+            .get(&number)
+            .is_some_and(|part| part.wants_non_tracked)
     }
 
     /// The positions of the files directly in the directory `number` to look at, in order.
@@ -188,7 +195,7 @@ impl Focus {
 }
 
 /// How far a path goes down the tracked directories.
-struct Way {
+struct TrackedPrefix {
     /// The last tracked directory on the path.
     dir: DirNumber,
     /// Whether the path ends there.

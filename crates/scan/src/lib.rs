@@ -14,9 +14,9 @@ mod filter;
 mod findings;
 mod focus;
 mod folded_names;
-mod known;
+mod kept_findings;
+mod non_tracked;
 mod open;
-mod others;
 mod pool;
 mod position;
 pub mod progress;
@@ -38,16 +38,16 @@ use vigil_model::tracked::Tracked;
 
 use crate::progress::Progress;
 pub use cache::{ScanMemory, SeenBlocks};
-pub use differences::{Disagreement, Saw};
+pub use differences::{Disagreement, PathFinding};
 pub use filter::{DirMatch, PathFilter};
 pub use findings::{Findings, Observed, Unseen};
 pub use focus::Focus;
-pub use known::Known;
+pub use kept_findings::KeptFindings;
 pub use system::{
     ContentError, Difference, IgnoreScope, ListedDirectory, NOT_CONVERTED, RulesFile, System,
 };
 pub use timing::Timing;
-pub use watch::{Unheard, Watch};
+pub use watch::{SilentPaths, Watch};
 
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 
@@ -76,9 +76,9 @@ pub struct Scan<'a> {
     /// Which ignored files to look for; none if untracked files are not looked for.
     pub ignored: IgnoredMode,
     /// How many changed tracked files are enough to stop looking for more.
-    pub tracked_enough: usize,
+    pub stop_after_tracked: usize,
     /// How many untracked paths are enough to stop looking for more.
-    pub untracked_enough: usize,
+    pub stop_after_untracked: usize,
     /// The maximum number of threads; `None` for as many as there is work for.
     pub threads_max: Option<usize>,
     /// The memory of earlier scans.

@@ -5,7 +5,7 @@ use vigil_model::tracked::{Budget, DirNumber, Directory, ROOT, Subdir, Tracked, 
 
 /// A directory with tracked files.
 #[derive(Clone)]
-pub(super) struct Spot {
+pub(super) struct DirPosition {
     pub(super) number: DirNumber,
     /// The number of index entries before the first entry of this directory's tree.
     first: u32,
@@ -14,10 +14,10 @@ pub(super) struct Spot {
     /// Whether all of it is looked at, if the scan has a focus.
     pub(super) is_whole: bool,
     /// Whether a directory above cannot be listed: only tracked files are then reported.
-    pub(super) is_out_of_sight: bool,
+    pub(super) is_below_unlisted: bool,
 }
 
-impl Spot {
+impl DirPosition {
     /// The top of the working tree.
     pub(super) fn top() -> Self {
         Self {
@@ -25,54 +25,54 @@ impl Spot {
             first: 0,
             path: BString::default(),
             is_whole: false,
-            is_out_of_sight: false,
+            is_below_unlisted: false,
         }
     }
 }
 
 /// A directory with tracked files, with its block read.
-pub(super) struct Here<'t> {
+pub(super) struct CurrentDir<'t> {
     pub(super) directory: Directory<'t>,
     pub(super) path: &'t BStr,
     pub(super) number: DirNumber,
     first: u32,
     pub(super) is_whole: bool,
-    /// Whether the directories below are out of sight.
-    pub(super) is_out_of_sight: bool,
+    /// Whether the directories below are below one that cannot be listed.
+    pub(super) is_below_unlisted: bool,
 }
 
-impl<'t> Here<'t> {
-    pub(super) fn read(spot: &'t Spot, tracked: &'t Tracked) -> Self {
+impl<'t> CurrentDir<'t> {
+    pub(super) fn read(position: &'t DirPosition, tracked: &'t Tracked) -> Self {
         Self {
-            directory: tracked.directory(spot.number),
-            path: spot.path.as_bstr(),
-            number: spot.number,
-            first: spot.first,
-            is_whole: spot.is_whole,
-            is_out_of_sight: spot.is_out_of_sight,
+            directory: tracked.directory(position.number),
+            path: position.path.as_bstr(),
+            number: position.number,
+            first: position.first,
+            is_whole: position.is_whole,
+            is_below_unlisted: position.is_below_unlisted,
         }
     }
 
     /// Like [`Self::read`], when a walk first enters the directory.
-    pub(super) fn met(spot: &'t Spot, tracked: &'t Tracked, budget: &Budget) -> Self {
+    pub(super) fn enter(position: &'t DirPosition, tracked: &'t Tracked, budget: &Budget) -> Self {
         Self {
-            directory: tracked.met(spot.number, spot.path.len(), budget),
-            path: spot.path.as_bstr(),
-            number: spot.number,
-            first: spot.first,
-            is_whole: spot.is_whole,
-            is_out_of_sight: spot.is_out_of_sight,
+            directory: tracked.visit_within(position.number, position.path.len(), budget),
+            path: position.path.as_bstr(),
+            number: position.number,
+            first: position.first,
+            is_whole: position.is_whole,
+            is_below_unlisted: position.is_below_unlisted,
         }
     }
 
     /// Returns the position of the subdirectory `sub`.
-    pub(super) fn below(&self, sub: &Subdir<'_>) -> Spot {
-        Spot {
+    pub(super) fn below(&self, sub: &Subdir<'_>) -> DirPosition {
+        DirPosition {
             number: sub.number,
             first: self.first.saturating_add(sub.before),
             path: vigil_model::path::join(self.path, sub.name()),
             is_whole: self.is_whole,
-            is_out_of_sight: self.is_out_of_sight,
+            is_below_unlisted: self.is_below_unlisted,
         }
     }
 

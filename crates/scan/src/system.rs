@@ -25,7 +25,7 @@ pub const NOT_CONVERTED: u64 = 0;
 /// A system that records files. It is asked from many threads. All paths are from the top of the working copy.
 pub trait System: Sync {
     /// Compares the recorded facts of an existing file with `stat`. `path` returns its path, for the rare case that it matters.
-    fn by_facts(
+    fn compare_stat(
         &self,
         file: &TrackedFile<'_>,
         stat: &Stat,
@@ -54,12 +54,12 @@ pub trait System: Sync {
     }
 
     /// Whether a file of this name decides how the files in its directory and below are compared.
-    fn governs(&self, _name: &[u8]) -> bool {
+    fn affects_comparison(&self, _name: &[u8]) -> bool {
         false
     }
 
     /// The number of warnings so far. A comparison that causes a warning must be repeated, so that the warning is, too.
-    fn told(&self) -> usize;
+    fn warnings_len(&self) -> usize;
 
     /// Whether a symbolic link to `target`, found at `path`, would be recorded as `recorded`.
     fn is_unchanged_link(&self, path: &BStr, target: &[u8], recorded: &ObjectId) -> bool;
@@ -68,7 +68,7 @@ pub trait System: Sync {
     fn is_repository(&self, path: &BStr) -> bool;
 
     /// Whether the entry at `path`, of this kind, is the system's own, and never reported.
-    fn is_own(&self, path: &BStr, kind: EntryKind) -> bool;
+    fn is_metadata(&self, path: &BStr, kind: EntryKind) -> bool;
 
     /// Whether it is known without a listing that the directory at `path`, whose stat data is `stat`, holds nothing but recorded
     /// and ignored files, and has no rules of its own.

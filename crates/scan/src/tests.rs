@@ -58,7 +58,7 @@ fn id_of(contents: &str) -> ObjectId {
 }
 
 impl System for List {
-    fn by_facts(
+    fn compare_stat(
         &self,
         file: &TrackedFile<'_>,
         stat: &Stat,
@@ -93,7 +93,7 @@ impl System for List {
         Some(0)
     }
 
-    fn told(&self) -> usize {
+    fn warnings_len(&self) -> usize {
         0
     }
 
@@ -105,7 +105,7 @@ impl System for List {
         path.ends_with(b"nested")
     }
 
-    fn is_own(&self, path: &BStr, _: EntryKind) -> bool {
+    fn is_metadata(&self, path: &BStr, _: EntryKind) -> bool {
         vigil_model::path::file_name(path) == b".list"
     }
 
@@ -205,8 +205,8 @@ impl List {
             tracked: true,
             untracked: UntrackedMode::Normal,
             ignored,
-            tracked_enough: usize::MAX,
-            untracked_enough: usize::MAX,
+            stop_after_tracked: usize::MAX,
+            stop_after_untracked: usize::MAX,
             threads_max: Some(2),
             memory,
             watch: None,
@@ -291,7 +291,7 @@ fn a_list_of_paths_and_facts_is_system_enough() {
     assert_eq!(list.look(top, None), expected);
     // What was seen may be used again, and any change must be seen.
     tick();
-    let memory = ScanMemory::new(list.tracked(top).directories() as usize);
+    let memory = ScanMemory::new(list.tracked(top).directory_number_end() as usize);
     for _ in 0..2 {
         assert_eq!(list.look(top, Some(&memory)), expected);
     }
@@ -324,13 +324,13 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
         write(path, contents);
     }
     let tracked = list.tracked(top);
-    let mut known = Known::new(list.find(top, &tracked, None, None)).unwrap();
+    let mut known = KeptFindings::new(list.find(top, &tracked, None, None)).unwrap();
     let paths = |paths: &[&str]| paths.iter().map(|path| BString::from(*path)).collect();
-    let look = |list: &List, known: &mut Known, tracked: &Tracked, told: &[&str]| {
+    let look = |list: &List, known: &mut KeptFindings, tracked: &Tracked, told: &[&str]| {
         let told: Vec<BString> = paths(told);
         if let Some(focus) = known.focus(tracked, &told, []) {
             let found = list.find(top, tracked, None, Some(&focus));
-            assert!(known.take_in(tracked, &focus, found));
+            assert!(known.merge(tracked, &focus, found));
         }
         let findings = known.findings();
         (differing(tracked, findings), findings.untracked.clone())
@@ -348,30 +348,30 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
     // Only the entries that changed are compared.
     list.0.insert("a/file", "longer text");
     list.0.insert("c/file", "longer text");
-    let (now, moved) =
-        tracked.moved_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
-    assert!(known.move_to(&tracked, &now, &moved, |_| true, 2));
+    let (now, tree_diff) =
+        tracked.updated_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
+    assert!(known.move_to(&tracked, &now, &tree_diff, |_| true, 2));
     let expected = (vec![longer("c/file")], paths(&["a/new"]));
     assert_eq!(look(&list, &mut known, &now, &[]), expected);
     assert_eq!(
-        known.take_moved(),
+        known.take_changed_directories(),
         ["a", "c"].map(BString::from).into_iter().collect()
     );
     // If names were added or removed, the whole directory is looked at.
     list.0.insert("c/new", "longer text");
-    let (later, moved) =
-        now.moved_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
+    let (later, tree_diff) =
+        now.updated_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
     write("c/newer", "");
-    assert!(known.move_to(&now, &later, &moved, |_| true, 2));
+    assert!(known.move_to(&now, &later, &tree_diff, |_| true, 2));
     let expected = (vec![longer("c/file")], paths(&["a/new", "c/newer"]));
     assert_eq!(look(&list, &mut known, &later, &[]), expected);
     // If very many entries changed, nothing is kept.
     for contents in list.0.values_mut() {
         *contents = "other";
     }
-    let (last, moved) =
-        later.moved_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
-    assert!(!known.move_to(&later, &last, &moved, |_| false, 4));
+    let (last, tree_diff) =
+        later.updated_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
+    assert!(!known.move_to(&later, &last, &tree_diff, |_| false, 4));
 }
 
 #[test]
@@ -385,7 +385,7 @@ fn what_a_system_knows_of_a_directory_is_not_looked_for() {
         std::fs::write(top.join(path), "other").unwrap();
     }
     let tracked = list.tracked(top);
-    let memory = ScanMemory::new(tracked.directories() as usize);
+    let memory = ScanMemory::new(tracked.directory_number_end() as usize);
     tick();
     // The declaration does not cover ignored files, and nothing derived from it is remembered.
     for (ignored, unseen) in [

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub struct Timing {
     all_ns: AtomicU64,
-    others_ns: AtomicU64,
+    non_tracked_ns: AtomicU64,
 }
 
 impl Timing {
     /// The share of the time, from 0 to 1, spent on finding what is not tracked; 0 if there was no scan.
-    pub fn share_of_others(&self) -> f64 {
+    pub fn share_of_non_tracked(&self) -> f64 {
         let ns = |of: &AtomicU64| Duration::from_nanos(of.load(Ordering::Relaxed)).as_secs_f64();
-        let (others, all) = (ns(&self.others_ns), ns(&self.all_ns));
+        let (non_tracked, all) = (ns(&self.non_tracked_ns), ns(&self.all_ns));
         if all > 0.0 {
-            (others / all).min(1.0)
+            (non_tracked / all).min(1.0)
         } else {
             0.0
         }
@@ -28,8 +28,8 @@ impl Timing {
     }
 
     /// Runs `work`, the part of a task that finds what is not tracked, and adds up its time.
-    pub(super) fn others<T>(timing: Option<&Self>, work: impl FnOnce() -> T) -> T {
-        spend(timing.map(|timing| &timing.others_ns), work)
+    pub(super) fn non_tracked<T>(timing: Option<&Self>, work: impl FnOnce() -> T) -> T {
+        spend(timing.map(|timing| &timing.non_tracked_ns), work)
     }
 }
 

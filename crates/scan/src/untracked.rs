@@ -50,7 +50,7 @@ pub(super) struct Found {
     /// False if the listing rests on something that no witness can represent.
     pub(super) can_be_remembered: bool,
     /// Whether it rests on something whose changes cause no event.
-    pub(super) is_unheard: bool,
+    pub(super) changes_silently: bool,
     /// Whether it rests on rules whose changes cause no event.
     pub(super) has_unproven_rules: bool,
     /// The length of the tracked directory's path, with its slash.
@@ -71,7 +71,7 @@ impl Found {
     pub(super) fn hide(&mut self, dir: BString) {
         self.hidden.push(dir);
         self.can_be_remembered = false;
-        self.is_unheard = true;
+        self.changes_silently = true;
     }
 }
 
@@ -88,16 +88,16 @@ enum Treatment {
     /// Report each thing in it by itself.
     Enter,
     /// Report it as one, by what is in it.
-    Sum,
+    ReportAsOne,
 }
 
 impl<'a> Walk<'a> {
-    /// Judges the entry at `path`, which is directly in the tracked directory `dir` and is not a tracked file.
+    /// Visits the entry at `path`, which is directly in the tracked directory `dir` and is not a tracked file.
     #[allow(
         clippy::too_many_arguments,
         reason = "the state of one step of the walk"
     )]
-    pub(super) fn judge<'s>(
+    pub(super) fn visit_entry<'s>(
         &'s self,
         kind: EntryKind,
         dir: &Arc<OpenDir<'s>>,
@@ -112,7 +112,7 @@ impl<'a> Walk<'a> {
             .rfind_byte(b'/')
             .map_or(0, |slash| slash.saturating_add(1));
         let wants_each = self.scan.untracked == UntrackedMode::All && self.scan.memory.is_none();
-        if kind == EntryKind::Dir && wants_each && !self.is_own(path.as_bstr(), kind) {
+        if kind == EntryKind::Dir && wants_each && !self.is_metadata(path.as_bstr(), kind) {
             // Large untracked trees are shared among all workers.
             let is_excluded = is_excluded || rules.is_ignored(path.as_bstr(), true);
             if self.is_of_no_interest(path.as_bstr(), is_excluded) {
@@ -133,12 +133,13 @@ impl<'a> Walk<'a> {
                 return;
             }
         }
-        if kind == EntryKind::File && self.may_govern_unheard(dir.fd(), path.as_bstr()) {
+        if kind == EntryKind::File && self.may_affect_comparison_silently(dir.fd(), path.as_bstr())
+        {
             found.can_be_remembered = false;
             found.has_unproven_rules = true;
         }
         let before = (found.untracked.len(), found.ignored.len());
-        self.treat(kind, Some(dir.fd()), path, rules, is_excluded, false, found);
+        self.classify(kind, Some(dir.fd()), path, rules, is_excluded, false, found);
         if is_tracked_name {
             // A directory in the place of a tracked file is not reported itself; its contents may be.
             let mut as_dir = path.clone();
@@ -150,9 +151,9 @@ impl<'a> Walk<'a> {
 
     /// Whether the file at `path`, in `dir`, decides how other files are compared, and has another hard link through
     /// which it may be written.
-    fn may_govern_unheard(&self, dir: BorrowedFd<'_>, path: &BStr) -> bool {
+    fn may_affect_comparison_silently(&self, dir: BorrowedFd<'_>, path: &BStr) -> bool {
         let name = vigil_model::path::file_name(path);
-        self.scan.system.governs(name)
+        self.scan.system.affects_comparison(name)
             && CName::new(name)
                 .is_some_and(|name| stat_at(dir, name.as_c_str()).is_ok_and(|stat| stat.nlink > 1))
     }
@@ -197,7 +198,7 @@ impl<'a> Walk<'a> {
         for entry in listing.entries() {
             path.truncate(len);
             path.extend_from_slice(entry.name.to_bytes());
-            self.judge(
+            self.visit_entry(
                 entry.kind,
                 &fd,
                 &mut path,
@@ -216,26 +217,26 @@ impl<'a> Walk<'a> {
         worker.findings.unlisted.append(&mut found.unlisted);
     }
 
-    /// Returns the kind of the entry at `path`, and adds what is to be reported to `found`, unless `sums_up`.
+    /// Returns the kind of the entry at `path`, and adds what is to be reported to `found`, unless `only_classifies`.
     #[allow(
         clippy::too_many_arguments,
         reason = "the state of one step of the walk"
     )]
-    fn treat(
+    fn classify(
         &self,
         kind: EntryKind,
         parent: Option<BorrowedFd<'_>>,
         path: &mut BString,
         rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
-        sums_up: bool,
+        only_classifies: bool,
         found: &mut Found,
     ) -> Kind {
         // What is neither file nor directory is not reported, ignored or not: Mercurial does not even match it
         // against patterns.
         let is_dir = kind == EntryKind::Dir;
         if kind == EntryKind::Other
-            || self.is_own(path.as_bstr(), kind)
+            || self.is_metadata(path.as_bstr(), kind)
             || self
                 .scan
                 .filter
@@ -254,7 +255,7 @@ impl<'a> Walk<'a> {
         }
         let result = match kind {
             EntryKind::Dir => {
-                return self.treat_dir(parent, path, rules, is_excluded, sums_up, found);
+                return self.classify_dir(parent, path, rules, is_excluded, only_classifies, found);
             }
             EntryKind::Other => Kind::Nothing,
             EntryKind::File | EntryKind::Symlink => {
@@ -271,7 +272,7 @@ impl<'a> Walk<'a> {
                 }
             }
         };
-        if !sums_up {
+        if !only_classifies {
             self.add(found, path.clone(), result);
         }
         result
@@ -289,13 +290,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn treat_dir(
+    fn classify_dir(
         &self,
         parent: Option<BorrowedFd<'_>>,
         path: &mut BString,
         rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
-        sums_up: bool,
+        only_classifies: bool,
         found: &mut Found,
     ) -> Kind {
         let by_names = self.treatment_by_folded_names(path.as_bstr());
@@ -304,7 +305,7 @@ impl<'a> Walk<'a> {
             if matches!(treatment, Treatment::Settled(_)) {
                 // The repository can change without changing any mtime that is recorded here.
                 found.can_be_remembered = false;
-                found.is_unheard = true;
+                found.changes_silently = true;
             }
             treatment
         });
@@ -312,12 +313,13 @@ impl<'a> Walk<'a> {
             Treatment::Settled(kind) => kind,
             Treatment::Enter => {
                 self.note_gap(path.as_bstr(), &mut found.unlisted);
-                return self.read_dir(parent, path, rules, is_excluded, sums_up, found);
+                return self.read_dir(parent, path, rules, is_excluded, only_classifies, found);
             }
-            Treatment::Sum => {
+            Treatment::ReportAsOne => {
                 let before = (found.untracked.len(), found.ignored.len());
-                let sums_up = self.scan.ignored == IgnoredMode::No;
-                let mut kind = self.read_dir(parent, path, rules, is_excluded, sums_up, found);
+                let only_classifies = self.scan.ignored == IgnoredMode::No;
+                let mut kind =
+                    self.read_dir(parent, path, rules, is_excluded, only_classifies, found);
                 if kind == Kind::Ignored {
                     if self.scan.ignored == IgnoredMode::Matching {
                         kind = Kind::Nothing;
@@ -329,7 +331,7 @@ impl<'a> Walk<'a> {
                 kind
             }
         };
-        if !sums_up {
+        if !only_classifies {
             let mut name = path.clone();
             name.push(b'/');
             self.add(found, name, kind);
@@ -366,11 +368,11 @@ impl<'a> Walk<'a> {
         if self.scan.untracked == UntrackedMode::All {
             Treatment::Enter
         } else {
-            Treatment::Sum
+            Treatment::ReportAsOne
         }
     }
 
-    /// Reads the directory at `path` and treats each entry. If `sums_up`, nothing is added to `found`, and reading
+    /// Reads the directory at `path` and classifies each entry. If `only_classifies`, nothing is added to `found`, and reading
     /// stops at the first entry that decides.
     fn read_dir(
         &self,
@@ -378,7 +380,7 @@ impl<'a> Walk<'a> {
         path: &mut BString,
         rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
-        sums_up: bool,
+        only_classifies: bool,
         found: &mut Found,
     ) -> Kind {
         let fd = match self.open_in(parent, path.as_bstr()) {
@@ -388,14 +390,14 @@ impl<'a> Walk<'a> {
                     found.unlisted.push(Unseen::of(path.as_bstr(), error));
                 }
                 found.can_be_remembered = false;
-                found.is_unheard = true;
+                found.changes_silently = true;
                 return Kind::Nothing;
             }
         };
         if let Some(watch) = self.scan.watch
             && !watch.watch(path.as_bstr(), fd.fd())
         {
-            found.is_unheard = true;
+            found.changes_silently = true;
         }
         self.witness_dir(fd.fd(), path.as_bstr(), found);
         let mut listing = Listing::new();
@@ -433,21 +435,21 @@ impl<'a> Walk<'a> {
         for entry in listing.entries() {
             path.truncate(len);
             path.extend_from_slice(entry.name.to_bytes());
-            if self.is_own(path.as_bstr(), entry.kind) {
+            if self.is_metadata(path.as_bstr(), entry.kind) {
                 // A directory with such an entry may become a repository without a change to itself.
                 found.can_be_remembered = false;
-                found.is_unheard = true;
+                found.changes_silently = true;
             }
-            greatest = greatest.max(self.treat(
+            greatest = greatest.max(self.classify(
                 entry.kind,
                 parent,
                 path,
                 &rules,
                 is_excluded,
-                sums_up,
+                only_classifies,
                 found,
             ));
-            if sums_up && greatest == Kind::Untracked {
+            if only_classifies && greatest == Kind::Untracked {
                 break;
             }
         }
@@ -531,8 +533,8 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether the entry at `path`, of this kind, is the system's own, and never reported.
-    pub(super) fn is_own(&self, path: &BStr, kind: EntryKind) -> bool {
-        self.scan.system.is_own(path, kind)
+    pub(super) fn is_metadata(&self, path: &BStr, kind: EntryKind) -> bool {
+        self.scan.system.is_metadata(path, kind)
     }
 
     /// Returns the rules in force in the directory `path`, and the file there that they come from.
@@ -581,7 +583,7 @@ impl<'a> Walk<'a> {
         listing.entries().any(|entry| {
             let name = entry.name.to_bytes();
             let path = vigil_model::path::join(path, name.as_bstr());
-            !self.is_own(path.as_bstr(), entry.kind)
+            !self.is_metadata(path.as_bstr(), entry.kind)
                 && self
                     .scan
                     .filter

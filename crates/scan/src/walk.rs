@@ -24,7 +24,7 @@ use super::focus::Focus;
 use super::folded_names::FoldedNames;
 use super::open::{CName, DirFd, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
-use super::position::{Here, Spot};
+use super::position::{CurrentDir, DirPosition};
 use super::system::IgnoreScope;
 use super::timing::Timing;
 use super::untracked::UntrackedDir;
@@ -77,7 +77,7 @@ impl Worker {
 pub(super) enum Task<'s> {
     /// A directory with tracked files.
     Dir {
-        spot: Spot,
+        position: DirPosition,
         /// The parent directory, if it is still open.
         parent: Option<Arc<OpenDir<'s>>>,
         rules: Arc<dyn IgnoreScope>,
@@ -86,7 +86,7 @@ pub(super) enum Task<'s> {
     },
     /// A part of the files of a directory.
     Files {
-        spot: Spot,
+        position: DirPosition,
         dir: Arc<OpenDir<'s>>,
         start: usize,
     },
@@ -133,10 +133,10 @@ impl Scan<'_> {
             progress.begin(entries);
         }
         let pool = Pool::new(self.threads_max);
-        let mut top = Spot::top();
+        let mut top = DirPosition::top();
         top.is_whole = self.focus.is_some_and(|focus| focus.has_whole(ROOT));
         let first = Task::Dir {
-            spot: top,
+            position: top,
             parent: None,
             rules: self.system.rules_at_top(),
             is_excluded: false,
@@ -157,13 +157,13 @@ impl Scan<'_> {
             all.unlisted.extend(worker.findings.unlisted);
             all.warnings.extend(worker.findings.warnings);
             all.unknown.extend(worker.findings.unknown);
-            all.unheard.add(worker.findings.unheard);
+            all.silent_paths.add(worker.findings.silent_paths);
             hidden.extend(worker.hidden);
         }
         if !hidden.is_empty() {
             if self.watch.is_some() {
                 // What is hidden depends on more than its own folder.
-                all.unheard.trees.push(BString::default());
+                all.silent_paths.trees.push(BString::default());
             }
             let is_shown = |path: &BString| !hidden.iter().any(|dir| path.starts_with(dir));
             all.untracked.retain(is_shown);
@@ -191,18 +191,29 @@ impl<'a> Walk<'a> {
     ) {
         let result = match task {
             Task::Dir {
-                spot,
+                position,
                 parent,
                 rules,
                 is_excluded,
-            } => self.walk_dir(&spot, parent.as_deref(), &rules, is_excluded, worker, local),
-            Task::Files { spot, dir, start } => {
+            } => self.walk_dir(
+                &position,
+                parent.as_deref(),
+                &rules,
+                is_excluded,
+                worker,
+                local,
+            ),
+            Task::Files {
+                position,
+                dir,
+                start,
+            } => {
                 let end = start.saturating_add(FILES_PER_TASK);
-                let here = Here::read(&spot, self.scan.tracked_files);
+                let here = CurrentDir::read(&position, self.scan.tracked_files);
                 self.check_files(&here, dir.fd(), start..end, &mut worker.findings)
             }
             Task::Untracked { dir, parent } => {
-                Timing::others(self.scan.timing, || {
+                Timing::non_tracked(self.scan.timing, || {
                     self.walk_untracked(&dir, parent, worker, local);
                 });
                 Ok(())
@@ -218,12 +229,13 @@ impl<'a> Walk<'a> {
     }
 
     fn wants_no_more_tracked(&self) -> bool {
-        !self.scan.tracked || self.tracked_found.load(Ordering::Relaxed) >= self.scan.tracked_enough
+        !self.scan.tracked
+            || self.tracked_found.load(Ordering::Relaxed) >= self.scan.stop_after_tracked
     }
 
     fn wants_no_more_untracked(&self) -> bool {
         self.scan.untracked == UntrackedMode::No
-            || self.untracked_found.load(Ordering::Relaxed) >= self.scan.untracked_enough
+            || self.untracked_found.load(Ordering::Relaxed) >= self.scan.stop_after_untracked
     }
 
     /// Counts `fd` among the open directories.
@@ -261,15 +273,15 @@ impl<'a> Walk<'a> {
 
     fn walk_dir<'s>(
         &'s self,
-        spot: &Spot,
+        position: &DirPosition,
         parent: Option<&OpenDir<'s>>,
         rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
         worker: &mut Worker,
         local: &mut Local<Task<'s>>,
     ) -> Result<(), ScanError> {
-        let path = spot.path.as_bstr();
-        let is_root = spot.number == ROOT;
+        let path = position.path.as_bstr();
+        let is_root = position.number == ROOT;
         if self
             .scan
             .filter
@@ -282,17 +294,17 @@ impl<'a> Walk<'a> {
             true => Err(Errno::ACCESS),
             false => self.open(parent.map(OpenDir::fd), path).map(DirFd::Own),
         };
-        let mut is_out_of_sight = spot.is_out_of_sight;
+        let mut is_below_unlisted = position.is_below_unlisted;
         let (fd, may_list) = match opened {
-            Ok(fd) => (fd, !is_out_of_sight),
+            Ok(fd) => (fd, !is_below_unlisted),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
                 let (observed, is_link) = self.look_through_link(path);
                 // A symbolic link's target may change elsewhere, even if the link leads nowhere now.
                 let place = self.scan.work_tree.join(OsStr::from_bytes(path));
                 if self.scan.watch.is_some() && lstat_path(&place).is_ok_and(|it| it.is_symlink()) {
-                    self.note_unheard_tree(path, worker);
+                    self.note_silent_tree(path, worker);
                 }
-                self.report_below(spot, observed, is_link, &mut worker.findings);
+                self.report_below(position, observed, is_link, &mut worker.findings);
                 return Ok(());
             }
             Err(source @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NAMETOOLONG)) => {
@@ -304,8 +316,8 @@ impl<'a> Walk<'a> {
             // It may not be listed, or its disk or server is gone. Report what is unseen, and go on with the rest.
             Err(reason) => {
                 let mut filter = self.scan.filter.iter();
-                if !is_out_of_sight && !filter.any(|filter| filter.begins_below(path)) {
-                    is_out_of_sight = true;
+                if !is_below_unlisted && !filter.any(|filter| filter.begins_below(path)) {
+                    is_below_unlisted = true;
                     if !is_excluded {
                         self.note_unlisted(path, reason, worker);
                     }
@@ -322,35 +334,38 @@ impl<'a> Walk<'a> {
                     Some(fd) => (fd, false),
                     // If it cannot even be searched, nothing is known to have changed.
                     _ => {
-                        self.report_below(spot, Err(reason), false, &mut worker.findings);
+                        self.report_below(position, Err(reason), false, &mut worker.findings);
                         return Ok(());
                     }
                 }
             }
         };
         let dir = Arc::new(self.keep(fd));
-        let mut here = Here::met(spot, self.scan.tracked_files, &self.budget);
-        here.is_out_of_sight = is_out_of_sight;
+        let mut here = CurrentDir::enter(position, self.scan.tracked_files, &self.budget);
+        here.is_below_unlisted = is_below_unlisted;
         let focus = self.focus_in(&here);
-        let has_others = focus.is_none_or(|focus| focus.has_others(here.number));
+        let wants_non_tracked = focus.is_none_or(|focus| focus.wants_non_tracked(here.number));
         // If only files are looked at, the folder is already watched.
-        if let Some(watch) = self.scan.watch.filter(|_| has_others)
+        if let Some(watch) = self.scan.watch.filter(|_| wants_non_tracked)
             && !watch.watch(path, dir.fd())
         {
-            self.note_unheard_tree(path, worker);
+            self.note_silent_tree(path, worker);
         }
         let wants_others = may_list
-            && has_others
+            && wants_non_tracked
             && !self.wants_no_more_untracked()
             && !(is_excluded && self.scan.ignored == IgnoredMode::No);
-        let mut memory = self.scan.memory.and_then(|memory| memory.dir(spot.number));
+        let mut memory = self
+            .scan
+            .memory
+            .and_then(|memory| memory.dir(position.number));
         let rules_below = if wants_others {
             if !is_root {
                 self.note_gap(path, &mut worker.findings.unlisted);
             }
-            Timing::others(self.scan.timing, || {
+            Timing::non_tracked(self.scan.timing, || {
                 let memory = memory.as_deref_mut();
-                self.look_at_others(&here, &dir, rules, is_excluded, memory, worker, local)
+                self.visit_non_tracked(&here, &dir, rules, is_excluded, memory, worker, local)
             })
         } else {
             self.push_subdirs(&here, &dir, rules, is_excluded, &[], local);
@@ -364,7 +379,7 @@ impl<'a> Walk<'a> {
         if files > FILES_PER_TASK.saturating_mul(2) {
             for start in (FILES_PER_TASK..files).step_by(FILES_PER_TASK) {
                 local.push(Task::Files {
-                    spot: spot.clone(),
+                    position: position.clone(),
                     dir: dir.clone(),
                     start,
                 });
@@ -379,19 +394,19 @@ impl<'a> Walk<'a> {
     }
 
     /// The scan's focus, unless the directory is looked at as a whole.
-    fn focus_in(&self, here: &Here<'_>) -> Option<&Focus> {
+    fn focus_in(&self, here: &CurrentDir<'_>) -> Option<&Focus> {
         self.scan.focus.filter(|_| !here.is_whole)
     }
 
     /// Notes that changes in the directory at `path` and below cause no event.
-    fn note_unheard_tree(&self, path: &BStr, worker: &mut Worker) {
+    fn note_silent_tree(&self, path: &BStr, worker: &mut Worker) {
         if self.scan.watch.is_some() {
-            worker.findings.unheard.trees.push(path.to_owned());
+            worker.findings.silent_paths.trees.push(path.to_owned());
         }
     }
 
     /// The number of tracked files to look at directly in a directory.
-    fn files_len(&self, here: &Here<'_>) -> usize {
+    fn files_len(&self, here: &CurrentDir<'_>) -> usize {
         match self.focus_in(here) {
             None => here.directory.files_len(),
             Some(focus) => focus.files(here.number).len(),
@@ -401,7 +416,7 @@ impl<'a> Walk<'a> {
     /// Looks at files of a directory, using the comparisons that are remembered.
     fn check_files(
         &self,
-        here: &Here<'_>,
+        here: &CurrentDir<'_>,
         dir: BorrowedFd<'_>,
         range: Range<usize>,
         findings: &mut Findings,
@@ -428,7 +443,7 @@ impl<'a> Walk<'a> {
 
     fn check_range(
         &self,
-        here: &Here<'_>,
+        here: &CurrentDir<'_>,
         dir: BorrowedFd<'_>,
         range: Range<usize>,
         comparisons: &mut Comparisons,
@@ -453,7 +468,7 @@ impl<'a> Walk<'a> {
     #[inline]
     fn check_each<'t>(
         &self,
-        here: &Here<'_>,
+        here: &CurrentDir<'_>,
         dir: BorrowedFd<'_>,
         files: impl Iterator<Item = (usize, TrackedFile<'t>)>,
         comparisons: &mut Comparisons,
@@ -471,7 +486,7 @@ impl<'a> Walk<'a> {
                 file,
                 dir_path: here.path,
             };
-            let mut is_heard = true;
+            let mut has_events = true;
             let observed = check(
                 self.scan,
                 self.started_at,
@@ -480,12 +495,12 @@ impl<'a> Walk<'a> {
                 &file,
                 comparisons,
                 &mut findings.unknown,
-                &mut is_heard,
+                &mut has_events,
             )?;
-            if !is_heard && self.scan.watch.is_some() {
-                findings.unheard.files.push(here.entry_number(at));
-                if self.scan.system.governs(file.name()) {
-                    findings.unheard.trees.push(here.path.to_owned());
+            if !has_events && self.scan.watch.is_some() {
+                findings.silent_paths.files.push(here.entry_number(at));
+                if self.scan.system.affects_comparison(file.name()) {
+                    findings.silent_paths.trees.push(here.path.to_owned());
                 }
             }
             if let Some(observed) = observed {
@@ -497,7 +512,7 @@ impl<'a> Walk<'a> {
 
     /// Whether `file` is asked for. The first side of a conflict also stands for the others, which may be of another type.
     #[inline]
-    fn is_asked_for(&self, here: &Here<'_>, file: &TrackedFile<'_>) -> bool {
+    fn is_asked_for(&self, here: &CurrentDir<'_>, file: &TrackedFile<'_>) -> bool {
         let is_nested = file.is_nested();
         self.scan.filter.is_none_or(|filter| {
             let path = join(here.path, file.name());
@@ -508,7 +523,7 @@ impl<'a> Walk<'a> {
 
     fn found_tracked(
         &self,
-        here: &Here<'_>,
+        here: &CurrentDir<'_>,
         at: usize,
         file: &TrackedFile<'_>,
         observed: Observed,
@@ -538,14 +553,14 @@ impl<'a> Walk<'a> {
     /// that exists behind the link makes its entry count as not skipped.
     fn report_below(
         &self,
-        spot: &Spot,
+        position: &DirPosition,
         observed: Result<Observed, Errno>,
         is_link: bool,
         findings: &mut Findings,
     ) {
-        let mut pending = vec![(spot.clone(), observed)];
-        while let Some((spot, observed)) = pending.pop() {
-            let here = Here::met(&spot, self.scan.tracked_files, &self.budget);
+        let mut pending = vec![(position.clone(), observed)];
+        while let Some((position, observed)) = pending.pop() {
+            let here = CurrentDir::enter(&position, self.scan.tracked_files, &self.budget);
             for (at, file) in here.directory.files_from(0) {
                 if here.is_later_stage(at, &file) {
                     continue;
@@ -556,7 +571,7 @@ impl<'a> Walk<'a> {
                     && !(is_link
                         && self.scan.looks_at_present_skipped_files
                         && lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok());
-                let is_expected = !is_skipped && !file.is_vouched_for();
+                let is_expected = !is_skipped && !file.is_assume_valid();
                 let is_wanted = self.scan.tracked && self.is_asked_for(&here, &file);
                 if is_wanted && (is_expected || file.is_side()) {
                     match observed {
@@ -582,7 +597,7 @@ impl<'a> Walk<'a> {
 
     pub(super) fn push_subdirs<'s>(
         &'s self,
-        here: &Here<'_>,
+        here: &CurrentDir<'_>,
         dir: &Arc<OpenDir<'s>>,
         rules: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
@@ -597,14 +612,14 @@ impl<'a> Walk<'a> {
         for sub in here.directory.subdirs().rev() {
             let focus = self.focus_in(here);
             if focus.is_some_and(|focus| !focus.has(sub.number))
-                || lacks_some && self.stands_for_nothing(sub.number)
+                || lacks_some && self.is_absent_sparse_directory(sub.number)
             {
                 continue;
             }
-            let mut spot = here.below(&sub);
-            spot.is_whole |= focus.is_some_and(|focus| focus.has_whole(sub.number));
+            let mut position = here.below(&sub);
+            position.is_whole |= focus.is_some_and(|focus| focus.has_whole(sub.number));
             local.push(Task::Dir {
-                spot,
+                position,
                 parent: parent.cloned(),
                 rules: rules.clone(),
                 is_excluded: is_excluded || excluded.contains(&sub.number),
@@ -613,7 +628,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether the directory `number` is a single entry of a sparse index, left out of the working tree.
-    fn stands_for_nothing(&self, number: DirNumber) -> bool {
+    fn is_absent_sparse_directory(&self, number: DirNumber) -> bool {
         let directory = self.scan.tracked_files.directory(number);
         let only = directory.file(0).filter(|_| directory.sums().entries == 1);
         only.is_some_and(|only| only.is_collapsed() && only.is_left_out())

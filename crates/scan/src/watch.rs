@@ -13,7 +13,7 @@ pub trait Watch: Sync {
 
 /// What may change without an event. Paths are from the top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unheard {
+pub struct SilentPaths {
     /// Tracked files, by number: those with other hard links through which they may be written, and those whose contents no
     /// stamp vouches for.
     pub files: Vec<u32>,
@@ -23,7 +23,7 @@ pub struct Unheard {
     pub trees: Vec<BString>,
 }
 
-impl Unheard {
+impl SilentPaths {
     /// Appends `other`.
     pub(super) fn add(&mut self, other: Self) {
         self.files.extend(other.files);

@@ -79,9 +79,9 @@ impl Stamp {
         is_racy_at(self.mtime, observed_at, None)
     }
 
-    /// Whether both times are before `time`. If [`vigil_model::clock::distrusted_from`] returns a time, a stamp proves
+    /// Whether both times are before `time`. If [`vigil_model::clock::untrusted_since`] returns a time, a stamp proves
     /// something only if it is before that.
-    pub fn is_before(&self, time: Timestamp) -> bool {
+    pub fn is_entirely_before(&self, time: Timestamp) -> bool {
         self.mtime < time && self.ctime < time
     }
 
@@ -180,15 +180,15 @@ impl Observation {
     ///
     /// # Errors
     /// stat(2) failed, for another reason than a missing file.
-    pub fn holds(&self, path: &Path) -> Result<bool, Errno> {
-        self.holds_by(|| stat_path(path))
+    pub fn is_current(&self, path: &Path) -> Result<bool, Errno> {
+        self.is_current_by(|| stat_path(path))
     }
 
-    /// Like [`Self::holds`], with the caller's `look`. It must treat symbolic links as the first look did.
+    /// Like [`Self::is_current`], with the caller's `look`. It must treat symbolic links as the first look did.
     ///
     /// # Errors
     /// `look` failed, for another reason than a missing file.
-    pub fn holds_by(&self, look: impl FnOnce() -> Result<Stat, Errno>) -> Result<bool, Errno> {
+    pub fn is_current_by(&self, look: impl FnOnce() -> Result<Stat, Errno>) -> Result<bool, Errno> {
         if !self.is_proof() {
             return Ok(false);
         }
@@ -270,7 +270,7 @@ mod tests {
             (at(11, 11), false),
         ] {
             assert_eq!(stamp.is_racy(time), !is_old);
-            assert_eq!(stamp.is_before(time), is_old);
+            assert_eq!(stamp.is_entirely_before(time), is_old);
         }
         assert!(!at(9, 9).is_racy_at(time, Some(Granularity::SECOND)));
         let late = Timestamp { s: 9, ns: 2 };
@@ -283,21 +283,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let absent = Observation::of(&path).unwrap();
-        assert!(!absent.exists() && absent.holds(&path).unwrap());
+        assert!(!absent.exists() && absent.is_current(&path).unwrap());
 
         std::fs::write(&path, "1").unwrap();
-        assert!(!absent.holds(&path).unwrap());
+        assert!(!absent.is_current(&path).unwrap());
         let mut young = Observation::of(&path).unwrap();
         young.before = young.stamp.unwrap().mtime;
-        assert!(!young.holds(&path).unwrap());
+        assert!(!young.is_current(&path).unwrap());
 
         let mut old = young;
         old.before.s += 10;
-        assert!(old.holds(&path).unwrap());
+        assert!(old.is_current(&path).unwrap());
         std::fs::write(&path, "22").unwrap();
-        assert!(!old.holds(&path).unwrap());
+        assert!(!old.is_current(&path).unwrap());
         std::fs::remove_file(&path).unwrap();
-        assert!(!old.holds(&path).unwrap());
+        assert!(!old.is_current(&path).unwrap());
     }
 
     #[test]
@@ -319,7 +319,7 @@ mod tests {
             assert_eq!(seen.is_proof(), is_proof);
             assert_eq!(Stamp::trusted(&stat, before).is_some(), is_proof);
             assert!(seen.is_same(Some(&stat)) && !seen.is_same(None));
-            assert_eq!(seen.holds_by(|| Ok(stat)), Ok(is_proof));
+            assert_eq!(seen.is_current_by(|| Ok(stat)), Ok(is_proof));
         }
         let nothing = Observation::at(before, None);
         assert!(nothing.is_proof() && nothing.is_same(None) && !nothing.is_same(Some(&stat)));
@@ -329,8 +329,11 @@ mod tests {
     fn what_cannot_be_looked_at_is_told_from_what_is_not_there() {
         let absent = Observation::at(Timestamp::default(), None);
         for missing in [Errno::NOENT, Errno::NOTDIR] {
-            assert_eq!(absent.holds_by(|| Err(missing)), Ok(true));
+            assert_eq!(absent.is_current_by(|| Err(missing)), Ok(true));
         }
-        assert_eq!(absent.holds_by(|| Err(Errno::ACCESS)), Err(Errno::ACCESS));
+        assert_eq!(
+            absent.is_current_by(|| Err(Errno::ACCESS)),
+            Err(Errno::ACCESS)
+        );
     }
 }

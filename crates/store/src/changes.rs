@@ -57,12 +57,12 @@ impl<'a> Changes<'a> {
 
     /// Names a source that some of the blocks borrow from. If it turns out not to be whole, nothing is
     /// published.
-    pub fn rest_on(&mut self, source: impl BlockSource + 'a) {
+    pub fn add_source(&mut self, source: impl BlockSource + 'a) {
         self.source = Some(Rc::new(source));
     }
 
     /// Whether the source of the blocks, if any, is whole.
-    pub(super) fn are_whole(&self) -> bool {
+    pub(super) fn sources_are_intact(&self) -> bool {
         self.source.as_ref().is_none_or(|source| source.is_whole())
     }
 

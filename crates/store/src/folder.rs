@@ -80,8 +80,8 @@ impl<'a> Folder<'a> {
         self.path.join(name)
     }
 
-    pub(super) fn error(&self, deed: &'static str, name: &str, source: Errno) -> IoError {
-        IoError::new(deed, &self.path(name), source)
+    pub(super) fn error(&self, operation: &'static str, name: &str, source: Errno) -> IoError {
+        IoError::new(operation, &self.path(name), source)
     }
 
     pub(super) fn stat(&self) -> Result<Stat, IoError> {
@@ -124,7 +124,7 @@ impl<'a> Folder<'a> {
         let len_max = Docket::LEN_MAX.saturating_add(1) as u64;
         let len = u64::try_from(stat.st_size).ok();
         let bytes = read_to_end(file, len, len_max).map_err(|source| IoError {
-            deed: "read",
+            operation: "read",
             path: self.path(DOCKET),
             source,
         })?;

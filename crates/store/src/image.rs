@@ -7,12 +7,12 @@ use zerocopy::{FromBytes, IntoBytes};
 use super::plan::Plan;
 use super::{Changes, Snapshot};
 
-/// Returns the state that a docket and a data file with these bytes hold. If `is_mended`, the headers of both are made valid
+/// Returns the state that a docket and a data file with these bytes hold. If `fixes_headers`, the headers of both are made valid
 /// and no checksum is verified, so that the fuzzer reaches the rest.
-pub fn state(docket: &[u8], data: &[u8], is_mended: bool) -> Option<Snapshot> {
-    if !is_mended {
+pub fn state(docket: &[u8], data: &[u8], fixes_headers: bool) -> Option<Snapshot> {
+    if !fixes_headers {
         let docket = Docket::parse(docket).ok()?;
-        return Snapshot::held(docket, data, false).ok();
+        return Snapshot::in_memory(docket, data, false).ok();
     }
     let mut bytes = docket.to_vec();
     bytes.resize(Docket::LEN, 0);
@@ -24,7 +24,7 @@ pub fn state(docket: &[u8], data: &[u8], is_mended: bool) -> Option<Snapshot> {
     data.get_mut(..size_of::<DataHeader>())?
         .copy_from_slice(header.as_bytes());
     let docket = Docket::parse(docket.sealed().as_bytes()).ok()?;
-    Snapshot::held(docket, &data, true).ok()
+    Snapshot::in_memory(docket, &data, true).ok()
 }
 
 /// Returns the state after appending `changes` to `base`; `None` if that is not possible.
@@ -55,5 +55,5 @@ fn written(base: &Snapshot, plan: &Plan<'_>, mut data: Vec<u8>) -> Option<Snapsh
         root: plan.root,
         ..*base.docket()
     };
-    Snapshot::held(docket, &data, base.is_unverified()).ok()
+    Snapshot::in_memory(docket, &data, base.is_unverified()).ok()
 }

@@ -69,10 +69,10 @@ pub enum NoState {
 
 /// A failed system call.
 #[derive(Debug, thiserror::Error)]
-#[error("could not {deed} {}: {source}", path.display())]
+#[error("could not {operation} {}: {source}", path.display())]
 pub struct IoError {
     /// What was tried.
-    pub deed: &'static str,
+    pub operation: &'static str,
     /// The file it was tried on.
     pub path: PathBuf,
     /// The system's error.
@@ -80,9 +80,9 @@ pub struct IoError {
 }
 
 impl IoError {
-    fn new(deed: &'static str, path: &Path, source: Errno) -> Self {
+    fn new(operation: &'static str, path: &Path, source: Errno) -> Self {
         Self {
-            deed,
+            operation,
             path: path.to_owned(),
             source: source.into(),
         }
@@ -120,7 +120,7 @@ pub enum StoreError {
 
 /// The outcome of an attempt to publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Published {
+pub enum PublishOutcome {
     /// The changes were appended to the same data file.
     Appended {
         /// Bytes written to the data file.
@@ -139,7 +139,7 @@ pub enum Published {
     Superseded,
 }
 
-impl Published {
+impl PublishOutcome {
     /// Whether a new state was published.
     pub fn is_new(self) -> bool {
         matches!(self, Self::Appended { .. } | Self::Rewritten { .. })
@@ -148,7 +148,7 @@ impl Published {
 
 /// The outcome of an attempt to remove the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dropped {
+pub enum RemoveOutcome {
     /// The state and its folder are gone.
     Removed,
     /// The state is gone. The folder stays, since it holds something else.

@@ -19,7 +19,8 @@ use super::folder::{DOCKET, Folder, data_name};
 use super::plan::{NoPlan, Plan};
 use super::snapshot::Snapshot;
 use super::{
-    Changes, Damaged, Dropped, IoError, NoState, Published, Step, Steps, Store, StoreError,
+    Changes, Damaged, IoError, NoState, PublishOutcome, RemoveOutcome, Step, Steps, Store,
+    StoreError,
 };
 
 /// How many bytes are collected before they are written.
@@ -67,7 +68,7 @@ impl Store {
         changes: Changes<'_>,
         clock: [u8; 48],
         steps: &dyn Steps,
-    ) -> Result<(Published, Option<Snapshot>), StoreError> {
+    ) -> Result<(PublishOutcome, Option<Snapshot>), StoreError> {
         let base = base.map_or(Base::None, Base::Changed);
         self.publish_onto(base, &changes, clock, steps)
     }
@@ -83,7 +84,7 @@ impl Store {
         changes: Changes<'_>,
         clock: [u8; 48],
         steps: &dyn Steps,
-    ) -> Result<(Published, Option<Snapshot>), StoreError> {
+    ) -> Result<(PublishOutcome, Option<Snapshot>), StoreError> {
         self.publish_onto(Base::Replaced(base), &changes, clock, steps)
     }
 
@@ -93,7 +94,7 @@ impl Store {
         changes: &Changes<'_>,
         clock: [u8; 48],
         steps: &dyn Steps,
-    ) -> Result<(Published, Option<Snapshot>), StoreError> {
+    ) -> Result<(PublishOutcome, Option<Snapshot>), StoreError> {
         let edits = changes
             .edits(base.changed())
             .map_err(|error| self.refusal(error))?;
@@ -101,14 +102,14 @@ impl Store {
             && edits.iter().all(Vec::is_empty)
             && *base.clock() == clock
         {
-            return Ok((Published::Unchanged, None));
+            return Ok((PublishOutcome::Unchanged, None));
         }
         let folder = self.create_folder()?;
         let Some(_lock) = self.lock(&folder)? else {
-            return Ok((Published::Busy, None));
+            return Ok((PublishOutcome::Busy, None));
         };
         if !self.is_in_force(base.expected(), &folder)? {
-            return Ok((Published::Superseded, None));
+            return Ok((PublishOutcome::Superseded, None));
         }
         steps.reached(Step::Locked);
         folder.sweep(base.expected().map(Snapshot::docket));
@@ -126,31 +127,31 @@ impl Store {
     ///
     /// # Errors
     /// A system call failed, or the store's path is not a directory. Some of the state may be left.
-    pub fn drop_state(&self) -> Result<Dropped, StoreError> {
+    pub fn remove_state(&self) -> Result<RemoveOutcome, StoreError> {
         let folder = match Folder::open(&self.folder) {
             Ok(folder) => folder,
-            Err(Errno::NOENT) => return Ok(Dropped::Absent),
+            Err(Errno::NOENT) => return Ok(RemoveOutcome::Absent),
             Err(Errno::NOTDIR) => {
                 return match self.folder.symlink_metadata() {
                     Ok(_) => Err(StoreError::NoFolder {
                         path: self.folder.clone(),
                     }),
                     // A parent is not a directory, so there is nothing here.
-                    Err(_) => Ok(Dropped::Absent),
+                    Err(_) => Ok(RemoveOutcome::Absent),
                 };
             }
             Err(error) => return Err(IoError::new("open", &self.folder, error).into()),
         };
         let Some(_lock) = self.lock(&folder)? else {
-            return Ok(Dropped::Busy);
+            return Ok(RemoveOutcome::Busy);
         };
         // The docket first: without it, no reader looks for the rest.
         let mut any = folder.remove(DOCKET)?;
         any |= folder.clear()?;
         match rustix::fs::unlinkat(CWD, &self.folder, AtFlags::REMOVEDIR) {
-            Ok(()) | Err(Errno::NOENT) => Ok(Dropped::Removed),
-            Err(Errno::NOTEMPTY | Errno::EXIST) if any => Ok(Dropped::Emptied),
-            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Dropped::Absent),
+            Ok(()) | Err(Errno::NOENT) => Ok(RemoveOutcome::Removed),
+            Err(Errno::NOTEMPTY | Errno::EXIST) if any => Ok(RemoveOutcome::Emptied),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(RemoveOutcome::Absent),
             Err(error) => Err(IoError::new("remove", &self.folder, error).into()),
         }
     }
@@ -178,7 +179,7 @@ impl Store {
     /// Opens or creates the folder. It must belong to the effective user: files left in another user's folder might be ones that
     /// their owner could not even remove.
     fn create_folder(&self) -> Result<Folder<'_>, StoreError> {
-        let refused = |deed| move |error| IoError::new(deed, &self.folder, error);
+        let refused = |operation| move |error| IoError::new(operation, &self.folder, error);
         let folder = match Folder::open(&self.folder) {
             Err(Errno::NOENT) => {
                 let above = self.folder.parent();
@@ -243,7 +244,7 @@ impl Writer<'_> {
         base: Base<'_>,
         edits: &Edits<'_>,
         clock: [u8; 48],
-    ) -> Result<Published, StoreError> {
+    ) -> Result<PublishOutcome, StoreError> {
         if let Some(base) = base.changed()
             && let Some(file) = self.folder.data_to_append(base.docket())
         {
@@ -264,7 +265,7 @@ impl Writer<'_> {
         plan: &Plan<'_>,
         file: File,
         clock: [u8; 48],
-    ) -> Result<Published, StoreError> {
+    ) -> Result<PublishOutcome, StoreError> {
         let name = data_name(base.docket().data_id.get());
         let docket = Docket {
             used_len: plan.used.into(),
@@ -285,7 +286,7 @@ impl Writer<'_> {
             let _ = file.set_len(plan.start);
         }
         written?;
-        Ok(Published::Appended {
+        Ok(PublishOutcome::Appended {
             bytes: plan.used.saturating_sub(plan.start),
         })
     }
@@ -295,7 +296,7 @@ impl Writer<'_> {
         base: Base<'_>,
         plan: &Plan<'_>,
         clock: [u8; 48],
-    ) -> Result<Published, StoreError> {
+    ) -> Result<PublishOutcome, StoreError> {
         let data_id = random_number();
         let name = data_name(data_id);
         let docket = Docket {
@@ -329,7 +330,7 @@ impl Writer<'_> {
         if self.folder.sweep(Some(&docket)) {
             self.steps.reached(Step::OldRemoved);
         }
-        Ok(Published::Rewritten { bytes: plan.used })
+        Ok(PublishOutcome::Rewritten { bytes: plan.used })
     }
 
     /// Writes the plan's blocks and nodes to the data file called `name`.
@@ -340,7 +341,7 @@ impl Writer<'_> {
             .try_for_each(|block| output.add(block))
             .and_then(|()| output.flush())
             .map_err(|source| IoError {
-                deed: "write",
+                operation: "write",
                 path: self.folder.path(name),
                 source,
             })?;
@@ -351,7 +352,7 @@ impl Writer<'_> {
     /// Whether every source was still whole after all that was written had been read from it.
     fn check_sources(&self, base: Option<&Snapshot>) -> Result<(), StoreError> {
         base.map_or(Ok(()), Snapshot::check_whole)?;
-        match self.changes.are_whole() {
+        match self.changes.sources_are_intact() {
             true => Ok(()),
             false => Err(Damaged::new(self.store.folder(), "its blocks were cut off").into()),
         }
@@ -366,7 +367,7 @@ impl Writer<'_> {
         let written = file
             .write_all_at(docket.sealed().as_bytes(), 0)
             .map_err(|source| IoError {
-                deed: "write",
+                operation: "write",
                 path: self.folder.path(&name),
                 source,
             });

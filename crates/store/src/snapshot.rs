@@ -75,9 +75,9 @@ impl Data {
         }
     }
 
-    fn is_cut(&self) -> bool {
+    fn is_truncated(&self) -> bool {
         match self {
-            Self::Mapped(map) => map.is_cut(),
+            Self::Mapped(map) => map.is_truncated(),
             #[cfg(any(test, feature = "fuzzing"))]
             Self::Held(_) => false,
         }
@@ -143,7 +143,11 @@ impl Snapshot {
 
     /// Returns the state that a docket and a data file with these bytes hold; checksums are skipped if `unverified`.
     #[cfg(any(test, feature = "fuzzing"))]
-    pub(super) fn held(docket: Docket, data: &[u8], unverified: bool) -> Result<Self, Damaged> {
+    pub(super) fn in_memory(
+        docket: Docket,
+        data: &[u8],
+        unverified: bool,
+    ) -> Result<Self, Damaged> {
         let damaged = |what| Damaged::new(Path::new("data"), what);
         let used = usize::try_from(docket.used_len.get()).unwrap_or(usize::MAX);
         let data = data.get(..used).ok_or_else(|| damaged("it is cut off"))?;
@@ -198,7 +202,7 @@ impl Snapshot {
     /// Whether the data file is still as long as when it was mapped. Otherwise, bytes read from it may have been zeros, even in
     /// blocks that were verified earlier.
     pub fn is_whole(&self) -> bool {
-        !self.0.data.is_cut()
+        !self.0.data.is_truncated()
     }
 
     pub(super) fn check_whole(&self) -> Result<(), Damaged> {

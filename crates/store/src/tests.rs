@@ -45,7 +45,7 @@ impl Sandbox {
         self.store.open().unwrap()
     }
 
-    fn publish(&self, base: Option<&Snapshot>, changes: Changes<'_>, clock: u8) -> Published {
+    fn publish(&self, base: Option<&Snapshot>, changes: Changes<'_>, clock: u8) -> PublishOutcome {
         let published = self.store.publish(base, changes, [clock; 48], &NoSteps);
         let (published, state) = published.unwrap();
         // The new state is returned if there is one, and only then.
@@ -79,7 +79,7 @@ fn what_is_published_is_read() {
     let first = sandbox.store.open().unwrap();
     assert_eq!(
         published,
-        Published::Rewritten {
+        PublishOutcome::Rewritten {
             bytes: first.used_len()
         }
     );
@@ -108,7 +108,7 @@ fn what_is_published_is_read() {
     let published = sandbox.publish(Some(&first), changes, 2);
     let second = sandbox.store.open().unwrap();
     let bytes = second.used_len() - first.used_len();
-    assert_eq!(published, Published::Appended { bytes });
+    assert_eq!(published, PublishOutcome::Appended { bytes });
     assert_eq!(second.block(Table::Seen, 3), Ok(Some(b"more".as_slice())));
     assert_eq!(
         second.block(Table::Tracked, 256),
@@ -132,18 +132,18 @@ fn nothing_is_written_where_nothing_changes_and_only_a_docket_where_only_the_clo
     let first = sandbox.after(None, set(&blocks), 1);
     assert_eq!(
         sandbox.publish(Some(&first), set(&blocks), 1),
-        Published::Unchanged
+        PublishOutcome::Unchanged
     );
     let mut changes = Changes::new();
     changes.remove(Table::Seen, 2);
     assert_eq!(
         sandbox.publish(Some(&first), changes, 1),
-        Published::Unchanged
+        PublishOutcome::Unchanged
     );
     assert_eq!(first.docket(), sandbox.store.open().unwrap().docket());
 
     let published = sandbox.publish(Some(&first), set(&blocks), 2);
-    assert_eq!(published, Published::Appended { bytes: 0 });
+    assert_eq!(published, PublishOutcome::Appended { bytes: 0 });
     let second = sandbox.store.open().unwrap();
     assert_eq!(
         (second.clock(), second.used_len()),
@@ -166,7 +166,7 @@ fn a_changed_block_costs_itself_a_node_for_each_level_and_the_root() {
     let nodes = 4096 + 4096 + 16 * 2;
     assert_eq!(
         published,
-        Published::Appended {
+        PublishOutcome::Appended {
             bytes: 8 + nodes + 96
         }
     );
@@ -188,7 +188,7 @@ fn a_data_file_is_rewritten_when_more_than_half_is_dead() {
         let published = sandbox.publish(Some(&state), set(&[(Table::Files, 0, &new)]), clock);
         // The second would leave 400 of 600 KiB dead.
         assert_eq!(
-            matches!(published, Published::Rewritten { .. }),
+            matches!(published, PublishOutcome::Rewritten { .. }),
             clock == 2,
             "{published:?}"
         );
@@ -213,7 +213,7 @@ fn less_than_half_may_be_dead() {
     );
     let published = sandbox.publish(Some(&first), set(&[(Table::Files, 1, b"new")]), 1);
     assert!(
-        matches!(published, Published::Appended { .. }),
+        matches!(published, PublishOutcome::Appended { .. }),
         "{published:?}"
     );
     assert!(sandbox.store.open().unwrap().dead_len() > 500 << 10);
@@ -237,7 +237,10 @@ fn a_rewritten_table_that_shrinks_by_whole_levels_keeps_what_is_left() {
         changes.remove(Table::Seen, gone);
         changes.remove(Table::Files, 0);
         let published = sandbox.publish(Some(&base), changes, 2);
-        assert!(matches!(published, Published::Rewritten { .. }), "{gone}");
+        assert!(
+            matches!(published, PublishOutcome::Rewritten { .. }),
+            "{gone}"
+        );
         let state = sandbox.store.open().unwrap();
         let listed: Vec<_> = state.blocks(Table::Seen).collect();
         assert_eq!(listed, [Ok((1, 3)), Ok((255, 3)), Ok((256, 5))], "{gone}");
@@ -251,44 +254,53 @@ fn who_comes_too_late_publishes_nothing() {
     let first = sandbox.after(None, Changes::new(), 1);
     assert_eq!(
         sandbox.publish(None, Changes::new(), 2),
-        Published::Superseded
+        PublishOutcome::Superseded
     );
     let second = sandbox.after(Some(&first), Changes::new(), 2);
     let change = || set(&[(Table::Seen, 1, b"late")]);
     assert_eq!(
         sandbox.publish(Some(&first), change(), 3),
-        Published::Superseded
+        PublishOutcome::Superseded
     );
     let (replaced, state) = sandbox
         .store
         .replace(&first, change(), [3; 48], &NoSteps)
         .unwrap();
     assert!(state.is_none());
-    assert_eq!(replaced, Published::Superseded);
+    assert_eq!(replaced, PublishOutcome::Superseded);
     assert_eq!(sandbox.store.open().unwrap().docket(), second.docket());
 
-    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Removed);
+    assert_eq!(
+        sandbox.store.remove_state().unwrap(),
+        RemoveOutcome::Removed
+    );
     assert_eq!(
         sandbox.publish(Some(&second), change(), 3),
-        Published::Superseded
+        PublishOutcome::Superseded
     );
 }
 
 #[test]
 fn a_dropped_state_leaves_nothing_but_what_is_not_vigils() {
     let sandbox = Sandbox::new();
-    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Absent);
+    assert_eq!(sandbox.store.remove_state().unwrap(), RemoveOutcome::Absent);
     let state = sandbox.after(None, set(&[(Table::Seen, 1, b"one")]), 1);
     std::fs::write(sandbox.store.folder().join("state.tmp.1-1"), "").unwrap();
-    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Removed);
+    assert_eq!(
+        sandbox.store.remove_state().unwrap(),
+        RemoveOutcome::Removed
+    );
     assert!(!sandbox.store.folder().exists());
     assert_eq!(state.block(Table::Seen, 1), Ok(Some(b"one".as_slice())));
 
     sandbox.publish(None, Changes::new(), 1);
     std::fs::write(sandbox.store.folder().join("statement"), "").unwrap();
-    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Emptied);
+    assert_eq!(
+        sandbox.store.remove_state().unwrap(),
+        RemoveOutcome::Emptied
+    );
     assert_eq!(sandbox.names(), ["statement"]);
-    assert_eq!(sandbox.store.drop_state().unwrap(), Dropped::Absent);
+    assert_eq!(sandbox.store.remove_state().unwrap(), RemoveOutcome::Absent);
 }
 
 #[test]
@@ -297,7 +309,7 @@ fn what_cannot_be_removed_is_told() {
     sandbox.publish(None, Changes::new(), 1);
     let stuck = sandbox.store.folder().join("state.tmp.1-1");
     std::fs::create_dir(&stuck).unwrap();
-    let error = sandbox.store.drop_state().unwrap_err().to_string();
+    let error = sandbox.store.remove_state().unwrap_err().to_string();
     let start = format!("could not remove {}: ", stuck.display());
     assert!(error.starts_with(&start), "{error}");
 }
@@ -307,10 +319,10 @@ fn a_file_in_the_folder_s_place_is_no_state() {
     let sandbox = Sandbox::new();
     let folder = sandbox.store.folder();
     std::fs::write(folder, "").unwrap();
-    let error = sandbox.store.drop_state().unwrap_err().to_string();
+    let error = sandbox.store.remove_state().unwrap_err().to_string();
     assert_eq!(error, format!("{} is not a directory", folder.display()));
     let below = Store::new(folder.join("refs"), [0; 32]);
-    assert_eq!(below.drop_state().unwrap(), Dropped::Absent);
+    assert_eq!(below.remove_state().unwrap(), RemoveOutcome::Absent);
 }
 
 #[test]
@@ -329,7 +341,7 @@ fn a_replaced_state_holds_only_what_is_set() {
     let second = sandbox.store.open().unwrap();
     assert_eq!(
         published,
-        Published::Rewritten {
+        PublishOutcome::Rewritten {
             bytes: second.used_len()
         }
     );

@@ -30,13 +30,13 @@ const COUNT_LEN_MAX: usize = 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Untracked {
     /// By listing every directory.
-    Looked,
+    Scanned,
     /// By the untracked cache, where it still applies.
     Cached,
 }
 
 /// The state before git asked its monitor.
-pub(crate) struct Before {
+pub(crate) struct PriorState {
     trace: PathBuf,
     indexes: Indexes,
 }
@@ -54,7 +54,7 @@ pub(crate) fn trace(sandbox: &Sandbox) -> PathBuf {
     path.into()
 }
 
-impl Before {
+impl PriorState {
     /// Records the state of `sandbox`.
     pub(crate) fn note(sandbox: &Sandbox) -> Self {
         let trace = trace(sandbox);
@@ -71,7 +71,7 @@ impl Before {
     ///
     /// # Errors
     /// Those of `says_so`.
-    pub(crate) fn is_gits_own<E>(
+    pub(crate) fn is_git_fault<E>(
         &self,
         sandbox: &Sandbox,
         mut says_so: impl FnMut(Untracked) -> Result<bool, E>,
@@ -81,11 +81,11 @@ impl Before {
             self.indexes.put_back();
             says_so(how)
         };
-        let is_gits_own = self.was_told_by_git()
-            || ask(Untracked::Looked)?
+        let is_git_fault = self.was_told_by_git()
+            || ask(Untracked::Scanned)?
             || !self.were_paths_told() && ask(Untracked::Cached)?;
         after.put_back();
-        Ok(is_gits_own)
+        Ok(is_git_fault)
     }
 
     /// Whether git had an answer from its own monitor, which it starts where no other serves, and asked that one again.
@@ -116,7 +116,7 @@ impl Before {
     }
 }
 
-impl Drop for Before {
+impl Drop for PriorState {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.trace);
     }
@@ -168,7 +168,7 @@ mod tests {
         fs::write(&index, "before").unwrap();
         let time = fs::metadata(&index).unwrap().modified().unwrap();
         for (told, asked_for) in [
-            ("{\"key\":\"apply_count\"}", &[Untracked::Looked][..]),
+            ("{\"key\":\"apply_count\"}", &[Untracked::Scanned][..]),
             (
                 "{\"key\":\"query/command\",\"value\":\"builtin:0.7.20261123T192914.109144Z:0\"}",
                 &[],
@@ -176,18 +176,18 @@ mod tests {
             (
                 "{\"key\":\"query/command\",\"value\":\"builtin:01234567890123456789012345678901.7.8:0\"}\n\
                  {\"key\":\"apply_count\"}",
-                &[Untracked::Looked],
+                &[Untracked::Scanned],
             ),
             (
                 "{\"key\":\"query/trivial-response\"}",
-                &[Untracked::Looked, Untracked::Cached],
+                &[Untracked::Scanned, Untracked::Cached],
             ),
         ] {
-            let before = Before::note(&sandbox);
+            let before = PriorState::note(&sandbox);
             fs::write(trace(&sandbox), told).unwrap();
             fs::write(&index, "after").unwrap();
             let mut asked = Vec::new();
-            let is_gits_own = before.is_gits_own(&sandbox, |how| {
+            let is_git_fault = before.is_git_fault(&sandbox, |how| {
                 assert_eq!(fs::read(&index).unwrap(), b"before");
                 assert_eq!(fs::metadata(&index).unwrap().modified().unwrap(), time);
                 fs::write(&index, "asked").unwrap();
@@ -195,7 +195,7 @@ mod tests {
                 Ok::<_, ()>(how == Untracked::Cached)
             });
             assert_eq!(asked, asked_for);
-            assert_eq!(is_gits_own, Ok(asked_for.len() != 1));
+            assert_eq!(is_git_fault, Ok(asked_for.len() != 1));
             assert_eq!(fs::read(&index).unwrap(), b"after");
             fs::write(&index, "before").unwrap();
             File::options()

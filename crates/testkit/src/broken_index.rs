@@ -20,7 +20,7 @@ const PATHSPEC_VARIABLES: [&str; 4] = [
 pub(crate) fn is_misread(settings: &Settings, sandbox: &Sandbox, invocation: &Invocation) -> bool {
     // An older git may not know the options used here.
     std::iter::once(&settings.oracle)
-        .chain(&settings.others)
+        .chain(&settings.accepted_gits)
         .any(|program| {
             let git = |arguments: &[&str]| {
                 let mut command = invocation.other_command(sandbox, program);

@@ -26,14 +26,14 @@ impl Chance {
     }
 
     /// One of `choices`.
-    pub fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }
 
     /// A concatenation of one to `length_max` of `parts`.
     pub fn text(&mut self, parts: &[&str], length_max: usize) -> String {
         (0..=self.below(length_max))
-            .map(|_| self.of(parts))
+            .map(|_| self.pick(parts))
             .collect()
     }
 }

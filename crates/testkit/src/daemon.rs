@@ -18,7 +18,7 @@ pub enum DaemonError {
     },
     /// The candidate should serve, but printed something else.
     #[error("the candidate does not serve, but says: {0}")]
-    ServesNot(String),
+    NotServing(String),
     /// It does not report its status.
     #[error("the daemon does not tell how it is: {0}")]
     Silent(String),
@@ -43,7 +43,7 @@ pub enum DaemonError {
 
 /// What a daemon reports about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Status {
     /// Its process id.
     pub pid: u64,
     /// The number of questions that it answered.
@@ -88,7 +88,7 @@ pub(crate) fn runtime_folder(folder: &Path) -> PathBuf {
 }
 
 /// Asks the daemon of `folder` for its status.
-pub(crate) fn ask(candidate: &Path, folder: &Path) -> Result<Told, DaemonError> {
+pub(crate) fn ask(candidate: &Path, folder: &Path) -> Result<Status, DaemonError> {
     let Output { stdout, stderr, .. } = command(candidate, folder, &["status", "--json"])
         .output()
         .map_err(while_doing(format!("starting {}", candidate.display())))?;
@@ -99,7 +99,7 @@ pub(crate) fn ask(candidate: &Path, folder: &Path) -> Result<Told, DaemonError> 
         rest.get(..end)?.parse().ok()
     };
     match (number("pid"), number("questions"), number("declined")) {
-        (Some(pid), Some(answered), Some(left)) => Ok(Told {
+        (Some(pid), Some(answered), Some(left)) => Ok(Status {
             pid,
             answered,
             left,
@@ -141,7 +141,7 @@ impl Daemon {
             return Ok(daemon);
         }
         line.push_str(&daemon.errors());
-        Err(DaemonError::ServesNot(line))
+        Err(DaemonError::NotServing(line))
     }
 
     /// The folder with its socket, for its clients (`VIGIL_RUNTIME_DIR`).
@@ -153,16 +153,19 @@ impl Daemon {
     ///
     /// # Errors
     /// It is gone, or wrote to standard error.
-    pub fn told(&self) -> Result<Told, DaemonError> {
-        let told = ask(&self.candidate, self.folder.path());
+    pub fn status(&self) -> Result<Status, DaemonError> {
+        let status = ask(&self.candidate, self.folder.path());
         let errors = self.errors();
         if !errors.is_empty() {
             return Err(DaemonError::Complained(errors));
         }
-        let (told, old) = (told?, u64::from(self.child.id()));
-        match told.pid == old {
-            true => Ok(told),
-            false => Err(DaemonError::Replaced { old, new: told.pid }),
+        let (status, old) = (status?, u64::from(self.child.id()));
+        match status.pid == old {
+            true => Ok(status),
+            false => Err(DaemonError::Replaced {
+                old,
+                new: status.pid,
+            }),
         }
     }
 
@@ -170,12 +173,12 @@ impl Daemon {
     ///
     /// # Errors
     /// It is gone, wrote to standard error, or answered nothing.
-    pub fn served(&self) -> Result<Told, DaemonError> {
-        match self.told()? {
-            Told {
+    pub fn final_status(&self) -> Result<Status, DaemonError> {
+        match self.status()? {
+            Status {
                 answered: 0, left, ..
             } => Err(DaemonError::AnsweredNothing { left }),
-            told => Ok(told),
+            status => Ok(status),
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::alone::{self, Before, Untracked};
+use crate::alone::{self, PriorState, Untracked};
 use crate::chance::Chance;
 use crate::daemon::runtime_folder;
 use crate::monitor::{Monitor, Way};
@@ -246,27 +246,27 @@ impl Play<'_> {
             asking.env("VIGIL_NO_DAEMON", "1");
         }
         asking.env("GIT_TRACE2_EVENT", alone::trace(&self.sandbox));
-        let before = Before::note(&self.sandbox);
+        let before = PriorState::note(&self.sandbox);
         let ours = self.run(&mut asking)?;
         let plain = |untracked| {
             let mut plain = self.git(&["-c", "core.fsmonitor=false", "status", "--porcelain=v2"]);
-            if untracked == Untracked::Looked {
+            if untracked == Untracked::Scanned {
                 plain.env("GIT_DISABLE_UNTRACKED_CACHE", "1");
             }
             plain
         };
-        let theirs = self.run(plain(Untracked::Looked).env("GIT_OPTIONAL_LOCKS", "0"))?;
+        let theirs = self.run(plain(Untracked::Scanned).env("GIT_OPTIONAL_LOCKS", "0"))?;
         // git may complain about a broken connection.
         let said = |outcome: &Outcome| (outcome.ending, outcome.stdout.clone());
         let is_same = said(&ours) == said(&theirs);
-        let is_gits_own = !is_same
-            && before.is_gits_own(&self.sandbox, |untracked| {
+        let is_git_fault = !is_same
+            && before.is_git_fault(&self.sandbox, |untracked| {
                 let alone = self.run(&mut plain(untracked))?;
                 Ok::<_, SandboxError>(said(&ours) == said(&alone))
             })?;
         self.report.comparisons += 1;
-        self.report.gits_own += usize::from(is_gits_own);
-        if !is_same && !is_gits_own {
+        self.report.gits_own += usize::from(is_git_fault);
+        if !is_same && !is_git_fault {
             let text = |outcome: &Outcome| {
                 let [stdout, stderr] = [&outcome.stdout, &outcome.stderr]
                     .map(|bytes| String::from_utf8_lossy(bytes).into_owned());
@@ -290,8 +290,8 @@ impl Play<'_> {
 
     /// Makes a random change in the working tree.
     fn change(&mut self) -> Result<(), SandboxError> {
-        let folder = self.chance.of(&FOLDERS);
-        let file = self.chance.of(&FILES);
+        let folder = self.chance.pick(&FOLDERS);
+        let file = self.chance.pick(&FILES);
         let path = format!("{folder}/{file}");
         let at = |path: &str| self.sandbox.place(format!("work/{path}"));
         // Removing or renaming something that does not exist is harmless.
@@ -299,13 +299,13 @@ impl Play<'_> {
             0..3 => return self.write(&path),
             3 => drop(std::fs::remove_file(at(&path))),
             4 => {
-                let other = self.chance.of(&FOLDERS);
+                let other = self.chance.pick(&FOLDERS);
                 drop(std::fs::rename(at(folder), at(&format!("{other}/moved"))));
             }
             5 => drop(std::fs::rename(at("a/moved"), at(folder))),
             6 => drop(std::fs::remove_dir_all(at(folder))),
             _ => {
-                let ignored = self.chance.of(&["*.o\n", "new/\n", "moved\n", ""]);
+                let ignored = self.chance.pick(&["*.o\n", "new/\n", "moved\n", ""]);
                 let _ = std::fs::write(at(".gitignore"), ignored);
             }
         }
@@ -333,7 +333,7 @@ impl Play<'_> {
             &["stash", "-q"],
             &["checkout", "-q", "HEAD", "."],
         ];
-        self.chance.of(&COMMANDS).to_vec()
+        self.chance.pick(&COMMANDS).to_vec()
     }
 
     fn git(&self, arguments: &[&str]) -> Command {

@@ -98,7 +98,7 @@ impl Monitor {
         let off = ["-c", "core.fsmonitor=false"];
         invocation.globals.insert(0, off.map(Into::into).to_vec());
         Self::adapt(invocation);
-        if untracked == Untracked::Looked {
+        if untracked == Untracked::Scanned {
             let name = "GIT_DISABLE_UNTRACKED_CACHE".into();
             invocation.variables.push((name, "1".into()));
         }

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bstr::ByteSlice;
 
-use crate::alone::{Before, Untracked};
+use crate::alone::{PriorState, Untracked};
 use crate::broken_index;
 use crate::invocation::Invocation;
 use crate::long_lived::oracle::Known;
@@ -123,7 +123,7 @@ pub fn play(
             Item::Ask(Question::Status(invocation))
                 if settings.monitor.is_some() && !Monitor::suits(invocation) => {}
             Item::Ask(Question::Status(invocation))
-                if settings.without_long && invocation.may_be_long() => {}
+                if settings.skip_long_format && invocation.may_be_long() => {}
             Item::Ask(question) => {
                 let judged = judge != Judge::Last || index == last;
                 let thorough =
@@ -161,7 +161,7 @@ pub fn play(
                 match verdict {
                     Verdict::Same => {}
                     Verdict::SameAsOther => played.version_differences += count,
-                    Verdict::SameAsAlone => played.gits_own += count,
+                    Verdict::SameWithoutMonitor => played.gits_own += count,
                     Verdict::Unjudged => {
                         played.unjudged += count;
                         // If git does not end, each further question would take as long.
@@ -190,7 +190,7 @@ fn ask(
 ) -> Result<Outcome, SandboxError> {
     let mut invocation = invocation.clone();
     if settings.monitor.is_some() {
-        Monitor::leave_out(&mut invocation, Untracked::Looked);
+        Monitor::leave_out(&mut invocation, Untracked::Scanned);
     }
     let run = || run(settings, program, invocation.command(sandbox, program));
     match run()? {
@@ -278,7 +278,7 @@ fn compare_status_once(
     let before = (thorough && !may_write).then(|| listing(sandbox.root()));
     let index = sandbox.place("work/.git/index");
     let index_before = std::fs::read(&index).ok();
-    let asked = settings.monitor.as_ref().map(|_| Before::note(sandbox));
+    let asked = settings.monitor.as_ref().map(|_| PriorState::note(sandbox));
     let mut candidate = ask_candidate(settings, sandbox, invocation, &settings.oracle)?;
     let mut differences = Vec::new();
     if !settings.may_write && index_before != std::fs::read(&index).ok() {
@@ -303,11 +303,11 @@ fn compare_status_once(
             Verdict::Different(differences)
         });
     }
-    if differences.is_empty() && runs_itself(&oracle, &candidate) {
+    if differences.is_empty() && recurses_into_itself(&oracle, &candidate) {
         return Ok(Verdict::Unjudged);
     }
     let mut right = oracle;
-    for other in &settings.others {
+    for other in &settings.accepted_gits {
         if !differences.is_empty() {
             break;
         }
@@ -323,7 +323,10 @@ fn compare_status_once(
         let knows_no_better =
             |it: &Outcome, than: &Outcome| it.ending == Ending::Exit(129) && is_crash(than);
         let decides = !knows_no_better(&other, &right);
-        if decides && (is_crash(&right) || asks_in_vain(&other) || knows_no_better(&right, &other))
+        if decides
+            && (is_crash(&right)
+                || lacks_attribute_source(&other)
+                || knows_no_better(&right, &other))
         {
             (right, candidate) = (other, other_candidate);
         }
@@ -339,12 +342,12 @@ fn compare_status_once(
         }
     }
     if let Some(asked) = &asked {
-        let is_gits_own = asked.is_gits_own(sandbox, |untracked| {
+        let is_git_fault = asked.is_git_fault(sandbox, |untracked| {
             let alone = ask_alone(settings, sandbox, invocation, untracked)?;
             Ok::<_, SandboxError>(is_same(settings, &candidate, &alone))
         });
-        if is_gits_own? {
-            return Ok(Verdict::SameAsAlone);
+        if is_git_fault? {
+            return Ok(Verdict::SameWithoutMonitor);
         }
     }
     if settings.monitor.is_some() && is_crash(&right) && is_crash(&candidate) {
@@ -352,7 +355,7 @@ fn compare_status_once(
     }
     if differences.is_empty()
         && (is_crash(&right)
-            || asks_in_vain(&right)
+            || lacks_attribute_source(&right)
             || broken_index::is_misread(settings, sandbox, invocation))
         && matches!(candidate.ending, Ending::Exit(0..=1 | 128..=129))
     {
@@ -447,13 +450,13 @@ pub fn is_crash(outcome: &Outcome) -> bool {
 
 /// Whether git gave up because the source of attributes is missing. It notices that when it first needs attributes, even for
 /// internal purposes such as the untracked cache, so an answer without attributes is equally right.
-fn asks_in_vain(outcome: &Outcome) -> bool {
+fn lacks_attribute_source(outcome: &Outcome) -> bool {
     last_line(&outcome.stderr) == b"fatal: bad --attr-source or GIT_ATTR_SOURCE"
 }
 
 /// Whether git did not end, and the candidate reports that a submodule is the repository around it. git then runs itself there
 /// over and over, and gives up when the system has no more processes.
-fn runs_itself(right: &Outcome, candidate: &Outcome) -> bool {
+fn recurses_into_itself(right: &Outcome, candidate: &Outcome) -> bool {
     let is_in_itself = "fatal: a submodule of this repository is the repository itself";
     let mut said = candidate.stderr.lines();
     right.ending == Ending::TimedOut && said.any(|line| line == is_in_itself.as_bytes())

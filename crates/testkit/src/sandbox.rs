@@ -23,7 +23,7 @@ use gix_hash::Kind;
 use crate::action::Action;
 use crate::process::{self, Ending};
 use crate::shell;
-pub use for_tests::{FORMATS, RefFormat, Said, answer, git_is_at_least, vigil_program};
+pub use for_tests::{FORMATS, RefFormat, TextOutput, answer, git_is_at_least, vigil_program};
 
 /// The time of every commit, unless another is requested, in seconds since 1970.
 pub const BASE_TIME: u64 = 1_700_000_000;

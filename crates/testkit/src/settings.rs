@@ -18,7 +18,7 @@ pub struct Settings {
     /// The git that performs all operations and whose answer is right.
     pub oracle: PathBuf,
     /// Gits of other versions. Their answer is right too, if the candidate gives it.
-    pub others: Vec<PathBuf>,
+    pub accepted_gits: Vec<PathBuf>,
     /// The folder for sandboxes.
     pub parent: PathBuf,
     /// Whether standard error is compared too.
@@ -35,7 +35,7 @@ pub struct Settings {
     /// Whether the candidate may write to the repository. git writes trees of sparse indexes, even without optional locks.
     pub may_write: bool,
     /// Whether questions with answers that may be in the long format are skipped.
-    pub without_long: bool,
+    pub skip_long_format: bool,
     /// The maximum number of tries for each phase of reducing a failure.
     pub shrink_tries_max: usize,
 }
@@ -46,7 +46,7 @@ impl Settings {
         Self {
             candidate: candidate.into(),
             oracle: oracle.into(),
-            others: Vec::new(),
+            accepted_gits: Vec::new(),
             parent: crate::sandbox::default_parent(),
             compare_errors: false,
             limit: Duration::from_secs(20),
@@ -54,14 +54,14 @@ impl Settings {
             runtime_folder: None,
             monitor: None,
             may_write: false,
-            without_long: false,
+            skip_long_format: false,
             shrink_tries_max: 400,
         }
     }
 
     /// The groups of options to leave out of random questions because the oracle answers them differently from newer gits:
     /// before 2.55, git colours less if names end with NUL.
-    pub fn answered_otherwise(&self) -> BTreeSet<String> {
+    pub fn options_unsupported_by_oracle(&self) -> BTreeSet<String> {
         let groups: &[&str] = match git_is_at_least(&self.oracle, 55) {
             true => &[],
             false => &["overrides", "config"],

@@ -161,7 +161,7 @@ pub fn run(settings: &Settings, soak: &Soak) -> io::Result<Report> {
         .victim
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    victim.look();
+    victim.sample();
     report.faults.clone_from(&victim.faults);
     report.answered = victim.answered();
     report.daemons = victim.processes();
@@ -182,7 +182,7 @@ impl Shared<'_> {
                 self.note(|report| report.errors.push(format!("seed {seed}: {error}")));
             }
             if let Ok(mut victim) = self.victim.try_lock() {
-                victim.look();
+                victim.sample();
             }
         }
     }
@@ -249,7 +249,7 @@ impl Shared<'_> {
         let victim = fault.and_then(|fault| Some((fault, self.victim.try_lock().ok()?)));
         let (fault, mut victim) = victim.unzip();
         if fault == Some(Fault::Flooded) {
-            let halted = victim.as_mut().and_then(|it| it.befall(Fault::Flooded));
+            let halted = victim.as_mut().and_then(|it| it.inject(Fault::Flooded));
             flood(sandbox);
             if let Some(pid) = halted {
                 signal(pid, Signal::CONT);
@@ -260,7 +260,7 @@ impl Shared<'_> {
                 .iter()
                 .filter_map(|item| match item {
                     Item::Ask(Question::Status(invocation))
-                        if !(self.settings.without_long && invocation.may_be_long()) =>
+                        if !(self.settings.skip_long_format && invocation.may_be_long()) =>
                     {
                         let compare = || compare_status(&self.settings, sandbox, invocation, false);
                         Some((describe(std::slice::from_ref(item)), scope.spawn(compare)))
@@ -283,7 +283,7 @@ impl Shared<'_> {
             });
             let halted = match (fault, &mut victim) {
                 (None | Some(Fault::Flooded), _) | (_, None) => None,
-                (Some(fault), Some(victim)) => victim.befall(fault),
+                (Some(fault), Some(victim)) => victim.inject(fault),
             };
             let asked = asking
                 .into_iter()
@@ -304,7 +304,7 @@ impl Shared<'_> {
             self.note(|report| {
                 report.comparisons += 1;
                 match verdict {
-                    Verdict::Same | Verdict::SameAsOther | Verdict::SameAsAlone => {}
+                    Verdict::Same | Verdict::SameAsOther | Verdict::SameWithoutMonitor => {}
                     Verdict::Unjudged => report.unjudged += 1,
                     Verdict::Different(differences) => report.wrong.push(format!(
                         "WRONG in {name}, fault {fault:?}\n{question}{}",

@@ -20,7 +20,7 @@ pub enum Verdict {
     SameAsOther,
     /// git with a monitor disagrees with a git that looks at everything, but agrees with git alone and its
     /// caches.
-    SameAsAlone,
+    SameWithoutMonitor,
     /// git itself crashed in every version that was asked, and the candidate did not; or git has no answer to a
     /// prompt. So the right answer is unknown.
     Unjudged,

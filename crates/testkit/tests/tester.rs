@@ -89,10 +89,10 @@ fn a_git_that_crashes_is_no_judge_but_counted() {
         directory.path(),
         "for word; do [ \"$word\" = status ] && kill -ABRT $$; done; exec git \"$@\"",
     );
-    let play = |candidate: &Path, others: Vec<PathBuf>| {
+    let play = |candidate: &Path, accepted_gits: Vec<PathBuf>| {
         let settings = Settings {
             oracle: broken.clone(),
-            others,
+            accepted_gits,
             ..settings(candidate)
         };
         let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -169,12 +169,12 @@ fn a_daemon_that_answers_nothing_is_no_success() {
     let directory = tempfile::tempdir().unwrap();
     let candidate = idle_daemon(directory.path(), 3);
     let daemon = Daemon::start(&candidate, directory.path()).unwrap();
-    let told = daemon.served().unwrap();
-    assert_eq!((told.answered, told.left), (3, 7));
+    let status = daemon.final_status().unwrap();
+    assert_eq!((status.answered, status.left), (3, 7));
     drop(daemon);
     let candidate = idle_daemon(directory.path(), 0);
     let daemon = Daemon::start(&candidate, directory.path()).unwrap();
-    let error = daemon.served().unwrap_err();
+    let error = daemon.final_status().unwrap_err();
     assert!(
         matches!(error, DaemonError::AnsweredNothing { left: 7 }),
         "{error}"
@@ -189,20 +189,20 @@ fn a_daemon_that_ended_or_complained_is_no_success() {
     let folder = daemon.runtime_folder();
     let folder = folder.parent().unwrap();
     std::fs::write(folder.join("pid"), "1").unwrap();
-    let error = daemon.served().unwrap_err();
+    let error = daemon.final_status().unwrap_err();
     assert!(
         matches!(error, DaemonError::Replaced { new: 1, .. }),
         "{error}"
     );
     std::fs::write(folder.join("errors"), "panicked").unwrap();
-    let error = daemon.served().unwrap_err();
+    let error = daemon.final_status().unwrap_err();
     assert!(matches!(error, DaemonError::Complained(_)), "{error}");
     std::fs::remove_file(folder.join("errors")).unwrap();
     std::fs::remove_file(folder.join("pid")).unwrap();
-    let error = daemon.served().unwrap_err();
+    let error = daemon.final_status().unwrap_err();
     assert!(matches!(error, DaemonError::Silent(_)), "{error}");
     let error = Daemon::start(Path::new("/bin/false"), directory.path()).unwrap_err();
-    assert!(matches!(error, DaemonError::ServesNot(_)), "{error}");
+    assert!(matches!(error, DaemonError::NotServing(_)), "{error}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn settings() -> Settings {
     let is_new = git_is_at_least(&oracle, 46);
     Settings {
         shrink_tries_max: 100,
-        without_long: !is_new,
+        skip_long_format: !is_new,
         ..Settings::new(vigil(), oracle)
     }
 }
@@ -63,15 +63,15 @@ fn play_through_a_daemon(prompts: bool, seed: u64, comparisons_max: usize) {
     let daemon = Daemon::start(&settings.candidate, &settings.parent).unwrap();
     settings.runtime_folder = Some(daemon.runtime_folder());
     play_with(&settings, prompts, seed, comparisons_max);
-    let told = daemon.served().unwrap();
-    assert!(told.answered > told.left, "{told:?}");
+    let status = daemon.final_status().unwrap();
+    assert!(status.answered > status.left, "{status:?}");
 }
 
 fn play_with(settings: &Settings, prompts: bool, seed: u64, comparisons_max: usize) {
     let plan = Plan {
         steps: 25,
         questions: 4,
-        without: settings.answered_otherwise(),
+        without: settings.options_unsupported_by_oracle(),
         reftable: false,
         prompts,
     };
@@ -96,7 +96,7 @@ fn play_with(settings: &Settings, prompts: bool, seed: u64, comparisons_max: usi
 
 fn compare(prompts: bool) {
     let mut settings = settings();
-    settings.compare_errors = !settings.without_long;
+    settings.compare_errors = !settings.skip_long_format;
     let mut cases = cases::all();
     if !git_is_at_least(&settings.oracle, 55) {
         // Newer versions of git answer these differently.
@@ -157,7 +157,7 @@ fn whatever_befalls_the_daemon_no_answer_is_wrong() {
         plan: Plan {
             steps: 8,
             questions: 2,
-            without: settings().answered_otherwise(),
+            without: settings().options_unsupported_by_oracle(),
             reftable: false,
             prompts: false,
         },

@@ -43,14 +43,14 @@ struct Tree {
     root: NodeId,
     journal: Journal,
     /// The second journal, for readers that know nothing of a folder before it is watched. `None` until one asks.
-    told: Option<Journal>,
+    monitor_journal: Option<Journal>,
     /// The number of times that events were lost. A node with an older age may stand for a folder that is gone.
     age: u32,
 }
 
 /// An event for a watched folder or for an entry in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Heard<'e> {
+pub(crate) struct WatchEvent<'e> {
     /// The watch descriptor.
     pub wd: i32,
     /// The event's flags.
@@ -90,7 +90,7 @@ const REFUSED_MAX: usize = 50_000;
 impl Tree {
     fn each_journal(&mut self, note: impl Fn(&mut Journal)) {
         note(&mut self.journal);
-        self.told.iter_mut().for_each(note);
+        self.monitor_journal.iter_mut().for_each(note);
     }
 }
 
@@ -103,7 +103,7 @@ impl Forest {
         let begun = Tree {
             root,
             journal: Journal::default(),
-            told: None,
+            monitor_journal: None,
             age: 0,
         };
         self.trees.insert(tree, begun);
@@ -119,7 +119,7 @@ impl Forest {
 
     /// Records that the folder at `path` in `tree` has the watch `wd`. Must be called before the caller looks at the folder, and
     /// before any event is handled that came after the watch was set.
-    pub(crate) fn watched(&mut self, tree: TreeId, path: &BStr, wd: i32) {
+    pub(crate) fn record_watch(&mut self, tree: TreeId, path: &BStr, wd: i32) {
         let Some(id) = self.node_at(tree, path) else {
             return;
         };
@@ -135,13 +135,13 @@ impl Forest {
             return;
         }
         if let Some(before) = before {
-            self.let_go(before, id);
+            self.release_watch(before, id);
             self.forget_below(tree, path, id);
         }
         self.by_watch.entry(wd).or_default().push(id);
         // The watch may just have been given up for another place.
         self.unused.retain(|unused| *unused != wd);
-        self.tell_of_folder(tree, path);
+        self.report_folder(tree, path);
     }
 
     /// Forgets what was below `path`: another folder is there now than was known.
@@ -165,11 +165,11 @@ impl Forest {
     }
 
     /// Records that the folder at `path` in `tree` cannot be watched.
-    pub(crate) fn refused(&mut self, tree: TreeId, path: &BStr) {
+    pub(crate) fn record_refusal(&mut self, tree: TreeId, path: &BStr) {
         if self.refused >= REFUSED_MAX && self.known_at(tree, path).is_none() {
             // There are too many to report one by one.
-            if let Some(told) = self.told_mut(tree) {
-                told.add_everything();
+            if let Some(journal) = self.monitor_journal_mut(tree) {
+                journal.add_everything();
             }
             return;
         }
@@ -184,36 +184,36 @@ impl Forest {
             self.refused = self.refused.saturating_add(1);
         }
         if let Some(before) = node.wd.take() {
-            self.let_go(before, id);
+            self.release_watch(before, id);
         }
-        self.tell_of_folder(tree, path);
+        self.report_folder(tree, path);
     }
 
     /// Starts the second journal of `tree`, which also reports each newly watched folder as changed.
-    pub(crate) fn begin_to_tell(&mut self, tree: TreeId) {
+    pub(crate) fn start_monitor_journal(&mut self, tree: TreeId) {
         if let Some(tree) = self.trees.get_mut(&tree) {
-            tree.told.get_or_insert_default();
+            tree.monitor_journal.get_or_insert_default();
         }
     }
 
     /// Adds the entry at `path` to the second journal of `tree`.
-    pub(crate) fn tell_of_path(&mut self, tree: TreeId, path: &BStr) {
+    pub(crate) fn report_path(&mut self, tree: TreeId, path: &BStr) {
         let now = self.now;
-        if let Some(told) = self.told_mut(tree) {
-            told.add_path(path, now);
+        if let Some(journal) = self.monitor_journal_mut(tree) {
+            journal.add_path(path, now);
         }
     }
 
     /// Makes the second journal of `tree` report that everything may have changed.
-    pub(crate) fn tell_of_everything(&mut self, tree: TreeId) {
-        if let Some(told) = self.told_mut(tree) {
-            told.add_everything();
+    pub(crate) fn report_everything(&mut self, tree: TreeId) {
+        if let Some(journal) = self.monitor_journal_mut(tree) {
+            journal.add_everything();
         }
     }
 
     /// The second journal of `tree`: what changed there, or was not watched before.
-    pub(crate) fn told(&self, tree: TreeId) -> Option<&Journal> {
-        self.trees.get(&tree)?.told.as_ref()
+    pub(crate) fn monitor_journal(&self, tree: TreeId) -> Option<&Journal> {
+        self.trees.get(&tree)?.monitor_journal.as_ref()
     }
 
     /// Returns the folder at `path` in `tree` and the known folders below it, at most `max`, and whether these are all.
@@ -250,15 +250,15 @@ impl Forest {
         Some(at)
     }
 
-    fn tell_of_folder(&mut self, tree: TreeId, path: &BStr) {
+    fn report_folder(&mut self, tree: TreeId, path: &BStr) {
         let now = self.now;
-        if let Some(told) = self.told_mut(tree) {
-            told.add_folder(path, now);
+        if let Some(journal) = self.monitor_journal_mut(tree) {
+            journal.add_folder(path, now);
         }
     }
 
-    fn told_mut(&mut self, tree: TreeId) -> Option<&mut Journal> {
-        self.trees.get_mut(&tree)?.told.as_mut()
+    fn monitor_journal_mut(&mut self, tree: TreeId) -> Option<&mut Journal> {
+        self.trees.get_mut(&tree)?.monitor_journal.as_mut()
     }
 
     /// Sets the time of the events that are handled from now on.
@@ -267,7 +267,7 @@ impl Forest {
     }
 
     /// Handles one event.
-    pub(crate) fn hear(&mut self, event: Heard<'_>) {
+    pub(crate) fn handle(&mut self, event: WatchEvent<'_>) {
         if event.flags.contains(ReadFlags::QUEUE_OVERFLOW) {
             self.doubt_everything();
             for tree in self.trees.values_mut() {
@@ -281,8 +281,8 @@ impl Forest {
         }
         for id in nodes {
             match event.name {
-                Some(name) => self.hear_of_entry(id, name, &event),
-                None => self.hear_of_folder(id, &event),
+                Some(name) => self.handle_entry_event(id, name, &event),
+                None => self.handle_folder_event(id, &event),
             }
         }
     }
@@ -296,7 +296,7 @@ impl Forest {
     }
 
     /// To be called once the whole tree has been looked at, each folder after it was watched. What the look did not meet is gone.
-    pub(crate) fn looked_at_all(&mut self, tree: TreeId) {
+    pub(crate) fn finish_scan(&mut self, tree: TreeId) {
         let Some((root, age)) = self.trees.get(&tree).map(|tree| (tree.root, tree.age)) else {
             return;
         };
@@ -326,7 +326,7 @@ impl Forest {
     }
 
     /// Takes the watches that no node needs any more.
-    pub(crate) fn take_unused(&mut self) -> Vec<i32> {
+    pub(crate) fn take_unused_watches(&mut self) -> Vec<i32> {
         std::mem::take(&mut self.unused)
     }
 
@@ -355,7 +355,7 @@ impl Forest {
             .count()
     }
 
-    fn hear_of_folder(&mut self, id: NodeId, event: &Heard<'_>) {
+    fn handle_folder_event(&mut self, id: NodeId, event: &WatchEvent<'_>) {
         let Some(node) = self.nodes.get_mut(&id) else {
             return;
         };
@@ -372,7 +372,7 @@ impl Forest {
         self.note_folder(id);
     }
 
-    fn hear_of_entry(&mut self, id: NodeId, name: &BStr, event: &Heard<'_>) {
+    fn handle_entry_event(&mut self, id: NodeId, name: &BStr, event: &WatchEvent<'_>) {
         let flags = event.flags;
         let Some(node) = self.nodes.get(&id) else {
             return;
@@ -388,7 +388,7 @@ impl Forest {
             if let Some(node) = self.nodes.get_mut(&id) {
                 node.below.remove(name);
             }
-            match flags.contains(ReadFlags::MOVED_FROM) && self.is_surely(child, flags) {
+            match flags.contains(ReadFlags::MOVED_FROM) && self.is_certainly_moved(child, flags) {
                 true => {
                     if let Some(child) = self.nodes.get_mut(&child) {
                         child.parent = None;
@@ -411,7 +411,7 @@ impl Forest {
                 let (_, moved) = self.moved.swap_remove(found);
                 // If it takes another folder's place, it may be half of an exchange, and more events follow.
                 match child {
-                    None => self.hang(moved, id, name),
+                    None => self.attach(moved, id, name),
                     Some(_) => self.drop_below(moved),
                 }
             }
@@ -433,7 +433,7 @@ impl Forest {
     /// Whether the node `id` certainly stands for the folder that an event with `flags` renames away. In an exchange, the arrival
     /// of one entry is queued first, and then the departure of the other one under the same name: that looks the same as one
     /// folder that arrives and moves on.
-    fn is_surely(&self, id: NodeId, flags: ReadFlags) -> bool {
+    fn is_certainly_moved(&self, id: NodeId, flags: ReadFlags) -> bool {
         let arrived = self.nodes.get(&id).and_then(|node| node.arrived);
         let is_long_here = arrived.is_none_or(|then| {
             let age_s = self.now.s.saturating_sub(then.s);
@@ -443,7 +443,7 @@ impl Forest {
     }
 
     /// Attaches the detached node `moved` as `name` below `parent`.
-    fn hang(&mut self, moved: NodeId, parent: NodeId, name: &BStr) {
+    fn attach(&mut self, moved: NodeId, parent: NodeId, name: &BStr) {
         let mut above = Some(parent);
         while let Some(id) = above {
             if id == moved {
@@ -546,13 +546,13 @@ impl Forest {
                 self.refused = self.refused.saturating_sub(1);
             }
             if let Some(wd) = node.wd {
-                self.let_go(wd, id);
+                self.release_watch(wd, id);
             }
         }
     }
 
     /// Records that the node `id` no longer has the watch `wd`.
-    fn let_go(&mut self, wd: i32, id: NodeId) {
+    fn release_watch(&mut self, wd: i32, id: NodeId) {
         let Some(nodes) = self.by_watch.get_mut(&wd) else {
             return;
         };

@@ -6,11 +6,11 @@
 
 mod changes;
 mod forest;
+mod fully_watched_folders;
 mod journal;
-mod quiet_folders;
 mod watcher;
 
 pub use self::changes::Changes;
+pub use self::fully_watched_folders::{FolderEvents, FullyWatchedFolder, FullyWatchedFolders};
 pub use self::journal::Position;
-pub use self::quiet_folders::{HeardOf, QuietFolder, QuietFolders};
 pub use self::watcher::{Top, Unwatched, WatchedTree, Watcher};

@@ -18,7 +18,7 @@ use vigil_model::timestamp::Timestamp;
 use vigil_stamp::trust::FileSystem;
 
 use crate::changes::Changes;
-use crate::forest::{Forest, Heard, TreeId};
+use crate::forest::{Forest, TreeId, WatchEvent};
 use crate::journal::{Journal, Position};
 
 /// Watches trees of folders. All sessions share it.
@@ -28,7 +28,7 @@ pub struct Watcher {
     /// A duplicate of the queue's descriptor, to wait for events while others use the queue.
     queue: OwnedFd,
     /// An eventfd(2) that is signalled when another thread has read events.
-    heard: Arc<OwnedFd>,
+    events_read: Arc<OwnedFd>,
 }
 
 /// The identity of a tree.
@@ -61,11 +61,11 @@ struct Inner {
     /// The trees that are still referenced.
     trees: HashMap<Top, Weak<WatchedTree>>,
     /// Whether each device's file system reports all changes.
-    devices: HashMap<u64, bool>,
+    devices_that_report: HashMap<u64, bool>,
     /// An eventfd(2), signalled whenever events were read.
-    heard: Arc<OwnedFd>,
+    events_read: Arc<OwnedFd>,
     /// Some folder is not watched because the user's watches ran out.
-    ran_out: bool,
+    watches_ran_out: bool,
     /// Changes of the mount table, of which there are no events. `None` if they cannot be followed: then everything is doubted.
     mounts: Option<mounts::Changes>,
 }
@@ -78,7 +78,7 @@ const UNWATCHED_AT_ONCE: usize = 1024;
 pub enum Unwatched {
     /// Another machine can write there, and no event reports it.
     #[error("its file system tells of no changes by others")]
-    Untold,
+    Unreported,
     /// The kernel has no more watches for this user, or refuses for another reason.
     #[error("it cannot be watched: {}", vigil_linux::errno::text(*.0))]
     Refused(Errno),
@@ -92,17 +92,17 @@ impl Watcher {
     pub fn new() -> Result<Self, Errno> {
         let queue = Queue::new()?;
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let heard = Arc::new(eventfd(0, flags)?);
+        let events_read = Arc::new(eventfd(0, flags)?);
         Ok(Self {
             queue: rustix::io::fcntl_dupfd_cloexec(queue.as_fd(), 0)?,
-            heard: heard.clone(),
+            events_read: events_read.clone(),
             inner: Mutex::new(Inner {
                 queue,
-                heard,
+                events_read,
                 forest: Forest::default(),
                 trees: HashMap::new(),
-                devices: HashMap::new(),
-                ran_out: false,
+                devices_that_report: HashMap::new(),
+                watches_ran_out: false,
                 mounts: mounts::Changes::new().ok(),
             }),
         })
@@ -124,21 +124,21 @@ impl Watcher {
         tree
     }
 
-    /// Makes [`WatchedTree::told_since`] report that everything changed, for all positions given out so far, in the tree whose
-    /// top has the device and inode `id`.
-    pub fn tell_of_everything(&self, id: (u64, u64)) {
+    /// Makes [`WatchedTree::monitor_changes_since`] report that everything changed, for all positions given out so far, in
+    /// the tree whose top has the device and inode `id`.
+    pub fn report_everything(&self, id: (u64, u64)) {
         let mut inner = self.inner.lock();
         let trees = inner.trees.iter().filter(|(top, _)| top.id == id);
         // If ours becomes the last reference, dropping it takes this lock: so it is dropped after the lock is released.
         let trees: Vec<Arc<WatchedTree>> = trees.filter_map(|(_, tree)| tree.upgrade()).collect();
         for tree in &trees {
-            inner.forest.tell_of_everything(tree.id);
+            inner.forest.report_everything(tree.id);
         }
         drop(inner);
     }
 
     /// Waits for at most `time` (`None`: for ever) until an event has come since the last call, even if another thread has read
-    /// it. Returns whether one has. For a single thread, which must then call [`Self::listen`].
+    /// it. Returns whether one has. For a single thread, which must then call [`Self::read_events`].
     ///
     /// # Errors
     /// poll(2) failed.
@@ -146,7 +146,7 @@ impl Watcher {
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         let mut waiting = [
             PollFd::new(&self.queue, PollFlags::IN),
-            PollFd::from_borrowed_fd(self.heard.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.events_read.as_fd(), PollFlags::IN),
         ];
         match poll(&mut waiting, time.as_ref()) {
             Ok(ready) => Ok(ready > 0),
@@ -158,15 +158,15 @@ impl Watcher {
     /// Wakes the thread in [`Self::wait`], because there is something else to do.
     pub fn wake(&self) {
         // If the counter is full, that thread has been signalled already.
-        let _ = rustix::io::write(&*self.heard, &1u64.to_ne_bytes());
+        let _ = rustix::io::write(&*self.events_read, &1u64.to_ne_bytes());
     }
 
     /// Reads all queued events, so that the kernel has room for more.
-    pub fn listen(&self) {
-        self.inner.lock().listen();
+    pub fn read_events(&self) {
+        self.inner.lock().read_events();
         let mut count = [0; 8];
         // It does not matter if there is nothing to read.
-        let _ = rustix::io::read(&*self.heard, &mut count);
+        let _ = rustix::io::read(&*self.events_read, &mut count);
     }
 
     /// The number of watched folders.
@@ -176,7 +176,7 @@ impl Watcher {
 
     /// Whether watches have run out for some folder since the last call.
     pub fn has_run_out(&self) -> bool {
-        std::mem::take(&mut self.inner.lock().ran_out)
+        std::mem::take(&mut self.inner.lock().watches_ran_out)
     }
 }
 
@@ -189,16 +189,16 @@ impl WatchedTree {
         let device = stat_fd(folder).map_err(Unwatched::Refused)?.dev;
         // The lock keeps events from being read before the watch is recorded.
         let mut inner = self.watcher.inner.lock();
-        let watched = match inner.is_told_of(device, folder) {
+        let watched = match inner.reports_all_changes(device, folder) {
             Ok(true) => inner.queue.watch(folder).map_err(Unwatched::Refused),
-            Ok(false) => Err(Unwatched::Untold),
+            Ok(false) => Err(Unwatched::Unreported),
             Err(error) => Err(error),
         };
         match watched {
-            Ok(wd) => inner.forest.watched(self.id, path, wd),
+            Ok(wd) => inner.forest.record_watch(self.id, path, wd),
             Err(why) => {
-                inner.ran_out |= why == Unwatched::Refused(Errno::NOSPC);
-                inner.forest.refused(self.id, path);
+                inner.watches_ran_out |= why == Unwatched::Refused(Errno::NOSPC);
+                inner.forest.record_refusal(self.id, path);
             }
         }
         watched.map(drop)
@@ -207,7 +207,7 @@ impl WatchedTree {
     /// The end of the journal. It includes every change whose system call returned before this call.
     pub fn position(&self) -> Position {
         let mut inner = self.watcher.inner.lock();
-        inner.listen();
+        inner.read_events();
         inner.end(self.id)
     }
 
@@ -215,7 +215,7 @@ impl WatchedTree {
     /// position after them.
     pub fn changes_since(&self, position: Position) -> (Changes, Position) {
         let mut inner = self.watcher.inner.lock();
-        inner.listen();
+        inner.read_events();
         let journal = inner.forest.journal(self.id);
         let changes = journal.map_or_else(Changes::default, |journal| journal.since(position));
         (changes, inner.end(self.id))
@@ -237,25 +237,29 @@ impl WatchedTree {
         self.serial
     }
 
-    /// Starts the second journal, from which [`Self::told_since`] answers.
-    pub fn begin_to_tell(&self) {
-        self.watcher.inner.lock().forest.begin_to_tell(self.id);
+    /// Starts the second journal, from which [`Self::monitor_changes_since`] answers.
+    pub fn start_monitor_journal(&self) {
+        self.watcher
+            .inner
+            .lock()
+            .forest
+            .start_monitor_journal(self.id);
     }
 
-    /// Makes [`Self::told_since`] report `path`, too.
-    pub fn tell_of(&self, path: &BStr) {
-        self.watcher.inner.lock().forest.tell_of_path(self.id, path);
+    /// Makes [`Self::monitor_changes_since`] report `path`, too.
+    pub fn report_path(&self, path: &BStr) {
+        self.watcher.inner.lock().forest.report_path(self.id, path);
     }
 
     /// Like [`Self::changes_since`], for readers that look by themselves at folders that were not watched before: a folder that
-    /// was watched since `position` counts as changed. `None` before [`Self::begin_to_tell`]. Positions are not interchangeable
-    /// with those of [`Self::changes_since`].
-    pub fn told_since(&self, position: Option<Position>) -> Option<(Changes, Position)> {
+    /// was watched since `position` counts as changed. `None` before [`Self::start_monitor_journal`]. Positions are not
+    /// interchangeable with those of [`Self::changes_since`].
+    pub fn monitor_changes_since(&self, position: Option<Position>) -> Option<(Changes, Position)> {
         let mut inner = self.watcher.inner.lock();
-        inner.listen();
-        let told = inner.forest.told(self.id)?;
-        let changes = told.since(position.unwrap_or_default());
-        Some((changes, told.end()))
+        inner.read_events();
+        let journal = inner.forest.monitor_journal(self.id)?;
+        let changes = journal.since(position.unwrap_or_default());
+        Some((changes, journal.end()))
     }
 
     /// Returns the folder at `path` and the known folders below it, at most `max`, and whether these are all.
@@ -270,9 +274,9 @@ impl WatchedTree {
     }
 
     /// To be called once the whole tree has been looked at, each folder after it was watched.
-    pub fn looked_at_all(&self) {
+    pub fn finish_scan(&self) {
         let mut inner = self.watcher.inner.lock();
-        inner.forest.looked_at_all(self.id);
+        inner.forest.finish_scan(self.id);
         inner.unwatch_unused();
     }
 }
@@ -287,22 +291,26 @@ impl Drop for WatchedTree {
 
 impl Inner {
     /// Reads all queued events.
-    fn listen(&mut self) {
-        self.hear();
-        if self.mounts.as_ref().is_none_or(mounts::Changes::happened) {
-            self.devices.clear();
+    fn read_events(&mut self) {
+        self.drain_queue();
+        if self
+            .mounts
+            .as_ref()
+            .is_none_or(mounts::Changes::have_occurred)
+        {
+            self.devices_that_report.clear();
             self.forest.doubt_everything();
         }
         self.unwatch_unused();
     }
 
-    fn hear(&mut self) {
+    fn drain_queue(&mut self) {
         let forest = &mut self.forest;
         forest.set_time(vigil_stamp::now());
         let mut count = 0u64;
-        let heard = self.queue.drain(|event| {
+        let drained = self.queue.drain(|event| {
             count = count.saturating_add(1);
-            forest.hear(Heard {
+            forest.handle(WatchEvent {
                 wd: event.wd,
                 flags: event.flags,
                 cookie: event.cookie,
@@ -310,12 +318,12 @@ impl Inner {
             });
         });
         self.forest.settle();
-        if heard.is_err() {
+        if drained.is_err() {
             self.forest.doubt_everything();
         }
         if count > 0 {
             // If the counter is full, the waiting thread has been signalled already.
-            let _ = rustix::io::write(&*self.heard, &1u64.to_ne_bytes());
+            let _ = rustix::io::write(&*self.events_read, &1u64.to_ne_bytes());
         }
     }
 
@@ -325,20 +333,24 @@ impl Inner {
     }
 
     /// Whether the kernel reports all changes on `device`, the device of `folder`.
-    fn is_told_of(&mut self, device: u64, folder: BorrowedFd<'_>) -> Result<bool, Unwatched> {
-        if let Some(is_told) = self.devices.get(&device) {
-            return Ok(*is_told);
+    fn reports_all_changes(
+        &mut self,
+        device: u64,
+        folder: BorrowedFd<'_>,
+    ) -> Result<bool, Unwatched> {
+        if let Some(reports_all) = self.devices_that_report.get(&device) {
+            return Ok(*reports_all);
         }
         let trust = FileSystem::of(folder).map_err(Unwatched::Refused)?;
         let trust = trust.trust(None);
-        let is_told = trust.directories && trust.contents;
-        self.devices.insert(device, is_told);
-        Ok(is_told)
+        let reports_all = trust.directories && trust.contents;
+        self.devices_that_report.insert(device, reports_all);
+        Ok(reports_all)
     }
 
     fn unwatch_unused(&mut self) {
         loop {
-            let unused = self.forest.take_unused();
+            let unused = self.forest.take_unused_watches();
             if unused.is_empty() {
                 return;
             }
@@ -348,7 +360,7 @@ impl Inner {
                     // The folder may be gone, and its watch with it.
                     let _ = self.queue.unwatch(*wd);
                 }
-                self.hear();
+                self.drain_queue();
             }
         }
     }

@@ -4,7 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::filter::Filter;
 use super::format::DEFAULT;
-use crate::options::{Argument, Audience, Entry, Given, Table, Value, parse, usage};
+use crate::options::{Argument, Entry, Given, OwnOptions, Table, Value, parse, usage};
 use crate::reply::{Reply, bytes, labelled};
 
 /// A question about one object.
@@ -345,7 +345,7 @@ fn refuse(text: impl AsRef<[u8]>) -> Reply {
 
 /// The usage text once options have been parsed: git then shows the alias as if it took a value.
 fn late_usage() -> Vec<u8> {
-    usage(&TABLE, Audience::Everyone).replace("--[no-]mailmap    ", "--[no-]mailmap ...")
+    usage(&TABLE, OwnOptions::IfVigil).replace("--[no-]mailmap    ", "--[no-]mailmap ...")
 }
 
 impl Arguments {

@@ -15,11 +15,11 @@ use vigil_model::config_value;
 use super::arguments::{Batch, BatchArguments};
 use super::failure::Failure;
 use super::input::Input;
+use super::object_printer::{Detail, ObjectPrinter, RequestedObject};
 use super::say::say;
 use super::sources::Sources;
-use super::tell::{Asked, Teller, What};
 use crate::reply::{Reply, bytes};
-use crate::whole_files::ANEW_MAX;
+use crate::whole_files::ATTEMPTS_MAX;
 
 /// The maximum number of lines whose answers are not yet written.
 const UNWRITTEN_MAX: usize = 4096;
@@ -30,12 +30,12 @@ pub(super) struct Questions {
     /// Lines whose answers are not yet written. Empty if output is buffered.
     unwritten: Vec<BString>,
     /// Lines to answer again, before any others.
-    again: VecDeque<BString>,
+    retry_queue: VecDeque<BString>,
     /// How many times lines had to be answered again since an answer was last written.
-    times: usize,
+    retries: usize,
     /// Whether `.mailmap` was in use before the first of these lines.
     pub(super) use_mailmap: bool,
-    is_kept_back: bool,
+    is_buffered: bool,
 }
 
 impl Questions {
@@ -43,29 +43,29 @@ impl Questions {
         Self {
             input: Input::new(arguments.input_delimiter),
             unwritten: Vec::new(),
-            again: VecDeque::new(),
-            times: 0,
+            retry_queue: VecDeque::new(),
+            retries: 0,
             use_mailmap,
-            is_kept_back: arguments.buffered,
+            is_buffered: arguments.buffered,
         }
     }
 
     /// Queues the lines without a written answer to be answered again. Returns whether that is possible.
-    pub(super) fn begin_anew(&mut self) -> bool {
+    pub(super) fn retry_unwritten(&mut self) -> bool {
         for line in self.unwritten.drain(..).rev() {
-            self.again.push_front(line);
+            self.retry_queue.push_front(line);
         }
-        self.times = self.times.saturating_add(1);
-        !self.is_kept_back && self.times < ANEW_MAX
+        self.retries = self.retries.saturating_add(1);
+        !self.is_buffered && self.retries < ATTEMPTS_MAX
     }
 
     /// Returns whether another line is available without waiting.
     fn has_line(&mut self) -> bool {
-        !self.again.is_empty() || self.input.has_line()
+        !self.retry_queue.is_empty() || self.input.has_line()
     }
 
     fn next(&mut self) -> Result<Option<BString>, Errno> {
-        match self.again.pop_front() {
+        match self.retry_queue.pop_front() {
             Some(line) => Ok(Some(line)),
             None => Ok(self.input.next()?.map(BStr::to_owned)),
         }
@@ -76,22 +76,22 @@ impl Questions {
 pub(super) struct Lines<'a> {
     arguments: &'a BatchArguments,
     sources: &'a Sources,
-    teller: Teller<'a>,
+    printer: ObjectPrinter<'a>,
     questions: &'a mut Questions,
 }
 
 impl<'a> Lines<'a> {
-    /// Makes one that answers through `teller`.
+    /// Makes one that answers through `printer`.
     pub(super) fn new(
         arguments: &'a BatchArguments,
         sources: &'a Sources,
-        teller: Teller<'a>,
+        printer: ObjectPrinter<'a>,
         questions: &'a mut Questions,
     ) -> Self {
         Self {
             arguments,
             sources,
-            teller,
+            printer,
             questions,
         }
     }
@@ -103,16 +103,16 @@ impl<'a> Lines<'a> {
     pub(super) fn run(mut self) -> Result<(), Failure> {
         // A client that waits for each answer has it sooner: deferred work is done while the client, on another core, reads it.
         if !self.arguments.buffered && cores() > 1 {
-            self.teller.reader.defer();
+            self.printer.reader.defer_bases();
         }
         let result = match self.arguments.batch {
             Batch::Commands => self.commands(),
-            Batch::Contents => self.names(What::Contents),
-            Batch::Info => self.names(What::Info),
+            Batch::Contents => self.names(Detail::Contents),
+            Batch::Info => self.names(Detail::Info),
         };
         if result.is_err() {
             // What looks damaged or missing may be in a mapped file that was cut.
-            self.sources.account.check()?;
+            self.sources.cut_guard.check()?;
         }
         // Answers from before a failure still count.
         self.flush()?;
@@ -121,30 +121,30 @@ impl<'a> Lines<'a> {
 
     /// Writes the answers so far. After a flush at the end of a line, that line need not be answered again.
     fn flush(&mut self) -> Result<(), Failure> {
-        self.teller.output.flush()?;
+        self.printer.output.flush()?;
         self.written();
         Ok(())
     }
 
     fn written(&mut self) {
         let questions = &mut *self.questions;
-        if !questions.is_kept_back {
+        if !questions.is_buffered {
             questions.unwritten.clear();
-            questions.times = 0;
-            questions.use_mailmap = self.teller.use_mailmap;
-            self.sources.account.begin();
+            questions.retries = 0;
+            questions.use_mailmap = self.printer.use_mailmap;
+            self.sources.cut_guard.begin();
         }
     }
 
     /// Records that a line has been answered, or that answering it failed.
     fn answered(&mut self, line: BString) {
-        if !self.questions.is_kept_back {
+        if !self.questions.is_buffered {
             self.questions.unwritten.push(line);
         }
     }
 
-    fn names(&mut self, what: What) -> Result<(), Failure> {
-        let splits = self.teller.format.splits() || self.arguments.transform.is_some();
+    fn names(&mut self, what: Detail) -> Result<(), Failure> {
+        let splits = self.printer.format.splits() || self.arguments.transform.is_some();
         while let Some(line) = self.next_line()? {
             let (name, rest) = match splits {
                 true => split(line.as_bstr()),
@@ -162,8 +162,8 @@ impl<'a> Lines<'a> {
         let has_line = self.arguments.buffered || self.questions.has_line();
         if !has_line || self.questions.unwritten.len() >= UNWRITTEN_MAX {
             self.flush()?;
-            self.teller.reader.settle();
-        } else if self.teller.output.flush_if_full()? {
+            self.printer.reader.flush_bases();
+        } else if self.printer.output.flush_if_full()? {
             self.written();
         }
         Ok(self.questions.next()?)
@@ -205,7 +205,7 @@ impl<'a> Lines<'a> {
         for line in queued.drain(..) {
             let command = self.parse(line.as_bstr())?;
             self.command(command)?;
-            self.teller.output.flush_if_full()?;
+            self.printer.output.flush_if_full()?;
         }
         Ok(())
     }
@@ -217,14 +217,14 @@ impl<'a> Lines<'a> {
     fn command(&mut self, command: Command<'_>) -> Result<(), Failure> {
         match command {
             Command::Remote(line) => self.remote(line),
-            Command::Contents(name) => self.one(name, None, What::Contents),
-            Command::Info(name) => self.one(name, None, What::Info),
+            Command::Contents(name) => self.one(name, None, Detail::Contents),
+            Command::Info(name) => self.one(name, None, Detail::Info),
             Command::Mailmap(value) => {
                 let is_used = config_value::boolean(Some(value)).ok_or_else(|| {
                     let complaint = bytes!["mailmap: invalid boolean '", value, "'"];
                     Reply::fatal(complaint)
                 })?;
-                self.teller.use_mailmap = is_used;
+                self.printer.use_mailmap = is_used;
                 match is_used {
                     true => self.sources.load_mailmap(),
                     false => Ok(()),
@@ -257,7 +257,7 @@ impl<'a> Lines<'a> {
             let reason = vigil_linux::errno::text_of(&error);
             Reply::fatal(format!("cannot run git: {reason}"))
         })?;
-        self.teller.output.buf.extend_from_slice(&answer.stdout);
+        self.printer.output.buf.extend_from_slice(&answer.stdout);
         match answer.code {
             Some(0) => Ok(()),
             code => {
@@ -268,13 +268,13 @@ impl<'a> Lines<'a> {
     }
 
     /// Answers for the object that `name` resolves to.
-    fn one(&mut self, name: &BStr, rest: Option<&BStr>, what: What) -> Result<(), Failure> {
-        let own = self.sources.with_own_id(name);
+    fn one(&mut self, name: &BStr, rest: Option<&BStr>, what: Detail) -> Result<(), Failure> {
+        let own = self.sources.with_native_id(name);
         let full_id = self
             .sources
             .full_id(own.as_ref().map_or(name, |own| own.as_bstr()));
         let mut asked = match full_id {
-            Some(id) => Asked {
+            Some(id) => RequestedObject {
                 id,
                 name: Some(name),
                 mode: None,
@@ -287,9 +287,9 @@ impl<'a> Lines<'a> {
                     ..revision::Options::default()
                 };
                 let answer = self.sources.resolve(name, &options);
-                say(&answer.said);
+                say(&answer.messages);
                 match answer.outcome {
-                    Outcome::Found(found) => Asked {
+                    Outcome::Found(found) => RequestedObject {
                         id: found.id,
                         name: Some(name),
                         mode: found.mode,
@@ -300,7 +300,7 @@ impl<'a> Lines<'a> {
                         let Some(report) = other.batch_report(name, delimiter) else {
                             return Err(Failure::of_name(other));
                         };
-                        self.teller.output.buf.extend_from_slice(&report);
+                        self.printer.output.buf.extend_from_slice(&report);
                         return Ok(());
                     }
                 }
@@ -308,14 +308,14 @@ impl<'a> Lines<'a> {
         };
         let id = self.sources.objects.replaced(&asked.id)?;
         self.sources.begin();
-        let found = self.teller.reader.find(&id);
-        let found = self.teller.heard(found)?.flatten();
+        let found = self.printer.reader.find(&id);
+        let found = self.printer.report_messages(found)?.flatten();
         if own.is_some()
-            && let Some(other) = self.sources.other_id(&asked.id)
+            && let Some(other) = self.sources.compat_id(&asked.id)
         {
             asked.id = other;
         }
-        self.teller.object(asked, found, what)
+        self.printer.object(asked, found, what)
     }
 }
 

@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 use vigil_git::objects;
 use vigil_history::revision::Outcome;
-use vigil_model::raw_text::said_by;
+use vigil_model::raw_text::message_bytes;
 
 use crate::pager;
 use crate::reply::Reply;
@@ -40,7 +40,7 @@ impl From<Errno> for Failure {
 
 impl From<objects::Error> for Failure {
     fn from(error: objects::Error) -> Self {
-        Self::Reply(Reply::fatal(said_by(&error)))
+        Self::Reply(Reply::fatal(message_bytes(&error)))
     }
 }
 
@@ -54,7 +54,7 @@ impl Failure {
     pub(super) fn of_name(outcome: Outcome) -> Self {
         Self::Reply(match outcome {
             Outcome::Fatal(text) => Reply::fatal(text),
-            Outcome::Failed(error) => Reply::fatal(said_by(&error)),
+            Outcome::Failed(error) => Reply::fatal(message_bytes(&error)),
             _ => Reply::complained(Vec::new(), Reply::FATAL),
         })
     }

@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn filters_that_batches_have_not_are_refused_in_git_s_words() {
-        let said = |texts: &[&str]| {
+        let messages = |texts: &[&str]| {
             let mut filter = Filter::default();
             for text in texts {
                 match Filter::parse((*text).into()) {
@@ -211,7 +211,7 @@ mod tests {
             (&["combine:x+a*"], "fatal: invalid filter-spec 'x'"),
             (&["combine:a%zz"], "fatal: invalid filter-spec 'a%zz'"),
         ] {
-            assert_eq!(said(texts), expected, "{texts:?}");
+            assert_eq!(messages(texts), expected, "{texts:?}");
         }
     }
 }

@@ -7,38 +7,38 @@ mod failure;
 mod filter;
 mod format;
 mod input;
+mod object_printer;
 mod output;
 mod say;
 mod single;
 mod sources;
-mod tell;
 mod threads;
 
 use std::borrow::Cow;
 
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
-use vigil_git::repository::settings::{Reads, Settings};
+use vigil_git::repository::settings::{CommandScope, Settings};
 use vigil_git::textconv::Drivers;
 use vigil_linux::process::cores;
 use vigil_objects::Reader;
 
 use crate::command::Command;
 use crate::inside;
-use crate::options::{Audience, Value, usage};
+use crate::options::{OwnOptions, Value, usage};
 use crate::output::color::hint_color;
 use crate::reply::Reply;
-use crate::whole_files::ANEW_MAX;
+use crate::whole_files::ATTEMPTS_MAX;
 
 use arguments::{Arguments, BatchArguments, TABLE, Task};
 use batch::{Lines, Questions};
 use failure::Failure;
 use format::Format;
+use object_printer::ObjectPrinter;
 use output::{Output, Sink};
 use say::{say, say_texts};
 use sources::Sources;
-use tell::Teller;
-use threads::Bounds;
+use threads::Limits;
 
 /// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
@@ -54,15 +54,15 @@ pub(crate) const COMMAND: Command = Command {
 pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     match arguments {
         [only] if only == "-h" => {
-            let reply = inside::usage(usage(&TABLE, Audience::Everyone), environment, true);
+            let reply = inside::usage(usage(&TABLE, OwnOptions::IfVigil), environment, true);
             return crate::say::say(&reply.unwrap_or_else(|complaint| complaint));
         }
         [first, ..] if first == "--help" => {
-            return crate::say::say(&Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+            return crate::say::say(&Reply::printed(usage(&TABLE, OwnOptions::IfVigil), 0));
         }
         _ => {}
     }
-    for _ in 0..ANEW_MAX {
+    for _ in 0..ATTEMPTS_MAX {
         match answer(arguments, environment) {
             Err(Failure::Cut) => {}
             answered => return answered.unwrap_or_else(Failure::say),
@@ -79,14 +79,14 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failur
     }
     let sources = Sources::open(&environment)?;
     let config = &sources.repository.config;
-    say_texts(config.said());
+    say_texts(config.messages());
     let mut drivers = Drivers::built_in();
     // git checks the whole configuration before it looks at the command line.
-    Settings::of_any_command(&sources.repository, Reads::Objects, |entry| {
+    Settings::of_any_command(&sources.repository, CommandScope::Objects, |entry| {
         hint_color(entry)?;
         drivers.take(entry)
     })
-    .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
     let Arguments { task, use_mailmap } = Arguments::parse(arguments)?;
     if use_mailmap {
         sources.load_mailmap()?;
@@ -101,8 +101,8 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<u8, Failur
                 path.as_ref().map(|path| path.as_bstr()),
                 use_mailmap,
             );
-            if printed.is_err() || !sources.account.has_written() {
-                sources.account.check()?;
+            if printed.is_err() || !sources.cut_guard.has_written() {
+                sources.cut_guard.check()?;
             }
             printed
         }
@@ -132,9 +132,9 @@ fn in_batch(
             Some(sources) => sources,
             None => Sources::open(environment)?,
         };
-        let teller = teller(arguments, &format, &sources, questions.use_mailmap);
-        match Lines::new(arguments, &sources, teller, &mut questions).run() {
-            Err(Failure::Cut) if questions.begin_anew() => {}
+        let printer = printer(arguments, &format, &sources, questions.use_mailmap);
+        match Lines::new(arguments, &sources, printer, &mut questions).run() {
+            Err(Failure::Cut) if questions.retry_unwritten() => {}
             Err(Failure::Cut) => return Err(Failure::cut_for_good()),
             answered => return answered,
         }
@@ -147,36 +147,36 @@ fn all_objects(
     use_mailmap: bool,
 ) -> Result<(), Failure> {
     let format = Format::parse(arguments.format.as_bstr())?;
-    let teller = teller(arguments, &format, sources, use_mailmap);
+    let printer = printer(arguments, &format, sources, use_mailmap);
     if sources.has_promisor()? {
         let text =
             "warning: This repository uses promisor remotes. Some objects may not be loaded.";
         say(&[text.into()]);
     }
     sources.begin();
-    let bounds = Bounds {
+    let limits = Limits {
         threads: cores(),
         bases_len_max: sources.bases_len_max(),
     };
-    all::print(arguments, &format, &sources.store, teller, bounds)
+    all::print(arguments, &format, &sources.store, printer, limits)
 }
 
-/// The teller for the objects of `sources`.
-fn teller<'a>(
+/// The printer for the objects of `sources`.
+fn printer<'a>(
     arguments: &'a BatchArguments,
     format: &'a Format,
     sources: &'a Sources,
     use_mailmap: bool,
-) -> Teller<'a> {
+) -> ObjectPrinter<'a> {
     let mut reader = Reader::new(&sources.store);
     if let Some(len_max) = sources.bases_len_max() {
         reader.limit_bases(len_max);
     }
-    Teller {
+    ObjectPrinter {
         arguments,
         format,
         reader,
-        output: Output::new(Sink::Stdout, &sources.account),
+        output: Output::new(Sink::Stdout, &sources.cut_guard),
         rewriter: Some(sources),
         use_mailmap,
         is_one_of_many: false,

@@ -11,7 +11,7 @@ use vigil_linux::map;
 use super::failure::Failure;
 
 /// How much output is held back at most, in bytes, while there is more to come.
-const KEPT_MAX: usize = 256 << 10;
+const BUFFER_LEN_MAX: usize = 256 << 10;
 
 /// The size to which a pipe on standard output is widened, in bytes: the most that any user may have by default. The pipe is
 /// then seldom full when more output is ready, and seldom empty when the reader wants more.
@@ -28,16 +28,16 @@ pub(super) fn widen_pipe() {
 
 /// Tracks whether the mapped files are still whole, and whether any output made from them was written.
 #[derive(Clone)]
-pub(super) struct Account {
+pub(super) struct CutGuard {
     cuts: usize,
     has_written: Arc<AtomicBool>,
 }
 
-impl Account {
-    /// An account of files that are opened from now on.
+impl CutGuard {
+    /// A guard of files that are opened from now on.
     pub(super) fn new() -> Self {
         Self {
-            cuts: map::cuts(),
+            cuts: map::truncation_count(),
             has_written: Arc::default(),
         }
     }
@@ -55,7 +55,7 @@ impl Account {
     /// # Errors
     /// A mapped file was cut, so output made from it must not be written.
     pub(super) fn check(&self) -> Result<(), Failure> {
-        if map::cuts() == self.cuts {
+        if map::truncation_count() == self.cuts {
             return Ok(());
         }
         Err(match self.has_written() {
@@ -108,21 +108,21 @@ pub(super) struct Output {
     ends: Vec<usize>,
     sink: Sink,
     /// How many bytes of the unfinished answer were already sent to another thread.
-    pub(super) sent: usize,
+    pub(super) sent_of_partial: usize,
     /// How many bytes other threads have already written. They are dropped here.
-    pub(super) unwanted: usize,
-    pub(super) account: Account,
+    pub(super) already_written: usize,
+    pub(super) cut_guard: CutGuard,
 }
 
 impl Output {
-    pub(super) fn new(sink: Sink, account: &Account) -> Self {
+    pub(super) fn new(sink: Sink, cut_guard: &CutGuard) -> Self {
         Self {
-            buf: Vec::with_capacity(KEPT_MAX),
+            buf: Vec::with_capacity(BUFFER_LEN_MAX),
             ends: Vec::new(),
             sink,
-            sent: 0,
-            unwanted: 0,
-            account: account.clone(),
+            sent_of_partial: 0,
+            already_written: 0,
+            cut_guard: cut_guard.clone(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Output {
     /// # Errors
     /// As [`Self::flush`].
     pub(super) fn flush_if_full(&mut self) -> Result<bool, Failure> {
-        let is_full = self.buf.len() >= KEPT_MAX;
+        let is_full = self.buf.len() >= BUFFER_LEN_MAX;
         if is_full {
             self.flush()?;
         }
@@ -154,27 +154,28 @@ impl Output {
     /// Writes the buffer.
     ///
     /// # Errors
-    /// Standard output cannot be written, nobody reads it any more, or a file it was made from was cut ([`Account::check`]).
+    /// Standard output cannot be written, nobody reads it any more, or a file it was made from was cut ([`CutGuard::check`]).
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         if self.buf.is_empty() && self.ends.is_empty() {
             return Ok(());
         }
         match &self.sink {
             Sink::Stdout => {
-                let wanted = after(&mut self.unwanted, &self.buf);
-                let written = self.account.write_all(&mut [IoSlice::new(wanted)]);
+                let wanted = skip_written(&mut self.already_written, &self.buf);
+                let written = self.cut_guard.write_all(&mut [IoSlice::new(wanted)]);
                 self.buf.clear();
                 // Do not keep a large buffer after a single large object.
-                self.buf.shrink_to(KEPT_MAX.saturating_mul(8));
+                self.buf.shrink_to(BUFFER_LEN_MAX.saturating_mul(8));
                 written
             }
             Sink::Thread { to, empty } => {
-                let is_usable = |buf: &Vec<u8>| buf.capacity() <= KEPT_MAX.saturating_mul(4);
+                let is_usable = |buf: &Vec<u8>| buf.capacity() <= BUFFER_LEN_MAX.saturating_mul(4);
                 let next = empty.try_recv().ok().filter(is_usable);
-                let next = next.unwrap_or_else(|| Vec::with_capacity(KEPT_MAX + KEPT_MAX / 4));
-                self.sent = match self.ends.last() {
+                let next =
+                    next.unwrap_or_else(|| Vec::with_capacity(BUFFER_LEN_MAX + BUFFER_LEN_MAX / 4));
+                self.sent_of_partial = match self.ends.last() {
                     Some(end) => self.buf.len() - end,
-                    None => self.sent + self.buf.len(),
+                    None => self.sent_of_partial + self.buf.len(),
                 };
                 let filled = Filled {
                     bytes: std::mem::replace(&mut self.buf, next),
@@ -193,10 +194,10 @@ impl Output {
     pub(super) fn flush_with(&mut self, piece: &[u8]) -> Result<(), Failure> {
         match &self.sink {
             Sink::Stdout => {
-                let wanted = after(&mut self.unwanted, &self.buf);
-                let piece = after(&mut self.unwanted, piece);
+                let wanted = skip_written(&mut self.already_written, &self.buf);
+                let piece = skip_written(&mut self.already_written, piece);
                 let mut parts = [IoSlice::new(wanted), IoSlice::new(piece)];
-                let written = self.account.write_all(&mut parts);
+                let written = self.cut_guard.write_all(&mut parts);
                 self.buf.clear();
                 written
             }
@@ -208,10 +209,10 @@ impl Output {
     }
 }
 
-/// Returns `bytes` without the first `unwanted` ones, and subtracts from `unwanted` as many as were dropped.
-fn after<'a>(unwanted: &mut usize, bytes: &'a [u8]) -> &'a [u8] {
-    let (dropped, wanted) = bytes.split_at(bytes.len().min(*unwanted));
-    *unwanted -= dropped.len();
+/// Returns `bytes` without the first `already_written` ones, and subtracts from `already_written` as many as were dropped.
+fn skip_written<'a>(already_written: &mut usize, bytes: &'a [u8]) -> &'a [u8] {
+    let (dropped, wanted) = bytes.split_at(bytes.len().min(*already_written));
+    *already_written -= dropped.len();
     wanted
 }
 

@@ -11,14 +11,14 @@ use vigil_objects::{Kind, Location, Reader, StreamError};
 
 use super::arguments::{Single, Transform};
 use super::failure::Failure;
+use super::object_printer::{Rewriter, STREAM_MIN, report_messages};
 use super::output::{Output, Sink};
 use super::say::{say, say_texts};
 use super::sources::Sources;
-use super::tell::{Rewriter, STREAM_MIN, heard};
 use crate::reply::{Reply, bytes};
 
 /// One object that is asked about.
-struct One<'a> {
+struct SingleObject<'a> {
     sources: &'a Sources,
     reader: Reader,
     output: Output,
@@ -26,7 +26,7 @@ struct One<'a> {
     /// The id that was named. Another object may replace it.
     id: ObjectId,
     /// It was named by its id in the other hash algorithm, and its contents are shown with ids of that algorithm.
-    is_other: bool,
+    uses_compat_hash: bool,
 }
 
 /// Answers `single` for the object `name`. `path` decides how contents are transformed. Returns the exit code.
@@ -43,38 +43,40 @@ pub(super) fn print(
 ) -> Result<u8, Failure> {
     let is_transformed = matches!(single, Single::Transformed(_));
     let options = revision::Options {
-        explains: true,
+        is_fatal_on_failure: true,
         explained_from: sources.repository.prefix.clone(),
         requires_path: path.is_none() && is_transformed,
         ..revision::Options::default()
     };
     let answer = sources.resolve(name, &options);
-    say(&answer.said);
+    say(&answer.messages);
     let found = match answer.outcome {
         Outcome::Found(found) => found,
-        other @ (Outcome::Fatal(_) | Outcome::Silent | Outcome::Failed(_)) => {
+        other @ (Outcome::Fatal(_) | Outcome::FatalWithoutMessage | Outcome::Failed(_)) => {
             return Err(Failure::of_name(other));
         }
         _ => return Err(not_valid(name).into()),
     };
-    let mut one = One {
+    let mut one = SingleObject {
         sources,
         reader: Reader::new(&sources.store),
-        output: Output::new(Sink::Stdout, &sources.account),
+        output: Output::new(Sink::Stdout, &sources.cut_guard),
         name,
         id: found.id,
-        is_other: sources.with_own_id(name).is_some(),
+        uses_compat_hash: sources.with_native_id(name).is_some(),
     };
     let result = match single {
         Single::Exists => {
-            let mut said = Vec::new();
+            let mut messages = Vec::new();
             sources.begin();
-            let exists = sources.store.exists(&one.id, &mut said);
-            say_texts(&said);
-            let mut exists = heard(&mut one.reader, exists)? == Some(true);
+            let exists = sources.store.exists(&one.id, &mut messages);
+            say_texts(&messages);
+            let mut exists = report_messages(&mut one.reader, exists)? == Some(true);
             if !exists {
                 let fetched = one.reader.fetch(&one.id);
-                exists = heard(&mut one.reader, fetched)?.flatten().is_some();
+                exists = report_messages(&mut one.reader, fetched)?
+                    .flatten()
+                    .is_some();
             }
             return Ok(u8::from(!exists));
         }
@@ -109,11 +111,11 @@ fn not_valid(name: &BStr) -> Reply {
     Reply::fatal(bytes!["Not a valid object name ", name])
 }
 
-impl One<'_> {
+impl SingleObject<'_> {
     fn find(&mut self, id: &ObjectId) -> Result<Option<Location>, Failure> {
         self.sources.begin();
         let found = self.reader.find(id);
-        Ok(heard(&mut self.reader, found)?.flatten())
+        Ok(report_messages(&mut self.reader, found)?.flatten())
     }
 
     /// Locates what the object `id` is or is replaced by, and finds its type.
@@ -123,7 +125,7 @@ impl One<'_> {
             return Ok(None);
         };
         let kind = self.reader.kind(&location);
-        let kind = heard(&mut self.reader, kind)?;
+        let kind = report_messages(&mut self.reader, kind)?;
         Ok(kind.map(|kind| (location, kind)))
     }
 
@@ -146,18 +148,18 @@ impl One<'_> {
             // With `--mailmap` git reads the contents of every object, whatever its type.
             let mut contents = Vec::new();
             let read = self.reader.append_if_sound(&location, &mut contents);
-            let info = heard(&mut self.reader, read)?.ok_or_else(no_info)?;
+            let info = report_messages(&mut self.reader, read)?.ok_or_else(no_info)?;
             let shown = self.shown(info.kind, contents).unwrap_or_default();
             size = shown.len() as u64;
             if matches!(info.kind, Kind::Commit | Kind::Tag) {
                 size = rewriter.with_mailmap(shown)?.len() as u64;
             }
         } else {
-            let told = self.reader.size(&location);
-            size = heard(&mut self.reader, told)?.ok_or_else(no_info)?;
-            if self.is_other {
+            let size_read = self.reader.size(&location);
+            size = report_messages(&mut self.reader, size_read)?.ok_or_else(no_info)?;
+            if self.uses_compat_hash {
                 let kind = self.reader.kind(&location);
-                let kind = heard(&mut self.reader, kind)?.ok_or_else(no_info)?;
+                let kind = report_messages(&mut self.reader, kind)?.ok_or_else(no_info)?;
                 if kind != Kind::Blob {
                     size = self.read(&location)?.unwrap_or_default().len() as u64;
                 }
@@ -192,7 +194,7 @@ impl One<'_> {
         let mut contents = self.read(location)?;
         // git parses the tree, and checks its hash.
         if let Some(found) = &contents
-            && !self.is_other
+            && !self.uses_compat_hash
             && !location.is_of(Kind::Tree, found)
         {
             say_texts(&[format!("error: hash mismatch {}", location.id())]);
@@ -205,7 +207,7 @@ impl One<'_> {
             high_bytes: self.sources.quotes_high_bytes()?,
             spaces: false,
         };
-        let kind = match self.is_other {
+        let kind = match self.uses_compat_hash {
             true => self.sources.repository.compat_hash,
             false => None,
         };
@@ -305,11 +307,11 @@ impl One<'_> {
         let info = match self.find(&replaced)? {
             Some(location) if transform == Transform::Textconv => {
                 let read = self.reader.append_if_sound(&location, &mut contents);
-                heard(&mut self.reader, read)?
+                report_messages(&mut self.reader, read)?
             }
             Some(location) => {
                 let read = self.reader.append(&location, &mut contents);
-                heard(&mut self.reader, read)?
+                report_messages(&mut self.reader, read)?
             }
             None => None,
         };
@@ -333,7 +335,7 @@ impl One<'_> {
     fn read(&mut self, location: &Location) -> Result<Option<Vec<u8>>, Failure> {
         let mut contents = Vec::new();
         let read = self.reader.append(location, &mut contents);
-        let read = heard(&mut self.reader, read)?;
+        let read = report_messages(&mut self.reader, read)?;
         Ok(read.and_then(|info| self.shown(info.kind, contents)))
     }
 
@@ -343,7 +345,7 @@ impl One<'_> {
         let mut contents = Vec::new();
         self.sources.begin();
         let read = self.reader.read_sound(&real, &mut contents);
-        match heard(&mut self.reader, read)?.flatten() {
+        match report_messages(&mut self.reader, read)?.flatten() {
             Some(info) => Ok(self
                 .shown(info.kind, contents)
                 .map(|shown| (info.kind, shown))),
@@ -356,8 +358,8 @@ impl One<'_> {
 
     /// Returns the contents as they are shown: with ids of the other hash algorithm if the object was named by one.
     fn shown(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>> {
-        match self.is_other {
-            true => self.sources.converted(kind, contents),
+        match self.uses_compat_hash {
+            true => self.sources.to_compat_hash(kind, contents),
             false => Some(contents),
         }
     }
@@ -374,7 +376,7 @@ impl One<'_> {
             Err(StreamError::Sink(failure)) => return Err(failure),
             Err(StreamError::Read(error)) => error,
         };
-        heard::<()>(&mut self.reader, Err(error))?;
+        report_messages::<()>(&mut self.reader, Err(error))?;
         Err(Reply::fatal(format!("unable to stream {} to stdout", self.id)).into())
     }
 }

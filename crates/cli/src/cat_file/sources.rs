@@ -17,14 +17,14 @@ use vigil_history::mailmap::{Loaded, Mailmap};
 use vigil_history::revision::staged::StagedPaths;
 use vigil_history::revision::{self, Answer, Outcome};
 use vigil_model::ObjectId;
-use vigil_model::raw_text::said_by;
+use vigil_model::raw_text::message_bytes;
 use vigil_objects::{Kind, ObjectStore};
 
 use super::arguments::Transform;
 use super::failure::Failure;
-use super::output::Account;
+use super::object_printer::Rewriter;
+use super::output::CutGuard;
 use super::say::{say, say_texts};
-use super::tell::Rewriter;
 use crate::inside;
 use crate::reply::Reply;
 
@@ -42,7 +42,7 @@ pub(super) struct Sources {
     pub(super) compat: Option<Compat>,
     hex_len: usize,
     /// Covers all of the above.
-    pub(super) account: Account,
+    pub(super) cut_guard: CutGuard,
 }
 
 impl Sources {
@@ -51,12 +51,12 @@ impl Sources {
     /// # Errors
     /// There is no repository, or it cannot be read.
     pub(super) fn open(environment: &Environment) -> Result<Self, Reply> {
-        let account = Account::new();
+        let cut_guard = CutGuard::new();
         let repository = inside::find(environment)?;
-        let fatal = |error: &dyn std::error::Error| Reply::fatal(said_by(&error));
+        let fatal = |error: &dyn std::error::Error| Reply::fatal(message_bytes(&error));
         let refs = Refs::open(&repository).map_err(|error| fatal(&error))?;
         let objects = Objects::open_fetching(&repository, &refs).map_err(|error| fatal(&error))?;
-        objects.listen();
+        objects.collect_messages();
         Ok(Self {
             store: objects.store(),
             compat: Compat::read(&repository),
@@ -68,13 +68,13 @@ impl Sources {
             contents: OnceCell::new(),
             mailmap: OnceCell::new(),
             remote_objects: OnceCell::new(),
-            account,
+            cut_guard,
         })
     }
 
     /// Writes the messages that git prints once, when the first object is read.
     pub(super) fn begin(&self) {
-        say_texts(&self.objects.take_alternates_said());
+        say_texts(&self.objects.take_opening_messages());
     }
 
     /// Parses `name` if it is a full id.
@@ -85,18 +85,18 @@ impl Sources {
     }
 
     /// Returns `name` with the repository's own id in place of an id of its other hash algorithm, if `name` begins with one.
-    pub(super) fn with_own_id(&self, name: &BStr) -> Option<BString> {
-        self.compat.as_ref()?.with_own_id(name)
+    pub(super) fn with_native_id(&self, name: &BStr) -> Option<BString> {
+        self.compat.as_ref()?.with_native_id(name)
     }
 
     /// The id of an object in the other hash algorithm.
-    pub(super) fn other_id(&self, own: &ObjectId) -> Option<ObjectId> {
-        self.compat.as_ref()?.other_id(own)
+    pub(super) fn compat_id(&self, own: &ObjectId) -> Option<ObjectId> {
+        self.compat.as_ref()?.compat_id(own)
     }
 
     /// Resolves `name`.
     pub(super) fn resolve(&self, name: &BStr, options: &revision::Options) -> Answer {
-        let own = self.with_own_id(name);
+        let own = self.with_native_id(name);
         let mut answer = revision::resolve_in_context(
             own.as_ref().map_or(name, |own| own.as_bstr()),
             options,
@@ -122,7 +122,7 @@ impl Sources {
     /// `core.quotePath` is not a boolean.
     pub(super) fn quotes_high_bytes(&self) -> Result<bool, Reply> {
         let quotes = self.repository.config.boolean("core.quotePath");
-        let quotes = quotes.map_err(|error| Reply::fatal_after(error.said(), &error))?;
+        let quotes = quotes.map_err(|error| Reply::fatal_after(error.messages(), &error))?;
         Ok(quotes != Some(false))
     }
 
@@ -132,7 +132,7 @@ impl Sources {
     /// The value is not a boolean.
     pub(super) fn boolean_of_environment(&self, name: &str) -> Result<bool, Reply> {
         config::environment_boolean(&self.repository.environment, name, false)
-            .map_err(|error| Reply::fatal(said_by(&error)))
+            .map_err(|error| Reply::fatal(message_bytes(&error)))
     }
 
     /// The memory for bases of deltas, in bytes, if configured (`core.deltaBaseCacheLimit`).
@@ -150,9 +150,9 @@ impl Sources {
     pub(super) fn has_promisor(&self) -> Result<bool, Reply> {
         let remotes = Remotes::of(&self.repository.config);
         match &remotes.refusal {
-            Some(text) => Err(Reply::gave_up(&remotes.said, "fatal: ", text)),
+            Some(text) => Err(Reply::gave_up(&remotes.messages, "fatal: ", text)),
             None => {
-                say_texts(&remotes.said);
+                say_texts(&remotes.messages);
                 Ok(!remotes.is_empty())
             }
         }
@@ -163,7 +163,7 @@ impl Sources {
     fn contents(&self) -> Result<&Contents, Failure> {
         if self.contents.get().is_none() {
             let contents = Contents::of(&self.repository, &self.objects)
-                .map_err(|error| Reply::gave_up(&error.said(), error.label(), &error))?;
+                .map_err(|error| Reply::gave_up(&error.messages(), error.label(), &error))?;
             let _ = self.contents.set(contents);
         }
         self.contents.get().ok_or(Failure::Unwanted)
@@ -172,8 +172,8 @@ impl Sources {
     fn mailmap(&self) -> Result<&Mailmap, Failure> {
         if self.mailmap.get().is_none() {
             let loaded = Loaded::read(&self.repository, &self.refs, &self.objects, &self.staged)
-                .map_err(|error| Reply::fatal(said_by(&error)))?;
-            say(&loaded.said);
+                .map_err(|error| Reply::fatal(message_bytes(&error)))?;
+            say(&loaded.messages);
             let _ = self.mailmap.set(loaded.mailmap);
         }
         self.mailmap.get().ok_or(Failure::Unwanted)
@@ -197,7 +197,7 @@ impl Sources {
 }
 
 impl Rewriter for Sources {
-    fn converted(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>> {
+    fn to_compat_hash(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>> {
         self.compat.as_ref()?.convert(kind, contents)
     }
 
@@ -219,7 +219,7 @@ impl Rewriter for Sources {
         path: &BStr,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let contents = self.contents()?;
-        let fatal = |error: &dyn std::error::Error| Reply::fatal(said_by(&error));
+        let fatal = |error: &dyn std::error::Error| Reply::fatal(message_bytes(&error));
         let transformed = match transform {
             Transform::Filters if !is_file => Ok(None),
             Transform::Filters => contents

@@ -20,8 +20,8 @@ use vigil_objects::{self as object_store, Location, ObjectStore, PackOrder, Read
 use super::arguments::BatchArguments;
 use super::failure::Failure;
 use super::format::Format;
-use super::output::{Account, Filled, Output, Piece, Sink};
-use super::tell::Teller;
+use super::object_printer::ObjectPrinter;
+use super::output::{CutGuard, Filled, Output, Piece, Sink};
 use crate::reply::Reply;
 
 /// How many objects make a chunk.
@@ -39,7 +39,7 @@ const BASES_LEN_MAX: usize = 60 << 20;
 pub(super) type Item = Result<Location, object_store::Error>;
 
 /// Where a single thread takes over.
-pub(super) struct Rest {
+pub(super) struct Remainder {
     /// How many objects were printed.
     pub(super) objects: usize,
     /// How many bytes of the next one were written.
@@ -48,7 +48,7 @@ pub(super) struct Rest {
 
 /// Resource limits.
 #[derive(Clone, Copy)]
-pub(super) struct Bounds {
+pub(super) struct Limits {
     pub(super) threads: usize,
     /// Memory for bases of deltas in all threads together, in bytes, if configured.
     pub(super) bases_len_max: Option<usize>,
@@ -89,7 +89,7 @@ impl Shared for Locations {
 /// The work, shared by all threads.
 struct Queue<L> {
     state: Mutex<State<L>>,
-    moved: Condvar,
+    changed: Condvar,
 }
 
 struct State<L> {
@@ -97,9 +97,9 @@ struct State<L> {
     /// What was distributed to each thread and not yet taken.
     shares: Vec<VecDeque<Vec<Item>>>,
     /// The thread of each object, for each chunk not yet taken by the writer.
-    orders: VecDeque<Vec<usize>>,
+    thread_of_each: VecDeque<Vec<usize>>,
     /// The number of chunks distributed.
-    given_out: usize,
+    distributed: usize,
     is_drained: bool,
     /// The writer has ended.
     is_closed: bool,
@@ -113,14 +113,14 @@ enum Taken {
 }
 
 impl<L: Shared> State<L> {
-    fn give_out(&mut self) {
+    fn distribute(&mut self) {
         let threads = self.shares.len();
         let mut order = Vec::with_capacity(CHUNK_LEN);
         let mut shares: Vec<Vec<Item>> = (0..threads).map(|_| Vec::new()).collect();
         while order.len() < CHUNK_LEN
             && let Some(item) = self.locations.next()
         {
-            let thread = self.locations.thread().unwrap_or(self.given_out) % threads.max(1);
+            let thread = self.locations.thread().unwrap_or(self.distributed) % threads.max(1);
             order.push(thread);
             if let Some(share) = shares.get_mut(thread) {
                 share.push(item);
@@ -135,8 +135,8 @@ impl<L: Shared> State<L> {
                 all.push_back(share);
             }
         }
-        self.orders.push_back(order);
-        self.given_out += 1;
+        self.thread_of_each.push_back(order);
+        self.distributed += 1;
     }
 }
 
@@ -147,12 +147,12 @@ impl<L: Shared> Queue<L> {
             state: Mutex::new(State {
                 locations,
                 shares: (0..threads).map(|_| VecDeque::new()).collect(),
-                orders: VecDeque::new(),
-                given_out: 0,
+                thread_of_each: VecDeque::new(),
+                distributed: 0,
                 is_drained: false,
                 is_closed: false,
             }),
-            moved: Condvar::new(),
+            changed: Condvar::new(),
         }
     }
 
@@ -161,7 +161,7 @@ impl<L: Shared> Queue<L> {
     }
 
     fn wait<'a>(&'a self, state: MutexGuard<'a, State<L>>) -> MutexGuard<'a, State<L>> {
-        let waited = self.moved.wait(state);
+        let waited = self.changed.wait(state);
         waited.unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -178,11 +178,11 @@ impl<L: Shared> Queue<L> {
             if state.is_drained {
                 return Taken::Nothing;
             }
-            if state.orders.len() >= CHUNKS_AHEAD {
+            if state.thread_of_each.len() >= CHUNKS_AHEAD {
                 return Taken::Later;
             }
-            state.give_out();
-            self.moved.notify_all();
+            state.distribute();
+            self.changed.notify_all();
         }
     }
 
@@ -192,7 +192,7 @@ impl<L: Shared> Queue<L> {
         let mut state = self.lock();
         while !state.is_closed
             && !state.is_drained
-            && state.orders.len() >= CHUNKS_AHEAD
+            && state.thread_of_each.len() >= CHUNKS_AHEAD
             && state.shares.get(thread).is_none_or(VecDeque::is_empty)
         {
             state = self.wait(state);
@@ -201,30 +201,30 @@ impl<L: Shared> Queue<L> {
 
     /// The thread of each object of the next chunk, if known without waiting.
     fn next_order(&self) -> Option<Vec<usize>> {
-        let order = self.lock().orders.pop_front();
-        self.moved.notify_all();
+        let order = self.lock().thread_of_each.pop_front();
+        self.changed.notify_all();
         order
     }
 
     /// Waits for the next chunk; `None` if all chunks were taken.
     fn wait_for_order(&self) -> Option<Vec<usize>> {
         let mut state = self.lock();
-        while state.orders.is_empty() && !state.is_drained {
+        while state.thread_of_each.is_empty() && !state.is_drained {
             state = self.wait(state);
         }
-        let order = state.orders.pop_front();
-        self.moved.notify_all();
+        let order = state.thread_of_each.pop_front();
+        self.changed.notify_all();
         order
     }
 
     fn close(&self) {
         self.lock().is_closed = true;
-        self.moved.notify_all();
+        self.changed.notify_all();
     }
 }
 
-/// Prints the objects with several threads, each object by `tell`. If something is damaged, returns what is left for a single
-/// thread to print in order.
+/// Prints the objects with several threads, each object by `print_item`. If something is damaged, returns what is left for a
+/// single thread to print in order.
 ///
 /// # Errors
 /// The failure with which git exits. All messages before it have been written.
@@ -233,12 +233,12 @@ pub(super) fn print(
     format: &Format,
     store: &Arc<ObjectStore>,
     locations: Locations,
-    bounds: Bounds,
-    account: &Account,
-    tell: impl Fn(&mut Teller<'_>, Item) -> Result<(), Failure> + Sync,
-) -> Result<Option<Rest>, Failure> {
-    let threads = bounds.threads.max(1);
-    let bases_len_max = bounds.bases_len_max.unwrap_or(BASES_LEN_MAX) / threads;
+    limits: Limits,
+    cut_guard: &CutGuard,
+    print_item: impl Fn(&mut ObjectPrinter<'_>, Item) -> Result<(), Failure> + Sync,
+) -> Result<Option<Remainder>, Failure> {
+    let threads = limits.threads.max(1);
+    let bases_len_max = limits.bases_len_max.unwrap_or(BASES_LEN_MAX) / threads;
     let queue = Queue::new(locations, threads);
     std::thread::scope(|scope| {
         let mut streams = Vec::new();
@@ -246,7 +246,7 @@ pub(super) fn print(
             let (to, from) = sync_channel(BUFFERS_WAITING);
             let (back, empty) = sync_channel(BUFFERS_WAITING);
             streams.push(Stream::new(from, back));
-            let (queue, tell) = (&queue, &tell);
+            let (queue, print_item) = (&queue, &print_item);
             let work = move || {
                 let mut reader = Reader::new(store);
                 reader.follow_plans(bases_len_max);
@@ -255,16 +255,16 @@ pub(super) fn print(
                     to: to.clone(),
                     empty,
                 };
-                let teller = Teller {
+                let printer = ObjectPrinter {
                     arguments,
                     format,
                     reader,
-                    output: Output::new(sink, account),
+                    output: Output::new(sink, cut_guard),
                     rewriter: None,
                     use_mailmap: false,
                     is_one_of_many: true,
                 };
-                work(thread, queue, teller, &to, tell);
+                work(thread, queue, printer, &to, print_item);
             };
             if let Err(error) = Builder::new().spawn_scoped(scope, work) {
                 queue.close();
@@ -275,7 +275,7 @@ pub(super) fn print(
         let mut writer = Writer {
             streams,
             parts: Vec::new(),
-            account,
+            cut_guard,
             objects: 0,
             bytes: 0,
         };
@@ -283,7 +283,7 @@ pub(super) fn print(
         // Wake the waiting threads: nobody writes any more.
         queue.close();
         match result {
-            Err(Failure::Damaged) => Ok(Some(Rest {
+            Err(Failure::Damaged) => Ok(Some(Remainder {
                 objects: writer.objects,
                 bytes: writer.bytes,
             })),
@@ -296,9 +296,9 @@ pub(super) fn print(
 fn work(
     thread: usize,
     queue: &Queue<impl Shared>,
-    mut teller: Teller<'_>,
+    mut printer: ObjectPrinter<'_>,
     to: &SyncSender<Piece>,
-    tell: impl Fn(&mut Teller<'_>, Item) -> Result<(), Failure>,
+    print_item: impl Fn(&mut ObjectPrinter<'_>, Item) -> Result<(), Failure>,
 ) {
     let mut work = || {
         loop {
@@ -306,29 +306,29 @@ fn work(
                 Taken::Share(share) => share,
                 Taken::Later => {
                     // The writer may be waiting for what is still in this buffer.
-                    teller.output.flush()?;
+                    printer.output.flush()?;
                     queue.wait_for_work(thread);
                     continue;
                 }
-                Taken::Nothing => return teller.output.flush(),
+                Taken::Nothing => return printer.output.flush(),
             };
             for item in share {
-                let told = tell(&mut teller, item);
-                if told.is_err() {
-                    if matches!(told, Err(Failure::Damaged)) {
-                        teller.output.drop_part();
+                let printed = print_item(&mut printer, item);
+                if printed.is_err() {
+                    if matches!(printed, Err(Failure::Damaged)) {
+                        printer.output.drop_part();
                     }
-                    teller.output.flush()?;
-                    return told;
+                    printer.output.flush()?;
+                    return printed;
                 }
-                teller.output.end_object();
-                teller.output.flush_if_full()?;
+                printer.output.end_object();
+                printer.output.flush_if_full()?;
             }
         }
     };
     if let Err(failure) = work() {
         // If the writer has ended, nobody needs this.
-        let _ = to.send(Piece::Failed(failure, teller.output.sent));
+        let _ = to.send(Piece::Failed(failure, printer.output.sent_of_partial));
     }
 }
 
@@ -389,7 +389,7 @@ impl Stream {
 
 /// Writes the output of the threads.
 struct Writer<'a> {
-    account: &'a Account,
+    cut_guard: &'a CutGuard,
     streams: Vec<Stream>,
     /// What to write next: ranges of the streams' current buffers.
     parts: Vec<(usize, Range<usize>)>,
@@ -456,7 +456,7 @@ impl Writer<'_> {
             Some(IoSlice::new(bytes.get(range)?))
         };
         let mut parts: Vec<IoSlice<'_>> = self.parts.drain(..).filter_map(part).collect();
-        self.account.write_all(&mut parts)
+        self.cut_guard.write_all(&mut parts)
     }
 }
 
@@ -475,7 +475,7 @@ mod tests {
         fn next(&mut self) -> Option<Item> {
             self.0 += 1;
             Some(Err(object_store::Error {
-                said: Vec::new(),
+                messages: Vec::new(),
                 reason: Reason::InvalidType,
             }))
         }

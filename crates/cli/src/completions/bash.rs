@@ -1,10 +1,10 @@
 //! The script for bash.
 
-use super::place::{Place, REVISIONS, takes_value};
+use super::position::{Position, REVISIONS, takes_value};
 use crate::options::{Argument, Entry, Value};
 
 /// The whole script. In bash `=` separates words, unless the user has changed `COMP_WORDBREAKS`.
-pub(super) fn script(root: &Place) -> String {
+pub(super) fn script(root: &Position) -> String {
     let values_follow: Vec<String> = root
         .options
         .iter()
@@ -24,7 +24,7 @@ pub(super) fn script(root: &Place) -> String {
         .commands
         .iter()
         .filter(|command| !command.commands.is_empty())
-        .map(Place::name)
+        .map(Position::name)
         .collect();
     let with_commands = with_commands.join("|");
     format!(
@@ -122,11 +122,11 @@ fn names<K>(entry: &Entry<K>) -> Vec<String> {
     names.collect()
 }
 
-/// Appends the case for one place.
-fn push_case(out: &mut String, place: &Place, root: &Place) {
+/// Appends the case for one position.
+fn push_case(out: &mut String, position: &Position, root: &Position) {
     let mut options = Vec::new();
     let mut opposites = Vec::new();
-    for entry in &place.options {
+    for entry in &position.options {
         options.extend(entry.short_name());
         if let Some(long) = entry.long_name() {
             match entry.argument {
@@ -137,17 +137,17 @@ fn push_case(out: &mut String, place: &Place, root: &Place) {
         }
         opposites.extend(entry.opposite());
     }
-    out.push_str(&format!("    '{}')\n", place.words.join(" ")));
+    out.push_str(&format!("    '{}')\n", position.words.join(" ")));
     assign(out, "options", &options.join(" "));
     assign(out, "opposites", &opposites.join(" "));
-    if !place.commands.is_empty() {
-        assign(out, "words", &place.command_names().join(" "));
-    } else if let Some(value) = place.arguments {
+    if !position.commands.is_empty() {
+        assign(out, "words", &position.command_names().join(" "));
+    } else if let Some(value) = position.arguments {
         let (words, kind) = shown(value, root);
         assign(out, "words", &words);
         assign(out, "kind", kind);
     }
-    let valued = place.options.iter().filter(|entry| takes_value(entry));
+    let valued = position.options.iter().filter(|entry| takes_value(entry));
     let mut values = String::new();
     for entry in valued {
         let (words, kind) = shown(entry.value, root);
@@ -187,7 +187,7 @@ fn assign(out: &mut String, name: &str, words: &str) {
 }
 
 /// The words that complete `value`, and the kind of further matches.
-fn shown(value: Value, root: &Place) -> (String, &'static str) {
+fn shown(value: Value, root: &Position) -> (String, &'static str) {
     match value {
         Value::Any => (String::new(), ""),
         Value::Path => (String::new(), "path"),

@@ -1,10 +1,10 @@
 //! The script for fish.
 
-use super::place::{Place, REVISIONS, described, takes_value};
+use super::position::{Position, REVISIONS, described, takes_value};
 use crate::options::{Entry, Value};
 
 /// The whole script.
-pub(super) fn script(root: &Place) -> String {
+pub(super) fn script(root: &Position) -> String {
     let values_follow: Vec<String> = root
         .options
         .iter()
@@ -13,7 +13,7 @@ pub(super) fn script(root: &Place) -> String {
         .collect();
     let values_follow = values_follow.join(" ");
     let mut lines = String::new();
-    push_place(&mut lines, root, root);
+    push_position(&mut lines, root, root);
     format!(
         r#"# Completions of vigil for fish, made by `vigil completions fish`.
 
@@ -60,19 +60,19 @@ complete -c vigil -f
     )
 }
 
-/// Appends the completions of `place` and of all places below it.
-fn push_place(out: &mut String, place: &Place, root: &Place) {
-    let words = place.words.join(" ");
+/// Appends the completions of `position` and of all positions below it.
+fn push_position(out: &mut String, position: &Position, root: &Position) {
+    let words = position.words.join(" ");
     // The options of a command are valid anywhere after it; those that precede a command are not valid after it.
-    let how = match place.commands.is_empty() {
+    let how = match position.commands.is_empty() {
         true => "below",
         false => "exactly",
     };
     let here = format!("__vigil_at {how} {words}").trim_end().to_owned();
-    for entry in &place.options {
+    for entry in &position.options {
         push_option(out, entry, &here, root);
     }
-    for command in &place.commands {
+    for command in &position.commands {
         out.push_str(&format!(
             "complete -c vigil -n {} -a {} -d {}\n",
             quote(&here),
@@ -80,19 +80,19 @@ fn push_place(out: &mut String, place: &Place, root: &Place) {
             quote(command.summary)
         ));
     }
-    if let (Some(value), true) = (place.arguments, place.commands.is_empty()) {
+    if let (Some(value), true) = (position.arguments, position.commands.is_empty()) {
         let values = values(value, root);
         if !values.is_empty() {
             let here = quote(&format!("not __vigil_joins; and {here}"));
             out.push_str(&format!("complete -c vigil -n {here} {values}\n"));
         }
     }
-    for command in &place.commands {
-        push_place(out, command, root);
+    for command in &position.commands {
+        push_position(out, command, root);
     }
 }
 
-fn push_option(out: &mut String, entry: &Entry<()>, here: &str, root: &Place) {
+fn push_option(out: &mut String, entry: &Entry<()>, here: &str, root: &Position) {
     let mut line = format!("complete -c vigil -n {}", quote(here));
     if let Some(letter) = entry.short {
         line.push_str(&format!(" -s {}", char::from(letter)));
@@ -121,7 +121,7 @@ fn push_option(out: &mut String, entry: &Entry<()>, here: &str, root: &Place) {
 }
 
 /// The arguments of fish's `complete` that add the matches for `value`.
-fn values(value: Value, root: &Place) -> String {
+fn values(value: Value, root: &Position) -> String {
     match value {
         Value::Any => String::new(),
         Value::Path => "-F".to_owned(),

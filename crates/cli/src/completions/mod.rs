@@ -4,7 +4,7 @@
 
 mod bash;
 mod fish;
-mod place;
+mod position;
 mod zsh;
 
 use bstr::BString;
@@ -12,7 +12,7 @@ use bstr::BString;
 use crate::command::{Command, Options};
 use crate::options::{Table, Value, parse, with_usage};
 use crate::reply::Reply;
-use place::Place;
+use position::Position;
 
 const TABLE: Table<()> = Table {
     synopsis: "vigil completions (bash | fish | zsh)",
@@ -40,7 +40,7 @@ pub(crate) fn run(
         Ok(others) => others,
         Err(reply) => return reply,
     };
-    let root = Place::root(commands, globals);
+    let root = Position::root(commands, globals);
     let script = match others.as_slice() {
         [shell] if shell == "bash" => bash::script(&root),
         [shell] if shell == "fish" => fish::script(&root),

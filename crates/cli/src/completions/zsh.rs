@@ -1,12 +1,12 @@
 //! The script for zsh. It also works as a file in a folder of `fpath`, from which zsh autoloads the function.
 
-use super::place::{Place, REVISIONS, described, quoted};
+use super::position::{Position, REVISIONS, described, quoted};
 use crate::options::{Argument, Entry, Value};
 
 /// The whole script.
-pub(super) fn script(root: &Place) -> String {
+pub(super) fn script(root: &Position) -> String {
     let mut body = String::new();
-    push_place(&mut body, root, root, 1);
+    push_position(&mut body, root, root, 1);
     format!(
         r#"#compdef vigil
 # Completions of vigil for zsh, made by `vigil completions zsh`.
@@ -34,10 +34,10 @@ fi
     )
 }
 
-/// Appends what completes `place`, once the words before it are removed.
-fn push_place(out: &mut String, place: &Place, root: &Place, depth: usize) {
+/// Appends what completes `position`, once the words before it are removed.
+fn push_position(out: &mut String, position: &Position, root: &Position, depth: usize) {
     let indent = "  ".repeat(depth);
-    let opposites: Vec<String> = place.options.iter().filter_map(opposite).collect();
+    let opposites: Vec<String> = position.options.iter().filter_map(opposite).collect();
     if !opposites.is_empty() {
         out.push_str(&format!("{indent}opposites=()\n"));
         // Only offer them to a user who types `--no`.
@@ -47,17 +47,17 @@ fn push_place(out: &mut String, place: &Place, root: &Place, depth: usize) {
         }
         out.push_str(&format!("{indent})\n"));
     }
-    let is_plain = place.commands.is_empty();
+    let is_plain = position.commands.is_empty();
     let flags = if is_plain { "-s -S" } else { "-C -s -S" };
     out.push_str(&format!("{indent}_arguments {flags}"));
-    for spec in place.options.iter().flat_map(|entry| specs(entry, root)) {
+    for spec in position.options.iter().flat_map(|entry| specs(entry, root)) {
         out.push_str(&format!(" \\\n{indent}  {spec}"));
     }
     if !opposites.is_empty() {
         out.push_str(&format!(" \\\n{indent}  $opposites"));
     }
     if is_plain {
-        if let Some(value) = place.arguments {
+        if let Some(value) = position.arguments {
             let message = name_of(value);
             let spec = quoted(&format!("*:{message}:{}", action(value, root)));
             out.push_str(&format!(" \\\n{indent}  {spec}"));
@@ -70,7 +70,7 @@ fn push_place(out: &mut String, place: &Place, root: &Place, depth: usize) {
     ));
     out.push_str(&format!("{indent}case $state in\n{indent}(command)\n"));
     out.push_str(&format!("{indent}  commands=(\n"));
-    for command in &place.commands {
+    for command in &position.commands {
         let item = quoted(&format!("{}:{}", command.name(), command.summary));
         out.push_str(&format!("{indent}    {item}\n"));
     }
@@ -82,16 +82,16 @@ fn push_place(out: &mut String, place: &Place, root: &Place, depth: usize) {
         "{indent}(argument)\n{indent}  curcontext=\"${{curcontext%:*}}-$words[1]:\"\n"
     ));
     out.push_str(&format!("{indent}  case $words[1] in\n"));
-    for command in &place.commands {
+    for command in &position.commands {
         out.push_str(&format!("{indent}  ({})\n", command.name()));
-        push_place(out, command, root, depth.saturating_add(2));
+        push_position(out, command, root, depth.saturating_add(2));
         out.push_str(&format!("{indent}    ;;\n"));
     }
     out.push_str(&format!("{indent}  esac\n{indent}  ;;\n{indent}esac\n"));
 }
 
 /// An option as specs for `_arguments`, one for each of its names.
-fn specs(entry: &Entry<()>, root: &Place) -> Vec<String> {
+fn specs(entry: &Entry<()>, root: &Position) -> Vec<String> {
     let all: Vec<String> = entry
         .short_name()
         .into_iter()
@@ -147,7 +147,7 @@ fn name_of(value: Value) -> &'static str {
 }
 
 /// The action that adds the matches for `value`.
-fn action(value: Value, root: &Place) -> String {
+fn action(value: Value, root: &Position) -> String {
     match value {
         Value::Any => " ".to_owned(),
         Value::Path => "_files".to_owned(),

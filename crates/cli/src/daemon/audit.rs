@@ -13,9 +13,9 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// Reports what was compared. The exit code is 1 if anything differed.
 pub(super) fn run(environment: &Environment) -> Reply {
-    let client = Client::of_daemon(environment, PATIENCE);
+    let client = Client::for_daemon(environment, PATIENCE);
     match client.ask(&Request::Audit) {
-        Ok(said) => match said.response {
+        Ok(answer) => match answer.response {
             Response::Answer {
                 stdout,
                 stderr,

@@ -1,16 +1,16 @@
 //! `vigil daemon`: starts, stops and shows the user's daemon.
 
 mod audit;
-mod lent;
-mod others;
+mod control;
 mod run;
 mod show;
+mod socket_activation;
 
 use bstr::BString;
 use vigil_git::environment::Environment;
 
 use crate::command::{Command, Subcommand};
-use crate::options::{Audience, Entry, Given, Table, parse, usage, with_usage};
+use crate::options::{Entry, Given, OwnOptions, Table, parse, usage, with_usage};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> u8 {
 
 /// Does what `vigil daemon start` does.
 pub(crate) fn start(environment: &Environment) -> Reply {
-    others::start(environment)
+    control::start(environment)
 }
 
 fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
@@ -101,21 +101,21 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         }
         b"start" => {
             plain(arguments)?;
-            Ok(others::start(environment))
+            Ok(control::start(environment))
         }
         b"stop" => {
             plain(arguments)?;
-            Ok(others::stop(environment))
+            Ok(control::stop(environment))
         }
         b"restart" => {
             plain(arguments)?;
-            Ok(others::restart(environment))
+            Ok(control::restart(environment))
         }
         b"audit" => {
             plain(arguments)?;
             Ok(audit::run(environment))
         }
-        b"-h" | b"--help" => Ok(Reply::printed(usage(&STATUS, Audience::Everyone), 0)),
+        b"-h" | b"--help" => Ok(Reply::printed(usage(&STATUS, OwnOptions::IfVigil), 0)),
         [b'-', ..] => Err(parse(&STATUS, std::slice::from_ref(command), |_, _| Ok(()))
             .err()
             .unwrap_or_else(|| with_usage(&STATUS, b"need a subcommand"))),

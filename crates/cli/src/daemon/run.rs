@@ -6,23 +6,23 @@ use bstr::ByteSlice;
 use vigil_daemon::DECLINED_REST;
 use vigil_daemon::audit::SAMPLE_REST;
 use vigil_daemon::client::{self, Client, Unanswered};
-use vigil_daemon::place::{Folder, Lock, Place};
 use vigil_daemon::protocol::{Request, Response, is_older, program};
-use vigil_daemon::server::{IDLE_MAX, Rhythm, Server};
+use vigil_daemon::runtime_folder::{Folder, Lock, RuntimePath};
+use vigil_daemon::server::{IDLE_MAX, Intervals, Server};
 use vigil_daemon::start;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
 
-use super::{lent, others};
+use super::{control, socket_activation};
 use crate::reply::Reply;
 use crate::say::{say, write};
-use crate::status::Kept;
+use crate::status::DaemonStatusWriter;
 
 /// How long another daemon may take to appear or to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The interval at which this is checked.
-const MOMENT: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Serves until told to end, and returns the exit code. `is_detached` says that nobody waits for this process once it has
 /// printed the line that says that it serves.
@@ -41,12 +41,13 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
         // Do not keep anyone from removing or unmounting the current directory.
         let _ = std::env::set_current_dir("/");
     }
-    let place = Place::of(environment);
-    let lent = match is_detached {
+    let runtime_path = RuntimePath::of(environment);
+    let inherited = match is_detached {
         true => None,
-        false => lent::socket(environment, &place).map_err(|error| Reply::error(&error))?,
+        false => socket_activation::socket(environment, &runtime_path)
+            .map_err(|error| Reply::error(&error))?,
     };
-    let folder = place
+    let folder = runtime_path
         .make()
         .map_err(|error| Reply::error(&error.to_string()))?;
     let lock = lock(environment, &folder)?;
@@ -54,23 +55,29 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
         let value = environment.get(name)?;
         Some(Duration::from_secs(value.to_str().ok()?.parse().ok()?))
     };
-    let rhythm = Rhythm {
+    let intervals = Intervals {
         idle_max: seconds("VIGIL_DAEMON_IDLE_S").unwrap_or(IDLE_MAX),
         sample_rest: seconds("VIGIL_DAEMON_SAMPLE_S").unwrap_or(SAMPLE_REST),
         declined_rest: seconds("VIGIL_DAEMON_REST_S").unwrap_or(DECLINED_REST),
         patience: client::patience(environment).unwrap_or(client::PATIENCE),
     };
-    let server = Server::new(folder, lock, lent, Box::new(Kept), rhythm);
+    let server = Server::new(
+        folder,
+        lock,
+        inherited,
+        Box::new(DaemonStatusWriter),
+        intervals,
+    );
     let server = server.map_err(|error| Reply::error(&error.to_string()))?;
     let line = format!(
         "serving on {} as pid {}\n",
-        place.socket().display(),
+        runtime_path.socket().display(),
         std::process::id()
     );
     // The process that started this one may be gone.
     let _ = write(rustix::stdio::stdout(), line.as_bytes());
     if is_detached {
-        start::fall_silent().map_err(|error| Reply::error(&errno::text(error)))?;
+        start::discard_stdout().map_err(|error| Reply::error(&errno::text(error)))?;
     }
     server
         .serve()
@@ -79,7 +86,7 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
 
 /// Takes the lock, which only one daemon holds. A running daemon of an older version is asked to end.
 fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
-    let client = Client::of_daemon(environment, PATIENCE);
+    let client = Client::for_daemon(environment, PATIENCE);
     let end = Instant::now().checked_add(PATIENCE);
     loop {
         let lock = folder.lock();
@@ -88,20 +95,20 @@ fn lock(environment: &Environment, folder: &Folder) -> Result<Lock, Reply> {
             return Ok(lock);
         }
         match client.ask_any(&Request::Describe) {
-            Ok(said) => match said.response {
+            Ok(answer) => match answer.response {
                 Response::Description(other) if is_older(&other.program, program()) => {
-                    others::end(&client).map_err(|error| Reply::error(&error))?;
+                    control::end(&client).map_err(|error| Reply::error(&error))?;
                 }
-                _ => return Err(runs_already(said.pid)),
+                _ => return Err(runs_already(answer.pid)),
             },
             // The other daemon holds the lock but has no socket, either not yet or no longer.
             Err(Unanswered::Absent | Unanswered::Broken) => {}
             Err(error) => return Err(Reply::error(&error.to_string())),
         }
         if end.is_none_or(|end| Instant::now() >= end) {
-            return Err(Reply::error(others::IDLE_HOLDER));
+            return Err(Reply::error(control::HELD_LOCK_MESSAGE));
         }
-        std::thread::sleep(MOMENT);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 

@@ -7,13 +7,13 @@ use vigil_daemon::client::Client;
 use vigil_daemon::protocol::{Description, Request, Response};
 use vigil_git::environment::Environment;
 
-use super::others::PATIENCE;
+use super::control::PATIENCE;
 use crate::reply::Reply;
 
 pub(super) fn run(environment: &Environment, json: bool) -> Reply {
-    let client = Client::of_daemon(environment, PATIENCE);
+    let client = Client::for_daemon(environment, PATIENCE);
     match client.ask_any(&Request::Describe) {
-        Ok(said) => match said.response {
+        Ok(answer) => match answer.response {
             Response::Description(daemon) if json => Reply::printed(json::write(&daemon), 0),
             Response::Description(daemon) => Reply::printed(table::write(&daemon), 0),
             _ => Reply::error("the daemon gave an unexpected response"),

@@ -206,7 +206,7 @@ fn leading_int(value: &BStr) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Audience, usage};
+    use crate::options::{OwnOptions, usage};
 
     const USAGE: &str = "\
 usage: git describe [--all] [--tags] [--contains] [--abbrev=<n>] [<commit-ish>...]
@@ -240,7 +240,7 @@ usage: git describe [--all] [--tags] [--contains] [--abbrev=<n>] [<commit-ish>..
 
     #[test]
     fn the_usage_text_is_git_s() {
-        assert_eq!(usage(&TABLE, Audience::Everyone).as_bstr(), USAGE);
+        assert_eq!(usage(&TABLE, OwnOptions::IfVigil).as_bstr(), USAGE);
     }
 
     #[test]

@@ -12,13 +12,13 @@ use vigil_git::environment::Environment;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
-use vigil_git::repository::settings::{Reads, Settings};
-use vigil_history::describe::{Contained, Describer, Error, Place, contains};
-use vigil_model::raw_text::{bytes_of, said_by};
+use vigil_git::repository::settings::{CommandScope, Settings};
+use vigil_history::describe::{Context, Describer, Error, NameRevResult, contains};
+use vigil_model::raw_text::{bytes_of, message_bytes};
 
 use crate::command::Command;
 use crate::inside;
-use crate::options::{Audience, Value, usage};
+use crate::options::{OwnOptions, Value, usage};
 use crate::output::color::hint_color;
 use crate::reply::{Reply, labelled};
 
@@ -41,23 +41,23 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
 
 /// Follows git's order of steps, since the first problem is the one that is reported.
 fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
-    let text = || usage(&TABLE, Audience::Everyone);
+    let text = || usage(&TABLE, OwnOptions::IfVigil);
     match arguments {
         [only] if only == "-h" => return inside::usage(text(), environment, true),
         [first, ..] if first == "--help" => return Ok(Reply::printed(text(), 0)),
         _ => {}
     }
     let repository = inside::find(environment)?;
-    let said = repository.config.said().to_vec();
+    let messages = repository.config.messages().to_vec();
     let reply = answer_in(&repository, arguments).unwrap_or_else(|complaint| complaint);
-    Ok(reply.after(&said))
+    Ok(reply.after(&messages))
 }
 
 /// Answers for `repository`, after any messages from its discovery.
 fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Reply> {
     // git checks the whole configuration before it looks at the command line.
-    Settings::of_any_command(repository, Reads::References, hint_color)
-        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    Settings::of_any_command(repository, CommandScope::References, hint_color)
+        .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
     let Arguments {
         question,
         contains: asks_for_tips,
@@ -66,14 +66,14 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
         mut revisions,
     } = Arguments::parse(arguments)?;
     if question.long && question.abbreviation == Some(0) {
-        return Err(together("options '--long' and '--abbrev=0'"));
+        return Err(mutually_exclusive("options '--long' and '--abbrev=0'"));
     }
     // The process ends soon and frees everything at once.
     let refs = ManuallyDrop::new(Refs::open(repository).map_err(|error| refuse(&error))?);
     let objects = Objects::open_fetching(repository, &refs).map_err(|error| refuse(&error))?;
     let objects = ManuallyDrop::new(objects);
-    objects.listen();
-    let place = Place {
+    objects.collect_messages();
+    let context = Context {
         repository,
         refs: &refs,
         objects: &objects,
@@ -83,49 +83,49 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
         revisions.push("HEAD".into());
     }
     if asks_for_tips {
-        return Ok(reply_of(contains(&question, place, &revisions)));
+        return Ok(reply_of(contains(&question, context, &revisions)));
     }
     let mut reply = Reply::default();
-    let mut describer = match Describer::new(&question, place, &revisions) {
+    let mut describer = match Describer::new(&question, context, &revisions) {
         // The process ends soon: dropping this would only cost time.
         Ok(describer) => ManuallyDrop::new(describer),
         Err(error) => {
-            let said = objects.take_said();
-            let said: Vec<BString> = said.iter().map(|line| bytes_of(line)).collect();
-            say(&said, &mut reply);
+            let messages = objects.take_messages();
+            let messages: Vec<BString> = messages.iter().map(|line| bytes_of(line)).collect();
+            say(&messages, &mut reply);
             end(&error, &mut reply);
             return Ok(reply);
         }
     };
     let mut mark = None;
     if asks_for_head {
-        say(&describer.take_said(), &mut reply);
+        say(&describer.take_messages(), &mut reply);
         mark = match (dirty, broken) {
             (dirty, Some(broken)) => {
                 if let Err(refusal) = check_locking(repository) {
                     reply.stderr.extend(refusal.stderr);
                 }
                 let dirty = dirty.unwrap_or_else(|| "-dirty".into());
-                mark_or_broken(place, dirty, broken, &mut reply.stderr)
+                mark_or_broken(context, dirty, broken, &mut reply.stderr)
             }
             (Some(dirty), None) => {
                 let mut stderr = Vec::new();
-                let looked = look(place, &mut stderr).and_then(|is_dirty| {
-                    let stage = Stage::Refresh;
-                    check_locking(repository).map_err(|reply| Failed { reply, stage })?;
+                let looked = look(context, &mut stderr).and_then(|is_dirty| {
+                    let program = FailingProgram::Refresh;
+                    check_locking(repository).map_err(|reply| Failed { reply, program })?;
                     Ok(is_dirty)
                 });
                 if let Err(failed) = &looked {
                     stderr.extend_from_slice(&failed.reply.stderr);
                 }
-                if objects.has_said()[0] {
-                    stderr = without_lines(&stderr, &objects.alternates_said());
+                if objects.reported_once()[0] {
+                    stderr = without_lines(&stderr, &objects.opening_messages());
                 }
                 reply.stderr.extend(stderr);
                 match looked {
                     Ok(is_dirty) => {
                         // The messages that appear only once have appeared.
-                        objects.set_said([true, true]);
+                        objects.set_reported_once([true, true]);
                         is_dirty.then_some(dirty)
                     }
                     Err(failed) => {
@@ -137,13 +137,13 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
             (None, None) => None,
         };
     } else if dirty.is_some() {
-        return Err(together("option '--dirty' and commit-ishes"));
+        return Err(mutually_exclusive("option '--dirty' and commit-ishes"));
     } else if broken.is_some() {
-        return Err(together("option '--broken' and commit-ishes"));
+        return Err(mutually_exclusive("option '--broken' and commit-ishes"));
     }
     for revision in &revisions {
         let described = describer.describe(revision.as_bstr());
-        say(&describer.take_said(), &mut reply);
+        say(&describer.take_messages(), &mut reply);
         match described {
             Ok(text) => {
                 reply.stdout.extend_from_slice(&text);
@@ -161,9 +161,9 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
     Ok(reply)
 }
 
-fn reply_of(contained: Contained) -> Reply {
+fn reply_of(contained: NameRevResult) -> Reply {
     let mut reply = Reply::default();
-    say(&contained.said, &mut reply);
+    say(&contained.messages, &mut reply);
     for name in contained.names {
         reply.stdout.extend_from_slice(&name);
         reply.stdout.push(b'\n');
@@ -176,7 +176,7 @@ fn reply_of(contained: Contained) -> Reply {
 
 /// Returns `text` without the lines that are among `lines`.
 fn without_lines(text: &[u8], lines: &[String]) -> Vec<u8> {
-    let is_among = |line: &[u8]| lines.iter().any(|said| bytes_of(said) == line);
+    let is_among = |line: &[u8]| lines.iter().any(|message| bytes_of(message) == line);
     let kept = text.lines_with_terminator();
     let kept = kept.filter(|line| !is_among(line.strip_suffix(b"\n").unwrap_or(line)));
     kept.collect::<Vec<_>>().concat()
@@ -191,7 +191,7 @@ fn say(lines: &[BString], reply: &mut Reply) {
 
 /// Ends `reply` as git does on a fatal error: what was printed stays.
 fn end(error: &Error, reply: &mut Reply) {
-    let refusal = Reply::fatal(said_by(error));
+    let refusal = Reply::fatal(message_bytes(error));
     reply.stderr.extend(refusal.stderr);
     reply.code = refusal.code;
 }
@@ -200,20 +200,20 @@ fn refuse(error: &dyn std::error::Error) -> Reply {
     Reply::fatal_after(&[], error)
 }
 
-fn together(what: &str) -> Reply {
+fn mutually_exclusive(what: &str) -> Reply {
     Reply::fatal(format!("{what} cannot be used together"))
 }
 
 /// A failed look at the working tree.
 struct Failed {
     reply: Reply,
-    /// How far git's two programs that look for `--broken` would get.
-    stage: Stage,
+    /// Which of git's two programs that look for `--broken` would fail.
+    program: FailingProgram,
 }
 
 /// The programs of git that would fail.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum FailingProgram {
     /// Both the one that refreshes the index and the one that compares.
     Both,
     /// The one that refreshes the index. Files it did not refresh look changed to the other one.
@@ -226,14 +226,14 @@ enum Stage {
 ///
 /// # Errors
 /// The failed look, with its reply.
-fn look(place: Place<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
-    let failed = |stage| move |reply| Failed { reply, stage };
-    inside::enter(place.repository).map_err(failed(Stage::Both))?;
-    let settings = settings_of(place.repository)
-        .map_err(|error| Reply::fatal_after(error.said(), &error))
-        .map_err(failed(Stage::Both))?;
+fn look(context: Context<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
+    let failed = |program| move |reply| Failed { reply, program };
+    inside::enter(context.repository).map_err(failed(FailingProgram::Both))?;
+    let settings = settings_of(context.repository)
+        .map_err(|error| Reply::fatal_after(error.messages(), &error))
+        .map_err(failed(FailingProgram::Both))?;
     let session = Session::open_with(
-        place.repository.clone(),
+        context.repository.clone(),
         settings,
         false,
         FilterStderr::Inherit,
@@ -241,34 +241,36 @@ fn look(place: Place<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
     let session = session.and_then(|mut session| session.fetch_missing().map(|()| session));
     let mut session = session
         .map_err(inside::refuse)
-        .map_err(failed(Stage::Both))?;
-    let head = place.refs.resolve("HEAD".into());
-    let head = head.map_err(|error| failed(Stage::Compare)(refuse(&error)))?;
+        .map_err(failed(FailingProgram::Both))?;
+    let head = context.refs.resolve("HEAD".into());
+    let head = head.map_err(|error| failed(FailingProgram::Compare)(refuse(&error)))?;
     if head.is_none() {
-        return Err(failed(Stage::Compare)(Reply::fatal("bad revision 'HEAD'")));
+        return Err(failed(FailingProgram::Compare)(Reply::fatal(
+            "bad revision 'HEAD'",
+        )));
     }
-    let looked = look_at_worktree(&mut session, place);
+    let looked = look_at_worktree(&mut session, context);
     let mut say = |lines: Vec<BString>| {
         for line in lines {
             stderr.extend(labelled("", &line));
         }
     };
     match looked {
-        Ok(Look { is_dirty, said }) => {
-            say(said);
+        Ok(Look { is_dirty, messages }) => {
+            say(messages);
             Ok(is_dirty)
         }
         Err(error) => {
             say(session.take_messages());
             Err(match error {
-                LookError::Head(error) => failed(Stage::Compare)(refuse(&error)),
+                LookError::Head(error) => failed(FailingProgram::Compare)(refuse(&error)),
                 LookError::Session(error) => {
-                    let stage = match error {
-                        SessionError::Index(_) => Stage::Both,
-                        SessionError::Scan(_) => Stage::Refresh,
-                        _ => Stage::Compare,
+                    let program = match error {
+                        SessionError::Index(_) => FailingProgram::Both,
+                        SessionError::Scan(_) => FailingProgram::Refresh,
+                        _ => FailingProgram::Compare,
                     };
-                    failed(stage)(inside::refuse(error))
+                    failed(program)(inside::refuse(error))
                 }
             })
         }
@@ -278,24 +280,24 @@ fn look(place: Place<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
 /// Fails where git would fail to lock the index, as one of its programs does.
 fn check_locking(repository: &Repository) -> Result<(), Reply> {
     Settings::check_locking(&repository.config)
-        .map_err(|error| Reply::fatal_after(error.said(), &error))
+        .map_err(|error| Reply::fatal_after(error.messages(), &error))
 }
 
 /// The mark to append if a failed look is not an error.
 fn mark_or_broken(
-    place: Place<'_>,
+    context: Context<'_>,
     dirty: BString,
     broken: BString,
     stderr: &mut Vec<u8>,
 ) -> Option<BString> {
-    match look(place, stderr) {
+    match look(context, stderr) {
         Ok(is_dirty) => is_dirty.then_some(dirty),
-        Err(Failed { reply, stage }) => {
+        Err(Failed { reply, program }) => {
             stderr.extend_from_slice(&reply.stderr);
-            if stage == Stage::Both {
+            if program == FailingProgram::Both {
                 stderr.extend_from_slice(&reply.stderr);
             }
-            Some(if stage == Stage::Refresh {
+            Some(if program == FailingProgram::Refresh {
                 dirty
             } else {
                 broken

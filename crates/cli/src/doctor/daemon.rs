@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use bstr::BString;
 use vigil_daemon::client::{Client, Unanswered, patience};
-use vigil_daemon::place::{Place, PlaceError};
 use vigil_daemon::protocol::{Description, Request, Response, program};
+use vigil_daemon::runtime_folder::{FolderError, RuntimePath};
 use vigil_daemon::variables;
 use vigil_git::config::{self, Config};
 use vigil_git::environment::Environment;
 use vigil_linux::Errno;
 use vigil_model::quote::append_shell_quoted;
-use vigil_model::raw_text::said_by;
+use vigil_model::raw_text::message_bytes;
 use vigil_stamp::paths::bytes_of;
 
 use super::check::{Check, count, shown, shown_path};
@@ -60,7 +60,7 @@ pub(super) fn checks(
     let (answer, description) = answer(environment);
     let checks = vec![
         wanted(environment, configured),
-        folder(&Place::of(environment)),
+        folder(&RuntimePath::of(environment)),
         answer,
     ];
     (checks, description)
@@ -126,19 +126,19 @@ fn wanted(environment: &Environment, configured: Configured<'_>) -> Check {
 }
 
 /// Checks that the folder of the socket belongs to the user alone.
-fn folder(place: &Place) -> Check {
+fn folder(place: &RuntimePath) -> Check {
     let subject = "runtime folder";
     let path = shown_path(place.path());
     let error = match place.open() {
         Ok(_) => return Check::ok(subject, bytes![path, ", owned by you alone"]),
-        Err(PlaceError::Unusable {
+        Err(FolderError::Unusable {
             source: Errno::NOENT,
             ..
         }) => return Check::ok(subject, bytes![path, ", which does not exist yet"]),
         Err(error) => error,
     };
     let remedy = match &error {
-        PlaceError::Open { path, .. } => {
+        FolderError::Open { path, .. } => {
             let mut command = BString::from("chmod 700 ");
             append_shell_quoted(path.as_os_str().as_bytes(), &mut command);
             command
@@ -155,13 +155,13 @@ fn folder(place: &Place) -> Check {
 fn answer(environment: &Environment) -> (Check, Option<Description>) {
     let subject = "daemon";
     let patience = patience(environment).unwrap_or(PATIENCE);
-    let client = Client::of_daemon(environment, patience);
+    let client = Client::for_daemon(environment, patience);
     let begin = Instant::now();
-    let said = client.ask_any(&Request::Describe);
+    let answer = client.ask_any(&Request::Describe);
     let ms = begin.elapsed().as_millis();
     let restart = "vigil daemon restart";
-    let check = match said {
-        Ok(said) => match said.response {
+    let check = match answer {
+        Ok(answer) => match answer.response {
             Response::Description(daemon) => {
                 return (judge(subject, &daemon, ms), Some(daemon));
             }
@@ -175,9 +175,11 @@ fn answer(environment: &Environment) -> (Check, Option<Description>) {
             Check::note(subject, "not running", start)
         }
         // Another check reports what is wrong with the folder.
-        Err(Unanswered::Place(_)) => Check::note(subject, "it cannot be asked", ""),
-        Err(error @ Unanswered::Foreign { .. }) => Check::problem(subject, said_by(&error), ""),
-        Err(error) => Check::problem(subject, said_by(&error), restart),
+        Err(Unanswered::Folder(_)) => Check::note(subject, "it cannot be asked", ""),
+        Err(error @ Unanswered::Foreign { .. }) => {
+            Check::problem(subject, message_bytes(&error), "")
+        }
+        Err(error) => Check::problem(subject, message_bytes(&error), restart),
     };
     (check, None)
 }

@@ -16,7 +16,7 @@ mod working_tree;
 use std::path::{Path, PathBuf};
 
 use bstr::BString;
-use vigil_daemon::place::Place;
+use vigil_daemon::runtime_folder::RuntimePath;
 use vigil_engine::session::Session;
 use vigil_engine::session::checkup::Checkup;
 use vigil_git::config::Config;
@@ -34,7 +34,7 @@ use crate::command::Command;
 use crate::globals;
 use crate::hg;
 use crate::inside;
-use crate::options::{Audience, Entry, Given, Table, parse, usage, with_usage};
+use crate::options::{Entry, Given, OwnOptions, Table, parse, usage, with_usage};
 use crate::reply::Reply;
 
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
 
 fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
     if arguments == ["--help"] {
-        return Ok(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+        return Ok(Reply::printed(usage(&TABLE, OwnOptions::IfVigil), 0));
     }
     let mut is_json = false;
     let others = parse(&TABLE, arguments, |Key::Json, given| {
@@ -92,7 +92,7 @@ fn all(environment: &Environment) -> Result<Vec<Check>, Reply> {
         let configured = Configured::Mercurial(wants_daemon);
         return Ok(in_order(environment, here, configured, &foreign));
     }
-    let standing = globals::standing_in(environment)?;
+    let standing = globals::current_directory(environment)?;
     let (here, foreign) = match discover(environment, &standing) {
         Ok(found) => {
             let folders = [Some(found.git_dir.clone()), found.work_tree.clone()];
@@ -137,7 +137,7 @@ fn in_order(
     }));
     checks.extend(of_daemon);
     checks.extend(unheard);
-    let runtime = Place::of(environment);
+    let runtime = RuntimePath::of(environment);
     checks.push(places::file_system("runtime folder's disk", runtime.path()));
     checks.extend(here.checks);
     checks
@@ -184,7 +184,7 @@ impl Here {
             "repository's disk",
             &repository.git_dir,
         ));
-        let upkeep = repository::upkeep(repository);
+        let maintenance = repository::maintenance(repository);
         if let Some(top) = &repository.work_tree {
             checks.push(places::file_system("working tree's disk", top));
             checks.push(places::mounted_below(top));
@@ -198,15 +198,15 @@ impl Here {
                 Ok((state, found)) => {
                     here.directories = Some(found.directories.into());
                     checks.push(state);
-                    checks.extend(working_tree::checks(&found, upkeep.index));
+                    checks.extend(working_tree::checks(&found, maintenance.index));
                 }
                 Err(text) => checks.push(refused("working tree", &text)),
             }
             checks.push(repository::untracked_setting(&repository.config));
-            checks.push(repository::monitor(&repository.config, upkeep.monitor));
+            checks.push(repository::monitor(&repository.config, maintenance.monitor));
         }
         let is_reftable = repository.ref_format == RefFormat::Reftable;
-        checks.extend(repository::housekeeping(&upkeep, is_reftable));
+        checks.extend(repository::housekeeping(&maintenance, is_reftable));
         here
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use bstr::{BStr, BString};
 use vigil_engine::state::StateReport;
 use vigil_git::config::{Config, Entry};
+use vigil_git::maintenance::{Count, Maintenance, Monitor};
 use vigil_git::repository::Repository;
-use vigil_git::state_place::Unkept;
-use vigil_git::upkeep::{Count, Monitor, Upkeep};
+use vigil_git::state_place::NoStateReason;
 use vigil_linux::dir::bounded::Budget;
 use vigil_linux::stat::stat_path;
 use vigil_store::NoState;
@@ -33,23 +33,23 @@ const PACKS_MAX: u64 = 50;
 const PACK_INDEXES_LEN_MIN: u64 = 1 << 20;
 
 /// Counts what has accumulated in the folder of `repository`.
-pub(super) fn upkeep(repository: &Repository) -> Upkeep {
-    Upkeep::of(repository, &Budget::new(STEPS_MAX, TIME_MAX))
+pub(super) fn maintenance(repository: &Repository) -> Maintenance {
+    Maintenance::of(repository, &Budget::new(STEPS_MAX, TIME_MAX))
 }
 
 /// Reports which repository this is.
 pub(super) fn identity(repository: &Repository) -> Check {
     let git_dir = shown_path(&repository.git_dir);
-    let said = repository.config.said();
+    let messages = repository.config.messages();
     let subject = "repository";
-    match said.first() {
+    match messages.first() {
         None => Check::ok(subject, git_dir),
         Some(line) => Check::note(subject, bytes![git_dir, ": ", line], ""),
     }
 }
 
 /// Checks the state that Vigil keeps of the working tree.
-pub(super) fn state(report: &Result<StateReport, Unkept>) -> Check {
+pub(super) fn state(report: &Result<StateReport, NoStateReason>) -> Check {
     let subject = "state";
     let drop = "vigil state drop";
     let report = match report {
@@ -57,9 +57,13 @@ pub(super) fn state(report: &Result<StateReport, Unkept>) -> Check {
         Err(reason) => {
             let why = why_unkept(*reason).trim_end();
             return match reason {
-                Unkept::Off => Check::note(subject, why, "git config --unset-all vigil.stateFile"),
-                Unkept::NoWorkTree => Check::ok(subject, why),
-                Unkept::Borrowed | Unkept::Unknown => Check::note(subject, why, ""),
+                NoStateReason::Off => {
+                    Check::note(subject, why, "git config --unset-all vigil.stateFile")
+                }
+                NoStateReason::NoWorkTree => Check::ok(subject, why),
+                NoStateReason::ForeignIndexOrTree | NoStateReason::Unknown => {
+                    Check::note(subject, why, "")
+                }
             };
         }
     };
@@ -97,7 +101,7 @@ pub(super) fn state(report: &Result<StateReport, Unkept>) -> Check {
     }
     let files = count(published.files.into(), "file");
     let fact = bytes!["of ", files, " in ", folder];
-    match published.distrusted_from {
+    match published.untrusted_since {
         None => Check::ok(subject, fact),
         Some(_) => Check::note(
             subject,
@@ -138,7 +142,7 @@ pub(super) fn monitor(config: &Config, monitor: Monitor) -> Check {
                 "git fsmonitor--daemon stop && git config core.fsmonitor false",
             );
         }
-        Monitor::Left => {
+        Monitor::StaleSocket => {
             return Check::note(
                 subject,
                 "its socket was left behind, and nobody answers there",
@@ -200,12 +204,12 @@ pub(super) fn untracked_setting(config: &Config) -> Check {
 }
 
 /// Checks for what git's housekeeping would fix.
-pub(super) fn housekeeping(found: &Upkeep, is_reftable: bool) -> Vec<Check> {
+pub(super) fn housekeeping(found: &Maintenance, is_reftable: bool) -> Vec<Check> {
     let number = |count: Count| {
-        let least = if count.is_cut { "at least " } else { "" };
+        let least = if count.is_incomplete { "at least " } else { "" };
         format!("{least}{}", grouped(count.number))
     };
-    let is_over = |count: Count, max: u64| count.is_cut || count.number > max;
+    let is_over = |count: Count, max: u64| count.is_incomplete || count.number > max;
     let mut checks = Vec::new();
     if !is_reftable {
         let subject = "loose references";
@@ -254,8 +258,8 @@ mod tests {
         Config::from_bytes(text.as_bytes(), "file x").unwrap()
     }
 
-    fn tidy() -> Upkeep {
-        Upkeep {
+    fn tidy() -> Maintenance {
+        Maintenance {
             loose_refs: Count::default(),
             loose_objects: Count::default(),
             packs: Count::default(),
@@ -266,7 +270,7 @@ mod tests {
         }
     }
 
-    fn noted(found: &Upkeep) -> Vec<&'static str> {
+    fn noted(found: &Maintenance) -> Vec<&'static str> {
         let checks = housekeeping(found, false);
         let noted = checks.iter().filter(|check| check.verdict != Verdict::Ok);
         noted.map(|check| check.subject).collect()
@@ -276,7 +280,7 @@ mod tests {
     fn what_piles_up_is_noted_beyond_a_bound() {
         let so_many = |number| Count {
             number,
-            is_cut: false,
+            is_incomplete: false,
         };
         assert_eq!(noted(&tidy()), [] as [&str; 0]);
         let mut found = tidy();
@@ -290,7 +294,7 @@ mod tests {
         assert_eq!(housekeeping(&found, true).len(), 2);
         found.loose_refs = Count {
             number: 0,
-            is_cut: true,
+            is_incomplete: true,
         };
         assert_eq!(noted(&found), ["loose references"]);
         found.loose_objects = so_many(6701);
@@ -320,7 +324,7 @@ mod tests {
         };
         let path = PathBuf::from("/no/such/folder/state");
         let refused = IoError {
-            deed: "open",
+            operation: "open",
             path: path.clone(),
             source: std::io::ErrorKind::PermissionDenied.into(),
         };
@@ -333,8 +337,11 @@ mod tests {
             Verdict::Note
         );
         assert_eq!(with(NoState::Absent { folder: path }), Verdict::Ok);
-        assert_eq!(state(&Err(Unkept::NoWorkTree)).verdict, Verdict::Ok);
-        assert_eq!(state(&Err(Unkept::Borrowed)).verdict, Verdict::Note);
+        assert_eq!(state(&Err(NoStateReason::NoWorkTree)).verdict, Verdict::Ok);
+        assert_eq!(
+            state(&Err(NoStateReason::ForeignIndexOrTree)).verdict,
+            Verdict::Note
+        );
     }
 
     #[test]
@@ -342,7 +349,7 @@ mod tests {
         let verdict = |text: &str, found| monitor(&config(text), found).verdict;
         assert_eq!(verdict("", Monitor::Absent), Verdict::Ok);
         assert_eq!(verdict("", Monitor::Runs), Verdict::Note);
-        assert_eq!(verdict("", Monitor::Left), Verdict::Note);
+        assert_eq!(verdict("", Monitor::StaleSocket), Verdict::Note);
         let set = |value: &str| format!("[core]\nfsmonitor = {value}\n");
         assert_eq!(verdict(&set("true"), Monitor::Absent), Verdict::Ok);
         assert_eq!(verdict(&set("false"), Monitor::Absent), Verdict::Ok);

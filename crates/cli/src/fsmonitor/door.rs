@@ -41,7 +41,7 @@ pub(super) fn stop(environment: &Environment) -> Reply {
 
 /// Reports whether the socket is served.
 pub(super) fn status(environment: &Environment) -> Reply {
-    reply(ask(environment, DoorDeed::Tell))
+    reply(ask(environment, DoorDeed::Status))
 }
 
 fn ask(environment: &Environment, deed: DoorDeed) -> Result<Response, Unanswered> {
@@ -50,7 +50,7 @@ fn ask(environment: &Environment, deed: DoorDeed) -> Result<Response, Unanswered
         variables: variables::to_monitor(environment),
         deed,
     });
-    let client = Client::of_files(environment, PATIENCE);
+    let client = Client::for_files(environment, PATIENCE);
     Ok(client.ask(&question)?.response)
 }
 

@@ -3,7 +3,7 @@
 
 use bstr::{BString, ByteSlice};
 use vigil_daemon::client::{Client, Unanswered};
-use vigil_daemon::fsmonitor::{Form, without_answer};
+use vigil_daemon::fsmonitor::{TokenForm, without_answer};
 use vigil_daemon::protocol::{MonitorQuestion, Request, Response};
 use vigil_daemon::{start, variables};
 use vigil_git::environment::Environment;
@@ -15,7 +15,7 @@ use crate::say::write;
 pub(super) fn run(arguments: &[BString], environment: &Environment) -> u8 {
     let answer = match arguments {
         [version, token] if version == "2" => {
-            ask(token, environment).unwrap_or_else(|| without_answer(Form::Hook))
+            ask(token, environment).unwrap_or_else(|| without_answer(TokenForm::Hook))
         }
         // Version 1 of the protocol asks by a time, from which nothing follows, since clocks may go back.
         _ => b"/\0".to_vec(),
@@ -29,7 +29,7 @@ pub(super) fn run(arguments: &[BString], environment: &Environment) -> u8 {
 pub(super) fn query(token: &[u8], environment: &Environment) -> Reply {
     let answer = ask(token, environment);
     let code = if answer.is_some() { 0 } else { 1 };
-    let answer = answer.unwrap_or_else(|| without_answer(Form::Hook));
+    let answer = answer.unwrap_or_else(|| without_answer(TokenForm::Hook));
     Reply::printed(answer.replace(b"\0", b"\n"), code)
 }
 
@@ -38,8 +38,8 @@ fn ask(token: &[u8], environment: &Environment) -> Option<Vec<u8>> {
     if variables::is_off(environment) {
         return None;
     }
-    let client = Client::of_command(environment);
-    if client.place().was_slow() {
+    let client = Client::for_command(environment);
+    if client.runtime_path().was_slow() {
         return None;
     }
     let question = Request::Monitor(MonitorQuestion {
@@ -49,7 +49,7 @@ fn ask(token: &[u8], environment: &Environment) -> Option<Vec<u8>> {
         token: token.into(),
     });
     match client.ask(&question) {
-        Ok(said) => match said.response {
+        Ok(answer) => match answer.response {
             Response::Changed(told) => Some(told),
             _ => None,
         },

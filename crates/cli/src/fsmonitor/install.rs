@@ -21,7 +21,7 @@ use crate::reply::{Reply, bytes};
 
 /// How git asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Mechanism {
     /// git runs a program.
     Hook,
     /// git connects to the socket where its builtin monitor would be.
@@ -30,18 +30,18 @@ pub(super) enum Way {
 
 /// The parsed command line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct InstallOptions {
     pub(super) is_global: bool,
-    pub(super) way: Option<Way>,
+    pub(super) mechanism: Option<Mechanism>,
 }
 
 /// Where values are set, and the folder that keeps the former values.
-struct Target {
+struct ConfigTarget {
     scope: Scope,
     folder: PathBuf,
 }
 
-impl Target {
+impl ConfigTarget {
     fn of(environment: &Environment, is_global: bool) -> Result<Self, Reply> {
         if is_global {
             let absolute = |name: &str| {
@@ -58,7 +58,7 @@ impl Target {
         }
         let start = environment.working_directory();
         let found = repository::discover(environment, start);
-        let repository = found.map_err(|error| Reply::fatal_after(error.said(), &error))?;
+        let repository = found.map_err(|error| Reply::fatal_after(error.messages(), &error))?;
         Ok(Self {
             scope: Scope::Local,
             // All working trees share this configuration.
@@ -68,14 +68,14 @@ impl Target {
 }
 
 /// Configures git to ask Vigil, and reports the changes.
-pub(super) fn install(environment: &Environment, wanted: Wanted) -> Result<Reply, Reply> {
-    let target = Target::of(environment, wanted.is_global)?;
+pub(super) fn install(environment: &Environment, options: InstallOptions) -> Result<Reply, Reply> {
+    let target = ConfigTarget::of(environment, options.is_global)?;
     let gits = gits::all(environment);
-    let way = way(wanted.way, &gits)?;
+    let mechanism = mechanism(options.mechanism, &gits)?;
     let kept = |error: io::Error| cannot_keep(&target.folder, &error);
     if state::read(&target.folder).map_err(kept)?.is_some() {
         // Restore the original values first, so that they are the ones that are kept.
-        take_back(&target)?;
+        restore(&target)?;
     }
     let mut builder = DirBuilder::new();
     builder
@@ -84,13 +84,13 @@ pub(super) fn install(environment: &Environment, wanted: Wanted) -> Result<Reply
         .create(&target.folder)
         .map_err(kept)?;
     let mut settings = vec![("core.untrackedCache", BString::from("true"))];
-    match way {
-        Way::Hook => {
+    match mechanism {
+        Mechanism::Hook => {
             let hook = target.folder.join(HOOK);
             link(&hook).map_err(kept)?;
             settings.push(("core.fsmonitor", as_command(&hook)));
         }
-        Way::Socket => {
+        Mechanism::Socket => {
             settings.push(("core.fsmonitor", "true".into()));
             settings.push(("vigil.fsmonitor", "true".into()));
         }
@@ -122,7 +122,7 @@ pub(super) fn install(environment: &Environment, wanted: Wanted) -> Result<Reply
         config::set(target.scope, key, values).map_err(|said| of_git(&said))?;
         said.extend(bytes!["set ", *key, " = ", now.as_bstr(), "\n"]);
     }
-    if (way, target.scope) == (Way::Socket, Scope::Local) {
+    if (mechanism, target.scope) == (Mechanism::Socket, Scope::Local) {
         let started = door::start(environment);
         said.extend(started.stdout);
         return Ok(Reply {
@@ -135,8 +135,8 @@ pub(super) fn install(environment: &Environment, wanted: Wanted) -> Result<Reply
 
 /// Restores the former values.
 pub(super) fn uninstall(environment: &Environment, is_global: bool) -> Result<Reply, Reply> {
-    let target = Target::of(environment, is_global)?;
-    let said = take_back(&target)?;
+    let target = ConfigTarget::of(environment, is_global)?;
+    let said = restore(&target)?;
     if target.scope == Scope::Local {
         // If no daemon is running, nothing is served.
         drop(door::stop(environment));
@@ -144,21 +144,21 @@ pub(super) fn uninstall(environment: &Environment, is_global: bool) -> Result<Re
     Ok(Reply::printed(said, 0))
 }
 
-/// The way that is `wanted`, or else one that all `gits` support.
-fn way(wanted: Option<Way>, gits: &[Git]) -> Result<Way, Reply> {
+/// The mechanism that is `wanted`, or else one that all `gits` support.
+fn mechanism(wanted: Option<Mechanism>, gits: &[Git]) -> Result<Mechanism, Reply> {
     if gits.is_empty() {
         return Err(Reply::error("there is no git"));
     }
-    let all_can = |way: Way| {
-        gits.iter().all(|git| match way {
-            Way::Hook => git.can_ask_hook(),
-            Way::Socket => git.can_ask_socket(),
+    let all_can = |mechanism: Mechanism| {
+        gits.iter().all(|git| match mechanism {
+            Mechanism::Hook => git.can_ask_hook(),
+            Mechanism::Socket => git.can_ask_socket(),
         })
     };
     match wanted {
-        Some(way) => Ok(way),
-        None if all_can(Way::Socket) => Ok(Way::Socket),
-        None if all_can(Way::Hook) => Ok(Way::Hook),
+        Some(mechanism) => Ok(mechanism),
+        None if all_can(Mechanism::Socket) => Ok(Mechanism::Socket),
+        None if all_can(Mechanism::Hook) => Ok(Mechanism::Hook),
         None => {
             let old = gits.iter().find(|git| !git.can_ask_hook());
             let path = old.map_or(Path::new("git"), |git| &git.path);
@@ -170,7 +170,7 @@ fn way(wanted: Option<Way>, gits: &[Git]) -> Result<Way, Reply> {
     }
 }
 
-fn take_back(target: &Target) -> Result<Vec<u8>, Reply> {
+fn restore(target: &ConfigTarget) -> Result<Vec<u8>, Reply> {
     let kept = |error: io::Error| cannot_keep(&target.folder, &error);
     let Some(changed) = state::read(&target.folder).map_err(kept)? else {
         return Err(Reply::error("it is not installed here"));

@@ -14,7 +14,7 @@ use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
 
 use crate::command::{Command, Subcommand};
-use crate::options::{Audience, Entry, Given, Table, Value, parse, usage, with_usage};
+use crate::options::{Entry, Given, OwnOptions, Table, Value, parse, usage, with_usage};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
@@ -130,13 +130,13 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
     };
     match command.as_slice() {
         b"install" => {
-            let mut wanted = install::Wanted::default();
+            let mut wanted = install::InstallOptions::default();
             let others = parse(&INSTALL, arguments, |key, given| {
                 let is_set = given != Given::Negated;
                 match key {
                     Key::Global => wanted.is_global = is_set,
-                    Key::Hook => wanted.way = is_set.then_some(install::Way::Hook),
-                    Key::Socket => wanted.way = is_set.then_some(install::Way::Socket),
+                    Key::Hook => wanted.mechanism = is_set.then_some(install::Mechanism::Hook),
+                    Key::Socket => wanted.mechanism = is_set.then_some(install::Mechanism::Socket),
                 }
                 Ok(())
             })?;
@@ -169,7 +169,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
             [token] => Ok(hook::query(token, environment)),
             _ => Err(with_usage(&INSTALL, b"too many arguments")),
         },
-        b"-h" | b"--help" => Ok(Reply::printed(usage(&INSTALL, Audience::Everyone), 0)),
+        b"-h" | b"--help" => Ok(Reply::printed(usage(&INSTALL, OwnOptions::IfVigil), 0)),
         [b'-', ..] => Err(
             parse(&INSTALL, std::slice::from_ref(command), |_, _| Ok(()))
                 .err()

@@ -87,7 +87,7 @@ pub(crate) fn start_for(environment: &Environment) {
     if !wants_daemon(environment) {
         return;
     }
-    let client = Client::of_command(environment);
+    let client = Client::for_command(environment);
     let asked = client.ask(&vigil_daemon::protocol::Request::Ping);
     if let Err(error) = asked
         && (matches!(error, Unanswered::Absent) || error.is_of_older())

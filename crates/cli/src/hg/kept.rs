@@ -25,7 +25,7 @@ pub(crate) fn write(
     question: &StatusQuestion,
     environment: &Environment,
 ) -> Result<Vec<u8>, Declined> {
-    let theirs = |reason: &str| Declined::Question(reason.into());
+    let theirs = |reason: &str| Declined::ThisTime(reason.into());
     let not_plain = || theirs("the command line is not plain");
     let [own, standing, arguments @ ..] = question.arguments.as_slice() else {
         return Err(not_plain());
@@ -61,14 +61,14 @@ pub(crate) fn write(
     }
     // A problem with one pattern or template says nothing about other questions.
     let declined = |reason: BString| match parsed.is_plain() {
-        true => Err(Declined::Answer(reason)),
-        false => Err(Declined::Question(reason)),
+        true => Err(Declined::ForNow(reason)),
+        false => Err(Declined::ThisTime(reason)),
     };
     match answered {
         Ok(reply) if reply.stderr.is_empty() && reply.code == 0 => Ok(reply.stdout),
         Ok(_) => declined("there is something to say of it".into()),
         Err(failed) if failed.abort.kind == Kind::Unsupported => {
-            Err(Declined::Question(failed.abort.message))
+            Err(Declined::ThisTime(failed.abort.message))
         }
         Err(failed) => declined(failed.abort.message),
     }

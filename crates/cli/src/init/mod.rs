@@ -11,7 +11,7 @@ use vigil_git::environment::Environment;
 use vigil_linux::stat::stat_path;
 
 use crate::command::Command;
-use crate::options::{Audience, Entry, Given, Table, Value, parse, usage, with_usage};
+use crate::options::{Entry, Given, OwnOptions, Table, Value, parse, usage, with_usage};
 use crate::reply::{Reply, bytes};
 
 /// The scripts. They ask, and set variables to the answer; all else is done by this program.
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
 
 fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
     if arguments == ["--help"] {
-        return Ok(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+        return Ok(Reply::printed(usage(&TABLE, OwnOptions::IfVigil), 0));
     }
     let mut has_prompt = false;
     let shells = parse(&TABLE, arguments, |Key::Prompt, given| {

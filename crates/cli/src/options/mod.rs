@@ -9,7 +9,7 @@ mod usage;
 mod values;
 
 pub(crate) use parse::{parse, with_usage};
-pub(crate) use usage::{Audience, usage};
+pub(crate) use usage::{OwnOptions, usage};
 pub(crate) use values::{integer, rename_score};
 
 use bstr::BStr;

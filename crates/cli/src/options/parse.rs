@@ -2,7 +2,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::{Argument, Audience, Entry, Given, Table, usage};
+use super::{Argument, Entry, Given, OwnOptions, Table, usage};
 use crate::reply::{Reply, bytes, labelled};
 
 /// Calls `take` for each option in `arguments`, in order. Returns the arguments that are not options.
@@ -22,8 +22,8 @@ pub(crate) fn parse<K: Copy>(
                 others.extend(remaining.cloned());
                 break;
             }
-            b"--help" => return Err(asked_usage(table, Audience::Everyone)),
-            b"--help-all" => return Err(asked_usage(table, Audience::Curious)),
+            b"--help" => return Err(asked_usage(table, OwnOptions::IfVigil)),
+            b"--help-all" => return Err(asked_usage(table, OwnOptions::Shown)),
             [b'-', b'-', name @ ..] => {
                 parse_long(table, name.as_bstr(), &mut remaining, &mut take)?;
             }
@@ -36,15 +36,15 @@ pub(crate) fn parse<K: Copy>(
     Ok(others)
 }
 
-fn asked_usage<K>(table: &Table<K>, audience: Audience) -> Reply {
-    Reply::printed(usage(table, audience), 0)
+fn asked_usage<K>(table: &Table<K>, own_options: OwnOptions) -> Reply {
+    Reply::printed(usage(table, own_options), 0)
 }
 
 /// The reply to a wrong command line, with the usage text.
 pub(crate) fn with_usage<K>(table: &Table<K>, complaint: &[u8]) -> Reply {
     let stderr = bytes![
         labelled("error: ", complaint),
-        usage(table, Audience::Everyone)
+        usage(table, OwnOptions::IfVigil)
     ];
     Reply::complained(stderr, Reply::USAGE)
 }
@@ -202,7 +202,7 @@ fn parse_cluster<'a, K: Copy>(
 
 fn unknown_letter<K>(table: &Table<K>, letter: u8, rest: &[u8]) -> Reply {
     match letter {
-        b'h' => asked_usage(table, Audience::Everyone),
+        b'h' => asked_usage(table, OwnOptions::IfVigil),
         _ if letter.is_ascii() => with_usage(table, &bytes!["unknown switch `", [letter], "'"]),
         _ => with_usage(
             table,

@@ -1,24 +1,24 @@
 //! The usage text, in git's layout.
 
 use super::{Argument, Entry, Table};
-use crate::called;
+use crate::invocation;
 
-/// Whom the usage text is for.
+/// Whether a usage text has Vigil's own options.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Audience {
+pub(crate) enum OwnOptions {
     /// Hides Vigil's own options when it stands in for git (`-h`).
-    Everyone,
+    IfVigil,
     /// Shows them (`--help-all`).
-    Curious,
+    Shown,
 }
 
 /// The column where help texts begin.
 const HELP_COLUMN: usize = 26;
 
 /// Returns the usage text of `table`.
-pub(crate) fn usage<K>(table: &Table<K>, audience: Audience) -> Vec<u8> {
-    let mut text = format!("usage: {}\n\n", called::named(table.synopsis));
-    let shows_own = audience == Audience::Curious || called::is_vigil();
+pub(crate) fn usage<K>(table: &Table<K>, own_options: OwnOptions) -> Vec<u8> {
+    let mut text = format!("usage: {}\n\n", invocation::named(table.synopsis));
+    let shows_own = own_options == OwnOptions::Shown || invocation::is_vigil();
     for (number, entry) in table.entries.iter().enumerate() {
         let heading = table.headings.iter().find(|(before, _)| *before == number);
         if let Some((_, heading)) = heading {

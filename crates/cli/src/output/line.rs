@@ -9,7 +9,7 @@ use vigil_model::quote::{QuoteRule, append_quoted};
 use super::presentation::Presentation;
 
 /// Stands for what is unknown or absent.
-const NOTHING: &str = "-";
+const ABSENT: &str = "-";
 
 /// Writes `status`.
 pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
@@ -33,12 +33,12 @@ pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
         ("stashes", status.stash_count),
     ];
     for (name, number) in numbers {
-        let number = number.map_or_else(|| NOTHING.to_owned(), |number| number.to_string());
+        let number = number.map_or_else(|| ABSENT.to_owned(), |number| number.to_string());
         out.extend_from_slice(format!(" {name} {number}").as_bytes());
     }
     out.extend_from_slice(b" action ");
     match status.action.is_empty() {
-        true => out.extend_from_slice(NOTHING.as_bytes()),
+        true => out.extend_from_slice(ABSENT.as_bytes()),
         false => append_quoted(&mut out, status.action.as_bstr(), QUOTED),
     }
     out.push(presentation.terminator());
@@ -54,7 +54,7 @@ const QUOTED: QuoteRule = QuoteRule {
 /// Appends the name of the branch, quoted if it is more than one word. A detached HEAD is its commit in parentheses.
 fn append_branch(out: &mut Vec<u8>, branch: Option<&BranchStatus>) {
     match branch.map(|branch| &branch.head) {
-        None => out.extend_from_slice(NOTHING.as_bytes()),
+        None => out.extend_from_slice(ABSENT.as_bytes()),
         Some(Head::Detached(id)) => out.extend_from_slice(format!("({id})").as_bytes()),
         Some(Head::Branch { name, .. }) => {
             let short = name.strip_prefix(b"refs/heads/").unwrap_or(name);

@@ -82,7 +82,7 @@ pub(crate) struct Patches {
 }
 
 /// A summary of the status, on which the wording depends.
-pub(crate) struct Gist {
+pub(crate) struct Summary {
     /// There is no commit yet.
     pub is_initial: bool,
     /// There is something to commit.
@@ -93,7 +93,7 @@ pub(crate) struct Gist {
     pub has_conflicts: bool,
 }
 
-impl Gist {
+impl Summary {
     /// Summarizes `status`.
     pub(crate) fn of(status: &Status) -> Self {
         let is_initial = status
@@ -133,7 +133,7 @@ impl Gist {
 struct Writer<'a> {
     status: &'a Status,
     long: &'a LongStatus,
-    gist: Gist,
+    gist: Summary,
     presentation: &'a Presentation,
     lines: Lines<'a>,
 }
@@ -145,7 +145,7 @@ pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
     let mut writer = Writer {
         status,
         long: status.long.as_ref().unwrap_or(&nothing),
-        gist: Gist::of(status),
+        gist: Summary::of(status),
         presentation,
         lines: Lines::new(presentation.long.comment.as_ref().map(BStr::new)),
     };

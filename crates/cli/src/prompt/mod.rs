@@ -21,7 +21,7 @@ use vigil_git::environment::Environment;
 
 use crate::command::Command;
 use crate::hg;
-use crate::options::{Argument, Audience, Entry, Given, Table, Value, parse, usage, with_usage};
+use crate::options::{Argument, Entry, Given, OwnOptions, Table, Value, parse, usage, with_usage};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
@@ -132,7 +132,7 @@ fn line(
 
 fn prepare(arguments: &[BString], environment: &Environment) -> Result<(Painter, Settings), Reply> {
     if arguments == ["--help"] {
-        return Err(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+        return Err(Reply::printed(usage(&TABLE, OwnOptions::IfVigil), 0));
     }
     let mut settings = Settings::of(environment);
     let (mut shell, mut when) = (Shell::None, When::Auto);

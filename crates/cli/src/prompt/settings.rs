@@ -68,12 +68,12 @@ impl Settings {
     pub(super) fn of(environment: &Environment) -> Self {
         let charset = charset(environment);
         let color = |name: &str, default: u8| {
-            let said = said(environment, &format!("COLOR_{name}"));
-            let color = said.and_then(|value| Color::parse(value.to_str().ok()?));
+            let value = setting(environment, &format!("COLOR_{name}"));
+            let color = value.and_then(|value| Color::parse(value.to_str().ok()?));
             color.unwrap_or(Color::Index(default))
         };
         let symbol = |name: &str, default: &str, plain: &str| match (
-            said(environment, &format!("SYMBOL_{name}")),
+            setting(environment, &format!("SYMBOL_{name}")),
             charset,
         ) {
             (Some(value), _) => visible(value, charset),
@@ -81,11 +81,11 @@ impl Settings {
             (None, Charset::Ascii) => plain.to_owned(),
         };
         let number = |name: &str, default: usize| {
-            let said = said(environment, name);
-            let number = said.and_then(|value| value.to_str().ok()?.parse().ok());
+            let value = setting(environment, name);
+            let number = value.and_then(|value| value.to_str().ok()?.parse().ok());
             number.unwrap_or(default)
         };
-        let format = said(environment, "FORMAT").and_then(|text| Format::parse(text).ok());
+        let format = setting(environment, "FORMAT").and_then(|text| Format::parse(text).ok());
         let home = environment
             .get("HOME")
             .map(|home| home.trim_end_with(|c| c == '/'));
@@ -129,7 +129,7 @@ impl Settings {
     }
 }
 
-fn said<'e>(environment: &'e Environment, name: &str) -> Option<&'e BStr> {
+fn setting<'e>(environment: &'e Environment, name: &str) -> Option<&'e BStr> {
     environment.get(&format!("VIGIL_PROMPT_{name}"))
 }
 
@@ -143,11 +143,11 @@ fn has_color(environment: &Environment) -> bool {
 
 /// The character set of the locale (locale(7)). Without a setting the locale is C.
 fn charset(environment: &Environment) -> Charset {
-    let mut said = ["LC_ALL", "LC_CTYPE", "LANG"]
+    let mut values = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
         .filter_map(|name| environment.get(name))
         .filter(|value| !value.is_empty());
-    let locale = said.next().unwrap_or_default().to_ascii_lowercase();
+    let locale = values.next().unwrap_or_default().to_ascii_lowercase();
     match locale.contains_str("utf-8") || locale.contains_str("utf8") {
         true => Charset::Unicode,
         false => Charset::Ascii,

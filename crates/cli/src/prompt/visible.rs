@@ -5,7 +5,7 @@ use bstr::ByteSlice;
 use unicode_width::UnicodeWidthChar;
 
 /// The replacement for a character that is not shown.
-const INSTEAD: char = '?';
+const REPLACEMENT: char = '?';
 
 /// At most this many marks are shown above and below a letter.
 const MARKS_MAX: usize = 4;
@@ -57,14 +57,14 @@ pub(super) fn visible(text: &[u8], charset: Charset) -> String {
             continue;
         }
         let letter = match charset {
-            Charset::Ascii if !letter.is_ascii() => INSTEAD,
-            _ if is_hidden(letter) => INSTEAD,
+            Charset::Ascii if !letter.is_ascii() => REPLACEMENT,
+            _ if is_hidden(letter) => REPLACEMENT,
             _ => letter,
         };
         match width(letter) {
             // A mark needs a letter to go with.
             0 if marks >= MARKS_MAX => {
-                shown.push(INSTEAD);
+                shown.push(REPLACEMENT);
             }
             0 => {
                 marks = marks.saturating_add(1);

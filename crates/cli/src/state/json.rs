@@ -3,10 +3,10 @@
 use bstr::BStr;
 use serde::Serialize;
 use vigil_engine::state::{
-    DirectoryReport, IndexRelation, ListingReport, PlaceReport, PublishedReport, Standing,
+    DirectoryReport, IndexRelation, ListingReport, ListingValidity, PlaceReport, PublishedReport,
     StateReport,
 };
-use vigil_git::state_place::Unkept;
+use vigil_git::state_place::NoStateReason;
 
 use super::unkept::name_of;
 use super::words::{dead_percent, ignored_name, table_name, untracked_name};
@@ -19,7 +19,7 @@ const SCHEMA: u32 = 1;
 
 /// Writes the object and a line feed.
 pub(super) fn write(
-    report: &Result<StateReport, Unkept>,
+    report: &Result<StateReport, NoStateReason>,
     directories: Option<&[DirectoryReport]>,
 ) -> Vec<u8> {
     let known = report.as_ref();
@@ -132,7 +132,7 @@ impl<'a> StateDocument<'a> {
             recorded_at: state.recorded.wall.into(),
             recorded_since_boot: state.recorded.since_boot.into(),
             is_same_run: state.recorded.boot == state.now.boot,
-            distrusted_from: state.distrusted_from.map(TimeDocument::from),
+            distrusted_from: state.untrusted_since.map(TimeDocument::from),
             index: state.index.as_ref().map(|index| IndexDocument {
                 path: Text(path_bytes(&index.path)),
                 written_at: index.written_at.map(TimeDocument::from),
@@ -200,20 +200,20 @@ impl<'a> ListingDocument<'a> {
             moved_at: None,
             moved_path: None,
         };
-        document.standing = match &listing.standing {
-            Standing::Holds => "holds",
-            Standing::FileSystem => "file_system",
-            Standing::Clock => "clock",
-            Standing::Directory(time) => {
+        document.standing = match &listing.validity {
+            ListingValidity::Holds => "holds",
+            ListingValidity::FileSystem => "file_system",
+            ListingValidity::Clock => "clock",
+            ListingValidity::Directory(time) => {
                 document.moved_at = time.map(TimeDocument::from);
                 "directory"
             }
-            Standing::IgnoreFile => "ignore_file",
-            Standing::Below(path) => {
+            ListingValidity::IgnoreFile => "ignore_file",
+            ListingValidity::Below(path) => {
                 document.moved_path = Some(Text(BStr::new(path)));
                 "below"
             }
-            Standing::Rules => "rules",
+            ListingValidity::Rules => "rules",
         };
         document
     }

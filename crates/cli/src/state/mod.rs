@@ -9,14 +9,14 @@ mod words;
 
 use bstr::BString;
 use vigil_git::environment::Environment;
-use vigil_git::state_place::{left_by_older_versions, places_whether_off_or_not};
-use vigil_store::{Dropped, Store};
+use vigil_git::state_place::{left_by_older_versions, places_even_if_off};
+use vigil_store::{RemoveOutcome, Store};
 
 pub(crate) use self::unkept::why_unkept;
 use crate::command::{Command, Subcommand};
 use crate::hg;
 use crate::inside;
-use crate::options::{Argument, Audience, Entry, Table, Value, parse, usage, with_usage};
+use crate::options::{Argument, Entry, OwnOptions, Table, Value, parse, usage, with_usage};
 use crate::reply::{Reply, bytes, labelled};
 
 /// The options of `vigil state show`.
@@ -107,9 +107,9 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         }
         b"drop" => {
             refuse_others(&PLAIN, &parse(&PLAIN, arguments, |_, _| Ok(()))?)?;
-            drop(environment)
+            remove_state(environment)
         }
-        b"-h" | b"--help" => Ok(Reply::printed(usage(&SHOW, Audience::Everyone), 0)),
+        b"-h" | b"--help" => Ok(Reply::printed(usage(&SHOW, OwnOptions::IfVigil), 0)),
         [b'-', ..] => Err(parse(&SHOW, std::slice::from_ref(command), |_, _| Ok(()))
             .err()
             .unwrap_or_else(|| with_usage(&SHOW, b"need a subcommand"))),
@@ -128,15 +128,15 @@ fn refuse_others(table: &Table<Key>, others: &[BString]) -> Result<(), Reply> {
 }
 
 /// Removes the state from every place where it may be, even if none is kept any more.
-fn drop(environment: &Environment) -> Result<Reply, Reply> {
+fn remove_state(environment: &Environment) -> Result<Reply, Reply> {
     if hg::is_mercurial(environment) {
         return Ok(drop_all(&hg::state_places(environment)?));
     }
     let repository = inside::find(environment)?;
-    let said = repository.config.said().to_vec();
+    let messages = repository.config.messages().to_vec();
     // Older versions used another folder, the common one.
     let mut stores = left_by_older_versions(&repository);
-    let reply = match places_whether_off_or_not(&repository) {
+    let reply = match places_even_if_off(&repository) {
         Err(reason) if stores.iter().all(|store| !store.folder().exists()) => {
             Reply::printed(why_unkept(reason), 0)
         }
@@ -145,23 +145,23 @@ fn drop(environment: &Environment) -> Result<Reply, Reply> {
             drop_all(&stores)
         }
     };
-    Ok(reply.after(&said))
+    Ok(reply.after(&messages))
 }
 
 fn drop_all(stores: &[Store]) -> Reply {
     let mut reply = Reply::default();
     for store in stores {
         let folder = inside::path_bytes(store.folder());
-        match store.drop_state() {
-            Ok(Dropped::Absent) => {}
-            Ok(Dropped::Removed) => reply.stdout.extend(bytes!["removed ", folder, "\n"]),
-            Ok(Dropped::Emptied) => {
+        match store.remove_state() {
+            Ok(RemoveOutcome::Absent) => {}
+            Ok(RemoveOutcome::Removed) => reply.stdout.extend(bytes!["removed ", folder, "\n"]),
+            Ok(RemoveOutcome::Emptied) => {
                 let rest = "; the folder stays, because it holds something else\n";
                 reply
                     .stdout
                     .extend(bytes!["removed the state in ", folder, rest]);
             }
-            Ok(Dropped::Busy) => {
+            Ok(RemoveOutcome::Busy) => {
                 let text = bytes![folder, " is being written; nothing was removed"];
                 reply.stderr.extend(labelled("error: ", &text));
                 reply.code = 1;

@@ -4,11 +4,11 @@ use std::fmt::Display;
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::state::{
-    DirectoryReport, IndexRelation, IndexReport, ListingReport, PublishedReport, Standing,
+    DirectoryReport, IndexRelation, IndexReport, ListingReport, ListingValidity, PublishedReport,
     StateReport,
 };
 use vigil_git::environment::Environment;
-use vigil_git::state_place::Unkept;
+use vigil_git::state_place::NoStateReason;
 use vigil_stamp::trust::FileSystemTrust;
 use vigil_store::NoState;
 
@@ -34,7 +34,7 @@ pub(super) fn run(
     is_json: bool,
 ) -> Result<Reply, Reply> {
     if hg::is_mercurial(environment) {
-        let report = hg::state_report(environment)?.ok_or(Unkept::Off);
+        let report = hg::state_report(environment)?.ok_or(NoStateReason::Off);
         let stdout = match (&report, is_json) {
             (report, true) => json::write(report, None),
             (Err(reason), false) => why_unkept(*reason).into(),
@@ -43,7 +43,7 @@ pub(super) fn run(
         return Ok(Reply::printed(stdout, 0));
     }
     let mut session = inside::session(environment)?;
-    let said = session.repository().config.said().to_vec();
+    let messages = session.repository().config.messages().to_vec();
     let report = session.state_report();
     let directories = match with_directories {
         true => Some(session.state_directories().map_err(inside::refuse)?),
@@ -61,7 +61,7 @@ pub(super) fn run(
             ),
         }
     };
-    Ok(Reply::printed(stdout, 0).after(&said))
+    Ok(Reply::printed(stdout, 0).after(&messages))
 }
 
 fn text(
@@ -122,7 +122,7 @@ fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
         "recorded",
         format!("{}, {run}, {since}", utc(state.recorded.wall)),
     );
-    let clock = match state.distrusted_from {
+    let clock = match state.untrusted_since {
         None => "it has not been set back since".to_owned(),
         Some(time) => format!(
             "it was set back: stamps from {} on prove nothing",
@@ -223,7 +223,7 @@ fn append_listing(out: &mut Vec<u8>, listing: &ListingReport) {
         untracked, ignored, ..
     } = listing;
     let found = format!("{untracked} untracked, {ignored} ignored");
-    let standing = standing(&listing.standing, &utc(listing.written_at));
+    let standing = standing(&listing.validity, &utc(listing.written_at));
     out.extend(bytes![
         "; listed for ",
         question,
@@ -234,12 +234,12 @@ fn append_listing(out: &mut Vec<u8>, listing: &ListingReport) {
     ]);
 }
 
-fn standing(standing: &Standing, recorded: &str) -> Vec<u8> {
+fn standing(standing: &ListingValidity, recorded: &str) -> Vec<u8> {
     match standing {
-        Standing::Holds => bytes!["still valid (mtime ", recorded, ")"],
-        Standing::FileSystem => bytes!["not trusted on this file system"],
-        Standing::Clock => bytes!["made before the clock was set back"],
-        Standing::Directory(Some(time)) => {
+        ListingValidity::Holds => bytes!["still valid (mtime ", recorded, ")"],
+        ListingValidity::FileSystem => bytes!["not trusted on this file system"],
+        ListingValidity::Clock => bytes!["made before the clock was set back"],
+        ListingValidity::Directory(Some(time)) => {
             let now = utc(*time);
             match now == recorded {
                 true => bytes![
@@ -250,10 +250,10 @@ fn standing(standing: &Standing, recorded: &str) -> Vec<u8> {
                 false => bytes!["but its mtime moved from ", recorded, " to ", now],
             }
         }
-        Standing::Directory(None) => bytes!["but it is no longer a directory"],
-        Standing::IgnoreFile => bytes!["but its .gitignore has changed since"],
-        Standing::Below(path) => bytes!["but ", path, " in it has changed since"],
-        Standing::Rules => bytes!["but the ignore rules have changed"],
+        ListingValidity::Directory(None) => bytes!["but it is no longer a directory"],
+        ListingValidity::IgnoreFile => bytes!["but its .gitignore has changed since"],
+        ListingValidity::Below(path) => bytes!["but ", path, " in it has changed since"],
+        ListingValidity::Rules => bytes!["but the ignore rules have changed"],
     }
 }
 

@@ -27,15 +27,15 @@ impl From<SessionError> for Ended {
 /// As for `vigil status`.
 pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
     let session = inside::session(environment)?;
-    let said = session.repository().config.said().to_vec();
+    let messages = session.repository().config.messages().to_vec();
     if let Err(reason) = session.state_report() {
-        return Ok(Reply::printed(why_unkept(reason), 0).after(&said));
+        return Ok(Reply::printed(why_unkept(reason), 0).after(&messages));
     }
     let presentation = inside::presentation(&session);
     let found =
         verify(|| inside::session(environment).map_err(Ended)).map_err(|Ended(reply)| reply)?;
     if !found.is_present {
-        return Ok(Reply::printed("there is no state\n", 0).after(&said));
+        return Ok(Reply::printed("there is no state\n", 0).after(&messages));
     }
     let mut out = Vec::new();
     for problem in &found.problems {
@@ -52,7 +52,7 @@ pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
         false => ("the state is wrong: 'vigil state drop' removes it", 1),
     };
     out.extend(bytes![verdict, " (", looked_at, ")\n"]);
-    Ok(Reply::printed(out, code).after(&said))
+    Ok(Reply::printed(out, code).after(&messages))
 }
 
 fn append(out: &mut Vec<u8>, problem: &Problem, presentation: &Presentation) {

@@ -2,7 +2,7 @@
 
 use vigil_engine::hg_session::verify::HgProblem;
 use vigil_git::environment::Environment;
-use vigil_git::state_place::Unkept;
+use vigil_git::state_place::NoStateReason;
 
 use super::unkept::why_unkept;
 use crate::hg;
@@ -15,7 +15,7 @@ use crate::reply::{Reply, bytes};
 /// As for `vigil hg status`.
 pub(super) fn run(environment: &Environment) -> Result<Reply, Reply> {
     let Some(found) = hg::state_verification(environment)? else {
-        return Ok(Reply::printed(why_unkept(Unkept::Off), 0));
+        return Ok(Reply::printed(why_unkept(NoStateReason::Off), 0));
     };
     if !found.is_present {
         return Ok(Reply::printed("there is no state\n", 0));

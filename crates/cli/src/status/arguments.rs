@@ -160,9 +160,9 @@ pub(super) const TABLE: Table<Key> = Table {
 pub(super) enum FormatChoice {
     /// None was requested: the configuration decides.
     #[default]
-    Open,
+    Unspecified,
     /// A request was negated: the long format, whatever the configuration says.
-    Withdrawn,
+    Negated,
     /// `--long`.
     Long,
     /// `--short`.
@@ -177,7 +177,7 @@ impl FormatChoice {
     /// The option that requests it.
     fn option(self) -> Option<&'static str> {
         match self {
-            Self::Open | Self::Withdrawn => None,
+            Self::Unspecified | Self::Negated => None,
             Self::Long => Some("--long"),
             Self::Short => Some("--short"),
             Self::PorcelainV1 | Self::PorcelainV2 => Some("--porcelain"),
@@ -260,7 +260,7 @@ impl Arguments {
             Key::Verbose => self.verbosity = 0,
             Key::Short if is_set => self.format = FormatChoice::Short,
             Key::Long if is_set => self.format = FormatChoice::Long,
-            Key::Short | Key::Long => self.format = FormatChoice::Withdrawn,
+            Key::Short | Key::Long => self.format = FormatChoice::Negated,
             Key::Porcelain => self.format = porcelain_version(given)?,
             Key::Format => self.own = own_format(given)?,
             Key::Branch => self.branch = Some(is_set),
@@ -297,7 +297,7 @@ fn own_format(given: Given<'_>) -> Result<Option<OwnFormat>, Reply> {
 
 fn porcelain_version(given: Given<'_>) -> Result<FormatChoice, Reply> {
     match given {
-        Given::Negated => Ok(FormatChoice::Withdrawn),
+        Given::Negated => Ok(FormatChoice::Negated),
         Given::Bare => Ok(FormatChoice::PorcelainV1),
         Given::With(version) => match version.as_bytes() {
             b"v1" | b"1" => Ok(FormatChoice::PorcelainV1),
@@ -333,10 +333,10 @@ mod tests {
     #[test]
     fn the_last_format_counts() {
         for (line, format) in [
-            ("", FormatChoice::Open),
+            ("", FormatChoice::Unspecified),
             ("-s --long", FormatChoice::Long),
             ("--long --porcelain", FormatChoice::PorcelainV1),
-            ("--porcelain=2 --no-short", FormatChoice::Withdrawn),
+            ("--porcelain=2 --no-short", FormatChoice::Negated),
             ("--po=v2", FormatChoice::PorcelainV2),
         ] {
             assert_eq!(arguments(line).unwrap().format, format, "{line}");

@@ -15,12 +15,12 @@ use vigil_model::raw_text::bytes_of;
 use vigil_model::request::RenameRule;
 
 use crate::config_parameter;
-use crate::output::long::{Additions, Gist, Patches, SubmoduleCommits, unstaged_kinds};
+use crate::output::long::{Additions, Patches, SubmoduleCommits, Summary, unstaged_kinds};
 use crate::reply::{Reply, labelled};
 
 /// What the installed git is asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct GitRequest {
     /// How often `--verbose` was given.
     pub(super) verbosity: usize,
     /// How many commits are listed for each submodule: -1 for all, 0 for no list at all.
@@ -43,7 +43,7 @@ fn add_new(complaints: &mut Vec<u8>, said: &[u8]) {
     }
 }
 
-impl Wanted {
+impl GitRequest {
     /// Returns whether git is not needed at all.
     pub(super) fn is_nothing(&self) -> bool {
         self.verbosity == 0 && self.submodule_commits == 0
@@ -111,16 +111,16 @@ impl Wanted {
     ) -> std::io::Result<Patches> {
         let rules = status.long.as_ref().map(|long| long.patches.clone());
         let rules = rules.unwrap_or_default();
-        let gist = Gist::of(status);
+        let summary = Summary::of(status);
         let has_both = self.verbosity > 1;
         let has_header =
-            has_both && gist.is_committable && !(gist.is_initial && rules.has_bad_history);
+            has_both && summary.is_committable && !(summary.is_initial && rules.has_bad_history);
         let staged = has_header.then_some(["--src-prefix=c/", "--dst-prefix=i/"]);
         let unstaged = ["--src-prefix=i/", "--dst-prefix=w/"];
         // Before the first commit git's status names the empty tree, so name it too: git reads more for a tree that is named.
         let empty_tree = ObjectId::empty_tree(git.repository.hash).to_string();
         let mut what = vec!["--cached"];
-        what.extend(gist.is_initial.then_some(empty_tree.as_str()));
+        what.extend(summary.is_initial.then_some(empty_tree.as_str()));
         let staged = self.diff(
             &git.configured(&rules.staged_configuration),
             &what,
@@ -153,7 +153,7 @@ impl Wanted {
         what: &[&str],
         prefixes: [&str; 2],
         left_out: &[BString],
-    ) -> std::io::Result<Said> {
+    ) -> std::io::Result<GitOutput> {
         let renames = match self.renames {
             None => ["--no-renames".to_owned(), "-l0".to_owned()],
             Some(rule) => {
@@ -187,10 +187,10 @@ impl Wanted {
             arguments.extend(["--", ":/"].map(OsStr::new));
             arguments.extend(left_out.iter().map(|path| OsStr::from_bytes(path)));
         }
-        let mut said = git.hear(&arguments)?;
+        let mut said = git.run_in_english(&arguments)?;
         // Unlike `git diff`, status does not report that rename detection was skipped. Complaints about the configuration were
         // printed before.
-        let said_before = git.repository.config.said();
+        let said_before = git.repository.config.messages();
         let complaints = said.complaints.lines_with_terminator().filter(|line| {
             !RENAME_LIMIT_WARNINGS
                 .iter()
@@ -220,14 +220,14 @@ const PATHSPEC_VARIABLES: [&str; 4] = [
 ];
 
 /// The output of git.
-struct Said {
+struct GitOutput {
     text: Vec<u8>,
     /// What it wrote to standard error.
     complaints: Vec<u8>,
     code: u8,
 }
 
-impl From<Output> for Said {
+impl From<Output> for GitOutput {
     fn from(output: Output) -> Self {
         Self {
             text: output.stdout,
@@ -257,18 +257,18 @@ impl Git<'_> {
     }
 
     /// Runs git with `arguments` and returns its output.
-    fn run(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<Said> {
-        self.command(arguments).output().map(Said::from)
+    fn run(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<GitOutput> {
+        self.command(arguments).output().map(GitOutput::from)
     }
 
     /// As [`Self::run`], with messages in English and pathspecs in their usual meaning.
-    fn hear(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<Said> {
+    fn run_in_english(&self, arguments: &[impl AsRef<OsStr>]) -> std::io::Result<GitOutput> {
         let mut command = self.command(arguments);
         command.env("LANGUAGE", "en");
         for name in PATHSPEC_VARIABLES {
             command.env_remove(name);
         }
-        command.output().map(Said::from)
+        command.output().map(GitOutput::from)
     }
 
     /// The command for git with `arguments`, in this process's working directory, which is the top of the working tree.

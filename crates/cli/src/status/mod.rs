@@ -2,8 +2,8 @@
 
 mod arguments;
 mod column_style;
+mod daemon_writer;
 mod installed_git;
-mod kept;
 mod plan;
 mod progress;
 mod settings;
@@ -21,12 +21,12 @@ use vigil_git::repository::settings::Settings;
 
 use crate::command::Command;
 use crate::inside;
-use crate::options::{Audience, Value, usage};
+use crate::options::{OwnOptions, Value, usage};
 use crate::output::{self, Format};
 use crate::reply::{Reply, bytes, labelled};
 use crate::terminal;
 
-pub(crate) use kept::Kept;
+pub(crate) use daemon_writer::DaemonStatusWriter;
 
 use arguments::{Arguments, TABLE};
 use plan::Plan;
@@ -64,18 +64,18 @@ fn answer(
         .as_slice()
     {
         [b"-h"] => {
-            return inside::usage(usage(&TABLE, Audience::Everyone), environment, false);
+            return inside::usage(usage(&TABLE, OwnOptions::IfVigil), environment, false);
         }
         [b"--help-all"] => {
-            return Ok(Reply::printed(usage(&TABLE, Audience::Curious), 0));
+            return Ok(Reply::printed(usage(&TABLE, OwnOptions::Shown), 0));
         }
-        [b"--help", ..] => return Ok(Reply::printed(usage(&TABLE, Audience::Curious), 0)),
+        [b"--help", ..] => return Ok(Reply::printed(usage(&TABLE, OwnOptions::Shown), 0)),
         _ => {}
     }
     let repository = inside::find(environment)?;
-    let said = repository.config.said().to_vec();
+    let messages = repository.config.messages().to_vec();
     let reply = answer_in(repository, arguments, session).unwrap_or_else(|complaint| complaint);
-    Ok(reply.after(&said))
+    Ok(reply.after(&messages))
 }
 
 /// Answers for `repository`, after any messages from its discovery.
@@ -94,11 +94,11 @@ fn answer_in(
     }
     let mut print = PrintSettings::default();
     let settings = Settings::read_with(&repository, |entry| print.take(entry))
-        .map_err(|error| Reply::fatal_after(error.said(), &error))?;
+        .map_err(|error| Reply::fatal_after(error.messages(), &error))?;
     print.comment_prefix = settings
         .display_comment_prefix
         .then(|| comment_prefix(&repository.config));
-    let refuse = |error: SessionError| Reply::gave_up(&error.said(), error.label(), &error);
+    let refuse = |error: SessionError| Reply::gave_up(&error.messages(), error.label(), &error);
     // git checks the whole configuration before it looks at the command line.
     let session =
         Session::open_with(repository, settings, false, FilterStderr::Inherit).map_err(refuse)?;
@@ -135,7 +135,7 @@ fn answer_in(
     })?;
     let mut stderr = lines(&status.warnings, plan.hint_colors.as_ref());
     if let Some(cut_short) = &status.cut_short {
-        let reply = Reply::gave_up(&cut_short.said, cut_short.label, &cut_short.text);
+        let reply = Reply::gave_up(&cut_short.messages, cut_short.label, &cut_short.text);
         stderr.extend(reply.stderr);
         return Ok(Reply {
             stdout: match plan.format {

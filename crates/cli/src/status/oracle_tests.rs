@@ -10,7 +10,7 @@ use vigil_testkit::sandbox::Sandbox;
 use super::arguments::{Arguments, TABLE};
 use super::plan::Plan;
 use super::settings::{ColorUse, PrintSettings};
-use crate::options::{Audience, usage};
+use crate::options::{OwnOptions, usage};
 use crate::reply::Reply;
 
 const USAGE: &str = "\
@@ -42,7 +42,7 @@ usage: git status [<options>] [--] [<pathspec>...]
 
 #[test]
 fn the_usage_text_is_git_s() {
-    assert_eq!(usage(&TABLE, Audience::Everyone).as_bstr(), USAGE);
+    assert_eq!(usage(&TABLE, OwnOptions::IfVigil).as_bstr(), USAGE);
 }
 
 /// git refuses each of these, or prints its usage text.

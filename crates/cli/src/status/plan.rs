@@ -9,12 +9,12 @@ use vigil_git::config;
 use vigil_git::config::Config;
 use vigil_git::environment::Environment;
 use vigil_git::repository::settings::{Renames, Settings};
-use vigil_model::raw_text::said_by;
+use vigil_model::raw_text::message_bytes;
 use vigil_model::request::{IgnoreSubmodules, IgnoredMode, RenameRule, UntrackedMode};
 
 use super::arguments::{Arguments, FormatChoice, OwnFormat};
 use super::column_style::ColumnUse;
-use super::installed_git::Wanted;
+use super::installed_git::GitRequest;
 use super::settings::{ColorUse, PrintSettings};
 use crate::output::color::Palette;
 use crate::output::long::columns::Columns;
@@ -32,7 +32,7 @@ pub(super) struct Plan {
     pub request: StatusRequest,
     pub presentation: Presentation,
     /// What the installed git is asked for.
-    pub wanted: Wanted,
+    pub wanted: GitRequest,
     /// An error that is reported only after pathspecs and index have been read.
     pub refusal: Option<Reply>,
     /// The sequences around a hint on standard error, if it is coloured.
@@ -48,7 +48,7 @@ impl Plan {
             && self.refusal.is_none()
             && let Err(error) = Settings::check_locking(config)
         {
-            self.refusal = Some(Reply::fatal_after(error.said(), &error));
+            self.refusal = Some(Reply::fatal_after(error.messages(), &error));
         }
     }
 
@@ -120,7 +120,7 @@ impl Plan {
         );
         let wanted = match format {
             Format::Long => wanted(&arguments, settings, print, &request, environment, terminal),
-            _ => Wanted::default(),
+            _ => GitRequest::default(),
         };
         let presentation = Presentation {
             nul_terminated: arguments.nul_terminated,
@@ -175,11 +175,11 @@ fn format(arguments: &Arguments, settings: &Settings) -> Result<Format, Reply> {
         FormatChoice::Long if arguments.nul_terminated => Err(Reply::fatal(
             "options '--long' and '-z' cannot be used together",
         )),
-        FormatChoice::Open | FormatChoice::Withdrawn if arguments.nul_terminated => {
+        FormatChoice::Unspecified | FormatChoice::Negated if arguments.nul_terminated => {
             Ok(Format::PorcelainV1)
         }
-        FormatChoice::Open if settings.short => Ok(Format::Short),
-        FormatChoice::Open | FormatChoice::Withdrawn | FormatChoice::Long => Ok(Format::Long),
+        FormatChoice::Unspecified if settings.short => Ok(Format::Short),
+        FormatChoice::Unspecified | FormatChoice::Negated | FormatChoice::Long => Ok(Format::Long),
         FormatChoice::Short => Ok(Format::Short),
         FormatChoice::PorcelainV1 => Ok(Format::PorcelainV1),
         FormatChoice::PorcelainV2 => Ok(Format::PorcelainV2),
@@ -235,7 +235,7 @@ fn renames(arguments: &Arguments, settings: &Settings) -> Option<RenameRule> {
 /// Reads a boolean from the environment, true if not set.
 fn environment_boolean(environment: &Environment, name: &str) -> Result<bool, Reply> {
     config::environment_boolean(environment, name, true)
-        .map_err(|error| Reply::fatal(said_by(&error)))
+        .map_err(|error| Reply::fatal(message_bytes(&error)))
 }
 
 /// The options of the long format.
@@ -303,9 +303,9 @@ fn wanted(
     request: &StatusRequest,
     environment: &Environment,
     terminal: Terminal,
-) -> Wanted {
+) -> GitRequest {
     let hides_submodules = request.ignore_submodules == Some(IgnoreSubmodules::All);
-    Wanted {
+    GitRequest {
         verbosity: arguments.verbosity,
         submodule_commits: if hides_submodules {
             0

@@ -156,7 +156,7 @@ fn color_use(entry: &Entry<'_>) -> Result<ColorUse, Error> {
 fn column_style(entry: &Entry<'_>, style: &mut ColumnStyle) -> Result<(), Error> {
     let value = entry.required()?;
     style.apply(value).map_err(|rest| Error::Explained {
-        said: vec![
+        messages: vec![
             format!("error: unsupported option '{rest}'", rest = raw(rest)),
             format!(
                 "error: invalid {} mode {value}",

@@ -11,7 +11,7 @@ use vigil_daemon::protocol::Response;
 use vigil_daemon::start::Starter;
 use vigil_git::environment::Environment;
 
-use super::look::Looks;
+use super::look::LocalStatus;
 use crate::by_daemon;
 use crate::hg;
 use crate::pager;
@@ -34,18 +34,18 @@ pub(super) fn run(arguments: &[BString], environment: &Environment, wants_daemon
         arguments,
         environment,
         patience: patience(environment).unwrap_or(PATIENCE),
-        looks: Looks::new(arguments, environment),
-        said: Reply::default(),
+        local_status: LocalStatus::new(arguments, environment),
+        last_reply: Reply::default(),
         daemon: wants_daemon.then(|| Daemon {
-            client: Client::of_command(environment),
+            client: Client::for_command(environment),
             starter: Starter::new(environment.clone()),
             pause: PAUSE_MIN,
-            asks_from: None,
+            next_attempt_at: None,
             link: None,
         }),
     };
     match follower.follow() {
-        Err(End::Said(code)) => code,
+        Err(End::Reported(code)) => code,
         Err(End::NobodyReads) => pager::die_of_broken_pipe(),
         Ok(never) => match never {},
     }
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &[BString], environment: &Environment, wants_daemon
 /// Why following ends.
 enum End {
     /// No answer is possible any more, and that was reported; the exit code.
-    Said(u8),
+    Reported(u8),
     /// The other end of standard output is closed.
     NobodyReads,
 }
@@ -65,9 +65,9 @@ struct Follower<'a> {
     arguments: &'a [BString],
     environment: &'a Environment,
     patience: Duration,
-    looks: Looks<'a>,
+    local_status: LocalStatus<'a>,
     /// The last reply written.
-    said: Reply,
+    last_reply: Reply,
     /// `None` if no daemon is wanted.
     daemon: Option<Daemon>,
 }
@@ -78,7 +78,7 @@ struct Daemon {
     starter: Starter,
     /// The pause before the next attempt to subscribe, and the time of that attempt.
     pause: Duration,
-    asks_from: Option<Instant>,
+    next_attempt_at: Option<Instant>,
     link: Option<Link>,
 }
 
@@ -87,7 +87,7 @@ struct Link {
     subscription: Subscription,
     heard_at: Instant,
     /// Since when the daemon owes a message, if it does: the first answer, or a sign of life.
-    waits_since: Option<Instant>,
+    owed_since: Option<Instant>,
     /// This process has looked itself meanwhile, so what arrives may be older than what it found.
     is_stale: bool,
 }
@@ -97,7 +97,7 @@ impl Follower<'_> {
         loop {
             if self.connect() {
                 // The first answer may have arrived together with the welcome: then the socket does not become readable again.
-                self.hear()?;
+                self.handle_messages()?;
             }
             let now = Instant::now();
             let looks_at = self.looks_at(now);
@@ -108,10 +108,10 @@ impl Follower<'_> {
             let asks_at = self.daemon.as_ref().and_then(|daemon| daemon.acts_at());
             let next = looks_at.into_iter().chain(asks_at).min();
             if self.wait(next)? {
-                self.hear()?;
+                self.handle_messages()?;
             }
             if let Some(daemon) = &mut self.daemon {
-                daemon.ask_for_a_sign();
+                daemon.ping_if_silent();
             }
         }
     }
@@ -122,7 +122,7 @@ impl Follower<'_> {
         let Some(daemon) = &mut self.daemon else {
             return false;
         };
-        let is_due = daemon.asks_from.is_none_or(|at| at <= now);
+        let is_due = daemon.next_attempt_at.is_none_or(|at| at <= now);
         if daemon.link.is_some() || !is_due {
             return false;
         }
@@ -137,7 +137,7 @@ impl Follower<'_> {
                 daemon.link = Some(Link {
                     subscription,
                     heard_at: now,
-                    waits_since: Some(now),
+                    owed_since: Some(now),
                     is_stale: false,
                 });
             }
@@ -161,17 +161,17 @@ impl Follower<'_> {
         let link = self.daemon.as_ref().and_then(|daemon| daemon.link.as_ref());
         let silent_at = match link {
             None => now,
-            Some(link) => link.waits_since?.checked_add(self.patience)?,
+            Some(link) => link.owed_since?.checked_add(self.patience)?,
         };
         Some(
-            self.looks
+            self.local_status
                 .next_at()
                 .map_or(silent_at, |at| at.max(silent_at)),
         )
     }
 
     fn look(&mut self) -> Result<(), End> {
-        let reply = self.looks.look();
+        let reply = self.local_status.look();
         if let Some(link) = self.daemon.as_mut().and_then(|daemon| daemon.link.as_mut()) {
             link.is_stale = true;
         }
@@ -206,7 +206,7 @@ impl Follower<'_> {
     }
 
     /// Handles what the daemon sent.
-    fn hear(&mut self) -> Result<(), End> {
+    fn handle_messages(&mut self) -> Result<(), End> {
         loop {
             let Some(daemon) = &mut self.daemon else {
                 return Ok(());
@@ -219,7 +219,7 @@ impl Follower<'_> {
                 Ok(Some(_)) if link.is_stale => {
                     // The daemon is alive after all: subscribe anew at once.
                     daemon.link = None;
-                    daemon.asks_from = None;
+                    daemon.next_attempt_at = None;
                     return Ok(());
                 }
                 Ok(Some(Response::Answer {
@@ -227,7 +227,7 @@ impl Follower<'_> {
                     stderr,
                     code,
                 })) => {
-                    link.heard();
+                    link.note_sign_of_life();
                     daemon.pause = PAUSE_MIN;
                     self.say(Reply {
                         stdout,
@@ -235,7 +235,7 @@ impl Follower<'_> {
                         code,
                     })?;
                 }
-                Ok(Some(Response::Done)) => link.heard(),
+                Ok(Some(Response::Done)) => link.note_sign_of_life(),
                 Ok(Some(_)) | Err(_) => {
                     daemon.link = None;
                     daemon.pause();
@@ -247,23 +247,23 @@ impl Follower<'_> {
 
     /// Writes `reply`, unless it equals the last one.
     fn say(&mut self, reply: Reply) -> Result<(), End> {
-        if reply == self.said {
+        if reply == self.last_reply {
             return Ok(());
         }
         if reply.code != 0 {
-            return Err(End::Said(say(&reply)));
+            return Err(End::Reported(say(&reply)));
         }
         // There is nobody to tell if standard error cannot be written.
         let _ = write(rustix::stdio::stderr(), &reply.stderr);
-        if reply.stdout != self.said.stdout {
+        if reply.stdout != self.last_reply.stdout {
             match write(rustix::stdio::stdout(), &reply.stdout) {
                 Ok(()) => {}
                 Err(Errno::PIPE) => return Err(End::NobodyReads),
                 // Report the failed write as every command does.
-                Err(_) => return Err(End::Said(say(&reply))),
+                Err(_) => return Err(End::Reported(say(&reply))),
             }
         }
-        self.said = reply;
+        self.last_reply = reply;
         Ok(())
     }
 }
@@ -271,20 +271,20 @@ impl Follower<'_> {
 impl Daemon {
     /// Schedules the next attempt, after a longer pause each time.
     fn pause(&mut self) {
-        self.asks_from = Instant::now().checked_add(self.pause);
+        self.next_attempt_at = Instant::now().checked_add(self.pause);
         self.pause = self.pause.saturating_mul(2).min(PAUSE_MAX);
     }
 
     /// When the daemon needs attention next.
     fn acts_at(&self) -> Option<Instant> {
         match &self.link {
-            None => self.asks_from,
+            None => self.next_attempt_at,
             Some(link) => link.asks_at(),
         }
     }
 
     /// Asks the daemon for a sign of life if it has been silent for long.
-    fn ask_for_a_sign(&mut self) {
+    fn ping_if_silent(&mut self) {
         let now = Instant::now();
         let Some(link) = &mut self.link else {
             return;
@@ -292,23 +292,23 @@ impl Daemon {
         if link.asks_at().is_none_or(|at| at > now) {
             return;
         }
-        link.waits_since = Some(now);
+        link.owed_since = Some(now);
         if link.subscription.ping().is_err() {
             self.link = None;
-            self.asks_from = None;
+            self.next_attempt_at = None;
         }
     }
 }
 
 impl Link {
-    fn heard(&mut self) {
+    fn note_sign_of_life(&mut self) {
         self.heard_at = Instant::now();
-        self.waits_since = None;
+        self.owed_since = None;
     }
 
     /// When to ask for a sign of life.
     fn asks_at(&self) -> Option<Instant> {
-        match self.waits_since {
+        match self.owed_since {
             None => self.heard_at.checked_add(SILENCE_MAX),
             Some(_) => None,
         }

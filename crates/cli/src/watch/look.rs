@@ -9,40 +9,40 @@ use vigil_store::NoSteps;
 use crate::hg;
 use crate::reply::Reply;
 use crate::status;
-use crate::whole_files::of_whole_files;
+use crate::whole_files::retry_if_cut;
 
 /// The minimum rest between two looks,
 const REST_MIN: Duration = Duration::from_secs(2);
 
 /// and the rest as a multiple of the time of the last look, so that looking takes at most a tenth of the time.
-const REST: u32 = 10;
+const REST_FACTOR: u32 = 10;
 
 /// Looks at the status, and keeps a rest between looks.
-pub(super) struct Looks<'a> {
+pub(super) struct LocalStatus<'a> {
     arguments: &'a [BString],
     environment: &'a Environment,
-    rests_until: Option<Instant>,
+    not_before: Option<Instant>,
 }
 
-impl<'a> Looks<'a> {
+impl<'a> LocalStatus<'a> {
     /// Looks at the status that `vigil status` prints with `arguments`.
     pub(super) fn new(arguments: &'a [BString], environment: &'a Environment) -> Self {
         Self {
             arguments,
             environment,
-            rests_until: None,
+            not_before: None,
         }
     }
 
     /// When the next look may be; `None` for at once.
     pub(super) fn next_at(&self) -> Option<Instant> {
-        self.rests_until
+        self.not_before
     }
 
     /// Returns the reply as of now.
     pub(super) fn look(&mut self) -> Reply {
         let start = Instant::now();
-        let answered = of_whole_files(self.environment, || {
+        let answered = retry_if_cut(self.environment, || {
             match hg::status_here(self.arguments, self.environment) {
                 Some(answered) => {
                     let reply = answered.reply.clone();
@@ -58,8 +58,8 @@ impl<'a> Looks<'a> {
             // Only the next look would benefit, so a failure is not reported.
             let _ = session.save(&NoSteps);
         }
-        let rest = REST_MIN.max(start.elapsed().saturating_mul(REST));
-        self.rests_until = Instant::now().checked_add(rest);
+        let rest = REST_MIN.max(start.elapsed().saturating_mul(REST_FACTOR));
+        self.not_before = Instant::now().checked_add(rest);
         reply
     }
 }

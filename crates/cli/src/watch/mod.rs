@@ -10,7 +10,7 @@ use vigil_git::environment::Environment;
 use crate::command::Command;
 use crate::hg;
 use crate::inside;
-use crate::options::{Audience, Entry, Table, parse, usage, with_usage};
+use crate::options::{Entry, OwnOptions, Table, parse, usage, with_usage};
 use crate::reply::Reply;
 use crate::say::say;
 
@@ -49,7 +49,7 @@ fn prepare(
     environment: &Environment,
 ) -> Result<(Vec<BString>, bool), Reply> {
     if arguments == ["--help"] {
-        return Err(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+        return Err(Reply::printed(usage(&TABLE, OwnOptions::IfVigil), 0));
     }
     let mut is_json = false;
     let others = parse(&TABLE, arguments, |Key::Format, given| {
@@ -68,7 +68,7 @@ fn prepare(
     }
     let repository = inside::find(environment)?;
     let configured = repository.config.boolean("vigil.daemon");
-    let configured = configured.map_err(|error| Reply::fatal_after(error.said(), &error))?;
+    let configured = configured.map_err(|error| Reply::fatal_after(error.messages(), &error))?;
     let wants_daemon = !variables::is_off(environment) && configured != Some(false);
     Ok((vec![format.into()], wants_daemon))
 }

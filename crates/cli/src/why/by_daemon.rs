@@ -17,7 +17,7 @@ pub(super) fn ask(
         return Vec::new();
     }
     let count = paths.len();
-    let client = Client::of_command(environment);
+    let client = Client::for_command(environment);
     let said = client.ask(&Request::Basis(BasisQuestion {
         directory: environment.working_directory().to_owned(),
         variables: variables::to_send(environment),

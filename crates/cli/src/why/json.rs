@@ -8,7 +8,7 @@ use vigil_engine::session::why::{
 };
 use vigil_git::convert::{self, Step, Treatment};
 use vigil_model::timestamp::Timestamp;
-use vigil_model::verdict::{Sign, Verdict};
+use vigil_model::verdict::{ChangeSign, Verdict};
 use vigil_rules::attributes::Value;
 
 use super::known::KnownDocument;
@@ -296,18 +296,18 @@ impl<'a> ReasonDocument<'a> {
     }
 }
 
-fn sign_name(sign: Sign) -> &'static str {
+fn sign_name(sign: ChangeSign) -> &'static str {
     match sign {
-        Sign::Type => "type",
-        Sign::ExecutableBit => "executable_bit",
-        Sign::Size => "size",
-        Sign::SizeUnknown => "size_unknown",
-        Sign::Mtime => "mtime",
-        Sign::Ctime => "ctime",
-        Sign::Owner => "owner",
-        Sign::Group => "group",
-        Sign::Inode => "inode",
-        Sign::Racy => "racy",
+        ChangeSign::Type => "type",
+        ChangeSign::ExecutableBit => "executable_bit",
+        ChangeSign::Size => "size",
+        ChangeSign::SizeUnknown => "size_unknown",
+        ChangeSign::Mtime => "mtime",
+        ChangeSign::Ctime => "ctime",
+        ChangeSign::Owner => "owner",
+        ChangeSign::Group => "group",
+        ChangeSign::Inode => "inode",
+        ChangeSign::Racy => "racy",
     }
 }
 

@@ -12,7 +12,7 @@ use vigil_git::environment::Environment;
 use crate::command::Command;
 use crate::hg;
 use crate::inside;
-use crate::options::{Audience, Entry, Table, Value, parse, usage, with_usage};
+use crate::options::{Entry, OwnOptions, Table, Value, parse, usage, with_usage};
 use crate::reply::Reply;
 
 #[derive(Clone, Copy)]
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Reply {
 
 fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Reply> {
     if arguments == ["--help"] {
-        return Ok(Reply::printed(usage(&TABLE, Audience::Everyone), 0));
+        return Ok(Reply::printed(usage(&TABLE, OwnOptions::IfVigil), 0));
     }
     let mut is_json = false;
     let paths = parse(&TABLE, arguments, |key, given| {
@@ -59,7 +59,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         return mercurial::run(&paths, is_json, environment);
     }
     let mut session = inside::session(environment)?;
-    let said = session.repository().config.said().to_vec();
+    let messages = session.repository().config.messages().to_vec();
     let all = session.why(&paths).map_err(inside::refuse)?;
     let paths = all.iter().map(|why| BString::clone(&why.path)).collect();
     let known = by_daemon::ask(paths, false, environment);
@@ -67,5 +67,5 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         true => json::write(&all, &known),
         false => sentences::write(&all, &known, &session),
     };
-    Ok(Reply::printed(stdout, 0).after(&said))
+    Ok(Reply::printed(stdout, 0).after(&messages))
 }

@@ -14,7 +14,7 @@ use vigil_model::facts::{ObservedStat, RecordedStat};
 use vigil_model::mode::FileMode;
 use vigil_model::request::IgnoreSubmodules;
 use vigil_model::timestamp::Timestamp;
-use vigil_model::verdict::{Sign, Verdict, worktree_mode};
+use vigil_model::verdict::{ChangeSign, Verdict, worktree_mode};
 use vigil_rules::attributes::Value;
 
 use super::known;
@@ -167,7 +167,7 @@ impl Writer<'_> {
         }
     }
 
-    fn sign(&self, sign: Sign, tracked: &Tracked, observed: &ObservedStat) -> String {
+    fn sign(&self, sign: ChangeSign, tracked: &Tracked, observed: &ObservedStat) -> String {
         let recorded: &RecordedStat = &tracked.entry.stat;
         let moved = |what: &str, from: u32, to: i64| {
             let at = |s| utc(Timestamp { s, ns: 0 });
@@ -179,21 +179,21 @@ impl Writer<'_> {
         let mode = worktree_mode(tracked.entry.mode, observed.mode, rules);
         match sign {
             // To git, what it cannot track has the mode of a file.
-            Sign::Type if mode.same_type(tracked.entry.mode) => {
+            ChangeSign::Type if mode.same_type(tracked.entry.mode) => {
                 "it is a pipe, socket or device".to_owned()
             }
-            Sign::Type | Sign::ExecutableBit => {
+            ChangeSign::Type | ChangeSign::ExecutableBit => {
                 let recorded = tracked.entry.mode;
                 format!("mode is {mode}, the index recorded {recorded}")
             }
-            Sign::Size => other("size", observed.size, recorded.size),
-            Sign::SizeUnknown => "the index recorded no size".to_owned(),
-            Sign::Mtime => moved("mtime", recorded.mtime_s, observed.mtime_s),
-            Sign::Ctime => moved("ctime", recorded.ctime_s, observed.ctime_s),
-            Sign::Owner => other("owner", observed.uid.into(), recorded.uid),
-            Sign::Group => other("group", observed.gid.into(), recorded.gid),
-            Sign::Inode => other("inode", observed.ino, recorded.ino),
-            Sign::Racy => format!(
+            ChangeSign::Size => other("size", observed.size, recorded.size),
+            ChangeSign::SizeUnknown => "the index recorded no size".to_owned(),
+            ChangeSign::Mtime => moved("mtime", recorded.mtime_s, observed.mtime_s),
+            ChangeSign::Ctime => moved("ctime", recorded.ctime_s, observed.ctime_s),
+            ChangeSign::Owner => other("owner", observed.uid.into(), recorded.uid),
+            ChangeSign::Group => other("group", observed.gid.into(), recorded.gid),
+            ChangeSign::Inode => other("inode", observed.ino, recorded.ino),
+            ChangeSign::Racy => format!(
                 "racy: its mtime is not before that of the index, {}",
                 utc(tracked.index_written_at)
             ),

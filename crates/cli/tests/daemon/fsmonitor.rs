@@ -326,7 +326,7 @@ fn random_states_are_told_to_git() {
         assert_eq!((totals.mismatches, totals.errors.len()), (0, 0), "{report}");
         assert!(totals.comparisons >= 40, "{}", totals.comparisons);
     }
-    daemon.served().unwrap();
+    daemon.final_status().unwrap();
 }
 
 #[test]

@@ -47,9 +47,9 @@ impl Served {
     /// Does the same in `folder`.
     #[track_caller]
     fn same_in(&self, folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
-        let before = self.daemon.told().unwrap().answered;
+        let before = self.daemon.status().unwrap().answered;
         let by_daemon = self.run_in(folder, arguments, variables);
-        let answered = self.daemon.told().unwrap().answered > before;
+        let answered = self.daemon.status().unwrap().answered > before;
         let alone = [variables, &[("VIGIL_NO_DAEMON", "1")]].concat();
         let found_out = self.run_in(folder, arguments, &alone);
         assert_eq!(by_daemon, found_out, "{arguments:?}");
@@ -275,7 +275,7 @@ fn no_state_is_written_for_whoever_wants_none() {
             let _ = std::fs::remove_dir_all(&state);
             served.run(&["hg", "status", "--config", config], variables);
             // What was learned is written before the daemon reports.
-            served.daemon.told().unwrap();
+            served.daemon.status().unwrap();
             served.run(&["hg", "status", "--config", config], variables);
             state.exists()
         };
@@ -490,6 +490,6 @@ fn whoever_watches_is_told() {
         next(" unknown 0 ");
         watching.kill().unwrap();
         watching.wait().unwrap();
-        assert!(served.daemon.told().unwrap().answered > 0);
+        assert!(served.daemon.status().unwrap().answered > 0);
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
-use vigil_testkit::sandbox::{Said, vigil_program};
+use vigil_testkit::sandbox::{TextOutput, vigil_program};
 
 use crate::sandbox::Sandbox;
 
@@ -17,7 +17,12 @@ fn sandbox() -> (tempfile::TempDir, Sandbox) {
     (run, Sandbox::new())
 }
 
-fn doctor_in(sandbox: &Sandbox, run: &Path, folder: &Path, variables: &[(&str, &str)]) -> Said {
+fn doctor_in(
+    sandbox: &Sandbox,
+    run: &Path,
+    folder: &Path,
+    variables: &[(&str, &str)],
+) -> TextOutput {
     let mut command = sandbox.command(vigil_program(), folder, ["doctor", "--json"]);
     command.env("VIGIL_RUNTIME_DIR", run.join("vigil"));
     command.envs(variables.iter().copied());
@@ -40,7 +45,7 @@ impl Drop for Served {
 }
 
 /// The subject, verdict, fact and remedy of each check.
-fn checks(said: &Said) -> Vec<(String, String, String, Option<String>)> {
+fn checks(said: &TextOutput) -> Vec<(String, String, String, Option<String>)> {
     assert_eq!(said.stderr, "");
     let document: Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(document["schema"], 1);
@@ -61,7 +66,7 @@ fn checks(said: &Said) -> Vec<(String, String, String, Option<String>)> {
 
 /// The verdict on `subject`, and the fact.
 #[track_caller]
-fn verdict(said: &Said, subject: &str) -> (String, String) {
+fn verdict(said: &TextOutput, subject: &str) -> (String, String) {
     let checks = checks(said);
     let mut found = checks.iter().filter(|check| check.0 == subject);
     let Some((_, verdict, fact, _)) = found.next() else {
@@ -140,14 +145,14 @@ fn text_has_a_line_for_each_check_and_the_remedy_below() {
     let (run, sandbox) = sandbox();
     let mut command = vigil(&sandbox, &["doctor"]);
     command.env("VIGIL_RUNTIME_DIR", run.path().join("vigil"));
-    let said = Said::from(command.output().unwrap());
+    let said = TextOutput::from(command.output().unwrap());
     let wanted = "note     daemon wanted             no, by VIGIL_NO_DAEMON: every question \
         is answered from the disk\n                                   fix: unset VIGIL_NO_DAEMON\n";
     assert!(said.stdout.contains(wanted), "{}", said.stdout);
     let last = said.stdout.lines().last().unwrap();
     assert!(last.contains("problem") && last.contains("note"), "{last}");
     let wrong = vigil(&sandbox, &["doctor", "x"]).output().unwrap();
-    assert_eq!(Said::from(wrong).code, 129);
+    assert_eq!(TextOutput::from(wrong).code, 129);
 }
 
 #[test]
@@ -223,7 +228,7 @@ fn few_open_files_are_a_problem() {
         let mut command = sandbox.command("sh", "", ["-c".into(), script]);
         command.arg(vigil_program());
         command.env("VIGIL_RUNTIME_DIR", run.path().join("vigil"));
-        let said = Said::from(command.output().unwrap());
+        let said = TextOutput::from(command.output().unwrap());
         assert_eq!(verdict(&said, "open files").0, expected, "{said:?}");
     }
 }

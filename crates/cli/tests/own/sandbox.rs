@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use vigil_testkit::sandbox::{Said, vigil_program};
+use vigil_testkit::sandbox::{TextOutput, vigil_program};
 
 /// A repository in a folder of its own.
 pub(crate) struct Sandbox(vigil_testkit::sandbox::Sandbox);
@@ -24,12 +24,12 @@ impl Sandbox {
         this
     }
 
-    pub(crate) fn vigil_in(&self, folder: &Path, arguments: &[&str]) -> Said {
+    pub(crate) fn vigil_in(&self, folder: &Path, arguments: &[&str]) -> TextOutput {
         let mut command = self.command(vigil_program(), folder, arguments);
         command.output().unwrap().into()
     }
 
-    pub(crate) fn vigil(&self, arguments: &[&str]) -> Said {
+    pub(crate) fn vigil(&self, arguments: &[&str]) -> TextOutput {
         self.vigil_in(&self.top(), arguments)
     }
 

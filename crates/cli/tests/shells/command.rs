@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use vigil_testkit::sandbox::{Said, Sandbox};
+use vigil_testkit::sandbox::{Sandbox, TextOutput};
 
 use crate::shell::VIGIL;
 
-fn said(sandbox: &Sandbox, folder: &str, arguments: &[&str]) -> Said {
+fn said(sandbox: &Sandbox, folder: &str, arguments: &[&str]) -> TextOutput {
     let mut command = sandbox.command(VIGIL, folder, arguments);
     command.env("TERM", "xterm").output().unwrap().into()
 }
@@ -130,7 +130,7 @@ fn a_script_has_the_path_by_which_the_program_was_found() {
     ] {
         let mut command = sandbox.isolated("vigil", b"");
         command.env("PATH", &path).args(["init", shell]);
-        let said = Said::from(command.output().unwrap());
+        let said = TextOutput::from(command.output().unwrap());
         assert!(said.stdout.contains(want), "{}", &said.stdout[..2000]);
     }
 }

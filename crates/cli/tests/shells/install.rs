@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use vigil_testkit::sandbox::Said;
+use vigil_testkit::sandbox::TextOutput;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
 /// Runs `make` at the top of the sources, without a program that could build, and with a umask that keeps others out.
-fn make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -> Said {
+fn make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -> TextOutput {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = sandbox.isolated("sh", b"");
     command
@@ -99,7 +99,7 @@ fn from_there_everything_works() {
     let prefix = sandbox.root().join("a prefix");
     let made = make(&sandbox, "install", Path::new(""), prefix.to_str().unwrap());
     assert_eq!((made.code, made.stderr.as_str()), (0, ""));
-    let run = |program: &str, arguments: &[&str]| -> Said {
+    let run = |program: &str, arguments: &[&str]| -> TextOutput {
         let mut command = sandbox.isolated(program, b"");
         let path = std::env::var("PATH").unwrap();
         let path = format!("{}/bin:{path}", prefix.display());

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use vigil_testkit::sandbox::Said;
+use vigil_testkit::sandbox::TextOutput;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
 /// The output of Vigil for `arguments`, with `path` as its `PATH`.
-fn said(sandbox: &Sandbox, path: &str, arguments: &[&str]) -> Said {
+fn said(sandbox: &Sandbox, path: &str, arguments: &[&str]) -> TextOutput {
     let mut command = sandbox.isolated(VIGIL, b"");
     command
         .env("PATH", path)

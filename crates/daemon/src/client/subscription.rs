@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
 
-use super::{Client, Connection, End, Unanswered};
+use super::{Client, Connection, Deadline, Unanswered};
 use crate::protocol::{Request, Response, StatusQuestion};
 
 /// A connection on which the daemon sends what `vigil status` prints, now and whenever that changes.
@@ -19,7 +19,7 @@ impl Client {
     /// There is no daemon of this version, or it does not reply in time.
     pub fn subscribe(&self, question: StatusQuestion) -> Result<Subscription, Unanswered> {
         let request = Request::Watch(question).to_frame();
-        let connection = self.greet(&request, true, &self.end()?)?;
+        let connection = self.greet(&request, true, &self.deadline()?)?;
         Ok(Subscription { connection })
     }
 }
@@ -36,7 +36,7 @@ impl Subscription {
     /// # Errors
     /// Nothing more will come.
     pub fn receive(&mut self) -> Result<Option<Response>, Unanswered> {
-        match self.connection.read(&End::now()) {
+        match self.connection.read(&Deadline::now()) {
             Ok(response) => Ok(Some(response)),
             Err(Unanswered::Late { .. }) => Ok(None),
             Err(error) => Err(error),

@@ -3,12 +3,12 @@
 
 pub(crate) mod packets;
 mod payload;
-mod place;
+mod socket_path;
 mod token;
 
 pub use self::payload::without_answer;
-pub use self::token::Form;
+pub use self::token::TokenForm;
 
 pub(crate) use self::payload::payload;
-pub(crate) use self::place::{NoPlace, place};
+pub(crate) use self::socket_path::{NoSocketPath, socket_path};
 pub(crate) use self::token::Token;

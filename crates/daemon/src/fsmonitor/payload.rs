@@ -2,14 +2,14 @@
 //! slash as the path means everything.
 
 use bstr::BString;
-use vigil_engine::session::Told;
+use vigil_engine::session::ChangeReport;
 
-use super::{Form, Token};
+use super::{Token, TokenForm};
 
 const EVERYTHING: &[u8] = b"/";
 
 /// Encodes `told`.
-pub(crate) fn payload(told: &Told, form: Form) -> Vec<u8> {
+pub(crate) fn payload(told: &ChangeReport, form: TokenForm) -> Vec<u8> {
     let mut bytes: Vec<u8> = Token(told.until).to_text(form).into();
     bytes.push(0);
     match &told.paths {
@@ -28,6 +28,6 @@ pub(crate) fn payload(told: &Told, form: Form) -> Vec<u8> {
 }
 
 /// The answer when nothing is known: everything may have changed, with a token that never parses.
-pub fn without_answer(form: Form) -> Vec<u8> {
+pub fn without_answer(form: TokenForm) -> Vec<u8> {
     BString::from([form.begin().as_bytes(), b"none.0.0:0\0", EVERYTHING, b"\0"].concat()).into()
 }

@@ -8,7 +8,7 @@ use vigil_engine::session::ToldUntil;
 
 /// The receiver of an answer. Each has tokens of its own form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum TokenForm {
     /// git's own client of its builtin monitor.
     Builtin,
     /// The hook, whose tokens git does not interpret.
@@ -34,7 +34,7 @@ fn process() -> &'static (u32, u128) {
     })
 }
 
-impl Form {
+impl TokenForm {
     /// The beginning of its tokens.
     pub(super) fn begin(self) -> &'static str {
         match self {
@@ -46,34 +46,36 @@ impl Form {
 
 impl Token {
     /// Encodes the token: `<form>:<instance>.<process>.<time>:<number>`.
-    pub(crate) fn to_text(self, form: Form) -> BString {
+    pub(crate) fn to_text(self, form: TokenForm) -> BString {
         let (begin, (pid, time)) = (form.begin(), process());
-        let ToldUntil { ground, number, .. } = self.0;
+        let ToldUntil {
+            context_id, number, ..
+        } = self.0;
         let mark = match self.0.has_right_listings {
             true => "",
             false => WITHOUT_LISTINGS,
         };
-        format!("{begin}{ground:032x}{mark}.{pid}.{time}:{number}").into()
+        format!("{begin}{context_id:032x}{mark}.{pid}.{time}:{number}").into()
     }
 
     /// Decodes `text`, if it is a token that this process could have issued.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let text = text.get(..LEN_MAX.min(text.len()))?.to_str().ok()?;
-        let forms = [Form::Builtin, Form::Hook];
+        let forms = [TokenForm::Builtin, TokenForm::Hook];
         // Either form is accepted: a user may switch between them.
         let rest = forms
             .iter()
             .find_map(|form| text.strip_prefix(form.begin()))?;
         let (instance, number) = rest.split_once(':')?;
         let mut parts = instance.split('.');
-        let ground = parts.next()?;
-        let has_right_listings = !ground.ends_with(WITHOUT_LISTINGS);
-        let ground = ground.trim_end_matches(WITHOUT_LISTINGS);
-        let ground = u128::from_str_radix(ground, 16).ok()?;
+        let context_id = parts.next()?;
+        let has_right_listings = !context_id.ends_with(WITHOUT_LISTINGS);
+        let context_id = context_id.trim_end_matches(WITHOUT_LISTINGS);
+        let context_id = u128::from_str_radix(context_id, 16).ok()?;
         let (pid, time) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         let number = number.parse().ok()?;
         let token = Self(ToldUntil {
-            ground,
+            context_id,
             number,
             has_right_listings,
         });
@@ -92,12 +94,12 @@ mod tests {
     fn what_was_said_here_is_understood_and_nothing_else_is() {
         let token = |has_right_listings| {
             Token(ToldUntil {
-                ground: 7,
+                context_id: 7,
                 number: u64::MAX,
                 has_right_listings,
             })
         };
-        let forms = [Form::Builtin, Form::Hook];
+        let forms = [TokenForm::Builtin, TokenForm::Hook];
         for (form, token) in forms.into_iter().zip([token(true), token(false)]) {
             let text = token.to_text(form);
             assert_eq!(Token::parse(&text), Some(token));

@@ -17,7 +17,7 @@ use vigil_linux::stat::stat_path;
 use crate::start;
 
 /// The id of a request that ends a background process.
-pub(super) const FAREWELL: &str = "}bye";
+pub(super) const STOP_REQUEST_ID: &str = "}bye";
 
 /// The most threads of a scan by default. The default is twice the number of cores, as in gitstatus's plugins.
 const THREADS_MAX: usize = 32;
@@ -83,7 +83,7 @@ pub(super) fn detach() -> Result<(), Errno> {
 ///
 /// # Errors
 /// A system call failed.
-pub(super) fn hear_of_the_end(input: BorrowedFd<'_>) -> Result<(), Errno> {
+pub(super) fn end_input_with_shell(input: BorrowedFd<'_>) -> Result<(), Errno> {
     rustix::stdio::dup2_stdin(reopen(input, OFlags::RDONLY)?)
 }
 

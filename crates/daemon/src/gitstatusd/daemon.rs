@@ -27,10 +27,10 @@ pub(super) struct Daemon {
     variables: Vec<(BString, BString)>,
     /// How long the daemon is not asked when it is slow the next time, and until when it is not asked now.
     pause: Duration,
-    asks_from: Option<Instant>,
+    next_attempt_at: Option<Instant>,
     starter: Starter,
     /// A question that could not be asked because the daemon was about to start, and the number of attempts left.
-    unasked: Option<(protocol::Request, u32)>,
+    missed: Option<(protocol::Request, u32)>,
 }
 
 /// The interval between attempts to ask a daemon that is starting,
@@ -47,14 +47,14 @@ impl Daemon {
     /// Creates a client of the user's daemon, unless `environment` or the configuration says that none is wanted.
     pub(super) fn new(options: &Options, environment: &Environment) -> Self {
         Self {
-            caller: is_wanted(environment).then(|| Caller::new(Client::of_command(environment))),
+            caller: is_wanted(environment).then(|| Caller::new(Client::for_command(environment))),
             request: options.prompt_request(),
             summary_len_max: options.summary_len_max,
             variables: variables::to_send(environment),
             pause: PAUSE_MIN,
-            asks_from: None,
+            next_attempt_at: None,
             starter: Starter::new(environment.clone()),
-            unasked: None,
+            missed: None,
         }
     }
 
@@ -63,12 +63,15 @@ impl Daemon {
     pub(super) fn ask(&mut self, request: &Request) -> Option<Vec<u8>> {
         let caller = self.caller.as_mut()?;
         let directory = request.path()?;
-        self.unasked = None;
-        if caller.has_caught_up() {
+        self.missed = None;
+        if caller.take_late_answer() {
             self.pause = PAUSE_MIN;
-            self.asks_from = None;
+            self.next_attempt_at = None;
         }
-        if self.asks_from.is_some_and(|then| Instant::now() < then) {
+        if self
+            .next_attempt_at
+            .is_some_and(|then| Instant::now() < then)
+        {
             return None;
         }
         let question = protocol::Request::Prompt(PromptQuestion {
@@ -89,35 +92,35 @@ impl Daemon {
             answered = caller.ask(&question);
         }
         match answered {
-            Ok(said) => {
+            Ok(answer) => {
                 self.pause = PAUSE_MIN;
-                match said.response {
+                match answer.response {
                     Response::Record(record) => Some(record),
                     _ => None,
                 }
             }
             Err(error) if is_missing(&error) => {
-                self.unasked = Some((question, START_STEPS));
+                self.missed = Some((question, START_STEPS));
                 None
             }
             Err(Unanswered::TooLong) => None,
             Err(_) => {
-                self.asks_from = Instant::now().checked_add(self.pause);
+                self.next_attempt_at = Instant::now().checked_add(self.pause);
                 self.pause = self.pause.saturating_mul(2).min(PAUSE_MAX);
                 None
             }
         }
     }
 
-    /// How long to wait for requests before calling [`Self::rest`]. `None` if it need not be called.
-    pub(super) fn rest_after(&self) -> Option<Duration> {
-        self.unasked.as_ref().map(|_| START_STEP)
+    /// How long to wait for requests before calling [`Self::ask_missed`]. `None` if it need not be called.
+    pub(super) fn ask_missed_after(&self) -> Option<Duration> {
+        self.missed.as_ref().map(|_| START_STEP)
     }
 
     /// To be called when there is no request: asks a daemon that has just started the question it missed, so that it knows the
     /// answer next time.
-    pub(super) fn rest(&mut self) {
-        let Some((question, steps)) = self.unasked.take() else {
+    pub(super) fn ask_missed(&mut self) {
+        let Some((question, steps)) = self.missed.take() else {
             return;
         };
         let asked = self
@@ -125,7 +128,7 @@ impl Daemon {
             .as_mut()
             .map(|caller| caller.ask_ahead(&question));
         if asked.is_some_and(|asked| asked.is_err()) && steps > 1 {
-            self.unasked = Some((question, steps.saturating_sub(1)));
+            self.missed = Some((question, steps.saturating_sub(1)));
         }
     }
 }

@@ -7,7 +7,7 @@ mod background;
 mod daemon;
 mod drawing;
 mod help;
-mod left;
+mod late_answers;
 mod log;
 mod once;
 mod options;
@@ -26,9 +26,9 @@ use std::path::Path;
 
 use bstr::{BStr, ByteSlice};
 use vigil_git::environment::Environment;
-use vigil_model::raw_text::{bytes_of, raw, said_by};
+use vigil_model::raw_text::{bytes_of, message_bytes, raw};
 
-use left::Waiting;
+use late_answers::WaitingShell;
 
 pub use drawing::{Drawer, Drawers, Whereabouts};
 pub use once::Answered;
@@ -36,7 +36,7 @@ pub use options::{KNOWN, Known, Options, Parsed, Recipient, UsageError};
 pub use version::VERSION;
 
 /// The exit code if there is no answer in time.
-const LATE: u8 = 75;
+const EXIT_LATE: u8 = 75;
 
 /// Runs until standard input ends, the lock is lost or the parent is dead, and returns the exit code.
 ///
@@ -69,7 +69,7 @@ pub fn run(
     let to_leave = options.leave_for.filter(|_| !options.is_attached);
     if options.is_background || to_leave.is_some() {
         let started = match to_leave {
-            Some(recipient) => left::ask_for(&environment, recipient, || {
+            Some(recipient) => late_answers::start_for(&environment, recipient, || {
                 background::start_alone(arguments)
             }),
             None => background::start(arguments),
@@ -81,13 +81,13 @@ pub fn run(
     }
     crate::panics::silence();
     if let Some(recipient) = options.hold_for {
-        return match left::hold(&environment, recipient) {
+        return match late_answers::hold_signals(&environment, recipient) {
             Ok(()) => 0,
             Err(error) => complain(&format_args!("cannot hold the answer back: {error}"), 1),
         };
     }
     if let Some(recipient) = options.take_for {
-        return match left::take(&environment, recipient) {
+        return match late_answers::take(&environment, recipient) {
             Some(lines) => print(&lines),
             None => 1,
         };
@@ -123,7 +123,10 @@ fn print_answer(
     place: &BStr,
     drawer: Option<&Drawer>,
 ) -> u8 {
-    let waiting = match options.leave_for.map(|one| Waiting::new(&environment, one)) {
+    let waiting = match options
+        .leave_for
+        .map(|one| WaitingShell::new(&environment, one))
+    {
         None => None,
         Some(Ok(waiting)) => Some(waiting),
         Some(Err(error)) => return complain(&format_args!("no shell waits: {error}"), 1),
@@ -137,7 +140,7 @@ fn print_answer(
         None => Some(once::ask_and_draw(options, environment, &request, drawer)),
     };
     let Some(mut answered) = answered else {
-        return LATE;
+        return EXIT_LATE;
     };
     let record = std::mem::take(&mut answered.record);
     // The id is empty, and no field contains a newline.
@@ -168,7 +171,7 @@ fn print(text: &[u8]) -> u8 {
 /// Prints `error`, and returns the exit code.
 fn complain(error: &dyn std::fmt::Display, code: u8) -> u8 {
     // If standard error is closed, there is nobody to tell.
-    let mut line = said_by(error);
+    let mut line = message_bytes(error);
     line.push(b'\n');
     let _ = std::io::stderr().write_all(&line);
     code

@@ -97,8 +97,8 @@ fn ask_daemon(options: &Options, environment: &Environment, request: &Request) -
     if !daemon::is_wanted(environment) {
         return None;
     }
-    let client = Client::of_command(environment);
-    if client.place().was_slow() {
+    let client = Client::for_command(environment);
+    if client.runtime_path().was_slow() {
         return None;
     }
     let question = protocol::Request::Prompt(PromptQuestion {
@@ -113,13 +113,13 @@ fn ask_daemon(options: &Options, environment: &Environment, request: &Request) -
         variables: variables::to_send(environment),
     });
     match client.ask(&question) {
-        Ok(said) => match said.response {
+        Ok(answer) => match answer.response {
             Response::Record(record) => Some(record),
             _ => None,
         },
         Err(Unanswered::Late { .. }) => {
             // The next prompts must not wait for the daemon.
-            client.place().note_slow();
+            client.runtime_path().note_slow();
             None
         }
         Err(error) if matches!(error, Unanswered::Absent) || error.is_of_older() => {

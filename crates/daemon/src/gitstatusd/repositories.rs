@@ -30,7 +30,7 @@ pub(super) enum Error {
 }
 
 /// The number of attempts at an answer, each of which fails if a mapped file is truncated meanwhile.
-const ANEW_MAX: usize = 3;
+const ATTEMPTS_MAX: usize = 3;
 
 /// Variables about one repository, in addition to git's own list: this process serves many.
 const REPOSITORY_VARIABLES: [&str; 3] =
@@ -57,16 +57,16 @@ pub(super) struct Repositories {
     environment: Environment,
     request: PromptRequest,
     /// Sorted by last use, the newest last.
-    open: Vec<Kept>,
+    open: Vec<OpenRepository>,
     /// The index of the repository to check next.
-    next_look: usize,
+    next_check: usize,
     /// Whether what the last answer learned has been saved.
     is_saved: bool,
     /// The count of truncated mapped files when the open repositories were opened.
     cuts: usize,
 }
 
-struct Kept {
+struct OpenRepository {
     location: Location,
     session: Box<Session>,
     used_at: Instant,
@@ -79,9 +79,9 @@ impl Repositories {
             environment,
             request: options.prompt_request(),
             open: Vec::new(),
-            next_look: 0,
+            next_check: 0,
             is_saved: true,
-            cuts: map::cuts(),
+            cuts: map::truncation_count(),
         }
     }
 
@@ -93,10 +93,10 @@ impl Repositories {
         from_git_dir: bool,
         skip_index: bool,
     ) -> Result<Option<Prompt>, Error> {
-        for _ in 0..ANEW_MAX {
+        for _ in 0..ATTEMPTS_MAX {
             // A session that panics is not used again: it was taken out of the list.
             let answer = panics::catch(|| self.answer(dir, from_git_dir, skip_index));
-            if !self.has_lost_anything() {
+            if !self.drop_if_truncated() {
                 return answer.unwrap_or_else(|told| Err(Error::Defect(told)));
             }
         }
@@ -104,13 +104,13 @@ impl Repositories {
     }
 
     /// Whether a mapped file was truncated since the last call, so that zeros may have been read. If so, drops all sessions.
-    fn has_lost_anything(&mut self) -> bool {
-        let cuts = map::cuts();
+    fn drop_if_truncated(&mut self) -> bool {
+        let cuts = map::truncation_count();
         let has_lost = std::mem::replace(&mut self.cuts, cuts) != cuts;
         if has_lost {
             self.open.clear();
             // Unmapping a truncated file counts it, if that had not been noticed yet.
-            self.cuts = map::cuts();
+            self.cuts = map::truncation_count();
         }
         has_lost
     }
@@ -145,7 +145,7 @@ impl Repositories {
         };
         let prompt = session.prompt(&request, None)?;
         self.is_saved = false;
-        self.open.push(Kept {
+        self.open.push(OpenRepository {
             location,
             session,
             used_at: Instant::now(),
@@ -154,7 +154,7 @@ impl Repositories {
     }
 
     /// Takes out the repository at `location`, if it is kept.
-    fn take(&mut self, location: &Location) -> Option<Kept> {
+    fn take(&mut self, location: &Location) -> Option<OpenRepository> {
         let at = self
             .open
             .iter()
@@ -185,9 +185,9 @@ impl Repositories {
     pub(super) fn forget_all(&mut self) {
         if !self.open.is_empty() {
             self.open.clear();
-            memory::give_back();
+            memory::trim();
         }
-        self.cuts = map::cuts();
+        self.cuts = map::truncation_count();
     }
 
     /// Drops repositories that have not been asked for within the last `ttl`, and reports each to `forgotten`.
@@ -210,18 +210,18 @@ impl Repositories {
         }
         // The last one has just answered, so it need not be checked.
         let others = self.open.len().saturating_sub(1);
-        if self.next_look >= others {
-            self.next_look = 0;
+        if self.next_check >= others {
+            self.next_check = 0;
         }
-        let Some(kept) = self.open.get(self.next_look).filter(|_| others > 0) else {
+        let Some(kept) = self.open.get(self.next_check).filter(|_| others > 0) else {
             return;
         };
         let git_dir = kept.location.git_dir();
         if stat_path(&git_dir).is_err_and(is_gone) {
-            self.open.remove(self.next_look);
+            self.open.remove(self.next_check);
             forgotten(&git_dir);
         } else {
-            self.next_look = self.next_look.saturating_add(1);
+            self.next_check = self.next_check.saturating_add(1);
         }
     }
 }

@@ -27,7 +27,7 @@ const IDLE: Timespec = Timespec {
 };
 
 /// The number of such checks, without a first request, after which a background process gives up.
-const LOOKS_MAX: u32 = 30;
+const CHECKS_MAX: u32 = 30;
 
 /// Answers requests from `input` on `output` until there is no client any more, and returns the exit code. The output of
 /// `drawer` follows each answer.
@@ -44,7 +44,7 @@ pub(super) fn serve(
     let lock = options.lock_fd.map(LockFile::new);
     let parent = options.parent_pid.map(Parent::new);
     let mut is_opened = !options.is_attached;
-    let mut looks = 0u32;
+    let mut checks = 0u32;
     let environment = of_user(environment);
     let mut daemon = Daemon::new(options, &environment);
     let mut repositories = Repositories::new(options, environment);
@@ -56,7 +56,7 @@ pub(super) fn serve(
                 log.say(Level::Error, format_args!("malformed request: {record:?}"));
                 continue;
             };
-            if options.is_attached && request.id == background::FAREWELL {
+            if options.is_attached && request.id == background::STOP_REQUEST_ID {
                 return 0;
             }
             let response = match daemon.ask(&request) {
@@ -87,10 +87,10 @@ pub(super) fn serve(
             });
         }
         let mut waiting = [PollFd::new(&input, PollFlags::IN)];
-        let time = daemon.rest_after().map(timespec);
+        let time = daemon.ask_missed_after().map(timespec);
         match poll(&mut waiting, Some(time.as_ref().unwrap_or(&IDLE))) {
             Ok(0) if time.is_some() => {
-                daemon.rest();
+                daemon.ask_missed();
                 continue;
             }
             Ok(0) => {
@@ -103,8 +103,8 @@ pub(super) fn serve(
                     log.say(Level::Info, "the parent is gone");
                     return 0;
                 }
-                looks = looks.saturating_add(1);
-                if !is_opened && looks >= LOOKS_MAX {
+                checks = checks.saturating_add(1);
+                if !is_opened && checks >= CHECKS_MAX {
                     log.say(Level::Info, "nobody asks");
                     return 0;
                 }
@@ -130,7 +130,7 @@ pub(super) fn serve(
             Ok(len) => {
                 records.feed(buffer.get(..len).unwrap_or_default());
                 if !std::mem::replace(&mut is_opened, true)
-                    && let Err(error) = background::hear_of_the_end(input)
+                    && let Err(error) = background::end_input_with_shell(input)
                 {
                     log.say(Level::Error, format_args!("cannot reopen input: {error}"));
                 }

@@ -1,7 +1,7 @@
 //! What a daemon's answer for one path rests on.
 
 use bstr::BString;
-use vigil_engine::session::{Basis, HeardChange};
+use vigil_engine::session::{Basis, LastChange};
 use vigil_model::bytes::{Reader, Writer};
 use vigil_model::timestamp::Timestamp;
 
@@ -13,7 +13,7 @@ pub struct KnownBy {
     /// The time at which the whole working tree was looked at.
     pub looked_at_all: Timestamp,
     /// The latest change of the path that was heard of since then.
-    pub heard: Option<HeardChange>,
+    pub heard: Option<LastChange>,
     /// Why the path is looked at for each question, if it is.
     pub each_time: Option<BString>,
 }
@@ -22,7 +22,7 @@ impl From<Basis> for KnownBy {
     fn from(basis: Basis) -> Self {
         Self {
             looked_at_all: basis.looked_at_all,
-            heard: basis.heard,
+            heard: basis.last_change,
             each_time: basis.each_time.map(BString::from),
         }
     }
@@ -60,8 +60,8 @@ impl KnownBy {
     }
 }
 
-fn read_heard(body: &[u8]) -> Option<HeardChange> {
-    let mut heard = HeardChange {
+fn read_heard(body: &[u8]) -> Option<LastChange> {
+    let mut heard = LastChange {
         path: BString::default(),
         at: Timestamp::default(),
         is_looked_at: false,

@@ -39,7 +39,7 @@ const KNOWN_BY: u8 = 73;
 const AT_WORK: u8 = 74;
 
 /// The deeds, by number.
-const DEEDS: [DoorDeed; 3] = [DoorDeed::Tell, DoorDeed::Open, DoorDeed::Close];
+const DEEDS: [DoorDeed; 3] = [DoorDeed::Status, DoorDeed::Open, DoorDeed::Close];
 
 /// A message from a client to a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -477,7 +477,7 @@ fn read_pairs(body: &mut Reader<'_>) -> Option<Vec<(BString, BString)>> {
 
 #[cfg(test)]
 mod tests {
-    use vigil_engine::session::HeardChange;
+    use vigil_engine::session::LastChange;
     use vigil_model::timestamp::Timestamp;
 
     use super::*;
@@ -566,7 +566,7 @@ mod tests {
                 KnownBy::default(),
                 KnownBy {
                     looked_at_all: Timestamp { s: -1, ns: 999 },
-                    heard: Some(HeardChange {
+                    heard: Some(LastChange {
                         path: BString::from(b"\xff".to_vec()),
                         at: Timestamp { s: i64::MAX, ns: 1 },
                         is_looked_at: true,

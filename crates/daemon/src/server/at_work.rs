@@ -17,7 +17,7 @@ use crate::protocol::Response;
 use crate::stream::timespec;
 
 /// The interval between messages: well within the time that clients wait for a sign of life.
-pub(super) const EVERY: Duration = Duration::from_millis(80);
+pub(super) const NOTICE_INTERVAL: Duration = Duration::from_millis(80);
 
 /// The questions that are being answered.
 #[derive(Debug)]
@@ -57,14 +57,14 @@ impl AtWork {
         let id = waiting.next;
         waiting.next = id.wrapping_add(1);
         if waiting.all.is_empty() {
-            self.set_timer(EVERY);
+            self.set_timer(NOTICE_INTERVAL);
         }
         waiting.all.insert(id, (socket, Instant::now()));
         Answering { at_work: self, id }
     }
 
     /// Waits for the timer, and informs the waiting clients. Returns whether it can be called again.
-    pub(super) fn tell(&self) -> bool {
+    pub(super) fn inform_clients(&self) -> bool {
         let mut times = [0; 8];
         match rustix::io::read(&self.timer, &mut times) {
             Ok(_) => {}
@@ -74,7 +74,7 @@ impl AtWork {
         let frame = Response::AtWork.to_frame();
         let waiting = self.waiting.lock();
         for (socket, since) in waiting.all.values() {
-            if since.elapsed() >= EVERY / 2 {
+            if since.elapsed() >= NOTICE_INTERVAL / 2 {
                 // So few bytes are sent whole or not at all. A client that is gone has no use for them.
                 let _ = send(socket, &frame, SendFlags::NOSIGNAL | SendFlags::DONTWAIT);
             }
@@ -117,7 +117,7 @@ mod tests {
         let ours = Arc::new(OwnedFd::from(ours));
         let answering = at_work.begin(ours.clone());
         // A question that begins just before the timer fires is reported the next time.
-        assert!(at_work.tell() && at_work.tell());
+        assert!(at_work.inform_clients() && at_work.inform_clients());
         drop(answering);
         drop(ours);
         let mut told = Vec::new();
@@ -138,6 +138,6 @@ mod tests {
         while send(&full, &much, SendFlags::NOSIGNAL).is_ok() {}
         let sockets = [gone, full].map(|socket| Arc::new(OwnedFd::from(socket)));
         let _answering = sockets.map(|socket| at_work.begin(socket));
-        assert!(at_work.tell() && at_work.tell());
+        assert!(at_work.inform_clients() && at_work.inform_clients());
     }
 }

@@ -33,9 +33,9 @@ pub(super) enum Greeting {
     /// Nothing yet.
     Awaited,
     /// The client sees files as this process does,
-    Alike,
+    SameView,
     /// or differently.
-    Otherwise,
+    OtherView,
 }
 
 impl Connection {
@@ -108,7 +108,7 @@ impl Connection {
     ///
     /// # Errors
     /// The connection has ended.
-    pub(super) fn tell_news(&mut self) -> Result<(), Broken> {
+    pub(super) fn send_news(&mut self) -> Result<(), Broken> {
         if self.unsent() > 0 {
             return Ok(());
         }
@@ -127,7 +127,7 @@ impl Connection {
     }
 
     /// Whether nothing is pending in either direction.
-    pub(super) fn is_at_rest(&self) -> bool {
+    pub(super) fn has_nothing_pending(&self) -> bool {
         let has_said_all = match &self.git {
             Some(_) => false,
             None => self.greeting != Greeting::Awaited && self.frames.is_empty(),

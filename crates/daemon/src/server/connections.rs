@@ -70,7 +70,7 @@ impl Connections {
         let data = EventData::new_u64(id);
         let added = epoll::add(&self.epoll, connection.socket(), data, wanted(&connection));
         if added.is_ok() {
-            inner.rest(id, connection);
+            inner.add_resting(id, connection);
         }
         drop(inner);
         drop(closed);
@@ -136,8 +136,9 @@ impl Connections {
 
     /// Closes connections that for `time` or longer have owed the rest of a message or a greeting, or not read their answer.
     pub(super) fn close_unfinished(&self, time: Duration) {
-        let is_late =
-            |resting: &Resting| !resting.connection.is_at_rest() && resting.since.elapsed() >= time;
+        let is_late = |resting: &Resting| {
+            !resting.connection.has_nothing_pending() && resting.since.elapsed() >= time
+        };
         let mut inner = self.inner.lock();
         inner.resting.retain(|_, resting| !is_late(resting));
     }
@@ -148,7 +149,7 @@ impl Inner {
         self.resting.len().saturating_add(self.taken)
     }
 
-    fn rest(&mut self, id: u64, connection: Connection) {
+    fn add_resting(&mut self, id: u64, connection: Connection) {
         let since = Instant::now();
         self.resting.insert(id, Resting { connection, since });
     }
@@ -185,7 +186,7 @@ impl Turn<'_> {
         }
         let (epoll, data) = (&self.connections.epoll, EventData::new_u64(self.id));
         if epoll::modify(epoll, connection.socket(), data, wanted(&connection)).is_ok() {
-            inner.rest(self.id, connection);
+            inner.add_resting(self.id, connection);
         }
     }
 }

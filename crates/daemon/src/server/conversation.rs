@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 use bstr::BString;
 use rustix::io::Errno;
 use vigil_linux::memory;
-use vigil_model::raw_text::said_by;
+use vigil_model::raw_text::message_bytes;
 
 use super::at_work::AtWork;
 use super::connection::{Connection, Greeting};
 use super::connections::Connections;
 use super::lateness::Lateness;
 use super::subscribers::{Found, Search, Subscribers};
-use crate::answers::{Answer, Answers, Ground};
+use crate::answers::{Answer, Answers, Dependencies};
 use crate::audit::Auditor;
 use crate::doors::Door;
-use crate::fsmonitor::{self, Form, packets};
+use crate::fsmonitor::{self, TokenForm, packets};
 use crate::panics;
 use crate::peer;
 use crate::protocol::{
@@ -32,13 +32,13 @@ use crate::stream::Broken;
 use crate::view;
 
 /// The usual idle time is divided by this when watches run out: idle working copies then give up their watches sooner.
-const GIVE_WAY_PART: u32 = 12;
+const IDLE_DIVISOR_WITHOUT_WATCHES: u32 = 12;
 
 /// How long git waits if everything must be looked at first. Without an answer, git looks at everything itself.
-const FIRST_TIME: Duration = Duration::from_millis(150);
+const FIRST_LOOK_TIMEOUT: Duration = Duration::from_millis(150);
 
 /// How long the hook waits in any case. Including the time to start and to connect, git is never held up for longer than 0.3 s.
-const HOOK_TIME: Duration = Duration::from_millis(200);
+const HOOK_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Owns all connections and what is needed to answer on them.
 pub(super) struct Host {
@@ -114,7 +114,7 @@ impl Host {
                 let watcher = host.answers.watcher();
                 // Idle sessions give up their watches to active ones.
                 let time = match watcher.is_some_and(|watcher| watcher.has_run_out()) {
-                    true => time / GIVE_WAY_PART,
+                    true => time / IDLE_DIVISOR_WITHOUT_WATCHES,
                     false => time,
                 };
                 host.answers.sessions().drop_idle(time);
@@ -150,7 +150,7 @@ impl Host {
     /// Answers the messages that have come, and sends news, as long as the client reads.
     fn attend(&self, id: u64, connection: &mut Connection) -> Result<(), Broken> {
         connection.flush()?;
-        connection.tell_news()?;
+        connection.send_news()?;
         let attended = self
             .answer_all(id, connection)
             .and_then(|()| match connection.unsent() {
@@ -160,7 +160,7 @@ impl Host {
                 _ => Ok(()),
             });
         if let Err(Broken::Protocol(error)) = &attended {
-            let refused = Response::Refused(said_by(&error));
+            let refused = Response::Refused(message_bytes(&error));
             let _ = connection.send(refused.to_frame());
         }
         attended
@@ -196,19 +196,19 @@ impl Host {
             }
             if !door.is_in_place() {
                 // An empty answer would mean that nothing changed.
-                let nothing = fsmonitor::without_answer(Form::Builtin);
+                let nothing = fsmonitor::without_answer(TokenForm::Builtin);
                 let _ = connection.send(packets::packets(&nothing));
                 return Err(Broken::Closed);
             }
             let start = Instant::now();
             if token == b"flush" {
                 // It is not a valid token either, so the answer below is that everything may have changed.
-                self.answers.tell_git_of_everything(door.top());
+                self.answers.report_everything_to_git(door.top());
             }
             let question = peer::question(connection.socket(), door.question(token.into()));
             let answer = question.map(|question| {
                 let answers = &self.answers;
-                answers.monitor_within(FIRST_TIME, false, question, Form::Builtin)
+                answers.monitor_within(FIRST_LOOK_TIMEOUT, false, question, TokenForm::Builtin)
             });
             let (told, slot) = match answer {
                 Some(Answer {
@@ -218,7 +218,7 @@ impl Host {
                 _ => (None, None),
             };
             self.statistics.note(start, told.is_some());
-            let told = told.unwrap_or_else(|| fsmonitor::without_answer(Form::Builtin));
+            let told = told.unwrap_or_else(|| fsmonitor::without_answer(TokenForm::Builtin));
             let sent = connection.send(packets::packets(&told));
             if let Some(slot) = slot {
                 slot.statistics.note(start, true);
@@ -240,9 +240,9 @@ impl Host {
         let start = Instant::now();
         let request = Request::from_frame(kind, &body);
         drop(body);
-        let is_alike = match connection.greeting() {
+        let has_same_view = match connection.greeting() {
             Greeting::Awaited => return self.greet(connection, request),
-            greeting => greeting == Greeting::Alike,
+            greeting => greeting == Greeting::SameView,
         };
         let answer = match &request? {
             Request::Hello(_) => return Err(ProtocolError::Message(kind).into()),
@@ -263,7 +263,7 @@ impl Host {
             | Request::Monitor(_)
             | Request::Door(_)
             | Request::Basis(_)
-                if !is_alike =>
+                if !has_same_view =>
             {
                 let elsewhere = Response::Yourself("files are seen otherwise here".into());
                 self.statistics.note(start, false);
@@ -280,7 +280,7 @@ impl Host {
             }
             Request::Monitor(question) => {
                 let (answers, question) = (&self.answers, question.clone());
-                answers.monitor_within(HOOK_TIME, true, question, Form::Hook)
+                answers.monitor_within(HOOK_TIMEOUT, true, question, TokenForm::Hook)
             }
             Request::Door(question) => {
                 let response = self.answers.door(question);
@@ -322,7 +322,10 @@ impl Host {
         let watched = self.answers.watched(question);
         let (mut frame, mut is_answered) = framed(watched.answer.response);
         if is_answered {
-            match self.subscribers.add(id, question, &frame, watched.ground) {
+            match self
+                .subscribers
+                .add(id, question, &frame, watched.dependencies)
+            {
                 Some(subscription) => connection.subscribe(Some(subscription)),
                 None => {
                     frame = Response::Yourself("too many are told of changes".into()).to_frame();
@@ -345,7 +348,7 @@ impl Host {
     fn audit(&self) -> Response {
         let report = self.auditor.all(self.answers.sessions());
         if report.differences > 0 {
-            self.doubt();
+            self.recompute_all();
         }
         Response::Answer {
             stdout: report.text,
@@ -355,27 +358,27 @@ impl Host {
     }
 
     /// Has all subscribers' answers found again: something that was kept was wrong, so they may have been told wrong answers.
-    fn doubt(&self) {
-        self.subscribers.doubt();
+    fn recompute_all(&self) {
+        self.subscribers.recompute_all();
         if let Some(watcher) = self.answers.watcher() {
             watcher.wake();
         }
     }
 
     /// Informs subscribers of changes, and then audits a sample if nobody is asking. Returns when there is more to do, if known.
-    pub(super) fn look_around(&self) -> Option<Instant> {
+    pub(super) fn inform_and_audit(&self) -> Option<Instant> {
         let idle = self.statistics.summary().idle;
         let sampled = panics::catch(|| self.auditor.sample(self.answers.sessions(), idle));
         let (differs, next) = sampled.unwrap_or_default();
         if differs {
-            self.doubt();
+            self.recompute_all();
         }
-        self.tell_subscribers().into_iter().chain(next).min()
+        self.inform_subscribers().into_iter().chain(next).min()
     }
 
     /// Finds again the answers that may have changed, and wakes the subscribers to which they are news. Returns when there is
     /// more to do, if that is known.
-    fn tell_subscribers(&self) -> Option<Instant> {
+    fn inform_subscribers(&self) -> Option<Instant> {
         loop {
             let search = match self.subscribers.next(Instant::now()) {
                 Ok(search) => search,
@@ -390,18 +393,18 @@ impl Host {
 
     fn find_again(&self, search: &Search) -> Found {
         let watched = panics::catch(|| self.answers.watched(&search.question));
-        let (response, ground) = match watched {
-            Ok(watched) => (watched.answer.response, watched.ground),
+        let (response, dependencies) = match watched {
+            Ok(watched) => (watched.answer.response, watched.dependencies),
             Err(told) => {
                 let defect = Response::Yourself(format!("defect: {told}").into());
-                (defect, Ground::default())
+                (defect, Dependencies::default())
             }
         };
         let (frame, is_answer) = framed(response);
         Found {
             frame,
             is_answer,
-            ground,
+            dependencies,
         }
     }
 
@@ -417,8 +420,8 @@ impl Host {
             Err(error) => return Err(error.into()),
         };
         connection.greet(match self.view.as_ref() == Some(&hello.view) {
-            true => Greeting::Alike,
-            false => Greeting::Otherwise,
+            true => Greeting::SameView,
+            false => Greeting::OtherView,
         });
         let welcome = Response::Welcome {
             program: program().clone(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::place::{FileError, SlowNote};
+use crate::runtime_folder::{FileError, SlowNote};
 use crate::statistics::Statistics;
 
 /// What to do about late answers.

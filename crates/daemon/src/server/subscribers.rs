@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::ahead::{Ahead, Asked, Work};
-use crate::answers::Ground;
+use crate::ahead::{Ahead, RepeatableQuestion, Work};
+use crate::answers::Dependencies;
 use crate::protocol::{Response, StatusQuestion};
 
 /// The most subscribers.
@@ -22,16 +22,16 @@ const SUBSCRIBERS_MAX: usize = 64;
 const WAITING_MAX: usize = 32 << 20;
 
 /// How often an answer is found again without any event: it may depend on the user's own configuration,
-const LOOKS_EACH: Duration = Duration::from_secs(30);
+const RECHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// or on files whose changes cannot be heard of.
-const LOOKS_UNHEARD_EACH: Duration = Duration::from_secs(2);
+const RECHECK_INTERVAL_UNWATCHED: Duration = Duration::from_secs(2);
 
 /// The share of a core for looking at what cannot be heard of is at most one part in this many,
-const UNHEARD_SHARE: u32 = 50;
+const UNWATCHED_REST_FACTOR: u32 = 50;
 
 /// and for all answers, one part in this many.
-const SHARE: u32 = 5;
+const REST_FACTOR: u32 = 5;
 
 /// All subscribers.
 #[derive(Default)]
@@ -44,7 +44,7 @@ pub(super) struct Subscribers {
 struct Inner {
     topics: Vec<Topic>,
     next: u64,
-    rests_until: Option<Instant>,
+    not_before: Option<Instant>,
 }
 
 /// A question to which one or more clients subscribe.
@@ -52,7 +52,7 @@ struct Topic {
     question: StatusQuestion,
     ahead: Ahead,
     /// When the answer is found again even without an event.
-    looks_at: Instant,
+    recheck_at: Instant,
     /// The digest of the answer,
     digest: u64,
     /// and the answer as a frame, while some subscriber has not been sent it.
@@ -66,7 +66,7 @@ struct Subscriber {
     /// The id of its connection.
     connection: u64,
     /// The digest of the answer that it was sent last.
-    told: u64,
+    sent_digest: u64,
 }
 
 /// A client's subscription, which ends when this is dropped.
@@ -94,21 +94,21 @@ pub(super) struct Found {
     pub(super) frame: Vec<u8>,
     /// Whether it is an answer, not the reply that there is none.
     pub(super) is_answer: bool,
-    pub(super) ground: Ground,
+    pub(super) dependencies: Dependencies,
 }
 
 impl Subscribers {
-    /// Subscribes the connection to `question`. `frame` is the answer that it is sent now, which rests on `ground`. `None` if
-    /// there are too many subscribers.
+    /// Subscribes the connection to `question`. `frame` is the answer that it is sent now, which rests on `dependencies`.
+    /// `None` if there are too many subscribers.
     pub(super) fn add(
         self: &Arc<Self>,
         connection: u64,
         question: &StatusQuestion,
         frame: &[u8],
-        ground: Ground,
+        dependencies: Dependencies,
     ) -> Option<Subscription> {
         let now = Instant::now();
-        let told = self.digests.hash_one(frame);
+        let sent_digest = self.digests.hash_one(frame);
         let mut inner = self.inner.lock();
         if inner.len() >= SUBSCRIBERS_MAX {
             return None;
@@ -119,12 +119,15 @@ impl Subscribers {
         let known = topics
             .iter_mut()
             .find(|topic| topic.question == *question && !topic.is_over);
-        let subscriber = Subscriber { connection, told };
+        let subscriber = Subscriber {
+            connection,
+            sent_digest,
+        };
         match known {
             Some(topic) => {
-                if topic.digest != told {
+                if topic.digest != sent_digest {
                     // One of the two answers is out of date.
-                    topic.looks_at = now;
+                    topic.recheck_at = now;
                 }
                 topic.subscribers.insert(id, subscriber);
             }
@@ -132,14 +135,16 @@ impl Subscribers {
                 let mut topic = Topic {
                     question: question.clone(),
                     ahead: Ahead::default(),
-                    looks_at: now,
-                    digest: told,
+                    recheck_at: now,
+                    digest: sent_digest,
                     frame: None,
                     is_over: false,
                     subscribers: HashMap::from([(id, subscriber)]),
                 };
-                topic.ahead.asked(Asked::Status(question.clone()), now);
-                topic.rest_on(ground, Duration::ZERO, now);
+                topic
+                    .ahead
+                    .asked(RepeatableQuestion::Status(question.clone()), now);
+                topic.rest_on(dependencies, Duration::ZERO, now);
                 topics.push(topic);
             }
         }
@@ -151,10 +156,10 @@ impl Subscribers {
     }
 
     /// Has all answers found again, though no event was heard.
-    pub(super) fn doubt(&self) {
+    pub(super) fn recompute_all(&self) {
         let now = Instant::now();
         for topic in &mut self.inner.lock().topics {
-            topic.looks_at = now;
+            topic.recheck_at = now;
         }
     }
 
@@ -166,7 +171,7 @@ impl Subscribers {
     /// Returns the next answer that must be found again now, or else the time at which the next one must, if there is any.
     pub(super) fn next(&self, now: Instant) -> Result<Search, Option<Instant>> {
         let mut inner = self.inner.lock();
-        let rests_until = inner.rests_until;
+        let not_before = inner.not_before;
         let mut first: Option<(Instant, &mut Topic)> = None;
         for topic in inner.topics.iter_mut().filter(|topic| !topic.is_over) {
             let at = topic.due_at(now);
@@ -175,7 +180,7 @@ impl Subscribers {
             }
         }
         let (at, topic) = first.ok_or(None)?;
-        let at = rests_until.map_or(at, |until| at.max(until));
+        let at = not_before.map_or(at, |until| at.max(until));
         if at > now {
             return Err(Some(at));
         }
@@ -192,7 +197,7 @@ impl Subscribers {
         let digest = self.digests.hash_one(&found.frame[..]);
         let cost = now.saturating_duration_since(search.began_at);
         let mut inner = self.inner.lock();
-        inner.rests_until = now.checked_add(cost.saturating_mul(SHARE));
+        inner.not_before = now.checked_add(cost.saturating_mul(REST_FACTOR));
         let waiting: usize = inner.topics.iter().map(Topic::waiting).sum();
         let topics = &mut inner.topics;
         let Some(topic) = topics
@@ -202,7 +207,7 @@ impl Subscribers {
             return Vec::new();
         };
         topic.ahead.finish(search.work, now);
-        topic.rest_on(found.ground, cost, now);
+        topic.rest_on(found.dependencies, cost, now);
         topic.digest = digest;
         topic.is_over = !found.is_answer;
         topic.frame = None;
@@ -228,24 +233,24 @@ impl Inner {
 
 impl Topic {
     /// Records what the answer rests on, and that it took `cost` to find.
-    fn rest_on(&mut self, ground: Ground, cost: Duration, now: Instant) {
-        self.ahead.answered(ground.heard);
-        let rest = match ground.is_all {
-            true => LOOKS_EACH,
-            false => LOOKS_UNHEARD_EACH.max(cost.saturating_mul(UNHEARD_SHARE)),
+    fn rest_on(&mut self, dependencies: Dependencies, cost: Duration, now: Instant) {
+        self.ahead.answered(dependencies.heard);
+        let rest = match dependencies.is_fully_watched {
+            true => RECHECK_INTERVAL,
+            false => RECHECK_INTERVAL_UNWATCHED.max(cost.saturating_mul(UNWATCHED_REST_FACTOR)),
         };
-        self.looks_at = now.checked_add(rest).unwrap_or(now);
+        self.recheck_at = now.checked_add(rest).unwrap_or(now);
     }
 
     fn due_at(&mut self, now: Instant) -> Instant {
-        self.ahead.is_waited_for(now);
+        self.ahead.keep_active(now);
         let heard = self.ahead.due_at(now);
-        heard.map_or(self.looks_at, |at| at.min(self.looks_at))
+        heard.map_or(self.recheck_at, |at| at.min(self.recheck_at))
     }
 
     fn behind(&self) -> impl Iterator<Item = &Subscriber> {
         let all = self.subscribers.values();
-        all.filter(|one| self.is_over || one.told != self.digest)
+        all.filter(|one| self.is_over || one.sent_digest != self.digest)
     }
 
     /// The number of bytes that wait.
@@ -266,7 +271,7 @@ impl Subscription {
         self.with_topic(|topic, id| {
             let frame = topic.news_for(id)?;
             if let Some(one) = topic.subscribers.get_mut(&id) {
-                one.told = topic.digest;
+                one.sent_digest = topic.digest;
             }
             if topic.behind().next().is_none() {
                 topic.frame = None;
@@ -289,7 +294,7 @@ impl Subscription {
 impl Topic {
     fn news_for(&self, id: u64) -> Option<Arc<Vec<u8>>> {
         let one = self.subscribers.get(&id)?;
-        let is_behind = self.is_over || one.told != self.digest;
+        let is_behind = self.is_over || one.sent_digest != self.digest;
         self.frame.clone().filter(|_| is_behind)
     }
 }
@@ -324,7 +329,7 @@ mod tests {
     }
 
     fn add(all: &Arc<Subscribers>, connection: u64, frame: &[u8]) -> Subscription {
-        let added = all.add(connection, &question("a"), frame, Ground::default());
+        let added = all.add(connection, &question("a"), frame, Dependencies::default());
         added.unwrap()
     }
 
@@ -337,11 +342,11 @@ mod tests {
                 Err(at) => now = at.unwrap(),
             }
         };
-        let ground = Ground::default();
+        let dependencies = Dependencies::default();
         let found = Found {
             frame: frame.to_vec(),
             is_answer,
-            ground,
+            dependencies,
         };
         all.note(search, found)
     }
@@ -403,7 +408,7 @@ mod tests {
             .map(|connection| add(&all, connection, b"answer"))
             .collect();
         let one_more = |all: &Arc<Subscribers>| {
-            let more = all.add(99, &question("b"), b"answer", Ground::default());
+            let more = all.add(99, &question("b"), b"answer", Dependencies::default());
             more.is_some()
         };
         assert!(!one_more(&all));

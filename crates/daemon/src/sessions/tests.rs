@@ -12,7 +12,7 @@ use vigil_git::environment::Environment;
 
 use crate::answers::{Answers, DECLINED_REST, StatusWriter};
 use crate::declined::Declined;
-use crate::fsmonitor::Form;
+use crate::fsmonitor::TokenForm;
 use crate::protocol::{MonitorQuestion, PromptQuestion, Response, StatusQuestion};
 
 struct Nobody;
@@ -25,7 +25,7 @@ impl StatusWriter for Nobody {
         _: &StatusQuestion,
         _: &Environment,
     ) -> Result<Vec<u8>, Declined> {
-        Err(Declined::Question("nobody writes".into()))
+        Err(Declined::ThisTime("nobody writes".into()))
     }
 
     fn write_of_mercurial(
@@ -34,7 +34,7 @@ impl StatusWriter for Nobody {
         _: &StatusQuestion,
         _: &Environment,
     ) -> Result<Vec<u8>, Declined> {
-        Err(Declined::Question("nobody writes".into()))
+        Err(Declined::ThisTime("nobody writes".into()))
     }
 }
 
@@ -121,7 +121,7 @@ fn git_does_not_wait_for_the_first_look_at_everything() {
         token: "none".into(),
     };
     let ask = |time| {
-        let answer = answers.monitor_within(time, false, question.clone(), Form::Builtin);
+        let answer = answers.monitor_within(time, false, question.clone(), TokenForm::Builtin);
         matches!(answer.response, Response::Changed(_))
     };
     // A caller without time may still get an answer; one with enough time gets it from the first one's look.
@@ -140,7 +140,7 @@ fn monitor(answers: &Answers, top: &Path, token: &[u8]) -> (Vec<u8>, Vec<BString
         index: None,
         token: token.into(),
     };
-    match answers.monitor(&question, Form::Builtin).response {
+    match answers.monitor(&question, TokenForm::Builtin).response {
         Response::Changed(told) => {
             let mut parts = told.split(|byte| *byte == 0);
             let token = parts.next().unwrap().to_vec();

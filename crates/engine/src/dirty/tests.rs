@@ -6,11 +6,11 @@ use vigil_git::refs::Refs;
 use vigil_testkit::sandbox::Sandbox;
 
 /// Whether the working tree is dirty, in our view and in git's.
-fn dirt(sandbox: &Sandbox) -> (bool, bool) {
+fn dirtiness(sandbox: &Sandbox) -> (bool, bool) {
     let repository = repository_at(&sandbox.top());
     let refs = Refs::open(&repository).unwrap();
     let objects = Objects::open_with(&repository, &refs).unwrap();
-    let place = Place {
+    let context = Context {
         repository: &repository,
         refs: &refs,
         objects: &objects,
@@ -18,7 +18,7 @@ fn dirt(sandbox: &Sandbox) -> (bool, bool) {
     let own = repository_at(&sandbox.top());
     let settings = settings_of(&own).unwrap();
     let mut session = Session::open_with(own, settings, false, FilterStderr::Inherit).unwrap();
-    let ours = look_at_worktree(&mut session, place).unwrap().is_dirty;
+    let ours = look_at_worktree(&mut session, context).unwrap().is_dirty;
     let theirs = sandbox.git(["describe", "--always", "--dirty"]);
     (ours, theirs.ends_with("-dirty"))
 }
@@ -66,7 +66,7 @@ fn the_working_tree_is_dirty_where_git_says_so() {
     for (name, expected, change) in states {
         let sandbox = Sandbox::new().with_five_commits();
         change(&sandbox);
-        assert_eq!(dirt(&sandbox), (expected, expected), "{name}");
+        assert_eq!(dirtiness(&sandbox), (expected, expected), "{name}");
     }
 }
 
@@ -113,7 +113,7 @@ fn submodules_of_which_all_is_left_out_are_not_dirty() {
             sandbox.git(["add", ".gitmodules", "sub"]);
             sandbox.commit("with a submodule");
             change(&sandbox);
-            let (ours, theirs) = dirt(&sandbox);
+            let (ours, theirs) = dirtiness(&sandbox);
             assert_eq!(ours, theirs, "{name} {ignore}");
         }
     }

@@ -8,7 +8,7 @@ use vigil_git::index_file::IndexFile;
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::{self, Dirstate};
 use vigil_model::HashKind;
-use vigil_model::tracked::{Moved, Tracked};
+use vigil_model::tracked::{Tracked, TreeDiff};
 use vigil_scan::ScanMemory;
 use vigil_stamp::SeenFile;
 use vigil_stamp::stamp::Stamp;
@@ -31,9 +31,9 @@ pub(super) struct Recorded {
     pub(super) special: Vec<u32>,
     pub(super) memory: Option<ScanMemory>,
     /// How the tracked files differ from those in the state on disk; `None` where there is none.
-    pub(super) moved: Option<Moved>,
+    pub(super) tree_diff: Option<TreeDiff>,
     /// The file is not the one in the state on disk.
-    is_moved: bool,
+    is_dirty: bool,
     /// Another one for each dirstate that was read.
     pub(super) serial: u64,
 }
@@ -102,26 +102,31 @@ impl Read {
         };
         let memory = state.memory(&recorded.tracked);
         if recorded.is_current(&self.file.own.path) && recorded.file.own == self.file.own {
-            let mut next = self.with(recorded.tracked, Some(memory), Some(Moved::default()));
-            next.is_moved = false;
+            let mut next = self.with(recorded.tracked, Some(memory), Some(TreeDiff::default()));
+            next.is_dirty = false;
             return next;
         }
-        let (tracked, moved) = self.tracked_after(&recorded.tracked);
-        let memory = memory.carried_over(tracked.directories() as usize, &moved);
-        self.with(tracked, Some(memory), Some(moved))
+        let (tracked, tree_diff) = self.tracked_after(&recorded.tracked);
+        let memory = memory.carried_over(tracked.directory_number_end() as usize, &tree_diff);
+        self.with(tracked, Some(memory), Some(tree_diff))
     }
 
     /// As what follows `known`, and how the files differ.
-    pub(super) fn after(self, known: &Recorded) -> (Recorded, Moved) {
-        let (tracked, moved) = self.tracked_after(&known.tracked);
-        (self.with(tracked, None, None), moved)
+    pub(super) fn after(self, known: &Recorded) -> (Recorded, TreeDiff) {
+        let (tracked, tree_diff) = self.tracked_after(&known.tracked);
+        (self.with(tracked, None, None), tree_diff)
     }
 
-    fn tracked_after(&self, before: &Tracked) -> (Tracked, Moved) {
-        before.moved_to_records(HgSystem::records(&self.dirstate))
+    fn tracked_after(&self, before: &Tracked) -> (Tracked, TreeDiff) {
+        before.updated_to_records(HgSystem::records(&self.dirstate))
     }
 
-    fn with(self, tracked: Tracked, memory: Option<ScanMemory>, moved: Option<Moved>) -> Recorded {
+    fn with(
+        self,
+        tracked: Tracked,
+        memory: Option<ScanMemory>,
+        tree_diff: Option<TreeDiff>,
+    ) -> Recorded {
         let numbered = (0u32..).zip(self.dirstate.iter());
         let special = numbered.filter(|(_, (_, entry))| {
             entry.has_p2_info() || entry.is_added() || entry.is_removed()
@@ -133,8 +138,8 @@ impl Read {
             file: self.file,
             tracked,
             memory,
-            moved,
-            is_moved: true,
+            tree_diff,
+            is_dirty: true,
             serial: next_serial(),
         }
     }
@@ -148,32 +153,35 @@ impl Recorded {
 
     /// From now on scans are remembered.
     pub(super) fn remember(&mut self) {
-        let directories = self.tracked.directories() as usize;
+        let directories = self.tracked.directory_number_end() as usize;
         self.memory = Some(ScanMemory::new(directories));
     }
 
-    /// With what was remembered of `before`, from which the files differ by `moved`.
-    pub(super) fn with_memory(mut self, before: Self, moved: Moved) -> Self {
-        let directories = self.tracked.directories() as usize;
+    /// With what was remembered of `before`, from which the files differ by `tree_diff`.
+    pub(super) fn with_memory(mut self, before: Self, tree_diff: TreeDiff) -> Self {
+        let directories = self.tracked.directory_number_end() as usize;
         let memory = before.memory;
-        self.memory = memory.map(|memory| memory.carried_over(directories, &moved));
-        self.moved = before.moved.map(|mut all| {
-            all.add(moved);
+        self.memory = memory.map(|memory| memory.carried_over(directories, &tree_diff));
+        self.tree_diff = before.tree_diff.map(|mut all| {
+            all.add(tree_diff);
             all
         });
         self
     }
 
     /// Whether anything is not in the state on disk.
-    pub(super) fn has_moved(&self) -> bool {
-        self.is_moved
-            || self.moved.as_ref().is_none_or(|moved| !moved.is_empty())
-            || self.memory.as_ref().is_some_and(ScanMemory::has_moved)
+    pub(super) fn needs_saving(&self) -> bool {
+        self.is_dirty
+            || self
+                .tree_diff
+                .as_ref()
+                .is_none_or(|tree_diff| !tree_diff.is_empty())
+            || self.memory.as_ref().is_some_and(ScanMemory::is_dirty)
     }
 
     /// All of it is in the state on disk.
     pub(super) fn is_saved(&mut self) {
-        self.moved = Some(Moved::default());
-        self.is_moved = false;
+        self.tree_diff = Some(TreeDiff::default());
+        self.is_dirty = false;
     }
 }

@@ -133,7 +133,7 @@ fn another_process_lists_nothing_that_is_as_it_was() {
     let listed = (0..4).filter(|number| memory.has_listing(*number)).count();
     // Making the folder for the state was a change of `.hg`, and none of the top.
     assert_eq!(listed, 4);
-    assert!(!recorded.has_moved());
+    assert!(!recorded.needs_saving());
     let again = copy.ask(&mut second, false, false).unwrap();
     assert_eq!(again, status);
     // With another dirstate, what is the same of it goes on.
@@ -149,7 +149,7 @@ fn another_process_lists_nothing_that_is_as_it_was() {
     );
     let mut third = copy.session(true);
     third.dirstate(&copy.repository()).unwrap();
-    assert!(third.recorded.as_ref().unwrap().has_moved());
+    assert!(third.recorded.as_ref().unwrap().needs_saving());
     let status = copy.ask(&mut third, false, false).unwrap();
     let paths = |paths: &[BString]| paths.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(paths(&status.unknown), ["d/e/d", "d/unknown", "f.o", "g/h"]);
@@ -307,7 +307,7 @@ fn what_another_process_published_is_begun_with() {
     copy.write("d/new", "");
     let want = copy.ask(&mut first, false, false).unwrap();
     first.save(&NoSteps).unwrap();
-    assert_eq!(second.save(&NoSteps).unwrap(), Published::Superseded);
+    assert_eq!(second.save(&NoSteps).unwrap(), PublishOutcome::Superseded);
     for _ in 0..2 {
         assert_eq!(copy.ask(&mut second, false, false).unwrap(), want);
         second.save(&NoSteps).unwrap();
@@ -330,13 +330,13 @@ fn what_is_watched_is_not_looked_at_again_for_what_another_process_published() {
     let want = copy.ask(&mut first, false, false).unwrap();
     first.save(&NoSteps).unwrap();
     for _ in 0..2 {
-        assert_eq!(second.save(&NoSteps).unwrap(), Published::Superseded);
+        assert_eq!(second.save(&NoSteps).unwrap(), PublishOutcome::Superseded);
         assert_eq!(copy.ask(&mut second, false, false).unwrap(), want);
     }
     assert_eq!(looked_at_all(&second), before);
     assert!(matches!(
         second.save(&NoSteps).unwrap(),
-        Published::Rewritten { .. }
+        PublishOutcome::Rewritten { .. }
     ));
 }
 
@@ -387,9 +387,9 @@ fn whoever_waits_hears_of_changes_in_the_repository() {
     session.watch_by(watcher.clone());
     let mut since = |change: &dyn Fn()| {
         copy.ask(&mut session, false, false).unwrap();
-        let heard = session.heard();
+        let heard = session.watch_positions();
         change();
-        watcher.listen();
+        watcher.read_events();
         heard.since()
     };
     assert_eq!(since(&|| {}), 0);
@@ -411,7 +411,7 @@ fn what_changes_is_looked_at_and_nothing_else() {
     // What nobody hears of is not looked for: the answer is that of before.
     let moved = |session: &HgSession| {
         let watched = session.watched.as_ref().unwrap();
-        watched.moved().map(BTreeSet::len)
+        watched.changed_directories().map(BTreeSet::len)
     };
     copy.ask(&mut session, false, false).unwrap();
     assert_eq!(moved(&session), Some(0));

@@ -8,7 +8,7 @@ use vigil_model::path::parent;
 use vigil_model::tracked::Tracked;
 use vigil_scan::Watch;
 
-use crate::session::watched::WithoutEffect;
+use crate::session::watched::ChangeFilter;
 
 /// Tells which changes are without effect. What is ignored is so by its path alone, whatever is there.
 pub(super) struct OfMercurial<'s> {
@@ -16,7 +16,7 @@ pub(super) struct OfMercurial<'s> {
     pub(super) ignore: &'s Ignore,
 }
 
-impl WithoutEffect for OfMercurial<'_> {
+impl ChangeFilter for OfMercurial<'_> {
     fn leave_out(
         &self,
         paths: &mut BTreeSet<BString>,

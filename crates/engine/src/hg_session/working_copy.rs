@@ -11,7 +11,7 @@ use vigil_watch::Watcher;
 
 use super::HgSession;
 use crate::session::audit::{Audit, Extent};
-use crate::session::heard::Heard;
+use crate::session::watch_basis::WatchPositions;
 use crate::session::{Basis, WatchReport};
 
 /// The top of the innermost working copy of Mercurial's around `directory`.
@@ -115,10 +115,10 @@ impl HgWorkingCopy {
     }
 
     /// Up to where the last answer takes in what happened.
-    pub fn heard(&self) -> Heard {
+    pub fn watch_positions(&self) -> WatchPositions {
         self.session
             .as_ref()
-            .map(HgSession::heard)
+            .map(HgSession::watch_positions)
             .unwrap_or_default()
     }
 

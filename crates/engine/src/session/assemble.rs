@@ -17,17 +17,17 @@ use super::changes::{add_unmerged, merge};
 use super::collapsed::Collapsed;
 use super::conflicts::ConflictSearch;
 use super::head_changes::HeadComparison;
+use super::ignored_changes::IgnoredChanges;
 use super::ignoring::RulesIn;
 use super::long::LongQuestion;
-use super::narrowed::narrowed;
 use super::object_mode::ObjectModes;
 use super::patches::PatchQuestion;
 use super::path_question::PathQuestion;
 use super::renamed::RenameSearch;
+use super::selected::select_from_findings;
 use super::submodules::Submodules;
 use super::unstaged::unstaged;
-use super::watched::{self, Grounds, WatchedFindings};
-use super::without_effect::WithoutEffect;
+use super::watched::{self, FindingsKey, WatchedFindings};
 use super::*;
 use crate::git_system::{self, GitSystem};
 use crate::status::{Change, CutShort};
@@ -59,20 +59,20 @@ pub(super) struct Part {
     /// The part to look at; `None` for everything.
     pub(super) focus: Option<Focus>,
     /// How many changed tracked files are enough; 0 to look at none.
-    pub(super) tracked_enough: usize,
+    pub(super) stop_after_tracked: usize,
     /// How many untracked paths are enough; 0 to look for none.
-    pub(super) untracked_enough: usize,
+    pub(super) stop_after_untracked: usize,
     /// Trust nothing that was seen or heard before, and keep nothing of what is found.
-    pub(super) is_afresh: bool,
+    pub(super) ignores_memory: bool,
 }
 
 impl Part {
     /// The whole working tree.
     pub(super) const ALL: Self = Self {
         focus: None,
-        tracked_enough: usize::MAX,
-        untracked_enough: usize::MAX,
-        is_afresh: false,
+        stop_after_tracked: usize::MAX,
+        stop_after_untracked: usize::MAX,
+        ignores_memory: false,
     };
 }
 
@@ -115,7 +115,7 @@ impl Session {
         let search_start = Instant::now();
         let findings = self.scan(request, &pathspec)?;
         // git looks at tracked files separately, before, so only the rest counts.
-        let share = self.timing.share_of_others();
+        let share = self.timing.share_of_non_tracked();
         let searched_in = search_start.elapsed().mul_f64(share);
         let rules = self.rules_beside_sparse_directories(request);
         let Some(state) = &self.index else {
@@ -130,8 +130,8 @@ impl Session {
             .collect();
         notices.extend(of_promisors.into_iter().map(|line| bytes_of(&line)));
         if head_id(&head).is_some() {
-            let said = self.objects.alternates_said().into_iter();
-            notices.extend(said.map(|line| bytes_of(&line)));
+            let messages = self.objects.opening_messages().into_iter();
+            notices.extend(messages.map(|line| bytes_of(&line)));
             notices.extend_from_slice(self.objects.history().notices());
         }
         let sparse = Collapsed::of(&self.repository, &self.settings, state, &mut notices)?;
@@ -143,7 +143,7 @@ impl Session {
             })
         });
         if is_written_sparse && !stays_sparse {
-            notices.extend(SPARSE_INDEX_IS_EXPANDED.say(&self.repository)?);
+            notices.extend(SPARSE_INDEX_IS_EXPANDED.messages(&self.repository)?);
         }
         let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
         let is_asked_for_staged = |path: &BStr, mode: FileMode| {
@@ -184,7 +184,7 @@ impl Session {
         )?;
         let is_expanded_late = stays_sparse && expands.into_inner();
         if is_expanded_late {
-            let advice = SPARSE_INDEX_IS_EXPANDED.say(&self.repository)?;
+            let advice = SPARSE_INDEX_IS_EXPANDED.messages(&self.repository)?;
             self.messages.extend(&advice);
         }
         let stays_sparse = stays_sparse && !is_expanded_late;
@@ -395,7 +395,7 @@ impl Session {
 
     /// Whether the submodule at `path` is configured so that all its changes are ignored, which for some commands includes
     /// staged ones. The index must have been read; the submodule need not be in it.
-    pub(crate) fn leaves_out_submodule(&self, path: &BStr) -> Result<bool, SessionError> {
+    pub(crate) fn ignores_all_of_submodule(&self, path: &BStr) -> Result<bool, SessionError> {
         match &self.index {
             Some(state) => self.submodules().leaves_out(path, &state.tracked),
             None => Ok(false),
@@ -425,7 +425,7 @@ impl Session {
             objects: &self.objects,
             attributes: &self.attributes,
             state: self.state.as_ref().filter(|_| !self.is_kept),
-            looks_since: self.looks_since,
+            session_started_at: self.session_started_at,
         };
         comparison.staged(self.index.as_mut(), head, max, pathspec)
     }
@@ -457,12 +457,12 @@ impl Session {
         }))
     }
 
-    /// Returns where `head` points, and what it is compared with. Appends git's messages about settings to `said`.
+    /// Returns where `head` points, and what it is compared with. Appends git's messages about settings to `messages`.
     fn branch_status(
         &self,
         request: &StatusRequest,
         head: &Head,
-        said: &mut Vec<BString>,
+        messages: &mut Vec<BString>,
     ) -> Result<BranchStatus, branch::Error> {
         if let Head::Branch { name, id } = head {
             // The long format compares with nothing else.
@@ -470,7 +470,7 @@ impl Session {
             if !name.is_empty() && (is_compared || !request.long) {
                 let name = branch::short_name(name.as_bstr());
                 let config = &self.repository.config;
-                branch::check_settings(config, name, said)?;
+                branch::check_settings(config, name, messages)?;
                 if let Some(entry) = config.entry("status.compareBranches")
                     && request.long
                 {
@@ -536,7 +536,7 @@ impl Session {
         let top = self.top()?;
         let looks_for_untracked = request.untracked != UntrackedMode::No;
         let files = (top, &state.tracked);
-        Ok(narrowed(
+        Ok(select_from_findings(
             all,
             files,
             pathspec,
@@ -576,7 +576,9 @@ impl Session {
             return Ok(Some(Findings::default()));
         };
         if self.is_kept && state.memory.is_none() {
-            state.memory = Some(ScanMemory::new(state.tracked.directories() as usize));
+            state.memory = Some(ScanMemory::new(
+                state.tracked.directory_number_end() as usize
+            ));
         }
         let modes = ObjectModes::new(&top, &self.repository, &state.tracked);
         let filter = PathQuestion::new(pathspec, &self.attributes, modes);
@@ -592,7 +594,7 @@ impl Session {
             ignore_case: self.settings.ignore_case,
             looks_at_present_skipped_files: self.settings.looks_at_present_skipped_files(),
         };
-        let is_watched = !part.is_afresh && pathspec.is_empty() && can_be_watched;
+        let is_watched = !part.ignores_memory && pathspec.is_empty() && can_be_watched;
         let lacks_sparse_directories = state.lacks_sparse_directories();
         let state = &*state;
         let scan = |focus: Option<&Focus>, watch: Option<&dyn Watch>, tracked: bool| {
@@ -609,13 +611,13 @@ impl Session {
                 untracked: request.untracked,
                 ignored: request.ignored,
                 // Findings that are kept must be complete.
-                tracked_enough: watch.map_or(part.tracked_enough, |_| usize::MAX),
-                untracked_enough: watch.map_or(part.untracked_enough, |_| usize::MAX),
+                stop_after_tracked: watch.map_or(part.stop_after_tracked, |_| usize::MAX),
+                stop_after_untracked: watch.map_or(part.stop_after_untracked, |_| usize::MAX),
                 threads_max: request.threads_max.or(self.settings.threads_max),
                 memory: state
                     .memory
                     .as_ref()
-                    .filter(|_| pathspec.is_empty() && !part.is_afresh),
+                    .filter(|_| pathspec.is_empty() && !part.ignores_memory),
                 watch,
                 progress: request.progress.as_deref(),
                 timing: request.long.then_some(&self.timing),
@@ -623,17 +625,17 @@ impl Session {
             .run()
         };
         let Some(watched) = self.watched.as_mut().filter(|_| is_watched) else {
-            let looks_at_tracked = part.tracked_enough > 0;
+            let looks_at_tracked = part.stop_after_tracked > 0;
             return Ok(Some(scan(part.focus.as_ref(), None, looks_at_tracked)?));
         };
-        let grounds = Grounds {
+        let key = FindingsKey {
             question: vigil_scan::question::number(request.untracked, request.ignored),
             index: state.serial,
             attribute_tree: attribute_tree.unwrap_or_default(),
             rules: system.ignore_rules.digest(),
             top: top_of(&top)?,
         };
-        let without_effect = WithoutEffect {
+        let change_filter = IgnoredChanges {
             tracked: &state.tracked,
             base: &system.ignore_rules,
             rules: DirectoryRules {
@@ -644,19 +646,19 @@ impl Session {
             },
         };
         let tells_apart = request.ignored == IgnoredMode::No && !self.settings.ignore_case;
-        let without_effect = tells_apart.then_some(&without_effect as &dyn watched::WithoutEffect);
+        let change_filter = tells_apart.then_some(&change_filter as &dyn watched::ChangeFilter);
         let attributes = || self.attributes.outer_files();
-        let scan_others = |watch: &dyn Watch| match request.untracked {
+        let scan_non_tracked = |watch: &dyn Watch| match request.untracked {
             UntrackedMode::No => Ok(Findings::default()),
             _ => scan(None, Some(watch), false),
         };
         Ok(watched.findings(
-            grounds,
-            without_effect,
+            key,
+            change_filter,
             attributes,
             &state.tracked,
             |focus, watch| scan(focus, Some(watch), true),
-            Some(&scan_others),
+            Some(&scan_non_tracked),
         )?)
     }
 }
@@ -684,7 +686,7 @@ fn cut_short(head: Head, error: branch::Error, warnings: Vec<BString>) -> Status
         }),
         warnings,
         cut_short: Some(CutShort {
-            said: error.said(),
+            messages: error.messages(),
             label: error.label(),
             text: error.to_string(),
             is_before_name,

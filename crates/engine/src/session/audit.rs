@@ -6,7 +6,7 @@ use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::tracked::Tracked;
 use vigil_rules::pathspec::Pathspec;
 use vigil_scan::Focus;
-pub use vigil_scan::{Disagreement, Observed, Saw};
+pub use vigil_scan::{Disagreement, Observed, PathFinding};
 
 use super::assemble::Part;
 use super::{Session, SessionError};
@@ -131,7 +131,7 @@ impl Session {
         };
         let part = Part {
             focus: focus(self),
-            is_afresh: true,
+            ignores_memory: true,
             ..Part::ALL
         };
         let found = self.scan_part(request, &nothing, &part)?;

@@ -87,7 +87,7 @@ impl Session {
         let sums = index.tracked.sums();
         found.entries = sums.entries;
         found.submodules = sums.gitlinks;
-        found.directories = index.tracked.directories();
+        found.directories = index.tracked.directory_number_end();
         found.is_split = index.file.shared.is_some();
         found.is_sparse = index.file.is_sparse;
         found.has_untracked_cache = index.file.untracked_cache_origin.is_some();
@@ -103,9 +103,9 @@ impl Session {
             found: &mut found,
         };
         let mut pending = vec![(ROOT, BString::default(), rules.at_top(&base))];
-        let met = index.tracked.budget();
+        let tree_budget = index.tracked.budget();
         while let Some((number, path, rules)) = pending.pop() {
-            let directory = index.tracked.met(number, path.len(), &met);
+            let directory = index.tracked.visit_within(number, path.len(), &tree_budget);
             let Some(opened) = open_below(top.as_fd(), path.as_ref()) else {
                 continue;
             };
@@ -209,7 +209,7 @@ impl Look<'_> {
             || file.is_nested()
             || file.is_collapsed()
             || file.is_left_out()
-            || file.is_vouched_for();
+            || file.is_assume_valid();
         if is_beyond {
             return;
         }

@@ -67,7 +67,7 @@ pub enum SessionError {
     #[error("{source}")]
     Damaged {
         /// The lines that git writes before.
-        said: Vec<String>,
+        messages: Vec<String>,
         /// The directory whose tree it is, with a trailing `/`, if only that tree cannot be read.
         directory: Option<BString>,
         /// The last of git's errors.
@@ -109,17 +109,18 @@ impl SessionError {
     }
 
     /// Returns the whole lines that git writes to stderr before the one that begins with "fatal: ".
-    pub fn said(&self) -> Vec<String> {
+    pub fn messages(&self) -> Vec<String> {
         match self {
-            Self::Repository(error) => error.said().to_vec(),
+            Self::Repository(error) => error.messages().to_vec(),
             Self::Config(error) | Self::Objects(objects::Error::Config(error)) => {
-                error.said().to_vec()
+                error.messages().to_vec()
             }
-            Self::Branch(error) => error.said(),
-            Self::Damaged { said, .. } => said.clone(),
+            Self::Branch(error) => error.messages(),
+            Self::Damaged { messages, .. } => messages.clone(),
             Self::Excludes(error) => {
-                let said = error.said.iter();
-                said.map(|text| format!("warning: {text}", text = raw(&text)))
+                let messages = error.messages.iter();
+                messages
+                    .map(|text| format!("warning: {text}", text = raw(&text)))
                     .collect()
             }
             Self::Index(error) => error
@@ -128,7 +129,7 @@ impl SessionError {
                 .map(|line| format!("error: {line}"))
                 .collect(),
             Self::Submodule { source, .. } => {
-                let mut lines = source.said();
+                let mut lines = source.messages();
                 lines.push(format!("{}{source}", source.label()));
                 lines
             }

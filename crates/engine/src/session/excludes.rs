@@ -51,7 +51,7 @@ enum Complaint {
 pub struct UnusableExcludes {
     path: BString,
     /// The warnings before the error.
-    pub(super) said: Vec<BString>,
+    pub(super) messages: Vec<BString>,
 }
 
 impl Excludes {
@@ -81,21 +81,21 @@ impl Excludes {
             return Ok(());
         }
         self.rules();
-        let mut said = Vec::new();
+        let mut messages = Vec::new();
         for source in self.excludes_file.iter().chain([&self.info_exclude]) {
             match &source.complaint {
                 None => {}
-                Some(Complaint::Warning(text)) => said.push(text.clone()),
+                Some(Complaint::Warning(text)) => messages.push(text.clone()),
                 Some(Complaint::Unusable { is_large }) => {
                     if *is_large {
-                        said.push(bytes_of(&too_large(source.shown.as_ref())));
+                        messages.push(bytes_of(&too_large(source.shown.as_ref())));
                     }
                     let path = source.shown.clone();
-                    return Err(UnusableExcludes { path, said });
+                    return Err(UnusableExcludes { path, messages });
                 }
             }
         }
-        warnings.extend((0..readings).flat_map(|_| said.iter().cloned()));
+        warnings.extend((0..readings).flat_map(|_| messages.iter().cloned()));
         Ok(())
     }
 
@@ -145,7 +145,7 @@ impl Source {
     fn is_same_after_refresh(&mut self) -> bool {
         if self
             .seen
-            .is_some_and(|seen| seen.holds(&self.path).unwrap_or(false))
+            .is_some_and(|seen| seen.is_current(&self.path).unwrap_or(false))
         {
             return true;
         }

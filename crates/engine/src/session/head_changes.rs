@@ -15,12 +15,12 @@ use super::index::{IndexState, StagedMemory};
 use super::object_mode::ObjectModes;
 use super::path_question::PathQuestion;
 use crate::checked_out::head_id;
-use crate::state::{Compared, HeadTree, State};
+use crate::state::{HeadTree, StagedBase, State};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Head;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
-use vigil_git::staged::{self, OneEntry, StagedDiff, TreeSource, Walk};
+use vigil_git::staged::{self, SparseDirectory, StagedDiff, TreeSource, Walk};
 use vigil_rules::attributes::Attributes;
 use vigil_rules::pathspec::Pathspec;
 use vigil_scan::PathFilter;
@@ -35,7 +35,7 @@ pub(super) struct HeadComparison<'s> {
     /// before other object files appeared.
     pub(super) state: Option<&'s State>,
     /// When the process began to look.
-    pub(super) looks_since: Timestamp,
+    pub(super) session_started_at: Timestamp,
 }
 
 impl HeadComparison<'_> {
@@ -72,7 +72,7 @@ impl HeadComparison<'_> {
             let tree = self.head_tree(head, Check::Contents)?;
             let walk = Walk {
                 max,
-                one_entry: &|_| None,
+                topmost_sparse: &|_| None,
                 uses_cache_tree: false,
             };
             return self.staged_by_walk(state, tree, walk);
@@ -98,25 +98,25 @@ impl HeadComparison<'_> {
         let modes = ObjectModes::new(top, self.repository, &state.tracked);
         let question = PathQuestion::new(pathspec, self.attributes, modes);
         let index = state.whole(self.repository)?;
-        let one_entry = |path: &BStr| {
+        let topmost_sparse = |path: &BStr| {
             let collapsed = collapsed.as_ref();
             match collapsed.and_then(|collapsed| collapsed.directory_above(path)) {
-                Some(directory) => Some(OneEntry {
+                Some(directory) => Some(SparseDirectory {
                     depth: depth(directory),
                     is_compared: pathspec.is_empty() || question.matches(directory, true),
                 }),
-                None => {
-                    (has_new_cache_tree && !has_intent_to_add(index, path)).then_some(OneEntry {
+                None => (has_new_cache_tree && !has_intent_to_add(index, path)).then_some(
+                    SparseDirectory {
                         depth: 0,
                         is_compared: true,
-                    })
-                }
+                    },
+                ),
             }
         };
         let tree = self.head_tree(head, Check::Contents)?;
         let walk = Walk {
             max,
-            one_entry: &one_entry,
+            topmost_sparse: &topmost_sparse,
             uses_cache_tree: true,
         };
         self.staged_by_walk(state, tree, walk)
@@ -182,11 +182,11 @@ impl HeadComparison<'_> {
             None => self.head_tree(head, Check::Contents)?,
         };
         let is_known = known.is_some();
-        let told = known.or_else(|| self.head_tree_to_tell(head_id?, tree?));
-        state.is_moved |= !is_known && told.is_some();
+        let told = known.or_else(|| self.head_tree_to_record(head_id?, tree?));
+        state.is_dirty |= !is_known && told.is_some();
         state.head_tree = told;
         let recorded = state.recorded_staged.take();
-        let compared = Compared {
+        let compared = StagedBase {
             tree,
             depth_max: self.objects.depth_max(),
         };
@@ -194,7 +194,7 @@ impl HeadComparison<'_> {
         let (diff, max) = match recorded.filter(|_| !self.objects.history().has_replacements()) {
             Some((_, diff)) => (diff, None),
             None => {
-                state.is_moved = true;
+                state.is_dirty = true;
                 let walked = match &state.cache_tree {
                     Some(cache_tree) => {
                         let index = (&state.tracked, cache_tree.as_ref());
@@ -239,16 +239,20 @@ impl HeadComparison<'_> {
             .state?
             .head_tree()
             .filter(|known| known.commit == *id)?;
-        self.objects.reads_as_before(&known.files).then_some(known)
+        self.objects
+            .would_read_the_same(&known.files)
+            .then_some(known)
     }
 
     /// Returns the record for the next process that HEAD names `id`, with `tree`, if the files of both are at rest.
-    fn head_tree_to_tell(&self, id: ObjectId, tree: ObjectId) -> Option<HeadTree> {
+    fn head_tree_to_record(&self, id: ObjectId, tree: ObjectId) -> Option<HeadTree> {
         let state = self.state?;
-        let files = self.objects.evidence(&[id, tree], self.looks_since)?;
+        let files = self
+            .objects
+            .evidence(&[id, tree], self.session_started_at)?;
         // HEAD may name a tag.
         let is_commit = self.objects.kind(&id).ok()? == Some(Kind::Commit);
-        (is_commit && state.believes_files(&files)).then_some(HeadTree {
+        (is_commit && state.trusts_stamps_of(&files)).then_some(HeadTree {
             commit: id,
             tree,
             files,

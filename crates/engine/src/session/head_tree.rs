@@ -54,20 +54,20 @@ pub(super) fn explained(repository: &Repository, head: &Head, error: SessionErro
         return error;
     };
     // A new store: the shared one would also record what other threads read.
-    objects.listen();
+    objects.collect_messages();
     // The shared store reports the messages about alternates.
-    let [_, grafts] = objects.has_said();
-    objects.set_said([true, grafts]);
+    let [_, grafts] = objects.reported_once();
+    objects.set_reported_once([true, grafts]);
     let failed = match tree {
         Some(tree) => objects.read(&tree, &mut Vec::new()).err().map(Into::into),
         None => reread(&objects, &head).err(),
     };
     let source = failed.unwrap_or(error);
-    let said = objects.take_said();
-    match said.is_empty() && directory.is_none() {
+    let messages = objects.take_messages();
+    match messages.is_empty() && directory.is_none() {
         true => source,
         false => SessionError::Damaged {
-            said,
+            messages,
             directory,
             source: Box::new(source),
         },
@@ -108,7 +108,7 @@ fn no_head(objects: &Objects, id: &ObjectId) -> SessionError {
 fn check_tree(objects: &Objects, tree: &ObjectId, check: Check) -> Result<(), SessionError> {
     let is_good = match check {
         Check::Presence => objects.kind(tree)?.is_some(),
-        Check::Contents => objects.is_sound(tree)?,
+        Check::Contents => objects.matches_id(tree)?,
     };
     if is_good {
         return Ok(());

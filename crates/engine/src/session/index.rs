@@ -11,16 +11,16 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use vigil_linux::Errno;
 use vigil_linux::stat::{lstat_path, stat_path};
-use vigil_model::clock::distrusted_from;
+use vigil_model::clock::untrusted_since;
 use vigil_model::index::{CacheTree, Entry, Index};
-use vigil_model::tracked::{DirNumber, Moved, Tracked, TrackedEntry};
+use vigil_model::tracked::{DirNumber, Tracked, TrackedEntry, TreeDiff};
 use vigil_model::verdict::is_racy_entry;
 
 use super::Session;
 use super::collapsed::collapsing_rules;
 use super::error::SessionError;
 use crate::checked_out::head_id;
-use crate::state::{Compared, HeadTree, Recorded, State, ToSave};
+use crate::state::{HeadTree, Recorded, StagedBase, State, ToSave};
 use vigil_git::index_file::{self, IndexFile, LoadedTree};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
@@ -28,7 +28,7 @@ use vigil_git::repository::{self, Repository};
 use vigil_git::staged::{self, StagedDiff};
 use vigil_scan::ScanMemory;
 use vigil_stamp::trust;
-use vigil_store::{Published, Steps, StoreError};
+use vigil_store::{PublishOutcome, Steps, StoreError};
 
 /// An index and what was derived from it.
 pub(super) struct IndexState {
@@ -45,13 +45,13 @@ pub(super) struct IndexState {
     pub(super) memory: Option<ScanMemory>,
     pub(super) staged: Option<StagedMemory>,
     /// How the index differs from a tree that may still be HEAD's, from the state on disk.
-    pub(super) recorded_staged: Option<(Compared, StagedDiff)>,
+    pub(super) recorded_staged: Option<(StagedBase, StagedDiff)>,
     /// HEAD's tree, if the next process may rely on it.
     pub(super) head_tree: Option<HeadTree>,
     /// How the tracked files differ from those in the state on disk; `None` if it has none.
-    moved: Option<Moved>,
+    tree_diff: Option<TreeDiff>,
     /// Whether anything else is not in the state on disk.
-    pub(super) is_moved: bool,
+    pub(super) is_dirty: bool,
     /// A unique number for each index that was read.
     pub(super) serial: u64,
 }
@@ -60,7 +60,7 @@ pub(super) struct IndexState {
 pub(super) struct StagedMemory {
     pub(super) head: Option<ObjectId>,
     /// What the index was compared with.
-    pub(super) compared: Compared,
+    pub(super) compared: StagedBase,
     pub(super) diff: Arc<StagedDiff>,
     pub(super) max: Option<usize>,
 }
@@ -99,8 +99,8 @@ impl IndexState {
             staged: None,
             recorded_staged: None,
             head_tree: None,
-            moved: None,
-            is_moved: true,
+            tree_diff: None,
+            is_dirty: true,
             serial: next_serial(),
         }
     }
@@ -120,25 +120,28 @@ impl IndexState {
     /// Whether the state on disk has the same names in the directory `number` as now, so that the listings that it recorded
     /// apply.
     pub(super) fn has_recorded_names(&self, number: DirNumber) -> bool {
-        self.has_recorded(number, |moved| moved.other_names.contains(&number))
+        self.has_recorded(number, |tree_diff| tree_diff.other_names.contains(&number))
     }
 
     /// Whether the state on disk has the very same entries, so that the comparisons that it recorded apply.
     pub(super) fn has_recorded_entries(&self, number: DirNumber) -> bool {
-        self.has_recorded(number, |moved| moved.directories.contains_key(&number))
+        self.has_recorded(number, |tree_diff| {
+            tree_diff.directories.contains_key(&number)
+        })
     }
 
-    fn has_recorded(&self, number: DirNumber, is_new: impl Fn(&Moved) -> bool) -> bool {
-        let is_old = |moved: &Moved| !is_new(moved) && !moved.removed.contains(&number);
-        self.memory.is_some() && self.moved.as_ref().is_some_and(is_old)
+    fn has_recorded(&self, number: DirNumber, is_new: impl Fn(&TreeDiff) -> bool) -> bool {
+        let is_old =
+            |tree_diff: &TreeDiff| !is_new(tree_diff) && !tree_diff.removed.contains(&number);
+        self.memory.is_some() && self.tree_diff.as_ref().is_some_and(is_old)
     }
 
     fn dirs(&self) -> usize {
-        self.tracked.directories() as usize
+        self.tracked.directory_number_end() as usize
     }
 
     /// Frees what can be read again.
-    pub(super) fn let_go(&mut self) {
+    pub(super) fn free_rereadable(&mut self) {
         if self.is_as_written() {
             self.whole.take();
         }
@@ -151,7 +154,7 @@ impl IndexState {
     }
 
     /// Whether the right directories are expanded, given what is in the working tree `top` now.
-    fn is_expanded_rightly(&mut self, top: Option<&Path>) -> bool {
+    fn is_expansion_current(&mut self, top: Option<&Path>) -> bool {
         let written = self.written_sparse.as_ref();
         if written.is_some_and(|written| written.has_present_directory) {
             return false;
@@ -180,7 +183,7 @@ impl Session {
         self.look_at_the_clock();
         let top = self.repository.work_tree.as_deref();
         let state = self.index.as_mut();
-        state.is_some_and(|state| is_same(&state.file) && state.is_expanded_rightly(top))
+        state.is_some_and(|state| is_same(&state.file) && state.is_expansion_current(top))
     }
 
     /// Reads the index unless it is the one in memory.
@@ -276,7 +279,7 @@ impl Session {
             Some(earlier) => self.read_index(|of| read_following(of, &earlier.tracked))?,
             None => None,
         };
-        let Some((loaded, moved)) = following else {
+        let Some((loaded, tree_diff)) = following else {
             return Ok(false);
         };
         self.check_threads(&loaded.file)?;
@@ -285,7 +288,7 @@ impl Session {
             ..IndexState::of(loaded.file, loaded.tracked)
         };
         if let Some(earlier) = self.index.take() {
-            self.carry_over(&mut state, earlier, moved);
+            self.carry_over(&mut state, earlier, tree_diff);
         }
         self.check_split(&state)?;
         self.index = Some(state);
@@ -295,7 +298,7 @@ impl Session {
     /// Forgets everything that rests on stamps if the clock was set back since the session began to look.
     fn look_at_the_clock(&mut self) {
         let now = trust::mark_of_run(self.mark.boot);
-        if self.index.is_some() && distrusted_from(&self.mark, &now).is_some() {
+        if self.index.is_some() && untrusted_since(&self.mark, &now).is_some() {
             self.index = None;
             self.mark = now;
             if let Some(state) = &mut self.state {
@@ -312,7 +315,7 @@ impl Session {
 
     /// Returns the state of an index that was just read, when nothing is known from earlier.
     fn first_state(&self, loaded: LoadedTree) -> IndexState {
-        let dirs = loaded.tracked.directories() as usize;
+        let dirs = loaded.tracked.directory_number_end() as usize;
         IndexState {
             whole: OnceLock::new(),
             tracked: loaded.tracked,
@@ -324,8 +327,8 @@ impl Session {
             recorded_staged: None,
             head_tree: None,
             serial: next_serial(),
-            moved: None,
-            is_moved: true,
+            tree_diff: None,
+            is_dirty: true,
         }
     }
 
@@ -343,8 +346,8 @@ impl Session {
             recorded_staged: state.staged(),
             head_tree: None,
             serial: next_serial(),
-            moved: Some(Moved::default()),
-            is_moved: false,
+            tree_diff: Some(TreeDiff::default()),
+            is_dirty: false,
         })
     }
 
@@ -357,14 +360,14 @@ impl Session {
         }
         let (tracked, memory, before) = match (earlier, recorded, &self.state) {
             (Some(earlier), ..) => {
-                let (tracked, moved) = earlier.tracked.moved_to(index);
+                let (tracked, tree_diff) = earlier.tracked.updated_to(index);
                 next.tracked = tracked;
-                self.carry_over(next, earlier, moved);
+                self.carry_over(next, earlier, tree_diff);
                 return;
             }
             (None, Some(recorded), Some(state)) => {
                 let memory = state.memory(&recorded.tracked);
-                (recorded.tracked, memory, Moved::default())
+                (recorded.tracked, memory, TreeDiff::default())
             }
             _ => {
                 next.tracked = Tracked::of(index);
@@ -372,15 +375,15 @@ impl Session {
                 return;
             }
         };
-        let (tracked, moved) = tracked.moved_to(index);
+        let (tracked, tree_diff) = tracked.updated_to(index);
         next.tracked = tracked;
-        self.remember(next, Some(memory), Some(before), moved);
+        self.remember(next, Some(memory), Some(before), tree_diff);
     }
 
-    /// Carries over what was remembered about `earlier`, from which `next` differs by `moved`.
-    fn carry_over(&mut self, next: &mut IndexState, earlier: IndexState, moved: Moved) {
+    /// Carries over what was remembered about `earlier`, from which `next` differs by `tree_diff`.
+    fn carry_over(&mut self, next: &mut IndexState, earlier: IndexState, tree_diff: TreeDiff) {
         if let Some(watched) = &mut self.watched
-            && is_usable(self.settings.ignore_case, &moved)
+            && is_usable(self.settings.ignore_case, &tree_diff)
             // An index with an older time leaves entries in doubt that a younger one did not; one without a time leaves none in
             // doubt.
             && earlier.file.written_at().s != 0
@@ -391,24 +394,24 @@ impl Session {
             // Entries that the contents decided because the times could not; now the times may.
             let was_racy =
                 |entry: &TrackedEntry| is_racy_entry(&entry.stat, earlier.file.written_at());
-            watched.index_moved(before, now, &moved, was_racy);
+            watched.index_moved(before, now, &tree_diff, was_racy);
         }
-        self.remember(next, earlier.memory, earlier.moved, moved);
+        self.remember(next, earlier.memory, earlier.tree_diff, tree_diff);
     }
 
     fn remember(
         &self,
         next: &mut IndexState,
         memory: Option<ScanMemory>,
-        before: Option<Moved>,
-        moved: Moved,
+        before: Option<TreeDiff>,
+        tree_diff: TreeDiff,
     ) {
-        if !is_usable(self.settings.ignore_case, &moved) {
+        if !is_usable(self.settings.ignore_case, &tree_diff) {
             return;
         }
-        next.memory = memory.map(|memory| memory.carried_over(next.dirs(), &moved));
-        next.moved = before.map(|mut before| {
-            before.add(moved);
+        next.memory = memory.map(|memory| memory.carried_over(next.dirs(), &tree_diff));
+        next.tree_diff = before.map(|mut before| {
+            before.add(tree_diff);
             before
         });
     }
@@ -444,32 +447,35 @@ impl Session {
     ///
     /// # Errors
     /// The state could not be written. No answer depends on that.
-    pub fn save(&mut self, steps: &dyn Steps) -> Result<Published, StoreError> {
+    pub fn save(&mut self, steps: &dyn Steps) -> Result<PublishOutcome, StoreError> {
         let saved = self.try_save(steps);
         self.copy_state_to_memory();
         saved
     }
 
-    fn try_save(&mut self, steps: &dyn Steps) -> Result<Published, StoreError> {
+    fn try_save(&mut self, steps: &dyn Steps) -> Result<PublishOutcome, StoreError> {
         let (Some(state), Some(index)) = (&mut self.state, &mut self.index) else {
-            return Ok(Published::Unchanged);
+            return Ok(PublishOutcome::Unchanged);
         };
-        let is_moved = index.is_moved
-            || index.moved.as_ref().is_none_or(|moved| !moved.is_empty())
-            || index.memory.as_ref().is_some_and(ScanMemory::has_moved);
-        if !is_moved || !index.is_as_written() || index.tracked.check().is_err() {
-            return Ok(Published::Unchanged);
+        let is_dirty = index.is_dirty
+            || index
+                .tree_diff
+                .as_ref()
+                .is_none_or(|tree_diff| !tree_diff.is_empty())
+            || index.memory.as_ref().is_some_and(ScanMemory::is_dirty);
+        if !is_dirty || !index.is_as_written() || index.tracked.check().is_err() {
+            return Ok(PublishOutcome::Unchanged);
         }
         if state.is_superseded() {
             // What is in memory does not match what is published now.
             self.state = State::of(&self.repository, self.mark);
             match self.watched.is_some() {
                 // Looking at everything again would cost more than writing everything: the next save replaces what is published.
-                true => index.moved = None,
+                true => index.tree_diff = None,
                 // The next question starts from what is published.
                 false => self.index = None,
             }
-            return Ok(Published::Superseded);
+            return Ok(PublishOutcome::Superseded);
         }
         let has_replacements = self.objects.history().has_replacements();
         let staged = index.staged.as_ref();
@@ -478,7 +484,7 @@ impl Session {
             &ToSave {
                 file: &index.file,
                 tracked: &index.tracked,
-                moved: index.moved.as_ref(),
+                tree_diff: index.tree_diff.as_ref(),
                 memory: index.memory.as_ref(),
                 staged: staged.map(|staged| (staged.compared, &*staged.diff)),
                 head_tree: index.head_tree.as_ref(),
@@ -487,13 +493,15 @@ impl Session {
         )?;
         if matches!(
             published,
-            Published::Appended { .. } | Published::Rewritten { .. } | Published::Unchanged
+            PublishOutcome::Appended { .. }
+                | PublishOutcome::Rewritten { .. }
+                | PublishOutcome::Unchanged
         ) {
-            index.moved = Some(Moved::default());
-            index.is_moved = false;
+            index.tree_diff = Some(TreeDiff::default());
+            index.is_dirty = false;
         }
         if published.is_new() && self.watched.is_some() {
-            state.carry(&index.file, &mut index.tracked, index.memory.as_mut());
+            state.use_published_blocks(&index.file, &mut index.tracked, index.memory.as_mut());
         }
         Ok(published)
     }
@@ -552,9 +560,9 @@ fn read(repository: &Repository) -> Result<index_file::LoadedIndex, SessionError
 fn read_following(
     repository: &Repository,
     earlier: &Tracked,
-) -> Result<Option<(LoadedTree, Moved)>, SessionError> {
+) -> Result<Option<(LoadedTree, TreeDiff)>, SessionError> {
     repository.require_work_tree()?;
-    Ok(index_file::load_following(
+    Ok(index_file::load_difference(
         &repository.index_path,
         &repository.git_dir,
         repository.index_shown_from(),
@@ -562,10 +570,10 @@ fn read_following(
     )?)
 }
 
-/// Whether what is known about an index applies to one that differs by `moved`. If case is ignored, a changed name may matter
+/// Whether what is known about an index applies to one that differs by `tree_diff`. If case is ignored, a changed name may matter
 /// anywhere.
-fn is_usable(ignore_case: bool, moved: &Moved) -> bool {
-    !ignore_case || moved.other_names.is_empty()
+fn is_usable(ignore_case: bool, tree_diff: &TreeDiff) -> bool {
+    !ignore_case || tree_diff.other_names.is_empty()
 }
 
 fn read_tree(repository: &Repository) -> Result<Option<LoadedTree>, SessionError> {

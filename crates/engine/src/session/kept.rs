@@ -5,11 +5,11 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::attribute_files::SourceTree;
 use vigil_model::tracked::Tracked;
-use vigil_scan::Unheard;
+use vigil_scan::SilentPaths;
 
-use super::heard::Basis;
+use super::watch_basis::Basis;
 use super::watched::{WatchedFindings, governing};
-use super::{Heard, IndexState, Session, SessionError, WatchReport};
+use super::{IndexState, Session, SessionError, WatchPositions, WatchReport};
 use crate::status::{Status, StatusRequest};
 
 /// How many of the paths that are looked at each time are named.
@@ -17,7 +17,7 @@ const LOOKED_AT_MAX: usize = 100;
 
 /// Reasons why something is looked at for each question.
 const OTHER_NAMES: &str = "it has other names, or is a link or converted";
-const UNHEARD_BESIDE: &str = "what is beside its tracked files cannot be heard of";
+const SILENT_BESIDE: &str = "what is beside its tracked files cannot be heard of";
 const UNWATCHED: &str = "it cannot be watched";
 
 impl Session {
@@ -36,7 +36,7 @@ impl Session {
         }
         self.refresh_history()?;
         let status = self.status(request);
-        self.rest();
+        self.free_rereadable();
         status
     }
 
@@ -47,7 +47,7 @@ impl Session {
     }
 
     /// Returns the positions up to which the last answer covers changes.
-    pub fn heard(&self) -> Heard {
+    pub fn watch_positions(&self) -> WatchPositions {
         let repository = self.repository_watch.iter();
         let trees = repository
             .flat_map(|watch| watch.known_until())
@@ -57,11 +57,11 @@ impl Session {
                     .flat_map(|watched| watched.known_until()),
             )
             .map(|(tree, position)| (tree.clone(), position));
-        Heard(trees.collect())
+        WatchPositions(trees.collect())
     }
 
     /// Whether everything that the last answer rests on is watched, except the user's own configuration and the system's.
-    pub fn hears_all(&self) -> bool {
+    pub fn watches_everything(&self) -> bool {
         let mut folders = self
             .repository_watch
             .iter()
@@ -76,19 +76,23 @@ impl Session {
         if rests_on_more || watched.is_some_and(|watched| watched.has_mounted_files()) {
             return false;
         }
-        let unheard = watched.and_then(|watched| watched.unheard());
-        folders.next().is_some() && unheard.is_some_and(|unheard| *unheard == Unheard::default())
+        let silent_paths = watched.and_then(|watched| watched.silent_paths());
+        folders.next().is_some()
+            && silent_paths.is_some_and(|silent_paths| *silent_paths == SilentPaths::default())
     }
 
     /// Reports what is watched for this session.
     pub fn watch_report(&self) -> WatchReport {
         let mut report = WatchReport::default();
-        for (tree, _) in self.heard().0 {
+        for (tree, _) in self.watch_positions().0 {
             report.watches = report.watches.saturating_add(tree.watches());
         }
-        let unheard = self.watched.as_ref().and_then(|watched| watched.unheard());
-        if let Some((unheard, index)) = unheard.zip(self.index.as_ref()) {
-            report.looked_at = looked_at(unheard, &index.tracked);
+        let silent_paths = self
+            .watched
+            .as_ref()
+            .and_then(|watched| watched.silent_paths());
+        if let Some((silent_paths, index)) = silent_paths.zip(self.index.as_ref()) {
+            report.looked_at = looked_at(silent_paths, &index.tracked);
         }
         report
     }
@@ -108,37 +112,37 @@ pub(crate) fn basis(
     path: &BStr,
     governing: impl Iterator<Item = BString>,
 ) -> Option<Basis> {
-    let (looked_at_all, heard) = watched.heard_of(path, governing)?;
+    let (looked_at_all, last_change) = watched.heard_of(path, governing)?;
     let is_of_it = |above: &BStr| {
         let below = path.strip_prefix(above.as_bytes());
         below.is_some_and(|rest| rest.is_empty() || above.is_empty() || rest.starts_with(b"/"))
     };
-    let unheard = watched.unheard().zip(tracked).into_iter();
-    let mut all = unheard.flat_map(|(unheard, tracked)| each_time(unheard, tracked));
+    let silent_paths = watched.silent_paths().zip(tracked).into_iter();
+    let mut all = silent_paths.flat_map(|(silent_paths, tracked)| each_time(silent_paths, tracked));
     let each_time = all.find(|(above, _)| is_of_it(above.as_ref()));
     Some(Basis {
         looked_at_all,
-        heard,
+        last_change,
         each_time: each_time.map(|(_, why)| why),
     })
 }
 
 /// Returns the paths that are looked at for each question, and why; at most [`LOOKED_AT_MAX`].
-pub(crate) fn looked_at(unheard: &Unheard, tracked: &Tracked) -> Vec<(BString, BString)> {
-    let all = each_time(unheard, tracked).take(LOOKED_AT_MAX);
+pub(crate) fn looked_at(silent_paths: &SilentPaths, tracked: &Tracked) -> Vec<(BString, BString)> {
+    let all = each_time(silent_paths, tracked).take(LOOKED_AT_MAX);
     all.map(|(path, why)| (path, why.into())).collect()
 }
 
 fn each_time<'u>(
-    unheard: &'u Unheard,
+    silent_paths: &'u SilentPaths,
     tracked: &'u Tracked,
 ) -> impl Iterator<Item = (BString, &'static str)> + use<'u> {
-    let files = unheard.files.iter();
+    let files = silent_paths.files.iter();
     let files = files.filter_map(|number| tracked.entry(*number));
     let files = files.map(|entry| (entry.path, OTHER_NAMES));
-    let folders = unheard.folders.iter().cloned();
-    let trees = unheard.trees.iter().cloned();
-    let folders = folders.map(|path| (path, UNHEARD_BESIDE));
+    let folders = silent_paths.folders.iter().cloned();
+    let trees = silent_paths.trees.iter().cloned();
+    let folders = folders.map(|path| (path, SILENT_BESIDE));
     trees
         .map(|path| (path, UNWATCHED))
         .chain(folders)

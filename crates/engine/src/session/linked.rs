@@ -34,7 +34,7 @@ impl Linked {
     /// Whether `changes` below `top` may be of files that are tracked by other links, which are not known yet. Everything must
     /// then be looked at. The inode does not tell which file is tracked: another file may have replaced it since. Paths in
     /// `below_folders` that are gone are skipped: what came in their place is searched with its folder.
-    pub(super) fn casts_doubt(
+    pub(super) fn has_unknown_links(
         &mut self,
         top: &Path,
         changes: &Changes,
@@ -62,13 +62,13 @@ impl Linked {
                 _ => {}
             }
         }
-        self.learn(fresh) || any_nameless
+        self.remember(fresh) || any_nameless
     }
 
     /// The same for what came with one of the changed `folders`, which nobody watched when it was written. Call this once they
     /// are watched. If they have more entries than there are `tracked` files, returns true: looking at everything takes no
     /// longer.
-    pub(super) fn casts_doubt_by(
+    pub(super) fn has_unknown_links_in(
         &mut self,
         top: &Path,
         folders: &BTreeSet<BString>,
@@ -104,11 +104,11 @@ impl Linked {
                 }
             }
         }
-        self.learn(fresh)
+        self.remember(fresh)
     }
 
     /// Remembers the `fresh` files, and returns whether there are any.
-    fn learn(&mut self, fresh: HashSet<(u64, u64)>) -> bool {
+    fn remember(&mut self, fresh: HashSet<(u64, u64)>) -> bool {
         if self.known.len().saturating_add(fresh.len()) > LINKED_MAX {
             self.known.clear();
         }
@@ -154,14 +154,15 @@ mod tests {
             fs::write(top.path().join(format!("many/below/{number}")), "").unwrap();
         }
         let folders = BTreeSet::from([BString::from("many"), BString::from("gone")]);
-        let casts_doubt =
-            |linked: &mut Linked, tracked| linked.casts_doubt_by(top.path(), &folders, tracked);
+        let has_unknown_links = |linked: &mut Linked, tracked| {
+            linked.has_unknown_links_in(top.path(), &folders, tracked)
+        };
         let mut linked = Linked::default();
-        assert!(casts_doubt(&mut linked, ENTRIES_MIN));
-        assert!(!casts_doubt(&mut linked, 2 * ENTRIES_MIN));
+        assert!(has_unknown_links(&mut linked, ENTRIES_MIN));
+        assert!(!has_unknown_links(&mut linked, 2 * ENTRIES_MIN));
         // A file with another link is still found, but only once.
         fs::hard_link(top.path().join("many/below/7"), top.path().join("other")).unwrap();
-        assert!(casts_doubt(&mut linked, 2 * ENTRIES_MIN));
-        assert!(!casts_doubt(&mut linked, 2 * ENTRIES_MIN));
+        assert!(has_unknown_links(&mut linked, 2 * ENTRIES_MIN));
+        assert!(!has_unknown_links(&mut linked, 2 * ENTRIES_MIN));
     }
 }

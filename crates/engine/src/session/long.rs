@@ -10,7 +10,7 @@ use super::index::IndexState;
 use super::{SessionError, is_present};
 use crate::status::{LongStatus, SparseState, StatusRequest};
 use vigil_git::objects::Objects;
-use vigil_git::operation::under_way::UnderWay;
+use vigil_git::operation::under_way::OperationState;
 use vigil_git::refs::{Head, Refs};
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::Settings;
@@ -38,7 +38,7 @@ impl LongQuestion<'_> {
         stays_sparse: bool,
         warnings: &mut Vec<BString>,
     ) -> Result<LongStatus, SessionError> {
-        let under_way = UnderWay::detect(self.repository, self.refs, self.objects)?;
+        let under_way = OperationState::detect(self.repository, self.refs, self.objects)?;
         let sparse = self.sparse_state(stays_sparse)?;
         let comparison_start = Instant::now();
         let compared = match head {

@@ -18,9 +18,9 @@ use vigil_scan::Findings;
 use vigil_watch::{Position, WatchedTree};
 
 use super::assemble::{Part, top_of};
+use super::change_report::{ChangeReport, FullReport, Paths, ToldUntil, of_tree};
 use super::index::LARGE_INDEX_LEN;
 use super::linked::has_nameless;
-use super::told::{Everything, Paths, Told, ToldUntil, of_tree};
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
 
@@ -73,10 +73,13 @@ impl Session {
     ///
     /// # Errors
     /// The index or the working tree cannot be read.
-    pub fn told_since(&mut self, since: Option<ToldUntil>) -> Result<Option<Told>, SessionError> {
-        let told = self.tell(since);
-        self.rest();
-        self.keep_silent();
+    pub fn changes_to_report(
+        &mut self,
+        since: Option<ToldUntil>,
+    ) -> Result<Option<ChangeReport>, SessionError> {
+        let told = self.report_changes(since);
+        self.free_rereadable();
+        self.drop_messages();
         told
     }
 
@@ -84,22 +87,22 @@ impl Session {
     ///
     /// # Errors
     /// The working tree is missing.
-    pub fn everything(&mut self) -> Result<Option<Everything>, SessionError> {
+    pub fn full_report(&mut self) -> Result<Option<FullReport>, SessionError> {
         let Ok(attribute_tree) = self.attribute_tree() else {
             return Ok(None);
         };
         let top = self.repository.work_tree.as_deref();
         let top = top.map(top_of).transpose()?;
-        let ground = self.ground(attribute_tree);
+        let context_id = self.context_id(attribute_tree);
         let (Some(watched), Some(top)) = (&mut self.watched, top) else {
             return Ok(None);
         };
         let tree = watched.tree(&top);
-        tree.begin_to_tell();
+        tree.start_monitor_journal();
         let rests_on_tree = attribute_tree.is_some();
         let repository = self.repository.clone();
-        Ok(Some(Everything::new(
-            ground,
+        Ok(Some(FullReport::new(
+            context_id,
             &tree,
             repository,
             rests_on_tree,
@@ -124,7 +127,10 @@ impl Session {
         stat.is_ok_and(|stat| stat.size >= LARGE_INDEX_LEN)
     }
 
-    fn tell(&mut self, since: Option<ToldUntil>) -> Result<Option<Told>, SessionError> {
+    fn report_changes(
+        &mut self,
+        since: Option<ToldUntil>,
+    ) -> Result<Option<ChangeReport>, SessionError> {
         self.refresh_index()?;
         let Ok(attribute_tree) = self.attribute_tree() else {
             // git fails when it looks up attributes, if it does.
@@ -136,27 +142,27 @@ impl Session {
             ..StatusRequest::default()
         };
         let found = self.refresh_findings(&request, &Pathspec::default(), &Part::ALL)?;
-        let ground = self.ground(attribute_tree);
+        let context_id = self.context_id(attribute_tree);
         let Some(watched) = &self.watched else {
             return Ok(None);
         };
         let Some(tree) = watched.watched_tree() else {
             return Ok(None);
         };
-        let unheard = match &found {
-            Some(found) => Some(&found.unheard),
-            None => watched.unheard(),
+        let silent_paths = match &found {
+            Some(found) => Some(&found.silent_paths),
+            None => watched.silent_paths(),
         };
-        self.tell_of_new_records(tree, found.as_ref());
-        let ground = of_tree(ground, tree);
-        let known = since.filter(|since| since.ground == ground);
+        self.report_new_records(tree, found.as_ref());
+        let context_id = of_tree(context_id, tree);
+        let known = since.filter(|since| since.context_id == context_id);
         let position = known.map(|known| Position::of_number(known.number));
-        let Some((changes, end)) = tree.told_since(position) else {
+        let Some((changes, end)) = tree.monitor_changes_since(position) else {
             // Folders that were watched before now are not news; a git that was told nothing yet looks at everything.
-            tree.begin_to_tell();
-            let (_, end) = tree.told_since(None).unwrap_or_default();
+            tree.start_monitor_journal();
+            let (_, end) = tree.monitor_changes_since(None).unwrap_or_default();
             let number = end.number();
-            return Ok(Some(Told::new(ground, number, None)));
+            return Ok(Some(ChangeReport::new(context_id, number, None)));
         };
         let lacks_listings = known.is_some_and(|known| !known.has_right_listings);
         let are_many = changes.everything || changes.len() > CHANGES_MAX;
@@ -177,28 +183,32 @@ impl Session {
                 paths
             }
         };
-        if let (Some(unheard), Some(index)) = (unheard, &self.index) {
-            paths.add_unheard(unheard, |number| {
+        if let (Some(silent_paths), Some(index)) = (silent_paths, &self.index) {
+            paths.add_silent(silent_paths, |number| {
                 index.tracked.entry(number).map(|entry| entry.path)
             });
         }
         if lacks_listings {
             paths.add_all_listings();
         }
-        Ok(Some(Told::new(ground, end.number(), paths.finish())))
+        Ok(Some(ChangeReport::new(
+            context_id,
+            end.number(),
+            paths.finish(),
+        )))
     }
 
     /// Reports files that differ from entries that are new. git takes some of them for unchanged without looking, for example
     /// when it renames a file in the index and cannot do so in the working tree.
-    fn tell_of_new_records(&self, tree: &WatchedTree, found: Option<&Findings>) {
+    fn report_new_records(&self, tree: &WatchedTree, found: Option<&Findings>) {
         let (Some(watched), Some(index)) = (&self.watched, &self.index) else {
             return;
         };
         let Some(found) = found.or_else(|| watched.known()) else {
             return;
         };
-        let moved = watched.moved();
-        if moved.is_some_and(|moved| moved.is_empty()) {
+        let changed = watched.changed_directories();
+        if changed.is_some_and(|changed| changed.is_empty()) {
             return;
         }
         let mut entries = ByNumber::new(&index.tracked);
@@ -208,14 +218,14 @@ impl Session {
             };
             let len = directory_len(entry.path.as_bstr()).saturating_sub(1);
             let directory = entry.path.get(..len).unwrap_or_default();
-            if moved.is_none_or(|moved| moved.contains(directory.as_bstr())) {
-                tree.tell_of(entry.path.as_bstr());
+            if changed.is_none_or(|changed| changed.contains(directory.as_bstr())) {
+                tree.report_path(entry.path.as_bstr());
             }
         }
     }
 
     /// A digest of everything outside the working tree that affects how git judges what is in it.
-    fn ground(&mut self, attribute_tree: Option<ObjectId>) -> u128 {
+    fn context_id(&mut self, attribute_tree: Option<ObjectId>) -> u128 {
         let mut digest = Sha256::new();
         let mut add = |bytes: &[u8]| {
             digest.update((bytes.len() as u64).to_le_bytes());
@@ -236,10 +246,10 @@ impl Session {
                 add(entry.value.unwrap_or("true".into()));
             }
         }
-        let mut ground = [0; 16];
-        for (to, from) in ground.iter_mut().zip(digest.finalize()) {
+        let mut context_id = [0; 16];
+        for (to, from) in context_id.iter_mut().zip(digest.finalize()) {
             *to = from;
         }
-        u128::from_le_bytes(ground)
+        u128::from_le_bytes(context_id)
     }
 }

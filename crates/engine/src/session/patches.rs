@@ -74,7 +74,7 @@ impl PatchQuestion<'_> {
             .filter(|gitlink| gitlink.found == Some(Found::Unchanged));
         rules.unstaged_without = unchanged.map(|gitlink| gitlink.path.clone()).collect();
         if gitlinks.iter().any(|gitlink| gitlink.is_other) {
-            rules.configuration = self.not_looking_into_others(&gitlinks)?;
+            rules.configuration = self.configuration_skipping_moved_submodules(&gitlinks)?;
         }
         if let Some(ignored) = self.request.ignore_submodules {
             let configuration = self.ignoring_sides(&gitlinks, ignored)?;
@@ -178,7 +178,7 @@ impl PatchQuestion<'_> {
     }
 
     /// Returns the configuration for not looking into submodules whose commit changed: git's `status` does not.
-    fn not_looking_into_others(
+    fn configuration_skipping_moved_submodules(
         &self,
         gitlinks: &[Gitlink],
     ) -> Result<Vec<(BString, BString)>, SessionError> {

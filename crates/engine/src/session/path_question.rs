@@ -89,14 +89,14 @@ impl PathFilter for PathQuestion<'_> {
     }
 
     fn may_match_below(&self, path: &BStr) -> bool {
-        self.is_on_the_way(path) && self.pathspec.may_concern(path)
+        self.is_on_the_way(path) && self.pathspec.may_match_at_or_below(path)
     }
 
     fn directory(&self, dir: &BStr) -> DirMatch {
         let dir = dir.strip_suffix(b"/").unwrap_or(dir).as_bstr();
         match self.pathspec.directory_relation_with(dir, self) {
-            Relation::None => DirMatch::No,
-            Relation::Some => DirMatch::Below,
+            Relation::Outside => DirMatch::No,
+            Relation::LeadsInside => DirMatch::Below,
             Relation::Itself | Relation::All => DirMatch::Yes,
         }
     }

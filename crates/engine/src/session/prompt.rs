@@ -23,9 +23,9 @@ impl Session {
     pub fn prompt(
         &mut self,
         request: &PromptRequest,
-        still: Option<Still>,
+        unchanged: Option<UnchangedProof>,
     ) -> Result<Prompt, SessionError> {
-        let answer = match self.still_answer(request, still) {
+        let answer = match self.unchanged_answer(request, unchanged) {
             Some(answer) => self.answer_again(answer),
             None => self.answer_prompt(request),
         };
@@ -33,14 +33,18 @@ impl Session {
             true => self.answer_prompt(request),
             false => answer,
         };
-        self.rest();
+        self.free_rereadable();
         answer
     }
 
     /// Takes the last answer to `request`, if nothing but the working tree can have changed since.
-    fn still_answer(&mut self, request: &PromptRequest, still: Option<Still>) -> Option<Answer> {
+    fn unchanged_answer(
+        &mut self,
+        request: &PromptRequest,
+        unchanged: Option<UnchangedProof>,
+    ) -> Option<Answer> {
         let answer = self.prompt.answer.take()?;
-        (still.is_some() && answer.request == *request && self.holds_index(|_| true))
+        (unchanged.is_some() && answer.request == *request && self.holds_index(|_| true))
             .then_some(answer)
     }
 
@@ -52,7 +56,7 @@ impl Session {
         let mut prompt = answer.prompt.clone();
         self.count_working_tree(&answer.of_work_tree, &mut prompt.counts)?;
         self.prompt.answer = Some(answer);
-        self.keep_silent();
+        self.drop_messages();
         Ok(prompt)
     }
 
@@ -115,7 +119,7 @@ impl Session {
             }
             self.count_working_tree(&of_work_tree, &mut prompt.counts)?;
         }
-        self.keep_silent();
+        self.drop_messages();
         Ok(prompt)
     }
 
@@ -156,7 +160,7 @@ impl Session {
     fn action(&mut self) -> Result<BString, SessionError> {
         let git_dir = self.repository.git_dir.as_path();
         if let Some(idle) = self.prompt.idle_git_dir
-            && idle.holds(git_dir).unwrap_or(false)
+            && idle.is_current(git_dir).unwrap_or(false)
         {
             return Ok(BString::default());
         }
@@ -244,8 +248,8 @@ impl Session {
         }
         let part = Part {
             focus: None,
-            tracked_enough: enough.unstaged,
-            untracked_enough: enough.untracked,
+            stop_after_tracked: enough.unstaged,
+            stop_after_untracked: enough.untracked,
             ..Part::ALL
         };
         let found = self.look(request, &part)?;
@@ -276,17 +280,17 @@ impl Session {
             if is_enough { enough } else { 0 }
         };
         let memory = &self.prompt;
-        let tracked_enough = of(&memory.unstaged, enough.unstaged);
-        let untracked_enough = of(&memory.untracked, enough.untracked);
-        let tracked = memory.unstaged.get(..tracked_enough)?;
-        let untracked = memory.untracked.get(..untracked_enough)?;
+        let stop_after_tracked = of(&memory.unstaged, enough.unstaged);
+        let stop_after_untracked = of(&memory.untracked, enough.untracked);
+        let tracked = memory.unstaged.get(..stop_after_tracked)?;
+        let untracked = memory.untracked.get(..stop_after_untracked)?;
         if tracked.is_empty() && untracked.is_empty() {
             return None;
         }
         Some(Part {
             focus: Some(Focus::new(&state.tracked, tracked, untracked)),
-            tracked_enough,
-            untracked_enough,
+            stop_after_tracked,
+            stop_after_untracked,
             ..Part::ALL
         })
     }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use bstr::{BStr, ByteSlice};
 use vigil_git::repository::{RefFormat, Repository};
-use vigil_watch::{HeardOf, Position, QuietFolders, WatchedTree, Watcher};
+use vigil_watch::{FolderEvents, FullyWatchedFolders, Position, WatchedTree, Watcher};
 
 use super::watched::mounted_files;
 
 /// A proof, for one question to the session that gave it, that nothing has changed in the repository's own folders since
 /// the last answer to a prompt.
 #[derive(Clone, Copy, Debug)]
-pub struct Still(());
+pub struct UnchangedProof(());
 
 /// The maximum number of folders that are watched for one repository, and of references in them.
 const FOLDERS_MAX: usize = 4096;
@@ -33,7 +33,7 @@ const FILES: [&std::ffi::CStr; 7] = [
 /// What is known about the folders of a session's repository.
 pub(super) struct RepositoryWatch {
     watcher: Arc<Watcher>,
-    folders: Option<QuietFolders>,
+    folders: Option<FullyWatchedFolders>,
     /// Whether a question was answered since the last event.
     is_answered: bool,
     /// Whether a tag may have moved since tags were last read.
@@ -66,23 +66,23 @@ impl RepositoryWatch {
     }
 
     /// Begins a question, and returns a proof if nothing changed. Call this before looking at anything for the question.
-    pub(super) fn ask(&mut self, repository: &Repository) -> Option<Still> {
+    pub(super) fn ask(&mut self, repository: &Repository) -> Option<UnchangedProof> {
         let heard = self.folders.as_mut().map(|folders| {
-            let heard = folders.hear(needs_watch);
+            let heard = folders.take_events(needs_watch);
             // A new hard link elsewhere causes no event. These files are few, so they are checked.
-            match heard == HeardOf::Nothing && !folders.have_plain(&FILES) {
-                true => HeardOf::More,
+            match heard == FolderEvents::Nothing && !folders.have_plain(&FILES) {
+                true => FolderEvents::WatchAnew,
                 false => heard,
             }
         });
         match heard {
-            Some(HeardOf::Nothing) => return self.is_answered.then_some(Still(())),
-            Some(HeardOf::Entries(entries)) => {
+            Some(FolderEvents::Nothing) => return self.is_answered.then_some(UnchangedProof(())),
+            Some(FolderEvents::Entries(entries)) => {
                 self.tags_moved |= entries
                     .iter()
                     .any(|(_, path)| concerns_tags(path.as_bstr()));
             }
-            Some(HeardOf::More) | None => {
+            Some(FolderEvents::WatchAnew) | None => {
                 self.tags_moved = true;
                 self.folders = None;
                 if self.refused.may_try() {
@@ -97,7 +97,9 @@ impl RepositoryWatch {
 
     /// The watched trees, each with the position up to which its changes are known.
     pub(super) fn known_until(&self) -> impl Iterator<Item = (&Arc<WatchedTree>, Position)> {
-        self.folders.iter().flat_map(QuietFolders::known_until)
+        self.folders
+            .iter()
+            .flat_map(FullyWatchedFolders::known_until)
     }
 
     /// Whether no tag has moved since tags were last read. The caller must then read them: the next call counts from now.
@@ -115,7 +117,7 @@ impl RepositoryWatch {
 
     /// Watches all folders that tell what is committed and staged. `None` if that could change without an event: through
     /// another machine, a symbolic link, or another hard link.
-    fn watch(&self, repository: &Repository) -> Option<QuietFolders> {
+    fn watch(&self, repository: &Repository) -> Option<FullyWatchedFolders> {
         let (git_dir, common_dir) = (&repository.git_dir, &repository.common_dir);
         if repository.ref_format != RefFormat::Files
             || repository.index_path != git_dir.join("index")
@@ -124,7 +126,7 @@ impl RepositoryWatch {
             return None;
         }
         let watcher = self.watcher.clone();
-        let mut folders = QuietFolders::new(watcher, FOLDERS_MAX, REFERENCES_MAX);
+        let mut folders = FullyWatchedFolders::new(watcher, FOLDERS_MAX, REFERENCES_MAX);
         watch_root(&mut folders, git_dir)?;
         if common_dir != git_dir {
             watch_root(&mut folders, common_dir)?;
@@ -151,7 +153,7 @@ impl Refused {
 }
 
 /// Watches what is in `path`, the repository's folder or the one that working trees share.
-fn watch_root(folders: &mut QuietFolders, path: &Path) -> Option<()> {
+fn watch_root(folders: &mut FullyWatchedFolders, path: &Path) -> Option<()> {
     let root = folders.root(path)?;
     // A write to a file mounted over another one causes an event only where that file is.
     if !mounted_files(path).is_empty() {

@@ -153,7 +153,7 @@ fn check(entry: &Entry<'_>) -> Result<(), config::Error> {
                 None => entry.refusal(),
             };
             Err(config::Error::Explained {
-                said: vec![format!("error: missing value for '{key}'")],
+                messages: vec![format!("error: missing value for '{key}'")],
                 text,
             })
         }
@@ -461,7 +461,7 @@ fn state(
                 source: Box::new(source),
             }
         })?;
-        (state.modified, state.untracked) = dirt(&status);
+        (state.modified, state.untracked) = dirtiness(&status);
     }
     Ok((state != SubmoduleState::default()).then_some(state))
 }
@@ -471,7 +471,7 @@ fn status_inside(
     request: &StatusRequest,
     stderr: FilterStderr,
 ) -> Result<Status, SessionError> {
-    if repository.is_in_itself() {
+    if repository.contains_itself() {
         return Err(repository::Error::Refused(IN_ITSELF.to_owned()).into());
     }
     let mut session = Session::open(repository, false, stderr)?;
@@ -502,7 +502,7 @@ fn default_untracked(repository: &Repository) -> Result<UntrackedMode, SessionEr
 }
 
 /// Returns whether a submodule's own status counts as modified, and as having untracked files.
-fn dirt(status: &Status) -> (bool, bool) {
+fn dirtiness(status: &Status) -> (bool, bool) {
     let mut is_modified = false;
     let mut has_untracked = !status.untracked.is_empty();
     for (_, change) in &status.changes {

@@ -13,13 +13,13 @@ use vigil_linux::stat::lstat_path;
 use vigil_model::ObjectId;
 use vigil_model::path::{directory_len, join};
 use vigil_model::timestamp::Timestamp;
-use vigil_model::tracked::{DirNumber, Moved, Tracked, TrackedEntry};
-use vigil_scan::{Disagreement, Findings, Focus, Known, Unheard, Watch};
+use vigil_model::tracked::{DirNumber, Tracked, TrackedEntry, TreeDiff};
+use vigil_scan::{Disagreement, Findings, Focus, KeptFindings, SilentPaths, Watch};
 use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
-use super::heard::HeardChange;
 use super::linked::Linked;
+use super::watch_basis::LastChange;
 
 /// Files that affect more than themselves when they change: what is ignored below, and how contents are compared.
 const GOVERNING: [&[u8]; 2] = [b".gitignore", b".gitattributes"];
@@ -33,7 +33,7 @@ const PATHS_MIN: usize = 20_000;
 const FILES_FOR_A_PATH: usize = 8;
 
 /// Tells which changes affect no answer.
-pub(crate) trait WithoutEffect {
+pub(crate) trait ChangeFilter {
     /// Removes from `paths` and `folders`, which changed, those that do not affect an answer with these `untracked` paths, which
     /// are in order. New folders are watched by `watch` before they are searched.
     fn leave_out(
@@ -55,12 +55,12 @@ pub(crate) struct WatchedFindings {
     mounted: Vec<BString>,
     /// The directories whose entries differ between the last answer and the one before to the same question; `None` if any may
     /// differ.
-    moved: Option<BTreeSet<BString>>,
+    changed_directories: Option<BTreeSet<BString>>,
 }
 
-/// What findings rest on, besides the working tree.
+/// What findings belong to, besides the working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Grounds {
+pub(crate) struct FindingsKey {
     /// The number of the question.
     pub(crate) question: u32,
     /// The serial number of the index.
@@ -74,7 +74,7 @@ pub(crate) struct Grounds {
 }
 
 /// Scans for what is not tracked, without looking at tracked files.
-type ScanOthers<'s, E> = dyn Fn(&dyn Watch) -> Result<Findings, E> + 's;
+type ScanNonTracked<'s, E> = dyn Fn(&dyn Watch) -> Result<Findings, E> + 's;
 
 /// The changes since some findings, which are to be looked at one by one.
 struct Since {
@@ -89,14 +89,14 @@ struct Since {
 
 /// The findings for one question.
 struct Kept {
-    grounds: Grounds,
+    key: FindingsKey,
     /// The files of attributes outside the working tree, as they were then.
     attributes: Vec<SeenFile>,
     /// When everything was looked at,
     seen_at: Timestamp,
     /// and the position up to which that covers changes.
     seen_until: Position,
-    known: Known,
+    known: KeptFindings,
     /// The position up to which the findings cover changes.
     position: Position,
 }
@@ -110,7 +110,7 @@ impl WatchedFindings {
             kept: Vec::new(),
             linked: Linked::default(),
             mounted: Vec::new(),
-            moved: None,
+            changed_directories: None,
         }
     }
 
@@ -126,14 +126,14 @@ impl WatchedFindings {
     }
 
     /// What may change without an event, by the findings for the last question.
-    pub(crate) fn unheard(&self) -> Option<&Unheard> {
-        self.known().map(|findings| &findings.unheard)
+    pub(crate) fn silent_paths(&self) -> Option<&SilentPaths> {
+        self.known().map(|findings| &findings.silent_paths)
     }
 
     /// The directories whose entries differ between the last answer and the one before to the same question; `None` if any may
     /// differ.
-    pub(crate) fn moved(&self) -> Option<&BTreeSet<BString>> {
-        self.moved.as_ref()
+    pub(crate) fn changed_directories(&self) -> Option<&BTreeSet<BString>> {
+        self.changed_directories.as_ref()
     }
 
     /// Whether there are files over which others are mounted, which are looked at for each question.
@@ -160,51 +160,53 @@ impl WatchedFindings {
     }
 
     /// Brings the findings up to date by scanning what changed with `scan`, or everything if that is not known. If the tracked
-    /// files are known from another question, `scan_others`, if given, scans only for the rest. Changes that `without_effect`
+    /// files are known from another question, `scan_non_tracked`, if given, scans only for the rest. Changes that `change_filter`
     /// removes are not looked at. Returns `None` if the findings are now [`Self::known`].
     pub(crate) fn findings<E>(
         &mut self,
-        grounds: Grounds,
-        without_effect: Option<&dyn WithoutEffect>,
+        key: FindingsKey,
+        change_filter: Option<&dyn ChangeFilter>,
         attributes: impl Fn() -> Vec<SeenFile>,
         tracked: &Tracked,
         scan: impl Fn(Option<&Focus>, &dyn Watch) -> Result<Findings, E>,
-        scan_others: Option<&ScanOthers<'_, E>>,
+        scan_non_tracked: Option<&ScanNonTracked<'_, E>>,
     ) -> Result<Option<Findings>, E> {
-        let tree = self.tree(&grounds.top);
+        let tree = self.tree(&key.top);
         let listener = Listener(&tree);
-        self.moved = None;
-        if let Some((mut kept, since)) = self.begin(&grounds, &tree, tracked, scan_others)? {
-            let top = &grounds.top.path;
-            let is_doubted = self.linked.casts_doubt(top, &since.changes, &since.below);
+        self.changed_directories = None;
+        if let Some((mut kept, since)) = self.begin(&key, &tree, tracked, scan_non_tracked)? {
+            let top = &key.top.path;
+            let is_doubted = self
+                .linked
+                .has_unknown_links(top, &since.changes, &since.below);
             if is_doubted {
                 // All kept findings are then in doubt.
                 self.kept.clear();
             }
             let to_look_at = to_look_at(since.changes).filter(|_| !is_doubted);
             if let Some((mut paths, mut folders)) = to_look_at {
-                if let Some(without_effect) = without_effect {
+                if let Some(change_filter) = change_filter {
                     let shown = &kept.known.findings().untracked;
-                    without_effect.leave_out(&mut paths, &mut folders, shown, &listener);
+                    change_filter.leave_out(&mut paths, &mut folders, shown, &listener);
                 }
-                let moved = kept.known.take_moved();
+                let changed = kept.known.take_changed_directories();
                 let focus = kept.known.focus(tracked, &paths, &folders);
                 let is_kept = match focus {
                     None => true,
                     Some(focus) => {
                         let later = scan(Some(&focus), &listener)?;
-                        kept.known.take_in(tracked, &focus, later)
+                        kept.known.merge(tracked, &focus, later)
                     }
                 };
                 let files = tracked.sums().entries as usize;
-                let is_doubted = self.linked.casts_doubt_by(top, &folders, files);
+                let is_doubted = self.linked.has_unknown_links_in(top, &folders, files);
                 if is_doubted {
                     self.kept.clear();
                 }
                 if is_kept && !is_doubted {
                     kept.position = since.position;
                     self.keep(kept);
-                    self.moved = since.is_of_same_question.then_some(moved);
+                    self.changed_directories = since.is_of_same_question.then_some(changed);
                     return Ok(None);
                 }
             }
@@ -212,15 +214,15 @@ impl WatchedFindings {
         let seen_at = vigil_stamp::now();
         let attributes = attributes();
         let position = tree.position();
-        self.mounted = mounted_files(&grounds.top.path);
+        self.mounted = mounted_files(&key.top.path);
         let findings = scan(None, &listener)?;
-        tree.looked_at_all();
-        let known = match Known::new(findings) {
+        tree.finish_scan();
+        let known = match KeptFindings::new(findings) {
             Ok(known) => known,
             Err(findings) => return Ok(Some(*findings)),
         };
         self.keep(Kept {
-            grounds,
+            key,
             attributes,
             seen_at,
             seen_until: position,
@@ -230,48 +232,50 @@ impl WatchedFindings {
         Ok(None)
     }
 
-    /// Returns the kept findings on `grounds`, or those of another question completed by `scan_others`, and what changed since.
+    /// Returns the kept findings for `key`, or those of another question completed by `scan_non_tracked`, and what changed since.
     /// `None` if there are none, or if so much changed that scanning everything that is `tracked` costs less than looking at each
     /// change.
     fn begin<E>(
         &mut self,
-        grounds: &Grounds,
+        key: &FindingsKey,
         tree: &WatchedTree,
         tracked: &Tracked,
-        scan_others: Option<&ScanOthers<'_, E>>,
+        scan_non_tracked: Option<&ScanNonTracked<'_, E>>,
     ) -> Result<Option<(Kept, Since)>, E> {
         let paths_max = one_by_one_max(tracked);
         let mounted = self.mounted.clone();
         let since = |kept: &Kept| {
             let (mut changes, position) = tree.changes_since(kept.position);
             changes.paths.extend(mounted.iter().cloned());
-            changes.paths.extend(linked_at(&grounds.top.path));
+            changes.paths.extend(linked_at(&key.top.path));
             let below = changes.take_below_folders();
             let is_for_one_by_one = !changes.everything && changes.len() <= paths_max;
             is_for_one_by_one.then_some(Since {
-                is_of_same_question: kept.grounds.question == grounds.question,
+                is_of_same_question: kept.key.question == key.question,
                 changes,
                 below,
                 position,
             })
         };
-        if let Some(kept) = self.take(grounds)
+        if let Some(kept) = self.take(key)
             && let Some(since) = since(&kept)
         {
             return Ok(Some((kept, since)));
         }
-        let Some(scan_others) = scan_others else {
+        let Some(scan_non_tracked) = scan_non_tracked else {
             return Ok(None);
         };
         let others = self.kept.iter().rev();
-        let mut others = others.filter(|kept| kept.holds_for_what_is_tracked_on(grounds));
+        let mut others = others.filter(|kept| kept.are_tracked_valid_for(key));
         let Some((kept, since)) = others.find_map(|kept| Some((kept, since(kept)?))) else {
             return Ok(None);
         };
-        let known = kept.known.with_others(scan_others(&Listener(tree))?);
+        let known = kept
+            .known
+            .with_non_tracked(scan_non_tracked(&Listener(tree))?);
         Ok(known.map(|known| {
             let kept = Kept {
-                grounds: grounds.clone(),
+                key: key.clone(),
                 attributes: kept.attributes.clone(),
                 known,
                 ..*kept
@@ -292,13 +296,13 @@ impl WatchedFindings {
         &self,
         path: &BStr,
         governing: impl Iterator<Item = BString>,
-    ) -> Option<(Timestamp, Option<HeardChange>)> {
+    ) -> Option<(Timestamp, Option<LastChange>)> {
         let (kept, (_, tree)) = (self.kept.last()?, self.tree.as_ref()?);
         // Take in what happened until now.
         tree.position();
         let heard = |path: BString| {
             let (position, at) = tree.heard_of(path.as_ref())?;
-            let change = HeardChange {
+            let change = LastChange {
                 path,
                 at,
                 is_looked_at: position <= kept.position,
@@ -316,7 +320,7 @@ impl WatchedFindings {
     /// The numbers of the questions whose findings are kept.
     pub(crate) fn questions(&self) -> Vec<u32> {
         let kept = self.kept.iter();
-        kept.map(|kept| kept.grounds.question).collect()
+        kept.map(|kept| kept.key.question).collect()
     }
 
     /// Returns where the findings kept for `question` differ from what was just `found` in `focus`, or everywhere; each with the
@@ -330,7 +334,7 @@ impl WatchedFindings {
     ) -> Option<Vec<(Disagreement, u64, Option<u64>)>> {
         let mut all = self.kept.iter();
         let (Some(kept), Some((_, tree))) = (
-            all.find(|kept| kept.grounds.question == question),
+            all.find(|kept| kept.key.question == question),
             self.tree.as_ref(),
         ) else {
             return Some(Vec::new());
@@ -352,67 +356,67 @@ impl WatchedFindings {
         Some(differences.collect())
     }
 
-    /// Moves on from the index `before` to `now`, in which the directories in `moved` differ. The findings stay valid for the
+    /// Moves on from the index `before` to `now`, in which the directories in `tree_diff` differ. The findings stay valid for the
     /// rest, except below governing files that differ in the index and count. `is_in_doubt` tells which of the files found to
     /// differ may no longer do so.
     pub(crate) fn index_moved(
         &mut self,
         before: (u64, &Tracked),
         now: (u64, &Tracked),
-        moved: &Moved,
+        tree_diff: &TreeDiff,
         is_in_doubt: impl Fn(&TrackedEntry) -> bool,
     ) {
-        let governed = governed_otherwise(&self.tree, before.1, now.1, moved);
+        let governed = governed_otherwise(&self.tree, before.1, now.1, tree_diff);
         let files_max = one_by_one_max(now.1);
         self.kept.retain_mut(|kept| {
-            if kept.grounds.index != before.0 {
+            if kept.key.index != before.0 {
                 return false;
             }
             if !kept
                 .known
-                .move_to(before.1, now.1, moved, &is_in_doubt, files_max)
+                .move_to(before.1, now.1, tree_diff, &is_in_doubt, files_max)
             {
                 return false;
             }
             for path in &governed {
-                kept.known.doubt_tree(path.clone());
+                kept.known.invalidate_tree(path.clone());
             }
-            kept.grounds.index = now.0;
+            kept.key.index = now.0;
             true
         });
     }
 
     /// Makes the next question look at the entries `paths`, even if nothing is heard of them.
-    pub(crate) fn doubt(&mut self, paths: &BTreeSet<BString>) {
+    pub(crate) fn invalidate_entries(&mut self, paths: &BTreeSet<BString>) {
         for kept in &mut self.kept {
             for path in paths {
-                kept.known.doubt_entry(path.clone());
+                kept.known.invalidate_entry(path.clone());
             }
         }
     }
 
-    /// Takes out the findings on `grounds`. Findings for the same question on other grounds are forgotten.
-    fn take(&mut self, grounds: &Grounds) -> Option<Kept> {
-        let question = grounds.question;
+    /// Takes out the findings for `key`. Findings for the same question with another key are forgotten.
+    fn take(&mut self, key: &FindingsKey) -> Option<Kept> {
+        let question = key.question;
         let at = self
             .kept
             .iter()
-            .position(|kept| kept.grounds.question == question)?;
+            .position(|kept| kept.key.question == question)?;
         let kept = self.kept.remove(at);
-        kept.holds_for_what_is_tracked_on(grounds).then_some(kept)
+        kept.are_tracked_valid_for(key).then_some(kept)
     }
 }
 
 impl Kept {
-    /// Whether the findings are valid on `grounds`, whose question may be another one.
-    fn holds_for_what_is_tracked_on(&self, grounds: &Grounds) -> bool {
-        let question = self.grounds.question;
-        let same_question = Grounds {
+    /// Whether the findings are valid for `key`, whose question may be another one.
+    fn are_tracked_valid_for(&self, key: &FindingsKey) -> bool {
+        let question = self.key.question;
+        let same_question = FindingsKey {
             question,
-            ..grounds.clone()
+            ..key.clone()
         };
         let mut attributes = self.attributes.iter();
-        self.grounds == same_question && attributes.all(|file| file.is_current(self.seen_at))
+        self.key == same_question && attributes.all(|file| file.is_current(self.seen_at))
     }
 }
 
@@ -474,10 +478,11 @@ fn governed_otherwise(
     tree: &Option<(Top, Arc<WatchedTree>)>,
     before: &Tracked,
     now: &Tracked,
-    moved: &Moved,
+    tree_diff: &TreeDiff,
 ) -> Vec<BString> {
     let entry = |tracked: &Tracked, number: DirNumber, name: &[u8]| {
-        let directory = (number < tracked.directories()).then(|| tracked.directory(number))?;
+        let directory =
+            (number < tracked.directory_number_end()).then(|| tracked.directory(number))?;
         let file = directory.file(directory.position(name))?;
         (file.name() == name).then(|| (file.id(), file.mode(), file.flags()))
     };
@@ -486,7 +491,7 @@ fn governed_otherwise(
         names.any(|name| entry(before, *number, name) != entry(now, *number, name))
     };
     // Governing files in folders that are gone do not matter.
-    let others = moved
+    let others = tree_diff
         .directories
         .iter()
         .filter(|(number, _)| is_other(number));

@@ -14,7 +14,7 @@ use vigil_model::facts::ObservedStat;
 use vigil_model::path::{file_name, parent};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::TrackedEntry;
-use vigil_model::verdict::{Sign, Verdict};
+use vigil_model::verdict::{ChangeSign, Verdict};
 
 use super::ignoring::DirectoryRules;
 pub use super::ignoring::IgnoreRule;
@@ -128,7 +128,7 @@ pub struct Facts {
     /// The verdict by the stat data alone.
     pub verdict: Verdict,
     /// The signs that the file may have changed.
-    pub signs: Vec<Sign>,
+    pub signs: Vec<ChangeSign>,
     /// The comparison of contents, if the stat data did not decide.
     pub contents: Option<Contents>,
 }

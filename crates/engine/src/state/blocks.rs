@@ -9,7 +9,7 @@ use vigil_store::{Snapshot, Table};
 const NUMBERS_SPARE: u64 = 65_536;
 
 /// Whether `state` has room for as many directories and blocks of files as it claims: memory is allocated for each number.
-pub(super) fn are_counted_rightly(state: &Snapshot) -> bool {
+pub(super) fn has_plausible_counts(state: &Snapshot) -> bool {
     let room = (state.used_len() / 8).saturating_add(NUMBERS_SPARE);
     let tables = [Table::Tracked, Table::Files];
     tables
@@ -18,16 +18,16 @@ pub(super) fn are_counted_rightly(state: &Snapshot) -> bool {
 }
 
 /// A published state.
-pub(super) struct Published(pub(super) Snapshot);
+pub(super) struct PublishedBlocks(pub(super) Snapshot);
 
-impl Published {
+impl PublishedBlocks {
     fn block(&self, table: Table, key: u32) -> Result<&[u8], Damaged> {
         let block = self.0.block(table, key);
         block.ok().flatten().ok_or(Damaged { key })
     }
 }
 
-impl Blocks for Published {
+impl Blocks for PublishedBlocks {
     fn directory(&self, number: DirNumber) -> Result<&[u8], Damaged> {
         self.block(Table::Tracked, number)
     }
@@ -36,7 +36,7 @@ impl Blocks for Published {
         self.block(Table::Files, key)
     }
 
-    fn directories(&self) -> u32 {
+    fn directory_number_end(&self) -> u32 {
         self.0.keys(Table::Tracked)
     }
 
@@ -44,16 +44,16 @@ impl Blocks for Published {
         self.0.is_whole()
     }
 
-    fn files_keys(&self) -> u32 {
+    fn files_key_end(&self) -> u32 {
         self.0.keys(Table::Files)
     }
 
-    fn foreign_len(&self) -> Option<u64> {
+    fn untrusted_len(&self) -> Option<u64> {
         Some(self.0.used_len())
     }
 }
 
-impl SeenBlocks for Published {
+impl SeenBlocks for PublishedBlocks {
     fn seen(&self, number: DirNumber) -> Option<&[u8]> {
         self.0.block(Table::Seen, number).ok().flatten()
     }

@@ -12,7 +12,7 @@ use vigil_stamp::Stamp;
 
 /// Whether a recorded listing is still valid, or why not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ListingValidity {
     /// Nothing that it rests on has changed: it can be used.
     Holds,
     /// On this file system, stamps do not show when a directory changes.
@@ -30,7 +30,7 @@ pub enum Standing {
 }
 
 /// What a listing must agree with.
-pub(crate) struct Ground<'a> {
+pub(crate) struct ListingCheck<'a> {
     /// The top of the working tree.
     pub(crate) top: &'a Path,
     /// The directory, relative to the top.
@@ -40,14 +40,14 @@ pub(crate) struct Ground<'a> {
     pub(crate) is_excluded: bool,
     /// Whether stamps of directories and files prove anything, and the time from which they do not.
     pub(crate) is_trusted: bool,
-    pub(crate) distrusted_from: Option<Timestamp>,
+    pub(crate) untrusted_since: Option<Timestamp>,
 }
 
-impl Ground<'_> {
+impl ListingCheck<'_> {
     /// Returns the first thing that has changed since `listing`.
-    pub(crate) fn standing(&self, listing: &SeenListing<'_>) -> Standing {
+    pub(crate) fn validity(&self, listing: &SeenListing<'_>) -> ListingValidity {
         if !self.is_trusted {
-            return Standing::FileSystem;
+            return ListingValidity::FileSystem;
         }
         let record = listing.record;
         let flag = |flag| record.flags.get() & flag != 0;
@@ -67,31 +67,31 @@ impl Ground<'_> {
             .chain(ignore_file)
             .chain(witnesses().map(|(_, stamp)| stamp));
         let is_late = |stamp: Stamp| {
-            self.distrusted_from
-                .is_some_and(|time| !stamp.is_before(time))
+            self.untrusted_since
+                .is_some_and(|time| !stamp.is_entirely_before(time))
         };
         if stamps.any(is_late) {
-            return Standing::Clock;
+            return ListingValidity::Clock;
         }
         let now = of(self.dir).filter(|stat| stat.is_dir());
         let now = now.as_ref().map(Stamp::from);
         if now != Some(recorded) {
-            return Standing::Directory(now.map(|stamp| stamp.mtime()));
+            return ListingValidity::Directory(now.map(|stamp| stamp.mtime()));
         }
         let has_moved = |path: &BStr, stamp: Stamp| {
             let path = join(self.dir, path);
             of(path.as_bstr()).as_ref().map(Stamp::from) != Some(stamp)
         };
         if ignore_file.is_some_and(|stamp| has_moved(BStr::new(".gitignore"), stamp)) {
-            return Standing::IgnoreFile;
+            return ListingValidity::IgnoreFile;
         }
         if let Some((path, _)) = witnesses().find(|(path, stamp)| has_moved(path, *stamp)) {
-            return Standing::Below(path.to_owned());
+            return ListingValidity::Below(path.to_owned());
         }
         let is_excluded = flag(ListingRecord::IS_EXCLUDED);
         if record.rules_above.get() != self.rules_above || is_excluded != self.is_excluded {
-            return Standing::Rules;
+            return ListingValidity::Rules;
         }
-        Standing::Holds
+        ListingValidity::Holds
     }
 }

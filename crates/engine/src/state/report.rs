@@ -12,8 +12,8 @@ use vigil_model::state_layout::docket::Docket;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, ROOT, Tracked};
 
-use super::blocks::Published;
-use super::{HEAD_TREE, ORIGIN, STAGED, Standing, State, head_tree, origin, staged};
+use super::blocks::PublishedBlocks;
+use super::{HEAD_TREE, ListingValidity, ORIGIN, STAGED, State, head_tree, origin, staged};
 use vigil_git::index_file::IndexFile;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_stamp::trust::FileSystemTrust;
@@ -67,7 +67,7 @@ pub struct PublishedReport {
     /// The clocks now.
     pub now: ClockMark,
     /// The time from which recorded stamps prove nothing, if any.
-    pub distrusted_from: Option<Timestamp>,
+    pub untrusted_since: Option<Timestamp>,
     /// The index that the tracked files came from, if that can be read.
     pub index: Option<IndexReport>,
     /// The type of the working tree's file system (`f_type` in statfs(2)), if known.
@@ -142,7 +142,7 @@ pub struct ListingReport {
     /// The number of files and directories below that it rests on.
     pub witnesses: usize,
     /// Whether it is still valid.
-    pub standing: Standing,
+    pub validity: ListingValidity,
 }
 
 impl State {
@@ -203,7 +203,7 @@ impl State {
             damage,
             recorded: ClockMark::from_bytes(snapshot.clock()),
             now: self.mark,
-            distrusted_from: self.distrusted_from,
+            untrusted_since: self.untrusted_since,
             index: recorded.map(|found| IndexReport {
                 relation: self.relation(&found.file, index_path),
                 written_at: found.file.own.stamp.map(|stamp| stamp.mtime()),
@@ -222,7 +222,7 @@ impl State {
         };
         if file.own.path != index_path {
             IndexRelation::Elsewhere
-        } else if !self.believes(file) {
+        } else if !self.trusts_index_stamps(file) {
             IndexRelation::Unproven
         } else if file.is_current() {
             IndexRelation::Same
@@ -242,7 +242,7 @@ impl State {
     /// Returns whether stamps of directories and files prove anything, and the time from which they do not.
     pub(crate) fn trust_in_stamps(&self) -> (bool, Option<Timestamp>) {
         let is_trusted = self.trust.directories && self.trust.contents;
-        (is_trusted, self.distrusted_from)
+        (is_trusted, self.untrusted_since)
     }
 
     /// Reads the whole state. Returns what is damaged or makes no sense, and the number of blocks.
@@ -276,7 +276,7 @@ impl State {
                 }
             }
         }
-        let tracked = Tracked::new(hash, Arc::new(Published(snapshot.clone())));
+        let tracked = Tracked::new(hash, Arc::new(PublishedBlocks(snapshot.clone())));
         tracked.each_block(|_| {});
         if let Err(damage) = tracked.check() {
             problems.push(damage.to_string());

@@ -16,7 +16,7 @@ const KINDS: [ChangeKind; 4] = [
 
 /// What a difference depends on, besides the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Compared {
+pub(crate) struct StagedBase {
     /// HEAD's tree; `None` on an unborn branch.
     pub(crate) tree: Option<ObjectId>,
     /// How deeply directories may be nested (`core.maxTreeDepth`): deeper ones are an error.
@@ -25,7 +25,7 @@ pub(crate) struct Compared {
 
 /// Writes the block: the differences between what was `compared` and the index of the block `origin`. `None` if the
 /// difference has anything besides plain changes, such as renames.
-pub(super) fn write(compared: &Compared, origin: &[u8], diff: &StagedDiff) -> Option<Vec<u8>> {
+pub(super) fn write(compared: &StagedBase, origin: &[u8], diff: &StagedDiff) -> Option<Vec<u8>> {
     let mut out = Writer::default();
     out.bytes(origin);
     out.i64(compared.depth_max);
@@ -57,12 +57,12 @@ pub(super) fn write(compared: &Compared, origin: &[u8], diff: &StagedDiff) -> Op
 
 /// Reads the block: what was compared, and the differences; `None` if they are not those of the index of the block
 /// `origin`.
-pub(super) fn read(block: &[u8], origin: &[u8]) -> Option<(Compared, StagedDiff)> {
+pub(super) fn read(block: &[u8], origin: &[u8]) -> Option<(StagedBase, StagedDiff)> {
     let mut bytes = Reader(block);
     if bytes.bytes()? != origin {
         return None;
     }
-    let compared = Compared {
+    let compared = StagedBase {
         depth_max: bytes.i64()?,
         tree: bytes.optional(Reader::id)?,
     };
@@ -122,7 +122,7 @@ mod tests {
             }],
         };
         for tree in [None, Some(id)] {
-            let compared = Compared { tree, depth_max: 9 };
+            let compared = StagedBase { tree, depth_max: 9 };
             let block = write(&compared, b"origin", &diff).unwrap();
             assert_eq!(read(&block, b"origin"), Some((compared, diff.clone())));
             assert_eq!(read(&block, b"other"), None);

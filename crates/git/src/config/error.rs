@@ -10,7 +10,7 @@ pub enum Error {
     #[error("{text}")]
     Explained {
         /// Whole lines for stderr, with their "error: " or "warning: ".
-        said: Vec<String>,
+        messages: Vec<String>,
         /// The final message, without "fatal: ".
         text: String,
     },
@@ -18,20 +18,20 @@ pub enum Error {
 
 impl Error {
     /// The lines that git writes to stderr before the one that begins with "fatal: ".
-    pub fn said(&self) -> &[String] {
+    pub fn messages(&self) -> &[String] {
         match self {
             Self::Bad(_) => &[],
-            Self::Explained { said, .. } => said,
+            Self::Explained { messages, .. } => messages,
         }
     }
 
     /// Returns the same error, with the lines that git wrote `earlier` put before its own.
     pub(super) fn after(self, mut earlier: Vec<String>) -> Self {
-        earlier.extend_from_slice(self.said());
+        earlier.extend_from_slice(self.messages());
         match self {
             Self::Bad(text) if earlier.is_empty() => Self::Bad(text),
             Self::Bad(text) | Self::Explained { text, .. } => Self::Explained {
-                said: earlier,
+                messages: earlier,
                 text,
             },
         }

@@ -25,32 +25,32 @@ const METHODS: [&str; 3] = ["fsync", "writeout-only", "batch"];
 
 /// Returns the warnings as whole lines, in git's order.
 pub(crate) fn warnings(config: &Config) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     let mut is_deprecation_said = false;
     for entry in config.entries() {
         match (entry.key.as_bytes(), entry.value) {
-            (b"core.fsync", Some(value)) => components(value, &mut said),
+            (b"core.fsync", Some(value)) => components(value, &mut messages),
             (b"core.fsyncmethod", Some(value))
                 if !METHODS.iter().any(|method| value == *method) =>
             {
-                said.push(format!(
+                messages.push(format!(
                     "warning: ignoring unknown core.fsyncMethod value '{value}'",
                     value = raw(value)
                 ));
             }
             (b"core.fsyncobjectfiles", _) if !is_deprecation_said => {
                 let text = "warning: core.fsyncObjectFiles is deprecated; use core.fsync instead";
-                said.push(text.into());
+                messages.push(text.into());
                 is_deprecation_said = true;
             }
             _ => {}
         }
     }
-    said
+    messages
 }
 
 /// Checks a list of words separated by commas, each with or without a leading minus. A prefix of a known name is enough.
-fn components(value: &BStr, said: &mut Vec<String>) {
+fn components(value: &BStr, messages: &mut Vec<String>) {
     let mut rest = value.as_bytes();
     loop {
         rest = rest.trim_start_with(|letter| matches!(letter, ',' | ' ' | '\t' | '\n' | '\r'));
@@ -60,14 +60,14 @@ fn components(value: &BStr, said: &mut Vec<String>) {
             let name = word.strip_prefix(b"-").unwrap_or(word);
             if name.is_empty() {
                 if !word.is_empty() {
-                    said.push("warning: invalid value for variable core.fsync".into());
+                    messages.push("warning: invalid value for variable core.fsync".into());
                 }
                 return;
             }
             let is_known = |known: &&str| known.as_bytes().starts_with(name);
             if !COMPONENTS.iter().any(is_known) {
                 let name = name.as_bstr();
-                said.push(format!(
+                messages.push(format!(
                     "warning: ignoring unknown core.fsync component '{name}'",
                     name = raw(name)
                 ));

@@ -37,11 +37,11 @@ pub(crate) struct Reader<'a> {
     texts: Vec<(BString, Rc<Text>)>,
     sources: Vec<Source>,
     /// The lines that git writes to stderr meanwhile.
-    pub(crate) said: Vec<String>,
+    pub(crate) messages: Vec<String>,
 }
 
 /// The repository whose configuration is read, with its directories named as git names them.
-pub(crate) struct Place<'a> {
+pub(crate) struct RepositoryDirs<'a> {
     /// git's working directory, to which relative names are relative.
     pub(crate) directory: &'a Path,
     /// `GIT_DIR`.
@@ -55,29 +55,29 @@ pub(crate) struct Place<'a> {
 }
 
 /// Why an entry stops the reading.
-enum Stop {
+enum EntryError {
     /// A fatal error, reported as it is.
     Fatal(Error),
     /// git's complaint about an entry; git then blames the line that it is reading.
     Complaint(Vec<String>),
 }
 
-impl From<Error> for Stop {
+impl From<Error> for EntryError {
     fn from(error: Error) -> Self {
         Self::Fatal(error)
     }
 }
 
-impl Stop {
-    fn say(line: impl Into<String>) -> Self {
+impl EntryError {
+    fn complaint(line: impl Into<String>) -> Self {
         Self::Complaint(vec![line.into()])
     }
 
-    fn blame(self, culprit: impl FnOnce() -> String) -> Error {
+    fn into_error(self, culprit: impl FnOnce() -> String) -> Error {
         match self {
             Self::Fatal(error) => error,
-            Self::Complaint(said) => Error::Explained {
-                said,
+            Self::Complaint(messages) => Error::Explained {
+                messages,
                 text: culprit(),
             },
         }
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
             environment,
             texts: Vec::new(),
             sources: Vec::new(),
-            said: Vec::new(),
+            messages: Vec::new(),
         }
     }
 
@@ -132,9 +132,9 @@ impl<'a> Reader<'a> {
         if let Some((_, text)) = self.texts.iter().find(|(path, _)| path == key) {
             return Ok(Rc::clone(text));
         }
-        let beginning = self.remember(&path, Source::read_beginning)?;
-        let text = Rc::new(parse::parse(&beginning.bytes));
-        if beginning.is_cut && text.bad_line.is_none() {
+        let prefix = self.remember(&path, Source::read_prefix)?;
+        let text = Rc::new(parse::parse(&prefix.bytes));
+        if prefix.is_truncated && text.bad_line.is_none() {
             return Err(Errno::FBIG);
         }
         self.texts.push((key.to_owned(), Rc::clone(&text)));
@@ -144,31 +144,31 @@ impl<'a> Reader<'a> {
     /// Reads what git reads of the system's and the user's files before it looks for a repository.
     pub(crate) fn check_early(&mut self) -> Result<(), Error> {
         let mut loader = Loader::new(self, None, Purpose::Check);
-        loader.is_gentle = true;
+        loader.is_lenient = true;
         loader.trusted_files()
     }
 
     /// Reads the scopes that a repository cannot write: system, global and command line.
     pub(crate) fn protected(&mut self) -> Result<Config, Error> {
         let mut loader = Loader::new(self, None, Purpose::Entries);
-        loader.is_gentle = true;
+        loader.is_lenient = true;
         loader.trusted_files()?;
         loader.command_line()?;
         Ok(loader.config)
     }
 
     /// Reads all scopes. Files that were read earlier count among the sources of the result.
-    pub(crate) fn config(mut self, place: &Place<'_>) -> Result<Config, Error> {
-        let mut loader = Loader::new(&mut self, Some(place), Purpose::Entries);
+    pub(crate) fn config(mut self, dirs: &RepositoryDirs<'_>) -> Result<Config, Error> {
+        let mut loader = Loader::new(&mut self, Some(dirs), Purpose::Entries);
         match loader.all() {
             Ok(()) => {
                 let mut config = loader.config;
                 config.sources = self.sources;
-                config.said = self.said;
-                config.said.extend(fsync::warnings(&config));
+                config.messages = self.messages;
+                config.messages.extend(fsync::warnings(&config));
                 Ok(config)
             }
-            Err(error) => Err(error.after(self.said)),
+            Err(error) => Err(error.after(self.messages)),
         }
     }
 }
@@ -187,7 +187,7 @@ enum Purpose {
 /// One pass over all files.
 struct Loader<'a, 'e> {
     reader: &'a mut Reader<'e>,
-    place: Option<&'a Place<'a>>,
+    dirs: Option<&'a RepositoryDirs<'a>>,
     config: Config,
     purpose: Purpose,
     /// True inside a file whose inclusion may depend on remote URLs: it may not configure any.
@@ -195,7 +195,7 @@ struct Loader<'a, 'e> {
     remote_urls: Option<Vec<BString>>,
     depth: usize,
     /// Whether to skip files that may not be read, and files about which git only complains.
-    is_gentle: bool,
+    is_lenient: bool,
 }
 
 /// The position of an entry.
@@ -208,37 +208,41 @@ struct Position<'p> {
 }
 
 impl<'a, 'e> Loader<'a, 'e> {
-    fn new(reader: &'a mut Reader<'e>, place: Option<&'a Place<'a>>, purpose: Purpose) -> Self {
+    fn new(
+        reader: &'a mut Reader<'e>,
+        dirs: Option<&'a RepositoryDirs<'a>>,
+        purpose: Purpose,
+    ) -> Self {
         let config = Config {
             home: reader.environment.get("HOME").map(BStr::to_owned),
             ..Config::default()
         };
         Self {
             reader,
-            place,
+            dirs,
             config,
             purpose,
             forbids_remote_urls: false,
             remote_urls: None,
             depth: 0,
-            is_gentle: false,
+            is_lenient: false,
         }
     }
 
     fn directory(&self) -> &Path {
-        self.place
-            .map_or(self.reader.environment.working_directory(), |place| {
-                place.directory
+        self.dirs
+            .map_or(self.reader.environment.working_directory(), |dirs| {
+                dirs.directory
             })
     }
 
     fn all(&mut self) -> Result<(), Error> {
         self.trusted_files()?;
-        if let Some(place) = self.place {
-            let local = own_file(place.common_dir, "config");
+        if let Some(dirs) = self.dirs {
+            let local = own_file(dirs.common_dir, "config");
             self.top_file(local.as_bstr(), Scope::Local, false)?;
-            if place.has_worktree_config {
-                let own = own_file(place.git_dir, "config.worktree");
+            if dirs.has_worktree_config {
+                let own = own_file(dirs.git_dir, "config.worktree");
                 self.top_file(own.as_bstr(), Scope::Worktree, false)?;
             }
         }
@@ -251,7 +255,7 @@ impl<'a, 'e> Loader<'a, 'e> {
             let name = environment
                 .get("GIT_CONFIG_SYSTEM")
                 .unwrap_or(SYSTEM.into());
-            self.top_file(name, Scope::System, self.is_gentle)?;
+            self.top_file(name, Scope::System, self.is_lenient)?;
         }
         if let Some(name) = environment.get("GIT_CONFIG_GLOBAL") {
             return self.top_file(name, Scope::Global, true);
@@ -269,7 +273,7 @@ impl<'a, 'e> Loader<'a, 'e> {
     fn command_line(&mut self) -> Result<(), Error> {
         let culprit = || "unable to parse command-line config".to_owned();
         let pairs = parameters::read(self.reader.environment)
-            .map_err(|said| Stop::say(said).blame(culprit))?;
+            .map_err(|message| EntryError::complaint(message).into_error(culprit))?;
         let position = Position {
             scope: Scope::Command,
             file: None,
@@ -277,7 +281,7 @@ impl<'a, 'e> Loader<'a, 'e> {
         };
         for (key, value) in pairs {
             self.entry(&key, value.as_ref(), position)
-                .map_err(|stop| stop.blame(culprit))?;
+                .map_err(|stop| stop.into_error(culprit))?;
         }
         Ok(())
     }
@@ -285,32 +289,36 @@ impl<'a, 'e> Loader<'a, 'e> {
     /// Reads one of git's own files, if it exists.
     fn top_file(&mut self, name: &BStr, scope: Scope, may_be_denied: bool) -> Result<(), Error> {
         match self.file(name, scope, may_be_denied) {
-            Err(Stop::Complaint(_)) if self.is_gentle => Ok(()),
+            Err(EntryError::Complaint(_)) if self.is_lenient => Ok(()),
             outcome => outcome.map_err(|stop| {
                 let stop = match stop {
                     // git looks for a pager first, ignores this failure, and then reads everything again: it complains twice.
-                    Stop::Complaint(said) => Stop::Complaint([said.clone(), said].concat()),
+                    EntryError::Complaint(messages) => {
+                        EntryError::Complaint([messages.clone(), messages].concat())
+                    }
                     other => other,
                 };
-                stop.blame(|| "unknown error occurred while reading the configuration files".into())
+                stop.into_error(|| {
+                    "unknown error occurred while reading the configuration files".into()
+                })
             }),
         }
     }
 
-    fn file(&mut self, name: &BStr, scope: Scope, may_be_denied: bool) -> Result<(), Stop> {
+    fn file(&mut self, name: &BStr, scope: Scope, may_be_denied: bool) -> Result<(), EntryError> {
         let directory = self.directory().to_owned();
         let text = match self.reader.text(&directory, name) {
             Ok(text) => text,
             Err(errno) if is_missing(errno) => return Ok(()),
             Err(Errno::ACCESS) if may_be_denied => return Ok(()),
             Err(Errno::ISDIR) => {
-                return Err(Stop::say(format!(
+                return Err(EntryError::complaint(format!(
                     "warning: unable to access '{name}': Is a directory",
                     name = raw(name)
                 )));
             }
             Err(errno) => {
-                return Err(Stop::Fatal(Error::Bad(format!(
+                return Err(EntryError::Fatal(Error::Bad(format!(
                     "unable to access '{name}': {}",
                     errno::text(errno),
                     name = raw(name)
@@ -329,10 +337,10 @@ impl<'a, 'e> Loader<'a, 'e> {
                 line: line.number,
             };
             self.entry(&line.key, line.value.as_ref(), position)
-                .map_err(|stop| stop.blame(bad_line(line.number)))?;
+                .map_err(|stop| stop.into_error(bad_line(line.number)))?;
         }
         match text.bad_line {
-            Some(line) => Err(Stop::Fatal(Error::Bad(bad_line(line)()))),
+            Some(line) => Err(EntryError::Fatal(Error::Bad(bad_line(line)()))),
             None => Ok(()),
         }
     }
@@ -342,20 +350,20 @@ impl<'a, 'e> Loader<'a, 'e> {
         key: &BString,
         value: Option<&BString>,
         position: Position<'_>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), EntryError> {
         let is_remote_url = key.starts_with(b"remote.")
             && key.ends_with(b".url")
             && key.len() > b"remote.url".len();
         if self.forbids_remote_urls {
             if is_remote_url {
-                return Err(Stop::Fatal(Error::Bad(
+                return Err(EntryError::Fatal(Error::Bad(
                     "remote URLs cannot be configured in file directly or indirectly included by \
                      includeIf.hasconfig:remote.*.url"
                         .into(),
                 )));
             }
         } else {
-            self.take(key, value, position, is_remote_url);
+            self.store_entry(key, value, position, is_remote_url);
         }
         if key == "include.path" {
             return self.include(value, position);
@@ -366,7 +374,7 @@ impl<'a, 'e> Loader<'a, 'e> {
         let Some(condition) = condition else {
             return Ok(());
         };
-        if !self.holds(condition.as_bstr(), position)? {
+        if !self.condition_holds(condition.as_bstr(), position)? {
             return Ok(());
         }
         let before = self.forbids_remote_urls;
@@ -376,7 +384,7 @@ impl<'a, 'e> Loader<'a, 'e> {
         outcome
     }
 
-    fn take(
+    fn store_entry(
         &mut self,
         key: &BString,
         value: Option<&BString>,
@@ -397,25 +405,31 @@ impl<'a, 'e> Loader<'a, 'e> {
                     position.line,
                 ),
                 // For example an entry before the first section: git complains, and goes on.
-                Err(complaint) => self.reader.said.push(complaint),
+                Err(complaint) => self.reader.messages.push(complaint),
             },
         }
     }
 
-    fn include(&mut self, value: Option<&BString>, position: Position<'_>) -> Result<(), Stop> {
+    fn include(
+        &mut self,
+        value: Option<&BString>,
+        position: Position<'_>,
+    ) -> Result<(), EntryError> {
         let Some(path) = value else {
-            return Err(Stop::say("error: missing value for 'include.path'"));
+            return Err(EntryError::complaint(
+                "error: missing value for 'include.path'",
+            ));
         };
         let home = self.reader.environment.get("HOME");
         let mut name = interpolate(home, path.as_bstr(), false).ok_or_else(|| {
-            Stop::say(format!(
+            EntryError::complaint(format!(
                 "error: could not expand include path '{path}'",
                 path = raw(&path)
             ))
         })?;
         if name.first() != Some(&b'/') {
             let Some((_, from)) = position.file else {
-                return Err(Stop::say(
+                return Err(EntryError::complaint(
                     "error: relative config includes must come from files",
                 ));
             };
@@ -428,7 +442,7 @@ impl<'a, 'e> Loader<'a, 'e> {
             let from = position
                 .file
                 .map_or("the command line".into(), |(_, name)| name);
-            return Err(Stop::Fatal(Error::Bad(format!(
+            return Err(EntryError::Fatal(Error::Bad(format!(
                 "exceeded maximum include depth ({INCLUDE_DEPTH_MAX}) while including\n\t{name}\nfrom\n\t{from}\n\
                  This might be due to circular includes.",
                 from = raw(from),
@@ -445,7 +459,11 @@ impl<'a, 'e> Loader<'a, 'e> {
         vigil_linux::stat::stat_path(&self.directory().join(path_of(name))).is_ok()
     }
 
-    fn holds(&mut self, condition: &BStr, position: Position<'_>) -> Result<bool, Stop> {
+    fn condition_holds(
+        &mut self,
+        condition: &BStr,
+        position: Position<'_>,
+    ) -> Result<bool, EntryError> {
         if let Some(pattern) = condition.strip_prefix(b"gitdir:") {
             self.is_git_dir(pattern.as_bstr(), position, PATHS)
         } else if let Some(pattern) = condition.strip_prefix(b"gitdir/i:") {
@@ -468,12 +486,12 @@ impl<'a, 'e> Loader<'a, 'e> {
         pattern: &BStr,
         position: Position<'_>,
         flags: Flags,
-    ) -> Result<bool, Stop> {
-        let Some(place) = self.place else {
+    ) -> Result<bool, EntryError> {
+        let Some(dirs) = self.dirs else {
             return Ok(false);
         };
         let environment = self.reader.environment;
-        let real = real_path(place.directory, place.git_dir).map_err(Error::Bad)?;
+        let real = real_path(dirs.directory, dirs.git_dir).map_err(Error::Bad)?;
         let mut pattern = interpolate(environment.get("HOME"), pattern, true)
             .unwrap_or_else(|| pattern.to_owned());
         // The length of the prefix that is compared literally, even if it holds wildcards.
@@ -481,12 +499,12 @@ impl<'a, 'e> Loader<'a, 'e> {
         if pattern.starts_with(b"./") {
             let Some((_, name)) = position.file else {
                 // git complains, and mistakes the result of its own complaint for a yes.
-                self.reader.said.push(
+                self.reader.messages.push(
                     "error: relative config include conditionals must come from files".into(),
                 );
                 return Ok(true);
             };
-            let file = real_path(place.directory, name).map_err(Error::Bad)?;
+            let file = real_path(dirs.directory, name).map_err(Error::Bad)?;
             let folder = file.parent().map_or("/".into(), bytes_of);
             literal = folder.len() + 1;
             pattern = [folder.as_bytes(), pattern.get(1..).unwrap_or_default()]
@@ -510,20 +528,20 @@ impl<'a, 'e> Loader<'a, 'e> {
         Ok(matches(bytes_of(&real))
             || matches(bytes_of(&absolute_path(
                 environment,
-                place.directory,
-                place.git_dir,
+                dirs.directory,
+                dirs.git_dir,
             ))))
     }
 
     fn is_on_branch(&mut self, pattern: &BStr) -> bool {
-        let Some(place) = self.place else {
+        let Some(dirs) = self.dirs else {
             return false;
         };
         let branch = self.config.branch.get_or_insert_with(|| {
             Branch::new(
-                place.directory.join(path_of(place.git_dir)),
-                place.directory.join(path_of(place.common_dir)),
-                place.ref_format,
+                dirs.directory.join(path_of(dirs.git_dir)),
+                dirs.directory.join(path_of(dirs.common_dir)),
+                dirs.ref_format,
             )
         });
         let Some(name) = branch.name.as_ref() else {
@@ -534,14 +552,14 @@ impl<'a, 'e> Loader<'a, 'e> {
         wildmatch(&pattern, name, PATHS)
     }
 
-    fn has_remote_url(&mut self, pattern: &BStr) -> Result<bool, Stop> {
+    fn has_remote_url(&mut self, pattern: &BStr) -> Result<bool, EntryError> {
         if self.purpose == Purpose::RemoteUrls {
             return Ok(true);
         }
         if self.remote_urls.is_none() {
-            let mut inner = Loader::new(self.reader, self.place, Purpose::RemoteUrls);
-            inner.is_gentle = self.is_gentle;
-            if inner.is_gentle {
+            let mut inner = Loader::new(self.reader, self.dirs, Purpose::RemoteUrls);
+            inner.is_lenient = self.is_lenient;
+            if inner.is_lenient {
                 inner.trusted_files()?;
             } else {
                 inner.all()?;

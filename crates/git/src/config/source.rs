@@ -30,14 +30,14 @@ pub(crate) struct Source {
 impl Source {
     /// Reads `path`, and records what was seen.
     pub(crate) fn read(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
-        let (source, beginning) = Self::read_beginning(path);
-        (source, beginning.and_then(Beginning::whole))
+        let (source, prefix) = Self::read_prefix(path);
+        (source, prefix.and_then(Prefix::whole))
     }
 
     /// As [`Self::read`], but accepts a file that is too long if it has a NUL in the part read: only the text before it counts.
     pub(crate) fn read_text(path: &Path) -> (Self, Result<Vec<u8>, Errno>) {
-        let (source, beginning) = Self::read_beginning(path);
-        let text = beginning.and_then(|read| match read.bytes.contains(&0) {
+        let (source, prefix) = Self::read_prefix(path);
+        let text = prefix.and_then(|read| match read.bytes.contains(&0) {
             true => Ok(read.bytes),
             false => read.whole(),
         });
@@ -45,7 +45,7 @@ impl Source {
     }
 
     /// As [`Self::read`], but of a file that is too long returns the part that was read.
-    pub(crate) fn read_beginning(path: &Path) -> (Self, Result<Beginning, Errno>) {
+    pub(crate) fn read_prefix(path: &Path) -> (Self, Result<Prefix, Errno>) {
         let read_at = now();
         let outcome = open(path).and_then(|file| {
             let stat = stat_fd(file.as_fd())?;
@@ -88,10 +88,10 @@ impl Source {
             && self
                 .contents
                 .as_ref()
-                .is_none_or(|contents| self.still_says(contents, &stat))
+                .is_none_or(|contents| self.contents_unchanged(contents, &stat))
     }
 
-    fn still_says(&self, contents: &[u8], stat: &Stat) -> bool {
+    fn contents_unchanged(&self, contents: &[u8], stat: &Stat) -> bool {
         if self.is_settled.load(Ordering::Relaxed) {
             return true;
         }
@@ -116,26 +116,26 @@ fn open(path: &Path) -> Result<File, Errno> {
 }
 
 /// The bytes of a file, up to the size limit.
-pub(crate) struct Beginning {
+pub(crate) struct Prefix {
     pub(crate) bytes: Vec<u8>,
     /// Whether the file has more bytes.
-    pub(crate) is_cut: bool,
+    pub(crate) is_truncated: bool,
 }
 
-impl Beginning {
+impl Prefix {
     fn whole(self) -> Result<Vec<u8>, Errno> {
-        match self.is_cut {
+        match self.is_truncated {
             true => Err(Errno::FBIG),
             false => Ok(self.bytes),
         }
     }
 }
 
-fn read_all(file: File, stat: &Stat) -> Result<Beginning, Errno> {
+fn read_all(file: File, stat: &Stat) -> Result<Prefix, Errno> {
     let regular_len = stat.is_file().then_some(stat.size);
     match vigil_stamp::file::read_to_end(file, regular_len, SIZE_MAX) {
-        Ok(bytes) => Ok(Beginning {
-            is_cut: bytes.len() as u64 == SIZE_MAX,
+        Ok(bytes) => Ok(Prefix {
+            is_truncated: bytes.len() as u64 == SIZE_MAX,
             bytes,
         }),
         Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),

@@ -285,7 +285,7 @@ fn values_have_types() {
         Err("failed to expand user dir in: '~/x'".into())
     );
     let error = config.path("a.yes").unwrap_err();
-    assert_eq!(error.said(), ["error: missing value for 'a.yes'"]);
+    assert_eq!(error.messages(), ["error: missing value for 'a.yes'"]);
     assert_eq!(
         text(error),
         "bad config variable 'a.yes' in file 'name' at line 2"

@@ -63,22 +63,22 @@ pub(crate) enum Fault {
     /// The process closed its end of a pipe.
     Ended,
     /// The errors that git reports.
-    Said(Vec<String>),
+    Errors(Vec<String>),
     /// git exits with this error.
     Fatal(Error),
 }
 
 impl Fault {
-    fn said(text: impl Into<String>) -> Self {
-        Self::Said(vec![text.into()])
+    fn error(text: impl Into<String>) -> Self {
+        Self::Errors(vec![text.into()])
     }
 
     /// Adds what the failed step was meant to do.
-    fn with(self, text: &str) -> Self {
+    fn with_context(self, text: &str) -> Self {
         match self {
-            Self::Said(mut texts) => {
+            Self::Errors(mut texts) => {
                 texts.push(text.to_owned());
-                Self::Said(texts)
+                Self::Errors(texts)
             }
             other => other,
         }
@@ -86,7 +86,7 @@ impl Fault {
 
     /// Sends the errors to `messages`.
     pub(super) fn report(self, messages: &Messages) {
-        if let Self::Said(texts) = self {
+        if let Self::Errors(texts) = self {
             texts.iter().for_each(|text| messages.error(bytes_of(text)));
         }
     }
@@ -119,15 +119,15 @@ impl<W: Write, R: Read> Conversation<W, R> {
             )
         };
         self.write_line("git-filter-client")
-            .map_err(|fault| fault.with("Could not write client identification"))?;
+            .map_err(|fault| fault.with_context("Could not write client identification"))?;
         self.write_line("version=2")
-            .map_err(|fault| fault.with("Could not write requested version"))?;
+            .map_err(|fault| fault.with_context("Could not write requested version"))?;
         self.write_flush()
-            .map_err(|fault| fault.with("Could not write flush packet"))?;
+            .map_err(|fault| fault.with_context("Could not write flush packet"))?;
 
         let line = self.greeting_line(|| unread("greeting"))?;
         if line.as_ref().is_none_or(|line| line != "git-filter-server") {
-            return Err(Fault::said(format!(
+            return Err(Fault::error(format!(
                 "Unexpected line '{}', expected git-filter-server",
                 raw(or_flush(line.as_ref()))
             )));
@@ -138,27 +138,27 @@ impl<W: Write, R: Read> Conversation<W, R> {
             .and_then(|line| line.strip_prefix(b"version="))
             .and_then(|version| version.to_str().ok()?.trim_start().parse::<i32>().ok());
         let Some(version) = version else {
-            return Err(Fault::said(format!(
+            return Err(Fault::error(format!(
                 "Unexpected line '{}', expected version",
                 raw(or_flush(line.as_ref()))
             )));
         };
         if let Some(line) = self.greeting_line(|| unread("version flush"))? {
-            return Err(Fault::said(format!(
+            return Err(Fault::error(format!(
                 "Unexpected line '{line}', expected flush",
                 line = raw(&line)
             )));
         }
         if version != 2 {
-            return Err(Fault::said(format!("Version {version} not supported")));
+            return Err(Fault::error(format!("Version {version} not supported")));
         }
 
         for capability in ["clean", "smudge", "delay"] {
             self.write_line(&format!("capability={capability}"))
-                .map_err(|fault| fault.with("Could not write requested capability"))?;
+                .map_err(|fault| fault.with_context("Could not write requested capability"))?;
         }
         self.write_flush()
-            .map_err(|fault| fault.with("Could not write flush packet"))?;
+            .map_err(|fault| fault.with_context("Could not write flush packet"))?;
         while let Some(line) = self.greeting_line(|| unread("capabilities"))? {
             match line.strip_prefix(b"capability=") {
                 Some(b"clean") => self.cleans = true,
@@ -179,7 +179,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
     /// Reads one line of the greeting, `None` for a flush.
     fn greeting_line(&mut self, unread: impl FnOnce() -> String) -> Result<Option<BString>, Fault> {
         self.read_line().map_err(|fault| match fault {
-            Fault::Ended => Fault::said(unread()),
+            Fault::Ended => Fault::error(unread()),
             other => other,
         })
     }
@@ -242,7 +242,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
     ) -> Result<Option<Vec<u8>>, Fault> {
         self.write_line(&format!("command={}", task.direction().word()))?;
         if path.len() > PACKET_DATA_MAX - "pathname=\n".len() {
-            return Err(Fault::said("path name too long for external filter"));
+            return Err(Fault::error("path name too long for external filter"));
         }
         self.write_packet(&[b"pathname=", path.as_bytes(), b"\n"])
             .map_err(formatted)?;
@@ -259,7 +259,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
                     .try_for_each(|packet| self.write_packet(&[packet]))
             })
             .map_err(|error| {
-                Fault::said(format!("packet write failed: {}", errno::text_of(&error)))
+                Fault::error(format!("packet write failed: {}", errno::text_of(&error)))
             })?;
         self.write_flush()?;
 
@@ -345,7 +345,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
 
     fn write_flush(&mut self) -> Result<(), Fault> {
         self.write(b"0000")
-            .map_err(|_| Fault::said("flush packet write failed"))
+            .map_err(|_| Fault::error("flush packet write failed"))
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -360,7 +360,7 @@ impl<W: Write, R: Read> Conversation<W, R> {
 
 /// git's error for a line that could not be sent.
 fn formatted(_: io::Error) -> Fault {
-    Fault::said("packet write with format failed")
+    Fault::error("packet write with format failed")
 }
 
 fn or_flush(line: Option<&BString>) -> &BStr {

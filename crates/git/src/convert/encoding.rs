@@ -5,7 +5,7 @@ mod unicode;
 
 use bstr::{BStr, ByteSlice};
 
-use super::shell::Surroundings;
+use super::shell::ChildEnvironment;
 use vigil_rules::messages::{Messages, bytes};
 
 /// Whether two names mean the same encoding: `UTF8` is `utf-8`.
@@ -19,7 +19,7 @@ pub(super) fn is_same(a: &[u8], b: &[u8]) -> bool {
 /// Converts `contents` from `encoding` to UTF-8. `None` if they are to be used unconverted; if something is wrong
 /// with them, `messages` says what.
 pub(super) fn to_utf8(
-    surroundings: &Surroundings,
+    child_environment: &ChildEnvironment,
     path: &BStr,
     encoding: &BStr,
     contents: &[u8],
@@ -35,12 +35,12 @@ pub(super) fn to_utf8(
         return None;
     }
     let utf8 = BStr::new("UTF-8");
-    convert(surroundings, path, encoding, utf8, contents, messages)
+    convert(child_environment, path, encoding, utf8, contents, messages)
 }
 
 /// Converts `contents` from UTF-8 to `encoding`. `None` as for [`to_utf8`].
 pub(super) fn from_utf8(
-    surroundings: &Surroundings,
+    child_environment: &ChildEnvironment,
     path: &BStr,
     encoding: &BStr,
     contents: &[u8],
@@ -50,18 +50,18 @@ pub(super) fn from_utf8(
         return None;
     }
     let utf8 = BStr::new("UTF-8");
-    convert(surroundings, path, utf8, encoding, contents, messages)
+    convert(child_environment, path, utf8, encoding, contents, messages)
 }
 
 fn convert(
-    surroundings: &Surroundings,
+    child_environment: &ChildEnvironment,
     path: &BStr,
     from: &BStr,
     to: &BStr,
     contents: &[u8],
     messages: &Messages,
 ) -> Option<Vec<u8>> {
-    let converted = recode(surroundings, from, to, contents);
+    let converted = recode(child_environment, from, to, contents);
     if converted.is_none() {
         messages.error(bytes!(
             "failed to encode '",
@@ -144,7 +144,12 @@ impl BomFault {
     }
 }
 
-fn recode(surroundings: &Surroundings, from: &BStr, to: &BStr, contents: &[u8]) -> Option<Vec<u8>> {
+fn recode(
+    child_environment: &ChildEnvironment,
+    from: &BStr,
+    to: &BStr,
+    contents: &[u8],
+) -> Option<Vec<u8>> {
     // git's own names for UTF-16 with a byte order mark: read as plain UTF-16, written after a mark.
     let from = match is_same(from, b"UTF-16LE-BOM") {
         true => BStr::new("UTF-16"),
@@ -166,7 +171,12 @@ fn recode(surroundings: &Surroundings, from: &BStr, to: &BStr, contents: &[u8]) 
     {
         encoding.decode(contents)?.into_bytes()
     } else {
-        program::convert(surroundings, known_name(from), known_name(to), contents)?
+        program::convert(
+            child_environment,
+            known_name(from),
+            known_name(to),
+            contents,
+        )?
     };
     Some(match mark.is_empty() {
         true => converted,

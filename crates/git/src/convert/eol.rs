@@ -97,7 +97,7 @@ impl Statistics {
     }
 
     /// Returns the line endings that are lost if the contents are committed and checked out again.
-    pub(crate) fn loss(&self, action: Action, becomes_lf: bool) -> Option<Loss> {
+    pub(crate) fn loss(&self, action: Action, becomes_lf: bool) -> Option<LostEndings> {
         let mut after = *self;
         if becomes_lf {
             after.lone_lf += after.crlf;
@@ -110,8 +110,8 @@ impl Statistics {
         match action {
             Action::Binary => None,
             Action::Auto(_) if self.is_binary() => None,
-            _ if self.crlf > 0 && after.crlf == 0 => Some(Loss::CrLf),
-            _ if self.lone_lf > 0 && after.lone_lf == 0 => Some(Loss::Lf),
+            _ if self.crlf > 0 && after.crlf == 0 => Some(LostEndings::CrLf),
+            _ if self.lone_lf > 0 && after.lone_lf == 0 => Some(LostEndings::Lf),
             _ => None,
         }
     }
@@ -131,7 +131,7 @@ impl Statistics {
 
 /// Line endings that a round trip through git replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Loss {
+pub(crate) enum LostEndings {
     /// CRLF by LF.
     CrLf,
     /// LF by CRLF.

@@ -38,7 +38,7 @@ pub enum Error {
     Protocol(String),
     /// A filter would have to run, but none may run in this process.
     #[error("the filter '{}' is not run here", raw(.0))]
-    NotHere(BString),
+    FilterRefused(BString),
     /// The file cannot be read: git reports it, and treats the file as changed.
     #[error("read error while indexing {path}: {}", errno::text_of(source), path = raw(path))]
     Read {

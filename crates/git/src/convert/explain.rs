@@ -5,7 +5,7 @@ use bstr::{BStr, BString};
 use super::eol::Action;
 use super::error::Error;
 use super::{ATTRIBUTES, Converter};
-use vigil_rules::attributes::{Place, Value};
+use vigil_rules::attributes::{Origin, Value};
 
 /// One step of the conversion of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub enum Reason {
         /// Its value.
         value: Value,
         /// The line that sets it, if known.
-        place: Option<Place>,
+        place: Option<Origin>,
     },
     /// `core.autocrlf`.
     AutoCrlf,
@@ -54,7 +54,7 @@ impl Converter {
     /// The attributes or settings are ones at which git exits.
     pub fn explain(&self, path: &BStr) -> Result<Vec<Step>, Error> {
         let plan = self.plan(path)?;
-        let places = self.attributes.lookup_with_places(path, &ATTRIBUTES);
+        let places = self.attributes.lookup_with_origins(path, &ATTRIBUTES);
         let attribute = |name| {
             let mut all = ATTRIBUTES.iter().zip(&places);
             let found = all.find(|(known, _)| **known == name);
@@ -80,7 +80,7 @@ impl Converter {
                     Some("working-tree-encoding"),
                 )
             }),
-            eol.map(|treatment| (treatment, plan.eol_by)),
+            eol.map(|treatment| (treatment, plan.eol_attribute)),
             plan.ident.then_some((Treatment::Ident, Some("ident"))),
         ];
         let steps = steps.into_iter().flatten();

@@ -7,7 +7,7 @@ use bstr::BStr;
 
 use super::conversation::{Conversation, Fault, Outcome, Task};
 use super::error::Error;
-use super::shell::{Input, Surroundings, report_signal, stop, terminate};
+use super::shell::{ChildEnvironment, Input, report_signal, stop, terminate};
 use vigil_rules::messages::{Messages, bytes};
 
 /// A running filter.
@@ -21,11 +21,12 @@ pub(super) struct Process {
 impl Process {
     /// Starts `command` and greets it. `None` if that fails; `messages` then says why.
     pub(super) fn start(
-        surroundings: &Surroundings,
+        child_environment: &ChildEnvironment,
         command: &BStr,
         messages: &Messages,
     ) -> Result<Option<Self>, Error> {
-        let Some(mut child) = surroundings.start(command, &[], Stdio::piped(), messages) else {
+        let Some(mut child) = child_environment.start(command, &[], Stdio::piped(), messages)
+        else {
             messages.error(bytes!("cannot fork to run subprocess '", command, "'"));
             return Ok(None);
         };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::Kind;
 
-use super::shell::{FilterStderr, Surroundings};
+use super::shell::{ChildEnvironment, FilterStderr};
 use crate::config;
 use crate::repository::Repository;
 
@@ -95,7 +95,7 @@ pub struct Settings {
     /// The filters by name.
     pub drivers: HashMap<BString, Driver>,
     /// Where filters run.
-    pub surroundings: Surroundings,
+    pub child_environment: ChildEnvironment,
 }
 
 impl Settings {
@@ -136,7 +136,7 @@ impl Settings {
             warns_of_loss,
             fault: config.entries().find_map(|entry| check(&entry).err()),
             drivers,
-            surroundings: Surroundings::of(repository, stderr),
+            child_environment: ChildEnvironment::of(repository, stderr),
         })
     }
 }

@@ -34,7 +34,7 @@ pub enum FilterStderr {
 
 /// The working directory and the environment in which filters run.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct ChildEnvironment {
     /// The working directory: the top of the working tree, or without one the caller's.
     pub directory: PathBuf,
     /// The whole environment.
@@ -49,7 +49,7 @@ const SHELL_CHARACTERS: &[u8] = b"|&;<>()$`\\\"' \t\n*?[#~=%";
 /// How long a program may take to end by itself, and then again after a SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-impl Surroundings {
+impl ChildEnvironment {
     /// Returns what git gives to the filters of `repository`: the caller's environment, with `GIT_DIR` unless the
     /// repository is simply `.git`, and `GIT_PREFIX`.
     pub fn of(repository: &Repository, stderr: FilterStderr) -> Self {
@@ -93,7 +93,7 @@ impl Surroundings {
     }
 
     /// Gives `process` this working directory and this environment, and no other variables.
-    pub(crate) fn surround<'c>(&self, process: &'c mut Command) -> &'c mut Command {
+    pub(crate) fn apply_to<'c>(&self, process: &'c mut Command) -> &'c mut Command {
         let variables = self.variables.iter().map(|(name, value)| {
             (
                 OsStr::from_bytes(name.as_slice()),
@@ -115,7 +115,7 @@ impl Surroundings {
         messages: &Messages,
     ) -> Option<Child> {
         let mut process = shell_command(command, arguments);
-        self.surround(&mut process)
+        self.apply_to(&mut process)
             .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(match self.stderr {
@@ -182,7 +182,7 @@ impl Input<'_> {
 
 /// Runs the command `template` (`%f` is the path) as a filter. `None` if it fails; `messages` then says why.
 pub(super) fn run_filter(
-    surroundings: &Surroundings,
+    child_environment: &ChildEnvironment,
     template: &BStr,
     path: &BStr,
     input: Input<'_>,
@@ -190,7 +190,7 @@ pub(super) fn run_filter(
 ) -> Option<Vec<u8>> {
     let command = expand(template, path);
     let failed = || messages.error(bytes!("external filter '", template, "' failed"));
-    let Some(mut child) = surroundings.start(command.as_ref(), &[], Stdio::piped(), messages)
+    let Some(mut child) = child_environment.start(command.as_ref(), &[], Stdio::piped(), messages)
     else {
         messages.error(bytes!(
             "cannot fork to run external filter '",
@@ -364,7 +364,7 @@ mod tests {
 
     /// Returns the variables whose names start with `GIT_`, as `GIT_DIR=...` and so on.
     fn git_variables(repository: &Repository) -> Vec<String> {
-        Surroundings::of(repository, FilterStderr::Discard)
+        ChildEnvironment::of(repository, FilterStderr::Discard)
             .variables
             .iter()
             .map(|(name, value)| format!("{name}={value}"))
@@ -388,7 +388,7 @@ mod tests {
             ref_format: crate::repository::RefFormat::Files,
             config: crate::config::Config::default(),
             environment: Environment::default(),
-            outer: Vec::new(),
+            superprojects: Vec::new(),
         };
         assert_eq!(git_variables(&repository), ["GIT_PREFIX=sub/"]);
         let linked = Repository {

@@ -40,7 +40,7 @@ impl Converter {
         }
         if let Some(encoding) = &plan.encoding
             && let Some(converted) = encoding::from_utf8(
-                self.surroundings(),
+                self.child_environment(),
                 path,
                 encoding.as_ref(),
                 &contents,

@@ -21,13 +21,13 @@ use vigil_testkit::sandbox::{Sandbox, answer};
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) stdout: BString,
-    pub(crate) said: Vec<String>,
+    pub(crate) messages: Vec<String>,
     pub(crate) code: i32,
 }
 
 impl Answer {
     pub(crate) fn of(output: Output) -> Self {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         let by_git = |line: &&str| {
             ["fatal: ", "error: ", "warning: ", "hint: "]
                 .iter()
@@ -35,7 +35,7 @@ impl Answer {
         };
         Self {
             stdout: output.stdout.into(),
-            said: said.lines().filter(by_git).map(str::to_owned).collect(),
+            messages: messages.lines().filter(by_git).map(str::to_owned).collect(),
             code: output.status.code().unwrap_or(-1),
         }
     }
@@ -111,7 +111,7 @@ impl Run {
     ) -> Answer {
         let mut answer = Answer {
             stdout: BString::default(),
-            said: Vec::new(),
+            messages: Vec::new(),
             code: 0,
         };
         for request in requests {
@@ -119,11 +119,11 @@ impl Run {
             let header = format!("{id} blob {}\n", contents.len());
             answer.stdout.extend_from_slice(header.as_bytes());
             let converted = convert(&self, path.as_str().into(), id, contents);
-            self.say(&mut answer);
+            self.add_messages(&mut answer);
             match converted {
                 Ok(converted) => answer.stdout.extend_from_slice(&converted),
                 Err(error) => {
-                    answer.said.push(format!("fatal: {error}"));
+                    answer.messages.push(format!("fatal: {error}"));
                     answer.code = 128;
                     break;
                 }
@@ -132,12 +132,12 @@ impl Run {
         }
         let messages = Arc::clone(&self.messages);
         drop(self);
-        say(&messages, &mut answer);
+        add_messages(&messages, &mut answer);
         answer
     }
 
-    fn say(&self, answer: &mut Answer) {
-        say(&self.messages, answer);
+    fn add_messages(&self, answer: &mut Answer) {
+        add_messages(&self.messages, answer);
     }
 
     pub(crate) fn filters(self, requests: &[Request]) -> Answer {
@@ -148,10 +148,10 @@ impl Run {
     }
 }
 
-fn say(messages: &Messages, answer: &mut Answer) {
+fn add_messages(messages: &Messages, answer: &mut Answer) {
     for line in messages.take() {
         answer
-            .said
+            .messages
             .extend(line.to_string().lines().map(str::to_owned));
     }
 }

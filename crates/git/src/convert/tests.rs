@@ -47,7 +47,7 @@ impl Fixture {
             warns_of_loss: true,
             fault: None,
             drivers,
-            surroundings: Surroundings {
+            child_environment: ChildEnvironment {
                 directory: self.path(""),
                 variables: variables.into(),
                 stderr: FilterStderr::Discard,
@@ -98,11 +98,14 @@ impl Fixture {
     fn status(&self) -> Result<(BTreeSet<String>, BTreeSet<String>), String> {
         let arguments = ["--no-optional-locks", "status", "--porcelain", "-uno", "-z"];
         let output = self.output("", arguments, "");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        if let Some(fatal) = said.lines().find_map(|line| line.strip_prefix("fatal: ")) {
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
+        if let Some(fatal) = messages
+            .lines()
+            .find_map(|line| line.strip_prefix("fatal: "))
+        {
             return Err(fatal.to_owned());
         }
-        assert!(output.status.success(), "{said}");
+        assert!(output.status.success(), "{messages}");
         let modified = output
             .stdout
             .split(|byte| *byte == 0)
@@ -110,7 +113,7 @@ impl Fixture {
             .map(|line| String::from_utf8_lossy(&line[3..]).into_owned())
             .collect();
         // git looks at a modified file twice.
-        Ok((modified, said.lines().map(str::to_owned).collect()))
+        Ok((modified, messages.lines().map(str::to_owned).collect()))
     }
 
     /// Returns what `converter` finds, in the same form.
@@ -131,12 +134,12 @@ impl Fixture {
                 modified.insert(path.clone());
             }
         }
-        let said = converter.messages.take();
-        let said = said.iter().flat_map(|line| {
+        let messages = converter.messages.take();
+        let messages = messages.iter().flat_map(|line| {
             let line = line.to_string();
             line.lines().map(str::to_owned).collect::<Vec<_>>()
         });
-        Ok((modified, said.collect()))
+        Ok((modified, messages.collect()))
     }
 }
 
@@ -243,7 +246,7 @@ fn random_contents_convert_as_in_git() {
             lines += &path;
             for _ in 0..random.below(4) {
                 lines += " ";
-                lines += random.of(&words);
+                lines += random.pick(&words);
             }
             lines += "\n";
             let text = random.text(&parts, 12);
@@ -357,12 +360,15 @@ fn lost_line_endings_are_warned_of_where_renames_are_sought() {
         let file = File::open(fixture.path("new")).unwrap();
         let size = new.len() as u64;
         converter.read_file("new".into(), &file, size).unwrap();
-        let said: Vec<u8> = converter
+        let messages: Vec<u8> = converter
             .messages
             .take()
             .iter()
             .flat_map(|line| [line.as_slice(), b"\n"].concat())
             .collect();
-        assert_eq!(String::from_utf8(said), String::from_utf8(output.stderr));
+        assert_eq!(
+            String::from_utf8(messages),
+            String::from_utf8(output.stderr)
+        );
     }
 }

@@ -56,10 +56,10 @@ impl IndexFile {
     }
 
     /// Whether the stamps of both files are from before `time`.
-    pub fn is_before(&self, time: Timestamp) -> bool {
+    pub fn is_entirely_before(&self, time: Timestamp) -> bool {
         self.files()
             .filter_map(|file| file.stamp)
-            .all(|stamp| stamp.is_before(time))
+            .all(|stamp| stamp.is_entirely_before(time))
     }
 
     fn files(&self) -> impl Iterator<Item = &SeenFile> {

@@ -65,7 +65,7 @@ fn some_files(repo: &Repo) {
 fn an_index_that_follows_another_is_read_as_what_differs() {
     let repo = Repo::new();
     let follow = |earlier: &Tracked| {
-        load_following(&repo.index_path(), &repo.git_dir(), &repo.top(), earlier).unwrap()
+        load_difference(&repo.index_path(), &repo.git_dir(), &repo.top(), earlier).unwrap()
     };
     assert!(follow(&Tracked::empty(Kind::Sha1)).is_none());
     some_files(&repo);
@@ -81,7 +81,7 @@ fn an_index_that_follows_another_is_read_as_what_differs() {
         repo.git(step.iter().copied());
         let (tree, moved) = follow(&earlier).unwrap();
         let loaded = load_from(&repo).unwrap();
-        let (tracked, expected) = earlier.moved_to(&loaded.index);
+        let (tracked, expected) = earlier.updated_to(&loaded.index);
         assert_eq!(moved, expected, "{step:?}");
         assert!(!moved.is_empty(), "{step:?}");
         let all = |tracked: &Tracked| {

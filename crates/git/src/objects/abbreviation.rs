@@ -46,7 +46,7 @@ impl Objects {
     fn packed_count(&self) -> Result<u64, Error> {
         let count = self
             .readers
-            .ask(|reader| reader.store().packed_count(&mut Vec::new()).map(Some));
+            .with_reader(|reader| reader.store().packed_count(&mut Vec::new()).map(Some));
         Ok(count?.unwrap_or_default())
     }
 }

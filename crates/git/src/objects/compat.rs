@@ -17,8 +17,8 @@ use crate::staged::tree::tree_entries;
 pub struct Compat {
     own_kind: HashKind,
     kind: HashKind,
-    own: HashMap<ObjectId, ObjectId>,
-    other: HashMap<ObjectId, ObjectId>,
+    by_other_id: HashMap<ObjectId, ObjectId>,
+    by_own_id: HashMap<ObjectId, ObjectId>,
 }
 
 impl Compat {
@@ -36,8 +36,8 @@ impl Compat {
         let mut compat = Self {
             own_kind,
             kind,
-            own: HashMap::new(),
-            other: HashMap::new(),
+            by_other_id: HashMap::new(),
+            by_own_id: HashMap::new(),
         };
         for line in contents.lines() {
             let ids = line.split_once_str(" ").and_then(|(own, other)| {
@@ -46,26 +46,26 @@ impl Compat {
                 (own.kind() == own_kind && other.kind() == kind).then_some((own, other))
             });
             if let Some((own, other)) = ids {
-                compat.own.insert(other, own);
-                compat.other.insert(own, other);
+                compat.by_other_id.insert(other, own);
+                compat.by_own_id.insert(own, other);
             }
         }
         compat
     }
 
     /// If `name` begins with an id of the other kind, replaces it by the object's own id.
-    pub fn with_own_id(&self, name: &BStr) -> Option<BString> {
+    pub fn with_native_id(&self, name: &BStr) -> Option<BString> {
         let (id, rest) = name.split_at_checked(self.kind.len_in_hex())?;
         if rest.first().is_some_and(u8::is_ascii_alphanumeric) {
             return None;
         }
-        let own = self.own.get(&ObjectId::from_hex(id).ok()?)?;
+        let own = self.by_other_id.get(&ObjectId::from_hex(id).ok()?)?;
         Some([own.to_string().as_bytes(), rest].concat().into())
     }
 
     /// Returns an object's other id, given its own.
-    pub fn other_id(&self, own: &ObjectId) -> Option<ObjectId> {
-        self.other.get(own).copied()
+    pub fn compat_id(&self, own: &ObjectId) -> Option<ObjectId> {
+        self.by_own_id.get(own).copied()
     }
 
     /// Converts contents to the other hash function. `None` if they are invalid, or name an object without another id.
@@ -85,7 +85,7 @@ impl Compat {
             tree.extend_from_slice(format!("{:o} ", entry.mode.0).as_bytes());
             tree.extend_from_slice(entry.name);
             tree.push(0);
-            tree.extend_from_slice(self.other.get(&entry.id)?.as_bytes());
+            tree.extend_from_slice(self.by_own_id.get(&entry.id)?.as_bytes());
         }
         Some(tree)
     }
@@ -96,7 +96,7 @@ impl Compat {
         let id = line.strip_prefix(field.as_bytes())?.strip_prefix(b" ")?;
         let id = id.strip_suffix(b"\n").unwrap_or(id);
         let other = ObjectId::from_hex(id).ok();
-        let other = other.and_then(|id| self.other_id(&id));
+        let other = other.and_then(|id| self.compat_id(&id));
         Some(other.map(|other| format!("{field} {other}\n").into_bytes()))
     }
 

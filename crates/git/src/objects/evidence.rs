@@ -20,7 +20,7 @@ impl Objects {
     /// Returns the files that decide how the objects `ids` are read, if all of those were read since `before` and none of
     /// the files has changed since. `None` proves nothing: it is returned if anything is unusual, such as a damaged copy.
     pub fn evidence(&self, ids: &[ObjectId], before: Timestamp) -> Option<Vec<SeenFile>> {
-        if !self.is_plain() || self.readers.had_trouble() {
+        if !self.has_single_source() || self.readers.had_messages() {
             return None;
         }
         let [alternates, packs] = self.fixed_files();
@@ -37,29 +37,29 @@ impl Objects {
     }
 
     /// Whether the objects for which `files` are the [evidence](Self::evidence) would be read as they were then.
-    pub fn reads_as_before(&self, files: &[SeenFile]) -> bool {
+    pub fn would_read_the_same(&self, files: &[SeenFile]) -> bool {
         let fixed = self.fixed_files();
         let known = files.iter().map(|file| file.path.as_path());
-        self.is_plain()
+        self.has_single_source()
             && fixed.iter().map(PathBuf::as_path).eq(known.take(2))
             && files.iter().all(SeenFile::is_same)
     }
 
     /// Whether all objects come from one directory, as they are recorded there.
-    fn is_plain(&self) -> bool {
-        self.places().alternates.is_empty()
+    fn has_single_source(&self) -> bool {
+        self.folders().alternates.is_empty()
             && !self.history.has_replacements()
             && self.history.check().is_ok()
     }
 
     fn fixed_files(&self) -> [PathBuf; 2] {
-        ["info/alternates", "pack"].map(|name| self.places().folder.join(name))
+        ["info/alternates", "pack"].map(|name| self.folders().folder.join(name))
     }
 
     fn loose_file(&self, id: &ObjectId) -> Option<PathBuf> {
         let hex = id.to_string();
         let (fan, rest) = hex.split_at_checked(2)?;
-        Some(self.places().folder.join(fan).join(rest))
+        Some(self.folders().folder.join(fan).join(rest))
     }
 }
 

@@ -55,7 +55,7 @@ pub struct History {
     /// What git writes to stderr when it reads the grafts, as whole lines.
     notices: Vec<BString>,
     /// Whether `notices` were reported when commits were read.
-    is_noted: AtomicBool,
+    notices_reported: AtomicBool,
     /// A line of the `shallow` file that is not an id; an error only once a commit is read.
     bad_shallow_line: Option<BString>,
     /// Pairs of commits, and how many commits are reachable only from the one and only from the other.
@@ -133,13 +133,13 @@ impl History {
                 let is_absent = [ErrorKind::NotFound, ErrorKind::NotADirectory];
                 if !is_absent.contains(&error.kind()) {
                     let (path, reason) = (raw_path(repo.shown(path)), errno::text_of(&error));
-                    let said = format!("warning: unable to access '{path}': {reason}");
-                    self.notices.push(bytes_of(&said));
+                    let message = format!("warning: unable to access '{path}': {reason}");
+                    self.notices.push(bytes_of(&message));
                 }
                 return Ok(());
             }
         };
-        self.notices = GRAFTS_ARE_DEPRECATED.say(repo)?;
+        self.notices = GRAFTS_ARE_DEPRECATED.messages(repo)?;
         self.take_grafts(&mut lines, repo.hash);
         Ok(())
     }
@@ -147,7 +147,7 @@ impl History {
     fn take_grafts(&mut self, lines: &mut Lines<impl Read>, hash: Kind) {
         while let Some(line) = lines.next() {
             self.graft(line, hash);
-            lines.pass_rest();
+            lines.skip_rest();
         }
     }
 
@@ -197,9 +197,9 @@ impl History {
         };
         // For git it is a C string.
         let line = line.split(|byte| *byte == 0).next().unwrap_or_default();
-        let mut said = [b"error: ", complaint.as_bytes(), b" graft data: ", line].concat();
-        said.truncate(NOTICE_LEN_MAX);
-        self.notices.push(said.into());
+        let mut message = [b"error: ", complaint.as_bytes(), b" graft data: ", line].concat();
+        message.truncate(NOTICE_LEN_MAX);
+        self.notices.push(message.into());
     }
 
     /// What git writes to stderr when it looks up which objects are replaced, as whole lines.
@@ -214,20 +214,21 @@ impl History {
 
     /// Returns [`Self::notices`] the first time only: git reads the grafts with the first commit.
     pub(super) fn take_notices(&self) -> &[BString] {
-        match self.notices.is_empty() || self.is_noted.swap(true, Ordering::Relaxed) {
+        match self.notices.is_empty() || self.notices_reported.swap(true, Ordering::Relaxed) {
             true => &[],
             false => &self.notices,
         }
     }
 
     /// Whether [`Self::notices`] were reported when commits were read.
-    pub(super) fn is_noted(&self) -> bool {
-        self.is_noted.load(Ordering::Relaxed)
+    pub(super) fn notices_reported(&self) -> bool {
+        self.notices_reported.load(Ordering::Relaxed)
     }
 
-    /// Sets what [`Self::is_noted`] returns.
-    pub(super) fn set_noted(&self, is_noted: bool) {
-        self.is_noted.store(is_noted, Ordering::Relaxed);
+    /// Sets what [`Self::notices_reported`] returns.
+    pub(super) fn set_notices_reported(&self, notices_reported: bool) {
+        self.notices_reported
+            .store(notices_reported, Ordering::Relaxed);
     }
 
     /// Fails if the `shallow` file is invalid: then no commit can be read, since its parents are not known.
@@ -239,7 +240,7 @@ impl History {
     }
 
     /// Whether history is as commits record it, and so as a commit-graph gives it.
-    pub(crate) fn is_as_recorded(&self) -> bool {
+    pub(crate) fn is_unmodified(&self) -> bool {
         self.parents.is_empty() && self.replacements.is_empty() && !self.is_shallow
     }
 
@@ -271,7 +272,7 @@ impl History {
     }
 
     /// Returns a cached distance.
-    pub fn remembered(&self, pair: &[ObjectId; 2]) -> Option<[usize; 2]> {
+    pub fn cached_distance(&self, pair: &[ObjectId; 2]) -> Option<[usize; 2]> {
         let distances = self.distances.lock();
         distances
             .iter()
@@ -280,7 +281,7 @@ impl History {
     }
 
     /// Caches a distance; the oldest one makes room for it.
-    pub fn remember(&self, pair: [ObjectId; 2], distance: [usize; 2]) {
+    pub fn cache_distance(&self, pair: [ObjectId; 2], distance: [usize; 2]) {
         let mut distances = self.distances.lock();
         if distances.len() >= DISTANCES_MAX {
             distances.remove(0);
@@ -341,7 +342,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// Skips to the end of the line.
-    fn pass_rest(&mut self) {
+    fn skip_rest(&mut self) {
         while self.line.last() != Some(&b'\n') && self.next().is_some() {}
     }
 }

@@ -15,16 +15,16 @@ const KINDS_MAX: usize = 1 << 20;
 
 /// The types of objects that were read or claimed by tags. Nothing is kept unless somebody listens to the messages.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownKinds {
     is_kept: AtomicBool,
     kinds: Mutex<HashMap<ObjectId, Kind>>,
     /// Whether any tag claimed that an object is not a commit: otherwise commits need not be looked up.
-    has_others: AtomicBool,
+    has_non_commit_claims: AtomicBool,
     /// The objects about which tags claimed so.
-    others: Mutex<HashMap<ObjectId, Kind>>,
+    non_commits: Mutex<HashMap<ObjectId, Kind>>,
 }
 
-impl Known {
+impl KnownKinds {
     /// Starts to keep what becomes known.
     pub(super) fn keep(&self) {
         self.is_kept.store(true, Ordering::Relaxed);
@@ -33,8 +33,8 @@ impl Known {
     /// Forgets all that is known.
     pub(super) fn forget(&self) {
         self.kinds.lock().clear();
-        self.others.lock().clear();
-        self.has_others.store(false, Ordering::Relaxed);
+        self.non_commits.lock().clear();
+        self.has_non_commit_claims.store(false, Ordering::Relaxed);
     }
 
     /// Returns the known type of the object `id`.
@@ -55,7 +55,7 @@ impl Known {
         }
         let mut kinds = self.kinds.lock();
         if kinds.len() >= KINDS_MAX {
-            kinds.clone_from(&self.others.lock());
+            kinds.clone_from(&self.non_commits.lock());
         }
         let known = *kinds.entry(id.to_owned()).or_insert(kind);
         if known == kind { Ok(()) } else { Err(known) }
@@ -65,24 +65,24 @@ impl Known {
     ///
     /// # Errors
     /// As for [`Self::note`].
-    pub(super) fn claim(&self, id: &oid, kind: Kind) -> Result<(), Kind> {
+    pub(super) fn note_claim(&self, id: &oid, kind: Kind) -> Result<(), Kind> {
         self.note(id, kind)?;
         if kind != Kind::Commit && self.is_kept.load(Ordering::Relaxed) {
-            self.others.lock().insert(id.to_owned(), kind);
-            self.has_others.store(true, Ordering::Relaxed);
+            self.non_commits.lock().insert(id.to_owned(), kind);
+            self.has_non_commit_claims.store(true, Ordering::Relaxed);
         }
         Ok(())
     }
 
     /// Whether any tag claimed that an object is not a commit.
-    pub(super) fn has_others(&self) -> bool {
-        self.has_others.load(Ordering::Relaxed)
+    pub(super) fn has_non_commit_claims(&self) -> bool {
+        self.has_non_commit_claims.load(Ordering::Relaxed)
     }
 
     /// Returns the type, other than a commit, that a tag claimed for the object `id`.
-    pub(super) fn other_kind(&self, id: &oid) -> Option<Kind> {
-        match self.has_others() {
-            true => self.others.lock().get(id).copied(),
+    pub(super) fn claimed_kind(&self, id: &oid) -> Option<Kind> {
+        match self.has_non_commit_claims() {
+            true => self.non_commits.lock().get(id).copied(),
             false => None,
         }
     }

@@ -10,29 +10,29 @@ impl Objects {
     /// found, looks once more, since some may have been added.
     pub fn starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
         let mut is_again = false;
-        let found = self.readers.ask(|reader| {
-            let mut said = Vec::new();
+        let found = self.readers.with_reader(|reader| {
+            let mut messages = Vec::new();
             let store = reader.store();
-            let mut found = store.with_prefix(digits, &mut said)?;
+            let mut found = store.with_prefix(digits, &mut messages)?;
             if found.is_empty() {
-                said.clear();
-                store.list(&mut said)?;
+                messages.clear();
+                store.list(&mut messages)?;
                 is_again = true;
-                found = store.with_prefix(digits, &mut said)?;
+                found = store.with_prefix(digits, &mut messages)?;
             }
-            self.readers.hear(said);
+            self.readers.add_messages(messages);
             Ok((!found.is_empty()).then_some(found))
         });
         if is_again {
             // git looks for the alternates once more.
-            self.readers.hear(self.readers.opening_said());
+            self.readers.add_messages(self.readers.opening_messages());
         }
         Ok(found?.unwrap_or_default())
     }
 
     /// As [`Self::starting_with`], but without looking again for new objects.
     pub(crate) fn all_starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
-        let found = self.readers.ask(|reader| {
+        let found = self.readers.with_reader(|reader| {
             reader
                 .store()
                 .with_prefix(digits, &mut Vec::new())

@@ -7,7 +7,7 @@ use bstr::BString;
 use parking_lot::Mutex;
 
 use vigil_model::raw_text::raw;
-use vigil_objects::{Error, ObjectStore, Places, Reader, Reason};
+use vigil_objects::{Error, ObjectFolders, ObjectStore, Reader, Reason};
 
 /// The memory for delta bases per reading thread, in bytes: enough for some trees and commits, not for file contents.
 const BASES_LEN_MAX: usize = 8 << 20;
@@ -15,29 +15,29 @@ const BASES_LEN_MAX: usize = 8 << 20;
 /// The store, opened when first needed and again when outdated, and one reader for each thread that reads at the same time.
 #[derive(Debug)]
 pub(super) struct Readers {
-    pub(super) places: Places,
+    pub(super) folders: ObjectFolders,
     state: Mutex<State>,
     /// What git would write meanwhile, if anybody listens.
-    said: Mutex<Option<Vec<String>>>,
-    opening: Mutex<Opening>,
-    had_trouble: AtomicBool,
+    messages: Mutex<Option<Vec<String>>>,
+    opening: Mutex<OpeningMessages>,
+    had_messages: AtomicBool,
 }
 
 /// What git writes when it looks for replacements and alternates, which is when the first object is asked for.
 #[derive(Debug, Default)]
-struct Opening {
+struct OpeningMessages {
     /// About replacements; kept when the store is opened again.
     warnings: Vec<String>,
-    said: Vec<String>,
+    messages: Vec<String>,
     /// Whether an object was asked for.
     is_over: bool,
-    is_heard: bool,
+    is_reported: bool,
 }
 
-impl Opening {
-    fn all_said(&self) -> Vec<String> {
+impl OpeningMessages {
+    fn all_messages(&self) -> Vec<String> {
         match self.is_over {
-            true => [self.warnings.as_slice(), &self.said].concat(),
+            true => [self.warnings.as_slice(), &self.messages].concat(),
             false => Vec::new(),
         }
     }
@@ -51,56 +51,56 @@ struct State {
 }
 
 impl State {
-    fn store(&mut self, places: &Places, said: &mut Vec<String>) -> &Arc<ObjectStore> {
+    fn store(&mut self, folders: &ObjectFolders, messages: &mut Vec<String>) -> &Arc<ObjectStore> {
         self.store
-            .get_or_insert_with(|| Arc::new(ObjectStore::open(places, said)))
+            .get_or_insert_with(|| Arc::new(ObjectStore::open(folders, messages)))
     }
 }
 
 impl Readers {
-    pub(super) fn new(places: Places) -> Self {
+    pub(super) fn new(folders: ObjectFolders) -> Self {
         Self {
-            places,
+            folders,
             state: Mutex::default(),
-            said: Mutex::default(),
+            messages: Mutex::default(),
             opening: Mutex::default(),
-            had_trouble: AtomicBool::default(),
+            had_messages: AtomicBool::default(),
         }
     }
 
     /// Starts to collect what git would write, until it is taken.
-    pub(super) fn listen(&self) {
-        self.said.lock().get_or_insert_default();
+    pub(super) fn collect_messages(&self) {
+        self.messages.lock().get_or_insert_default();
     }
 
     /// Takes what git would have written since the last call.
-    pub(super) fn take_said(&self) -> Vec<String> {
+    pub(super) fn take_messages(&self) -> Vec<String> {
         // Walks through history call this at each commit, and a lock would keep them from reading ahead.
-        if !self.had_trouble() {
+        if !self.had_messages() {
             return Vec::new();
         }
-        let mut said = self.said.lock();
-        said.as_mut().map(std::mem::take).unwrap_or_default()
+        let mut messages = self.messages.lock();
+        messages.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    fn note(&self, said: &[String]) {
-        if !said.is_empty() {
-            self.had_trouble.store(true, Ordering::Relaxed);
+    fn note(&self, messages: &[String]) {
+        if !messages.is_empty() {
+            self.had_messages.store(true, Ordering::Relaxed);
         }
     }
 
     /// Whether git would have written anything so far.
-    pub(super) fn had_trouble(&self) -> bool {
-        self.had_trouble.load(Ordering::Relaxed)
+    pub(super) fn had_messages(&self) -> bool {
+        self.had_messages.load(Ordering::Relaxed)
     }
 
     /// Adds lines that git would write.
-    pub(super) fn hear(&self, lines: Vec<String>) {
+    pub(super) fn add_messages(&self, lines: Vec<String>) {
         self.note(&lines);
         if !lines.is_empty()
-            && let Some(said) = self.said.lock().as_mut()
+            && let Some(messages) = self.messages.lock().as_mut()
         {
-            said.extend(lines);
+            messages.extend(lines);
         }
     }
 
@@ -110,13 +110,13 @@ impl Readers {
     }
 
     fn opened<'s>(&self, state: &'s mut State) -> &'s Arc<ObjectStore> {
-        let mut said = Vec::new();
+        let mut messages = Vec::new();
         let is_new = state.store.is_none();
-        let store = state.store(&self.places, &mut said);
+        let store = state.store(&self.folders, &mut messages);
         if is_new {
-            self.note(&said);
+            self.note(&messages);
             let mut opening = self.opening.lock();
-            (opening.said, opening.is_over) = (said, true);
+            (opening.messages, opening.is_over) = (messages, true);
         }
         store
     }
@@ -130,34 +130,34 @@ impl Readers {
     }
 
     /// Returns what git writes when it looks for replacements and alternates; nothing before any object was asked for.
-    pub(super) fn opening_said(&self) -> Vec<String> {
-        self.opening.lock().all_said()
+    pub(super) fn opening_messages(&self) -> Vec<String> {
+        self.opening.lock().all_messages()
     }
 
-    /// Adds those lines, unless they were heard before: an object is asked for.
-    pub(super) fn hear_opening(&self) {
-        if !self.had_trouble() {
+    /// Adds those lines, unless they were reported before: an object is asked for.
+    pub(super) fn report_opening(&self) {
+        if !self.had_messages() {
             return;
         }
         let mut opening = self.opening.lock();
-        if !std::mem::replace(&mut opening.is_heard, true) {
-            self.hear(opening.all_said());
+        if !std::mem::replace(&mut opening.is_reported, true) {
+            self.add_messages(opening.all_messages());
         }
     }
 
-    /// Whether they were heard.
-    pub(super) fn is_opening_heard(&self) -> bool {
-        self.opening.lock().is_heard
+    /// Whether they were reported.
+    pub(super) fn is_opening_reported(&self) -> bool {
+        self.opening.lock().is_reported
     }
 
-    /// Sets whether they were heard.
-    pub(super) fn set_opening_heard(&self, is_heard: bool) {
-        self.opening.lock().is_heard = is_heard;
+    /// Sets whether they were reported.
+    pub(super) fn set_opening_reported(&self, is_reported: bool) {
+        self.opening.lock().is_reported = is_reported;
     }
 
     /// Puts a question to a reader. If it fails, or finds nothing and the alternates have changed, the store is opened anew
     /// and the question asked once more: the object may be in other packs by now.
-    pub(super) fn ask<T>(
+    pub(super) fn with_reader<T>(
         &self,
         mut question: impl FnMut(&mut Reader) -> Result<Option<T>, Error>,
     ) -> Result<Option<T>, Reason> {
@@ -173,15 +173,15 @@ impl Readers {
             reader = self.take();
             answer = question(&mut reader);
         }
-        self.hear_opening();
+        self.report_opening();
         match answer {
             Ok(found) => {
-                self.hear(reader.take_said());
+                self.add_messages(reader.take_messages());
                 self.give(reader);
                 Ok(found)
             }
             Err(error) => {
-                self.hear(error.said);
+                self.add_messages(error.messages);
                 // The store remembers what is damaged, which may be repaired later.
                 self.forget(reader.store());
                 match error.reason {
@@ -194,15 +194,15 @@ impl Readers {
 
     /// Puts `question` to a reader, and returns whatever it answers. If anything was wrong, the store is dropped afterwards,
     /// so that the next caller gets the messages.
-    pub(super) fn ask_quietly<T>(
+    pub(super) fn with_reader_silently<T>(
         &self,
         question: impl FnOnce(&mut Reader) -> Vec<Option<T>>,
     ) -> Vec<Option<T>> {
         let mut reader = self.take();
-        self.hear_opening();
+        self.report_opening();
         let answers = question(&mut reader);
-        let said = reader.take_said();
-        if said.is_empty() && answers.iter().all(Option::is_some) {
+        let messages = reader.take_messages();
+        if messages.is_empty() && answers.iter().all(Option::is_some) {
             self.give(reader);
         } else {
             self.forget(reader.store());
@@ -212,14 +212,14 @@ impl Readers {
 
     /// Puts `question` to a reader; `None` if git would write anything meanwhile. Then the store is dropped afterwards, so
     /// that the next caller gets the messages.
-    pub(super) fn ask_for_sound<T>(
+    pub(super) fn with_reader_if_clean<T>(
         &self,
         question: impl FnOnce(&mut Reader) -> Option<T>,
     ) -> Option<T> {
         let mut reader = self.take();
-        self.hear_opening();
+        self.report_opening();
         let answer = question(&mut reader);
-        let answer = answer.filter(|_| reader.take_said().is_empty());
+        let answer = answer.filter(|_| reader.take_messages().is_empty());
         match answer {
             Some(_) => self.give(reader),
             None => self.forget(reader.store()),

@@ -33,7 +33,7 @@ pub struct Tag {
 
 /// What is wrong with a tag object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoTag<'a> {
+pub enum TagError<'a> {
     /// A format error, for which git has no message.
     Malformed,
     /// The type that it gives for its target does not exist.
@@ -42,25 +42,26 @@ pub enum NoTag<'a> {
 
 impl Tag {
     /// Parses the contents of a tag object, checking in git's order.
-    pub fn parse(content: &[u8], hash: Hash) -> Result<Self, NoTag<'_>> {
+    pub fn parse(content: &[u8], hash: Hash) -> Result<Self, TagError<'_>> {
         if content.len() < hash.len_in_hex().saturating_add(LENGTH_MIN) {
-            return Err(NoTag::Malformed);
+            return Err(TagError::Malformed);
         }
-        let target = commit::first_id(b"object ", content, hash).ok_or(NoTag::Malformed)?;
+        let target = commit::first_id(b"object ", content, hash).ok_or(TagError::Malformed)?;
         let head = b"object ".len().saturating_add(hash.len_in_hex());
         let rest = content.get(head..).unwrap_or_default();
-        let rest = rest.strip_prefix(b"\ntype ").ok_or(NoTag::Malformed)?;
-        let (kind, rest) = split_at_byte(rest, b'\n').ok_or(NoTag::Malformed)?;
+        let rest = rest.strip_prefix(b"\ntype ").ok_or(TagError::Malformed)?;
+        let (kind, rest) = split_at_byte(rest, b'\n').ok_or(TagError::Malformed)?;
         if kind.len() > TYPE_LENGTH_MAX {
-            return Err(NoTag::Malformed);
+            return Err(TagError::Malformed);
         }
         // git reads it as a C string.
         let kind = kind.split(|byte| *byte == 0).next().unwrap_or_default();
-        let target_kind = Kind::from_bytes(kind).map_err(|_| NoTag::UnknownKind(kind.as_bstr()))?;
+        let target_kind =
+            Kind::from_bytes(kind).map_err(|_| TagError::UnknownKind(kind.as_bstr()))?;
         let rest = rest.strip_prefix(b"tag ").filter(|rest| !rest.is_empty());
         let (name, rest) = rest
             .and_then(|rest| split_at_byte(rest, b'\n'))
-            .ok_or(NoTag::Malformed)?;
+            .ok_or(TagError::Malformed)?;
         let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
         Ok(Self {
             target,
@@ -70,8 +71,8 @@ impl Tag {
         })
     }
 
-    fn link(&self) -> Link {
-        Link {
+    fn link(&self) -> TagLink {
+        TagLink {
             target: self.target,
             kind: self.target_kind,
             time_s: self.time_s,
@@ -105,7 +106,7 @@ fn tagger_time_s(text: &[u8]) -> u64 {
 
 /// The link from a tag to its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Link {
+pub struct TagLink {
     /// The object that it points to.
     pub target: ObjectId,
     /// The type that the tag gives for the target.
@@ -115,7 +116,7 @@ pub struct Link {
 }
 
 /// A tag, and the last link of its chain.
-pub(super) type Led = (Tag, Link);
+pub(super) type PeeledTag = (Tag, TagLink);
 
 /// Detects a walk from object to object that goes in a circle, which replacements make possible. It holds only one id,
 /// however long the walk is, and may need a few rounds to notice (Brent's algorithm).
@@ -146,7 +147,7 @@ impl Circle {
 /// The links of tags that other tags point to, as far as they were read. Each reference may begin a chain, and chains may
 /// share all but their first tag.
 #[derive(Debug, Default)]
-pub(super) struct Chains(Mutex<HashMap<ObjectId, Link, BuildHasherDefault<IdHasher>>>);
+pub(super) struct Chains(Mutex<HashMap<ObjectId, TagLink, BuildHasherDefault<IdHasher>>>);
 
 impl Chains {
     /// Forgets everything, since objects may have disappeared or come back.
@@ -183,11 +184,11 @@ impl Objects {
             return Ok(None);
         };
         if let Err(known) = self.known.note(id, kind) {
-            self.say(Error::contradiction(id, known, kind));
+            self.add_error(Error::contradiction(id, known, kind));
             return Ok(None);
         }
         Ok(match kind {
-            Kind::Tag => self.take_apart(id, buf).map(Parsed::Tag),
+            Kind::Tag => self.parse_tag(id, buf).map(Parsed::Tag),
             Kind::Commit => match self.parse_links(id, buf) {
                 Ok(links) => {
                     let _ = self.known.note(&links.tree, Kind::Tree);
@@ -195,7 +196,7 @@ impl Objects {
                     Some(Parsed::Other(kind))
                 }
                 Err(error) => {
-                    self.say(error);
+                    self.add_error(error);
                     None
                 }
             },
@@ -204,12 +205,12 @@ impl Objects {
     }
 
     /// Parses the tag object `id`, whose contents are `content`.
-    fn take_apart(&self, id: &oid, content: &[u8]) -> Option<Tag> {
+    fn parse_tag(&self, id: &oid, content: &[u8]) -> Option<Tag> {
         match Tag::parse(content, self.hash_kind()) {
-            Ok(tag) => self.believe(id, tag),
-            Err(NoTag::Malformed) => None,
-            Err(NoTag::UnknownKind(kind)) => {
-                self.hear(format!(
+            Ok(tag) => self.accept_tag(id, tag),
+            Err(TagError::Malformed) => None,
+            Err(TagError::UnknownKind(kind)) => {
+                self.add_message(format!(
                     "error: unknown tag type '{kind}' in {id}",
                     kind = raw(kind)
                 ));
@@ -219,15 +220,15 @@ impl Objects {
     }
 
     /// Returns the tag object `id`, unless it gives another type for its target than is known.
-    pub fn believe(&self, id: &oid, tag: Tag) -> Option<Tag> {
+    pub fn accept_tag(&self, id: &oid, tag: Tag) -> Option<Tag> {
         let Tag {
             target,
             target_kind,
             ..
         } = tag;
-        if let Err(known) = self.known.claim(&target, target_kind) {
-            self.say(Error::contradiction(&target, known, target_kind));
-            self.hear(format!("error: bad tag pointer to {target} in {id}"));
+        if let Err(known) = self.known.note_claim(&target, target_kind) {
+            self.add_error(Error::contradiction(&target, known, target_kind));
+            self.add_message(format!("error: bad tag pointer to {target} in {id}"));
             return None;
         }
         Some(tag)
@@ -236,13 +237,13 @@ impl Objects {
     /// Reads the object `id`, which should be a tag; its contents are not checked against the id.
     pub fn tag(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Tag>, Error> {
         Ok(match self.read(id, buf)? {
-            Some(Kind::Tag) => self.take_apart(id, buf),
+            Some(Kind::Tag) => self.parse_tag(id, buf),
             Some(_) => {
-                self.hear(format!("error: Object {id} not a tag"));
+                self.add_message(format!("error: Object {id} not a tag"));
                 None
             }
             None => {
-                self.hear(format!("error: Could not read {id}"));
+                self.add_message(format!("error: Could not read {id}"));
                 None
             }
         })
@@ -250,7 +251,11 @@ impl Objects {
 
     /// Returns the type of the object `id`, if it is known or can be read, and for a tag, where it leads. The latter is
     /// `None`, with a message, if a tag on the way is missing or damaged.
-    pub fn lead(&self, id: &oid, buf: &mut Vec<u8>) -> Result<(Option<Kind>, Option<Led>), Error> {
+    pub fn peel_with_first(
+        &self,
+        id: &oid,
+        buf: &mut Vec<u8>,
+    ) -> Result<(Option<Kind>, Option<PeeledTag>), Error> {
         let known = self.known.kind(id);
         if known.is_some_and(|known| known != Kind::Tag) {
             return Ok((known, None));
@@ -270,7 +275,7 @@ impl Objects {
             return Ok((Some(kind), None));
         }
         let first = match sound {
-            Some(Kind::Tag) => self.take_apart(id, buf),
+            Some(Kind::Tag) => self.parse_tag(id, buf),
             _ => match self.parse_read(id, buf, false)? {
                 Some(Parsed::Tag(first)) => Some(first),
                 _ => None,
@@ -279,12 +284,12 @@ impl Objects {
         let Some(first) = first else {
             return Ok((Some(kind), None));
         };
-        let last = self.follow(&first, buf)?;
+        let last = self.follow_chain(&first, buf)?;
         Ok((Some(kind), last.map(|last| (first, last))))
     }
 
     /// Returns where the tag object `first` leads in the end; `None`, with a message, if a tag on the way is missing or damaged.
-    pub fn follow(&self, first: &Tag, buf: &mut Vec<u8>) -> Result<Option<Link>, Error> {
+    pub fn follow_chain(&self, first: &Tag, buf: &mut Vec<u8>) -> Result<Option<TagLink>, Error> {
         let mut link = first.link();
         let mut circle = Circle::default();
         while link.kind == Kind::Tag {
@@ -322,12 +327,12 @@ impl Objects {
         Ok(None)
     }
 
-    fn say(&self, error: Error) {
-        self.hear(format!("error: {error}"));
+    fn add_error(&self, error: Error) {
+        self.add_message(format!("error: {error}"));
     }
 
-    fn hear(&self, line: String) {
-        self.readers.hear(vec![line]);
+    fn add_message(&self, line: String) {
+        self.readers.add_messages(vec![line]);
     }
 }
 

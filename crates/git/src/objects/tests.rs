@@ -107,7 +107,7 @@ fn objects_are_read_loose_packed_from_alternates_and_after_a_repack() {
         Objects::open(&clone).unwrap().read(&id, &mut buf).unwrap(),
         None
     );
-    let list = format!("/nowhere:{}", objects.places().folder.display());
+    let list = format!("/nowhere:{}", objects.folders().folder.display());
     clone
         .environment
         .set("GIT_ALTERNATE_OBJECT_DIRECTORIES", list);

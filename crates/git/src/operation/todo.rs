@@ -65,13 +65,13 @@ pub(super) fn read_todo(
 pub(crate) fn commands<'a>(text: &'a [u8], comment: &'a BStr) -> impl Iterator<Item = &'a [u8]> {
     text.lines().map(white_space::trim).filter(move |line| {
         // A command is not a comment, even if it begins with the comment character.
-        !line.is_empty() && (!line.starts_with(comment) || takes(line).is_some())
+        !line.is_empty() && (!line.starts_with(comment) || arguments_of(line).is_some())
     })
 }
 
 /// The arguments of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Takes {
+enum Arguments {
     /// A commit.
     Commit,
     /// A commit, possibly after an option.
@@ -85,31 +85,31 @@ enum Takes {
 }
 
 /// The commands, with their one-letter abbreviations.
-const COMMANDS: [(&str, Option<u8>, Takes); 14] = [
-    ("pick", Some(b'p'), Takes::Commit),
-    ("revert", None, Takes::Commit),
-    ("edit", Some(b'e'), Takes::Commit),
-    ("reword", Some(b'r'), Takes::Commit),
-    ("fixup", Some(b'f'), Takes::OptionAndCommit),
-    ("squash", Some(b's'), Takes::Commit),
-    ("exec", Some(b'x'), Takes::Other),
-    ("break", Some(b'b'), Takes::Other),
-    ("label", Some(b'l'), Takes::Other),
-    ("reset", Some(b't'), Takes::CommitOrLabel),
-    ("merge", Some(b'm'), Takes::OptionAndMany),
-    ("update-ref", Some(b'u'), Takes::Other),
-    ("noop", None, Takes::Other),
-    ("drop", Some(b'd'), Takes::Commit),
+const COMMANDS: [(&str, Option<u8>, Arguments); 14] = [
+    ("pick", Some(b'p'), Arguments::Commit),
+    ("revert", None, Arguments::Commit),
+    ("edit", Some(b'e'), Arguments::Commit),
+    ("reword", Some(b'r'), Arguments::Commit),
+    ("fixup", Some(b'f'), Arguments::OptionAndCommit),
+    ("squash", Some(b's'), Arguments::Commit),
+    ("exec", Some(b'x'), Arguments::Other),
+    ("break", Some(b'b'), Arguments::Other),
+    ("label", Some(b'l'), Arguments::Other),
+    ("reset", Some(b't'), Arguments::CommitOrLabel),
+    ("merge", Some(b'm'), Arguments::OptionAndMany),
+    ("update-ref", Some(b'u'), Arguments::Other),
+    ("noop", None, Arguments::Other),
+    ("drop", Some(b'd'), Arguments::Commit),
 ];
 
 /// Returns what the command at the start of `line` takes, and the rest of the line; `None` if it is not a command.
-fn takes(line: &[u8]) -> Option<(Takes, &[u8])> {
+fn arguments_of(line: &[u8]) -> Option<(Arguments, &[u8])> {
     let end = line.iter().position(|&byte| white_space::is_space(byte));
     let (word, rest) = line.split_at_checked(end.unwrap_or(line.len()))?;
-    let (.., takes) = COMMANDS.iter().find(|(name, letter, _)| {
+    let (.., arguments) = COMMANDS.iter().find(|(name, letter, _)| {
         word == name.as_bytes() || letter.is_some_and(|it| word == [it])
     })?;
-    Some((*takes, rest))
+    Some((*arguments, rest))
 }
 
 /// Returns the command `line` with commit ids abbreviated.
@@ -119,7 +119,7 @@ fn with_short_ids(
     refs: &Refs,
     objects: &Objects,
 ) -> Result<BString, Error> {
-    let Some((takes, rest)) = takes(line) else {
+    let Some((arguments, rest)) = arguments_of(line) else {
         return Ok(line.into());
     };
     let mut ids = ShortIds {
@@ -129,15 +129,15 @@ fn with_short_ids(
         refs,
         objects,
     };
-    match takes {
-        Takes::Other => {}
-        Takes::Commit => ids.name(false)?,
-        Takes::CommitOrLabel => ids.name(true)?,
-        Takes::OptionAndCommit => {
+    match arguments {
+        Arguments::Other => {}
+        Arguments::Commit => ids.name(false)?,
+        Arguments::CommitOrLabel => ids.name(true)?,
+        Arguments::OptionAndCommit => {
             ids.option();
             ids.name(false)?;
         }
-        Takes::OptionAndMany => {
+        Arguments::OptionAndMany => {
             let mut may_be_label = !ids.option();
             while ids.has_name() {
                 ids.name(may_be_label)?;
@@ -161,7 +161,7 @@ struct ShortIds<'a> {
 
 impl<'a> ShortIds<'a> {
     /// Copies the first `length` bytes of the rest, and returns them.
-    fn pass(&mut self, length: usize) -> &'a [u8] {
+    fn copy(&mut self, length: usize) -> &'a [u8] {
         let (passed, rest) = self.rest.split_at_checked(length).unwrap_or_default();
         self.line.extend_from_slice(passed);
         self.rest = rest;
@@ -170,7 +170,7 @@ impl<'a> ShortIds<'a> {
 
     fn pass_blanks(&mut self) {
         let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
-        self.pass(self.rest.iter().take_while(is_blank).count());
+        self.copy(self.rest.iter().take_while(is_blank).count());
     }
 
     /// Skips the option for the message; returns whether there is one.
@@ -178,7 +178,7 @@ impl<'a> ShortIds<'a> {
         self.pass_blanks();
         let is_there = self.rest.starts_with(b"-C") || self.rest.starts_with(b"-c");
         if is_there {
-            self.pass(2);
+            self.copy(2);
         }
         is_there
     }
@@ -205,7 +205,7 @@ impl<'a> ShortIds<'a> {
                 self.rest = self.rest.get(end..).unwrap_or_default();
             }
             None => {
-                self.pass(end);
+                self.copy(end);
             }
         }
         Ok(())

@@ -26,7 +26,7 @@ pub enum Error {
 
 /// The operations in progress; there may be several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UnderWay {
+pub struct OperationState {
     /// A merge that has not been committed yet.
     pub is_merge: bool,
     /// `git am`.
@@ -87,7 +87,7 @@ pub struct DetachedFrom {
     pub is_at: bool,
 }
 
-impl UnderWay {
+impl OperationState {
     /// Detects the operations in progress in the worktree of `repo`.
     ///
     /// # Errors

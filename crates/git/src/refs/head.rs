@@ -60,7 +60,7 @@ impl KnownHead {
     /// Returns where HEAD points, if the files are unchanged.
     pub(super) fn get(&self) -> Option<&Head> {
         let is_same = |(path, seen): &(PathBuf, Observation)| {
-            seen.holds_by(|| lstat_path(path)).unwrap_or(false)
+            seen.is_current_by(|| lstat_path(path)).unwrap_or(false)
         };
         self.files.iter().all(is_same).then_some(&self.head)
     }
@@ -136,7 +136,7 @@ mod tests {
             let sandbox = Sandbox::new();
             sandbox.commit("one");
             sandbox.git(["branch", "other"]);
-            let refs = Refs::open(&sandbox.repository()).unwrap().remembering();
+            let refs = Refs::open(&sandbox.repository()).unwrap().caching_head();
             let head = refs.read_head().unwrap();
             let known = KnownHead::read(&refs, &head, later()).unwrap();
             assert_eq!(known.get(), Some(&head));

@@ -17,12 +17,12 @@ use vigil_model::id_hasher::ById;
 #[derive(Debug)]
 pub struct Listing {
     pub(super) prefix: BString,
-    pub(super) held: Held,
+    pub(super) storage: Storage,
 }
 
 /// The storage behind a [`Listing`].
 #[derive(Debug)]
-pub(super) enum Held {
+pub(super) enum Storage {
     /// The loose references by name, and the packed ones, which count only where there is no loose one.
     Files {
         loose: Vec<LooseRef>,
@@ -31,12 +31,12 @@ pub(super) enum Held {
     /// The references of all tables.
     Tables(Merged),
     /// Selected references of all tables, copied.
-    Gathered(Vec<Gathered>),
+    Copied(Vec<CopiedRef>),
 }
 
 /// A reference copied from a table.
 #[derive(Debug)]
-pub(super) struct Gathered {
+pub(super) struct CopiedRef {
     name: BString,
     raw: Raw,
     peeled: Option<ObjectId>,
@@ -52,12 +52,12 @@ impl Listing {
         skim: Option<Skim<'_>>,
         mut found: impl FnMut(&BStr, &Raw, Option<ObjectId>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut emit = |(name, is_valid, raw, peeled): Listed<'_>| match is_valid {
+        let mut emit = |(name, is_valid, raw, peeled): ListedRef<'_>| match is_valid {
             true => found(name, raw, peeled),
             false => found(name, &Raw::Broken, peeled),
         };
-        match &self.held {
-            Held::Files { loose, packed } => {
+        match &self.storage {
+            Storage::Files { loose, packed } => {
                 let mut loose = loose.iter().peekable();
                 let mut records = packed.from(self.prefix.as_ref());
                 loop {
@@ -69,7 +69,7 @@ impl Listing {
                         break;
                     };
                     let record = record?;
-                    let is_valid = is_valid_or_safe(record.name, Held::PACKED)?;
+                    let is_valid = is_valid_or_safe(record.name, Storage::PACKED)?;
                     if !record.name.starts_with(&self.prefix) {
                         break;
                     }
@@ -86,14 +86,14 @@ impl Listing {
                     emit(found.listed())?;
                 }
             }
-            Held::Tables(tables) => {
+            Storage::Tables(tables) => {
                 let all_are_refs = self.prefix.starts_with(b"refs/");
                 tables.for_each(self.prefix.as_ref(), |name, record| {
                     // HEAD and the like are not listed.
                     if !all_are_refs && !name.starts_with(b"refs/") {
                         return Ok(());
                     }
-                    let is_valid = is_valid_or_safe(name, Held::TABLES)?;
+                    let is_valid = is_valid_or_safe(name, Storage::TABLES)?;
                     let (raw, peeled) = match record {
                         Record::Deleted => return Ok(()),
                         // The object may still be a tag.
@@ -106,7 +106,7 @@ impl Listing {
                     emit((name, is_valid, &raw, peeled))
                 })?;
             }
-            Held::Gathered(all) => {
+            Storage::Copied(all) => {
                 for found in all {
                     emit((found.name.as_ref(), true, &found.raw, found.peeled))?;
                 }
@@ -117,8 +117,8 @@ impl Listing {
 
     /// For tables, reduces the listing to references that `is_wanted` accepts, and of several that point to one object, to
     /// the first and the first tag: a description needs no others. Loose and packed references are left as they are.
-    pub fn distinct(self, is_wanted: impl Fn(&BStr) -> bool) -> Result<Self, Error> {
-        if let Held::Files { .. } = self.held {
+    pub fn first_per_object(self, is_wanted: impl Fn(&BStr) -> bool) -> Result<Self, Error> {
+        if let Storage::Files { .. } = self.storage {
             return Ok(self);
         }
         let mut all = Vec::new();
@@ -136,7 +136,7 @@ impl Listing {
                     None => drop(known.insert(*id, is_tag)),
                 }
             }
-            all.push(Gathered {
+            all.push(CopiedRef {
                 name: name.to_owned(),
                 raw: raw.clone(),
                 peeled,
@@ -144,59 +144,59 @@ impl Listing {
             Ok(())
         })?;
         Ok(Self {
-            held: Held::Gathered(all),
+            storage: Storage::Copied(all),
             ..self
         })
     }
 
-    /// The objects that loose references, and those of [distinct](Self::distinct) tables, point to, unless it is recorded
-    /// what they peel to.
+    /// The objects that loose references, and those of [first_per_object](Self::first_per_object) tables, point to, unless it is
+    /// recorded what they peel to.
     pub fn unpeeled(&self) -> Vec<ObjectId> {
         let direct = |raw: &Raw| match raw {
             Raw::Direct(id) => Some(*id),
             Raw::Symbolic(_) | Raw::Missing | Raw::Broken => None,
         };
-        match &self.held {
-            Held::Files { loose, .. } => {
+        match &self.storage {
+            Storage::Files { loose, .. } => {
                 let ids = loose.iter().filter_map(|found| direct(&found.raw));
                 ids.collect()
             }
-            Held::Gathered(all) => {
+            Storage::Copied(all) => {
                 let unpeeled = all.iter().filter(|found| found.peeled.is_none());
                 unpeeled.filter_map(|found| direct(&found.raw)).collect()
             }
-            Held::Tables(_) => Vec::new(),
+            Storage::Tables(_) => Vec::new(),
         }
     }
 
     /// Returns the packed reference that a [`Skim`] was shown at `at`.
     pub fn skimmed_at(&self, at: usize) -> Option<Skimmed<'_>> {
-        match &self.held {
-            Held::Files { packed, .. } => packed.skimmed_at(at, self.prefix.as_ref()),
-            Held::Tables(_) | Held::Gathered(_) => None,
+        match &self.storage {
+            Storage::Files { packed, .. } => packed.skimmed_at(at, self.prefix.as_ref()),
+            Storage::Tables(_) | Storage::Copied(_) => None,
         }
     }
 
     /// Whether the packed reference at `at` points to the object with these lower-case digits.
     pub fn points_to(&self, at: usize, digits: &[u8]) -> bool {
-        match &self.held {
-            Held::Files { packed, .. } => packed.points_to(at, digits),
-            Held::Tables(_) | Held::Gathered(_) => false,
+        match &self.storage {
+            Storage::Files { packed, .. } => packed.points_to(at, digits),
+            Storage::Tables(_) | Storage::Copied(_) => false,
         }
     }
 }
 
 /// A reference's name, whether that is valid, its value, and what that peels to.
-type Listed<'a> = (&'a BStr, bool, &'a Raw, Option<ObjectId>);
+type ListedRef<'a> = (&'a BStr, bool, &'a Raw, Option<ObjectId>);
 
 impl LooseRef {
-    fn listed(&self) -> Listed<'_> {
+    fn listed(&self) -> ListedRef<'_> {
         let name = self.name.as_ref();
         (name, name::is_valid(name), &self.raw, None)
     }
 }
 
-impl Held {
+impl Storage {
     /// The words for references of each kind in messages.
     const PACKED: &str = "packed refname";
     const TABLES: &str = "refname";

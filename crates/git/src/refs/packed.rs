@@ -8,7 +8,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 use vigil_linux::errno;
 
-pub use self::skim::{Next, Skim, Skimmed};
+pub use self::skim::{Skim, SkimAction, Skimmed};
 use super::error::Error;
 use vigil_stamp::file::{self, Contents};
 
@@ -390,7 +390,7 @@ mod tests {
         );
         // A record and its peeled line are checked as one, from its start.
         let sorted = format!("# pack-refs with: peeled fully-peeled sorted \n{line}\n");
-        for (end, said) in [
+        for (end, message) in [
             (
                 "x\n".to_owned(),
                 "unexpected line in packed-refs: x".to_owned(),
@@ -414,7 +414,7 @@ mod tests {
         ] {
             assert_eq!(
                 parse(&(sorted.clone() + &end)).unwrap_err().to_string(),
-                said
+                message
             );
         }
         assert!(parse(&format!("{sorted}^{}\n", id(2))).is_ok());

@@ -72,7 +72,7 @@ impl Sources {
 
     /// Whether nothing has changed since.
     pub fn hold(&self) -> bool {
-        self.seen.holds(&self.whole).unwrap_or(false) && self.folders.iter().all(Folder::holds)
+        self.seen.is_current(&self.whole).unwrap_or(false) && self.folders.iter().all(Folder::holds)
     }
 }
 
@@ -93,7 +93,7 @@ impl Folder {
     }
 
     fn holds(&self) -> bool {
-        if !self.seen.holds(&self.path).unwrap_or(false) {
+        if !self.seen.is_current(&self.path).unwrap_or(false) {
             return false;
         }
         if self.files.iter().any(|(_, seen)| seen.is_none()) {
@@ -109,7 +109,7 @@ impl Folder {
             None => lstat_path(&self.path.join(OsStr::from_bytes(name.as_bytes()))),
         };
         self.files.iter().all(|(name, seen)| {
-            seen.is_some_and(|seen| seen.holds_by(|| look(name)).unwrap_or(false))
+            seen.is_some_and(|seen| seen.is_current_by(|| look(name)).unwrap_or(false))
         })
     }
 }

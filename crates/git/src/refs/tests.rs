@@ -312,7 +312,7 @@ fn packed_names_that_may_lead_elsewhere_are_refused() {
     let sandbox = Sandbox::new();
     let id = sandbox.commit("one");
     let refs = Refs::open(&sandbox.repository()).unwrap();
-    for (name, said) in [
+    for (name, message) in [
         ("refs/tags/a..b", ""),
         ("refs/tags/.a", ""),
         ("refs/tags/a/", "packed refname is dangerous: refs/tags/a/"),
@@ -335,7 +335,7 @@ fn packed_names_that_may_lead_elsewhere_are_refused() {
         let listed = refs.for_each(BStr::new(""), |_, _, _| ());
         assert_eq!(
             listed.map_or_else(|error| error.to_string(), |()| String::new()),
-            said
+            message
         );
     }
 }
@@ -346,7 +346,7 @@ fn messages_keep_the_bytes_of_names_and_lines() {
     let id = sandbox.commit("one");
     let refs = Refs::open(&sandbox.repository()).unwrap();
     let path = sandbox.git_dir().join("packed-refs");
-    for (line, said) in [
+    for (line, message) in [
         (
             format!("{id} refs/tags/../{{}}\n"),
             "packed refname is dangerous: refs/tags/../{}".to_owned(),
@@ -363,7 +363,7 @@ fn messages_keep_the_bytes_of_names_and_lines() {
         let odd = |text: &str| text.as_bytes().replace("{}", b"\xff\xfe");
         fs::write(&path, odd(&line)).unwrap();
         let error = refs.for_each(BStr::new(""), |_, _, _| ()).unwrap_err();
-        assert_eq!(vigil_model::raw_text::said_by(&error), odd(&said));
+        assert_eq!(vigil_model::raw_text::message_bytes(&error), odd(&message));
     }
 }
 

@@ -24,7 +24,7 @@ pub enum Error {
     },
     /// The list of tables changed at every attempt to read them all.
     #[error("reftable stack {} does not hold still", raw_path(path))]
-    Unsettled {
+    KeepsChanging {
         /// The list.
         path: PathBuf,
     },

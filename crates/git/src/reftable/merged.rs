@@ -8,16 +8,16 @@ use super::error::Error;
 use super::table::{Cursor, Record, Table, Tables};
 
 /// Decides which references of a table count.
-pub(crate) type Counts = fn(&[u8]) -> bool;
+pub(crate) type Filter = fn(&[u8]) -> bool;
 
 /// Tables that together hold the references: if several have the same name, the last one counts.
 #[derive(Debug, Default)]
-pub(crate) struct Merged(Vec<(Arc<Table>, Counts)>);
+pub(crate) struct Merged(Vec<(Arc<Table>, Filter)>);
 
 impl Merged {
-    /// Adds `tables`, of which those references count for which `counts` is true.
-    pub(crate) fn add(&mut self, tables: &Tables, counts: Counts) {
-        let tables = tables.iter().map(|table| (Arc::clone(table), counts));
+    /// Adds `tables`, of which those references count for which `filter` is true.
+    pub(crate) fn add(&mut self, tables: &Tables, filter: Filter) {
+        let tables = tables.iter().map(|table| (Arc::clone(table), filter));
         self.0.extend(tables);
     }
 
@@ -28,20 +28,20 @@ impl Merged {
         mut found: impl FnMut(&BStr, Record<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut cursors = Vec::new();
-        for (table, counts) in &self.0 {
-            let mut cursor = Within {
+        for (table, filter) in &self.0 {
+            let mut cursor = FilteredCursor {
                 cursor: table.cursor(prefix)?,
                 is_inside: false,
                 prefix,
-                counts: *counts,
+                filter: *filter,
             };
-            cursor.pass_others()?;
+            cursor.skip_excluded()?;
             cursors.push(cursor);
         }
         // The next name in any other table: up to it, the newest table at the least name can be read alone.
         let mut until = BString::default();
         while let Some(newest) = newest_of_least(&cursors) {
-            let Some(least) = cursors.get(newest).and_then(Within::name) else {
+            let Some(least) = cursors.get(newest).and_then(FilteredCursor::name) else {
                 break;
             };
             until.clear();
@@ -74,7 +74,7 @@ impl Merged {
 }
 
 /// Returns the index of the cursor at the least name, and among equals the last.
-fn newest_of_least(cursors: &[Within<'_>]) -> Option<usize> {
+fn newest_of_least(cursors: &[FilteredCursor<'_>]) -> Option<usize> {
     let names = cursors.iter().enumerate();
     let names = names.filter_map(|(at, cursor)| Some((cursor.name()?, at)));
     let least = names.min_by(|one, other| one.0.cmp(other.0).then(other.1.cmp(&one.1)));
@@ -82,15 +82,15 @@ fn newest_of_least(cursors: &[Within<'_>]) -> Option<usize> {
 }
 
 /// The references of one table that count.
-struct Within<'t> {
+struct FilteredCursor<'t> {
     cursor: Cursor<'t>,
     /// Whether the cursor is at a reference that counts.
     is_inside: bool,
     prefix: &'t BStr,
-    counts: Counts,
+    filter: Filter,
 }
 
-impl<'t> Within<'t> {
+impl<'t> FilteredCursor<'t> {
     fn current(&self) -> Option<(&BStr, Record<'t>)> {
         self.cursor.current().filter(|_| self.is_inside)
     }
@@ -101,16 +101,16 @@ impl<'t> Within<'t> {
 
     fn advance(&mut self) -> Result<(), Error> {
         self.cursor.advance()?;
-        self.pass_others()
+        self.skip_excluded()
     }
 
     /// Skips references that do not count.
-    fn pass_others(&mut self) -> Result<(), Error> {
+    fn skip_excluded(&mut self) -> Result<(), Error> {
         loop {
             let current = self.cursor.current();
             let name = current.map(|(name, _)| name);
             let name = name.filter(|name| name.starts_with(self.prefix));
-            self.is_inside = name.is_some_and(|name| (self.counts)(name));
+            self.is_inside = name.is_some_and(|name| (self.filter)(name));
             if self.is_inside || name.is_none() {
                 return Ok(());
             }

@@ -189,5 +189,5 @@ fn a_stack_that_lists_a_missing_table_is_an_error() {
     let list = sandbox.git_dir().join("reftable/tables.list");
     fs::write(&list, "0x000000000001-0x000000000001-00000000.ref\n").unwrap();
     let error = stack_of(&sandbox).find("HEAD".into()).unwrap_err();
-    assert!(matches!(error, Error::Unsettled { .. }));
+    assert!(matches!(error, Error::KeepsChanging { .. }));
 }

@@ -6,28 +6,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::similarity::{self, Counter, Layout, Spans};
 use super::{BlobSource, Error, File};
 use crate::staged::SourceError;
-use vigil_objects::parallel::on_another_thread;
+use vigil_objects::parallel::spawn_or_run;
 
 /// The memory for counted spans, in bytes. Beyond it, spans are counted again at each use.
 const SPANS_MEMORY_MAX: usize = 256 << 20;
 
-/// Does `work` on each of `items` with up to `threads` threads, each with a desk of its own. The results are in the
+/// Does `work` on each of `items` with up to `threads` threads, each with its own scratch memory. The results are in the
 /// order of the items; so of several errors, the first is returned.
 pub(super) fn in_order<T: Sync, R: Send>(
     items: &[T],
     threads: usize,
-    work: impl Fn(&T, &mut Desk) -> Result<R, Error> + Sync,
+    work: impl Fn(&T, &mut Scratch) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Error> {
     let next = AtomicUsize::new(0);
     let worker = || {
-        let mut desk = Desk::new();
+        let mut scratch = Scratch::new();
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(item) = items.get(at) else {
                 return done;
             };
-            let result = work(item, &mut desk);
+            let result = work(item, &mut scratch);
             if result.is_err() {
                 // Earlier items are already in work, and later ones no longer matter.
                 next.store(items.len(), Ordering::Relaxed);
@@ -36,9 +36,7 @@ pub(super) fn in_order<T: Sync, R: Send>(
         }
     };
     let mut done = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads)
-            .map(|_| on_another_thread(scope, worker))
-            .collect();
+        let others: Vec<_> = (1..threads).map(|_| spawn_or_run(scope, worker)).collect();
         let mut done = worker();
         for other in others {
             done.extend(other.join());
@@ -50,14 +48,14 @@ pub(super) fn in_order<T: Sync, R: Send>(
 }
 
 /// The working memory of one thread.
-pub(super) struct Desk {
+pub(super) struct Scratch {
     counter: Counter,
     layout: Layout,
     /// The number of the target whose spans are laid out.
     laid_out: Option<usize>,
 }
 
-impl Desk {
+impl Scratch {
     pub(super) fn new() -> Self {
         Self {
             counter: Counter::new(),
@@ -90,7 +88,7 @@ impl<'a> Reader<'a> {
         target_number: usize,
         target: &File<'_>,
         min_score: u32,
-        desk: &mut Desk,
+        scratch: &mut Scratch,
     ) -> Result<u32, Error> {
         if !source.mode.is_file() || !target.mode.is_file() {
             return Ok(0);
@@ -99,20 +97,20 @@ impl<'a> Reader<'a> {
         if b == 0 || similarity::sizes_differ_too_much(a, b, min_score) {
             return Ok(0);
         }
-        let source = self.spans(source, &mut desk.counter)?;
-        if desk.laid_out != Some(target_number) {
-            let target = self.spans(target, &mut desk.counter)?;
-            desk.layout.load(&target);
-            desk.laid_out = Some(target_number);
+        let source = self.spans(source, &mut scratch.counter)?;
+        if scratch.laid_out != Some(target_number) {
+            let target = self.spans(target, &mut scratch.counter)?;
+            scratch.layout.lay_out(&target);
+            scratch.laid_out = Some(target_number);
         }
-        Ok(similarity::score(desk.layout.common(&source), a, b))
+        Ok(similarity::score(scratch.layout.common(&source), a, b))
     }
 
     /// Reads the contents of `file`, which will probably be compared. Otherwise its size would be asked for first, which
     /// for a loose object costs as much as reading it. Missing contents are an error only when they are compared.
-    pub(super) fn read_ahead(&self, file: &File<'_>, desk: &mut Desk) {
+    pub(super) fn read_ahead(&self, file: &File<'_>, scratch: &mut Scratch) {
         if file.mode.is_file() {
-            let _ = self.spans(file, &mut desk.counter);
+            let _ = self.spans(file, &mut scratch.counter);
         }
     }
 

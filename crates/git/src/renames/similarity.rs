@@ -52,7 +52,7 @@ impl Layout {
     }
 
     /// Lays out `spans` in place of the previous ones.
-    pub(super) fn load(&mut self, spans: &Spans) {
+    pub(super) fn lay_out(&mut self, spans: &Spans) {
         let old = std::mem::take(&mut self.spans);
         old.iter().for_each(|span| self.set(span.class, 0));
         spans
@@ -233,12 +233,12 @@ mod tests {
         let a = counter.count(b"same\nsame\nonly a\n", false);
         let b = counter.count(b"same\nonly b, long\n", false);
         let mut layout = Layout::new();
-        layout.load(&a);
+        layout.lay_out(&a);
         assert_eq!(layout.common(&b), 5);
         assert_eq!(layout.common(&a), 17);
-        layout.load(&b);
+        layout.lay_out(&b);
         assert_eq!(layout.common(&a), 5);
-        layout.load(&Spans::default());
+        layout.lay_out(&Spans::default());
         assert_eq!(layout.common(&a), 0);
     }
 

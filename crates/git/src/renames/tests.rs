@@ -82,7 +82,7 @@ const NAMES: [&str; 6] = ["a", "b", "c.txt", "dir/a", "dir/c.txt", "other/sub/b"
 
 fn random_contents(random: &mut Chance) -> Vec<u8> {
     let mut contents = Vec::new();
-    let end = random.of(&["\n", "\n", "\n", "\r\n", ""]).as_bytes();
+    let end = random.pick(&["\n", "\n", "\n", "\r\n", ""]).as_bytes();
     // Few different lines, so that unrelated files have some in common.
     for _ in 0..random.below(40) {
         let line = format!("{}{}", "line ".repeat(random.below(30)), random.below(12));
@@ -100,14 +100,14 @@ fn edit(random: &mut Chance, contents: &mut Vec<u8>) {
         let at = random.below(contents.len() + 1);
         let until = (at + random.below(30)).min(contents.len());
         let new = format!("edit {}\n", random.below(1000));
-        let new = random.of(&["", "\n", new.as_str()]).as_bytes().to_vec();
+        let new = random.pick(&["", "\n", new.as_str()]).as_bytes().to_vec();
         contents.splice(at..until, new);
     }
 }
 
 /// Renames, copies, edits, removes and adds files of a commit, and stages everything.
 fn shuffle(repo: &Repo, random: &mut Chance) {
-    let path = |random: &mut Chance| format!("{}{}", random.of(&NAMES), random.below(6));
+    let path = |random: &mut Chance| format!("{}{}", random.pick(&NAMES), random.below(6));
     let is_there = |path: &str| repo.top().join(path).symlink_metadata().is_ok();
     for _ in 0..10 + random.below(10) {
         let path = path(random);
@@ -116,7 +116,7 @@ fn shuffle(repo: &Repo, random: &mut Chance) {
                 repo.write("keep", "");
                 let parent = repo.top().join(&path);
                 std::fs::create_dir_all(parent.parent().unwrap()).unwrap();
-                let target = random.of(&["x", "y"]);
+                let target = random.pick(&["x", "y"]);
                 std::os::unix::fs::symlink(target, repo.top().join(&path)).unwrap();
             }
         } else if !is_there(&path) {

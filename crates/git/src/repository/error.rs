@@ -18,7 +18,7 @@ pub enum Error {
     #[error("{text}")]
     Unsafe {
         /// Whole lines for stderr, with their "error: " or "warning: ".
-        said: Vec<String>,
+        messages: Vec<String>,
         /// The final message, without "fatal: ".
         text: String,
     },
@@ -29,7 +29,7 @@ pub enum Error {
     #[error("{text}")]
     Explained {
         /// Whole lines for stderr, with their "error: " or "warning: ".
-        said: Vec<String>,
+        messages: Vec<String>,
         /// The final message, without "fatal: ".
         text: String,
     },
@@ -40,13 +40,13 @@ pub enum Error {
 
 impl Error {
     /// The lines that git writes to stderr before the one that begins with "fatal: ".
-    pub fn said(&self) -> &[String] {
+    pub fn messages(&self) -> &[String] {
         match self {
             Self::NotFound(_) | Self::Refused(_) | Self::Format(_) | Self::LinkedSubmodule(_) => {
                 &[]
             }
-            Self::Unsafe { said, .. } | Self::Explained { said, .. } => said,
-            Self::Config(error) => error.said(),
+            Self::Unsafe { messages, .. } | Self::Explained { messages, .. } => messages,
+            Self::Config(error) => error.messages(),
         }
     }
 

@@ -47,14 +47,14 @@ pub enum Search {
     /// As prompts do: the same, but only as `.git`. Inside a repository's own directory, the working tree around it is shown.
     Prompts,
     /// Not at all: the directory is the repository's own ([`Setup::named`](super::Setup::named)).
-    Nowhere,
+    Exact,
 }
 
 impl Search {
     /// Returns how to search for a prompt's repository; with `from_git_dir`, its directory is the repository's own.
     pub fn of_prompt(from_git_dir: bool) -> Self {
         match from_git_dir {
-            true => Self::Nowhere,
+            true => Self::Exact,
             false => Self::Prompts,
         }
     }
@@ -70,7 +70,7 @@ pub(super) enum Kind {
     /// The directory is itself a repository.
     Bare,
     /// Named by the caller, without a directory to work in.
-    Alone,
+    Named,
 }
 
 /// Finds the repository for the physical directory `start`. With `is_for_prompts`, only a `.git` counts.

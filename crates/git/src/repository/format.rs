@@ -55,12 +55,12 @@ impl Default for Format {
 }
 
 /// Why an entry is not accepted: a fatal error, or git's complaint about the line.
-enum Stop {
+enum EntryError {
     Fatal(config::Error),
     Complaint(String),
 }
 
-impl From<config::Error> for Stop {
+impl From<config::Error> for EntryError {
     fn from(error: config::Error) -> Self {
         Self::Fatal(error)
     }
@@ -99,13 +99,13 @@ impl Format {
         reader: &mut Reader<'_>,
         directory: &Path,
         name: &BStr,
-        each: fn(&mut Self, &Entry<'_>) -> Result<(), Stop>,
+        each: fn(&mut Self, &Entry<'_>) -> Result<(), EntryError>,
     ) -> Result<(), Error> {
         let text = match reader.text(directory, name) {
             Ok(text) => text,
             Err(errno) => {
                 if !is_missing(errno) {
-                    reader.said.push(format!(
+                    reader.messages.push(format!(
                         "warning: unable to access '{}': {}",
                         raw(name),
                         errno::text(errno)
@@ -123,9 +123,9 @@ impl Format {
                 position: Some((name, line.number)),
             };
             each(self, &entry).map_err(|stop| match stop {
-                Stop::Fatal(error) => error,
-                Stop::Complaint(complaint) => config::Error::Explained {
-                    said: vec![format!("error: {complaint}")],
+                EntryError::Fatal(error) => error,
+                EntryError::Complaint(complaint) => config::Error::Explained {
+                    messages: vec![format!("error: {complaint}")],
                     text: bad_line(line.number),
                 },
             })?;
@@ -136,7 +136,7 @@ impl Format {
         }
     }
 
-    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), Stop> {
+    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), EntryError> {
         if entry.key == "core.repositoryformatversion" {
             self.version = Some(entry.int()?);
             return Ok(());
@@ -147,7 +147,7 @@ impl Format {
         }
     }
 
-    fn worktree_entry(&mut self, entry: &Entry<'_>) -> Result<(), Stop> {
+    fn worktree_entry(&mut self, entry: &Entry<'_>) -> Result<(), EntryError> {
         if entry.key == "core.bare" {
             self.is_bare = Some(entry.boolean()?);
         } else if entry.key == "core.worktree" {
@@ -156,9 +156,9 @@ impl Format {
         Ok(())
     }
 
-    fn extension(&mut self, extension: &BStr, entry: &Entry<'_>) -> Result<(), Stop> {
+    fn extension(&mut self, extension: &BStr, entry: &Entry<'_>) -> Result<(), EntryError> {
         let invalid = |value: &BStr| {
-            Stop::Complaint(format!(
+            EntryError::Complaint(format!(
                 "invalid value for '{}': '{value}'",
                 raw(entry.key),
                 value = raw(value)
@@ -182,7 +182,7 @@ impl Format {
                 let value = required(entry)?;
                 let kind = hash_kind(value).ok_or_else(|| invalid(value))?;
                 if let Some(earlier) = self.compat_hash {
-                    return Err(Stop::Complaint(format!(
+                    return Err(EntryError::Complaint(format!(
                         "'extensions.compatobjectformat' already specified as '{earlier}'"
                     )));
                 }
@@ -225,10 +225,10 @@ impl Format {
     }
 }
 
-fn required<'a>(entry: &Entry<'a>) -> Result<&'a BStr, Stop> {
+fn required<'a>(entry: &Entry<'a>) -> Result<&'a BStr, EntryError> {
     entry
         .value
-        .ok_or_else(|| Stop::Complaint(format!("missing value for '{}'", raw(entry.key))))
+        .ok_or_else(|| EntryError::Complaint(format!("missing value for '{}'", raw(entry.key))))
 }
 
 fn list(what: &str, extensions: &[BString]) -> String {

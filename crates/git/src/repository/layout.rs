@@ -56,7 +56,7 @@ impl Layout {
             Kind::Explicit => decision.explicit(location.name.as_bstr())?,
             Kind::Discovered => decision.discovered(location)?,
             Kind::Bare => decision.bare(location)?,
-            Kind::Alone => decision.alone(location)?,
+            Kind::Named => decision.named(location)?,
         };
         layout.work_tree_name = decision.work_tree_name;
         Ok((layout, decision.format))
@@ -121,7 +121,7 @@ impl Decision<'_, '_> {
         } else if self.is_bare {
             if self.core_work_tree.is_some() {
                 return Err(Error::Explained {
-                    said: vec!["warning: core.bare and core.worktree do not make sense".into()],
+                    messages: vec!["warning: core.bare and core.worktree do not make sense".into()],
                     text: "unable to set up work tree using invalid config".into(),
                 });
             }
@@ -203,7 +203,7 @@ impl Decision<'_, '_> {
     }
 
     /// The repository is named, without a directory to work in.
-    fn alone(&mut self, location: &Location) -> Result<Layout, Error> {
+    fn named(&mut self, location: &Location) -> Result<Layout, Error> {
         let git_dir = location.git_dir();
         let name = bytes_of(&git_dir);
         self.read_format(Path::new("/"), name)?;
@@ -214,7 +214,7 @@ impl Decision<'_, '_> {
             self.work_tree_name = Some(path);
             Some(work_tree)
         } else {
-            holder(self.reader, &git_dir)
+            containing_directory(self.reader, &git_dir)
         };
         Ok(Layout {
             name: name.to_owned(),
@@ -257,7 +257,7 @@ fn configured_work_tree(
 }
 
 /// Returns the directory that contains the repository's; for a linked working tree, the one that contains its `.git` file.
-fn holder(reader: &mut Reader<'_>, git_dir: &Path) -> Option<PathBuf> {
+fn containing_directory(reader: &mut Reader<'_>, git_dir: &Path) -> Option<PathBuf> {
     if reader.bytes(&git_dir.join("commondir")).is_err() {
         return git_dir.parent().map(Path::to_owned);
     }

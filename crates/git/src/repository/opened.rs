@@ -43,7 +43,7 @@ pub struct Repository {
     /// The caller's environment; kept for `GIT_*` variables that are read later.
     pub environment: Environment,
     /// The directory and the working tree of each repository that contains this one as a submodule, outermost first.
-    pub outer: Vec<(PathBuf, Option<PathBuf>)>,
+    pub superprojects: Vec<(PathBuf, Option<PathBuf>)>,
 }
 
 /// The files in a repository's own directories that decide where it is and how it is set up.
@@ -60,8 +60,8 @@ impl Repository {
 
     /// Whether this is one of the submodules that contain it, which `core.worktree` makes possible: git would run itself in it
     /// without end. The outermost repository does not count, since it may have been opened by other means than its configuration.
-    pub fn is_in_itself(&self) -> bool {
-        let mut submodules = self.outer.iter().skip(1);
+    pub fn contains_itself(&self) -> bool {
+        let mut submodules = self.superprojects.iter().skip(1);
         submodules
             .any(|(git_dir, work_tree)| *git_dir == self.git_dir && *work_tree == self.work_tree)
     }
@@ -92,7 +92,7 @@ impl Repository {
     }
 
     /// As [`Self::is_fresh`], but takes for granted that the repository's own files are unchanged.
-    pub fn is_fresh_elsewhere(&self) -> bool {
+    pub fn is_fresh_outside(&self) -> bool {
         let is_own = |path: &Path| {
             let in_folder = |folder: &Path| {
                 let path = bytes_of(path);
@@ -102,7 +102,7 @@ impl Repository {
             };
             in_folder(&self.git_dir) || in_folder(&self.common_dir)
         };
-        self.config.is_fresh_beside(is_own) && self.has_named_work_tree()
+        self.config.is_fresh_except(is_own) && self.has_named_work_tree()
     }
 
     /// The directory below which messages name the index by a relative path: none if `GIT_INDEX_FILE` names it by an

@@ -36,7 +36,7 @@ pub(super) fn check(
     }
     let directory = bytes_of(directory);
     Err(Error::Unsafe {
-        said: reader.said.clone(),
+        messages: reader.messages.clone(),
         text: format!(
             "detected dubious ownership in repository at '{directory}'\n\
              To add an exception for this directory, call:\n\n\
@@ -89,7 +89,7 @@ fn is_safe(reader: &mut Reader<'_>, path: &Path, cwd: &Path) -> Result<bool, Err
             continue;
         };
         if !allowed.is_absolute() && bytes_of(&allowed) != "." {
-            reader.said.push(format!(
+            reader.messages.push(format!(
                 "warning: safe.directory '{}' not absolute",
                 raw_path(&allowed)
             ));

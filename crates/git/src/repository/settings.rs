@@ -2,7 +2,7 @@
 
 mod checks;
 
-pub use checks::Reads;
+pub use checks::CommandScope;
 
 use std::path::PathBuf;
 
@@ -112,10 +112,10 @@ impl Settings {
     /// status, diffs and colours are not checked. `first` sees each entry before anything else does.
     pub fn of_any_command(
         repository: &Repository,
-        reads: Reads,
+        scope: CommandScope,
         mut first: impl FnMut(&Entry<'_>) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        checks::check_last_values(&repository.config, reads)?;
+        checks::check_last_values(&repository.config, scope)?;
         let counts = |entry: &Entry<'_>| first(entry).map(|()| is_for_any_command(entry.key));
         Self::read_where(repository, counts, |_| Ok(false))
     }
@@ -126,7 +126,7 @@ impl Settings {
         repository: &Repository,
         other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,
     ) -> Result<Self, Error> {
-        checks::check_last_values(&repository.config, Reads::Index)?;
+        checks::check_last_values(&repository.config, CommandScope::Index)?;
         Self::read_where(repository, |_| Ok(true), other)
     }
 

@@ -9,12 +9,13 @@
 //!    its configuration is read (`ownership`). One that the caller names is not checked.
 //! 4. **Format and layout**: the version and extensions in the repository's own file (`format`), and from that the working
 //!    tree and the caller's place in it (`layout`).
-//! 5. **Directories and files**: all absolute, except for git's own names for them ([`Folders`]).
+//! 5. **Directories and files**: all absolute, except for git's own names for them ([`Directories`]).
 //! 6. **Configuration**, all scopes, with a record of every file that was read, or looked for and not found.
 //! 7. The **[`Repository`]** with all of that; it never changes again. The meaning of configured values is read from it
 //!    ([`Settings`](super::settings::Settings)).
 //!
-//! Steps 1 to 3 lead to a [`Location`]. A long-lived process keeps it, and begins at step 4 from then on ([`Setup::at`]).
+//! Steps 1 to 3 lead to a [`Location`]. A long-lived process keeps it, and begins at step 4 from then on
+//! ([`Setup::from_location`]).
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ use super::layout::Layout;
 use super::opened::Repository;
 use super::paths::{absolute, name_from};
 use super::ref_format::RefFormat;
-use crate::config::load::{Place, Reader};
+use crate::config::load::{Reader, RepositoryDirs};
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, path_of};
 
@@ -68,7 +69,7 @@ impl<'e> Setup<'e> {
     ///
     /// # Errors
     /// As for [`Self::discover`].
-    pub fn around(environment: &'e Environment, start: &Path) -> Result<Self, Error> {
+    pub fn locate_for_prompt(environment: &'e Environment, start: &Path) -> Result<Self, Error> {
         let cwd = physical(start)?;
         Self::search(Reader::new(environment), cwd, true)
     }
@@ -89,7 +90,7 @@ impl<'e> Setup<'e> {
     /// The path is not a repository.
     pub fn named(environment: &'e Environment, path: &Path) -> Result<Self, Error> {
         let name = bytes_of(path).to_owned();
-        Self::explicit(environment, Kind::Alone, Path::new("/"), &name)
+        Self::explicit(environment, Kind::Named, Path::new("/"), &name)
     }
 
     /// Takes the repository `git_dir` of a submodule in `directory`, where git runs itself with `GIT_DIR` set.
@@ -122,7 +123,7 @@ impl<'e> Setup<'e> {
     }
 
     /// Takes the repository found earlier at `location`, as seen from where that search ended.
-    pub fn at(environment: &'e Environment, location: &Location) -> Self {
+    pub fn from_location(environment: &'e Environment, location: &Location) -> Self {
         Self {
             reader: Reader::new(environment),
             location: location.clone(),
@@ -147,37 +148,37 @@ impl<'e> Setup<'e> {
         } = self;
         let environment = reader.environment;
         let (layout, format) = Layout::read(&mut reader, &location, &cwd)?;
-        let folders = Folders::of(&mut reader, &layout)?;
+        let directories = Directories::of(&mut reader, &layout)?;
         remember_gitfile(&mut reader, &location);
         let ref_format = used_ref_format(environment, &format)?;
-        let config = reader.config(&Place {
+        let config = reader.config(&RepositoryDirs {
             directory: layout.work_tree.as_ref().unwrap_or(&layout.directory),
-            git_dir: folders.git_dir_name.as_bstr(),
-            common_dir: folders.common_dir_name.as_bstr(),
+            git_dir: directories.git_dir_name.as_bstr(),
+            common_dir: directories.common_dir_name.as_bstr(),
             has_worktree_config: format.has_worktree_config,
             ref_format: format.ref_format,
         })?;
         Ok(Repository {
-            git_dir: folders.git_dir,
-            git_dir_name: folders.git_dir_name,
-            common_dir: folders.common_dir,
+            git_dir: directories.git_dir,
+            git_dir_name: directories.git_dir_name,
+            common_dir: directories.common_dir,
             work_tree: layout.work_tree,
             work_tree_name: layout.work_tree_name,
             prefix: layout.prefix,
-            index_path: folders.index_path,
-            object_dir: folders.object_dir,
+            index_path: directories.index_path,
+            object_dir: directories.object_dir,
             hash: format.hash,
             compat_hash: format.compat_hash,
             ref_format,
             config,
             environment: environment.clone(),
-            outer: Vec::new(),
+            superprojects: Vec::new(),
         })
     }
 }
 
 /// The directories and files on which everything else depends.
-struct Folders {
+struct Directories {
     git_dir: PathBuf,
     git_dir_name: BString,
     common_dir: PathBuf,
@@ -186,7 +187,7 @@ struct Folders {
     index_path: PathBuf,
 }
 
-impl Folders {
+impl Directories {
     fn of(reader: &mut Reader<'_>, layout: &Layout) -> Result<Self, Error> {
         let environment = reader.environment;
         // git finally works in the working tree, and relative paths are relative to that.

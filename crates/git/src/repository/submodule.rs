@@ -67,10 +67,10 @@ fn find(
                 let opened = open(parent, top, path, (bytes_of(&folder), work_tree));
                 return opened.err().unwrap_or(error);
             }
-            let mut said = error.said().to_vec();
-            said.push(format!("fatal: {error}"));
+            let mut messages = error.messages().to_vec();
+            messages.push(format!("fatal: {error}"));
             Error::Explained {
-                said,
+                messages,
                 text: format!(
                     "'git status --porcelain=2' failed in submodule {path}",
                     path = raw(path)
@@ -133,7 +133,12 @@ fn open(
     }
     let outer = (parent.git_dir.clone(), parent.work_tree.clone());
     Ok(Repository {
-        outer: parent.outer.iter().cloned().chain([outer]).collect(),
+        superprojects: parent
+            .superprojects
+            .iter()
+            .cloned()
+            .chain([outer])
+            .collect(),
         ..Setup::inside(&environment, &directory, git_dir)?.open()?
     })
 }

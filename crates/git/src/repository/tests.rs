@@ -589,7 +589,7 @@ fn a_submodule_that_is_the_repository_around_it_is_noticed() {
     assert_eq!(top.work_tree, Some(sandbox.root.clone()));
     let once = submodule(&top, "inner".into()).unwrap().unwrap();
     assert_eq!(once.work_tree, top.work_tree);
-    assert!(!once.is_in_itself());
+    assert!(!once.contains_itself());
     let twice = submodule(&once, "inner".into()).unwrap().unwrap();
-    assert!(twice.is_in_itself());
+    assert!(twice.contains_itself());
 }

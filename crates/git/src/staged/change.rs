@@ -46,7 +46,7 @@ pub struct StagedDiff {
 
 /// One side of a comparison: what a tree or the index has at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Side {
+pub(super) struct FileState {
     pub(super) mode: FileMode,
     pub(super) id: ObjectId,
 }
@@ -55,8 +55,8 @@ impl StagedChange {
     /// Returns the change from `head` to `index`, if they differ.
     pub(super) fn between(
         path: &[u8],
-        head: Option<Side>,
-        index: Option<Side>,
+        head: Option<FileState>,
+        index: Option<FileState>,
         hash: Kind,
     ) -> Option<Self> {
         let kind = match (head, index) {
@@ -69,7 +69,7 @@ impl StagedChange {
             }
             (Some(_), Some(_)) => ChangeKind::Modified,
         };
-        let absent = Side {
+        let absent = FileState {
             mode: FileMode::NONE,
             id: hash.null(),
         };

@@ -7,7 +7,7 @@ use gix_hash::ObjectId;
 use vigil_model::index::{Entry, EntryFlags, Index};
 use vigil_model::tracked::{DirNumber, InOrder, Member, Subdir, Tracked, TrackedFile};
 
-use super::change::Side;
+use super::change::FileState;
 use super::error::Error;
 use super::tree::{Key, TreeEntry};
 
@@ -29,7 +29,7 @@ impl Cursor {
 }
 
 /// The side that is compared with HEAD.
-pub(super) enum Later<'i> {
+pub(super) enum NewSide<'i> {
     /// The directory does not exist; its entries would be at this position in the index.
     Absent(usize),
     /// The tree object of a sparse directory.
@@ -76,7 +76,7 @@ impl<'i> Members<'i> {
     }
 }
 
-impl Later<'_> {
+impl NewSide<'_> {
     /// The position in the index of the next item.
     pub(super) fn position(&self) -> usize {
         match self {
@@ -107,7 +107,7 @@ impl Later<'_> {
     }
 }
 
-impl<'i> Later<'i> {
+impl<'i> NewSide<'i> {
     /// Returns the next item in the directory, whose path is `dir_len` bytes long.
     pub(super) fn peek(&self, dir_len: usize) -> Result<Option<Item<'i, '_>>, Error> {
         Ok(match self {
@@ -145,7 +145,7 @@ impl<'i> Later<'i> {
     }
 }
 
-/// A file or directory of the later side.
+/// A file or directory of the new side.
 pub(super) enum Item<'i, 'f> {
     Tree(TreeEntry<'f>),
     Index {
@@ -182,8 +182,8 @@ impl<'i, 'f> Item<'i, 'f> {
         Key { name, is_dir }
     }
 
-    /// Returns the file's side; `None` if only the intent to add it is recorded.
-    pub(super) fn side(&self) -> Result<Option<Side>, InConflict> {
+    /// Returns the file's state; `None` if only the intent to add it is recorded.
+    pub(super) fn state(&self) -> Result<Option<FileState>, InConflict> {
         let (flags, mode, id) = match self {
             Self::Tree(tree) => (EntryFlags::default(), tree.mode, tree.id),
             Self::Index { entry, .. } => (entry.flags, entry.mode, entry.id),
@@ -191,12 +191,12 @@ impl<'i, 'f> Item<'i, 'f> {
             Self::Subdir { .. } => return Ok(None),
         };
         match flags.stage() {
-            0 => Ok((!flags.is_intent_to_add()).then_some(Side { mode, id })),
+            0 => Ok((!flags.is_intent_to_add()).then_some(FileState { mode, id })),
             _ => Err(InConflict),
         }
     }
 
-    /// Returns the length of the item in the later side: bytes of a tree, entries of the index, or 1.
+    /// Returns the length of the item in the new side: bytes of a tree, entries of the index, or 1.
     pub(super) fn len(&self, dir_len: usize) -> usize {
         let (key, entry, index, range) = match self {
             Self::Tree(tree) => return tree.len,
@@ -261,7 +261,7 @@ impl<'i, 'f> Item<'i, 'f> {
     }
 }
 
-/// A directory of the later side that has not been read yet.
+/// A directory of the new side that has not been read yet.
 pub(super) enum Child<'i> {
     /// It does not exist; its entries would be at this position in the index.
     Absent(usize),

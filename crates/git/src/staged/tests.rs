@@ -114,7 +114,7 @@ const NAMES: [&str; 8] = ["a", "a-", "a.b", "a0", "b", "b.", "c", "\u{e9}"];
 
 fn random_path(random: &mut Chance) -> String {
     let depth = 1 + random.below(3);
-    let names: Vec<&str> = (0..depth).map(|_| random.of(&NAMES)).collect();
+    let names: Vec<&str> = (0..depth).map(|_| random.pick(&NAMES)).collect();
     names.join("/")
 }
 
@@ -132,7 +132,7 @@ fn add_random_file(random: &mut Chance, files: &mut BTreeMap<String, String>) {
     let below = format!("{path}/");
     files.retain(|other, _| !other.starts_with(&below) && !path.starts_with(&format!("{other}/")));
     let id = format!("{:040x}", random.below(4) + 1);
-    files.insert(path, format!("{} {id}", random.of(&MODES)));
+    files.insert(path, format!("{} {id}", random.pick(&MODES)));
 }
 
 /// Makes the index hold `files`, each with `MODE ID`.

@@ -6,12 +6,12 @@ use std::cmp::Ordering;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
 use vigil_model::index::{CacheTree, Index};
-use vigil_model::path::is_odd;
+use vigil_model::path::has_impossible_component;
 use vigil_model::tracked::{ROOT, Tracked};
 
-use super::change::{Side, StagedChange, StagedDiff, UnmergedPath};
+use super::change::{FileState, StagedChange, StagedDiff, UnmergedPath};
 use super::error::Error;
-use super::index_side::{Child, Cursor, InConflict, Item, Later, Members};
+use super::index_side::{Child, Cursor, InConflict, Item, Members, NewSide};
 use super::tree_source::TreeSource;
 
 /// How to compare HEAD and the index.
@@ -21,7 +21,7 @@ pub struct Walk<'a> {
     pub max: Option<usize>,
     /// Returns the topmost directory that is one entry of the index git works with: the one at the given path (with a `/`
     /// at its end), or one above it. Only called for directories deeper than `core.maxTreeDepth`.
-    pub one_entry: &'a dyn Fn(&BStr) -> Option<OneEntry>,
+    pub topmost_sparse: &'a dyn Fn(&BStr) -> Option<SparseDirectory>,
     /// Whether to consult the index's cache-tree.
     pub uses_cache_tree: bool,
 }
@@ -30,7 +30,7 @@ impl Walk<'_> {
     pub(super) fn plain(max: Option<usize>) -> Self {
         Self {
             max,
-            one_entry: &|_| None,
+            topmost_sparse: &|_| None,
             uses_cache_tree: true,
         }
     }
@@ -39,7 +39,7 @@ impl Walk<'_> {
 /// A directory that is one entry of a sparse index, or would be if the index contained it. git compares it as `diff-tree`
 /// compares two trees: depth is counted from there, and equal trees are not entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OneEntry {
+pub struct SparseDirectory {
     /// Its own depth; 1 at the top. 0 if it is the whole index, in which git skips what is the same as in HEAD.
     pub depth: usize,
     /// Whether git looks into it: no pathspec excludes it.
@@ -52,7 +52,7 @@ pub(super) enum Stop {
     Enough,
     /// The cache-tree's counts contradict the entries, or a path has components that only a tree can have: the caller has
     /// to compare the index entry by entry.
-    AtOdds,
+    InconsistentIndex,
     /// A tree cannot be used.
     Failed(Error),
 }
@@ -66,7 +66,7 @@ impl From<Error> for Stop {
 /// A directory being compared.
 struct Frame<'i> {
     head: Option<Cursor>,
-    later: Later<'i>,
+    new: NewSide<'i>,
     /// The directory's node in the cache-tree.
     node: Option<&'i CacheTree>,
     /// The length of the parent directory's path.
@@ -85,12 +85,12 @@ pub(super) struct Walker<'t> {
     hash: Kind,
     trees: &'t dyn TreeSource,
     max: usize,
-    one_entry: &'t dyn Fn(&BStr) -> Option<OneEntry>,
+    topmost_sparse: &'t dyn Fn(&BStr) -> Option<SparseDirectory>,
     uses_cache_tree: bool,
     /// From this depth on, any difference is an error, because it is deeper than allowed.
-    ends_at_depth: Option<usize>,
+    too_deep_from: Option<usize>,
     /// Whether that depth is counted from a directory that is one entry.
-    ends_in_one_entry: bool,
+    too_deep_in_sparse: bool,
     found: StagedDiff,
     /// The directory being walked, with a `/` at its end, or empty at the top.
     path: Vec<u8>,
@@ -99,7 +99,7 @@ pub(super) struct Walker<'t> {
     /// Whether the cache-tree's counts apply to these entries: the index is as it was written.
     has_counts: bool,
     /// Whether entries have positions in the index.
-    has_places: bool,
+    has_positions: bool,
 }
 
 impl<'t> Walker<'t> {
@@ -108,15 +108,15 @@ impl<'t> Walker<'t> {
             hash,
             trees,
             max: walk.max.unwrap_or(usize::MAX),
-            one_entry: walk.one_entry,
+            topmost_sparse: walk.topmost_sparse,
             uses_cache_tree: walk.uses_cache_tree,
-            ends_at_depth: None,
-            ends_in_one_entry: false,
+            too_deep_from: None,
+            too_deep_in_sparse: false,
             found: StagedDiff::default(),
             path: Vec::new(),
             spare: Vec::new(),
             has_counts: false,
-            has_places: true,
+            has_positions: true,
         }
     }
 
@@ -131,12 +131,12 @@ impl<'t> Walker<'t> {
     /// Compares the tree `head` with the whole of `index`.
     pub(super) fn index(&mut self, head: Option<&oid>, index: &Index) -> Result<(), Stop> {
         self.has_counts = !index.is_expanded();
-        let later = Child::Index {
+        let new = Child::Index {
             index,
             range: 0..index.entries().len(),
         };
         let cache_tree = index.cache_tree().filter(|_| self.uses_cache_tree);
-        self.run(head.map(ObjectId::from), later, cache_tree)
+        self.run(head.map(ObjectId::from), new, cache_tree)
     }
 
     /// As [`Self::index`], for the tracked files of an index with this `cache_tree`.
@@ -147,13 +147,13 @@ impl<'t> Walker<'t> {
         cache_tree: Option<&CacheTree>,
     ) -> Result<(), Stop> {
         self.has_counts = true;
-        self.has_places = false;
-        let later = Child::Tracked {
+        self.has_positions = false;
+        let new = Child::Tracked {
             tracked,
             number: ROOT,
             entries: tracked.sums().entries as usize,
         };
-        self.run(head.map(ObjectId::from), later, cache_tree)
+        self.run(head.map(ObjectId::from), new, cache_tree)
     }
 
     /// Reports all files of the tree `id` as added below `path`, which ends in `/`.
@@ -165,7 +165,7 @@ impl<'t> Walker<'t> {
     fn run<'i>(
         &mut self,
         head: Option<ObjectId>,
-        later: Child<'i>,
+        new: Child<'i>,
         node: Option<&'i CacheTree>,
     ) -> Result<(), Stop> {
         let Ok(depth_max) = usize::try_from(self.trees.depth_max()) else {
@@ -173,7 +173,7 @@ impl<'t> Walker<'t> {
             let id = head.unwrap_or_else(|| self.hash.null());
             return Err(Error::TooDeep { id }.into());
         };
-        let Step::Enter(top) = self.open(b"", head, later, node)? else {
+        let Step::Enter(top) = self.open(b"", head, new, node)? else {
             return Ok(());
         };
         let mut stack = vec![top];
@@ -188,13 +188,13 @@ impl<'t> Walker<'t> {
                 }
                 Step::SkipTo(position) => {
                     for frame in &mut stack {
-                        frame.later.skip_to(position);
+                        frame.new.skip_to(position);
                     }
                 }
                 Step::Leave => {
                     let left = stack.pop();
                     self.leave(left);
-                    self.ends_at_depth = self.ends_at_depth.filter(|depth| *depth < stack.len());
+                    self.too_deep_from = self.too_deep_from.filter(|depth| *depth < stack.len());
                 }
             }
         }
@@ -215,15 +215,15 @@ impl<'t> Walker<'t> {
         depth: usize,
         depth_max: usize,
     ) -> Result<(), Stop> {
-        match (self.one_entry)(self.path.as_bstr()) {
+        match (self.topmost_sparse)(self.path.as_bstr()) {
             None if frame.has_tree() => return Err(self.too_deep(frame).into()),
             Some(one)
                 if one.is_compared
-                    && self.ends_at_depth.is_none()
+                    && self.too_deep_from.is_none()
                     && depth.saturating_sub(one.depth) > depth_max =>
             {
-                self.ends_at_depth = Some(depth);
-                self.ends_in_one_entry = one.depth > 0;
+                self.too_deep_from = Some(depth);
+                self.too_deep_in_sparse = one.depth > 0;
             }
             None | Some(_) => {}
         }
@@ -233,41 +233,41 @@ impl<'t> Walker<'t> {
     /// Compares the next item in a directory.
     fn step<'i>(&mut self, frame: &mut Frame<'i>) -> Result<Step<'i>, Stop> {
         let head = frame.head.as_ref().map_or(Ok(None), Cursor::peek)?;
-        let later = frame.later.peek(self.path.len())?;
-        if let Some(Item::File { name, .. }) = &later
-            && is_odd(name)
+        let new = frame.new.peek(self.path.len())?;
+        if let Some(Item::File { name, .. }) = &new
+            && has_impossible_component(name)
         {
             // The name contains slashes, and a tree may have the directories in it.
-            return Err(Stop::AtOdds);
+            return Err(Stop::InconsistentIndex);
         }
-        let order = match (&head, &later) {
+        let order = match (&head, &new) {
             (None, None) => return Ok(Step::Leave),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
-            (Some(head), Some(later)) => head.key.cmp(&later.key()),
+            (Some(head), Some(new)) => head.key.cmp(&new.key()),
         };
         let head = head.filter(|_| order.is_le());
-        let later = later.filter(|_| order.is_ge());
-        let Some(key) = head.map(|head| head.key).or(later.as_ref().map(Item::key)) else {
+        let new = new.filter(|_| order.is_ge());
+        let Some(key) = head.map(|head| head.key).or(new.as_ref().map(Item::key)) else {
             return Ok(Step::Leave);
         };
         let advance = (
             head.map_or(0, |head| head.len),
-            later.as_ref().map_or(0, |item| item.len(self.path.len())),
+            new.as_ref().map_or(0, |item| item.len(self.path.len())),
         );
         let step = if key.is_dir {
-            let absent = Child::Absent(frame.later.position());
-            let child = later.map_or(absent, |item| item.into_child(self.path.len(), advance.1));
+            let absent = Child::Absent(frame.new.position());
+            let child = new.map_or(absent, |item| item.into_child(self.path.len(), advance.1));
             let node = frame.node.and_then(|node| node.child(key.name));
             self.open(key.name, head.map(|head| head.id), child, node)?
         } else {
-            let head = head.map(|head| Side {
+            let head = head.map(|head| FileState {
                 mode: head.mode,
                 id: head.id,
             });
             let outer_len = self.path.len();
             self.path.extend_from_slice(key.name);
-            self.file(head, later)?;
+            self.file(head, new)?;
             self.path.truncate(outer_len);
             Step::Next
         };
@@ -284,44 +284,44 @@ impl<'t> Walker<'t> {
         &mut self,
         name: &[u8],
         head: Option<ObjectId>,
-        mut later: Child<'i>,
+        mut new: Child<'i>,
         mut node: Option<&'i CacheTree>,
     ) -> Result<Step<'i>, Stop> {
         let mut is_counted = false;
-        let is_same_tree = matches!((&head, &later), (Some(head), Child::Tree(id)) if head == id);
+        let is_same_tree = matches!((&head, &new), (Some(head), Child::Tree(id)) if head == id);
         if is_same_tree {
             return Ok(Step::Next);
         }
         if let Some(head) = head.as_ref()
             && !name.is_empty()
             && let Some(count) = node.and_then(|node| count_if_tree(node, head))
-            && let Some(mut range) = later.range()
+            && let Some(mut range) = new.range()
         {
             let end = range.start.saturating_add(count);
             if end == range.end {
                 return Ok(Step::Next);
             }
             if self.has_counts {
-                if !self.has_places {
-                    return Err(Stop::AtOdds);
+                if !self.has_positions {
+                    return Err(Stop::InconsistentIndex);
                 }
                 if end > range.end {
                     return Ok(Step::SkipTo(end));
                 }
                 range.start = end;
-                (later, node, is_counted) = (later.with_range(range), None, true);
+                (new, node, is_counted) = (new.with_range(range), None, true);
             }
         }
         let head = head.filter(|_| !is_counted);
         let frame = Frame {
             head: head.map(|id| self.read_tree(name, id)).transpose()?,
-            later: match later {
-                Child::Absent(at) => Later::Absent(at),
-                Child::Tree(id) => Later::Tree(self.read_tree(name, id)?),
-                Child::Index { index, range } => Later::Index { index, range },
+            new: match new {
+                Child::Absent(at) => NewSide::Absent(at),
+                Child::Tree(id) => NewSide::Tree(self.read_tree(name, id)?),
+                Child::Index { index, range } => NewSide::Index { index, range },
                 Child::Tracked {
                     tracked, number, ..
-                } => Later::Tracked(Box::new(Members::new(tracked, number))),
+                } => NewSide::Tracked(Box::new(Members::new(tracked, number))),
             },
             node,
             outer_len: self.path.len(),
@@ -337,15 +337,15 @@ impl<'t> Walker<'t> {
         let Some(frame) = frame else { return };
         self.path.truncate(frame.outer_len);
         self.spare.extend(frame.head.map(|cursor| cursor.data));
-        if let Later::Tree(cursor) = frame.later {
+        if let NewSide::Tree(cursor) = frame.new {
             self.spare.push(cursor.data);
         }
     }
 
     /// Compares the file at the current path.
-    fn file(&mut self, head: Option<Side>, later: Option<Item<'_, '_>>) -> Result<(), Stop> {
-        let later = match later.map_or(Ok(None), |later| later.side()) {
-            Ok(later) => later,
+    fn file(&mut self, head: Option<FileState>, new: Option<Item<'_, '_>>) -> Result<(), Stop> {
+        let new = match new.map_or(Ok(None), |new| new.state()) {
+            Ok(new) => new,
             Err(InConflict) => {
                 self.found.unmerged.push(UnmergedPath {
                     path: self.path.as_slice().into(),
@@ -355,9 +355,9 @@ impl<'t> Walker<'t> {
                 return Ok(());
             }
         };
-        if let Some(change) = StagedChange::between(&self.path, head, later, self.hash) {
-            if self.ends_at_depth.is_some() {
-                return Err(match self.ends_in_one_entry {
+        if let Some(change) = StagedChange::between(&self.path, head, new, self.hash) {
+            if self.too_deep_from.is_some() {
+                return Err(match self.too_deep_in_sparse {
                     true => Error::TooDeepInOneEntry { path: change.path },
                     false => Error::TooDeep { id: change.head_id },
                 }
@@ -398,14 +398,14 @@ impl<'t> Walker<'t> {
 impl Frame<'_> {
     /// Whether a tree object is read for it: only then is its depth limited.
     fn has_tree(&self) -> bool {
-        self.head.is_some() || matches!(self.later, Later::Tree(_))
+        self.head.is_some() || matches!(self.new, NewSide::Tree(_))
     }
 
-    fn advance(&mut self, (head_len, later_len): (usize, usize)) {
+    fn advance(&mut self, (head_len, new_len): (usize, usize)) {
         if let Some(cursor) = &mut self.head {
             cursor.at = cursor.at.saturating_add(head_len);
         }
-        self.later.advance(later_len);
+        self.new.advance(new_len);
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::errno;
 
-use crate::convert::Surroundings;
+use crate::convert::ChildEnvironment;
 use vigil_rules::messages::{Messages, bytes};
 
 /// How many names are tried for the directory.
@@ -41,15 +41,15 @@ impl<'a> TemporaryFile<'a> {
     /// Creates an empty file with the last component of `path` as its name, below `TMPDIR`, or else `/tmp`. A
     /// relative `TMPDIR` is relative to the programs' working directory.
     pub(super) fn create(
-        surroundings: &Surroundings,
+        child_environment: &ChildEnvironment,
         path: &BStr,
         messages: &'a Messages,
     ) -> io::Result<Self> {
-        let mut variables = surroundings.variables.iter();
+        let mut variables = child_environment.variables.iter();
         let parent = variables
             .find(|(name, _)| name == "TMPDIR")
             .map_or(BStr::new("/tmp"), |(_, value)| value.as_bstr());
-        let folder = Folder::create(&surroundings.directory, parent, messages)?;
+        let folder = Folder::create(&child_environment.directory, parent, messages)?;
         let name: BString = bytes!(folder.name, "/", base_name(path)).into();
         let file = OpenOptions::new()
             .read(true)

@@ -29,7 +29,7 @@ fn without_chance(mut answer: Answer) -> Answer {
         parts.fold(first, |text, part| text + "/git-blob-XXXXXX" + &part[6..])
     };
     answer.stdout = even(&answer.stdout.to_string()).into();
-    answer.said = answer.said.iter().map(|line| even(line)).collect();
+    answer.messages = answer.messages.iter().map(|line| even(line)).collect();
     answer
 }
 
@@ -146,7 +146,7 @@ fn commands_run_as_in_git() {
             };
             let expected = fixture.batch("", &variables, "--textconv", &requests);
             let ours = ours(&fixture, "", &variables, &requests);
-            let left = |answer: &Answer| answer.said.iter().any(|line| line.contains("rmdir"));
+            let left = |answer: &Answer| answer.messages.iter().any(|line| line.contains("rmdir"));
             ended += usize::from(ours.code != 0);
             let wants_left = left(&expected);
             assert_eq!(
@@ -265,14 +265,14 @@ fn drivers_that_are_not_valid_end_the_run() {
             b"",
         );
         let run = Run::start(&fixture, "", &[]);
-        let said = match Drivers::of(&run.repository.config) {
+        let messages = match Drivers::of(&run.repository.config) {
             Ok(_) => Vec::new(),
             Err(error) => {
-                let mut said = error.said().to_vec();
-                said.push(format!("fatal: {error}"));
-                said
+                let mut messages = error.messages().to_vec();
+                messages.push(format!("fatal: {error}"));
+                messages
             }
         };
-        assert_eq!(said, Answer::of(output).said, "{entry}");
+        assert_eq!(messages, Answer::of(output).messages, "{entry}");
     }
 }

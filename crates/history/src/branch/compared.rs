@@ -93,7 +93,7 @@ fn push_target(
 ) -> Result<Option<BString>, Error> {
     let remote = push_remote(config, name);
     let remotes = BranchRemotes::of_remote(config, remote.clone(), branch.into())?;
-    let fetch = match configured_alike(config, remote.as_ref()) {
+    let fetch = match remote_with_same_push_url(config, remote.as_ref()) {
         Some(other) => BranchRemotes::of_remote(config, other, branch.into())?.fetch,
         None => remotes.fetch,
     };
@@ -125,7 +125,7 @@ fn push_target(
 }
 
 /// If `remote` is a URL and not a configured remote, returns the only configured remote that pushes there, too.
-fn configured_alike(config: &Config, remote: &BStr) -> Option<BString> {
+fn remote_with_same_push_url(config: &Config, remote: &BStr) -> Option<BString> {
     let remotes = config.subsections("remote");
     if remotes.iter().any(|name| name == remote) || remote.is_empty() {
         return None;

@@ -36,7 +36,7 @@ pub fn count_left_right(
         return Ok((0, 0));
     }
     let pair = [left.to_owned(), right.to_owned()];
-    if let Some([ahead, behind]) = objects.history().remembered(&pair) {
+    if let Some([ahead, behind]) = objects.history().cached_distance(&pair) {
         return Ok((ahead, behind));
     }
     let mut walk = Walk {
@@ -56,7 +56,7 @@ pub fn count_left_right(
     }
     walk.run()?;
     let [ahead, behind, _] = walk.counts;
-    objects.history().remember(pair, [ahead, behind]);
+    objects.history().cache_distance(pair, [ahead, behind]);
     Ok((ahead, behind))
 }
 

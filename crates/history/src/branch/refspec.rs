@@ -48,7 +48,7 @@ impl Refspec {
     }
 
     /// Maps `name`, which must match the source, to the destination.
-    fn forth(&self, name: &BStr) -> Option<BString> {
+    fn to_destination(&self, name: &BStr) -> Option<BString> {
         map(
             self.source.as_ref(),
             self.destination.as_ref()?.as_ref(),
@@ -58,7 +58,7 @@ impl Refspec {
 
     /// Returns what git takes for the source of `name` when it checks for exclusions: it maps patterns backwards,
     /// although `name` is a source already. So exclusions work only if both sides of the pattern are equal.
-    fn back(&self, name: &BStr) -> Option<BString> {
+    fn to_source(&self, name: &BStr) -> Option<BString> {
         match &self.destination {
             Some(destination) if self.source.contains(&b'*') => {
                 map(destination.as_ref(), self.source.as_ref(), name)
@@ -115,12 +115,12 @@ pub(crate) fn track(refspecs: &[Refspec], name: &BStr) -> Option<BString> {
         })
     };
     if positive()
-        .filter_map(|refspec| refspec.back(name))
+        .filter_map(|refspec| refspec.to_source(name))
         .any(is_excluded)
     {
         return None;
     }
-    positive().find_map(|refspec| refspec.forth(name))
+    positive().find_map(|refspec| refspec.to_destination(name))
 }
 
 #[cfg(test)]

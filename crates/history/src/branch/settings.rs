@@ -11,7 +11,7 @@ use super::refspec::{Refspec, is_valid_for_push};
 use super::{BranchRemotes, Error};
 
 /// Checks the settings of all branches and remotes in the order of the configuration, and those for the remote of
-/// `branch`, a short name. git's messages are appended to `said`, line by line.
+/// `branch`, a short name. git's messages are appended to `messages`, line by line.
 ///
 /// # Errors
 /// The first setting that makes git exit.
@@ -19,7 +19,7 @@ use super::{BranchRemotes, Error};
 pub fn check_settings(
     config: &Config,
     branch: &BStr,
-    said: &mut Vec<BString>,
+    messages: &mut Vec<BString>,
 ) -> Result<(), Error> {
     // The settings of programs on the remote side that were seen.
     let mut programs: HashSet<&BStr> = HashSet::new();
@@ -38,14 +38,14 @@ pub fn check_settings(
                 entry.required()?;
             }
             (b"remote", Some(remote), name) if remote.starts_with(b"/") => {
-                said.push(bytes_of(&format!(
+                messages.push(bytes_of(&format!(
                     "warning: config remote shorthand cannot begin with '/': {}.{}",
                     raw(remote),
                     raw(name)
                 )))
             }
             (b"remote", Some(_), name) => {
-                check_remote(&entry, name, said)?;
+                check_remote(&entry, name, messages)?;
                 let is_program = matches!(name, b"receivepack" | b"uploadpack");
                 if is_program && !programs.insert(entry.key) {
                     let name = name.as_bstr();
@@ -53,7 +53,7 @@ pub fn check_settings(
                         "error: more than one {name} given, using the first",
                         name = raw(name)
                     );
-                    said.push(bytes_of(&text));
+                    messages.push(bytes_of(&text));
                 }
             }
             _ => {}
@@ -80,7 +80,7 @@ fn check_credentials_in_url(config: &Config) -> Result<(), Error> {
     }
 }
 
-fn check_remote(entry: &Entry<'_>, name: &[u8], said: &mut Vec<BString>) -> Result<(), Error> {
+fn check_remote(entry: &Entry<'_>, name: &[u8], messages: &mut Vec<BString>) -> Result<(), Error> {
     match name {
         b"mirror" | b"skipdefaultupdate" | b"skipfetchall" | b"prune" | b"prunetags" => {
             entry.boolean()?;
@@ -111,7 +111,7 @@ fn check_remote(entry: &Entry<'_>, name: &[u8], said: &mut Vec<BString>) -> Resu
                     "warning: unrecognized followRemoteHEAD value '{value}' ignored",
                     value = raw(value)
                 );
-                said.push(bytes_of(&text));
+                messages.push(bytes_of(&text));
             }
         }
         _ => {}

@@ -26,15 +26,15 @@ const OF_ONE_WALK: u32 = SEEN | 1 << 3 | 1 << 7 | 1 << 23 | 1 << 24;
 impl Describer<'_> {
     /// Returns the description of the blob `id`.
     pub(super) fn describe_blob(&mut self, id: &ObjectId) -> Result<BString, Error> {
-        let place = self.place;
-        let head = place.find("HEAD".into(), &mut self.said)?;
+        let context = self.context;
+        let head = context.find("HEAD".into(), &mut self.messages)?;
         let head = head.ok_or(Error::Unborn { id: *id })?;
-        let Some((head, Kind::Commit)) = place.objects.peel(&head)? else {
+        let Some((head, Kind::Commit)) = context.objects.peel(&head)? else {
             return Err(Error::NotReachable { id: *id });
         };
         let history = self.history(&head)?;
         let mut finder = Finder {
-            objects: place.objects,
+            objects: context.objects,
             id,
             seen: HashSet::default(),
         };
@@ -65,7 +65,7 @@ impl Describer<'_> {
     fn history(&mut self, head: &ObjectId) -> Result<Vec<Number>, Error> {
         let commits = &mut self.commits;
         let start = commits.number_of(head);
-        commits.read_or_say(start, &mut self.said)?;
+        commits.read_or_report(start, &mut self.messages)?;
         commits.add_flags(start, SEEN);
         let mut queue = Queue::default();
         queue.push(start, commits.time_of(start));
@@ -76,7 +76,7 @@ impl Describer<'_> {
                 let Some(parent) = commits.parent(number, at) else {
                     break;
                 };
-                commits.read_or_say(parent, &mut self.said)?;
+                commits.read_or_report(parent, &mut self.messages)?;
                 if is_left_out {
                     commits.add_flags(parent, UNINTERESTING);
                     leave_out_parents(commits, parent);

@@ -8,8 +8,8 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 use gix_object::Kind;
 
+use super::context::{Context, abbreviated};
 use super::error::Error;
-use super::place::{Place, abbreviated};
 use super::question::{Question, prefix_of};
 use super::tag_object;
 use crate::commits::{Commits, GENERATION_UNKNOWN, Number};
@@ -27,20 +27,20 @@ const CUTOFF_SLOP_S: u64 = 86400;
 
 /// The result of `--contains`.
 #[derive(Debug, Default)]
-pub struct Contained {
+pub struct NameRevResult {
     /// One name for each commit, in order. If there are fewer, `failure` says why.
     pub names: Vec<BString>,
     /// git's messages for stderr, as whole lines.
-    pub said: Vec<BString>,
+    pub messages: Vec<BString>,
     /// The error that ended the search.
     pub failure: Option<Error>,
 }
 
 /// Names each of `revisions` by a reference whose history contains it.
-pub fn contains(question: &Question, place: Place<'_>, revisions: &[BString]) -> Contained {
-    let mut contained = Contained::default();
-    let result = Naming::run(question, place, revisions, &mut contained);
-    contained.said.extend(heard(place.objects));
+pub fn contains(question: &Question, context: Context<'_>, revisions: &[BString]) -> NameRevResult {
+    let mut contained = NameRevResult::default();
+    let result = NameRev::run(question, context, revisions, &mut contained);
+    contained.messages.extend(messages_of(context.objects));
     contained.failure = result.err();
     contained
 }
@@ -67,7 +67,7 @@ enum Start {
 
 /// The best name of a commit so far.
 #[derive(Clone, Copy)]
-struct Known {
+struct BestName {
     /// The index of its [`Start`].
     start: usize,
     time_s: u64,
@@ -106,69 +106,72 @@ impl TagsAhead {
 
 /// Fails if an object that any reference leads to is replaced, and its replacement is missing: git reads all of them,
 /// whether or not they count.
-fn check_replacements(place: Place<'_>) -> Result<(), Error> {
-    if !place.objects.history().has_replacements() {
+fn check_replacements(context: Context<'_>) -> Result<(), Error> {
+    if !context.objects.history().has_replacements() {
         return Ok(());
     }
     let mut ids = Vec::new();
     let all = BStr::new("");
-    place
+    context
         .refs
         .for_each(all, |_, id, _| ids.push(id.to_owned()))?;
     for id in ids {
-        place.objects.check_replacement(&id)?;
+        context.objects.check_replacement(&id)?;
     }
     Ok(())
 }
 
 /// Returns git's messages from reading objects.
-fn heard(objects: &Objects) -> impl Iterator<Item = BString> {
-    objects.take_said().into_iter().map(|line| bytes_of(&line))
+fn messages_of(objects: &Objects) -> impl Iterator<Item = BString> {
+    objects
+        .take_messages()
+        .into_iter()
+        .map(|line| bytes_of(&line))
 }
 
-struct Naming<'a> {
+struct NameRev<'a> {
     commits: Commits<'a>,
     tips: Vec<Tip>,
     starts: Vec<Start>,
-    known: Vec<Option<Known>>,
+    known: Vec<Option<BestName>>,
     /// Commits of an earlier generation cannot have the commits in question in their history; [`GENERATION_UNKNOWN`] if
     /// this is not known.
     generation_min: u32,
     time_min_s: u64,
 }
 
-impl Naming<'_> {
+impl NameRev<'_> {
     fn run(
         question: &Question,
-        place: Place<'_>,
+        context: Context<'_>,
         revisions: &[BString],
-        contained: &mut Contained,
+        contained: &mut NameRevResult,
     ) -> Result<(), Error> {
-        let mut naming = Naming {
-            commits: Commits::new(place.objects),
+        let mut naming = NameRev {
+            commits: Commits::new(context.objects),
             tips: Vec::new(),
             starts: Vec::new(),
             known: Vec::new(),
             generation_min: GENERATION_UNKNOWN,
             time_min_s: u64::MAX,
         };
-        let said = &mut contained.said;
+        let messages = &mut contained.messages;
         let mut asked = Vec::new();
         for revision in revisions {
-            if let Some(number) = naming.ask(revision.as_bstr(), place, said)? {
+            if let Some(number) = naming.ask(revision.as_bstr(), context, messages)? {
                 asked.push(number);
             }
         }
         naming.time_min_s = naming.time_min_s.saturating_sub(CUTOFF_SLOP_S);
-        naming.find_tips(question, place, said)?;
+        naming.find_tips(question, context, messages)?;
         // Tags first, and older ones before later ones: better names then spread less.
         let mut order: Vec<usize> = (0..naming.tips.len()).collect();
         order.sort_by_key(|at| naming.tips.get(*at).map(|tip| (!tip.is_tag, tip.time_s)));
         for at in order {
-            naming.spread(at, said)?;
+            naming.spread(at, messages)?;
         }
         for number in asked {
-            let name = match naming.name(number, place)? {
+            let name = match naming.name(number, context)? {
                 Some(name) => name,
                 None => {
                     let Some(id) = naming.commits.id_of(number) else {
@@ -177,7 +180,7 @@ impl Naming<'_> {
                     if !question.always {
                         return Err(Error::Undescribed { id });
                     }
-                    abbreviated(&id, None, place)?
+                    abbreviated(&id, None, context)?
                 }
             };
             contained.names.push(name);
@@ -189,11 +192,11 @@ impl Naming<'_> {
     fn ask(
         &mut self,
         revision: &BStr,
-        place: Place<'_>,
-        said: &mut Vec<BString>,
+        context: Context<'_>,
+        messages: &mut Vec<BString>,
     ) -> Result<Option<Number>, Error> {
-        let id = place.find(revision, said)?;
-        let skip = |said: &mut Vec<BString>, what: &[u8]| {
+        let id = context.find(revision, messages)?;
+        let skip = |messages: &mut Vec<BString>, what: &[u8]| {
             let parts = [
                 b"Could not get ",
                 what,
@@ -201,35 +204,35 @@ impl Naming<'_> {
                 revision.as_bytes(),
                 b". Skipping.",
             ];
-            said.push(parts.concat().into());
+            messages.push(parts.concat().into());
             Ok(None)
         };
         let Some(id) = id else {
-            return skip(said, b"sha1");
+            return skip(messages, b"sha1");
         };
-        let parsed = place.objects.parse(&id, &mut Vec::new())?;
-        said.extend(heard(place.objects));
+        let parsed = context.objects.parse(&id, &mut Vec::new())?;
+        messages.extend(messages_of(context.objects));
         let Some(parsed) = parsed else {
-            return skip(said, b"object");
+            return skip(messages, b"object");
         };
         let target = match parsed {
             Parsed::Other(kind) => Some((id, kind)),
-            Parsed::Tag(_) => place.objects.untagged(&id)?,
+            Parsed::Tag(_) => context.objects.untagged(&id)?,
         };
-        said.extend(heard(place.objects));
+        messages.extend(messages_of(context.objects));
         if target.is_none() {
             let parts = [
                 b"error: missing object referenced by '",
                 revision.as_bytes(),
                 b"'",
             ];
-            said.push(parts.concat().into());
+            messages.push(parts.concat().into());
         }
         let Some((id, Kind::Commit)) = target else {
-            return skip(said, b"commit");
+            return skip(messages, b"commit");
         };
         let number = self.commits.number_of(&id);
-        self.commits.read_or_say(number, said)?;
+        self.commits.read_or_report(number, messages)?;
         if let Some(commit) = self.commits.get(number) {
             self.time_min_s = self.time_min_s.min(commit.time_s);
             self.generation_min = self.generation_min.min(commit.generation);
@@ -252,16 +255,16 @@ impl Naming<'_> {
     fn find_tips(
         &mut self,
         question: &Question,
-        place: Place<'_>,
-        said: &mut Vec<BString>,
+        context: Context<'_>,
+        messages: &mut Vec<BString>,
     ) -> Result<(), Error> {
         let includes_broken =
-            refs::includes_broken(&place.repository.environment).map_err(objects::Error::from)?;
-        check_replacements(place)?;
+            refs::includes_broken(&context.repository.environment).map_err(objects::Error::from)?;
+        check_replacements(context)?;
         let patterns = Patterns::new(question);
-        let listing = place.refs.list(prefix_of(question).into())?;
+        let listing = context.refs.list(prefix_of(question).into())?;
         let mut found = Vec::new();
-        place
+        context
             .refs
             .for_each_listed(&listing, None, |name, id, peeled| {
                 if !id.is_null()
@@ -274,27 +277,29 @@ impl Naming<'_> {
         // Most are commits or lead to one.
         let commits = found.iter().map(|(_, id, peeled, _)| peeled.unwrap_or(*id));
         self.commits.read_ahead(commits);
-        let mut tags_ahead = TagsAhead::of(&found, &self.commits, place.objects);
+        let mut tags_ahead = TagsAhead::of(&found, &self.commits, context.objects);
         let mut buf = Vec::new();
         for (reference, id, peeled, is_shortened) in found {
             let is_tag = reference.starts_with(b"refs/tags/");
             let annotated = peeled.filter(|peeled| *peeled != id);
-            let is_plain = peeled == Some(id);
+            let has_no_tag_object = peeled == Some(id);
             let mut peel = || match tags_ahead.take(&id) {
                 Some(tag) => {
-                    let peeled = tag_object::follow(&id, tag, place.objects, &mut buf)?;
+                    let peeled = tag_object::follow(&id, tag, context.objects, &mut buf)?;
                     Ok((Some(Kind::Tag), peeled))
                 }
-                None => tag_object::peel(&id, place.objects, &mut buf),
+                None => tag_object::peel(&id, context.objects, &mut buf),
             };
-            said.extend(heard(place.objects));
+            messages.extend(messages_of(context.objects));
             let (kind, peeled) = match annotated {
-                Some(target) if !self.may_lead(&target, said)? => continue,
+                Some(target) if !self.may_lead(&target, messages)? => continue,
                 Some(_) => (Some(Kind::Tag), peel()?.1),
                 None if self.commits.has_in_graph(&id) || self.commits.was_read(&id) => {
                     (Some(Kind::Commit), None)
                 }
-                None if is_plain && self.commits.is_commit(&id)? => (Some(Kind::Commit), None),
+                None if has_no_tag_object && self.commits.is_commit(&id)? => {
+                    (Some(Kind::Commit), None)
+                }
                 None => peel()?,
             };
             let (target, time_s) = match (kind, peeled) {
@@ -305,20 +310,20 @@ impl Naming<'_> {
                 (Some(Kind::Tree | Kind::Blob), _) => continue,
                 (kind, _) => {
                     // git parses it and everything that it leads to, and reports errors there.
-                    place.objects.take_said();
-                    place.objects.untagged(&id)?;
-                    said.extend(heard(place.objects));
+                    context.objects.take_messages();
+                    context.objects.untagged(&id)?;
+                    messages.extend(messages_of(context.objects));
                     if kind.is_none() && !includes_broken {
                         let line = format!(
                             "error: {reference} does not point to a valid object!",
                             reference = raw(&reference)
                         );
-                        said.push(bytes_of(&line));
+                        messages.push(bytes_of(&line));
                     }
                     continue;
                 }
             };
-            if !self.may_lead(&target, said)? {
+            if !self.may_lead(&target, messages)? {
                 continue;
             }
             let commit = self.commits.number_of(&target);
@@ -335,15 +340,15 @@ impl Naming<'_> {
         Ok(())
     }
 
-    /// Whether `id` is a commit that may have one in question in its history. Messages about it are appended to `said`.
-    fn may_lead(&mut self, id: &ObjectId, said: &mut Vec<BString>) -> Result<bool, Error> {
+    /// Whether `id` is a commit that may have one in question in its history. Messages about it are appended to `messages`.
+    fn may_lead(&mut self, id: &ObjectId, messages: &mut Vec<BString>) -> Result<bool, Error> {
         let number = self.commits.number_of(id);
-        let is_read = self.commits.read_or_say_damage(number, said)?;
+        let is_read = self.commits.read_or_report_damage(number, messages)?;
         Ok(is_read && !self.is_too_old(number))
     }
 
     /// Passes names on from the tip with this number to its history, as far as they are better than the known ones.
-    fn spread(&mut self, tip: usize, said: &mut Vec<BString>) -> Result<(), Error> {
+    fn spread(&mut self, tip: usize, messages: &mut Vec<BString>) -> Result<(), Error> {
         let Some(&Tip {
             commit,
             time_s,
@@ -353,7 +358,7 @@ impl Naming<'_> {
         else {
             return Ok(());
         };
-        let first = Known {
+        let first = BestName {
             start: self.starts.len(),
             time_s,
             generation: 0,
@@ -374,17 +379,17 @@ impl Naming<'_> {
                 let Some(parent) = self.commits.parent(number, at) else {
                     break;
                 };
-                self.commits.read_or_say(parent, said)?;
+                self.commits.read_or_report(parent, messages)?;
                 if self.is_too_old(parent) {
                     continue;
                 }
                 let next = match at {
-                    0 => Known {
+                    0 => BestName {
                         generation: known.generation.wrapping_add(1),
                         distance: known.distance.wrapping_add(1),
                         ..known
                     },
-                    _ => Known {
+                    _ => BestName {
                         start: self.starts.len(),
                         generation: 0,
                         distance: known.distance.wrapping_add(SIDE_STEP),
@@ -393,8 +398,8 @@ impl Naming<'_> {
                 };
                 if self.note(parent, next) {
                     if at > 0 {
-                        let place = at.saturating_add(1);
-                        let side = Start::Side(known.start, known.generation, place);
+                        let context = at.saturating_add(1);
+                        let side = Start::Side(known.start, known.generation, context);
                         self.starts.push(side);
                     }
                     better.push(parent);
@@ -406,13 +411,13 @@ impl Naming<'_> {
         Ok(())
     }
 
-    fn known_of(&self, number: Number) -> Option<Known> {
+    fn known_of(&self, number: Number) -> Option<BestName> {
         let at = usize::try_from(number).ok()?;
         self.known.get(at).copied().flatten()
     }
 
     /// Sets the name of a commit to `new`, if that is better. Returns whether it was.
-    fn note(&mut self, number: Number, new: Known) -> bool {
+    fn note(&mut self, number: Number, new: BestName) -> bool {
         let Ok(at) = usize::try_from(number) else {
             return false;
         };
@@ -430,7 +435,7 @@ impl Naming<'_> {
     }
 
     /// Returns the name of a commit.
-    fn name(&self, number: Number, place: Place<'_>) -> Result<Option<BString>, Error> {
+    fn name(&self, number: Number, context: Context<'_>) -> Result<Option<BString>, Error> {
         let Some(known) = self.known_of(number) else {
             return Ok(None);
         };
@@ -456,7 +461,7 @@ impl Naming<'_> {
         let Some(tip) = tip else {
             return Ok(None);
         };
-        let mut name = tip.shown(place)?;
+        let mut name = tip.shown(context)?;
         if steps.is_empty() && tip.is_peeled {
             name.extend_from_slice(b"^0");
         }
@@ -467,7 +472,7 @@ impl Naming<'_> {
     }
 }
 
-impl Known {
+impl BestName {
     fn is_better_than(&self, old: &Self) -> bool {
         let (new_distance, old_distance) = (self.whole_distance(), old.whole_distance());
         match (self.is_tag, old.is_tag) {
@@ -488,9 +493,9 @@ impl Known {
 }
 
 impl Tip {
-    fn shown(&self, place: Place<'_>) -> Result<BString, Error> {
+    fn shown(&self, context: Context<'_>) -> Result<BString, Error> {
         if self.is_shortened {
-            return Ok(place.refs.shorten(self.reference.as_bstr())?);
+            return Ok(context.refs.shorten(self.reference.as_bstr())?);
         }
         let short = [b"refs/heads/".as_slice(), b"refs/"]
             .iter()

@@ -6,15 +6,15 @@ use std::rc::Rc;
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
+use super::context::Context;
 use super::error::Error;
 use super::index::{self, Index, Reference};
-use super::place::Place;
 use super::question::{Question, TAGS, prefix_of};
 use super::table::{Name, NewName, Rank, Table};
 use super::targets::Targets;
 use crate::commits::{ById, Commits, first_bytes};
 use vigil_git::objects::{MANY, Tag};
-use vigil_git::refs::{Listing, Next, Skim, Skimmed};
+use vigil_git::refs::{Listing, Skim, SkimAction, Skimmed};
 use vigil_rules::wildmatch::{Flags, wildmatch};
 
 /// The references that a question asks for, and their names.
@@ -24,7 +24,7 @@ use vigil_rules::wildmatch::{Flags, wildmatch};
 #[derive(Debug)]
 pub(super) struct Names<'a> {
     question: &'a Question,
-    place: Place<'a>,
+    context: Context<'a>,
     listing: Rc<Listing>,
     targets: Targets,
     is_empty: bool,
@@ -40,22 +40,22 @@ pub(super) struct Names<'a> {
     /// The numbers of the best names of the objects that were asked about and have a name.
     best: ById<u32>,
     /// The names of objects of which only the rank was asked.
-    unchosen: ById<Unchosen>,
+    ranked: ById<RankedNames>,
 }
 
 impl<'a> Names<'a> {
     /// Reads the references that `question` asks for. The names of the object `only` are wanted first.
     pub(super) fn read(
         question: &'a Question,
-        place: Place<'a>,
+        context: Context<'a>,
         commits: &Commits<'_>,
         only: Option<ObjectId>,
     ) -> Result<Self, Error> {
-        let listing = place.refs.list(prefix_of(question).into())?;
-        let listing = listing.distinct(|name| is_wanted(question, name))?;
+        let listing = context.refs.list(prefix_of(question).into())?;
+        let listing = listing.first_per_object(|name| is_wanted(question, name))?;
         let mut names = Self {
             question,
-            place,
+            context,
             listing: Rc::new(listing),
             targets: Targets::default(),
             is_empty: true,
@@ -65,10 +65,10 @@ impl<'a> Names<'a> {
             count: 0,
             has_annotated: false,
             best: ById::default(),
-            unchosen: ById::default(),
+            ranked: ById::default(),
         };
         // git reads the names before anything else.
-        place.objects.forget_known();
+        context.objects.forget_known();
         names.read_all(only, commits)?;
         Ok(names)
     }
@@ -80,11 +80,11 @@ impl<'a> Names<'a> {
         let annotated = annotated.filter(|number| rank(*number) == Some(Rank::Annotated));
         let annotated: Vec<u32> = annotated.collect();
         if annotated.len() >= MANY {
-            self.table.read_ahead(&annotated, self.place);
+            self.table.read_ahead(&annotated, self.context);
         }
         let mut best = None;
         for &number in numbers {
-            self.table.choose(number, &mut best, self.place)?;
+            self.table.choose(number, &mut best, self.context)?;
         }
         self.best.extend(best.map(|best| (*id, best)));
         Ok(best)
@@ -100,10 +100,10 @@ impl<'a> Names<'a> {
         if is_first {
             let mut ids = self.listing.unpeeled();
             ids.retain(|id| !commits.has_in_graph(id));
-            self.targets.read_ahead(ids, self.place);
+            self.targets.read_ahead(ids, self.context);
         }
         let digits = only.map(|only| only.to_hex().to_string());
-        let all = RefCell::new(All {
+        let all = RefCell::new(Collector {
             listing: Rc::clone(&self.listing),
             table: std::mem::take(&mut self.table),
             index: Index::default(),
@@ -119,7 +119,7 @@ impl<'a> Names<'a> {
         });
         let look = |record: &Skimmed<'_>| match is_wanted(question, record.name) {
             true => all.borrow_mut().note(record, digits.as_deref(), question),
-            false => Next::Pass,
+            false => SkimAction::Skip,
         };
         let read = self.for_each_wanted(&look, commits, |_, new| {
             all.borrow_mut().take(new, question);
@@ -142,7 +142,7 @@ impl<'a> Names<'a> {
         commits: &Commits<'_>,
         mut take: impl FnMut(&mut Self, NewName<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (question, place) = (self.question, self.place);
+        let (question, context) = (self.question, self.context);
         let mut failure = None;
         let listing = Rc::clone(&self.listing);
         let is_empty = Cell::new(self.is_empty);
@@ -152,7 +152,7 @@ impl<'a> Names<'a> {
             }
             skim(record)
         };
-        place
+        context
             .refs
             .for_each_listed(&listing, Some(&skim), |reference, id, peeled| {
                 if failure.is_some() || !is_wanted(question, reference) {
@@ -161,7 +161,7 @@ impl<'a> Names<'a> {
                 is_empty.set(false);
                 let target = match peeled {
                     Some(peeled) => Ok((peeled, None)),
-                    None => self.targets.find(id, place, commits),
+                    None => self.targets.find(id, context, commits),
                 };
                 let taken = target.and_then(|target| {
                     take(self, new_name(question, reference, id.to_owned(), target))
@@ -182,7 +182,7 @@ impl<'a> Names<'a> {
         let has_any = Cell::new(false);
         let is_needless = |record: &Skimmed<'_>| {
             let id = || ObjectId::from_hex(record.id);
-            Next::pass_if(
+            SkimAction::skip_if(
                 has_any.get() || record.peeled.is_some() || !id().is_ok_and(|id| is_wanted(&id)),
             )
         };
@@ -209,8 +209,8 @@ impl<'a> Names<'a> {
 
     /// Returns references that lead nowhere, in the order in which git visits the names. [`Self::count`] must have been
     /// called before.
-    pub(super) fn unsound(&self) -> Vec<ObjectId> {
-        self.targets.unsound(self.count)
+    pub(super) fn broken(&self) -> Vec<ObjectId> {
+        self.targets.broken(self.count)
     }
 
     /// Whether any name is that of a tag object. [`Self::count`] must have been called before.
@@ -240,8 +240,8 @@ impl<'a> Names<'a> {
         if let Some(known) = self.best.get(id) {
             return Ok(Some(*known));
         }
-        let numbers = match self.unchosen.remove(id) {
-            Some(unchosen) => unchosen.numbers,
+        let numbers = match self.ranked.remove(id) {
+            Some(ranked) => ranked.numbers,
             None => self.numbers_of(id),
         };
         self.choose(id, &numbers)
@@ -253,7 +253,7 @@ impl<'a> Names<'a> {
         if let Some(known) = self.best.get(id) {
             return self.get(*known).map(|name| name.rank);
         }
-        if let Some(known) = self.unchosen.get(id) {
+        if let Some(known) = self.ranked.get(id) {
             return Some(known.rank);
         }
         let numbers = self.numbers_of(id);
@@ -262,7 +262,7 @@ impl<'a> Names<'a> {
             .filter_map(|number| Some(self.get(*number)?.rank));
         let best = ranks.max();
         if let Some(rank) = best {
-            self.unchosen.insert(*id, Unchosen { numbers, rank });
+            self.ranked.insert(*id, RankedNames { numbers, rank });
         }
         best
     }
@@ -308,14 +308,14 @@ impl<'a> Names<'a> {
 
 /// The names of an object, before the best of them was asked for.
 #[derive(Debug)]
-struct Unchosen {
+struct RankedNames {
     numbers: Vec<u32>,
     /// The rank of the best.
     rank: Rank,
 }
 
 /// The state of reading all references.
-struct All {
+struct Collector {
     listing: Rc<Listing>,
     table: Table,
     index: Index,
@@ -333,60 +333,65 @@ struct All {
     enough: usize,
 }
 
-impl All {
-    /// Notes the place of the packed reference `record`. `digits` are those of the object `only`.
-    fn note(&mut self, record: &Skimmed<'_>, digits: Option<&str>, question: &Question) -> Next {
-        let is_plain = record.peeled.is_none();
-        if is_plain && (self.has_tag || self.count >= self.enough) {
-            return Next::PassPlain;
+impl Collector {
+    /// Notes the position of the packed reference `record`. `digits` are those of the object `only`.
+    fn note(
+        &mut self,
+        record: &Skimmed<'_>,
+        digits: Option<&str>,
+        question: &Question,
+    ) -> SkimAction {
+        let has_no_tag_object = record.peeled.is_none();
+        if has_no_tag_object && (self.has_tag || self.count >= self.enough) {
+            return SkimAction::SkipUntilTag;
         }
         let target = record.target();
         let is_only = digits.is_some_and(|digits| record.leads_to(digits.as_bytes()));
         if self.has_only && !is_only {
-            return match is_plain {
-                true => Next::PassSame,
-                false => Next::Pass,
+            return match has_no_tag_object {
+                true => SkimAction::SkipSameTarget,
+                false => SkimAction::Skip,
             };
         }
         let first = index::first_bytes_of_hex(target);
         let (Some(first), Ok(at)) = (first, u32::try_from(record.at)) else {
-            return Next::All;
+            return SkimAction::Parse;
         };
-        self.has_annotated |= !is_plain;
+        self.has_annotated |= !has_no_tag_object;
         let is_tag = !question.all || record.name.starts_with(b"refs/tags/");
         if is_only {
-            self.meet_only(is_plain, is_tag, question);
+            self.note_only_object(has_no_tag_object, is_tag, question);
         }
         if !self.has_others(first, Target::Digits(target)) {
             self.count = self.count.saturating_add(1);
-        } else if is_plain
+        } else if has_no_tag_object
             && is_tag
             && (!question.all
                 || self.has_no_worse(first, Target::Digits(target), Rank::Lightweight))
         {
             // Of tags without a tag object, none is better than the first.
-            return Next::PassSame;
+            return SkimAction::SkipSameTarget;
         }
         self.index.add(first, Reference::Packed(at));
-        Next::Pass
+        SkimAction::Skip
     }
 
     /// Adds a name.
     fn take(&mut self, new: NewName<'_>, question: &Question) {
         let target = new.peeled;
-        let is_plain = new.id == target;
+        let has_no_tag_object = new.id == target;
         let is_only = self.only == Some(target);
-        if is_plain && self.count >= self.enough || self.has_only && !is_only {
+        if has_no_tag_object && self.count >= self.enough || self.has_only && !is_only {
             return;
         }
-        self.has_annotated |= !is_plain;
+        self.has_annotated |= !has_no_tag_object;
         if is_only {
-            self.meet_only(is_plain, new.is_tag, question);
+            self.note_only_object(has_no_tag_object, new.is_tag, question);
         }
         let first = first_bytes(&target);
         if !self.has_others(first, Target::Id(target)) {
             self.count = self.count.saturating_add(1);
-        } else if is_plain && self.has_no_worse(first, Target::Id(target), new.rank()) {
+        } else if has_no_tag_object && self.has_no_worse(first, Target::Id(target), new.rank()) {
             // Of names without a tag object, none is better than the first of its kind.
             return;
         }
@@ -395,10 +400,10 @@ impl All {
     }
 
     /// Notes that a reference leads to the object `only`.
-    fn meet_only(&mut self, is_plain: bool, is_tag: bool, question: &Question) {
-        let counts = !is_plain || question.counts_lightweight();
+    fn note_only_object(&mut self, has_no_tag_object: bool, is_tag: bool, question: &Question) {
+        let counts = !has_no_tag_object || question.counts_lightweight();
         self.has_only |= counts;
-        self.has_tag |= counts && (is_tag || !is_plain);
+        self.has_tag |= counts && (is_tag || !has_no_tag_object);
     }
 
     /// Whether the object `target`, whose id has these first bytes, already has a name of this rank or better.

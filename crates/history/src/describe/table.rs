@@ -3,8 +3,8 @@
 use bstr::{BStr, ByteSlice};
 use gix_hash::ObjectId;
 
+use super::context::Context;
 use super::error::Error;
-use super::place::Place;
 use super::tag_object;
 use vigil_git::objects::Tag;
 
@@ -104,11 +104,11 @@ impl Table {
         &mut self,
         new: u32,
         best: &mut Option<u32>,
-        place: Place<'_>,
+        context: Context<'_>,
     ) -> Result<(), Error> {
         let is_better = match *best {
             None => true,
-            Some(best) => self.is_better(new, best, place)?,
+            Some(best) => self.is_better(new, best, context)?,
         };
         if is_better {
             *best = Some(new);
@@ -118,14 +118,14 @@ impl Table {
 
     /// Reads the tag objects of the names with these numbers ahead, on all cores. Those that cannot be read are read
     /// again later, when errors are reported.
-    pub(super) fn read_ahead(&mut self, numbers: &[u32], place: Place<'_>) {
+    pub(super) fn read_ahead(&mut self, numbers: &[u32], context: Context<'_>) {
         let unread = |number: &u32| self.get(*number).is_some_and(|name| name.tag.is_none());
         let unread: Vec<u32> = numbers.iter().copied().filter(unread).collect();
         let ids = unread
             .iter()
             .filter_map(|number| Some(self.get(*number)?.id));
         let ids: Vec<ObjectId> = ids.collect();
-        let tags = tag_object::read_each(&ids, place.objects);
+        let tags = tag_object::read_each(&ids, context.objects);
         for (number, tag) in unread.iter().zip(tags) {
             if let Some(name) = self.get_mut(*number) {
                 name.tag = tag.map(Box::new);
@@ -152,14 +152,14 @@ impl Table {
     }
 
     /// Whether the name `new` of an object is better than its name `known`. Of two tag objects, the later one is.
-    fn is_better(&mut self, new: u32, known: u32, place: Place<'_>) -> Result<bool, Error> {
+    fn is_better(&mut self, new: u32, known: u32, context: Context<'_>) -> Result<bool, Error> {
         let rank = |name: Option<&Name>| name.map_or(Rank::Head, |name| name.rank);
         let ranks = (rank(self.get(known)), rank(self.get(new)));
         if ranks != (Rank::Annotated, Rank::Annotated) {
             return Ok(ranks.0 < ranks.1);
         }
         let mut time_of = |number| match self.get_mut(number) {
-            Some(name) => Ok(name.read_tag(place)?.map(|tag| tag.time_s)),
+            Some(name) => Ok(name.read_tag(context)?.map(|tag| tag.time_s)),
             None => Ok::<_, Error>(None),
         };
         Ok(match (time_of(known)?, time_of(new)?) {
@@ -176,9 +176,9 @@ fn offset(len: usize) -> u32 {
 
 impl Name {
     /// Returns the tag object, which is read if necessary.
-    pub(super) fn read_tag(&mut self, place: Place<'_>) -> Result<Option<&Tag>, Error> {
+    pub(super) fn read_tag(&mut self, context: Context<'_>) -> Result<Option<&Tag>, Error> {
         if self.tag.is_none() {
-            let tag = place.objects.tag(&self.id, &mut Vec::new())?;
+            let tag = context.objects.tag(&self.id, &mut Vec::new())?;
             self.tag = tag.map(Box::new);
         }
         Ok(self.tag.as_deref())

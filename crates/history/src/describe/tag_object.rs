@@ -3,7 +3,7 @@
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
-use vigil_git::objects::Link;
+use vigil_git::objects::TagLink;
 use vigil_git::objects::{Error, Objects, Tag};
 
 /// The end of a chain of tag objects.
@@ -26,7 +26,7 @@ pub(super) fn peel(
     objects: &Objects,
     buf: &mut Vec<u8>,
 ) -> Result<(Option<Kind>, Option<Peeled>), Error> {
-    let (kind, peeled) = objects.lead(id, buf)?;
+    let (kind, peeled) = objects.peel_with_first(id, buf)?;
     let peeled = peeled.map(|(first, last)| Peeled::new(first, last));
     Ok((kind, peeled))
 }
@@ -45,15 +45,15 @@ pub(super) fn follow(
     objects: &Objects,
     buf: &mut Vec<u8>,
 ) -> Result<Option<Peeled>, Error> {
-    let Some(first) = objects.believe(id, first) else {
+    let Some(first) = objects.accept_tag(id, first) else {
         return Ok(None);
     };
-    let last = objects.follow(&first, buf)?;
+    let last = objects.follow_chain(&first, buf)?;
     Ok(last.map(|last| Peeled::new(first, last)))
 }
 
 impl Peeled {
-    fn new(first: Tag, last: Link) -> Self {
+    fn new(first: Tag, last: TagLink) -> Self {
         Self {
             target: last.target,
             kind: last.kind,

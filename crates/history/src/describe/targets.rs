@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
+use super::context::Context;
 use super::error::Error;
-use super::place::Place;
 use super::tag_object;
 use crate::commits::first_bytes;
 use crate::commits::{ById, Commits};
@@ -22,7 +22,7 @@ pub(super) struct Targets {
     /// The index of the next kept one that will be asked for.
     next: usize,
     /// The latest id that turned out not to be a tag.
-    plain: Option<ObjectId>,
+    last_non_tag: Option<ObjectId>,
     /// Objects that were read ahead: the tag object, or `None` if it is not a tag.
     ahead: ById<Option<Tag>>,
 }
@@ -34,9 +34,9 @@ struct Target {
     peeled: ObjectId,
     tag: Option<Box<Tag>>,
     /// Whether it is known not to be a tag.
-    is_plain: bool,
+    is_non_tag: bool,
     /// Whether it is missing or damaged, or a tag that leads nowhere.
-    is_unsound: bool,
+    is_broken: bool,
 }
 
 impl Targets {
@@ -44,26 +44,26 @@ impl Targets {
     pub(super) fn begin(&mut self, keeps: bool) {
         self.keeps = keeps;
         self.next = 0;
-        self.plain = None;
+        self.last_non_tag = None;
     }
 
     /// Reads the targets of references ahead on all cores, if there are many. Those that cannot be read are read again
     /// later, when errors are reported.
-    pub(super) fn read_ahead(&mut self, mut ids: Vec<ObjectId>, place: Place<'_>) {
+    pub(super) fn read_ahead(&mut self, mut ids: Vec<ObjectId>, context: Context<'_>) {
         if ids.len() < MANY {
             return;
         }
         // Sorted, so that lookups of neighbours in an index follow one another.
         ids.sort_unstable();
         ids.dedup();
-        let kinds = place.objects.kind_of_each(&ids);
+        let kinds = context.objects.kind_of_each(&ids);
         let of_kind = |wanted: fn(Kind) -> bool| {
             let known = ids.iter().zip(&kinds);
             let known = known.filter(move |(_, kind)| kind.is_some_and(wanted));
             known.map(|(id, _)| *id)
         };
         let tags: Vec<ObjectId> = of_kind(|kind| kind == Kind::Tag).collect();
-        let read = tag_object::read_each(&tags, place.objects);
+        let read = tag_object::read_each(&tags, context.objects);
         self.ahead = HashMap::with_capacity_and_hasher(ids.len(), Default::default());
         self.ahead
             .extend(of_kind(|kind| kind != Kind::Tag).map(|id| (id, None)));
@@ -73,28 +73,31 @@ impl Targets {
     }
 
     /// Returns the ids that lead nowhere, in the order in which git visits its table of `count` names.
-    pub(super) fn unsound(&self, count: usize) -> Vec<ObjectId> {
+    pub(super) fn broken(&self, count: usize) -> Vec<ObjectId> {
         let mut size: u32 = 64;
         while count > size as usize / 5 * 4 && size < 1 << 30 {
             size <<= 2;
         }
-        let unsound = self.kept.iter().rev().filter(|target| target.is_unsound);
-        let mut unsound: Vec<ObjectId> = unsound.map(|target| target.id).collect();
-        unsound.sort_by_key(|id| first_bytes(id).swap_bytes() & (size - 1));
-        unsound.dedup();
-        unsound
+        let broken = self.kept.iter().rev().filter(|target| target.is_broken);
+        let mut broken: Vec<ObjectId> = broken.map(|target| target.id).collect();
+        broken.sort_by_key(|id| first_bytes(id).swap_bytes() & (size - 1));
+        broken.dedup();
+        broken
     }
 
     /// Returns the object that `id` leads to through tags, and the tag object `id`.
     pub(super) fn find(
         &mut self,
         id: &oid,
-        place: Place<'_>,
+        context: Context<'_>,
         commits: &Commits<'_>,
     ) -> Result<(ObjectId, Option<Box<Tag>>), Error> {
         // Many in a row may point to the same commit.
-        let is_plain = self.plain.as_ref().is_some_and(|plain| **plain == *id);
-        if id.is_null() || is_plain || commits.has_in_graph(id) {
+        let is_non_tag = self
+            .last_non_tag
+            .as_ref()
+            .is_some_and(|last_non_tag| **last_non_tag == *id);
+        if id.is_null() || is_non_tag || commits.has_in_graph(id) {
             return Ok((id.to_owned(), None));
         }
         let kept = self
@@ -103,18 +106,18 @@ impl Targets {
             .filter(|kept| !self.keeps && *kept.id == *id);
         if let Some(kept) = kept {
             self.next += 1;
-            self.plain = Some(kept.id).filter(|_| kept.is_plain);
+            self.last_non_tag = Some(kept.id).filter(|_| kept.is_non_tag);
             return Ok((kept.peeled, kept.tag.clone()));
         }
         let target = match self.ahead.get(id) {
             Some(None) => Target::of(id, Some(Kind::Commit), None),
             Some(Some(tag)) => {
-                let peeled = tag_object::follow(id, tag.clone(), place.objects, &mut self.buf)?;
+                let peeled = tag_object::follow(id, tag.clone(), context.objects, &mut self.buf)?;
                 Target::of(id, Some(Kind::Tag), peeled)
             }
-            None => Target::read(id, place, &mut self.buf)?,
+            None => Target::read(id, context, &mut self.buf)?,
         };
-        self.plain = Some(target.id).filter(|_| target.is_plain);
+        self.last_non_tag = Some(target.id).filter(|_| target.is_non_tag);
         let (peeled, tag) = (target.peeled, target.tag.clone());
         if self.keeps {
             self.kept.push(target);
@@ -124,8 +127,8 @@ impl Targets {
 }
 
 impl Target {
-    fn read(id: &oid, place: Place<'_>, buf: &mut Vec<u8>) -> Result<Self, Error> {
-        let (kind, peeled) = tag_object::peel(id, place.objects, buf)?;
+    fn read(id: &oid, context: Context<'_>, buf: &mut Vec<u8>) -> Result<Self, Error> {
+        let (kind, peeled) = tag_object::peel(id, context.objects, buf)?;
         Ok(Self::of(id, kind, peeled))
     }
 
@@ -133,8 +136,8 @@ impl Target {
     fn of(id: &oid, kind: Option<Kind>, peeled: Option<tag_object::Peeled>) -> Self {
         Self {
             id: id.to_owned(),
-            is_plain: kind.is_some_and(|kind| kind != Kind::Tag),
-            is_unsound: match kind {
+            is_non_tag: kind.is_some_and(|kind| kind != Kind::Tag),
+            is_broken: match kind {
                 None => true,
                 Some(kind) => kind == Kind::Tag && peeled.is_none(),
             },

@@ -17,16 +17,16 @@ use vigil_testkit::sandbox::{FORMATS, RefFormat, Sandbox};
 /// Returns the output of `git describe`, or its error without "fatal: ", and the messages before.
 fn theirs(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String) {
     let arguments = [&["describe"], options, names].concat();
-    let said = sandbox.try_git(&arguments);
-    (said.stdout, said.stderr.replace("fatal: ", ""))
+    let output = sandbox.try_git(&arguments);
+    (output.stdout, output.stderr.replace("fatal: ", ""))
 }
 
-fn at<T>(sandbox: &Sandbox, ask: impl FnOnce(Place<'_>) -> T) -> T {
+fn at<T>(sandbox: &Sandbox, ask: impl FnOnce(Context<'_>) -> T) -> T {
     let repository = sandbox.repository();
     let refs = Refs::open(&repository).unwrap();
     let objects = Objects::open_with(&repository, &refs).unwrap();
-    objects.listen();
-    ask(Place {
+    objects.collect_messages();
+    ask(Context {
         repository: &repository,
         refs: &refs,
         objects: &objects,
@@ -34,14 +34,14 @@ fn at<T>(sandbox: &Sandbox, ask: impl FnOnce(Place<'_>) -> T) -> T {
 }
 
 fn ours(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, String) {
-    at(sandbox, |place| ours_at(place, options, names))
+    at(sandbox, |context| ours_at(context, options, names))
 }
 
-fn ours_at(place: Place<'_>, options: &[&str], names: &[&str]) -> (String, String) {
+fn ours_at(context: Context<'_>, options: &[&str], names: &[&str]) -> (String, String) {
     let question = question(options);
     let (mut stdout, mut stderr) = (String::new(), String::new());
-    let mut say = |said: Vec<BString>, failure: Option<&Error>| {
-        for line in said {
+    let mut say = |messages: Vec<BString>, failure: Option<&Error>| {
+        for line in messages {
             writeln!(stderr, "{line}").unwrap();
         }
         if let Some(error) = failure {
@@ -50,25 +50,29 @@ fn ours_at(place: Place<'_>, options: &[&str], names: &[&str]) -> (String, Strin
     };
     if options.contains(&"--contains") {
         let names: Vec<BString> = names.iter().map(|name| BString::from(*name)).collect();
-        let contained = contains(&question, place, &names);
-        say(contained.said, contained.failure.as_ref());
+        let contained = contains(&question, context, &names);
+        say(contained.messages, contained.failure.as_ref());
         for name in contained.names {
             writeln!(stdout, "{name}").unwrap();
         }
         return (stdout, stderr);
     }
     let revisions: Vec<BString> = names.iter().map(|name| BString::from(*name)).collect();
-    let mut describer = match Describer::new(&question, place, &revisions) {
+    let mut describer = match Describer::new(&question, context, &revisions) {
         Ok(describer) => describer,
         Err(error) => {
-            let said = place.objects.take_said().into_iter().map(BString::from);
-            say(said.collect(), Some(&error));
+            let messages = context
+                .objects
+                .take_messages()
+                .into_iter()
+                .map(BString::from);
+            say(messages.collect(), Some(&error));
             return (stdout, stderr);
         }
     };
     for name in names {
         let described = describer.describe((*name).into());
-        say(describer.take_said(), described.as_ref().err());
+        say(describer.take_messages(), described.as_ref().err());
         match described {
             Ok(text) => writeln!(stdout, "{text}").unwrap(),
             Err(_) => break,
@@ -114,7 +118,7 @@ fn compare(sandbox: &Sandbox, options: &[&str], names: &[&str], remark: &str) {
 fn history(chance: &mut Chance) -> String {
     let mut stream = String::new();
     let count = 2 + chance.below(14);
-    let skew = chance.of(&[1, 1, 500]);
+    let skew = chance.pick(&[1, 1, 500]);
     for mark in 1..=count {
         let time_s = 1_700_000_000 + mark * 100 + chance.below(skew);
         write!(
@@ -183,7 +187,7 @@ fn every_commit_has_the_name_that_git_gives_it() {
         let commits: Vec<&str> = commits.lines().collect();
         for options in OPTIONS {
             compare(&sandbox, options, &commits, &format!("seed {seed}"));
-            let one = chance.of(&commits);
+            let one = chance.pick(&commits);
             compare(&sandbox, options, &[one], &format!("seed {seed}"));
         }
     }
@@ -622,18 +626,21 @@ fn a_tag_that_cannot_be_unpacked_is_passed_over() {
     let id = sandbox.id("bad").to_string();
     overwrite(&sandbox, &id, b"garbage, and more of it");
     // Older versions of git exit here.
-    let said = format!(
+    let messages = format!(
         "error: inflate: data stream error (incorrect header check)\nerror: unable to unpack {id} header\n"
     );
     let commit = sandbox.git(["rev-parse", "--short", "HEAD"]);
     let described = format!("good-3-g{commit}\n");
-    assert_eq!(ours(&sandbox, &[], &["HEAD"]), (described, said.repeat(2)));
+    assert_eq!(
+        ours(&sandbox, &[], &["HEAD"]),
+        (described, messages.repeat(2))
+    );
     assert_eq!(
         ours(&sandbox, &[], &["HEAD~3"]),
-        ("good\n".to_owned(), said.clone())
+        ("good\n".to_owned(), messages.clone())
     );
-    let said = said.repeat(3) + "bad is neither a commit nor blob\n";
-    assert_eq!(ours(&sandbox, &[], &["bad"]), (String::new(), said));
+    let messages = messages.repeat(3) + "bad is neither a commit nor blob\n";
+    assert_eq!(ours(&sandbox, &[], &["bad"]), (String::new(), messages));
 }
 
 /// Makes the reference `name` lead to a new tag object with these contents, which need not be valid.
@@ -797,9 +804,9 @@ fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightwe
         asked.collect::<Vec<_>>()
     };
     let expected = ask();
-    for (options, name, said) in &expected {
+    for (options, name, messages) in &expected {
         assert_eq!(
-            *said,
+            *messages,
             theirs(&sandbox, options, &[name]),
             "{options:?} {name}"
         );

@@ -60,7 +60,7 @@ impl Describer<'_> {
             return Err(Error::NotExact { id: *id });
         }
         if question.is_debugged {
-            self.said
+            self.messages
                 .push("No exact match on refs or tags, searching to describe".into());
         }
         let start = self.commits.number_of(id);
@@ -94,7 +94,7 @@ impl Describer<'_> {
             queue.push(number, self.commits.time_of(number));
             seen = seen.saturating_sub(1);
         }
-        let rest = finish_depth(&mut self.commits, &mut queue, best, &mut self.said)?;
+        let rest = finish_depth(&mut self.commits, &mut queue, best, &mut self.messages)?;
         let (best_id, depth) = (best.id, best.depth);
         if question.is_debugged {
             self.explain(&candidates, seen.saturating_add(rest), gave_up_on)?;
@@ -125,20 +125,20 @@ impl Describer<'_> {
         let count = self.names.count(&self.commits)?;
         if !std::mem::replace(&mut self.has_looked, true) {
             // Now git looks up the commits of all names, and repeats its messages about them.
-            for id in self.names.unsound() {
-                self.place.objects.peel(&id)?;
+            for id in self.names.broken() {
+                self.context.objects.peel(&id)?;
             }
-            for id in self.place.objects.history().all_replaced() {
+            for id in self.context.objects.history().all_replaced() {
                 // Of a lightweight tag, git asks only for the type.
                 if self.names.rank_of(id) == Some(Rank::Annotated) {
-                    self.place.objects.check_replacement(id)?;
+                    self.context.objects.check_replacement(id)?;
                 }
             }
         }
-        self.hear();
+        self.collect_messages();
         let enough = question.candidates.min(count);
         let commits = &mut self.commits;
-        commits.read_or_say(start, &mut self.said)?;
+        commits.read_or_report(start, &mut self.messages)?;
         if let Some(commit) = commits.get_mut(start) {
             commit.flags = SEEN;
         }
@@ -207,7 +207,7 @@ impl Describer<'_> {
                     if question.is_debugged {
                         let id = commits.id_of(number);
                         let id = id.map(|id| id.to_string()).unwrap_or_default();
-                        self.said
+                        self.messages
                             .push(bytes_of(&format!("finished search at {id}")));
                     }
                     break;
@@ -223,7 +223,7 @@ impl Describer<'_> {
                 let Some(parent) = commits.parent(number, at) else {
                     break;
                 };
-                commits.read_or_say(parent, &mut self.said)?;
+                commits.read_or_report(parent, &mut self.messages)?;
                 if commits.flags_of(parent) & SEEN == 0 {
                     queue.push(parent, commits.time_of(parent));
                 }
@@ -250,14 +250,14 @@ impl Describer<'_> {
             let word = candidate.rank.word();
             let mut line = format!(" {word:<11} {:8} ", candidate.depth).into_bytes();
             line.extend_from_slice(self.names.path(name));
-            self.said.push(line.into());
+            self.messages.push(line.into());
         }
-        self.said
+        self.messages
             .push(bytes_of(&format!("traversed {seen} commits")));
         if let Some(id) = gave_up_on.and_then(|number| self.commits.id_of(number)) {
             let count = self.question.candidates;
             let line = format!("found {count} tags; gave up search at {id}");
-            self.said.push(bytes_of(&line));
+            self.messages.push(bytes_of(&line));
         }
         Ok(())
     }
@@ -278,7 +278,7 @@ fn finish_depth(
     commits: &mut Commits<'_>,
     queue: &mut Queue,
     best: &mut Candidate,
-    said: &mut Vec<BString>,
+    messages: &mut Vec<BString>,
 ) -> Result<usize, objects::Error> {
     let mut seen = 0usize;
     let mut outside = 0usize;
@@ -290,7 +290,7 @@ fn finish_depth(
     }
     while let Some(number) = queue.pop() {
         seen = seen.saturating_add(1);
-        let flags = commits.take_flag(number, OUTSIDE);
+        let flags = commits.clear_flag(number, OUTSIDE);
         if flags & best.flag == 0 {
             outside = outside.saturating_sub(1);
             best.depth = best.depth.saturating_add(1);
@@ -301,7 +301,7 @@ fn finish_depth(
             let Some(parent) = commits.parent(number, at) else {
                 break;
             };
-            commits.read_or_say(parent, said)?;
+            commits.read_or_report(parent, messages)?;
             let before = commits.flags_of(parent);
             commits.add_flags(parent, flags);
             let is_inside = (before | flags) & best.flag != 0;
@@ -312,7 +312,7 @@ fn finish_depth(
                     outside = outside.saturating_add(1);
                 }
             } else if is_inside && before & OUTSIDE != 0 {
-                commits.take_flag(parent, OUTSIDE);
+                commits.clear_flag(parent, OUTSIDE);
                 outside = outside.saturating_sub(1);
             }
         }

@@ -88,10 +88,18 @@ fn compare(sandbox: &Sandbox, folder: &Path, what: &str) {
         .iter()
         .map(|contact| loaded.mailmap.check((*contact).into()).to_string())
         .collect();
-    let said: String = loaded.said.iter().map(|line| format!("{line}\n")).collect();
+    let messages: String = loaded
+        .messages
+        .iter()
+        .map(|line| format!("{line}\n"))
+        .collect();
     let output = sandbox.output(folder, [&["check-mailmap"], &contacts[..]].concat(), "");
     let theirs = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(said, String::from_utf8(output.stderr).unwrap(), "{what}");
+    assert_eq!(
+        messages,
+        String::from_utf8(output.stderr).unwrap(),
+        "{what}"
+    );
     assert_eq!(ours, theirs.lines().collect::<Vec<_>>(), "{what}");
 }
 

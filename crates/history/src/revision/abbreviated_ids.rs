@@ -93,8 +93,8 @@ impl Resolver<'_> {
     }
 
     fn say_ambiguous(&mut self, digits: &BStr, candidates: Vec<ObjectId>) -> Result<(), Stop> {
-        self.say(&[b"error: short object ID ", digits, b" is ambiguous"]);
-        self.say(&[b"hint: The candidates are:"]);
+        self.add_message(&[b"error: short object ID ", digits, b" is ambiguous"]);
+        self.add_message(&[b"hint: The candidates are:"]);
         let mut sorted = Vec::new();
         for id in candidates {
             let kind = self.objects.kind(&id)?;
@@ -112,7 +112,7 @@ impl Resolver<'_> {
             let mut line = BString::from("hint:   ");
             line.extend_from_slice(self.shortened(&id)?.as_bytes());
             line.extend_from_slice(&self.described_candidate(&id, kind)?);
-            self.said.push(line);
+            self.messages.push(line);
         }
         Ok(())
     }

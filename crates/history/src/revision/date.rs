@@ -81,13 +81,13 @@ fn word_of(text: &[u8]) -> &[u8] {
     text.get(..end).unwrap_or_default()
 }
 
-trait Runs {
+trait ByteRuns {
     fn find_not_alphanumeric(&self) -> usize;
     fn count_digits(&self) -> usize;
     fn count_letters(&self) -> usize;
 }
 
-impl Runs for [u8] {
+impl ByteRuns for [u8] {
     fn find_not_alphanumeric(&self) -> usize {
         self.iter()
             .take_while(|b| b.is_ascii_alphanumeric())

@@ -58,12 +58,12 @@ impl Resolver<'_> {
         if let Some(id) = self.refs.resolve(BStr::new("HEAD"))? {
             tips.push(("HEAD".into(), id));
         }
-        let said = self.said.len();
+        let message_count = self.messages.len();
         let mut commits = self.commits_of(&tips, false)?;
-        if self.objects.has_doubts() {
+        if self.objects.has_non_commit_claims() {
             // A tag's claim about an object counts unless the object was met before, and that includes all objects
             // named by commits.
-            self.said.truncate(said);
+            self.messages.truncate(message_count);
             self.objects.forget_known();
             commits = self.commits_of(&tips, true)?;
         }
@@ -85,14 +85,14 @@ impl Resolver<'_> {
         let (mut commits, mut buf) = (Vec::new(), Vec::new());
         // Messages that are given only once must not be lost.
         self.objects.store();
-        let said = self.objects.take_alternates_said();
-        self.said
-            .extend(said.into_iter().map(|line| bytes_of(&line)));
+        let messages = self.objects.take_opening_messages();
+        self.messages
+            .extend(messages.into_iter().map(|line| bytes_of(&line)));
         for (name, id) in tips {
-            self.hear();
+            self.collect_messages();
             let kind = self.objects.kind(id)?;
             // Errors are reported when it is parsed.
-            self.objects.take_said();
+            self.objects.take_messages();
             if kind == Some(Kind::Commit) && !takes_all_apart {
                 commits.push(*id);
                 continue;
@@ -103,15 +103,17 @@ impl Resolver<'_> {
                 Some(Parsed::Tag(_)) => match self.objects.untagged(id)? {
                     Some((id, Kind::Commit)) => commits.push(id),
                     Some(_) => {}
-                    None => self.say(&[b"error: missing object referenced by '", name, b"'"]),
+                    None => {
+                        self.add_message(&[b"error: missing object referenced by '", name, b"'"])
+                    }
                 },
                 None if kind.is_none() && name != "HEAD" && !includes_broken => {
-                    self.say(&[b"error: ", name, b" does not point to a valid object!"]);
+                    self.add_message(&[b"error: ", name, b" does not point to a valid object!"]);
                 }
                 _ => {}
             }
         }
-        self.hear();
+        self.collect_messages();
         Ok(commits)
     }
 
@@ -166,7 +168,9 @@ impl Resolver<'_> {
         commits: &mut Commits<'_>,
         queue: &mut Queue,
     ) -> Result<(), Stop> {
-        if commits.flags_of(number) & SEEN != 0 || !commits.read_or_say(number, &mut self.said)? {
+        if commits.flags_of(number) & SEEN != 0
+            || !commits.read_or_report(number, &mut self.messages)?
+        {
             return Ok(());
         }
         // Matched now, while the contents are at hand, so that they need not be read again later.

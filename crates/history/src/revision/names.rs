@@ -27,7 +27,7 @@ pub(super) enum Stop {
     LinkLoop,
     NotDirectory,
     Fatal(BString),
-    Silent,
+    FatalWithoutMessage,
     Failed(Error),
 }
 
@@ -45,7 +45,7 @@ impl From<Stop> for Outcome {
             Stop::LinkLoop => Self::LinkLoop,
             Stop::NotDirectory => Self::NotDirectory,
             Stop::Fatal(text) => Self::Fatal(text),
-            Stop::Silent => Self::Silent,
+            Stop::FatalWithoutMessage => Self::FatalWithoutMessage,
             Stop::Failed(error) => Self::Failed(error),
         }
     }
@@ -79,7 +79,7 @@ impl From<index_file::Error> for Stop {
 fn or_none<T>(result: Result<T, Stop>) -> Result<Option<T>, Stop> {
     match result {
         Ok(found) => Ok(Some(found)),
-        Err(stop @ (Stop::Fatal(_) | Stop::Silent | Stop::Failed(_))) => Err(stop),
+        Err(stop @ (Stop::Fatal(_) | Stop::FatalWithoutMessage | Stop::Failed(_))) => Err(stop),
         Err(_) => Ok(None),
     }
 }
@@ -109,7 +109,7 @@ impl Flags {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted<'a> {
     /// Any object that is not a tag.
-    NoTag,
+    TagError,
     /// Any object.
     Any,
     Kind(Kind),
@@ -126,7 +126,7 @@ impl<'a> Wanted<'a> {
             return Some(Self::Message(pattern.as_bstr()));
         }
         Some(match braced.split(|byte| *byte == b'}').next()? {
-            b"" => Self::NoTag,
+            b"" => Self::TagError,
             b"object" => Self::Any,
             b"commit" => Self::Kind(Kind::Commit),
             b"tag" => Self::Kind(Kind::Tag),
@@ -185,7 +185,7 @@ pub(super) struct Resolver<'a> {
     pub(super) refs: &'a Refs,
     pub(super) objects: &'a Objects,
     /// Whole lines for stderr.
-    pub(super) said: Vec<BString>,
+    pub(super) messages: Vec<BString>,
     /// The nesting depth of `^{...}` of the current part.
     depth: usize,
 }
@@ -200,21 +200,21 @@ impl<'a> Resolver<'a> {
             repository,
             refs,
             objects,
-            said: Vec::new(),
+            messages: Vec::new(),
             depth: 0,
         }
     }
 
-    pub(super) fn say(&mut self, parts: &[&[u8]]) {
-        self.hear();
-        self.said.push(parts.concat().into());
+    pub(super) fn add_message(&mut self, parts: &[&[u8]]) {
+        self.collect_messages();
+        self.messages.push(parts.concat().into());
     }
 
     /// Adds git's messages from reading objects.
-    pub(super) fn hear(&mut self) {
-        let said = self.objects.take_said();
-        self.said
-            .extend(said.into_iter().map(|line| bytes_of(&line)));
+    pub(super) fn collect_messages(&mut self) {
+        let messages = self.objects.take_messages();
+        self.messages
+            .extend(messages.into_iter().map(|line| bytes_of(&line)));
     }
 
     /// Returns a boolean that is true unless it is configured otherwise.
@@ -252,11 +252,13 @@ impl<'a> Resolver<'a> {
                     path: None,
                 }));
             }
-            Err(stop @ (Stop::Fatal(_) | Stop::Silent | Stop::Failed(_))) => return Err(stop),
+            Err(stop @ (Stop::Fatal(_) | Stop::FatalWithoutMessage | Stop::Failed(_))) => {
+                return Err(stop);
+            }
             Err(stop) => stop,
         };
         if let Some(rest) = name.strip_prefix(b":") {
-            if !options.explains
+            if !options.is_fatal_on_failure
                 && let Some(pattern) = rest.strip_prefix(b"/")
                 && !pattern.is_empty()
             {
@@ -275,7 +277,7 @@ impl<'a> Resolver<'a> {
         };
         let Some(tree) = or_none(self.object(revision, flags.with_hint(Some(Hint::Treeish))))?
         else {
-            if options.explains {
+            if options.is_fatal_on_failure {
                 return Err(fatal(&[b"invalid object name '", revision, b"'."]));
             }
             return Err(whole);
@@ -327,7 +329,7 @@ impl<'a> Resolver<'a> {
         let (target, kind) = self.objects.peel(id)?.ok_or(Stop::Missing)?;
         if kind != Kind::Commit {
             let text = format!("error: object {id} is a {kind}, not a commit");
-            self.say(&[text.as_bytes()]);
+            self.add_message(&[text.as_bytes()]);
             return Err(Stop::Missing);
         }
         let number = commits.number_of(&target);
@@ -335,7 +337,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn read_commit(&mut self, number: Number, commits: &mut Commits<'_>) -> Result<Number, Stop> {
-        match commits.read_or_say(number, &mut self.said)? {
+        match commits.read_or_report(number, &mut self.messages)? {
             true => Ok(number),
             false => Err(Stop::Missing),
         }
@@ -383,16 +385,16 @@ impl<'a> Resolver<'a> {
         let parsed = parsed.ok_or(Stop::Missing)?;
         match wanted {
             Wanted::Any => Ok(outer),
-            Wanted::NoTag => match self.objects.untagged(&outer)? {
+            Wanted::TagError => match self.objects.untagged(&outer)? {
                 Some((id, _)) => Ok(id),
                 None => {
-                    self.say(&[b"error: missing object referenced by '", base, b"'"]);
+                    self.add_message(&[b"error: missing object referenced by '", base, b"'"]);
                     Err(Stop::Missing)
                 }
             },
-            Wanted::Kind(kind) => self.led_to(name, outer, parsed, kind),
+            Wanted::Kind(kind) => self.dereference_to(name, outer, parsed, kind),
             Wanted::Message(pattern) => {
-                let commit = self.led_to(name, outer, parsed, Kind::Commit)?;
+                let commit = self.dereference_to(name, outer, parsed, Kind::Commit)?;
                 match pattern.first() {
                     None | Some(b'}') => Ok(commit),
                     Some(_) => self.message_from(pattern, &[commit]),
@@ -403,7 +405,7 @@ impl<'a> Resolver<'a> {
 
     /// Returns the object of the type `wanted` that `id` leads to through tags and from a commit to its tree. `parsed`
     /// is the object `id`.
-    fn led_to(
+    fn dereference_to(
         &mut self,
         name: &BStr,
         mut id: ObjectId,
@@ -422,7 +424,7 @@ impl<'a> Resolver<'a> {
                     let text = format!(
                         ": expected {wanted} type, but the object dereferences to {kind} type"
                     );
-                    self.say(&[b"error: ", name, text.as_bytes()]);
+                    self.add_message(&[b"error: ", name, text.as_bytes()]);
                     return Err(Stop::Missing);
                 }
             };

@@ -14,7 +14,7 @@ use vigil_git::config::Config;
 use vigil_git::refs::Head;
 use vigil_git::refs::{Raw, SHORT_NAME_RULES, SYMBOLIC_DEPTH_MAX, name};
 use vigil_git::repository::Repository;
-use vigil_model::raw_text::{bytes_of, said_by};
+use vigil_model::raw_text::{bytes_of, message_bytes};
 
 /// git's advice about a reference whose name looks like an id.
 const REFERENCE_LIKE_AN_ID: Advice = Advice {
@@ -65,12 +65,12 @@ struct Expanded {
 }
 
 /// A form `@{...}` that stands for another reference.
-enum Mark {
+enum UpstreamOrPush {
     Upstream,
     Push,
 }
 
-impl Mark {
+impl UpstreamOrPush {
     /// Parses the mark at the start of `text`; also returns its length.
     fn parse(text: &[u8]) -> Option<(Self, usize)> {
         let starts = |mark: &[u8]| {
@@ -125,7 +125,7 @@ impl Resolver<'_> {
             && self.warns_of_ambiguity()?
             && (found.count > 1 || self.is_abbreviated_id(base)?)
         {
-            self.say(&[b"warning: refname '", base, b"' is ambiguous."]);
+            self.add_message(&[b"warning: refname '", base, b"' is ambiguous."]);
         }
         match entry {
             Some(entry) => self.logged(base, entry, found, flags),
@@ -142,12 +142,12 @@ impl Resolver<'_> {
         if self.expand(name, false)?.is_none() {
             return Ok(());
         }
-        self.say(&[b"warning: refname '", name, b"' is ambiguous."]);
+        self.add_message(&[b"warning: refname '", name, b"' is ambiguous."]);
         if let Some(repository) = self.repository
-            && !REFERENCE_LIKE_AN_ID.say(repository)?.is_empty()
+            && !REFERENCE_LIKE_AN_ID.messages(repository)?.is_empty()
         {
             let lines = REFERENCE_LIKE_AN_ID.lines.iter();
-            self.said.extend(lines.map(|line| BString::from(*line)));
+            self.messages.extend(lines.map(|line| BString::from(*line)));
         }
         Ok(())
     }
@@ -175,10 +175,10 @@ impl Resolver<'_> {
                     }
                 }
                 Followed::Dangling if candidate != "HEAD" => {
-                    self.say(&[b"warning: ignoring dangling symref ", &candidate]);
+                    self.add_message(&[b"warning: ignoring dangling symref ", &candidate]);
                 }
                 Followed::Broken if candidate.contains(&b'/') => {
-                    self.say(&[b"warning: ignoring broken ref ", &candidate]);
+                    self.add_message(&[b"warning: ignoring broken ref ", &candidate]);
                 }
                 Followed::Dangling | Followed::Broken | Followed::Missing => {}
             }
@@ -281,7 +281,7 @@ impl Resolver<'_> {
             None => {
                 if !flags.quietly {
                     let oldest = date::rfc2822(oldest.time_s, oldest.zone);
-                    self.say(&[
+                    self.add_message(&[
                         b"warning: log for '",
                         &shown(),
                         b"' only goes back to ",
@@ -345,7 +345,7 @@ impl Resolver<'_> {
         if let Some(words) = warning {
             let date = date::rfc2822(record.time_s, record.zone);
             let log = &found.name;
-            self.say(&[b"warning: log for ref ", log, words, date.as_bytes()]);
+            self.add_message(&[b"warning: log for ref ", log, words, date.as_bytes()]);
         }
         id
     }
@@ -377,7 +377,7 @@ impl Resolver<'_> {
                 return self.reinterpreted(name, "HEAD".into(), 1, tolerates_marks, depth);
             }
             let (before, after) = name.split_at_checked(at).ok_or(Stop::Missing)?;
-            let Some((mark, length)) = Mark::parse(after) else {
+            let Some((mark, length)) = UpstreamOrPush::parse(after) else {
                 continue;
             };
             if before.contains(&b':') {
@@ -470,7 +470,7 @@ impl Resolver<'_> {
     fn marked(
         &mut self,
         repository: &Repository,
-        mark: &Mark,
+        mark: &UpstreamOrPush,
         branch: &BStr,
     ) -> Result<Result<BString, BString>, Stop> {
         let branch = if branch.is_empty() || branch == "HEAD" {
@@ -483,17 +483,17 @@ impl Resolver<'_> {
         };
         let config = &repository.config;
         let name = branch.as_ref().map(|branch| branch.as_bstr());
-        if let Err(error) = check_settings(config, name.unwrap_or_default(), &mut self.said) {
-            self.said
-                .extend(error.said().into_iter().map(|line| bytes_of(&line)));
-            return Ok(Err(said_by(&error)));
+        if let Err(error) = check_settings(config, name.unwrap_or_default(), &mut self.messages) {
+            self.messages
+                .extend(error.messages().into_iter().map(|line| bytes_of(&line)));
+            return Ok(Err(message_bytes(&error)));
         }
         let Some(branch) = branch else {
             return Ok(Err("HEAD does not point to a branch".into()));
         };
         match mark {
-            Mark::Upstream => self.upstream(config, branch.as_bstr()),
-            Mark::Push => self.push_target(config, branch.as_bstr()),
+            UpstreamOrPush::Upstream => self.upstream(config, branch.as_bstr()),
+            UpstreamOrPush::Push => self.push_target(config, branch.as_bstr()),
         }
     }
 
@@ -504,8 +504,8 @@ impl Resolver<'_> {
         let (Some(remote), Some(merge)) = (remote, merge) else {
             let full = BString::from([b"refs/heads/", branch.as_bytes()].concat());
             return Ok(Err(match self.refs.resolve(full.as_bstr())? {
-                None => said(&[b"no such branch: '", branch, b"'"]),
-                Some(_) => said(&[b"no upstream configured for branch '", branch, b"'"]),
+                None => message(&[b"no such branch: '", branch, b"'"]),
+                Some(_) => message(&[b"no upstream configured for branch '", branch, b"'"]),
             }));
         };
         let fetch = refspecs(config, remote.as_bstr(), "fetch");
@@ -513,7 +513,7 @@ impl Resolver<'_> {
             return Ok(Ok(tracked));
         }
         if remote != "." {
-            return Ok(Err(said(&[
+            return Ok(Err(message(&[
                 b"upstream branch '",
                 &merge,
                 b"' not stored as a remote-tracking branch",
@@ -543,7 +543,7 @@ impl Resolver<'_> {
         let push = refspecs(config, remote.as_bstr(), "push");
         let tracking = |name: &BStr| {
             refspec::track(&fetch, name).ok_or_else(|| {
-                said(&[
+                message(&[
                     b"push destination '",
                     name,
                     b"' on remote '",
@@ -555,7 +555,7 @@ impl Resolver<'_> {
         if !push.is_empty() {
             return Ok(match refspec::track(&push, full.as_bstr()) {
                 Some(destination) => tracking(destination.as_bstr()),
-                None => Err(said(&[
+                None => Err(message(&[
                     b"push refspecs for '",
                     &remote,
                     b"' do not include '",
@@ -625,7 +625,7 @@ fn split_entry(name: &BStr) -> Entry<'_> {
                 is_prior = true;
                 continue;
             }
-            if Mark::parse(mark).is_none()
+            if UpstreamOrPush::parse(mark).is_none()
                 && let Some(entry) = mark.get(2..mark.len().saturating_sub(1))
             {
                 return Entry::At(base.as_bstr(), entry);
@@ -656,21 +656,21 @@ fn is_only_dots(name: &BStr) -> bool {
     after_slash
 }
 
-fn said(parts: &[&[u8]]) -> BString {
+fn message(parts: &[&[u8]]) -> BString {
     parts.concat().into()
 }
 
 fn too_few_entries(shown: &BStr, count: usize, flags: Flags) -> Stop {
     let count = format!("' only has {count} entries");
     match flags.quietly {
-        true => Stop::Silent,
+        true => Stop::FatalWithoutMessage,
         false => fatal(&[b"log for '", shown, count.as_bytes()]),
     }
 }
 
 fn log_is_empty(found: &Expanded, flags: Flags) -> Stop {
     match flags.quietly {
-        true => Stop::Silent,
+        true => Stop::FatalWithoutMessage,
         false => fatal(&[b"log for ", &found.name, b" is empty"]),
     }
 }

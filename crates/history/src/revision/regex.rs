@@ -16,7 +16,7 @@ type Set = Box<[bool; 256]>;
 
 /// A condition on a position between two bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Assertion {
     Start,
     End,
     WordStart,
@@ -29,7 +29,7 @@ enum Place {
 enum Node {
     Byte(u8),
     Set(Set),
-    Place(Place),
+    Assertion(Assertion),
     /// A sequence; without nodes, it matches the empty text.
     All(Vec<Node>),
     Any(Vec<Node>),
@@ -45,7 +45,7 @@ enum Node {
 enum Step {
     Byte(u8),
     Set(Set),
-    Place(Place),
+    Assertion(Assertion),
     /// Continues at both steps.
     Split(usize, usize),
     Jump(usize),
@@ -95,8 +95,8 @@ impl Regex {
             Node::Set(set) => {
                 self.push(Step::Set(set.clone()))?;
             }
-            Node::Place(place) => {
-                self.push(Step::Place(*place))?;
+            Node::Assertion(assertion) => {
+                self.push(Step::Assertion(*assertion))?;
             }
             Node::All(nodes) => {
                 for node in nodes {
@@ -173,11 +173,11 @@ impl Regex {
                     Some(Step::Match) => return true,
                     Some(Step::Jump(to)) => pending.push(*to),
                     Some(Step::Split(one, other)) => pending.extend([*one, *other]),
-                    Some(Step::Place(wanted)) if holds(*wanted, text, at) => {
+                    Some(Step::Assertion(wanted)) if holds(*wanted, text, at) => {
                         pending.push(step.saturating_add(1));
                     }
                     Some(Step::Byte(_) | Step::Set(_)) => current.push(step),
-                    Some(Step::Place(_)) | None => {}
+                    Some(Step::Assertion(_)) | None => {}
                 }
             }
             let Some(byte) = text.get(at) else {
@@ -202,19 +202,19 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-fn holds(place: Place, text: &[u8], at: usize) -> bool {
+fn holds(assertion: Assertion, text: &[u8], at: usize) -> bool {
     let before = at.checked_sub(1).and_then(|at| text.get(at));
     let (before, after) = (
         before.is_some_and(|byte| is_word(*byte)),
         text.get(at).is_some_and(|byte| is_word(*byte)),
     );
-    match place {
-        Place::Start => at == 0,
-        Place::End => at == text.len(),
-        Place::WordStart => !before && after,
-        Place::WordEnd => before && !after,
-        Place::WordEdge => before != after,
-        Place::NoWordEdge => before == after,
+    match assertion {
+        Assertion::Start => at == 0,
+        Assertion::End => at == text.len(),
+        Assertion::WordStart => !before && after,
+        Assertion::WordEnd => before && !after,
+        Assertion::WordEdge => before != after,
+        Assertion::NoWordEdge => before == after,
     }
 }
 
@@ -272,7 +272,7 @@ impl Parser<'_> {
             let node = self.atom()?;
             nodes.push(match node {
                 // A position cannot be repeated: a repetition operator after it is refused.
-                Node::Place(_) => node,
+                Node::Assertion(_) => node,
                 _ => self.repeated(node)?,
             });
         }
@@ -335,8 +335,8 @@ impl Parser<'_> {
     fn atom(&mut self) -> Option<Node> {
         Some(match self.take()? {
             b'.' => Node::Set(set_of(|_| true)),
-            b'^' => Node::Place(Place::Start),
-            b'$' => Node::Place(Place::End),
+            b'^' => Node::Assertion(Assertion::Start),
+            b'$' => Node::Assertion(Assertion::End),
             b'[' => Node::Set(self.bracket()?),
             b'(' => {
                 if self.depth >= DEPTH_MAX {
@@ -356,12 +356,12 @@ impl Parser<'_> {
                 b'W' => Node::Set(set_of(|byte| !is_word(byte))),
                 b's' => Node::Set(set_of(is_c_space)),
                 b'S' => Node::Set(set_of(|byte| !is_c_space(byte))),
-                b'b' => Node::Place(Place::WordEdge),
-                b'B' => Node::Place(Place::NoWordEdge),
-                b'<' => Node::Place(Place::WordStart),
-                b'>' => Node::Place(Place::WordEnd),
-                b'`' => Node::Place(Place::Start),
-                b'\'' => Node::Place(Place::End),
+                b'b' => Node::Assertion(Assertion::WordEdge),
+                b'B' => Node::Assertion(Assertion::NoWordEdge),
+                b'<' => Node::Assertion(Assertion::WordStart),
+                b'>' => Node::Assertion(Assertion::WordEnd),
+                b'`' => Node::Assertion(Assertion::Start),
+                b'\'' => Node::Assertion(Assertion::End),
                 b'1'..=b'9' => return None,
                 byte => Node::Byte(byte),
             },

@@ -23,11 +23,11 @@ impl StagedPaths {
         Self::default()
     }
 
-    /// Returns the index. git's messages on reading it are appended to `said`.
+    /// Returns the index. git's messages on reading it are appended to `messages`.
     fn index(
         &self,
         repository: &Repository,
-        said: &mut Vec<BString>,
+        messages: &mut Vec<BString>,
     ) -> Result<&Index, index_file::Error> {
         if let Some(index) = self.index.get() {
             return Ok(index);
@@ -40,9 +40,9 @@ impl StagedPaths {
         );
         let loaded = loaded.inspect_err(|error| {
             let lines = error.error_lines().into_iter();
-            said.extend(lines.map(|line| bytes_of(&format!("error: {line}"))));
+            messages.extend(lines.map(|line| bytes_of(&format!("error: {line}"))));
         })?;
-        said.extend(loaded.file.notices.iter().map(|line| bytes_of(line)));
+        messages.extend(loaded.file.notices.iter().map(|line| bytes_of(line)));
         Ok(self.index.get_or_init(|| loaded.index))
     }
 }
@@ -70,11 +70,11 @@ impl Resolver<'_> {
             path => (0, path),
         };
         let path = self.path_from_top(path.as_bstr())?;
-        let index = staged.index(repository, &mut self.said)?;
+        let index = staged.index(repository, &mut self.messages)?;
         if let Some(entry) = index.find(path.as_bstr(), stage) {
             if entry.is_sparse_directory() {
-                let explains = options.explains;
-                return Err(match explains {
+                let is_fatal = options.is_fatal_on_failure;
+                return Err(match is_fatal {
                     true => self.explain_staged(index, stage, &path, options),
                     false => Stop::Missing,
                 });
@@ -96,7 +96,7 @@ impl Resolver<'_> {
                 path: Some(path),
             }));
         }
-        if options.explains && !matches!(name.first(), None | Some(b'/')) {
+        if options.is_fatal_on_failure && !matches!(name.first(), None | Some(b'/')) {
             return Err(self.explain_staged(index, stage, &path, options));
         }
         Err(Stop::Missing)

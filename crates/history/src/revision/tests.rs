@@ -10,7 +10,7 @@ use vigil_git::environment::Environment;
 use vigil_git::repository;
 use vigil_objects::hash::hash_blob;
 use vigil_testkit::sandbox::RefFormat;
-use vigil_testkit::sandbox::{FORMATS, Said, Sandbox, answer};
+use vigil_testkit::sandbox::{FORMATS, Sandbox, TextOutput, answer};
 
 #[test]
 fn names_lead_where_git_says() {
@@ -84,7 +84,7 @@ fn variables(sandbox: &Sandbox) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn git(sandbox: &Sandbox, folder: &Path, args: &[&str], input: &[u8]) -> Said {
+fn git(sandbox: &Sandbox, folder: &Path, args: &[&str], input: &[u8]) -> TextOutput {
     let mut command = sandbox.command("git", folder, args);
     command.envs(variables(sandbox));
     answer(command, input).into()
@@ -128,8 +128,8 @@ impl Opened {
     }
 }
 
-fn lines(said: &[BString]) -> String {
-    said.iter().map(|line| format!("{line}\n")).collect()
+fn lines(messages: &[BString]) -> String {
+    messages.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Renders `answer` like a program that prints `found` for an object, and dies with `otherwise` if there is none.
@@ -137,8 +137,8 @@ fn rendered(
     answer: &Answer,
     found: impl Fn(&Resolved) -> Result<String, String>,
     otherwise: &str,
-) -> Said {
-    let mut stderr = lines(&answer.said);
+) -> TextOutput {
+    let mut stderr = lines(&answer.messages);
     let mut stdout = String::new();
     let mut code = 128;
     let last = match &answer.outcome {
@@ -152,13 +152,13 @@ fn rendered(
         },
         Outcome::Fatal(text) => Some(text.to_string()),
         Outcome::Failed(error) => Some(error.to_string()),
-        Outcome::Silent => None,
+        Outcome::FatalWithoutMessage => None,
         _ => Some(otherwise.to_owned()),
     };
     if let Some(last) = last {
         stderr.push_str(&format!("fatal: {last}\n"));
     }
-    Said {
+    TextOutput {
         stdout,
         stderr,
         code,
@@ -201,7 +201,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
         .collect();
     let mut differences = Vec::new();
     let mut count = 0;
-    let mut check = |what: &str, name: &str, ours: Said, theirs: Said| {
+    let mut check = |what: &str, name: &str, ours: TextOutput, theirs: TextOutput| {
         count += 1;
         if ours != theirs {
             differences.push(format!(
@@ -228,7 +228,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
             continue;
         }
         let options = Options {
-            explains: true,
+            is_fatal_on_failure: true,
             ..Options::default()
         };
         let ours = rendered(
@@ -257,7 +257,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
         if follow_symlinks {
             args.push("--follow-symlinks");
         }
-        let mut ours = Said {
+        let mut ours = TextOutput {
             stdout: String::new(),
             stderr: String::new(),
             code: 0,
@@ -289,7 +289,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
                 },
             };
             ours.stdout.push_str(&rendered);
-            ours.stderr.push_str(&lines(&answer.said));
+            ours.stderr.push_str(&lines(&answer.messages));
             input.push_str(&format!("{name}\n"));
         }
         let theirs = git(sandbox, folder, &args, input.as_bytes());
@@ -309,13 +309,13 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
                         .unwrap()
                         .to_string(),
                 };
-                let is_same = lines(&answer.said) == theirs.stderr
+                let is_same = lines(&answer.messages) == theirs.stderr
                     && (theirs.stdout.starts_with(&found)
                         || theirs.stdout == format!("{name} missing\n"));
                 if !is_same {
                     differences.push(format!(
                         "{args:?} {name}\n  ours   {text} {:?}\n  theirs {theirs:?}",
-                        answer.said
+                        answer.messages
                     ));
                 }
             }

@@ -46,7 +46,9 @@ impl Resolver<'_> {
                 mode,
                 path: Some(path),
             })),
-            None if options.explains => Err(self.explain(tree, revision, &path, options)?),
+            None if options.is_fatal_on_failure => {
+                Err(self.explain(tree, revision, &path, options)?)
+            }
             None => Err(Stop::Missing),
         }
     }

@@ -57,10 +57,10 @@ fn count_lesser(keys: &[i64; KEYS_MAX], len: usize, ranks: &mut [u8; KEYS_MAX]) 
         unsafe { count_lesser_wide(keys, len, ranks) };
         return;
     }
-    count_lesser_plainly(keys, len, ranks);
+    count_lesser_portable(keys, len, ranks);
 }
 
-/// Same as [`count_lesser_plainly`], for which the compiler emits twice as many instructions.
+/// Same as [`count_lesser_portable`], for which the compiler emits twice as many instructions.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn count_lesser_wide(keys: &[i64; KEYS_MAX], len: usize, ranks: &mut [u8; KEYS_MAX]) {
@@ -96,7 +96,7 @@ fn count_lesser_wide(keys: &[i64; KEYS_MAX], len: usize, ranks: &mut [u8; KEYS_M
 }
 
 /// Same as [`count_lesser_wide`], with instructions that every processor has.
-fn count_lesser_plainly(keys: &[i64; KEYS_MAX], len: usize, ranks: &mut [u8; KEYS_MAX]) {
+fn count_lesser_portable(keys: &[i64; KEYS_MAX], len: usize, ranks: &mut [u8; KEYS_MAX]) {
     let (blocks, _) = keys.as_chunks::<BLOCK>();
     let (ranks, _) = ranks.as_chunks_mut::<BLOCK>();
     for (block, ranks) in blocks.iter().zip(ranks).take(len.div_ceil(BLOCK)) {
@@ -148,7 +148,7 @@ mod tests {
         keys[..8].copy_from_slice(&[5, -3, i64::MIN, 9, 9, 0, 1, i64::MAX]);
         let (mut wide, mut plain) = ([0; KEYS_MAX], [0; KEYS_MAX]);
         count_lesser(&keys, 8, &mut wide);
-        count_lesser_plainly(&keys, 8, &mut plain);
+        count_lesser_portable(&keys, 8, &mut plain);
         assert_eq!(wide, plain);
         assert_eq!(wide[..8], [4, 1, 0, 5, 5, 2, 3, 7]);
     }

@@ -28,7 +28,7 @@ fn mark(wall: Timestamp, since_boot_s: i64, boot: [u8; 16]) -> ClockMark {
 #[test]
 fn in_one_run_a_step_back_shows_in_the_pace() {
     let recorded = mark(at(1000, 0), 50, RUN);
-    let from = |wall, since_boot_s| distrusted_from(&recorded, &mark(wall, since_boot_s, RUN));
+    let from = |wall, since_boot_s| untrusted_since(&recorded, &mark(wall, since_boot_s, RUN));
     assert_eq!(from(at(1000, 0), 50), None);
     assert_eq!(from(at(1100, 0), 150), None);
     // The machine was suspended, or the clock was set forward.
@@ -57,7 +57,7 @@ fn across_runs_a_start_before_the_recording_is_a_step_back() {
     ] {
         let recorded = mark(at(1000, 0), 50, then);
         let from =
-            |wall, since_boot_s| distrusted_from(&recorded, &mark(wall, since_boot_s, since));
+            |wall, since_boot_s| untrusted_since(&recorded, &mark(wall, since_boot_s, since));
         assert_eq!(from(at(1100, 0), 70), None);
         assert_eq!(from(at(1001, 0), 1), None);
         // The clock shows an earlier time than before.
@@ -70,13 +70,13 @@ fn across_runs_a_start_before_the_recording_is_a_step_back() {
 fn what_is_later_again_was_earlier_when_the_machine_started() {
     let recorded = mark(at(1000, 0), 50, RUN);
     let now = mark(at(1100, 0), 111, OTHER_RUN);
-    assert_eq!(distrusted_from(&recorded, &now), Some(at(988, 0)));
+    assert_eq!(untrusted_since(&recorded, &now), Some(at(988, 0)));
 }
 
 #[test]
 fn an_unknown_run_may_be_the_same() {
     let recorded = mark(at(1000, 0), 50, UNKNOWN_RUN);
-    let from = |wall| distrusted_from(&recorded, &mark(wall, 150, UNKNOWN_RUN));
+    let from = |wall| untrusted_since(&recorded, &mark(wall, 150, UNKNOWN_RUN));
     assert_eq!(from(at(1100, 0)), None);
     // If it is another boot, the clock has shown everything since 930.
     assert_eq!(from(at(1080, 0)), Some(at(928, 0)));
@@ -87,29 +87,29 @@ fn marks_that_cannot_be_are_not_believed() {
     let good = mark(at(1000, 0), 50, RUN);
     let nothing = Some(Timestamp::MIN);
     // A machine whose memory was restored to an earlier state.
-    assert_eq!(distrusted_from(&good, &mark(at(1000, 0), 49, RUN)), nothing);
+    assert_eq!(untrusted_since(&good, &mark(at(1000, 0), 49, RUN)), nothing);
     let mut bad_wall = good;
     bad_wall.wall.ns = 1_000_000_000;
     let mut bad_boottime = good;
     bad_boottime.since_boot.ns = u32::MAX;
     for bad in [bad_wall, bad_boottime, mark(at(1000, 0), -1, RUN)] {
-        assert_eq!(distrusted_from(&bad, &good), nothing);
-        assert_eq!(distrusted_from(&good, &bad), nothing);
+        assert_eq!(untrusted_since(&bad, &good), nothing);
+        assert_eq!(untrusted_since(&good, &bad), nothing);
     }
     let blank = ClockMark::from_bytes(&[0; ClockMark::LEN]);
-    assert_eq!(distrusted_from(&blank, &good), nothing);
+    assert_eq!(untrusted_since(&blank, &good), nothing);
     assert_eq!(
-        distrusted_from(&ClockMark::from_bytes(&[0xff; ClockMark::LEN]), &good),
+        untrusted_since(&ClockMark::from_bytes(&[0xff; ClockMark::LEN]), &good),
         nothing
     );
     // A machine without a battery-backed clock: each boot begins in 1970.
     let unset = mark(Timestamp { s: 60, ns: 0 }, 60, RUN);
     assert_eq!(
-        distrusted_from(&unset, &mark(at(0, 0), 70, OTHER_RUN)),
+        untrusted_since(&unset, &mark(at(0, 0), 70, OTHER_RUN)),
         nothing
     );
     let later = mark(Timestamp { s: 70, ns: 0 }, 70, RUN);
-    assert_eq!(distrusted_from(&unset, &later), None);
+    assert_eq!(untrusted_since(&unset, &later), None);
 }
 
 #[test]
@@ -133,7 +133,7 @@ proptest! {
     fn any_bytes_are_a_mark(bytes: [u8; 48], other: [u8; 48]) {
         let marks = [bytes, other].map(|bytes| ClockMark::from_bytes(&bytes));
         prop_assert_eq!(ClockMark::from_bytes(&marks[0].to_bytes()), marks[0]);
-        distrusted_from(&marks[0], &marks[1]);
+        untrusted_since(&marks[0], &marks[1]);
     }
 
     /// If the clock steps once or twice in the same direction, a recorded stamp that is still trusted is older
@@ -155,7 +155,7 @@ proptest! {
         let now = mark(wall(end_s), 50 + end_s, RUN);
         let old_stamp = at(1000 - before_s - 1, 0);
         let new_stamp = wall(change_s);
-        let is_believed = distrusted_from(&recorded, &now).is_none_or(|from| old_stamp < from);
+        let is_believed = untrusted_since(&recorded, &now).is_none_or(|from| old_stamp < from);
         prop_assert!(!is_believed || new_stamp > old_stamp);
     }
 }

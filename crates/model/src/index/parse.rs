@@ -114,14 +114,14 @@ const EXTENDED_KNOWN: u32 = EntryFlags::SKIP_WORKTREE | EntryFlags::INTENT_TO_AD
 const PATHS_GROWTH_MAX: usize = 64;
 
 /// A consumer of index entries, which come in the order of the index.
-pub trait Take {
+pub trait EntrySink {
     /// Consumes the entry of `path`.
-    fn take(&mut self, path: &BStr, entry: &Entry);
+    fn accept(&mut self, path: &BStr, entry: &Entry);
 }
 
 /// The amount of data to come, according to the index's header. A damaged index may have less.
 #[derive(Clone, Copy, Debug)]
-pub struct Promise {
+pub struct SizeHint {
     /// The number of entries.
     pub entries: usize,
     /// The length of all paths in bytes, without compression.
@@ -130,24 +130,24 @@ pub struct Promise {
 
 /// Entries in sequence, as they are in the file.
 #[derive(Debug)]
-pub struct Flat {
+pub struct EntryList {
     entries: Vec<Entry>,
     paths: Vec<u8>,
 }
 
-impl Flat {
-    /// Reserves room for what is promised.
-    pub fn new(promise: Promise) -> Self {
+impl EntryList {
+    /// Reserves room for what is to come.
+    pub fn new(hint: SizeHint) -> Self {
         let (mut entries, mut paths) = (Vec::new(), Vec::new());
         // A damaged file may promise more than memory can hold. What really comes allocates its own room.
-        let _ = entries.try_reserve_exact(promise.entries);
-        let _ = paths.try_reserve_exact(promise.paths_len);
+        let _ = entries.try_reserve_exact(hint.entries);
+        let _ = paths.try_reserve_exact(hint.paths_len);
         Self { entries, paths }
     }
 }
 
-impl Take for Flat {
-    fn take(&mut self, path: &BStr, entry: &Entry) {
+impl EntrySink for EntryList {
+    fn accept(&mut self, path: &BStr, entry: &Entry) {
         // Both fit: all paths together are bounded by a `u32`.
         let (path_start, path_len) = (self.paths.len() as u32, path.len() as u32);
         self.paths.extend_from_slice(path);
@@ -165,17 +165,17 @@ impl Index {
     ///
     /// The order of entries is not checked (git does not, either): lookups in an index out of order may miss.
     pub fn parse(bytes: &[u8], hash: Kind) -> Result<ParsedIndex, ParseError> {
-        let (parsed, flat) = parse_whole(bytes, hash, Flat::new)?;
+        let (parsed, flat) = parse_whole(bytes, hash, EntryList::new)?;
         Ok(parsed.with(flat))
     }
 }
 
-fn parse_whole<T: Take>(
+fn parse_whole<T: EntrySink>(
     bytes: &[u8],
     hash: Kind,
-    take: impl FnOnce(Promise) -> T,
+    make_sink: impl FnOnce(SizeHint) -> T,
 ) -> Result<(ParsedIndex, T), ParseError> {
-    let mut parser = IndexParser::new(bytes, bytes.len(), hash, take)?;
+    let mut parser = IndexParser::new(bytes, bytes.len(), hash, make_sink)?;
     let rest = bytes.get(HEADER_LEN..).unwrap_or_default();
     let used = parser.feed(rest, true)?;
     parser.finish(rest.get(used..).unwrap_or_default())
@@ -199,13 +199,13 @@ pub struct IndexParser<T> {
     body_left: usize,
 }
 
-impl<T: Take> IndexParser<T> {
-    /// Starts with the `header` of a file of `file_len` bytes. `take` is told how much to make room for.
+impl<T: EntrySink> IndexParser<T> {
+    /// Starts with the `header` of a file of `file_len` bytes. `make_sink` is told how much to make room for.
     pub fn new(
         header: &[u8],
         file_len: usize,
         hash: Kind,
-        take: impl FnOnce(Promise) -> T,
+        make_sink: impl FnOnce(SizeHint) -> T,
     ) -> Result<Self, ParseError> {
         let body_len = file_len
             .checked_sub(HEADER_LEN)
@@ -234,7 +234,7 @@ impl<T: Take> IndexParser<T> {
                 untracked_cache_origin: None,
             },
             entries_left: count,
-            entries: EntryReader::new(body_len, version, hash, count, take)?,
+            entries: EntryReader::new(body_len, version, hash, count, make_sink)?,
             body_left: body_len,
         })
     }
@@ -307,7 +307,7 @@ impl<T: Take> IndexParser<T> {
         }
         self.parsed.checksum = ObjectId::try_from(checksum).map_err(|_| corrupt())?;
         self.parsed.link = self.parsed.link.filter(|link| !link.shared_id.is_null());
-        Ok((self.parsed, self.entries.take))
+        Ok((self.parsed, self.entries.sink))
     }
 
     /// Reads everything after the entries: the extensions and the checksum.
@@ -344,15 +344,15 @@ impl ParsedIndex {
         let Some(link) = &self.link else {
             return Ok(self.index);
         };
-        let join = |promise| Join::new(&self.index, link, promise, Flat::new);
+        let join = |hint| Join::new(&self.index, link, hint, EntryList::new);
         let (_, joined) = parse_whole(shared, self.index.hash, join)?;
         let flat = joined.finish()?;
         Ok(self.with(flat).index)
     }
 
     /// Returns this index with the entries in `flat`.
-    pub fn with(mut self, flat: Flat) -> Self {
-        let Flat { entries, mut paths } = flat;
+    pub fn with(mut self, list: EntryList) -> Self {
+        let EntryList { entries, mut paths } = list;
         paths.shrink_to_fit();
         self.index.entries = entries;
         self.index.paths = paths;
@@ -444,7 +444,7 @@ struct EntryReader<T> {
     /// The length of all paths so far, each with a NUL.
     paths_len: usize,
     paths_max: usize,
-    take: T,
+    sink: T,
 }
 
 /// A function, because `ok_or` would construct and drop an error for every field that is there.
@@ -452,13 +452,13 @@ const fn corrupt() -> ParseError {
     ParseError::Corrupt
 }
 
-impl<T: Take> EntryReader<T> {
+impl<T: EntrySink> EntryReader<T> {
     fn new(
         body_len: usize,
         version: u32,
         hash: Kind,
         count: usize,
-        take: impl FnOnce(Promise) -> T,
+        make_sink: impl FnOnce(SizeHint) -> T,
     ) -> Result<Self, ParseError> {
         let id_len = hash.len_in_bytes();
         let fixed_len = STAT_LEN.saturating_add(id_len).saturating_add(2);
@@ -474,7 +474,7 @@ impl<T: Take> EntryReader<T> {
             paths_max: body_len
                 .saturating_mul(PATHS_GROWTH_MAX)
                 .min(u32::MAX as usize),
-            take: take(Promise {
+            sink: make_sink(SizeHint {
                 entries: count,
                 paths_len,
             }),
@@ -541,7 +541,7 @@ impl<T: Take> EntryReader<T> {
             path_start: 0,
             path_len: 0,
         };
-        self.take.take(self.path.as_bstr(), &entry);
+        self.sink.accept(self.path.as_bstr(), &entry);
         Ok(rest)
     }
 

@@ -9,7 +9,7 @@ use gix_hash::{Kind, ObjectId};
 
 use super::entries::Index;
 use super::entry::{Entry, compare};
-use super::parse::{ParseError, Promise, Take};
+use super::parse::{EntrySink, ParseError, SizeHint};
 
 /// The changes that a split index makes to a shared index.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ pub struct Join<'a, T> {
     taken: usize,
     /// The length of all paths passed on, each with a NUL.
     paths_len: usize,
-    take: T,
+    sink: T,
 }
 
 /// The changes to a shared index that have not been applied yet.
@@ -148,23 +148,23 @@ struct Changes<'a> {
     merged: Option<&'a BStr>,
 }
 
-impl<'a, T: Take> Join<'a, T> {
-    /// Starts to join `split`, which has `link`, with a shared index of the size `promise`. `take` is told the size of the
+impl<'a, T: EntrySink> Join<'a, T> {
+    /// Starts to join `split`, which has `link`, with a shared index of the size `hint`. `make_sink` is told the size of the
     /// result.
     pub fn new(
         split: &'a Index,
         link: &Link,
-        promise: Promise,
-        take: impl FnOnce(Promise) -> T,
+        hint: SizeHint,
+        make_sink: impl FnOnce(SizeHint) -> T,
     ) -> Self {
         Self {
             split,
-            changes: Changes::of(split, link, promise.entries),
+            changes: Changes::of(split, link, hint.entries),
             taken: 0,
             paths_len: 0,
-            take: take(Promise {
-                entries: promise.entries.saturating_add(split.entries.len()),
-                paths_len: promise.paths_len.saturating_add(split.paths.len()),
+            sink: make_sink(SizeHint {
+                entries: hint.entries.saturating_add(split.entries.len()),
+                paths_len: hint.paths_len.saturating_add(split.paths.len()),
             }),
         }
     }
@@ -177,7 +177,7 @@ impl<'a, T: Take> Join<'a, T> {
         while let Some(next) = self.changes.as_mut().ok().and_then(|it| it.added.next()) {
             self.add(next);
         }
-        self.changes.map(|_| self.take)
+        self.changes.map(|_| self.sink)
     }
 
     fn add(&mut self, entry: &'a Entry) {
@@ -195,12 +195,12 @@ impl<'a, T: Take> Join<'a, T> {
             self.changes = Err(ParseError::Corrupt);
             return;
         }
-        self.take.take(path, entry);
+        self.sink.accept(path, entry);
     }
 }
 
-impl<T: Take> Take for Join<'_, T> {
-    fn take(&mut self, path: &BStr, shared: &Entry) {
+impl<T: EntrySink> EntrySink for Join<'_, T> {
+    fn accept(&mut self, path: &BStr, shared: &Entry) {
         let at = self.taken;
         self.taken = at.saturating_add(1);
         let split = self.split;

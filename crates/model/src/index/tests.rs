@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::writer::{Draft, link, write};
 use super::{
-    CacheTree, EntryFlags, Flat, FlatEntry, HEADER_LEN, Index, IndexParser, ParseError, ParsedIndex,
+    CacheTree, EntryFlags, EntryList, FlatEntry, HEADER_LEN, Index, IndexParser, ParseError,
+    ParsedIndex,
 };
 use crate::facts::RecordedStat;
 use crate::mode::FileMode;
@@ -51,7 +52,7 @@ fn listing(index: &Index) -> Vec<(String, u8, u8)> {
 /// Does the same as `Index::parse`, but with `piece_len` further bytes at a time.
 fn parse_in_pieces(bytes: &[u8], hash: Kind, piece_len: usize) -> Result<ParsedIndex, ParseError> {
     let header_len = HEADER_LEN;
-    let mut parser = IndexParser::new(bytes, bytes.len(), hash, Flat::new)?;
+    let mut parser = IndexParser::new(bytes, bytes.len(), hash, EntryList::new)?;
     let (mut used, mut end) = (header_len, header_len);
     while parser.wants_entries() {
         end = (end + piece_len).min(bytes.len());

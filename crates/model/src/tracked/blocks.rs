@@ -21,10 +21,10 @@ pub trait Blocks: Send + Sync {
     fn files(&self, key: u32) -> Result<&[u8], Damaged>;
 
     /// One more than the greatest directory number.
-    fn directories(&self) -> u32;
+    fn directory_number_end(&self) -> u32;
 
     /// One more than the greatest key of a block of files.
-    fn files_keys(&self) -> u32;
+    fn files_key_end(&self) -> u32;
 
     /// Whether no data was lost since it was first read, as may happen to a mapped file.
     fn are_whole(&self) -> bool {
@@ -38,7 +38,7 @@ pub trait Blocks: Send + Sync {
 
     /// The total length of all blocks in bytes, if another process may have written them, so that they may hold
     /// anything.
-    fn foreign_len(&self) -> Option<u64> {
+    fn untrusted_len(&self) -> Option<u64> {
         None
     }
 }

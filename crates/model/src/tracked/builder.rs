@@ -6,7 +6,7 @@ use zerocopy::IntoBytes;
 use super::blocks::{DirNumber, ROOT};
 use super::layout::{FileRecord, Header, SegmentRecord, SubdirRecord};
 use super::sums::Sums;
-use crate::index::{Entry, EntryFlags, Index, Take};
+use crate::index::{Entry, EntryFlags, EntrySink, Index};
 use crate::path::directory_len;
 
 /// A directory with more files than this keeps them in segments.
@@ -17,7 +17,7 @@ const SEGMENT_FILES_MIN: usize = 64;
 const SEGMENT_FILES_MAX: usize = 512;
 
 /// The destination of finished blocks. It knows the earlier blocks, so that whatever stays the same keeps its number.
-pub trait Put {
+pub trait BlockSink {
     /// Returns the number for the directory `name` in `parent`. Never called for [`ROOT`].
     fn number(&mut self, parent: DirNumber, name: &BStr) -> DirNumber;
 
@@ -30,7 +30,7 @@ pub trait Put {
 
 /// Builds the blocks of one tree.
 pub struct Builder<P> {
-    put: P,
+    sink: P,
     id_len: usize,
     /// The open directories, the top first, followed by closed ones, whose memory is reused.
     levels: Vec<Level>,
@@ -79,10 +79,10 @@ impl Level {
     }
 }
 
-impl<P: Put> Builder<P> {
-    /// Builds the tree of `index`. Returns `put`, which has the blocks.
-    pub fn build(index: &Index, put: P) -> P {
-        let mut builder = Self::new(index.hash_kind().len_in_bytes(), put);
+impl<P: BlockSink> Builder<P> {
+    /// Builds the tree of `index`. Returns `sink`, which has the blocks.
+    pub fn build(index: &Index, sink: P) -> P {
+        let mut builder = Self::new(index.hash_kind().len_in_bytes(), sink);
         for entry in index.entries() {
             builder.push(index.path(entry), entry);
         }
@@ -90,11 +90,11 @@ impl<P: Put> Builder<P> {
     }
 
     /// Starts a tree whose object ids are `id_len` bytes long.
-    pub fn new(id_len: usize, put: P) -> Self {
+    pub fn new(id_len: usize, sink: P) -> Self {
         let mut top = Level::default();
         top.start(ROOT, 0);
         Self {
-            put,
+            sink,
             id_len,
             levels: vec![top],
             open: 1,
@@ -157,7 +157,7 @@ impl<P: Put> Builder<P> {
         while self.open > 0 {
             self.close();
         }
-        self.put
+        self.sink
     }
 
     /// Closes and opens directories until `dir` (with a trailing `/`, or empty) is the innermost. Returns whether it already
@@ -178,7 +178,7 @@ impl<P: Put> Builder<P> {
                 .checked_sub(1)
                 .and_then(|at| self.levels.get_mut(at));
             let Some(above) = above else { return false };
-            let number = self.put.number(above.number, name);
+            let number = self.sink.number(above.number, name);
             above.subdirs.push(OpenSubdir {
                 number,
                 name_start: above.subdir_names.len(),
@@ -212,7 +212,7 @@ impl<P: Put> Builder<P> {
             self.id_len,
             path.as_bstr(),
             &mut self.block,
-            &mut self.put,
+            &mut self.sink,
         );
         self.path.truncate(level.outer_len);
         if let Some(above) = above.last_mut() {
@@ -224,13 +224,19 @@ impl<P: Put> Builder<P> {
     }
 }
 
-impl<P: Put> Take for Builder<P> {
-    fn take(&mut self, path: &BStr, entry: &Entry) {
+impl<P: BlockSink> EntrySink for Builder<P> {
+    fn accept(&mut self, path: &BStr, entry: &Entry) {
         self.push(path, entry);
     }
 }
 
-fn write(level: &mut Level, id_len: usize, path: &BStr, block: &mut Vec<u8>, put: &mut impl Put) {
+fn write(
+    level: &mut Level,
+    id_len: usize,
+    path: &BStr,
+    block: &mut Vec<u8>,
+    sink: &mut impl BlockSink,
+) {
     let names = &level.subdir_names;
     let name = |subdir: &OpenSubdir| {
         let end = subdir.name_start.saturating_add(subdir.name_len);
@@ -241,7 +247,7 @@ fn write(level: &mut Level, id_len: usize, path: &BStr, block: &mut Vec<u8>, put
     let is_inline = level.records.len() <= INLINE_FILES_MAX;
     let segments = match is_inline {
         true => Vec::new(),
-        false => write_segments(level, id_len, block, put),
+        false => write_segments(level, id_len, block, sink),
     };
     let header = Header {
         entries: level.sums.entries.into(),
@@ -274,7 +280,7 @@ fn write(level: &mut Level, id_len: usize, path: &BStr, block: &mut Vec<u8>, put
         block.extend_from_slice(&level.names);
     }
     block.extend_from_slice(&level.subdir_names);
-    put.directory(level.number, path, block);
+    sink.directory(level.number, path, block);
 }
 
 /// Writes the files of a large directory in segments. The names decide where a segment ends, so that adding or removing a file
@@ -283,7 +289,7 @@ fn write_segments(
     level: &Level,
     id_len: usize,
     block: &mut Vec<u8>,
-    put: &mut impl Put,
+    sink: &mut impl BlockSink,
 ) -> Vec<SegmentRecord> {
     let mut segments = Vec::new();
     let mut start = 0usize;
@@ -326,7 +332,7 @@ fn write_segments(
         let names = level.names.get(name_start as usize..name_end);
         block.extend_from_slice(names.unwrap_or_default());
         segments.push(SegmentRecord {
-            key: put.files(level.number, block).into(),
+            key: sink.files(level.number, block).into(),
             files: to_u32(records.len()).into(),
         });
         start = end;

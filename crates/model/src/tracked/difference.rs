@@ -8,17 +8,17 @@ use std::sync::Arc;
 use bstr::{BStr, BString};
 
 use super::blocks::{Blocks, Damaged, DirNumber, ROOT};
-use super::builder::{Builder, Put};
+use super::builder::{BlockSink, Builder};
 use super::memory::Store;
 use super::tree::{Directory, Tracked};
-use crate::index::{Entry, Index, Take};
+use crate::index::{Entry, EntrySink, Index};
 
 /// When more differences than this are stacked, all blocks are copied into one place.
 const DEPTH_MAX: u32 = 4;
 
 /// The differences between an older tree and a new one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Moved {
+pub struct TreeDiff {
     /// Directories with a new block, and their paths (without a trailing slash; empty for the top).
     pub directories: BTreeMap<DirNumber, BString>,
     /// Directories that were removed.
@@ -31,7 +31,7 @@ pub struct Moved {
     pub other_names: BTreeSet<DirNumber>,
 }
 
-impl Moved {
+impl TreeDiff {
     /// Whether both trees are equal.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -58,25 +58,25 @@ impl Moved {
 
 impl Tracked {
     /// Builds the tree of `index`, reusing the blocks of this tree that are the same. Also returns the differences.
-    pub fn moved_to(&self, index: &Index) -> (Self, Moved) {
+    pub fn updated_to(&self, index: &Index) -> (Self, TreeDiff) {
         Builder::build(index, self.difference()).finish()
     }
 
     /// Does the same for the tree of `records`, which come as for [`Self::of_records`].
-    pub fn moved_to_records<'r>(
+    pub fn updated_to_records<'r>(
         &self,
         records: impl IntoIterator<Item = (&'r BStr, impl Borrow<Entry>)>,
-    ) -> (Self, Moved) {
-        let mut following = self.following();
+    ) -> (Self, TreeDiff) {
+        let mut builder = self.difference_builder();
         for (path, record) in records {
-            following.take(path, record.borrow());
+            builder.accept(path, record.borrow());
         }
-        following.finish()
+        builder.finish()
     }
 
-    /// Starts the tree of a new index, to be fed entry by entry; otherwise like [`Self::moved_to`].
-    pub fn following(&self) -> Following<'_> {
-        Following(Builder::new(
+    /// Starts the tree of a new index, to be fed entry by entry; otherwise like [`Self::updated_to`].
+    pub fn difference_builder(&self) -> DifferenceBuilder<'_> {
+        DifferenceBuilder(Builder::new(
             self.hash_kind().len_in_bytes(),
             self.difference(),
         ))
@@ -89,25 +89,25 @@ impl Tracked {
             files: Store::default(),
             paths: BTreeMap::new(),
             seen: BTreeSet::from([ROOT]),
-            next_directory: self.directories().max(1),
-            next_files: self.blocks().files_keys(),
+            next_directory: self.directory_number_end().max(1),
+            next_files: self.blocks().files_key_end(),
             segments: (DirNumber::MAX, HashMap::new()),
         }
     }
 }
 
 /// The tree of a new index, fed entry by entry, as a difference from that of an older one.
-pub struct Following<'t>(Builder<Difference<'t>>);
+pub struct DifferenceBuilder<'t>(Builder<Difference<'t>>);
 
-impl Following<'_> {
+impl DifferenceBuilder<'_> {
     /// Ends the entries, and returns the new tree and the differences.
-    pub fn finish(self) -> (Tracked, Moved) {
+    pub fn finish(self) -> (Tracked, TreeDiff) {
         self.0.finish().finish()
     }
 }
 
-impl Take for Following<'_> {
-    fn take(&mut self, path: &BStr, entry: &Entry) {
+impl EntrySink for DifferenceBuilder<'_> {
+    fn accept(&mut self, path: &BStr, entry: &Entry) {
         self.0.push(path, entry);
     }
 }
@@ -126,14 +126,16 @@ struct Difference<'b> {
     segments: (DirNumber, HashMap<Vec<u8>, u32>),
 }
 
-impl Put for Difference<'_> {
+impl BlockSink for Difference<'_> {
     fn number(&mut self, parent: DirNumber, name: &BStr) -> DirNumber {
-        let known = (parent < self.base.directories())
+        let known = (parent < self.base.directory_number_end())
             .then(|| self.base.directory_if_any(parent)?.find_subdir(name))
             .flatten()
             .map(|subdir| subdir.number)
             // A number that no directory of the base has would be assigned again, to another directory.
-            .filter(|&number| number < self.base.directories() && !self.seen.contains(&number));
+            .filter(|&number| {
+                number < self.base.directory_number_end() && !self.seen.contains(&number)
+            });
         let number = known.unwrap_or_else(|| {
             let number = self.next_directory;
             self.next_directory = number.saturating_add(1);
@@ -165,12 +167,12 @@ impl Put for Difference<'_> {
 }
 
 impl Difference<'_> {
-    fn finish(self) -> (Tracked, Moved) {
+    fn finish(self) -> (Tracked, TreeDiff) {
         let base = self.base;
-        let mut moved = Moved {
+        let mut tree_diff = TreeDiff {
             directories: self.paths,
             files: self.files.keys().collect(),
-            ..Moved::default()
+            ..TreeDiff::default()
         };
         let layered = Layered {
             base: base.blocks().clone(),
@@ -180,26 +182,26 @@ impl Difference<'_> {
             files_end: self.next_files,
         };
         let mut tracked = Tracked::new(base.hash_kind(), Arc::new(layered));
-        for &number in moved.directories.keys() {
+        for &number in tree_diff.directories.keys() {
             let new = tracked.directory(number);
             let Some(old) = base.directory_if_any(number) else {
-                moved.other_names.insert(number);
+                tree_diff.other_names.insert(number);
                 continue;
             };
             if has_other_names(&old, &new) {
-                moved.other_names.insert(number);
+                tree_diff.other_names.insert(number);
             }
             let kept: BTreeSet<u32> = new.segment_keys().collect();
-            moved
+            tree_diff
                 .removed_files
                 .extend(old.segment_keys().filter(|key| !kept.contains(key)));
             let mut gone: Vec<DirNumber> = old.subdirs().map(|subdir| subdir.number).collect();
             gone.retain(|number| !self.seen.contains(number));
             while let Some(number) = gone.pop() {
-                if moved.removed.insert(number)
+                if tree_diff.removed.insert(number)
                     && let Some(directory) = base.directory_if_any(number)
                 {
-                    moved.removed_files.extend(directory.segment_keys());
+                    tree_diff.removed_files.extend(directory.segment_keys());
                     gone.extend(directory.subdirs().map(|subdir| subdir.number));
                 }
             }
@@ -207,7 +209,7 @@ impl Difference<'_> {
         if tracked.blocks().depth() > DEPTH_MAX {
             tracked = tracked.in_one_place();
         }
-        (tracked, moved)
+        (tracked, tree_diff)
     }
 }
 
@@ -257,11 +259,11 @@ impl Blocks for Layered {
         }
     }
 
-    fn directories(&self) -> u32 {
+    fn directory_number_end(&self) -> u32 {
         self.directories_end
     }
 
-    fn files_keys(&self) -> u32 {
+    fn files_key_end(&self) -> u32 {
         self.files_end
     }
 
@@ -280,15 +282,15 @@ mod tests {
 
     #[test]
     fn a_number_that_is_given_again_is_not_removed() {
-        let removed = || Moved {
+        let removed = || TreeDiff {
             removed: [5, 6].into(),
             removed_files: [7, 8].into(),
-            ..Moved::default()
+            ..TreeDiff::default()
         };
-        let given_again = || Moved {
+        let given_again = || TreeDiff {
             directories: [(5, "b".into())].into(),
             files: [7].into(),
-            ..Moved::default()
+            ..TreeDiff::default()
         };
         let mut all = removed();
         all.add(given_again());

@@ -173,7 +173,7 @@ impl<'b> Files<'b> {
 
     /// Whether each file has its own id and name, as far as that can be told without reading the names: each id has `id_len`
     /// bytes, and the names follow each other, shared only by the stages of one path.
-    pub(super) fn are_told_well(&self, id_len: usize) -> bool {
+    pub(super) fn is_well_formed(&self, id_len: usize) -> bool {
         let starts = || self.records.iter().map(FileRecord::name_start);
         let mut sharing = 1;
         self.id_len == id_len
@@ -267,7 +267,7 @@ impl<'b> TrackedFile<'b> {
 
     /// Whether the user promised that the file is as recorded.
     #[inline]
-    pub fn is_vouched_for(&self) -> bool {
+    pub fn is_assume_valid(&self) -> bool {
         self.flags().is_assume_valid()
     }
 
@@ -383,7 +383,7 @@ impl<'b> DirectoryBlock<'b> {
     }
 
     /// Whether the names of all subdirectories together are no longer than the block, as they are if none is shared.
-    pub(super) fn tells_each_subdir_its_name(&self) -> bool {
+    pub(super) fn names_are_unshared(&self) -> bool {
         let mut left = self.names.len();
         self.subdirs.iter().all(|subdir| {
             let name_len = self.subdir_name(subdir).len().saturating_add(1);

@@ -71,7 +71,7 @@ impl<'t> ByNumber<'t> {
             self.path.extend_from_slice(subdir.name());
             self.path.push(b'/');
             // Each step must go down a tree. A path deeper than the number of directories means damage.
-            let is_deeper = self.open.len() <= self.tracked.directories() as usize
+            let is_deeper = self.open.len() <= self.tracked.directory_number_end() as usize
                 && self.path.len() <= self.tracked.path_len_max();
             let first = last.first.saturating_add(placed.before);
             let opened = is_deeper.then(|| Open {

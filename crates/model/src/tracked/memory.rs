@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bstr::BStr;
 
 use super::blocks::{Blocks, Damaged, DirNumber};
-use super::builder::Put;
+use super::builder::BlockSink;
 
 /// The size of the second chunk in bytes, unless one block needs more. Each later chunk is twice as
 /// large,
@@ -141,18 +141,18 @@ impl Blocks for InMemory {
         self.get(&self.files, key)
     }
 
-    fn directories(&self) -> u32 {
+    fn directory_number_end(&self) -> u32 {
         keys(&self.directories)
     }
 
-    fn files_keys(&self) -> u32 {
+    fn files_key_end(&self) -> u32 {
         keys(&self.files)
     }
 }
 
-impl Put for InMemory {
+impl BlockSink for InMemory {
     fn number(&mut self, _parent: DirNumber, _name: &BStr) -> DirNumber {
-        let number = self.directories().max(1);
+        let number = self.directory_number_end().max(1);
         self.directories.resize(number as usize, None);
         self.directories.push(None);
         number
@@ -163,7 +163,7 @@ impl Put for InMemory {
     }
 
     fn files(&mut self, _of: DirNumber, block: &[u8]) -> u32 {
-        let key = self.files_keys();
+        let key = self.files_key_end();
         self.put_files(key, block);
         key
     }

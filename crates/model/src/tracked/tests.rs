@@ -124,9 +124,9 @@ fn large_directories_are_in_segments_of_which_few_change() {
         index(drafts.chain(below).collect())
     };
     let (before, after) = (paths(usize::MAX), paths(3000));
-    let (tracked, moved) = (Tracked::of(&before), Tracked::of(&after));
+    let (tracked, later) = (Tracked::of(&before), Tracked::of(&after));
     is_as(&tracked, &before);
-    is_as(&moved, &after);
+    is_as(&later, &after);
     let blocks = |index: &Index| {
         let mut builder = Builder::new(20, InMemory::default());
         for entry in index.entries() {
@@ -155,11 +155,11 @@ fn a_damaged_block_is_noticed_and_nothing_panics() {
         fn files(&self, key: u32) -> Result<&[u8], Damaged> {
             Blocks::files(&self.0, key)
         }
-        fn directories(&self) -> u32 {
-            self.0.directories()
+        fn directory_number_end(&self) -> u32 {
+            self.0.directory_number_end()
         }
-        fn files_keys(&self) -> u32 {
-            self.0.files_keys()
+        fn files_key_end(&self) -> u32 {
+            self.0.files_key_end()
         }
     }
     let drafts = (0..40)
@@ -211,14 +211,14 @@ proptest! {
                 all
             };
             let before = blocks(&tracked);
-            let (next, moved) = tracked.moved_to(&index);
+            let (next, tree_diff) = tracked.updated_to(&index);
             is_as(&next, &index);
             let after = blocks(&next);
             for (number, block) in &after {
-                prop_assert_eq!(moved.directories.contains_key(number), before.get(number) != Some(block));
+                prop_assert_eq!(tree_diff.directories.contains_key(number), before.get(number) != Some(block));
             }
             for number in before.keys() {
-                prop_assert_eq!(moved.removed.contains(number), !after.contains_key(number));
+                prop_assert_eq!(tree_diff.removed.contains(number), !after.contains_key(number));
             }
             // A directory that stays keeps its number.
             let mut now = BTreeMap::new();
@@ -258,19 +258,19 @@ impl Written {
         all
     }
 
-    fn write(&mut self, tracked: &Tracked, moved: &Moved) {
-        for number in moved.directories.keys() {
+    fn write(&mut self, tracked: &Tracked, tree_diff: &TreeDiff) {
+        for number in tree_diff.directories.keys() {
             let block = tracked.block(*number).unwrap();
             self.directories.insert(*number, block.to_vec());
         }
-        for key in &moved.files {
+        for key in &tree_diff.files {
             let block = tracked.files_block(*key).unwrap();
             self.files.insert(*key, block.to_vec());
         }
         self.directories
-            .retain(|number, _| !moved.removed.contains(number));
+            .retain(|number, _| !tree_diff.removed.contains(number));
         self.files
-            .retain(|key, _| !moved.removed_files.contains(key));
+            .retain(|key, _| !tree_diff.removed_files.contains(key));
     }
 
     /// The tree as the next process reads it.
@@ -299,14 +299,14 @@ proptest! {
     ) {
         let mut tracked = Tracked::of(&index(Vec::new()));
         let mut written = Written::all_of(&tracked);
-        let mut unwritten = Moved::default();
+        let mut unwritten = TreeDiff::default();
         for (paths, is_written, is_read) in &steps {
             let paths = paths.iter().filter(|(path, _)| !path.contains("//"));
             let index = index(paths.map(|(path, number)| draft(path, 0, *number)).collect());
-            let (next, moved) = tracked.moved_to(&index);
+            let (next, tree_diff) = tracked.updated_to(&index);
             is_as(&next, &index);
             tracked = next;
-            unwritten.add(moved);
+            unwritten.add(tree_diff);
             if *is_written {
                 written.write(&tracked, &std::mem::take(&mut unwritten));
                 let all = Written::all_of(&tracked);
@@ -329,9 +329,9 @@ fn a_number_without_a_block_is_not_given_twice() {
     written.directories.remove(&number);
     for paths in [["a/f", "b/f", "c"], ["b/f", "bb/f", "c"]] {
         let after = index(paths.map(|path| draft(path, 0, 0)).into());
-        let (next, moved) = written.tracked().moved_to(&after);
+        let (next, tree_diff) = written.tracked().updated_to(&after);
         is_as(&next, &after);
-        assert_eq!(moved.directories.len(), 3);
+        assert_eq!(tree_diff.directories.len(), 3);
     }
 }
 
@@ -350,12 +350,15 @@ fn other_facts_are_not_other_names() {
     };
     let tracked = Tracked::of(&of(0, false));
     let dir = tracked.find_directory("d".into()).unwrap();
-    let (_, moved) = tracked.moved_to(&of(1, false));
-    assert_eq!((moved.directories.len(), moved.other_names.len()), (1, 0));
-    assert!(moved.directories.contains_key(&dir));
-    let (_, moved) = tracked.moved_to(&of(0, true));
-    assert!(moved.other_names.contains(&dir) && moved.other_names.len() == 1);
-    assert!(moved.directories.contains_key(&ROOT) && moved.directories.len() == 2);
+    let (_, tree_diff) = tracked.updated_to(&of(1, false));
+    assert_eq!(
+        (tree_diff.directories.len(), tree_diff.other_names.len()),
+        (1, 0)
+    );
+    assert!(tree_diff.directories.contains_key(&dir));
+    let (_, tree_diff) = tracked.updated_to(&of(0, true));
+    assert!(tree_diff.other_names.contains(&dir) && tree_diff.other_names.len() == 1);
+    assert!(tree_diff.directories.contains_key(&ROOT) && tree_diff.directories.len() == 2);
 }
 
 #[test]

@@ -127,7 +127,7 @@ impl Tracked {
         let mut pending = vec![ROOT];
         let budget = self.budget();
         while let Some(number) = pending.pop() {
-            let directory = self.met(number, 0, &budget);
+            let directory = self.visit_within(number, 0, &budget);
             let Some(bytes) = self.block(number) else {
                 continue;
             };
@@ -143,17 +143,17 @@ impl Tracked {
 
     /// Whether the blocks are in memory, at least the newest layer of them.
     pub fn is_in_memory(&self) -> bool {
-        self.blocks.foreign_len().is_none()
+        self.blocks.untrusted_len().is_none()
     }
 
     /// The bytes of a directory's block.
     pub fn block(&self, number: DirNumber) -> Option<&[u8]> {
-        self.noticed(number, self.blocks.directory(number).map(Some))
+        self.record_damage(number, self.blocks.directory(number).map(Some))
     }
 
     /// The bytes of the block of files with the key `key`.
     pub fn files_block(&self, key: u32) -> Option<&[u8]> {
-        self.noticed(key, self.blocks.files(key).map(Some))
+        self.record_damage(key, self.blocks.files(key).map(Some))
     }
 
     /// The hash function of the object ids.
@@ -167,8 +167,8 @@ impl Tracked {
     }
 
     /// One more than the greatest directory number.
-    pub fn directories(&self) -> u32 {
-        self.blocks.directories()
+    pub fn directory_number_end(&self) -> u32 {
+        self.blocks.directory_number_end()
     }
 
     /// Checks for damage found so far.
@@ -182,7 +182,11 @@ impl Tracked {
         self.damaged.get().map_or(Ok(()), |damaged| Err(*damaged))
     }
 
-    pub(super) fn noticed<T>(&self, key: u32, found: Result<Option<T>, Damaged>) -> Option<T> {
+    pub(super) fn record_damage<T>(
+        &self,
+        key: u32,
+        found: Result<Option<T>, Damaged>,
+    ) -> Option<T> {
         let found = found.and_then(|found| found.ok_or(Damaged { key }));
         found
             .map_err(|damaged| self.damaged.get_or_init(|| damaged))
@@ -192,11 +196,11 @@ impl Tracked {
     /// The directory with number `number`.
     pub fn directory(&self, number: DirNumber) -> Directory<'_> {
         let block = self.blocks.directory(number).map(DirectoryBlock::parse);
-        let block = self.noticed(number, block);
+        let block = self.record_damage(number, block);
         let mut segments = Vec::new();
         for segment in block.map(|block| block.segments()).unwrap_or_default() {
             let key = segment.key.get();
-            let files = self.noticed(key, self.blocks.files(key).map(FilesBlock::parse));
+            let files = self.record_damage(key, self.blocks.files(key).map(FilesBlock::parse));
             segments.extend(files);
         }
         Directory::new(block, segments)
@@ -237,7 +241,7 @@ impl Tracked {
     /// The directory called `name` in the directory with number `number`.
     pub(super) fn subdir_called(&self, number: DirNumber, name: &BStr) -> Option<Subdir<'_>> {
         let block = self.blocks.directory(number).map(DirectoryBlock::parse);
-        let block = self.noticed(number, block)?;
+        let block = self.record_damage(number, block)?;
         Some(Subdir::new(block, block.find_subdir(name)?))
     }
 
@@ -262,7 +266,7 @@ impl Tracked {
         let mut path = BString::default();
         // Each open directory has the number of its first entry and the length of its path.
         let budget = self.budget();
-        let mut open = vec![(InOrder::new(self.met(ROOT, 0, &budget)), 0u32, 0)];
+        let mut open = vec![(InOrder::new(self.visit_within(ROOT, 0, &budget)), 0u32, 0)];
         while let Some((current, first, path_len)) = open.last_mut() {
             path.truncate(*path_len);
             let Some((before, member)) = current.next() else {
@@ -277,7 +281,7 @@ impl Tracked {
                 }
                 Member::Subdir(subdir) => {
                     let path_len = path.len().saturating_add(subdir.name().len());
-                    let directory = self.met(subdir.number, path_len, &budget);
+                    let directory = self.visit_within(subdir.number, path_len, &budget);
                     if !directory
                         .block
                         .is_some_and(|block| is_wanted(&block.sums()))

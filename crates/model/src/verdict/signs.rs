@@ -8,7 +8,7 @@ use crate::timestamp::Timestamp;
 
 /// One reason why a file may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sign {
+pub enum ChangeSign {
     /// The type differs.
     Type,
     /// The executable bit differs.
@@ -31,7 +31,7 @@ pub enum Sign {
     Racy,
 }
 
-impl Sign {
+impl ChangeSign {
     /// Whether this proves a change without a look at the contents.
     pub fn is_proof(self) -> bool {
         matches!(self, Self::Type | Self::ExecutableBit | Self::Size)
@@ -44,14 +44,14 @@ impl Sign {
     clippy::cast_sign_loss,
     reason = "the index stores the low 32 bits"
 )]
-pub fn signs(
+pub fn change_signs(
     mode: FileMode,
     is_empty_blob: bool,
     recorded: &RecordedStat,
     observed: &ObservedStat,
     rules: &StatRules,
     index_written_at: Timestamp,
-) -> Vec<Sign> {
+) -> Vec<ChangeSign> {
     let kind = observed.mode & S_IFMT;
     let is_same_type = match mode.0 & S_IFMT {
         S_IFREG => kind == S_IFREG,
@@ -69,19 +69,25 @@ pub fn signs(
     };
     let all = rules.check_all;
     let found = [
-        (Sign::Type, !is_same_type),
-        (Sign::ExecutableBit, has_other_bit),
-        (Sign::Size, is_size_known && !is_size_right),
-        (Sign::SizeUnknown, !is_size_known && !is_size_right),
-        (Sign::Mtime, recorded.mtime_s != observed.mtime_s as u32),
+        (ChangeSign::Type, !is_same_type),
+        (ChangeSign::ExecutableBit, has_other_bit),
+        (ChangeSign::Size, is_size_known && !is_size_right),
+        (ChangeSign::SizeUnknown, !is_size_known && !is_size_right),
         (
-            Sign::Ctime,
+            ChangeSign::Mtime,
+            recorded.mtime_s != observed.mtime_s as u32,
+        ),
+        (
+            ChangeSign::Ctime,
             all && rules.trust_ctime && recorded.ctime_s != observed.ctime_s as u32,
         ),
-        (Sign::Owner, all && recorded.uid != observed.uid),
-        (Sign::Group, all && recorded.gid != observed.gid),
-        (Sign::Inode, all && recorded.ino != observed.ino as u32),
-        (Sign::Racy, is_racy_entry(recorded, index_written_at)),
+        (ChangeSign::Owner, all && recorded.uid != observed.uid),
+        (ChangeSign::Group, all && recorded.gid != observed.gid),
+        (
+            ChangeSign::Inode,
+            all && recorded.ino != observed.ino as u32,
+        ),
+        (ChangeSign::Racy, is_racy_entry(recorded, index_written_at)),
     ];
     let there = found.into_iter().filter(|(_, is_there)| *is_there);
     there.map(|(sign, _)| sign).collect()
@@ -143,7 +149,7 @@ mod tests {
                 break;
             }
             let (mode, at) = (mode, index_written_at);
-            let signs = signs(mode, is_empty_blob, &recorded, &observed, &rules, at);
+            let signs = change_signs(mode, is_empty_blob, &recorded, &observed, &rules, at);
             let expected = if signs.is_empty() {
                 Verdict::Clean
             } else if signs.iter().any(|sign| sign.is_proof()) {

@@ -19,18 +19,18 @@ fn alternates_are_followed() {
     alternates(&near, &far.objects());
     alternates(&own, &near.objects());
     own.check_columns(3);
-    let mut places = own.places();
+    let mut folders = own.folders();
     fs::remove_file(own.objects().join("info/alternates")).unwrap();
-    places.alternates = far.objects().to_str().unwrap().into();
-    let said = &mut Vec::new();
-    let store = ObjectStore::open(&places, said);
+    folders.alternates = far.objects().to_str().unwrap().into();
+    let messages = &mut Vec::new();
+    let store = ObjectStore::open(&folders, messages);
     let head = far.git(&["rev-parse", "HEAD"]);
     let head = ObjectId::from_hex(head.trim_ascii()).unwrap();
-    assert!(store.find(&head, said).unwrap().is_some());
-    places.alternates = "/no/such/folder".into();
-    ObjectStore::open(&places, said);
+    assert!(store.find(&head, messages).unwrap().is_some());
+    folders.alternates = "/no/such/folder".into();
+    ObjectStore::open(&folders, messages);
     assert_eq!(
-        said.join("\n"),
+        messages.join("\n"),
         "error: unable to normalize alternate object path: /no/such/folder"
     );
 }
@@ -66,18 +66,18 @@ fn lists_of_alternates_are_taken_apart_as_git_does() {
                 None => PathBuf::from(path),
             })
             .collect();
-        let mut said = Vec::new();
-        let store = ObjectStore::open(&sandbox.places(), &mut said);
+        let mut messages = Vec::new();
+        let store = ObjectStore::open(&sandbox.folders(), &mut messages);
         let folders = store.sources.iter().skip(1);
         let folders: Vec<_> = folders.map(|source| source.folder.clone()).collect();
         assert_eq!(folders, expected, "{}", text.escape_ascii());
         let expected = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(said.join("\n"), expected.trim_end());
+        assert_eq!(messages.join("\n"), expected.trim_end());
     }
-    let mut places = sandbox.places();
+    let mut folders = sandbox.folders();
     fs::remove_file(base.join("info/alternates")).unwrap();
     fs::create_dir(sandbox.top().join("g:h")).unwrap();
-    places.alternates = "\"g:h\":.git/objects/a".into();
-    let store = ObjectStore::open(&places, &mut Vec::new());
+    folders.alternates = "\"g:h\":.git/objects/a".into();
+    let store = ObjectStore::open(&folders, &mut Vec::new());
     assert_eq!(store.sources.len(), 3);
 }

@@ -41,13 +41,13 @@ fn objects_in_any_order_are_read_with_any_room_for_bases_now_or_later() {
             let mut reader = Reader::new(&store);
             reader.limit_bases(room);
             if is_later {
-                reader.defer();
+                reader.defer_bases();
             }
             for _ in 0..400 {
                 let number = chance.below(locations.len());
                 assert_eq!(read(&mut reader, &locations[number]), expected[number]);
                 if chance.below(3) == 0 {
-                    reader.settle();
+                    reader.flush_bases();
                 }
             }
         }

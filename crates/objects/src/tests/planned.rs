@@ -11,9 +11,9 @@ fn read(reader: &mut Reader, location: Result<Location, Error>) -> Outcome {
     match read {
         Ok(info) => {
             assert_eq!(info.size, contents.len() as u64);
-            (Ok((info.kind, contents)), reader.take_said())
+            (Ok((info.kind, contents)), reader.take_messages())
         }
-        Err(error) => (Err(error.reason.to_string()), error.said),
+        Err(error) => (Err(error.reason.to_string()), error.messages),
     }
 }
 
@@ -21,11 +21,11 @@ fn read(reader: &mut Reader, location: Result<Location, Error>) -> Outcome {
 fn all(sandbox: &Sandbox, is_sorted: bool) -> Vec<Outcome> {
     let mut reader = sandbox.reader();
     let store = reader.store().clone();
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     let read = |location| read(&mut reader, location);
     match is_sorted {
-        true => store.sorted(&mut said).unwrap().map(read).collect(),
-        false => store.pack_order(&mut said).unwrap().map(read).collect(),
+        true => store.sorted(&mut messages).unwrap().map(read).collect(),
+        false => store.pack_order(&mut messages).unwrap().map(read).collect(),
     }
 }
 
@@ -51,16 +51,19 @@ fn planned(
         read(&mut readers[thread.unwrap_or(0)], location)
     };
     let mut outcomes = Vec::new();
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     match is_sorted {
         true => {
-            let mut order = store.sorted(&mut said).unwrap().planned_for(threads);
+            let mut order = store.sorted(&mut messages).unwrap().planned_for(threads);
             while let Some(location) = order.next() {
                 outcomes.push(read(location, order.thread()));
             }
         }
         false => {
-            let mut order = store.pack_order(&mut said).unwrap().planned_for(threads);
+            let mut order = store
+                .pack_order(&mut messages)
+                .unwrap()
+                .planned_for(threads);
             while let Some(location) = order.next() {
                 outcomes.push(read(location, order.thread()));
             }

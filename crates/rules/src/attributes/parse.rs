@@ -7,7 +7,7 @@ use vigil_model::quote::unquote;
 
 use super::pattern::Pattern;
 use super::value::Value;
-use crate::messages::{Complaints, bytes};
+use crate::messages::{FileMessages, bytes};
 
 /// Lines of at least this length in bytes are ignored.
 const LINE_LENGTH_MAX: usize = 2048;
@@ -44,7 +44,7 @@ pub(super) struct Rules {
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reading<'a> {
+pub(super) struct ParseContext<'a> {
     /// The file's name in messages.
     pub(super) origin: &'a BStr,
     /// Whether `[attr]` lines are allowed; they are not below the top directory.
@@ -62,13 +62,13 @@ impl Rules {
     /// Parses a file on disk.
     pub(super) fn from_file(
         bytes: &[u8],
-        reading: Reading<'_>,
-        complaints: &mut Complaints,
+        context: ParseContext<'_>,
+        complaints: &mut FileMessages,
     ) -> Self {
-        let mut rules = Self::called(reading.origin);
+        let mut rules = Self::called(context.origin);
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         for (line, number) in bytes.lines().zip(1..) {
-            rules.add(until_nul(line), number, reading, complaints);
+            rules.add(until_nul(line), number, context, complaints);
         }
         rules
     }
@@ -77,12 +77,12 @@ impl Rules {
     /// skipped.
     pub(super) fn from_blob(
         bytes: &[u8],
-        reading: Reading<'_>,
-        complaints: &mut Complaints,
+        context: ParseContext<'_>,
+        complaints: &mut FileMessages,
     ) -> Self {
-        let mut rules = Self::called(reading.origin);
+        let mut rules = Self::called(context.origin);
         for (line, number) in until_nul(bytes).split_str(b"\n").zip(1..) {
-            rules.add(line, number, reading, complaints);
+            rules.add(line, number, context, complaints);
         }
         rules
     }
@@ -91,10 +91,10 @@ impl Rules {
         &mut self,
         line: &[u8],
         number: usize,
-        reading: Reading<'_>,
-        complaints: &mut Complaints,
+        context: ParseContext<'_>,
+        complaints: &mut FileMessages,
     ) {
-        match parse_line(line, number, reading, complaints) {
+        match parse_line(line, number, context, complaints) {
             Some(Line::Rule(rule)) => self.rules.push(rule),
             Some(Line::Macro(name, assignments)) => {
                 self.macros.insert(name, assignments);
@@ -112,8 +112,8 @@ enum Line {
 fn parse_line(
     line: &[u8],
     number: usize,
-    reading: Reading<'_>,
-    complaints: &mut Complaints,
+    context: ParseContext<'_>,
+    complaints: &mut FileMessages,
 ) -> Option<Line> {
     let text = skip_blank(line);
     if text.is_empty() || text.starts_with(b"#") {
@@ -130,24 +130,24 @@ fn parse_line(
         None => split_blank(text),
     };
     if name.len() > MACRO_PREFIX.len() && name.starts_with(MACRO_PREFIX) {
-        if !reading.macros {
+        if !context.macros {
             // The rest of the line is part of git's message, unless the name is quoted.
             let shown = if unquoted.is_some() { name } else { text };
             let place = format!(":{number}");
-            complaints.line(bytes!(shown, " not allowed: ", reading.origin, place));
+            complaints.line(bytes!(shown, " not allowed: ", context.origin, place));
             return None;
         }
         let name = skip_blank(name.get(MACRO_PREFIX.len()..).unwrap_or_default());
         let (name, _) = split_blank(name);
         if !is_valid_name(name) {
-            report_name(name, number, reading, complaints);
+            report_name(name, number, context, complaints);
             return None;
         }
-        let assignments = parse_assignments(rest, number, reading, complaints)?;
+        let assignments = parse_assignments(rest, number, context, complaints)?;
         return Some(Line::Macro(name.into(), assignments));
     }
 
-    let assignments = parse_assignments(rest, number, reading, complaints)?;
+    let assignments = parse_assignments(rest, number, context, complaints)?;
     if name.starts_with(b"!") {
         complaints.warning(
             "Negative patterns are ignored in git attributes\n\
@@ -166,8 +166,8 @@ fn parse_line(
 fn parse_assignments(
     text: &[u8],
     number: usize,
-    reading: Reading<'_>,
-    complaints: &mut Complaints,
+    context: ParseContext<'_>,
+    complaints: &mut FileMessages,
 ) -> Option<Vec<Assignment>> {
     let mut assignments = Vec::new();
     let mut rest = skip_blank(text);
@@ -184,7 +184,7 @@ fn parse_assignments(
             _ => (name, value),
         };
         if !is_valid_name(name) {
-            report_name(name, number, reading, complaints);
+            report_name(name, number, context, complaints);
             return None;
         }
         assignments.push(Assignment {
@@ -195,12 +195,17 @@ fn parse_assignments(
     Some(assignments)
 }
 
-fn report_name(name: &[u8], number: usize, reading: Reading<'_>, complaints: &mut Complaints) {
+fn report_name(
+    name: &[u8],
+    number: usize,
+    context: ParseContext<'_>,
+    complaints: &mut FileMessages,
+) {
     let place = format!(":{number}");
     complaints.line(bytes!(
         name,
         " is not a valid attribute name: ",
-        reading.origin,
+        context.origin,
         place
     ));
 }
@@ -234,12 +239,12 @@ mod tests {
     use super::*;
 
     fn read(text: &str, macros: bool) -> (Rules, Vec<BString>) {
-        let mut complaints = Complaints::default();
-        let reading = Reading {
+        let mut complaints = FileMessages::default();
+        let context = ParseContext {
             origin: "f".into(),
             macros,
         };
-        let rules = Rules::from_file(text.as_bytes(), reading, &mut complaints);
+        let rules = Rules::from_file(text.as_bytes(), context, &mut complaints);
         (rules, complaints.into_lines())
     }
 

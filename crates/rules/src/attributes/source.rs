@@ -12,8 +12,8 @@ use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path, stat_fd, stat_path};
 
 use super::blobs::IndexBlobs;
-use super::parse::{Reading, Rules};
-use crate::messages::{Complaints, bytes};
+use super::parse::{ParseContext, Rules};
+use crate::messages::{FileMessages, bytes};
 use vigil_stamp::file::read_to_end;
 use vigil_stamp::paths::is_missing;
 use vigil_stamp::{Observation, now};
@@ -64,7 +64,7 @@ impl Source {
         if let Some(earlier) = earlier.filter(|earlier| self.is_current(earlier, blobs)) {
             return earlier;
         }
-        let mut complaints = Complaints::default();
+        let mut complaints = FileMessages::default();
         let (rules, seen) = self.read(blobs, &mut complaints);
         Arc::new(Loaded {
             rules: Arc::new(rules),
@@ -83,7 +83,7 @@ impl Source {
     }
 
     fn holds(&self, seen: Observation) -> bool {
-        seen.holds_by(|| self.stat()).unwrap_or(false)
+        seen.is_current_by(|| self.stat()).unwrap_or(false)
     }
 
     fn stat(&self) -> Result<Stat, Errno> {
@@ -100,8 +100,8 @@ impl Source {
             .and_then(|path| blobs.blob(path.as_ref()))
     }
 
-    fn read(&self, blobs: &dyn IndexBlobs, complaints: &mut Complaints) -> (Rules, Seen) {
-        let reading = Reading {
+    fn read(&self, blobs: &dyn IndexBlobs, complaints: &mut FileMessages) -> (Rules, Seen) {
+        let context = ParseContext {
             origin: self.origin.as_ref(),
             macros: self.macros,
         };
@@ -113,7 +113,7 @@ impl Source {
         let absent = match file {
             Ok((Some(bytes), stat)) => {
                 let seen = Seen::File(Observation::at(before, Some(&stat)));
-                return (Rules::from_file(&bytes, reading, complaints), seen);
+                return (Rules::from_file(&bytes, context, complaints), seen);
             }
             // Too large: git uses the blob instead, if there is one.
             Ok((None, _)) => None,
@@ -138,7 +138,7 @@ impl Source {
                 ));
                 Rules::default()
             }
-            Some(bytes) => Rules::from_blob(bytes, reading, complaints),
+            Some(bytes) => Rules::from_blob(bytes, context, complaints),
             None => Rules::default(),
         };
         (rules, Seen::Blob { absent, blob })
@@ -148,7 +148,7 @@ impl Source {
     fn read_file(
         &self,
         path: &Path,
-        complaints: &mut Complaints,
+        complaints: &mut FileMessages,
     ) -> Result<(Option<Vec<u8>>, Stat), Errno> {
         // Opening a FIFO must not block.
         let mut flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;

@@ -120,8 +120,8 @@ fn each_state_has_the_line_that_gives_it() {
     fixture.write(".git/info/attributes", "a.* binary\n");
     let attributes = fixture.attributes(false);
     let places = |path: &str, names: &[&str]| -> Vec<Option<String>> {
-        let found = attributes.lookup_with_places(path.into(), names);
-        let place = |(_, place): (Value, Place)| format!("{}:{}", place.file, place.line);
+        let found = attributes.lookup_with_origins(path.into(), names);
+        let place = |(_, place): (Value, Origin)| format!("{}:{}", place.file, place.line);
         found.into_iter().map(|found| found.map(place)).collect()
     };
     let some = |place: &str| Some(place.to_owned());
@@ -147,7 +147,7 @@ fn each_state_has_the_line_that_gives_it() {
         ]
     );
     for path in ["b.c", "dir/b.c", "dir/a.c", "none"] {
-        let with_places = attributes.lookup_with_places(path.into(), &NAMES);
+        let with_places = attributes.lookup_with_origins(path.into(), &NAMES);
         let values: Vec<Value> = with_places
             .into_iter()
             .map(|found| found.map(|(value, _)| value).unwrap_or_default())
@@ -198,7 +198,7 @@ fn random_patterns_match_as_in_git() {
             let mut lines = String::new();
             for number in 0..120 {
                 let pattern = random.text(&parts, 6).replace('"', "");
-                let attribute = random.of(&["text", "diff", "m", "x"]);
+                let attribute = random.pick(&["text", "diff", "m", "x"]);
                 lines += &format!("{pattern} {attribute}={number}\n");
             }
             // Negated lines are no patterns, and older versions of git let `**` match across directories
@@ -219,7 +219,7 @@ fn random_patterns_match_as_in_git() {
             let paths: Vec<String> = (0..40)
                 .map(|_| {
                     (0..=random.below(3))
-                        .map(|_| random.of(&names))
+                        .map(|_| random.pick(&names))
                         .collect::<Vec<_>>()
                         .join("/")
                 })
@@ -269,17 +269,17 @@ fn places_macros_and_states_weigh_as_in_git() {
             let mut lines = String::new();
             for _ in 0..random.below(4) {
                 if random.below(4) == 0 && !place.starts_with("d/") {
-                    let name = random.of(&["m", "x", "binary"]);
+                    let name = random.pick(&["m", "x", "binary"]);
                     let meaning =
-                        random.of(&["x", "-x", "m", "text=1 -diff", "-m x", "binary", ""]);
+                        random.pick(&["x", "-x", "m", "text=1 -diff", "-m x", "binary", ""]);
                     lines += &format!("[attr]{name} {meaning}\n");
                 }
-                lines += random.of(&patterns);
+                lines += random.pick(&patterns);
                 for _ in 0..=random.below(2) {
                     lines += " ";
-                    lines += random.of(&states);
+                    lines += random.pick(&states);
                 }
-                lines += random.of(&["\n", "\r\n", " \n", "\n\n# x\n"]);
+                lines += random.pick(&["\n", "\r\n", " \n", "\n\n# x\n"]);
             }
             let path = fixture.path(place);
             let _ = std::fs::remove_file(&path);

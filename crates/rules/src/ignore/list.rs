@@ -244,7 +244,7 @@ impl PatternList {
             Kind::Name => self.equal(body, probe.name),
             Kind::NameSuffix => self.ends_with(probe.name, body),
             Kind::NameGlob(literal_len) => {
-                self.begins_alike(body, probe.name, literal_len)
+                self.shares_prefix(body, probe.name, literal_len)
                     && wildmatch::wildmatch(body, probe.name, self.flags(false))
             }
             Kind::Path => self.equal(body, relative()),
@@ -252,7 +252,7 @@ impl PatternList {
                 let path = relative();
                 // Keep the last literal byte of the glob: `**` looks at the byte before it.
                 let done = literal_len.saturating_sub(1);
-                self.begins_alike(body, path, literal_len)
+                self.shares_prefix(body, path, literal_len)
                     && match (body.get(done..), path.get(done..)) {
                         (Some(glob), Some(rest)) => {
                             wildmatch::wildmatch(glob, rest, self.flags(true))
@@ -278,7 +278,7 @@ impl PatternList {
         }
     }
 
-    fn begins_alike(&self, left: &[u8], right: &[u8], len: usize) -> bool {
+    fn shares_prefix(&self, left: &[u8], right: &[u8], len: usize) -> bool {
         match (left.get(..len), right.get(..len)) {
             (Some(left), Some(right)) => self.equal(left, right),
             _ => false,

@@ -312,18 +312,18 @@ const LINES: &[&str] = &[
 /// A rule, more often a tricky one than not.
 fn pattern(chance: &mut Chance) -> String {
     if chance.below(3) == 0 {
-        return (chance.of(LINES)).into();
+        return (chance.pick(LINES)).into();
     }
-    let mut line = String::from(chance.of(&["", "", "", "!", "/", "!/", "**/", "/**/"]));
+    let mut line = String::from(chance.pick(&["", "", "", "!", "/", "!/", "**/", "/**/"]));
     for component in 0..1 + chance.below(3) {
         if component > 0 {
-            line += chance.of(&["/", "/", "/**/", "//"]);
+            line += chance.pick(&["/", "/", "/**/", "//"]);
         }
         for _ in 0..1 + chance.below(2) {
-            line += chance.of(PIECES);
+            line += chance.pick(PIECES);
         }
     }
-    line + chance.of(&["", "", "", "/", " ", "/**", "/*", "\r", "  \r", "/ "])
+    line + chance.pick(&["", "", "", "/", " ", "/**", "/*", "\r", "  \r", "/ "])
 }
 
 /// Whether the literal prefix of a rule runs into `**`, which git before 2.52 takes for a component of its
@@ -337,7 +337,7 @@ fn depends_on_version(line: &str) -> bool {
 }
 
 fn pattern_file(chance: &mut Chance) -> Vec<u8> {
-    let mut contents = chance.of(&["", "", "\u{feff}"]).as_bytes().to_vec();
+    let mut contents = chance.pick(&["", "", "\u{feff}"]).as_bytes().to_vec();
     for _ in 0..chance.below(8) {
         let pattern = pattern(chance);
         if depends_on_version(&pattern) {
@@ -388,7 +388,9 @@ fn grow_tree(sandbox: &Sandbox, chance: &mut Chance, count: usize) -> BTreeSet<S
     }
     let mut paths = BTreeSet::new();
     for _ in 0..count {
-        let names: Vec<_> = (0..1 + chance.below(4)).map(|_| chance.of(NAMES)).collect();
+        let names: Vec<_> = (0..1 + chance.below(4))
+            .map(|_| chance.pick(NAMES))
+            .collect();
         let path = names.join("/");
         let full = sandbox.top().join(&path);
         if chance.below(2) == 0 {

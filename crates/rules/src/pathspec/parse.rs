@@ -173,7 +173,7 @@ pub fn parse(
 
 /// The part of a pathspec before the path.
 #[derive(Default)]
-struct Written {
+struct ExplicitMagic {
     magic: Magic,
     attributes: Option<Vec<AttributeCondition>>,
     prefix_len: Option<usize>,
@@ -188,7 +188,7 @@ fn parse_item(
     let (written, path) = match spec.as_bytes() {
         [b':', b'(', rest @ ..] if !settings.literal => parse_long_magic(spec, rest)?,
         [b':', rest @ ..] if !settings.literal => parse_short_magic(spec, rest)?,
-        _ => (Written::default(), spec.as_bytes()),
+        _ => (ExplicitMagic::default(), spec.as_bytes()),
     };
     let magic = with_settings(written.magic, settings)?;
     if written.prefix_len.is_some() && !prefix.is_empty() {
@@ -292,8 +292,8 @@ fn with_settings(mut magic: Magic, settings: Settings) -> Result<Magic, Error> {
 }
 
 /// Parses `:/`, `:!`, `:^` and their like; `rest` is what follows the colon.
-fn parse_short_magic<'a>(spec: &BStr, rest: &'a [u8]) -> Result<(Written, &'a [u8]), Error> {
-    let mut written = Written::default();
+fn parse_short_magic<'a>(spec: &BStr, rest: &'a [u8]) -> Result<(ExplicitMagic, &'a [u8]), Error> {
+    let mut written = ExplicitMagic::default();
     let mut rest = rest;
     while let [letter, tail @ ..] = rest {
         match letter {
@@ -315,8 +315,8 @@ fn parse_short_magic<'a>(spec: &BStr, rest: &'a [u8]) -> Result<(Written, &'a [u
 }
 
 /// Parses `:(...)`; `rest` is what follows the parenthesis.
-fn parse_long_magic<'a>(spec: &BStr, rest: &'a [u8]) -> Result<(Written, &'a [u8]), Error> {
-    let mut written = Written::default();
+fn parse_long_magic<'a>(spec: &BStr, rest: &'a [u8]) -> Result<(ExplicitMagic, &'a [u8]), Error> {
+    let mut written = ExplicitMagic::default();
     let mut rest = rest;
     loop {
         let len = unescaped_len(rest);

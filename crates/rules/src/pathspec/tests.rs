@@ -29,18 +29,18 @@ fn a_directory_is_related_as_documented() {
     assert_eq!(relation(&["."], "d"), Relation::All);
     assert_eq!(relation(&["d"], "d"), Relation::All);
     assert_eq!(relation(&["d/"], "d"), Relation::All);
-    assert_eq!(relation(&["d/"], "de"), Relation::None);
+    assert_eq!(relation(&["d/"], "de"), Relation::Outside);
     assert_eq!(relation(&["d"], "d/e"), Relation::All);
-    assert_eq!(relation(&["d/e"], "d"), Relation::Some);
-    assert_eq!(relation(&[".", "d/e"], "d"), Relation::Some);
-    assert_eq!(relation(&["*.c"], "d"), Relation::Some);
+    assert_eq!(relation(&["d/e"], "d"), Relation::LeadsInside);
+    assert_eq!(relation(&[".", "d/e"], "d"), Relation::LeadsInside);
+    assert_eq!(relation(&["*.c"], "d"), Relation::LeadsInside);
     assert_eq!(relation(&["d*"], "d"), Relation::Itself);
-    assert_eq!(relation(&["e*"], "d"), Relation::None);
+    assert_eq!(relation(&["e*"], "d"), Relation::Outside);
     assert_eq!(relation(&[".", ":!d/x"], "d"), Relation::Itself);
     assert_eq!(relation(&[".", ":!e"], "d"), Relation::All);
-    assert_eq!(relation(&[":!d"], "d"), Relation::None);
-    assert_eq!(relation(&[":!d?"], "d"), Relation::None);
-    assert_eq!(relation(&[":!d"], "d/e"), Relation::None);
+    assert_eq!(relation(&[":!d"], "d"), Relation::Outside);
+    assert_eq!(relation(&[":!d?"], "d"), Relation::Outside);
+    assert_eq!(relation(&[":!d"], "d/e"), Relation::Outside);
 }
 
 #[test]
@@ -246,7 +246,7 @@ impl Walk<'_> {
     /// Reports the directory, or returns that its contents have to be examined.
     fn enters(&self, dir: &str, found: &mut Vec<String>) -> bool {
         let path = BStr::new(dir);
-        if !self.pathspec.may_concern(path) || self.ignored.is_ignored(path, true) {
+        if !self.pathspec.may_match_at_or_below(path) || self.ignored.is_ignored(path, true) {
             return false;
         }
         if self.tracked.contains(dir) {
@@ -261,8 +261,8 @@ impl Walk<'_> {
             return true;
         }
         match self.pathspec.directory_relation(path) {
-            Relation::None => false,
-            Relation::Some => true,
+            Relation::Outside => false,
+            Relation::LeadsInside => true,
             relation => {
                 let mut inside = Vec::new();
                 self.list(dir, &mut inside);
@@ -307,7 +307,7 @@ impl Walk<'_> {
                     self.list(&path, found);
                 }
             } else if !self.tracked.contains(&path)
-                && self.pathspec.may_concern(path.as_str().into())
+                && self.pathspec.may_match_at_or_below(path.as_str().into())
                 && !self.ignored.is_ignored(path.as_str().into(), false)
                 && self.pathspec.matches(path.as_str().into(), false)
             {
@@ -346,18 +346,18 @@ fn spec(chance: &mut Chance) -> String {
     const PIECES: &[&str] = &[
         "a", "b", "ab", "A", "foo", "x.c", "*", "?", "**", "[ab]", "\\a", "*.c", "a\\*", "f*",
     ];
-    let mut spec = String::from(chance.of(MAGIC));
+    let mut spec = String::from(chance.pick(MAGIC));
     if chance.below(3) == 0 {
-        return spec + chance.of(WHOLE);
+        return spec + chance.pick(WHOLE);
     }
-    spec += chance.of(&["", "", "", "../", "./"]);
+    spec += chance.pick(&["", "", "", "../", "./"]);
     for component in 0..1 + chance.below(3) {
         if component > 0 {
             spec += "/";
         }
-        spec += chance.of(PIECES);
+        spec += chance.pick(PIECES);
     }
-    spec + chance.of(&["", "", "", "/", "*"])
+    spec + chance.pick(&["", "", "", "/", "*"])
 }
 
 #[test]
@@ -371,7 +371,9 @@ fn status_is_that_of_git() {
         fs::create_dir_all(sandbox.top().join(dir)).unwrap();
     }
     for _ in 0..150 {
-        let names: Vec<_> = (0..1 + chance.below(4)).map(|_| chance.of(NAMES)).collect();
+        let names: Vec<_> = (0..1 + chance.below(4))
+            .map(|_| chance.pick(NAMES))
+            .collect();
         let path = names.join("/");
         let full = sandbox.top().join(&path);
         if fs::create_dir_all(full.parent().unwrap()).is_ok() && !full.exists() {
@@ -397,7 +399,7 @@ fn status_is_that_of_git() {
         IgnoreRules::root(GlobalSources::default()).with_file("".into(), ignore_file.as_bytes());
     let (mut reported, mut refused) = (0, 0);
     for _ in 0..120 {
-        let prefix = chance.of(&["", "", "a/", "a/b/", "foo/"]);
+        let prefix = chance.pick(&["", "", "a/", "a/b/", "foo/"]);
         let specs: Vec<_> = (0..1 + chance.below(3))
             .map(|_| spec(&mut chance))
             .collect();

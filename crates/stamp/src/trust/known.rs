@@ -4,7 +4,7 @@ use super::FileSystemTrust;
 
 /// Local file systems that change a directory's mtime with each change of its entries (numbers from statfs(2) and
 /// `linux/magic.h`).
-const SOUND: [(u32, &str); 9] = [
+const RELIABLE: [(u32, &str); 9] = [
     (0xef53, "ext2, ext3, ext4"),
     (0x5846_5342, "XFS"),
     (0x9123_683e, "Btrfs"),
@@ -18,7 +18,7 @@ const SOUND: [(u32, &str); 9] = [
 
 /// File systems whose directories another system may change without a trace: Windows does not update their mtimes,
 /// and the root directory has none.
-const SILENT: [(u32, &str); 2] = [(0x4d44, "FAT"), (0x2011_bab0, "exFAT")];
+const DIRECTORIES_UNRELIABLE: [(u32, &str); 2] = [(0x4d44, "FAT"), (0x2011_bab0, "exFAT")];
 
 /// File systems whose files belong to another machine or program: timestamps come late, or from another clock.
 const REMOTE: [(u32, &str); 26] = [
@@ -54,9 +54,9 @@ const REMOTE: [(u32, &str); 26] = [
 /// `None` if only a probe can tell.
 pub fn known(kind: u32) -> Option<FileSystemTrust> {
     let is_in = |kinds: &[(u32, &str)]| kinds.iter().any(|(known, _)| *known == kind);
-    let (directories, contents) = if is_in(&SOUND) {
+    let (directories, contents) = if is_in(&RELIABLE) {
         (true, true)
-    } else if is_in(&SILENT) {
+    } else if is_in(&DIRECTORIES_UNRELIABLE) {
         (false, true)
     } else if is_in(&REMOTE) {
         (false, false)
@@ -72,7 +72,10 @@ pub fn known(kind: u32) -> Option<FileSystemTrust> {
 
 /// Returns the name of this file system type, if known.
 pub fn name(kind: u32) -> Option<&'static str> {
-    let all = SOUND.iter().chain(&SILENT).chain(&REMOTE);
+    let all = RELIABLE
+        .iter()
+        .chain(&DIRECTORIES_UNRELIABLE)
+        .chain(&REMOTE);
     let mut named = all.filter(|(known, _)| *known == kind);
     named.next().map(|(_, name)| *name)
 }

@@ -35,10 +35,10 @@ const DIRECTORY: &CStr = c"c";
 
 /// Why a probe failed.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {deed} '{}': {source}", raw_path(path))]
+#[error("cannot {operation} '{}': {source}", raw_path(path))]
 pub struct Error {
     /// What was tried.
-    pub deed: &'static str,
+    pub operation: &'static str,
     /// The path it was tried on.
     pub path: PathBuf,
     /// The system's error.
@@ -53,9 +53,9 @@ pub struct Error {
 /// # Errors
 /// The folder cannot be opened, or no directory can be made or changed in it.
 pub fn probe(folder: &Path) -> Result<FileSystem, Error> {
-    let failed = |deed| {
+    let failed = |operation| {
         move |source| Error {
-            deed,
+            operation,
             path: folder.to_owned(),
             source,
         }
@@ -68,8 +68,8 @@ pub fn probe(folder: &Path) -> Result<FileSystem, Error> {
     if is_hopeless(facts.kind) {
         return Ok(facts);
     }
-    let place = Place::make(open.as_fd()).map_err(failed("make a directory in"))?;
-    let findings = find(place.dir.as_fd()).map_err(failed("probe time stamps in"))?;
+    let probe_dir = ProbeDir::make(open.as_fd()).map_err(failed("make a directory in"))?;
+    let findings = observe_mtimes(probe_dir.dir.as_fd()).map_err(failed("probe time stamps in"))?;
     Ok(FileSystem {
         findings: Some(findings),
         ..facts
@@ -77,13 +77,13 @@ pub fn probe(folder: &Path) -> Result<FileSystem, Error> {
 }
 
 /// The directory of one probe, removed on drop.
-struct Place<'a> {
+struct ProbeDir<'a> {
     folder: BorrowedFd<'a>,
     name: CString,
     dir: OwnedFd,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ProbeDir<'a> {
     fn make(folder: BorrowedFd<'a>) -> Result<Self, Errno> {
         let thread = rustix::thread::gettid().as_raw_nonzero();
         let name = format!("{PREFIX}{}-{thread}", std::process::id());
@@ -101,7 +101,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for ProbeDir<'_> {
     fn drop(&mut self) {
         remove(self.folder, &self.name);
     }
@@ -137,8 +137,8 @@ fn flags_of_directory() -> OFlags {
 }
 
 /// Makes changes in the empty directory `dir`, and observes its mtime.
-fn find(dir: BorrowedFd<'_>) -> Result<Findings, Errno> {
-    let Some(granularity) = Granularity::between(LONG_AGO, set_back(dir)?) else {
+fn observe_mtimes(dir: BorrowedFd<'_>) -> Result<Findings, Errno> {
+    let Some(granularity) = Granularity::between(LONG_AGO, backdate(dir)?) else {
         return Ok(Findings::default());
     };
     let mut clock = OwnClock {
@@ -177,7 +177,7 @@ impl OwnClock {
         dir: BorrowedFd<'_>,
         change: &dyn Fn() -> Result<(), Errno>,
     ) -> Result<bool, Errno> {
-        let old = set_back(dir)?;
+        let old = backdate(dir)?;
         let before = self.granularity.cut(now());
         change()?;
         let new = mtime(&stat_fd(dir)?);
@@ -188,7 +188,7 @@ impl OwnClock {
 }
 
 /// Gives `dir` an old mtime, and returns the mtime it then has.
-fn set_back(dir: BorrowedFd<'_>) -> Result<Timestamp, Errno> {
+fn backdate(dir: BorrowedFd<'_>) -> Result<Timestamp, Errno> {
     set_mtime(dir, LONG_AGO.s, LONG_AGO.ns)?;
     Ok(mtime(&stat_fd(dir)?))
 }
@@ -212,7 +212,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let open = File::open(folder.path()).unwrap();
         let dir = open.as_fd();
-        let granularity = Granularity::between(LONG_AGO, set_back(dir).unwrap()).unwrap();
+        let granularity = Granularity::between(LONG_AGO, backdate(dir).unwrap()).unwrap();
         let outcome = |change: &dyn Fn() -> Result<(), Errno>| {
             let mut clock = OwnClock {
                 granularity,

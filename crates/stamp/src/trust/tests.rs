@@ -194,7 +194,7 @@ fn what_cannot_be_probed_is_named() {
     let text = format!("cannot open the folder '{}': ", file.display());
     assert!(error.to_string().starts_with(&text), "{error}");
     let error = probe(Path::new("/proc")).unwrap_err();
-    assert_eq!(error.deed, "make a directory in");
+    assert_eq!(error.operation, "make a directory in");
 }
 
 #[test]
@@ -203,5 +203,5 @@ fn a_mark_is_of_now() {
     assert_eq!(first.boot, second.boot);
     assert!(first.since_boot <= second.since_boot);
     assert!((crate::stamp::now().s - first.wall.s).abs() < 60);
-    assert_eq!(vigil_model::clock::distrusted_from(&first, &second), None);
+    assert_eq!(vigil_model::clock::untrusted_since(&first, &second), None);
 }

@@ -166,7 +166,7 @@ fn another_version_or_identity_is_not_used_but_replaced() {
     ));
     assert!(matches!(
         sandbox.publish(None, set(&BLOCKS), 3),
-        Published::Rewritten { .. }
+        PublishOutcome::Rewritten { .. }
     ));
     assert!(!state.data_path().exists());
     sandbox.assert_tidy();
@@ -176,7 +176,7 @@ fn another_version_or_identity_is_not_used_but_replaced() {
     let (published, _) = other
         .publish(None, Changes::new(), [4; 48], &NoSteps)
         .unwrap();
-    assert!(matches!(published, Published::Rewritten { .. }));
+    assert!(matches!(published, PublishOutcome::Rewritten { .. }));
     assert!(matches!(sandbox.store.open(), Err(NoState::Foreign { .. })));
 }
 
@@ -219,7 +219,7 @@ fn a_missing_data_file_is_written_again_by_who_still_has_it() {
     fs::remove_file(state.data_path()).unwrap();
     assert!(matches!(sandbox.store.open(), Err(NoState::Damaged(_))));
     let published = sandbox.publish(Some(&state), set(&[(Table::Seen, 0, b"new")]), 2);
-    assert!(matches!(published, Published::Rewritten { .. }));
+    assert!(matches!(published, PublishOutcome::Rewritten { .. }));
     assert!(!is_damaged(&sandbox.store));
     sandbox.assert_tidy();
 }
@@ -305,7 +305,7 @@ fn through(nodes: [u32; 4], leaf: u32) -> Snapshot {
         root: slot(root_offset, 96),
         ..Docket::new_zeroed()
     };
-    Snapshot::held(docket, &data, true).unwrap()
+    Snapshot::in_memory(docket, &data, true).unwrap()
 }
 
 #[test]
@@ -340,6 +340,6 @@ fn a_file_that_is_full_is_rewritten() {
     fs::write(docket_path(&sandbox), docket.sealed().as_bytes()).unwrap();
     let state = sandbox.store.open().unwrap();
     let published = sandbox.publish(Some(&state), set(&[(Table::Seen, 0, b"new")]), 2);
-    assert!(matches!(published, Published::Rewritten { bytes } if bytes < 4096));
+    assert!(matches!(published, PublishOutcome::Rewritten { bytes } if bytes < 4096));
     assert!(!is_damaged(&sandbox.store));
 }

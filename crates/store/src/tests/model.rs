@@ -110,7 +110,7 @@ proptest! {
                     let (published, _) = published.unwrap();
                     let is_same = before.as_ref() == Some(&model)
                         && base.as_ref().is_some_and(|base| *base.clock() == [clock; 48]);
-                    prop_assert_eq!(published == Published::Unchanged, is_same);
+                    prop_assert_eq!(published == PublishOutcome::Unchanged, is_same);
                     published
                 }
                 Deed::Replace(changes) => {
@@ -121,14 +121,14 @@ proptest! {
                     store.replace(base, changes, [9; 48], &NoSteps).unwrap().0
                 }
                 Deed::Drop => {
-                    store.drop_state().unwrap();
+                    store.remove_state().unwrap();
                     model.clear();
                     continue;
                 }
             };
             let state = store.open().unwrap();
             let generation = base.as_ref().map_or(0, Snapshot::generation);
-            let is_new = matches!(published, Published::Rewritten { .. });
+            let is_new = matches!(published, PublishOutcome::Rewritten { .. });
             prop_assert_eq!(state.generation(), generation + u64::from(is_new));
             prop_assert!(state.dead_len() <= (state.used_len() / 2).max(256 << 10));
             assert_holds(&state, &model, &keys);

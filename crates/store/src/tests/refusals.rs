@@ -26,10 +26,13 @@ fn a_folder_that_cannot_be_made_is_named() {
         (file.join("vigil"), "could not open ", "vigil"),
         (link, "could not open ", "link"),
     ];
-    for (folder, deed, name) in cases {
+    for (folder, operation, name) in cases {
         let store = Store::new(folder, IDENTITY);
         let error = refused(&store, Changes::new()).to_string();
-        assert!(error.starts_with(deed) && error.contains(name), "{error}");
+        assert!(
+            error.starts_with(operation) && error.contains(name),
+            "{error}"
+        );
         assert!(matches!(store.open(), Err(NoState::Absent { .. })));
     }
     let mut names: Vec<_> = fs::read_dir(dir.path())

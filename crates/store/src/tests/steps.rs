@@ -23,8 +23,8 @@ impl Steps for Onlooker<'_> {
             .store
             .publish(self.base, changes, [9; 48], &NoSteps)
             .unwrap();
-        assert_eq!(published, Published::Busy, "{step:?}");
-        assert_eq!(self.store.drop_state().unwrap(), Dropped::Busy);
+        assert_eq!(published, PublishOutcome::Busy, "{step:?}");
+        assert_eq!(self.store.remove_state().unwrap(), RemoveOutcome::Busy);
     }
 }
 
@@ -82,7 +82,7 @@ fn who_opened_a_folder_that_was_removed_since_does_not_write_into_it() {
     sandbox.publish(None, Changes::new(), 1);
     let folder = Folder::open(sandbox.store.folder()).unwrap();
     assert!(sandbox.store.lock(&folder).unwrap().is_some());
-    sandbox.store.drop_state().unwrap();
+    sandbox.store.remove_state().unwrap();
     sandbox.publish(None, Changes::new(), 2);
     assert!(sandbox.store.lock(&folder).unwrap().is_none());
 }
@@ -119,9 +119,9 @@ pub(super) fn increment(store: &Store) {
             .unwrap()
             .0
         {
-            Published::Appended { .. } | Published::Rewritten { .. } => return,
-            Published::Busy | Published::Superseded => std::thread::yield_now(),
-            Published::Unchanged => panic!("a count is a change"),
+            PublishOutcome::Appended { .. } | PublishOutcome::Rewritten { .. } => return,
+            PublishOutcome::Busy | PublishOutcome::Superseded => std::thread::yield_now(),
+            PublishOutcome::Unchanged => panic!("a count is a change"),
         }
     }
 }

@@ -149,14 +149,14 @@ fn parse(words: &mut Words) -> Result<Arguments, String> {
     };
     let mut gits = gits.into_iter();
     settings.oracle = gits.next().unwrap_or_else(|| "git".into());
-    settings.others = gits.collect();
+    settings.accepted_gits = gits.collect();
     if mode == "fsmonitor" {
         let program = std::mem::replace(&mut settings.candidate, settings.oracle.clone());
         settings.monitor = Some(Monitor { program, way });
         daemon = true;
     }
     settings.may_write = git_version(&settings.candidate).is_some();
-    settings.without_long = !campaign.plan.has("long");
+    settings.skip_long_format = !campaign.plan.has("long");
     campaign.plan.prompts = mode == "gitstatusd";
     campaign.plan.reftable =
         knows_reftable(&settings.oracle) && knows_reftable(&settings.candidate);
@@ -255,13 +255,13 @@ fn through_a_daemon(mut arguments: Arguments) -> ExitCode {
     let served = daemon.and_then(|daemon| {
         arguments.settings.runtime_folder = Some(daemon.runtime_folder());
         let code = start(&arguments);
-        Ok((code, daemon.served()?))
+        Ok((code, daemon.final_status()?))
     });
     match served {
-        Ok((code, told)) => {
+        Ok((code, status)) => {
             println!(
                 "{} questions answered by the daemon, {} left to whoever asked",
-                told.answered, told.left
+                status.answered, status.left
             );
             code
         }

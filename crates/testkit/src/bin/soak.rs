@@ -85,7 +85,7 @@ fn parse(words: &mut Words) -> Result<(Settings, Soak), String> {
     }
     let mut gits = gits.into_iter();
     settings.oracle = gits.next().unwrap_or_else(|| "git".into());
-    settings.others = gits.collect();
-    soak.plan.without = settings.answered_otherwise();
+    settings.accepted_gits = gits.collect();
+    soak.plan.without = settings.options_unsupported_by_oracle();
     Ok((settings, soak))
 }

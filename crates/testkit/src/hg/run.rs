@@ -138,9 +138,9 @@ pub fn run(settings: &Settings, report: &Mutex<impl Write + Send>) -> io::Result
         Ok::<(), io::Error>(())
     })?;
     if let Some(daemon) = &daemon {
-        let told = daemon.served().map_err(io::Error::other)?;
+        let status = daemon.final_status().map_err(io::Error::other)?;
         let mut totals = lock(&totals);
-        (totals.by_daemon, totals.not_by_daemon) = (told.answered, told.left);
+        (totals.by_daemon, totals.not_by_daemon) = (status.answered, status.left);
     }
     totals
         .into_inner()

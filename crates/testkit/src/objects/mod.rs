@@ -96,7 +96,7 @@ struct Case {
     damages: Vec<Damage>,
     questions: Vec<Question>,
     /// Whether standard error is compared.
-    hears: bool,
+    compares_stderr: bool,
 }
 
 impl Case {
@@ -133,7 +133,7 @@ impl Case {
         }
         Ok((
             Self {
-                hears: damages.is_empty() || !stock.has_copies(),
+                compares_stderr: damages.is_empty() || !stock.has_copies(),
                 seed,
                 damages,
                 questions,
@@ -218,7 +218,7 @@ impl Ground<'_> {
         let mut totals = Totals::default();
         self.prepare(stock, &case.damages)?;
         for question in &case.questions {
-            match self.ask(question, case.hears)? {
+            match self.ask(question, case.compares_stderr)? {
                 Verdict::Same => totals.comparisons += 1,
                 Verdict::Unjudged => totals.unjudged += 1,
                 Verdict::Different(_) => {
@@ -250,7 +250,7 @@ impl Ground<'_> {
         prepare().map_err(while_doing("preparing a case"))
     }
 
-    fn ask(&self, question: &Question, hears: bool) -> Result<Verdict, SandboxError> {
+    fn ask(&self, question: &Question, compares_stderr: bool) -> Result<Verdict, SandboxError> {
         let limit = self.settings.limit;
         let theirs = self.answer(&self.settings.oracle, question, limit)?;
         if !matches!(theirs.ending, Ending::Exit(_) | Ending::Signal(PIPE)) {
@@ -258,7 +258,7 @@ impl Ground<'_> {
         }
         let ours = self.answer(&self.settings.candidate, question, limit * PATIENCE)?;
         let [ours, theirs] = [ours, theirs].map(|outcome| Outcome {
-            stderr: match hears {
+            stderr: match compares_stderr {
                 true => comparable(&outcome.stderr, self.settings.is_old),
                 false => Vec::new(),
             },
@@ -312,7 +312,7 @@ impl Ground<'_> {
         let mut fails = |damages: &[Damage], question: &Question| {
             let asked = self
                 .prepare(stock, damages)
-                .and_then(|()| self.ask(question, case.hears));
+                .and_then(|()| self.ask(question, case.compares_stderr));
             match asked {
                 Ok(Verdict::Different(differences)) => Some(differences),
                 Ok(_) => None,

@@ -36,7 +36,7 @@ pub const FORMATS: [(RefFormat, Kind); 4] = [
 
 /// The output of a program, and its exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct TextOutput {
     /// The exit code. A program that was ended by a signal has none, which panics.
     pub code: i32,
     /// The standard output, with bytes that are not UTF-8 replaced.
@@ -45,7 +45,7 @@ pub struct Said {
     pub stderr: String,
 }
 
-impl From<&Output> for Said {
+impl From<&Output> for TextOutput {
     fn from(output: &Output) -> Self {
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         let code = output.status.code();
@@ -58,7 +58,7 @@ impl From<&Output> for Said {
     }
 }
 
-impl From<Output> for Said {
+impl From<Output> for TextOutput {
     fn from(output: Output) -> Self {
         Self::from(&output)
     }
@@ -353,7 +353,7 @@ impl Sandbox {
     }
 
     /// Runs git, which may fail.
-    pub fn try_git<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Said {
+    pub fn try_git<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> TextOutput {
         self.output("", arguments, "").into()
     }
 
@@ -401,8 +401,8 @@ impl Sandbox {
             .map(|program| answer(self.command(program, folder.as_ref(), arguments), input));
         let input = bstr::BStr::new(input);
         assert_eq!(
-            Said::from(&ours),
-            Said::from(&theirs),
+            TextOutput::from(&ours),
+            TextOutput::from(&theirs),
             "{arguments:?} {input:?}"
         );
         // Compare the bytes too, because some may have been replaced above.

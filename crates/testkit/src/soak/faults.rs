@@ -22,7 +22,7 @@ pub enum Fault {
     /// Another daemon takes its place.
     Replaced,
     /// Its folder is removed, and another daemon is started.
-    Homeless,
+    FolderRemoved,
 }
 
 impl Fault {
@@ -33,7 +33,7 @@ impl Fault {
             1..=5 => Self::Halted,
             6..=7 => Self::Killed,
             8..=9 => Self::Replaced,
-            _ => Self::Homeless,
+            _ => Self::FolderRemoved,
         }
     }
 }
@@ -67,11 +67,11 @@ impl Victim {
     }
 
     /// Records its status and its memory. Returns the process.
-    pub(super) fn look(&mut self) -> Option<u64> {
-        let told = daemon::ask(&self.candidate, &self.folder).ok()?;
-        self.answered.insert(told.pid, told.answered);
-        self.samples.look_at(told.pid);
-        Some(told.pid)
+    pub(super) fn sample(&mut self) -> Option<u64> {
+        let status = daemon::ask(&self.candidate, &self.folder).ok()?;
+        self.answered.insert(status.pid, status.answered);
+        self.samples.look_at(status.pid);
+        Some(status.pid)
     }
 
     /// The number of questions that were answered, as far as it is known.
@@ -85,12 +85,12 @@ impl Victim {
     }
 
     /// Injects `fault`. Returns the process that is halted now, if one is.
-    pub(super) fn befall(&mut self, fault: Fault) -> Option<u64> {
-        let pid = match self.look() {
+    pub(super) fn inject(&mut self, fault: Fault) -> Option<u64> {
+        let pid = match self.sample() {
             Some(pid) => pid,
             None => {
                 self.start();
-                self.look()?
+                self.sample()?
             }
         };
         *self.faults.entry(fault).or_default() += 1;
@@ -104,7 +104,7 @@ impl Victim {
                 self.start();
             }
             Fault::Replaced => self.command("restart"),
-            Fault::Homeless => {
+            Fault::FolderRemoved => {
                 // A client that is about to start another daemon may recreate it in the meantime.
                 let _ = std::fs::remove_dir_all(daemon::runtime_folder(&self.folder));
                 self.homeless.insert(pid);

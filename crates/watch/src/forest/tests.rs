@@ -259,9 +259,9 @@ impl View {
                 continue;
             };
             match kernel.watch(folder) {
-                Some(wd) => forest.watched(tree, path.as_str().into(), wd),
+                Some(wd) => forest.record_watch(tree, path.as_str().into(), wd),
                 None => {
-                    forest.refused(tree, path.as_str().into());
+                    forest.record_refusal(tree, path.as_str().into());
                     self.unwatched.insert(path.clone());
                 }
             }
@@ -324,7 +324,7 @@ impl View {
 fn listen(kernel: &mut Kernel, forest: &mut Forest, random: &mut Random) {
     while let Some((wd, flags, cookie, name)) = kernel.queue.pop_front() {
         let name = name.as_deref().map(|name| name.as_bytes().as_bstr());
-        forest.hear(Heard {
+        forest.handle(WatchEvent {
             wd,
             flags,
             cookie,
@@ -335,7 +335,7 @@ fn listen(kernel: &mut Kernel, forest: &mut Forest, random: &mut Random) {
         }
     }
     forest.settle();
-    for wd in forest.take_unused() {
+    for wd in forest.take_unused_watches() {
         kernel.unwatch(wd);
     }
 }
@@ -358,8 +358,8 @@ fn ask(
     }
     if changes.everything {
         view.look("", kernel, forest, tree, random, is_busy);
-        forest.looked_at_all(tree);
-        for wd in forest.take_unused() {
+        forest.finish_scan(tree);
+        for wd in forest.take_unused_watches() {
             kernel.unwatch(wd);
         }
         return;
@@ -429,7 +429,7 @@ fn play(seeds: std::ops::Range<u64>, mut fault: impl FnMut(&mut Kernel, &mut Ran
             assert!(few || !has_heard_all, "seed {seed}, step {step}");
         }
         forest.forget(tree);
-        for wd in forest.take_unused() {
+        for wd in forest.take_unused_watches() {
             kernel.unwatch(wd);
         }
         assert_eq!(

@@ -127,7 +127,7 @@ fn what_cannot_be_heard_is_refused() {
     let asker = Asker::of(&watcher, Path::new("/proc"));
     let proc = File::open("/proc").unwrap();
     let refused = asker.tree.watch("".into(), proc.as_fd());
-    assert_eq!(refused, Err(Unwatched::Untold));
+    assert_eq!(refused, Err(Unwatched::Unreported));
 }
 
 #[test]
@@ -157,20 +157,27 @@ fn what_was_told_before_is_everything_once_that_is_wanted() {
     let mut asker = Asker::of(&watcher, top);
     asker.watch(top, "");
     asker.changes();
-    asker.tree.begin_to_tell();
-    let (_, old) = asker.tree.told_since(None).unwrap();
-    watcher.tell_of_everything((0, 0));
-    let (none, _) = asker.tree.told_since(Some(old)).unwrap();
+    asker.tree.start_monitor_journal();
+    let (_, old) = asker.tree.monitor_changes_since(None).unwrap();
+    watcher.report_everything((0, 0));
+    let (none, _) = asker.tree.monitor_changes_since(Some(old)).unwrap();
     assert!(none.is_empty());
     let stat = top.metadata().unwrap();
     let id = (
         std::os::unix::fs::MetadataExt::dev(&stat),
         std::os::unix::fs::MetadataExt::ino(&stat),
     );
-    watcher.tell_of_everything(id);
-    let (all, new) = asker.tree.told_since(Some(old)).unwrap();
+    watcher.report_everything(id);
+    let (all, new) = asker.tree.monitor_changes_since(Some(old)).unwrap();
     assert!(all.everything);
-    assert!(asker.tree.told_since(Some(new)).unwrap().0.is_empty());
+    assert!(
+        asker
+            .tree
+            .monitor_changes_since(Some(new))
+            .unwrap()
+            .0
+            .is_empty()
+    );
     // Each reader has a position of its own.
     assert!(asker.changes().is_empty());
 }
@@ -185,12 +192,12 @@ fn whoever_waits_is_told_that_something_happened() {
     assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
     fs::write(top.join("file"), "").unwrap();
     assert_eq!(watcher.wait(None), Ok(true));
-    watcher.listen();
+    watcher.read_events();
     assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
     // Even if another reader handles the events first.
     fs::write(top.join("other"), "").unwrap();
     asker.tree.position();
     assert_eq!(watcher.wait(None), Ok(true));
-    watcher.listen();
+    watcher.read_events();
     assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
 }

@@ -49,11 +49,11 @@ fn a_state_that_cannot_be_in_the_repository_is_in_the_cache() {
         session.status(&StatusRequest::default()).unwrap();
         session.save(&NoSteps).unwrap()
     };
-    assert!(matches!(answer(), Published::Rewritten { .. }));
+    assert!(matches!(answer(), PublishOutcome::Rewritten { .. }));
     tick();
     answer();
     tick();
-    assert_eq!(answer(), Published::Unchanged);
+    assert_eq!(answer(), PublishOutcome::Unchanged);
     assert!(home.path().join(".cache/vigil").is_dir());
 }
 
@@ -113,7 +113,7 @@ fn a_state_is_not_where_the_status_would_show_it() {
 
 /// Returns a new session's answer, in the format of `git status --porcelain`, and the outcome of
 /// saving.
-fn answer(sandbox: &Sandbox) -> (Vec<String>, Published, Session) {
+fn answer(sandbox: &Sandbox) -> (Vec<String>, PublishOutcome, Session) {
     let mut session = session(sandbox);
     let status = session.status(&StatusRequest::default()).unwrap();
     let letter = |kind: Option<vigil_model::change::ChangeKind>| {
@@ -137,7 +137,7 @@ fn answer(sandbox: &Sandbox) -> (Vec<String>, Published, Session) {
 
 /// The same, after comparing the answer with git's.
 #[track_caller]
-fn right_answer(sandbox: &Sandbox) -> (Published, Session) {
+fn right_answer(sandbox: &Sandbox) -> (PublishOutcome, Session) {
     let (lines, published, session) = answer(sandbox);
     let expected = sandbox.git([
         "--no-optional-locks",
@@ -164,7 +164,7 @@ fn settle(sandbox: &Sandbox) -> Session {
     for _ in 0..3 {
         tick();
         let (published, session) = right_answer(sandbox);
-        if published == Published::Unchanged {
+        if published == PublishOutcome::Unchanged {
             return session;
         }
     }
@@ -175,11 +175,11 @@ fn settle(sandbox: &Sandbox) -> Session {
 fn an_index_that_is_recorded_is_not_read_and_nothing_is_written_again() {
     let sandbox = repository();
     let (published, _) = right_answer(&sandbox);
-    assert!(matches!(published, Published::Rewritten { .. }));
+    assert!(matches!(published, PublishOutcome::Rewritten { .. }));
     let session = settle(&sandbox);
     let state = session.index.as_ref().unwrap();
     assert!(state.whole.get().is_none());
-    assert!(!state.memory.as_ref().unwrap().has_moved());
+    assert!(!state.memory.as_ref().unwrap().is_dirty());
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn one_edit_costs_little_and_is_remembered() {
     let (published, _) = right_answer(&sandbox);
     let session = settle(&sandbox);
     assert!(session.index.as_ref().unwrap().whole.get().is_none());
-    if let Published::Appended { bytes } = published {
+    if let PublishOutcome::Appended { bytes } = published {
         assert!(bytes < 65_536, "{bytes}");
     }
 }
@@ -289,7 +289,7 @@ fn a_clock_that_was_set_back_takes_the_proof_away() {
     assert!(state.whole.get().is_some());
     assert!(matches!(
         session.save(&NoSteps).unwrap(),
-        Published::Rewritten { .. }
+        PublishOutcome::Rewritten { .. }
     ));
     settle(&sandbox);
 }
@@ -307,10 +307,10 @@ fn two_who_learn_the_same_do_not_mix() {
     }
     assert!(matches!(
         one.save(&NoSteps).unwrap(),
-        Published::Appended { .. }
+        PublishOutcome::Appended { .. }
     ));
     sandbox.git(["rm", "-q", "--cached", "a/one"]);
-    assert_eq!(two.save(&NoSteps).unwrap(), Published::Superseded);
+    assert_eq!(two.save(&NoSteps).unwrap(), PublishOutcome::Superseded);
     two.status(&StatusRequest::default()).unwrap();
     two.save(&NoSteps).unwrap();
     right_answer(&sandbox);
@@ -335,13 +335,13 @@ fn what_is_watched_is_not_looked_at_again_for_what_another_process_published() {
     one.save(&NoSteps).unwrap();
     sandbox.git(["rm", "-q", "--cached", "a/one"]);
     for _ in 0..2 {
-        assert_eq!(two.save(&NoSteps).unwrap(), Published::Superseded);
+        assert_eq!(two.save(&NoSteps).unwrap(), PublishOutcome::Superseded);
         two.status(&StatusRequest::default()).unwrap();
     }
     assert_eq!(looked_at_all(&two), before);
     assert!(matches!(
         two.save(&NoSteps).unwrap(),
-        Published::Rewritten { .. }
+        PublishOutcome::Rewritten { .. }
     ));
     right_answer(&sandbox);
     settle(&sandbox);
@@ -369,17 +369,17 @@ fn what_is_watched_and_published_is_not_in_memory_as_well() {
     assert!(right_answer(&sandbox).0.is_new());
     for _ in 0..2 {
         watched.status(&StatusRequest::default()).unwrap();
-        assert_eq!(watched.save(&NoSteps).unwrap(), Published::Superseded);
+        assert_eq!(watched.save(&NoSteps).unwrap(), PublishOutcome::Superseded);
     }
     tick();
     watched.status(&StatusRequest::default()).unwrap();
     let published = watched.save(&NoSteps).unwrap();
-    assert!(matches!(published, Published::Rewritten { .. }));
+    assert!(matches!(published, PublishOutcome::Rewritten { .. }));
     let mut session = session(&sandbox);
     session.refresh_index().unwrap();
     let index = session.index.as_ref().unwrap();
     let memory = index.memory.as_ref().unwrap();
-    assert!((0..index.tracked.directories()).all(|number| memory.has_listing(number)));
+    assert!((0..index.tracked.directory_number_end()).all(|number| memory.has_listing(number)));
 }
 
 #[test]
@@ -439,7 +439,7 @@ fn a_sparse_index_is_recorded_as_it_was_written() {
     sandbox.write("b/d", "recorded\n");
     sandbox.write("b/other", "");
     let (published, session) = right_answer(&sandbox);
-    assert_eq!(published, Published::Unchanged);
+    assert_eq!(published, PublishOutcome::Unchanged);
     assert!(!session.index.as_ref().unwrap().is_as_written());
     let status = long_lived.status(&StatusRequest::default()).unwrap();
     assert_eq!(status.untracked, ["a/new", "b/other"]);
@@ -569,7 +569,7 @@ fn known_head_tree(session: &Session, id: &ObjectId) -> Option<HeadTree> {
         objects: &session.objects,
         attributes: &session.attributes,
         state: session.state.as_ref().filter(|_| !session.is_kept),
-        looks_since: session.looks_since,
+        session_started_at: session.session_started_at,
     };
     comparison.known_tree(id)
 }

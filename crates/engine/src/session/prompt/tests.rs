@@ -149,7 +149,7 @@ fn a_kind_that_is_settled_is_not_counted_again() {
         untracked: 1,
     };
     let part = session.part_of_last_time(enough).unwrap();
-    assert_eq!((part.tracked_enough, part.untracked_enough), (1, 0));
+    assert_eq!((part.stop_after_tracked, part.stop_after_untracked), (1, 0));
     sandbox.write("b/new", "");
     sandbox.write("b/c/new", "");
     assert_eq!(counts(&mut session, 1), (1, 1));

@@ -39,8 +39,8 @@ fn open(top: &Path) -> Session {
 /// Asks as a long-lived process does: with a new session if the configuration changed. Also returns
 /// whether the folders were still.
 fn ask(session: &mut Session) -> (Prompt, bool) {
-    let still = session.still();
-    if !session.is_fresh(still) {
+    let unchanged = session.prove_unchanged();
+    if !session.is_fresh(unchanged) {
         *session = open(session.top().unwrap());
         return (
             session.prompt(&PromptRequest::EVERYTHING, None).unwrap(),
@@ -48,8 +48,10 @@ fn ask(session: &mut Session) -> (Prompt, bool) {
         );
     }
     (
-        session.prompt(&PromptRequest::EVERYTHING, still).unwrap(),
-        still.is_some(),
+        session
+            .prompt(&PromptRequest::EVERYTHING, unchanged)
+            .unwrap(),
+        unchanged.is_some(),
     )
 }
 
@@ -173,10 +175,12 @@ fn a_change_while_the_folders_are_first_watched_shows() {
     let mut session = open(&sandbox.top());
     for round in 0..5 {
         // The tag moves between the proof and the answer.
-        let still = session.still();
+        let unchanged = session.prove_unchanged();
         sandbox.git(["tag", "-f", &format!("v/z{round:03}")]);
-        assert!(session.is_fresh(still));
-        session.prompt(&PromptRequest::EVERYTHING, still).unwrap();
+        assert!(session.is_fresh(unchanged));
+        session
+            .prompt(&PromptRequest::EVERYTHING, unchanged)
+            .unwrap();
         let (prompt, _) = ask(&mut session);
         assert_eq!(prompt.tag, format!("v/z{round:03}"));
     }
@@ -189,14 +193,14 @@ fn a_repository_in_the_place_of_another_is_not_taken_for_it() {
     settle(&mut session);
     let other = sandbox.top().with_extension("other");
     fs::rename(sandbox.top(), &other).unwrap();
-    assert!(session.still().is_none());
+    assert!(session.prove_unchanged().is_none());
     fs::rename(&other, sandbox.top()).unwrap();
     // It is the same folder again, but nothing was heard of it meanwhile.
     settle(&mut session);
     let git_dir = git(&sandbox, "");
     fs::rename(&git_dir, &other).unwrap();
     sandbox.git(["init", "-q"]);
-    assert!(session.still().is_none());
+    assert!(session.prove_unchanged().is_none());
 }
 
 /// Makes another hard link, outside, to a file of the repository.
@@ -306,7 +310,7 @@ fn a_commit_has_no_tag_read_again() {
     let mut session = open(&sandbox.top());
     settle(&mut session);
     let stayed = |session: &mut Session| {
-        session.still();
+        session.prove_unchanged();
         session.repository_watch.as_mut().unwrap().tags_stayed()
     };
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "more"]);

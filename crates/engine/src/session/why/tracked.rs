@@ -5,7 +5,7 @@ use vigil_linux::stat::{Stat, lstat_path};
 use vigil_linux::{Errno, errno};
 use vigil_model::seen::ComparedRecord;
 use vigil_model::tracked::TrackedEntry;
-use vigil_model::verdict::{Verdict, compare, signs};
+use vigil_model::verdict::{Verdict, change_signs, compare};
 use vigil_scan::NOT_CONVERTED;
 
 use super::{
@@ -136,7 +136,7 @@ impl Explanation<'_> {
             }),
         };
         Ok(Facts {
-            signs: signs(mode, is_empty_blob, recorded, &observed, rules, at),
+            signs: change_signs(mode, is_empty_blob, recorded, &observed, rules, at),
             observed,
             verdict,
             contents,
@@ -149,7 +149,7 @@ impl Explanation<'_> {
         let (Some(index), Some(state)) = (&self.session.index, &self.session.state) else {
             return false;
         };
-        let (is_trusted, distrusted_from) = state.trust_in_stamps();
+        let (is_trusted, untrusted_since) = state.trust_in_stamps();
         let Some(dir) = index.tracked.find_directory(parent(path)) else {
             return false;
         };
@@ -168,7 +168,7 @@ impl Explanation<'_> {
                 && Stamp::from_bytes(&one.stamp) == stamp
                 && has_conversion.then(|| one.conversion.get()) == conversion
         };
-        distrusted_from.is_none_or(|time| stamp.is_before(time))
+        untrusted_since.is_none_or(|time| stamp.is_entirely_before(time))
             && state
                 .seen(dir)
                 .is_some_and(|seen| seen.compared().iter().any(is_it))

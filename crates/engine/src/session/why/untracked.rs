@@ -11,8 +11,8 @@ use super::{
     Beyond, Directory, Explanation, Found, Said, Untracked, UntrackedMode, first_above, parent,
 };
 use crate::session::ignoring::Decision;
-use crate::session::recorded_directories::ground;
-use crate::state::Standing;
+use crate::session::recorded_directories::listing_check;
+use crate::state::ListingValidity;
 use crate::status::Change;
 use vigil_scan::question;
 use vigil_stamp::Stamp;
@@ -169,12 +169,12 @@ impl Explanation<'_> {
             return None;
         }
         let state = self.session.state.as_ref()?;
-        let ground = ground(state, self.rules.top, dir, &rules)?;
+        let check = listing_check(state, self.rules.top, dir, &rules)?;
         let seen = state.seen(number)?;
         let mut listings = seen.listings();
         let listing = listings.find(|listing| listing.record.question.get() == wanted)?;
         let has_it = name.is_none_or(|name| listing.untracked().any(|path| path == name));
-        let holds = has_it && ground.standing(&listing) == Standing::Holds;
+        let holds = has_it && check.validity(&listing) == ListingValidity::Holds;
         holds.then(|| Stamp::from_bytes(&listing.record.stamp).mtime())
     }
 }

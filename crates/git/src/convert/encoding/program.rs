@@ -8,12 +8,12 @@ use std::process::{Command, Stdio};
 
 use bstr::{BStr, ByteSlice};
 
-use crate::convert::shell::{Input, Surroundings, exchange};
+use crate::convert::shell::{ChildEnvironment, Input, exchange};
 
 /// Converts `input` from the encoding `from` to the encoding `to`. `None` if there is no such conversion, or the input is
 /// not valid in its encoding, is cut off, or has no equivalent.
 pub(super) fn convert(
-    surroundings: &Surroundings,
+    child_environment: &ChildEnvironment,
     from: &BStr,
     to: &BStr,
     input: &[u8],
@@ -26,12 +26,12 @@ pub(super) fn convert(
         command.arg(option).arg(name.to_os_str().ok()?);
     }
     // Run from `/`, so that a relative entry of PATH cannot find a program in the repository.
-    let surroundings = Surroundings {
+    let child_environment = ChildEnvironment {
         directory: PathBuf::from("/"),
-        ..surroundings.clone()
+        ..child_environment.clone()
     };
-    let mut child = surroundings
-        .surround(&mut command)
+    let mut child = child_environment
+        .apply_to(&mut command)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -54,11 +54,11 @@ mod tests {
     use super::*;
 
     fn iconv(from: &str, to: &str, input: &[u8]) -> Option<Vec<u8>> {
-        let surroundings = Surroundings {
+        let child_environment = ChildEnvironment {
             variables: vec![("PATH".into(), std::env::var("PATH").unwrap().into())],
-            ..Surroundings::default()
+            ..ChildEnvironment::default()
         };
-        convert(&surroundings, BStr::new(from), BStr::new(to), input)
+        convert(&child_environment, BStr::new(from), BStr::new(to), input)
     }
 
     #[test]

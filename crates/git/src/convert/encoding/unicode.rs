@@ -129,7 +129,7 @@ mod tests {
 
     use super::super::program;
     use super::*;
-    use crate::convert::shell::Surroundings;
+    use crate::convert::shell::ChildEnvironment;
 
     const NAMES: [&str; 8] = [
         "UTF-16", "utf-16le", "UTF-16BE", "UTF16", "UTF-32", "UTF-32LE", "utf32be", "Utf32",
@@ -137,12 +137,12 @@ mod tests {
 
     fn is_as_iconv(name: &str, text: &[u8]) {
         let encoding = Encoding::named(name.as_bytes()).unwrap();
-        let surroundings = Surroundings {
+        let child_environment = ChildEnvironment {
             variables: vec![("PATH".into(), std::env::var("PATH").unwrap().into())],
-            ..Surroundings::default()
+            ..ChildEnvironment::default()
         };
         let iconv = |from: &str, to: &str| {
-            program::convert(&surroundings, BStr::new(from), BStr::new(to), text)
+            program::convert(&child_environment, BStr::new(from), BStr::new(to), text)
         };
         let utf8 = encoding.decode(text).map(String::into_bytes);
         assert_eq!(utf8, iconv(name, "UTF-8"), "{name} to UTF-8, {text:?}");

@@ -75,11 +75,11 @@ fn clean_commands_run_as_in_git() {
     fixture.write(".gitattributes", &lines);
     let ids = fixture.record(&files);
     let converter = fixture.converter(fixture.settings(&drivers));
-    let (modified, said) = fixture.ours(&converter, &files, &ids).unwrap();
+    let (modified, messages) = fixture.ours(&converter, &files, &ids).unwrap();
     assert_eq!(modified, BTreeSet::from(["differs".to_owned()]));
-    assert!(!said.is_empty());
+    assert!(!messages.is_empty());
     assert_eq!(
-        Ok((modified, said)),
+        Ok((modified, messages)),
         without_stderr_of_filters(fixture.status())
     );
 }
@@ -88,13 +88,13 @@ fn clean_commands_run_as_in_git() {
 type Answer = Result<(BTreeSet<String>, BTreeSet<String>), String>;
 
 fn without_stderr_of_filters(answer: Answer) -> Answer {
-    answer.map(|(modified, said)| {
+    answer.map(|(modified, messages)| {
         let by_git = |line: &String| {
             ["error: ", "warning: ", "hint: "]
                 .iter()
                 .any(|prefix| line.starts_with(prefix))
         };
-        (modified, said.into_iter().filter(by_git).collect())
+        (modified, messages.into_iter().filter(by_git).collect())
     })
 }
 
@@ -241,8 +241,8 @@ fn a_filter_process_serves_until_the_converter_ends() {
 
     // One that breaks off is restarted for the next file.
     assert_eq!(clean("x"), b"hello");
-    let said = converter.messages.take();
-    assert_eq!(said[0], "error: external filter ' sh server.sh' failed");
+    let messages = converter.messages.take();
+    assert_eq!(messages[0], "error: external filter ' sh server.sh' failed");
     assert_eq!(clean("b6"), b"HELLO.");
     assert_eq!(count("starts"), 3);
     drop(converter);
@@ -297,9 +297,9 @@ fn a_filter_process_that_ends_at_once_leaves_files_as_they_are() {
     let file = File::open(fixture.path("f")).unwrap();
     assert_eq!(converter.read_file("f".into(), &file, 5).unwrap(), b"hello");
     // Whether the greeting can be written is a matter of luck, in git too.
-    let said = converter.messages.take();
+    let messages = converter.messages.take();
     assert_eq!(
-        said.last().unwrap(),
+        messages.last().unwrap(),
         "error: initialization for subprocess 'exit 1' failed"
     );
 }

@@ -104,7 +104,7 @@ fn random_blobs_convert_as_in_git() {
             lines += &format!("f{at}");
             for _ in 0..random.below(4) {
                 lines += " ";
-                lines += random.of(&words);
+                lines += random.pick(&words);
             }
             lines += "\n";
             let mut contents = random.text(&parts, 12).into_bytes();
@@ -120,7 +120,7 @@ fn random_blobs_convert_as_in_git() {
         let requests = fixture.requests(files);
         let expected = fixture.batch("", &[], "--filters", &requests);
         let ours = Run::start(&fixture, "", &[]).filters(&requests);
-        assert_eq!(ours.said, expected.said, "round {round}");
+        assert_eq!(ours.messages, expected.messages, "round {round}");
         assert!(ours == expected, "round {round}");
         let plain: usize = requests.iter().map(|request| request.contents.len()).sum();
         changed += usize::from(ours.stdout.len() > plain + requests.len() * 60);
@@ -167,7 +167,7 @@ fn smudge_commands_run_as_in_git() {
     for contents in ["hello\n$Id$\n", ""] {
         let requests = fixture.requests(commands.map(|(path, _)| (path, contents)));
         let answer = check(&fixture, &requests);
-        assert!(answer.said.len() > 5, "{answer:?}");
+        assert!(answer.messages.len() > 5, "{answer:?}");
 
         // The same with each filter required.
         for (at, request) in requests.iter().enumerate() {

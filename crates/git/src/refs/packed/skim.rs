@@ -5,27 +5,27 @@ use bstr::{BStr, ByteSlice};
 use super::{Packed, Records};
 
 /// Looks at a record, and decides how to go on.
-pub type Skim<'a> = &'a dyn Fn(&Skimmed<'_>) -> Next;
+pub type Skim<'a> = &'a dyn Fn(&Skimmed<'_>) -> SkimAction;
 
 /// How to go on after a look at a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum SkimAction {
     /// Parse this record.
-    All,
+    Parse,
     /// Skip this record.
-    Pass,
+    Skip,
     /// Skip this record, and those directly after it in its directory that point to the same object, not a tag object.
-    PassSame,
+    SkipSameTarget,
     /// Skip this record, and those after it up to the next that points to a tag object.
-    PassPlain,
+    SkipUntilTag,
 }
 
-impl Next {
-    /// [`Self::Pass`] if `is_needless`, else [`Self::All`].
-    pub fn pass_if(is_needless: bool) -> Self {
+impl SkimAction {
+    /// [`Self::Skip`] if `is_needless`, else [`Self::Parse`].
+    pub fn skip_if(is_needless: bool) -> Self {
         match is_needless {
-            true => Self::Pass,
-            false => Self::All,
+            true => Self::Skip,
+            false => Self::Parse,
         }
     }
 }
@@ -66,16 +66,16 @@ impl Records<'_> {
         else {
             return;
         };
-        let mut known = Known::default();
+        let mut known = KnownValid::default();
         while let Some(record) = packed.skimmed_in(folder, known, self.at)
             && until.is_none_or(|until| record.name < until)
         {
             known = record.known(folder);
             match skim(&record) {
-                Next::All => return,
-                Next::Pass => self.at = record.next,
-                Next::PassSame => self.at = packed.after_same(&record, until),
-                Next::PassPlain => self.at = packed.after_plain(&record, folder, until),
+                SkimAction::Parse => return,
+                SkimAction::Skip => self.at = record.next,
+                SkimAction::SkipSameTarget => self.at = packed.after_same(&record, until),
+                SkimAction::SkipUntilTag => self.at = packed.after_plain(&record, folder, until),
             }
         }
     }
@@ -92,7 +92,7 @@ impl Packed {
     /// Returns the record that starts at `at`, if its name begins with `prefix`, which is that of a directory; `None` if it
     /// takes a full parse to tell what the record is.
     pub(crate) fn skimmed_at(&self, at: usize, prefix: &BStr) -> Option<Skimmed<'_>> {
-        self.skimmed_in(Folder::new(prefix)?, Known::default(), at)
+        self.skimmed_in(Folder::new(prefix)?, KnownValid::default(), at)
     }
 
     /// Returns the end of the run of records after `record` that have no peeled line, only one line each: all certainly
@@ -122,7 +122,7 @@ impl Packed {
             return record.next;
         }
         let start = self.start_of(record);
-        let mut known = Known {
+        let mut known = KnownValid {
             at: record.at + start.len(),
             len: (record.name.len() + self.hash.len_in_hex() + 1).saturating_sub(start.len()),
         };
@@ -142,7 +142,7 @@ impl Packed {
             if end.first() == Some(&b'^') || !is_before {
                 return at;
             }
-            known = Known {
+            known = KnownValid {
                 at: at + start.len(),
                 len: below.len(),
             };
@@ -151,7 +151,7 @@ impl Packed {
     }
 
     /// As [`valid_line`], for a `text` that may begin like the `known` part of a name.
-    fn valid_line<'t>(&self, text: &'t [u8], known: Known) -> Option<(&'t [u8], &'t [u8])> {
+    fn valid_line<'t>(&self, text: &'t [u8], known: KnownValid) -> Option<(&'t [u8], &'t [u8])> {
         let before = self.bytes.get(known.at..).unwrap_or_default();
         valid_line(text, in_common(text, before).min(known.len))
     }
@@ -164,7 +164,7 @@ impl Packed {
         line.and_then(|line| line.get(..len)).unwrap_or_default()
     }
 
-    fn skimmed_in(&self, folder: Folder, known: Known, at: usize) -> Option<Skimmed<'_>> {
+    fn skimmed_in(&self, folder: Folder, known: KnownValid, at: usize) -> Option<Skimmed<'_>> {
         let digits = self.hash.len_in_hex();
         let (id, line) = self.bytes.get(at..)?.split_at_checked(digits)?;
         let line = line.strip_prefix(b" ")?;
@@ -191,15 +191,15 @@ impl Packed {
 /// The end of a name in the file that is certainly valid. Neighbours in byte order share prefixes, and what the next name
 /// shares with this one need not be checked again.
 #[derive(Clone, Copy, Debug, Default)]
-struct Known {
+struct KnownValid {
     at: usize,
     len: usize,
 }
 
 impl Skimmed<'_> {
     /// The part of the name after that of `folder`.
-    fn known(&self, folder: Folder) -> Known {
-        Known {
+    fn known(&self, folder: Folder) -> KnownValid {
+        KnownValid {
             at: self.at + self.id.len() + 1 + folder.len,
             len: self.name.len().saturating_sub(folder.len),
         }
@@ -247,29 +247,34 @@ fn in_common(left: &[u8], right: &[u8]) -> usize {
 /// not pass. The first `known` bytes are known to be valid, and do not reach the end of the line.
 fn valid_line(text: &[u8], known: usize) -> Option<(&[u8], &[u8])> {
     let (start, unknown) = text.split_at_checked(known)?;
-    let place_of = |byte: &u8| PLACES.get(usize::from(*byte)).copied().unwrap_or(NEVER);
-    let mut clash = 0;
-    let mut before = start.last().map_or(SLASH, place_of);
+    let class_of = |byte: &u8| {
+        BYTE_CLASSES
+            .get(usize::from(*byte))
+            .copied()
+            .unwrap_or(NEVER)
+    };
+    let mut conflict = 0;
+    let mut before = start.last().map_or(SLASH, class_of);
     let length = unknown.iter().position(|byte| {
-        let place = place_of(byte);
-        clash |= before & (place >> 4);
-        let ends = place & NEVER != 0;
-        before = if ends { before } else { place };
+        let class = class_of(byte);
+        conflict |= before & (class >> 4);
+        let ends = class & NEVER != 0;
+        before = if ends { before } else { class };
         ends
     })?;
     let (line, rest) = text.split_at_checked(known + length)?;
     let rest = rest.strip_prefix(b"\n")?;
-    (clash | (before & AT_END) == 0).then_some((line, rest))
+    (conflict | (before & AT_END) == 0).then_some((line, rest))
 }
 
 /// For each byte: in the lower half its class when it comes before another byte, or that it is never allowed; in the upper
 /// half the classes after which it is not allowed.
-static PLACES: [u8; 256] = {
+static BYTE_CLASSES: [u8; 256] = {
     let mut places = [0; 256];
     let mut rest: &mut [u8] = &mut places;
     let mut byte: u8 = 0;
-    while let Some((place, others)) = rest.split_first_mut() {
-        *place = place_of(byte);
+    while let Some((class, others)) = rest.split_first_mut() {
+        *class = class_of(byte);
         byte = byte.wrapping_add(1);
         rest = others;
     }
@@ -282,7 +287,7 @@ const NEVER: u8 = 4;
 /// The classes that a name may not end with.
 const AT_END: u8 = SLASH | DOT;
 
-const fn place_of(byte: u8) -> u8 {
+const fn class_of(byte: u8) -> u8 {
     match byte {
         b'/' => SLASH | (SLASH | DOT) << 4,
         b'.' => DOT | (SLASH | DOT) << 4,
@@ -373,7 +378,7 @@ mod tests {
                         .map(|again| again.name),
                     Some(record.name)
                 );
-                Next::pass_if(record.target() != target.as_bytes())
+                SkimAction::skip_if(record.target() != target.as_bytes())
             };
             let prefix = BStr::new("refs/tags/");
             let mut records = packed.from(prefix);
@@ -433,13 +438,13 @@ mod tests {
             "junk\n".into(),
         ];
         // The names that are not skipped if records without a peeled line are answered with `look`.
-        let rest = |text: &str, look: Next, prefix: &str, until: Option<&str>| {
+        let rest = |text: &str, look: SkimAction, prefix: &str, until: Option<&str>| {
             let packed = parse(&format!(
                 "# pack-refs with: peeled fully-peeled sorted \n{text}"
             ));
             let skim = |record: &Skimmed<'_>| match record.peeled {
                 None => look,
-                Some(_) => Next::All,
+                Some(_) => SkimAction::Parse,
             };
             let mut records = packed.from(prefix.into());
             let mut left = Vec::new();
@@ -463,15 +468,15 @@ mod tests {
                         Some("refs/tags/4"),
                         Some("refs/x"),
                     ] {
-                        let singly = rest(&text, Next::Pass, prefix, until);
-                        for together in [Next::PassPlain, Next::PassSame] {
+                        let singly = rest(&text, SkimAction::Skip, prefix, until);
+                        for together in [SkimAction::SkipUntilTag, SkimAction::SkipSameTarget] {
                             assert_eq!(rest(&text, together, prefix, until), singly, "{text}");
                         }
                     }
                 }
             }
         }
-        let all = rest(&pieces.concat(), Next::PassPlain, "refs/", None);
+        let all = rest(&pieces.concat(), SkimAction::SkipUntilTag, "refs/", None);
         assert_eq!(all[0], "refs/tags/3");
     }
 

@@ -139,7 +139,7 @@ const LAST_BOOLEANS: [&str; 15] = [
 
 /// What a git command reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reads {
+pub enum CommandScope {
     /// Objects, through references that are given to it.
     Objects,
     /// Also all references.
@@ -170,18 +170,18 @@ const LAST_SIZES: [&str; 3] = [
 ];
 
 /// Entries that only some commands look up, with the least that those read.
-const LAST_OF_SOME: [(&str, Reads); 2] = [
-    ("core.hookspath", Reads::References),
-    ("core.preloadindex", Reads::Index),
+const LAST_BY_SCOPE: [(&str, CommandScope); 2] = [
+    ("core.hookspath", CommandScope::References),
+    ("core.preloadindex", CommandScope::Index),
 ];
 
-/// Checks the values that git looks up before it goes through all entries, for a command that `reads` this much.
-pub(super) fn check_last_values(config: &Config, reads: Reads) -> Result<(), Error> {
-    let counts = |key: &str| {
-        let mut some = LAST_OF_SOME.iter();
-        some.all(|(name, least)| *name != key || *least <= reads)
+/// Checks the values that git looks up before it goes through all entries, for a command that reads as much as `scope` says.
+pub(super) fn check_last_values(config: &Config, scope: CommandScope) -> Result<(), Error> {
+    let applies = |key: &str| {
+        let mut some = LAST_BY_SCOPE.iter();
+        some.all(|(name, least)| *name != key || *least <= scope)
     };
-    for key in LAST_BOOLEANS.into_iter().filter(|key| counts(key)) {
+    for key in LAST_BOOLEANS.into_iter().filter(|key| applies(key)) {
         config.boolean(key)?;
     }
     for key in LAST_INTS {
@@ -196,7 +196,7 @@ pub(super) fn check_last_values(config: &Config, reads: Reads) -> Result<(), Err
     if let Some(entry) = config.entry("core.untrackedcache") {
         entry.required()?;
     }
-    if counts("core.hookspath") {
+    if applies("core.hookspath") {
         config.path("core.hookspath")?;
     }
     if let Some(entry) = config.entry("fetch.negotiationalgorithm") {
@@ -354,7 +354,7 @@ fn push_default(entry: &Entry<'_>) -> Result<(), Error> {
     match value.as_bytes() {
         b"nothing" | b"matching" | b"simple" | b"upstream" | b"tracking" | b"current" => Ok(()),
         _ => Err(Error::Explained {
-            said: vec![
+            messages: vec![
                 format!(
                     "error: malformed value for {}: {value}",
                     raw(entry.key),

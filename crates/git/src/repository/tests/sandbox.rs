@@ -90,7 +90,7 @@ fn set_up(environment: &Environment) -> Result<Repository, Error> {
 /// Returns git's stderr for an error.
 fn stderr_of(error: &Error) -> String {
     let mut text: String = error
-        .said()
+        .messages()
         .iter()
         .map(|line| format!("{line}\n"))
         .collect();
@@ -128,13 +128,17 @@ pub(crate) fn same_as_git(
         }
     };
     assert!(status.status.success(), "{what}: git refuses: {status:?}");
-    let said: String = repository
+    let messages: String = repository
         .config
-        .said()
+        .messages()
         .iter()
         .map(|line| format!("{line}\n"))
         .collect();
-    assert_eq!(said.as_bytes().as_bstr(), status.stderr.as_bstr(), "{what}");
+    assert_eq!(
+        messages.as_bytes().as_bstr(),
+        status.stderr.as_bstr(),
+        "{what}"
+    );
     let questions = [
         "rev-parse",
         "--show-toplevel",

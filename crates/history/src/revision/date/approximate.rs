@@ -4,7 +4,7 @@
 //! of git's behaviour.
 
 use super::calendar::{Fields, MONTHS, WEEKDAYS};
-use super::{Runs, exact, matched, number_of, position_of, word_of};
+use super::{ByteRuns, exact, matched, number_of, position_of, word_of};
 use crate::revision::zone::Zone;
 
 /// Numbers in words, starting at one.
@@ -93,7 +93,7 @@ impl Tm {
     }
 
     /// Takes over the known fields.
-    fn learn(&mut self, fields: &Fields) {
+    fn update_known(&mut self, fields: &Fields) {
         let small = |number: Option<i64>, less: i64, slot: &mut i32| {
             let number = number.and_then(|number| i32::try_from(number.saturating_sub(less)).ok());
             if let Some(number) = number {
@@ -117,7 +117,7 @@ pub(super) struct Approximate<'a> {
     tm: Tm,
     /// A number that may become a day, a month, a year or a count.
     number: i32,
-    is_anything: bool,
+    found_date: bool,
 }
 
 impl<'a> Approximate<'a> {
@@ -136,7 +136,7 @@ impl<'a> Approximate<'a> {
             now_s,
             tm,
             number: 0,
-            is_anything: false,
+            found_date: false,
         })
     }
 
@@ -148,7 +148,7 @@ impl<'a> Approximate<'a> {
             if byte.is_ascii_digit() {
                 self.settle_number();
                 rest = self.digits(rest);
-                self.is_anything = true;
+                self.found_date = true;
             } else if byte.is_ascii_alphabetic() {
                 self.word(word_of(rest));
                 rest = rest.get(rest.count_letters()..).unwrap_or_default();
@@ -159,7 +159,7 @@ impl<'a> Approximate<'a> {
         self.settle_number();
         let time_s = self.settle(0);
         let time_s = if time_s < 0 { i64::MAX } else { time_s };
-        self.is_anything.then_some(time_s)
+        self.found_date.then_some(time_s)
     }
 
     /// Uses the number as the first of day, month and year that is unknown and can have this value.
@@ -211,9 +211,9 @@ impl<'a> Approximate<'a> {
     fn digits<'t>(&mut self, text: &'t [u8]) -> &'t [u8] {
         let (number, rest) = number_of(text);
         let mut fields = self.tm.fields();
-        let several = exact::several(&mut fields, number, rest, self.now_s);
+        let several = exact::separated_numbers(&mut fields, number, rest, self.now_s);
         // A failed attempt may have set a month and a day.
-        self.tm.learn(&fields);
+        self.tm.update_known(&fields);
         if let Some(after) = several {
             return after;
         }
@@ -228,11 +228,11 @@ impl<'a> Approximate<'a> {
     fn word(&mut self, word: &[u8]) {
         if let Some(month) = position_of(word, &MONTHS) {
             self.tm.month = month;
-            self.is_anything = true;
+            self.found_date = true;
             return;
         }
         if self.special(word) {
-            self.is_anything = true;
+            self.found_date = true;
             return;
         }
         if self.number == 0 {
@@ -241,7 +241,7 @@ impl<'a> Approximate<'a> {
             let last = is_whole(word, "last").then_some(0);
             if let Some(at) = named.or(last) {
                 self.number = at.wrapping_add(1);
-                self.is_anything = true;
+                self.found_date = true;
             }
             return;
         }
@@ -249,7 +249,7 @@ impl<'a> Approximate<'a> {
             if matched(word, name) >= name.len().saturating_sub(1) {
                 let count = std::mem::take(&mut self.number);
                 self.settle(length_s.wrapping_mul(count));
-                self.is_anything = true;
+                self.found_date = true;
                 return;
             }
         }
@@ -261,7 +261,7 @@ impl<'a> Approximate<'a> {
             }
             days = days.wrapping_add(weeks.wrapping_mul(7));
             self.settle(days.wrapping_mul(DAY_S));
-            self.is_anything = true;
+            self.found_date = true;
         } else if matched(word, "months") >= 5 {
             self.settle(0);
             let months = self.tm.month.wrapping_sub(std::mem::take(&mut self.number));
@@ -272,12 +272,12 @@ impl<'a> Approximate<'a> {
             } else {
                 self.tm.month = months;
             }
-            self.is_anything = true;
+            self.found_date = true;
         } else if matched(word, "years") >= 4 {
             self.settle(0);
             let count = std::mem::take(&mut self.number);
             self.tm.year = self.tm.year.wrapping_sub(count);
-            self.is_anything = true;
+            self.found_date = true;
         }
     }
 

@@ -1,7 +1,7 @@
 //! Parses complete dates: ISO 8601, RFC 2822, seconds since 1970, and many similar formats.
 
 use super::calendar::{DAY_S, Fields, MONTHS, WEEKDAYS};
-use super::{Runs, matched, number_of, position_of, word_of};
+use super::{ByteRuns, matched, number_of, position_of, word_of};
 use crate::revision::zone::Zone;
 
 /// The least number that means seconds since 1970; shorter ones may be `20070606`.
@@ -213,7 +213,7 @@ impl Exact {
             // C fails at the year, after it has filled in the time of day.
             (fields.hour, fields.minute, fields.second) = (meant.hour, meant.minute, meant.second);
         }
-        if let Some(after) = several(fields, number, rest, now_s) {
+        if let Some(after) = separated_numbers(fields, number, rest, now_s) {
             return text.len().saturating_sub(after.len());
         }
         let first = number;
@@ -229,7 +229,7 @@ impl Exact {
                 let (hour, minute) = (number / 10_000, number % 10_000 / 100);
                 let is_time = set_time(fields, hour, minute, number % 100);
                 let fraction = rest.strip_prefix(b".").filter(|_| is_time);
-                let digits = fraction.map_or(0, Runs::count_digits);
+                let digits = fraction.map_or(0, ByteRuns::count_digits);
                 let with_point = digits.saturating_add(usize::from(digits > 0));
                 return len.saturating_add(with_point);
             }
@@ -285,7 +285,7 @@ impl Exact {
 
 /// Parses a time or a date of two or three numbers with the same separator: `first` was read already, and `rest`
 /// follows it. Returns the text after them; `None` if they are neither.
-pub(super) fn several<'t>(
+pub(super) fn separated_numbers<'t>(
     fields: &mut Fields,
     first: u64,
     rest: &'t [u8],

@@ -37,7 +37,7 @@ pub(super) fn read(folder: &Path, name: &BStr, hash: Kind) -> Result<Vec<Record>
             return Ok(updates.into_values().rev().flatten().collect());
         }
     }
-    Err(Error::Unsettled { path: list_path })
+    Err(Error::KeepsChanging { path: list_path })
 }
 
 /// Reads all tables of the list. `None` if one is gone, which means that there is a newer list.

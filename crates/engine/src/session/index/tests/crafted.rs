@@ -26,7 +26,7 @@ fn publish(sandbox: &Sandbox, changes: Changes<'_>) {
     let appended = store.publish(Some(&base), changes, mark.to_bytes(), &NoSteps);
     assert!(!matches!(
         appended.unwrap().0,
-        Published::Busy | Published::Superseded
+        PublishOutcome::Busy | PublishOutcome::Superseded
     ));
 }
 

@@ -93,7 +93,7 @@ fn color_moved(entry: &Entry<'_>) -> Result<(), Error> {
 /// Checks `diff.colorMovedWS`: words separated by commas; `no` cancels those before it.
 fn color_moved_space(entry: &Entry<'_>) -> Result<(), Error> {
     let value = entry.required()?;
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     let (mut is_wrong, mut has_indentation, mut has_others) = (false, false, false);
     for word in value.split(|byte| *byte == b',').map(|word| word.trim()) {
         match word {
@@ -104,19 +104,19 @@ fn color_moved_space(entry: &Entry<'_>) -> Result<(), Error> {
             }
             unknown => {
                 let unknown = unknown.as_bstr();
-                said.push(format!("error: unknown color-moved-ws mode '{unknown}', possible values are 'ignore-space-change', 'ignore-space-at-eol', 'ignore-all-space', 'allow-indentation-change'", unknown = raw(unknown)));
+                messages.push(format!("error: unknown color-moved-ws mode '{unknown}', possible values are 'ignore-space-change', 'ignore-space-at-eol', 'ignore-all-space', 'allow-indentation-change'", unknown = raw(unknown)));
                 is_wrong = true;
             }
         }
     }
     if has_indentation && has_others {
-        said.push("error: color-moved-ws: allow-indentation-change cannot be combined with other whitespace modes".into());
+        messages.push("error: color-moved-ws: allow-indentation-change cannot be combined with other whitespace modes".into());
         is_wrong = true;
     }
     match is_wrong {
         false => Ok(()),
         true => Err(Error::Explained {
-            said,
+            messages,
             text: entry.refusal(),
         }),
     }

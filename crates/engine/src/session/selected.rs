@@ -13,7 +13,7 @@ use super::path_question::PathQuestion;
 /// Selects what `pathspec` asks for from `all`, the findings in the working tree `top`. `None` if only a scan can tell: git
 /// shows a directory without tracked files by other names if it is not asked for as a whole, and starts elsewhere if it
 /// `looks_for_untracked` files.
-pub(super) fn narrowed(
+pub(super) fn select_from_findings(
     all: &Findings,
     (top, tracked): (&Path, &Tracked),
     pathspec: &Pathspec,
@@ -70,9 +70,9 @@ fn is_asked_for(path: &BString, pathspec: &Pathspec, question: &PathQuestion<'_>
         return Some(question.matches(path.as_bstr(), false));
     };
     match pathspec.directory_relation_with(directory.as_bstr(), question) {
-        Relation::None if !pathspec.may_concern(directory.as_bstr()) => Some(false),
+        Relation::Outside if !pathspec.may_match_at_or_below(directory.as_bstr()) => Some(false),
         Relation::All => Some(true),
-        Relation::None | Relation::Some | Relation::Itself => None,
+        Relation::Outside | Relation::LeadsInside | Relation::Itself => None,
     }
 }
 

@@ -4,26 +4,26 @@ use std::collections::BTreeSet;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::path::join;
-use vigil_model::tracked::{ByNumber, DirNumber, Directory, Moved, Tracked, TrackedEntry};
+use vigil_model::tracked::{ByNumber, DirNumber, Directory, Tracked, TrackedEntry, TreeDiff};
 
 use super::findings::Findings;
 use super::focus::Focus;
 
 /// The findings of a full scan, updated since. They hold for one index, one question and one set of rules.
 #[derive(Debug)]
-pub struct Known {
+pub struct KeptFindings {
     findings: Findings,
-    /// Directories whose entries changed since [`Self::take_moved`] was last called.
-    moved: BTreeSet<BString>,
+    /// Directories whose entries changed since [`Self::take_changed_directories`] was last called.
+    changed_directories: BTreeSet<BString>,
     /// Directories in which names were added to or removed from the entries since they were looked at.
     other_names: BTreeSet<BString>,
     /// Files that must be compared with their entries again.
-    doubted: BTreeSet<BString>,
+    invalid_entries: BTreeSet<BString>,
     /// Folders that must be looked at again, with everything below.
-    doubted_trees: BTreeSet<BString>,
+    invalid_trees: BTreeSet<BString>,
 }
 
-impl Known {
+impl KeptFindings {
     /// Keeps the findings of a scan that looked at everything.
     ///
     /// # Errors
@@ -33,10 +33,10 @@ impl Known {
         match Self::can_be_kept(&findings) {
             true => Ok(Self {
                 findings,
-                moved: BTreeSet::new(),
+                changed_directories: BTreeSet::new(),
                 other_names: BTreeSet::new(),
-                doubted: BTreeSet::new(),
-                doubted_trees: BTreeSet::new(),
+                invalid_entries: BTreeSet::new(),
+                invalid_trees: BTreeSet::new(),
             }),
             false => Err(Box::new(findings)),
         }
@@ -46,35 +46,39 @@ impl Known {
         findings.unlisted.is_empty()
             && findings.unknown.is_empty()
             && findings.warnings.is_empty()
-            && !findings.unheard.trees.iter().any(|path| path.is_empty())
+            && !findings
+                .silent_paths
+                .trees
+                .iter()
+                .any(|path| path.is_empty())
     }
 
-    /// The same tracked files, for another question, which found `others`. `None` if those cannot be kept.
-    pub fn with_others(&self, others: Findings) -> Option<Self> {
-        if !Self::can_be_kept(&others) {
+    /// The same tracked files, for another question, which found `non_tracked`. `None` if those cannot be kept.
+    pub fn with_non_tracked(&self, non_tracked: Findings) -> Option<Self> {
+        if !Self::can_be_kept(&non_tracked) {
             return None;
         }
         let mut findings = Findings {
             tracked: self.findings.tracked.clone(),
-            untracked: others.untracked,
-            ignored: others.ignored,
-            unheard: self.findings.unheard.clone(),
+            untracked: non_tracked.untracked,
+            ignored: non_tracked.ignored,
+            silent_paths: self.findings.silent_paths.clone(),
             ..Findings::default()
         };
-        findings.unheard.add(others.unheard);
-        findings.unheard.sort();
+        findings.silent_paths.add(non_tracked.silent_paths);
+        findings.silent_paths.sort();
         Some(Self {
             findings,
-            moved: self.moved.clone(),
+            changed_directories: self.changed_directories.clone(),
             other_names: self.other_names.clone(),
-            doubted: self.doubted.clone(),
-            doubted_trees: self.doubted_trees.clone(),
+            invalid_entries: self.invalid_entries.clone(),
+            invalid_trees: self.invalid_trees.clone(),
         })
     }
 
     /// Takes the directories whose entries changed since the last call.
-    pub fn take_moved(&mut self) -> BTreeSet<BString> {
-        std::mem::take(&mut self.moved)
+    pub fn take_changed_directories(&mut self) -> BTreeSet<BString> {
+        std::mem::take(&mut self.changed_directories)
     }
 
     /// The findings.
@@ -82,7 +86,7 @@ impl Known {
         &self.findings
     }
 
-    /// Moves on to the entries `now`, which differ by `moved` from those in `before`. Entries that changed are looked at the next
+    /// Moves on to the entries `now`, which differ by `tree_diff` from those in `before`. Entries that changed are looked at the next
     /// time. So are those that were found to differ and may now match the same entry, by `is_in_doubt`. Returns false if there
     /// are more than `files_max` of these: the findings are then of no use any more.
     #[must_use]
@@ -90,11 +94,11 @@ impl Known {
         &mut self,
         before: &Tracked,
         now: &Tracked,
-        moved: &Moved,
+        tree_diff: &TreeDiff,
         is_in_doubt: impl Fn(&TrackedEntry) -> bool,
         files_max: usize,
     ) -> bool {
-        let doubted = &mut self.doubted;
+        let invalid_entries = &mut self.invalid_entries;
         let (mut old, mut new) = (ByNumber::new(before), ByNumber::new(now));
         let mut renumbered = |number: u32| {
             let entry = old.get(number)?;
@@ -106,7 +110,7 @@ impl Known {
             let found = found.or_else(|| now.find(entry.path.as_ref(), entry.flags.stage()));
             let number = found.map(|found| found.number);
             if number.is_none() || is_in_doubt(&entry) {
-                doubted.insert(entry.path);
+                invalid_entries.insert(entry.path);
             }
             number
         };
@@ -115,43 +119,43 @@ impl Known {
         known.tracked = tracked
             .filter_map(|(number, observed)| Some((renumbered(number)?, observed)))
             .collect();
-        let files = std::mem::take(&mut known.unheard.files).into_iter();
-        known.unheard.files = files.filter_map(renumbered).collect();
+        let files = std::mem::take(&mut known.silent_paths.files).into_iter();
+        known.silent_paths.files = files.filter_map(renumbered).collect();
         // Numbers follow paths, unless another program wrote the index out of order.
         known.tracked.sort_by_key(|&(number, _)| number);
-        known.unheard.files.sort_unstable();
-        for (&number, path) in &moved.directories {
-            if self.doubted.len() > files_max {
+        known.silent_paths.files.sort_unstable();
+        for (&number, path) in &tree_diff.directories {
+            if self.invalid_entries.len() > files_max {
                 return false;
             }
-            if moved.other_names.contains(&number) {
-                if number < before.directories() {
+            if tree_diff.other_names.contains(&number) {
+                if number < before.directory_number_end() {
                     let names = subdirs_with_other_files(before, now, number);
                     let paths = names.map(|name| join(path.as_bstr(), name));
-                    self.doubted.extend(paths);
+                    self.invalid_entries.extend(paths);
                 }
                 self.other_names.insert(path.clone());
             } else {
                 // The same names are in the same positions.
                 let (old, new) = (before.directory(number), now.directory(number));
                 let places = old.files_from(0).zip(new.files_from(0));
-                let others = places.filter(|((_, old), (_, new))| !old.is_recorded_as(new));
-                let others = others.map(|(_, (_, file))| join(path.as_bstr(), file.name()));
-                self.doubted.extend(others);
+                let differing = places.filter(|((_, old), (_, new))| !old.is_recorded_as(new));
+                let differing = differing.map(|(_, (_, file))| join(path.as_bstr(), file.name()));
+                self.invalid_entries.extend(differing);
             }
-            self.moved.insert(path.clone());
+            self.changed_directories.insert(path.clone());
         }
-        self.doubted.len() <= files_max
+        self.invalid_entries.len() <= files_max
     }
 
     /// Marks the file at `path` as one that may no longer match its entry.
-    pub fn doubt_entry(&mut self, path: BString) {
-        self.doubted.insert(path);
+    pub fn invalidate_entry(&mut self, path: BString) {
+        self.invalid_entries.insert(path);
     }
 
     /// Marks the folder at `path` and everything below as unknown: the rules that govern it changed.
-    pub fn doubt_tree(&mut self, path: BString) {
-        self.doubted_trees.insert(path);
+    pub fn invalidate_tree(&mut self, path: BString) {
+        self.invalid_trees.insert(path);
     }
 
     /// Returns what to look at if the entries `paths`, which neither are nor were folders, and the folders `folders`, with
@@ -172,22 +176,22 @@ impl Known {
         for path in &self.other_names {
             focus.add_files_of(tracked, path.as_ref());
         }
-        for path in &self.doubted {
+        for path in &self.invalid_entries {
             focus.add_file(tracked, path.as_ref());
         }
-        for path in &self.doubted_trees {
+        for path in &self.invalid_trees {
             focus.add_tree(tracked, path.as_ref());
         }
-        let unheard = &self.findings.unheard;
-        for number in &unheard.files {
+        let silent_paths = &self.findings.silent_paths;
+        for number in &silent_paths.files {
             if let Some(entry) = tracked.entry(*number) {
                 focus.add_file(tracked, entry.path.as_ref());
             }
         }
-        for folder in &unheard.folders {
+        for folder in &silent_paths.folders {
             focus.add_folder(tracked, folder.as_ref());
         }
-        for folder in &unheard.trees {
+        for folder in &silent_paths.trees {
             focus.add_tree(tracked, folder.as_ref());
         }
         focus.finish();
@@ -196,26 +200,29 @@ impl Known {
 
     /// Merges what a scan of `focus` found. Returns whether the result can be kept.
     #[must_use]
-    pub fn take_in(&mut self, tracked: &Tracked, focus: &Focus, later: Findings) -> bool {
+    pub fn merge(&mut self, tracked: &Tracked, focus: &Focus, later: Findings) -> bool {
         if !Self::can_be_kept(&later) {
             return false;
         }
         self.other_names.clear();
-        self.doubted.clear();
-        self.doubted_trees.clear();
+        self.invalid_entries.clear();
+        self.invalid_trees.clear();
         let known = &mut self.findings;
         let mut entries = ByNumber::new(tracked);
         let mut has_file = |number: u32| {
             let entry = entries.get(number);
             entry.is_none_or(|entry| focus.has_entry(tracked, entry.path.as_ref()))
         };
-        let has = |path: &BStr| focus.has_others_of(tracked, path);
+        let has = |path: &BStr| focus.wants_non_tracked_of(tracked, path);
         known.tracked.retain(|(number, _)| !has_file(*number));
         known.untracked.retain(|path| !has(path.as_ref()));
         known.ignored.retain(|path| !has(path.as_ref()));
-        known.unheard.files.retain(|number| !has_file(*number));
-        known.unheard.folders.retain(|path| !has(path.as_ref()));
-        known.unheard.trees.retain(|path| !has(path.as_ref()));
+        known.silent_paths.files.retain(|number| !has_file(*number));
+        known
+            .silent_paths
+            .folders
+            .retain(|path| !has(path.as_ref()));
+        known.silent_paths.trees.retain(|path| !has(path.as_ref()));
         // If a folder is gone, all files below it are reported missing, even those outside the focus: new findings go first, and
         // win.
         known.tracked.splice(0..0, later.tracked);
@@ -223,12 +230,12 @@ impl Known {
         known.tracked.dedup_by_key(|(number, _)| *number);
         known.untracked.extend(later.untracked);
         known.ignored.extend(later.ignored);
-        known.unheard.add(later.unheard);
+        known.silent_paths.add(later.silent_paths);
         for paths in [&mut known.untracked, &mut known.ignored] {
             paths.sort_unstable();
             paths.dedup();
         }
-        known.unheard.sort();
+        known.silent_paths.sort();
         true
     }
 }

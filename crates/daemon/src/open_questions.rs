@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 /// The number of questions about one directory that may always be open at a time,
-const FEW: usize = 8;
+const GUARANTEED_PER_DIRECTORY: usize = 8;
 
 /// and the number of open questions in all up to which one directory may have more: it may be on a disk that hangs, and each
 /// question takes a thread.
-const ALL: usize = 32;
+const SHARED_MAX: usize = 32;
 
 /// The number of open questions for each directory.
 #[derive(Debug, Default)]
-pub(crate) struct Waiting(Mutex<HashMap<PathBuf, usize>>);
+pub(crate) struct OpenQuestions(Mutex<HashMap<PathBuf, usize>>);
 
-impl Waiting {
+impl OpenQuestions {
     /// Counts a question about `directory` until the returned value is dropped. `None` if too many are open already.
-    pub(crate) fn begin(&self, directory: &Path) -> Option<Waits<'_>> {
+    pub(crate) fn begin(&self, directory: &Path) -> Option<OpenQuestion<'_>> {
         let mut counts = self.0.lock();
         let all: usize = counts.values().sum();
         let count = counts.entry(directory.to_owned()).or_default();
-        if *count >= FEW && all >= ALL {
+        if *count >= GUARANTEED_PER_DIRECTORY && all >= SHARED_MAX {
             return None;
         }
         *count = count.saturating_add(1);
-        Some(Waits {
+        Some(OpenQuestion {
             among: self,
             directory: directory.to_owned(),
         })
@@ -35,12 +35,12 @@ impl Waiting {
 
 /// A question that has not been answered yet.
 #[derive(Debug)]
-pub(crate) struct Waits<'a> {
-    among: &'a Waiting,
+pub(crate) struct OpenQuestion<'a> {
+    among: &'a OpenQuestions,
     directory: PathBuf,
 }
 
-impl Drop for Waits<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         let mut counts = self.among.0.lock();
         if let Some(count) = counts.get_mut(&self.directory) {
@@ -58,15 +58,15 @@ mod tests {
 
     #[test]
     fn one_directory_may_have_many_waiting_and_leaves_room_for_others() {
-        let waiting = Waiting::default();
+        let waiting = OpenQuestions::default();
         let begin = |directory: &str| waiting.begin(Path::new(directory));
         let many: Vec<_> = (0..).map_while(|_| begin("/slow")).collect();
-        assert_eq!(many.len(), ALL);
+        assert_eq!(many.len(), SHARED_MAX);
         let few: Vec<_> = (0..).map_while(|_| begin("/other")).collect();
-        assert_eq!(few.len(), FEW);
+        assert_eq!(few.len(), GUARANTEED_PER_DIRECTORY);
         drop(many);
         let more: Vec<_> = (0..).map_while(|_| begin("/other")).collect();
-        assert_eq!(more.len(), ALL - FEW);
+        assert_eq!(more.len(), SHARED_MAX - GUARANTEED_PER_DIRECTORY);
         drop((few, more));
         assert!(waiting.0.lock().is_empty());
     }

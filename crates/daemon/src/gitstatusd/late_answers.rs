@@ -17,7 +17,7 @@ use vigil_linux::process::is_alive;
 
 use super::options::Recipient;
 use super::parent::Parent;
-use crate::place::{Folder, Place};
+use crate::runtime_folder::{Folder, RuntimePath};
 use crate::stream::timespec;
 
 /// The beginning of file names. The shell's pid and the question's number follow, as in `answer.1234.5`.
@@ -38,7 +38,7 @@ const PAUSES: [Duration; 3] = [
 const LEN_MAX: u64 = 64 * 1024;
 
 /// A shell that waits for an answer.
-pub(super) struct Waiting {
+pub(super) struct WaitingShell {
     recipient: Recipient,
     shell: Parent,
     /// The shell's process, even if its pid is reused.
@@ -46,7 +46,7 @@ pub(super) struct Waiting {
     folder: Folder,
 }
 
-impl Waiting {
+impl WaitingShell {
     /// Prepares to leave an answer for `recipient`. From now on, this process ends when the shell does.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Waiting {
             recipient,
             shell: Parent::new(recipient.shell),
             process,
-            folder: Place::of(environment).make()?,
+            folder: RuntimePath::of(environment).make()?,
         })
     }
 
@@ -103,12 +103,12 @@ impl Waiting {
 ///
 /// # Errors
 /// The process cannot be started, or the folder cannot be used.
-pub(super) fn ask_for(
+pub(super) fn start_for(
     environment: &Environment,
     recipient: Recipient,
     start: impl FnOnce() -> io::Result<u32>,
 ) -> io::Result<u32> {
-    let folder = Place::of(environment).make()?;
+    let folder = RuntimePath::of(environment).make()?;
     let folder = folder.descriptor();
     tidy_up(folder, recipient.shell);
     let pid = start()?;
@@ -124,8 +124,8 @@ pub(super) fn ask_for(
 ///
 /// # Errors
 /// The folder cannot be written to, or other users have access to it.
-pub(super) fn hold(environment: &Environment, recipient: Recipient) -> io::Result<()> {
-    let folder = Place::of(environment).make()?;
+pub(super) fn hold_signals(environment: &Environment, recipient: Recipient) -> io::Result<()> {
+    let folder = RuntimePath::of(environment).make()?;
     match write_new(folder.descriptor(), &name_of(HELD, recipient), b"") {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         written => written,
@@ -166,7 +166,7 @@ fn leave(folder: BorrowedFd<'_>, recipient: Recipient, lines: &[u8]) -> io::Resu
 
 /// Takes what was left for `recipient`, and removes it.
 pub(super) fn take(environment: &Environment, recipient: Recipient) -> Option<Vec<u8>> {
-    let folder = Place::of(environment).open().ok()?;
+    let folder = RuntimePath::of(environment).open().ok()?;
     let folder = folder.descriptor();
     let _ = unlinkat(folder, name_of(HELD, recipient), AtFlags::empty());
     let name = name_of(ANSWER, recipient);
@@ -240,7 +240,7 @@ mod tests {
         let path = run.path().to_str().unwrap();
         let variable = ("VIGIL_RUNTIME_DIR".into(), path.into());
         let environment = Environment::new([variable], "/");
-        let folder = Place::of(&environment).make().unwrap();
+        let folder = RuntimePath::of(&environment).make().unwrap();
         let folder = folder.descriptor();
         let shell = i32::try_from(std::process::id()).unwrap();
         let [first, second] = [1, 2].map(|question| Recipient { shell, question });
@@ -256,7 +256,7 @@ mod tests {
             question: 1,
         };
         leave(folder, gone, b"lost").unwrap();
-        hold(&environment, gone).unwrap();
+        hold_signals(&environment, gone).unwrap();
         std::fs::write(run.path().join("other"), "").unwrap();
         tidy_up(folder, 1);
         assert_eq!(take(&environment, second), Some(b"three\n".to_vec()));
@@ -268,18 +268,18 @@ mod tests {
         assert_eq!(names(), ["other"]);
         // It stays held until it is taken.
         for _ in 0..2 {
-            hold(&environment, second).unwrap();
+            hold_signals(&environment, second).unwrap();
         }
         assert_eq!(names().len(), 2);
         assert_eq!(take(&environment, second), None);
         assert_eq!(names(), ["other"]);
         leave(folder, second, b"four\n").unwrap();
         let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
-        let started = ask_for(&environment, first, || Ok(child.id())).unwrap();
+        let started = start_for(&environment, first, || Ok(child.id())).unwrap();
         assert_eq!(started, child.id());
         assert_eq!(take(&environment, second), None);
         // The child does not work on a question, so it is left alive.
-        ask_for(&environment, second, || Ok(0)).unwrap();
+        start_for(&environment, second, || Ok(0)).unwrap();
         assert_eq!(child.try_wait().unwrap(), None);
         child.kill().unwrap();
         child.wait().unwrap();

@@ -1,10 +1,10 @@
-//! The places on a command line and what may stand there, for all shells.
+//! The positions on a command line and what may stand there, for all shells.
 
 use crate::command::{Command, Options};
 use crate::options::{Argument, Entry, Value};
 
 /// What may follow certain words of a command line.
-pub(super) struct Place {
+pub(super) struct Position {
     /// The words: those of a command, without the program's name.
     pub(super) words: Vec<&'static str>,
     /// What the last of these words does.
@@ -12,10 +12,10 @@ pub(super) struct Place {
     pub(super) options: Vec<Entry<()>>,
     pub(super) arguments: Option<Value>,
     /// If there are any, one of these must follow.
-    pub(super) commands: Vec<Place>,
+    pub(super) commands: Vec<Position>,
 }
 
-impl Place {
+impl Position {
     pub(super) fn root(commands: &[&Command], globals: &'static dyn Options) -> Self {
         Self {
             words: Vec::new(),

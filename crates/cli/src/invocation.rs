@@ -9,11 +9,11 @@ use std::sync::OnceLock;
 use bstr::{BStr, BString, ByteSlice};
 
 /// Set once, when the process starts.
-static CALLED: OnceLock<Called> = OnceLock::new();
+static INVOCATION: OnceLock<Invocation> = OnceLock::new();
 
 /// How the program was called.
-struct Called {
-    /// Called as Vigil, not in place of git.
+struct Invocation {
+    /// Run as Vigil, not in place of git.
     is_vigil: bool,
     /// The command that the program's name stands for.
     command: Option<BString>,
@@ -21,14 +21,14 @@ struct Called {
 
 /// Records that the program was called `program`, the first word of its command line. Returns the command that this name
 /// stands for, if any.
-pub(crate) fn by(program: &OsStr) -> Option<&'static BStr> {
+pub(crate) fn record(program: &OsStr) -> Option<&'static BStr> {
     let name = Path::new(program).file_name().unwrap_or_default();
-    let called = CALLED.get_or_init(|| Called::by(name.as_bytes()));
-    called.command.as_ref().map(|command| command.as_bstr())
+    let invocation = INVOCATION.get_or_init(|| Invocation::of(name.as_bytes()));
+    invocation.command.as_ref().map(|command| command.as_bstr())
 }
 
-impl Called {
-    fn by(name: &[u8]) -> Self {
+impl Invocation {
+    fn of(name: &[u8]) -> Self {
         match name.strip_prefix(b"git-") {
             // `git vigil status` means `vigil status`.
             None | Some(b"vigil" | b"") => Self {
@@ -56,8 +56,8 @@ impl Called {
         };
         let to = format!("{} {command}", if self.is_vigil { "vigil" } else { "git" });
         let lines = synopsis.lines().map(|line| {
-            let (head, rest) = match line.strip_prefix(OTHERWISE) {
-                Some(rest) => (OTHERWISE, rest),
+            let (head, rest) = match line.strip_prefix(ALTERNATIVE) {
+                Some(rest) => (ALTERNATIVE, rest),
                 None => ("", line),
             };
             match rest.strip_prefix(&from) {
@@ -74,23 +74,23 @@ impl Called {
 }
 
 /// What precedes each further form of a command in a synopsis.
-const OTHERWISE: &str = "   or: ";
+const ALTERNATIVE: &str = "   or: ";
 
-/// The default in a process that did not call [`by`]: everything is as git prints it.
-const UNTOLD: Called = Called {
+/// The default in a process that did not call [`record`]: everything is as git prints it.
+const DEFAULT: Invocation = Invocation {
     is_vigil: false,
     command: None,
 };
 
 /// Returns whether the program was called as Vigil, not in place of git.
 pub(crate) fn is_vigil() -> bool {
-    CALLED.get().unwrap_or(&UNTOLD).is_vigil
+    INVOCATION.get().unwrap_or(&DEFAULT).is_vigil
 }
 
 /// Returns `synopsis` with the names of this call.
 pub(crate) fn named(synopsis: &str) -> String {
-    match CALLED.get() {
-        Some(called) => called.named(synopsis),
+    match INVOCATION.get() {
+        Some(invocation) => invocation.named(synopsis),
         None => synopsis.to_owned(),
     }
 }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_synopsis_has_the_name_of_the_call() {
         let synopsis = "git show <a>\n   or: git show <b>\n                [<c>]";
-        let named = |name: &[u8]| Called::by(name).named(synopsis);
+        let named = |name: &[u8]| Invocation::of(name).named(synopsis);
         assert_eq!(named(b"git"), synopsis);
         assert_eq!(named(b"git-show"), synopsis);
         assert_eq!(

@@ -26,7 +26,7 @@ const REMOTE: [u32; 7] = [
 
 /// Why git would look for no socket.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NoPlace {
+pub(crate) enum NoSocketPath {
     #[error("there is no working tree")]
     NoWorkTree,
     #[error(
@@ -40,11 +40,14 @@ pub(crate) enum NoPlace {
 }
 
 /// Returns the path to which git connects for `repository`.
-pub(crate) fn place(repository: &Repository) -> Result<PathBuf, NoPlace> {
-    let top = repository.work_tree.clone().ok_or(NoPlace::NoWorkTree)?;
+pub(crate) fn socket_path(repository: &Repository) -> Result<PathBuf, NoSocketPath> {
+    let top = repository
+        .work_tree
+        .clone()
+        .ok_or(NoSocketPath::NoWorkTree)?;
     let allows_remote = repository.config.boolean("fsmonitor.allowRemote");
     if is_remote(&top)? && !matches!(allows_remote, Ok(Some(true))) {
-        return Err(NoPlace::Remote);
+        return Err(NoSocketPath::Remote);
     }
     if !is_remote(&repository.git_dir)? {
         return Ok(repository.git_dir.join(SOCKET));
@@ -59,22 +62,22 @@ pub(crate) fn place(repository: &Repository) -> Result<PathBuf, NoPlace> {
         Ok(Some(folder)) if !folder.as_os_str().is_empty() => Some(folder),
         _ => home(),
     };
-    let folder = folder.ok_or(NoPlace::NoSockets(repository.git_dir.clone()))?;
+    let folder = folder.ok_or(NoSocketPath::NoSockets(repository.git_dir.clone()))?;
     let digest = Sha1::digest(top.as_os_str().as_bytes());
     let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     match is_remote(&folder)? {
-        true => Err(NoPlace::NoSockets(folder)),
+        true => Err(NoSocketPath::NoSockets(folder)),
         false => Ok(folder.join(format!(".git-fsmonitor-{name}"))),
     }
 }
 
-fn is_remote(path: &Path) -> Result<bool, NoPlace> {
+fn is_remote(path: &Path) -> Result<bool, NoSocketPath> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let kind = openat(CWD, path, flags, Mode::empty())
         .and_then(|folder| filesystem::kind_of(folder.as_fd()));
     match kind {
         Ok(kind) => Ok(REMOTE.contains(&kind)),
-        Err(source) => Err(NoPlace::Unknown {
+        Err(source) => Err(NoSocketPath::Unknown {
             path: path.to_owned(),
             source,
         }),

@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_git::repository::Repository;
 use vigil_model::path::{file_name, join};
 use vigil_model::tracked::Tracked;
-use vigil_scan::Unheard;
+use vigil_scan::SilentPaths;
 use vigil_watch::{Changes, WatchedTree};
 
 /// The maximum number of paths, and of their bytes, that are reported one by one: beyond it, looking at everything costs git
@@ -30,7 +30,7 @@ const ATTRIBUTES: &[u8] = b".gitattributes";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToldUntil {
     /// Identifies the tree and the rules by which it was watched. No two trees that a process watches have the same.
-    pub ground: u128,
+    pub context_id: u128,
     /// How much had happened there.
     pub number: u64,
     /// Whether it was told by paths. A git that was told that everything may have changed looks at all tracked files; but it may
@@ -40,18 +40,18 @@ pub struct ToldUntil {
 
 /// What may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct ChangeReport {
     /// Where the next report starts.
     pub until: ToldUntil,
     /// The paths, from the top. A trailing `/` means a folder with everything below. `None` if everything may have changed.
     pub paths: Option<BTreeSet<BString>>,
 }
 
-impl Told {
+impl ChangeReport {
     /// Creates a report up to the `number` of a change.
-    pub(super) fn new(ground: u128, number: u64, paths: Option<BTreeSet<BString>>) -> Self {
+    pub(super) fn new(context_id: u128, number: u64, paths: Option<BTreeSet<BString>>) -> Self {
         let until = ToldUntil {
-            ground,
+            context_id,
             number,
             has_right_listings: paths.is_some(),
         };
@@ -62,8 +62,8 @@ impl Told {
 /// A report that everything may have changed, which can be given at any time without the session. Anything that is watched only
 /// later counts as changed since.
 #[derive(Clone)]
-pub struct Everything {
-    ground: u128,
+pub struct FullReport {
+    context_id: u128,
     /// Held weakly: it is watched only as long as the session wants that.
     tree: Weak<WatchedTree>,
     repository: Arc<Repository>,
@@ -71,15 +71,15 @@ pub struct Everything {
     rests_on_tree: bool,
 }
 
-impl Everything {
+impl FullReport {
     pub(super) fn new(
-        ground: u128,
+        context_id: u128,
         tree: &Arc<WatchedTree>,
         repository: Arc<Repository>,
         rests_on_tree: bool,
     ) -> Self {
         Self {
-            ground: of_tree(ground, tree),
+            context_id: of_tree(context_id, tree),
             tree: Arc::downgrade(tree),
             repository,
             rests_on_tree,
@@ -87,29 +87,29 @@ impl Everything {
     }
 
     /// Returns the report to give now; `None` if the repository's set-up has changed.
-    pub fn told(&self) -> Option<Told> {
+    pub fn current_report(&self) -> Option<ChangeReport> {
         if self.rests_on_tree || !self.repository.is_fresh() {
             return None;
         }
-        let (_, end) = self.tree.upgrade()?.told_since(None)?;
-        Some(Told::new(self.ground, end.number(), None))
+        let (_, end) = self.tree.upgrade()?.monitor_changes_since(None)?;
+        Some(ChangeReport::new(self.context_id, end.number(), None))
     }
 
     /// Whether a git that was told everything until `since` can be told what changed.
     pub fn continues(&self, since: Option<ToldUntil>) -> bool {
-        since.is_some_and(|since| since.ground == self.ground)
+        since.is_some_and(|since| since.context_id == self.context_id)
     }
 }
 
-/// Combines `ground` with `tree`, so that no two trees share a ground.
-pub(super) fn of_tree(ground: u128, tree: &WatchedTree) -> u128 {
-    ground ^ u128::from(tree.serial()).rotate_right(64)
+/// Combines `context_id` with `tree`, so that no two trees share a context_id.
+pub(super) fn of_tree(context_id: u128, tree: &WatchedTree) -> u128 {
+    context_id ^ u128::from(tree.serial()).rotate_right(64)
 }
 
 /// The paths to report.
 pub(super) struct Paths<'t> {
     tree: &'t WatchedTree,
-    told: BTreeSet<BString>,
+    reported: BTreeSet<BString>,
     is_everything: bool,
     /// The maximum number of paths, and of their bytes.
     max: (usize, usize),
@@ -120,7 +120,7 @@ impl<'t> Paths<'t> {
     pub(super) fn new(tree: &'t WatchedTree, is_everything: bool) -> Self {
         Self {
             tree,
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
             is_everything,
             max: (PATHS_MAX, BYTES_MAX),
         }
@@ -157,17 +157,21 @@ impl<'t> Paths<'t> {
     }
 
     /// Adds what may change without an event; `path` returns the path of a tracked file.
-    pub(super) fn add_unheard(&mut self, unheard: &Unheard, path: impl Fn(u32) -> Option<BString>) {
-        for number in &unheard.files {
+    pub(super) fn add_silent(
+        &mut self,
+        silent_paths: &SilentPaths,
+        path: impl Fn(u32) -> Option<BString>,
+    ) {
+        for number in &silent_paths.files {
             match path(*number) {
                 Some(path) => self.add_entry(path.as_bstr()),
                 None => self.is_everything = true,
             }
         }
-        for folder in &unheard.folders {
+        for folder in &silent_paths.folders {
             self.add_listings(folder.as_bstr());
         }
-        for folder in &unheard.trees {
+        for folder in &silent_paths.trees {
             self.add_folder(folder.as_bstr());
         }
     }
@@ -202,7 +206,7 @@ impl<'t> Paths<'t> {
 
     /// Adds the listings of the folder at `path` and of all folders below.
     fn add_listings(&mut self, path: &BStr) {
-        let room = self.max.0.saturating_sub(self.told.len());
+        let room = self.max.0.saturating_sub(self.reported.len());
         let (folders, are_all) = match self.is_everything {
             true => return,
             false => self.tree.folders_from(path, room),
@@ -230,20 +234,21 @@ impl<'t> Paths<'t> {
         let mut names = folders.unwrap_or_default().split_str("/");
         match names.any(is_refused) {
             true => self.is_everything = true,
-            false => drop(self.told.insert(path)),
+            false => drop(self.reported.insert(path)),
         }
     }
 
     /// Returns all paths; `None` if everything may have changed.
     pub(super) fn finish(self) -> Option<BTreeSet<BString>> {
         let bytes: usize = self
-            .told
+            .reported
             .iter()
             .map(|path| path.len().saturating_add(1))
             .sum();
         let (paths_max, bytes_max) = self.max;
-        let is_everything = self.is_everything || self.told.len() > paths_max || bytes > bytes_max;
-        (!is_everything).then_some(self.told)
+        let is_everything =
+            self.is_everything || self.reported.len() > paths_max || bytes > bytes_max;
+        (!is_everything).then_some(self.reported)
     }
 }
 

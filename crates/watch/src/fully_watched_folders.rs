@@ -18,7 +18,7 @@ use crate::watcher::{Top, WatchedTree, Watcher};
 /// A set of folders, each watched before it is looked at. Methods return `None` for what cannot be watched: another machine can
 /// write there, a link leads elsewhere, a file has another name by which it could be written unheard, or there is too much.
 #[derive(Debug)]
-pub struct QuietFolders {
+pub struct FullyWatchedFolders {
     watcher: Arc<Watcher>,
     folders_max: usize,
     entries_max: usize,
@@ -38,7 +38,7 @@ struct Root {
 
 /// A watched folder.
 #[derive(Debug)]
-pub struct QuietFolder {
+pub struct FullyWatchedFolder {
     root: usize,
     /// Its path from the root.
     path: BString,
@@ -47,17 +47,17 @@ pub struct QuietFolder {
 
 /// What has happened in the folders.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HeardOf {
+pub enum FolderEvents {
     /// Nothing.
     Nothing,
     /// Changes of single files that have no other names now, and of folders that need not be watched: the number of the root
     /// and the path from there.
     Entries(Vec<(usize, BString)>),
     /// More than that: the folders must be watched anew.
-    More,
+    WatchAnew,
 }
 
-impl QuietFolders {
+impl FullyWatchedFolders {
     /// Creates an empty set of at most `folders_max` folders, with at most `entries_max` entries in those passed to
     /// [`Self::all_below`].
     pub fn new(watcher: Arc<Watcher>, folders_max: usize, entries_max: usize) -> Self {
@@ -72,7 +72,7 @@ impl QuietFolders {
     }
 
     /// Watches the folder `path` and records its identity. Roots are numbered from 0 in the order of the calls.
-    pub fn root(&mut self, path: &Path) -> Option<QuietFolder> {
+    pub fn root(&mut self, path: &Path) -> Option<FullyWatchedFolder> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, path, flags, Mode::empty()).ok()?;
         let stat = stat_fd(folder.as_fd()).ok()?;
@@ -87,7 +87,7 @@ impl QuietFolders {
             top,
             tree,
         });
-        self.watched(QuietFolder {
+        self.watch_folder(FullyWatchedFolder {
             root,
             path: BString::default(),
             folder,
@@ -95,7 +95,7 @@ impl QuietFolders {
     }
 
     /// Watches all folders below `folder`.
-    pub fn all_below(&mut self, folder: &QuietFolder) -> Option<()> {
+    pub fn all_below(&mut self, folder: &FullyWatchedFolder) -> Option<()> {
         let entries = Dir::read_from(&folder.folder).ok()?;
         for entry in entries {
             let entry = entry.ok()?;
@@ -120,23 +120,27 @@ impl QuietFolders {
 
     /// Watches the folder `name` in `parent`. `Some(None)` if there is none. A symbolic link is refused: its target may be
     /// replaced from elsewhere.
-    pub fn folder(&mut self, parent: &QuietFolder, name: &CStr) -> Option<Option<QuietFolder>> {
+    pub fn folder(
+        &mut self,
+        parent: &FullyWatchedFolder,
+        name: &CStr,
+    ) -> Option<Option<FullyWatchedFolder>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat(&parent.folder, name, flags, Mode::empty()) {
             Ok(folder) => {
-                let below = QuietFolder {
+                let below = FullyWatchedFolder {
                     root: parent.root,
                     path: join(parent.path.as_bstr(), name.to_bytes().as_bstr()),
                     folder,
                 };
-                self.watched(below).map(Some)
+                self.watch_folder(below).map(Some)
             }
             Err(Errno::NOENT) => Some(None),
             Err(_) => None,
         }
     }
 
-    fn watched(&mut self, folder: QuietFolder) -> Option<QuietFolder> {
+    fn watch_folder(&mut self, folder: FullyWatchedFolder) -> Option<FullyWatchedFolder> {
         if self.folders >= self.folders_max {
             return None;
         }
@@ -155,7 +159,7 @@ impl QuietFolders {
     /// To be called once all folders are watched.
     pub fn finish(&self) {
         for root in &self.roots {
-            root.tree.looked_at_all();
+            root.tree.finish_scan();
         }
     }
 
@@ -170,34 +174,34 @@ impl QuietFolders {
 
     /// Returns what has happened since the folders were watched, or since the last call: every change whose system call
     /// returned before this call. `needs_watch` says in which folders every change must be heard.
-    pub fn hear(&mut self, needs_watch: impl Fn(&BStr) -> bool) -> HeardOf {
+    pub fn take_events(&mut self, needs_watch: impl Fn(&BStr) -> bool) -> FolderEvents {
         let mut entries = Vec::new();
         for (number, root) in self.roots.iter_mut().enumerate() {
             if !root.is_there() {
-                return HeardOf::More;
+                return FolderEvents::WatchAnew;
             }
             let (changes, position) = root.tree.changes_since(root.position);
             root.position = position;
             let mut folders = changes.folders.iter();
             if changes.everything || folders.any(|path| needs_watch(path.as_bstr())) {
-                return HeardOf::More;
+                return FolderEvents::WatchAnew;
             }
             entries.extend(changes.folders.into_iter().map(|path| (number, path)));
             for path in changes.paths {
                 if !root.has_plain(path.as_bstr()) {
-                    return HeardOf::More;
+                    return FolderEvents::WatchAnew;
                 }
                 entries.push((number, path));
             }
         }
         match entries.is_empty() {
-            true => HeardOf::Nothing,
-            false => HeardOf::Entries(entries),
+            true => FolderEvents::Nothing,
+            false => FolderEvents::Entries(entries),
         }
     }
 }
 
-impl QuietFolder {
+impl FullyWatchedFolder {
     /// Returns `Some` if each of the files `names` in the folder is plain or absent.
     pub fn are_plain(&self, names: &[&CStr]) -> Option<()> {
         let folder = self.folder.as_fd();

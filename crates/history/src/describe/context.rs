@@ -11,7 +11,7 @@ use vigil_git::repository::Repository;
 
 /// One repository, with its references and objects.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct Context<'a> {
     /// The repository.
     pub repository: &'a Repository,
     /// Its references.
@@ -20,12 +20,12 @@ pub struct Place<'a> {
     pub objects: &'a Objects,
 }
 
-impl Place<'_> {
-    /// Returns the object that `name` resolves to. git's messages are appended to `said`.
+impl Context<'_> {
+    /// Returns the object that `name` resolves to. git's messages are appended to `messages`.
     pub(super) fn find(
         &self,
         name: &BStr,
-        said: &mut Vec<BString>,
+        messages: &mut Vec<BString>,
     ) -> Result<Option<ObjectId>, Error> {
         let answer = revision::resolve_in_context(
             name,
@@ -35,7 +35,7 @@ impl Place<'_> {
             self.objects,
             &revision::StagedPaths::new(),
         );
-        said.extend(answer.said);
+        messages.extend(answer.messages);
         match answer.outcome {
             Outcome::Found(found) => Ok(Some(found.id)),
             Outcome::Fatal(text) => Err(Error::Name { text }),
@@ -49,12 +49,12 @@ impl Place<'_> {
 pub(super) fn abbreviated(
     id: &oid,
     digits: Option<usize>,
-    place: Place<'_>,
+    context: Context<'_>,
 ) -> Result<BString, Error> {
-    let config = &place.repository.config;
+    let config = &context.repository.config;
     Ok(match digits {
-        None => place.objects.abbreviate(id, config)?,
+        None => context.objects.abbreviate(id, config)?,
         Some(0) => id.to_string().into_bytes().into(),
-        Some(digits) => place.objects.abbreviate_to(id, digits)?,
+        Some(digits) => context.objects.abbreviate_to(id, digits)?,
     })
 }

@@ -40,7 +40,7 @@ const RIGHTS: u32 = 0o7777;
 
 /// Why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum FolderError {
     /// It cannot be created or opened.
     #[error("cannot use the folder {}: {}", path.display(), errno::text(*source))]
     Unusable {
@@ -82,15 +82,15 @@ pub struct FileError {
     source: Errno,
 }
 
-impl From<PlaceError> for io::Error {
-    fn from(error: PlaceError) -> Self {
+impl From<FolderError> for io::Error {
+    fn from(error: FolderError) -> Self {
         Self::other(error)
     }
 }
 
 /// The folder's path. The folder itself has not been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place(PathBuf);
+pub struct RuntimePath(PathBuf);
 
 /// The open folder, checked to be accessible to this user only.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ pub struct Folder {
     fd: OwnedFd,
 }
 
-impl Place {
+impl RuntimePath {
     /// Returns `$VIGIL_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/vigil`, else `/tmp/vigil-UID`. Relative paths are ignored.
     pub fn of(environment: &Environment) -> Self {
         let absolute = |name: &str| {
@@ -152,12 +152,12 @@ impl Place {
     ///
     /// # Errors
     /// It cannot be created, or other users have access to it.
-    pub fn make(&self) -> Result<Folder, PlaceError> {
+    pub fn make(&self) -> Result<Folder, FolderError> {
         match mkdir(&self.0, Mode::from_raw_mode(PRIVATE)) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(source) => {
                 let path = self.0.clone();
-                return Err(PlaceError::Unusable { path, source });
+                return Err(FolderError::Unusable { path, source });
             }
         }
         self.open()
@@ -167,28 +167,28 @@ impl Place {
     ///
     /// # Errors
     /// It does not exist, or other users have access to it.
-    pub fn open(&self) -> Result<Folder, PlaceError> {
+    pub fn open(&self) -> Result<Folder, FolderError> {
         let path = || self.0.clone();
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = open(&self.0, flags, Mode::empty()).map_err(|source| match source {
-            Errno::NOTDIR | Errno::LOOP => PlaceError::NoDirectory(path()),
-            source => PlaceError::Unusable {
+            Errno::NOTDIR | Errno::LOOP => FolderError::NoDirectory(path()),
+            source => FolderError::Unusable {
                 path: path(),
                 source,
             },
         })?;
-        let unusable = |source| PlaceError::Unusable {
+        let unusable = |source| FolderError::Unusable {
             path: path(),
             source,
         };
         let stat = stat_fd(fd.as_fd()).map_err(unusable)?;
         if stat.uid != geteuid().as_raw() {
             let uid = stat.uid;
-            return Err(PlaceError::Foreign { path: path(), uid });
+            return Err(FolderError::Foreign { path: path(), uid });
         }
         let mode = stat.mode & RIGHTS;
         if mode != PRIVATE {
-            return Err(PlaceError::Open { path: path(), mode });
+            return Err(FolderError::Open { path: path(), mode });
         }
         Ok(Folder { path: path(), fd })
     }
@@ -395,7 +395,7 @@ mod tests {
         let variables = variables
             .iter()
             .map(|&(name, value)| (name.into(), value.into()));
-        Place::of(&Environment::new(variables, "/")).0
+        RuntimePath::of(&Environment::new(variables, "/")).0
     }
 
     #[test]
@@ -416,21 +416,21 @@ mod tests {
     fn a_folder_must_be_a_directory_of_the_user_alone() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("own");
-        let place = Place(path.clone());
-        assert!(matches!(place.open(), Err(PlaceError::Unusable { .. })));
+        let place = RuntimePath(path.clone());
+        assert!(matches!(place.open(), Err(FolderError::Unusable { .. })));
         place.make().unwrap();
         place.make().unwrap();
         let link = parent.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
         assert!(matches!(
-            Place(link).make(),
-            Err(PlaceError::NoDirectory(_))
+            RuntimePath(link).make(),
+            Err(FolderError::NoDirectory(_))
         ));
         let file = parent.path().join("file");
         std::fs::write(&file, "").unwrap();
         assert!(matches!(
-            Place(file).make(),
-            Err(PlaceError::NoDirectory(_))
+            RuntimePath(file).make(),
+            Err(FolderError::NoDirectory(_))
         ));
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
         let error = place.make().unwrap_err();
@@ -445,7 +445,7 @@ mod tests {
     #[test]
     fn one_has_the_lock_and_a_removed_one_is_none() {
         let parent = tempfile::tempdir().unwrap();
-        let folder = Place(parent.path().join("own")).make().unwrap();
+        let folder = RuntimePath(parent.path().join("own")).make().unwrap();
         let lock = folder.lock().unwrap().unwrap();
         assert!(folder.lock().unwrap().is_none());
         assert!(lock.is_in_place());
@@ -462,7 +462,7 @@ mod tests {
     fn a_socket_has_an_address_however_long_its_path_is() {
         let parent = tempfile::tempdir().unwrap();
         let path = parent.path().join("x".repeat(200));
-        let folder = Place(path).make().unwrap();
+        let folder = RuntimePath(path).make().unwrap();
         assert!(folder.address().is_ok());
     }
 }

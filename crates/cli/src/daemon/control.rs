@@ -19,19 +19,19 @@ use crate::reply::Reply;
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How long a daemon may take to appear or to end before it counts as hung.
-const LIFE_TIME: Duration = Duration::from_secs(5);
+const START_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The message about a process that holds the lock for that long and cannot be asked.
-pub(super) const IDLE_HOLDER: &str = "another process holds the lock, but does not serve";
+pub(super) const HELD_LOCK_MESSAGE: &str = "another process holds the lock, but does not serve";
 
 /// The interval at which this is checked.
-const MOMENT: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn start(environment: &Environment) -> Reply {
-    let client = Client::of_daemon(environment, PATIENCE);
+    let client = Client::for_daemon(environment, PATIENCE);
     match client.ask(&Request::Ping) {
-        Ok(said) => Reply::printed(
-            format!("a daemon is already running (pid {})\n", said.pid),
+        Ok(answer) => Reply::printed(
+            format!("a daemon is already running (pid {})\n", answer.pid),
             0,
         ),
         // A daemon that is about to end hangs up.
@@ -45,10 +45,10 @@ pub(super) fn start(environment: &Environment) -> Reply {
 /// Starts a daemon and waits until it, or one that was started at the same time, can be asked.
 fn start_new(environment: &Environment, client: &Client) -> Reply {
     // Report problems with the folder here: the daemon has nobody to tell.
-    if let Err(error) = client.place().make() {
+    if let Err(error) = client.runtime_path().make() {
         return Reply::error(&error.to_string());
     }
-    let mut child = match start::spawn_heard(environment) {
+    let mut child = match start::spawn_with_output(environment) {
         Ok(child) => child,
         Err(error) => return Reply::error(&errno::text_of(&error)),
     };
@@ -56,17 +56,17 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
         // Reads one line, or the end of the stream if the child is not a daemon.
         let _ = lines.read(&mut [0; 1]);
     }
-    let end = Instant::now().checked_add(LIFE_TIME);
+    let end = Instant::now().checked_add(START_STOP_TIMEOUT);
     loop {
         match client.ask(&Request::Ping) {
-            Ok(said) if said.pid == child.id() => {
-                return Reply::printed(format!("started (pid {})\n", said.pid), 0);
+            Ok(answer) if answer.pid == child.id() => {
+                return Reply::printed(format!("started (pid {})\n", answer.pid), 0);
             }
-            Ok(said) => {
+            Ok(answer) => {
                 // Another daemon was first.
                 let _ = child.wait();
                 return Reply::printed(
-                    format!("a daemon is already running (pid {})\n", said.pid),
+                    format!("a daemon is already running (pid {})\n", answer.pid),
                     0,
                 );
             }
@@ -76,12 +76,12 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
         if end.is_none_or(|end| Instant::now() >= end) {
             return Reply::error("the daemon did not start");
         }
-        std::thread::sleep(MOMENT);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
 pub(super) fn stop(environment: &Environment) -> Reply {
-    match end(&Client::of_daemon(environment, PATIENCE)) {
+    match end(&Client::for_daemon(environment, PATIENCE)) {
         Ok(Some(pid)) => Reply::printed(format!("stopped (pid {pid})\n"), 0),
         Ok(None) => Reply::printed("no daemon is running\n", 0),
         Err(text) => Reply::error(&text),
@@ -89,7 +89,7 @@ pub(super) fn stop(environment: &Environment) -> Reply {
 }
 
 pub(super) fn restart(environment: &Environment) -> Reply {
-    match end(&Client::of_daemon(environment, PATIENCE)) {
+    match end(&Client::for_daemon(environment, PATIENCE)) {
         Ok(_) => start(environment),
         Err(text) => Reply::error(&text),
     }
@@ -101,25 +101,25 @@ pub(super) fn restart(environment: &Environment) -> Reply {
 /// # Errors
 /// The daemon cannot be ended; the text says why.
 pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
-    let until = Instant::now().checked_add(LIFE_TIME);
+    let until = Instant::now().checked_add(START_STOP_TIMEOUT);
     let is_over = || until.is_none_or(|until| Instant::now() >= until);
-    let said = loop {
+    let answer = loop {
         match client.ask_any(&Request::Ping) {
             // A daemon that is about to end hangs up,
             Err(Unanswered::Broken) if !is_over() => {}
             // and one that is about to serve holds the lock but has no socket yet.
-            Err(Unanswered::Absent) if client.place().is_taken() => {
+            Err(Unanswered::Absent) if client.runtime_path().is_taken() => {
                 if is_over() {
-                    return Err(IDLE_HOLDER.to_owned());
+                    return Err(HELD_LOCK_MESSAGE.to_owned());
                 }
             }
-            said => break said,
+            answer => break answer,
         }
-        std::thread::sleep(MOMENT);
+        std::thread::sleep(POLL_INTERVAL);
     };
     // A daemon that hangs or is stopped obeys no request, and no signal but SIGKILL.
-    let (pid, is_late) = match said {
-        Ok(said) => (said.pid, false),
+    let (pid, is_late) = match answer {
+        Ok(answer) => (answer.pid, false),
         Err(Unanswered::Absent) => return Ok(None),
         Err(Unanswered::Late { pid }) if pid != 0 => (pid, true),
         Err(Unanswered::Refused { pid, .. }) if pid != 0 => (pid, false),
@@ -154,7 +154,7 @@ fn process(pid: u32) -> Result<OwnedFd, Errno> {
 
 /// Waits until `process` has ended. Returns whether it does in time.
 fn has_ended(process: &OwnedFd) -> bool {
-    let timeout = Timespec::try_from(LIFE_TIME).ok();
+    let timeout = Timespec::try_from(START_STOP_TIMEOUT).ok();
     let mut waiting = [PollFd::new(process, PollFlags::IN)];
     loop {
         match poll(&mut waiting, timeout.as_ref()) {

@@ -9,12 +9,12 @@ use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::{Stat, stat_at, stat_fd};
 use vigil_model::tracked::DirNumber;
 
-use super::cache::{DirMemory, Listed, Others};
+use super::cache::{DirMemory, Listed, NonTracked};
 use super::entries::is_nested_on_any_side;
 use super::findings::Findings;
 use super::open::OpenDir;
 use super::pool::Local;
-use super::position::Here;
+use super::position::CurrentDir;
 use super::system::{IgnoreScope, RulesFile};
 use super::untracked::Found;
 use super::walk::{Task, Walk, Worker};
@@ -29,9 +29,9 @@ impl Walk<'_> {
         clippy::too_many_arguments,
         reason = "the state of one step of the walk"
     )]
-    pub(super) fn look_at_others<'s>(
+    pub(super) fn visit_non_tracked<'s>(
         &'s self,
-        here: &Here<'_>,
+        here: &CurrentDir<'_>,
         dir: &Arc<OpenDir<'s>>,
         rules_above: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
@@ -49,7 +49,12 @@ impl Walk<'_> {
             && listed.rules_above == rules_above.digest()
             && listed.is_excluded == is_excluded
             && listed.stamp == Stamp::from(&stat)
-            && self.holds(listed.others(), here.path, dir.fd(), &mut worker.findings)
+            && self.is_listing_valid(
+                listed.non_tracked(),
+                here.path,
+                dir.fd(),
+                &mut worker.findings,
+            )
         {
             let rules = listed.rules(rules_above, self.scan.system, here.path);
             self.push_subdirs(
@@ -57,10 +62,10 @@ impl Walk<'_> {
                 dir,
                 &rules,
                 is_excluded,
-                &listed.others().excluded_subdirs,
+                &listed.non_tracked().excluded_subdirs,
                 local,
             );
-            self.report_others(listed.others(), here.path, worker);
+            self.report_non_tracked(listed.non_tracked(), here.path, worker);
             return rules;
         }
         let path = here.path;
@@ -95,7 +100,7 @@ impl Walk<'_> {
         );
         let mut found = Found::new(memory.is_some());
         let mut excluded_subdirs = Vec::new();
-        self.judge_listing(
+        self.visit_listing(
             here,
             dir,
             &listing,
@@ -111,11 +116,11 @@ impl Walk<'_> {
         worker.findings.unlisted.append(&mut found.unlisted);
         worker.hidden.append(&mut found.hidden);
         if self.scan.watch.is_some() {
-            if found.is_unheard {
-                worker.findings.unheard.folders.push(path.to_owned());
+            if found.changes_silently {
+                worker.findings.silent_paths.folders.push(path.to_owned());
             }
             if rules_file == RulesFile::Unproven || found.has_unproven_rules {
-                worker.findings.unheard.trees.push(path.to_owned());
+                worker.findings.silent_paths.trees.push(path.to_owned());
             }
         }
         let names = |paths: Vec<BString>| -> Vec<BString> {
@@ -126,7 +131,7 @@ impl Walk<'_> {
             let name = |path: BString| path.get(start..).unwrap_or_default().into();
             paths.into_iter().map(name).collect()
         };
-        let others = Others {
+        let non_tracked = NonTracked {
             untracked: names(found.untracked),
             ignored: names(found.ignored),
             excluded_subdirs,
@@ -136,26 +141,26 @@ impl Walk<'_> {
                 RulesFile::Absent | RulesFile::Unproven => None,
             },
         };
-        self.report_others(&others, here.path, worker);
+        self.report_non_tracked(&non_tracked, here.path, worker);
         if let Some(memory) = memory {
             let listed = Stamp::trusted(&stat, self.started_at)
                 .filter(|_| found.can_be_remembered && rules_file != RulesFile::Unproven)
-                .map(|stamp| Listed::new(stamp, rules_above, is_excluded, &rules, others));
+                .map(|stamp| Listed::new(stamp, rules_above, is_excluded, &rules, non_tracked));
             memory.remember(question, listed);
         }
         rules
     }
 
     /// Whether everything that the remembered listing rests on is unchanged.
-    fn holds(
+    fn is_listing_valid(
         &self,
-        others: &Others,
+        non_tracked: &NonTracked,
         path: &BStr,
         dir: BorrowedFd<'_>,
         findings: &mut Findings,
     ) -> bool {
         if let Some(watch) = self.scan.watch {
-            for witness in &others.witnesses {
+            for witness in &non_tracked.witnesses {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let name = witness.path.as_bytes();
                 // A witness that is not a directory lies in one that is.
@@ -164,16 +169,16 @@ impl Walk<'_> {
                 };
                 let below = vigil_model::path::join(path, witness.path.as_bstr());
                 if !watch.watch(below.as_bstr(), folder.as_fd()) {
-                    findings.unheard.folders.push(path.to_owned());
+                    findings.silent_paths.folders.push(path.to_owned());
                 }
             }
         }
-        let file_holds = others.rules_file.is_none_or(|stamp| {
+        let file_holds = non_tracked.rules_file.is_none_or(|stamp| {
             stat_at(dir, self.scan.system.rules_file_name())
                 .is_ok_and(|stat| Stamp::from(&stat) == stamp)
         });
         file_holds
-            && others.witnesses.iter().all(|witness| {
+            && non_tracked.witnesses.iter().all(|witness| {
                 rustix::fs::statat(
                     dir,
                     witness.path.as_bytes(),
@@ -183,22 +188,26 @@ impl Walk<'_> {
             })
     }
 
-    fn report_others(&self, others: &Others, dir_path: &BStr, worker: &mut Worker) {
-        self.count_untracked(others.untracked.len());
+    fn report_non_tracked(&self, non_tracked: &NonTracked, dir_path: &BStr, worker: &mut Worker) {
+        self.count_untracked(non_tracked.untracked.len());
         let path = |name: &BString| vigil_model::path::join(dir_path, name.as_bstr());
         let findings = &mut worker.findings;
-        findings.untracked.extend(others.untracked.iter().map(path));
-        findings.ignored.extend(others.ignored.iter().map(path));
+        findings
+            .untracked
+            .extend(non_tracked.untracked.iter().map(path));
+        findings
+            .ignored
+            .extend(non_tracked.ignored.iter().map(path));
     }
 
-    /// Judges each entry in the listing of the directory `here` that is not a tracked file.
+    /// Visits each entry in the listing of the directory `here` that is not a tracked file.
     #[allow(
         clippy::too_many_arguments,
         reason = "the state of one step of the walk"
     )]
-    fn judge_listing<'s>(
+    fn visit_listing<'s>(
         &'s self,
-        here: &Here<'_>,
+        here: &CurrentDir<'_>,
         dir: &Arc<OpenDir<'s>>,
         listing: &Listing,
         rules: &Arc<dyn IgnoreScope>,
@@ -237,8 +246,8 @@ impl Walk<'_> {
                 let names = self.folded.as_ref();
                 // When case is ignored, git looks for directories first.
                 if !names.is_some_and(|names| names.has_dir(path.as_bstr())) {
-                    let mut others = subdirs.clone();
-                    if others.any(|sub| sub.name() == name) {
+                    let mut later_subdirs = subdirs.clone();
+                    if later_subdirs.any(|sub| sub.name() == name) {
                         found.hide(vigil_model::path::join(path.as_bstr(), BStr::new("")));
                     }
                     continue;
@@ -262,7 +271,7 @@ impl Walk<'_> {
                         excluded_subdirs.push(sub);
                     }
                 }
-                _ => self.judge(
+                _ => self.visit_entry(
                     entry.kind,
                     dir,
                     &mut path,

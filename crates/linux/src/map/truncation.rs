@@ -19,55 +19,55 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 
 /// The maximum number of mappings: at least the system's default limit for a process (`vm.max_map_count`).
-const PLACES_MAX: usize = 1 << 16;
+const SLOTS_MAX: usize = 1 << 16;
 
 /// The `si_code` for an address without anything behind it, such as a page that a file does not have (sigaction(2)).
 const BUS_ADRERR: c_int = 2;
 
 /// A mapping, as the signal handler sees it.
-struct Place {
-    /// The address where it begins, or 0 if this place is free.
+struct Slot {
+    /// The address where it begins, or 0 if this slot is free.
     start: AtomicUsize,
     len: AtomicUsize,
     /// The offset of the byte that shows whether the file is whole,
     witness: AtomicUsize,
     /// and the value of that byte.
-    told: AtomicU8,
-    is_cut: AtomicBool,
+    witness_byte: AtomicU8,
+    is_truncated: AtomicBool,
     /// The mapping is a copy in memory, without the file.
     is_copy: AtomicBool,
 }
 
-static PLACES: [Place; PLACES_MAX] = [const {
-    Place {
+static SLOTS: [Slot; SLOTS_MAX] = [const {
+    Slot {
         start: AtomicUsize::new(0),
         len: AtomicUsize::new(0),
         witness: AtomicUsize::new(0),
-        told: AtomicU8::new(0),
-        is_cut: AtomicBool::new(false),
+        witness_byte: AtomicU8::new(0),
+        is_truncated: AtomicBool::new(false),
         is_copy: AtomicBool::new(false),
     }
-}; PLACES_MAX];
+}; SLOTS_MAX];
 
-/// The number of places that were ever taken.
+/// The number of slots that were ever taken.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// The number of mappings found to be truncated.
-static CUTS: AtomicUsize = AtomicUsize::new(0);
+static TRUNCATIONS: AtomicUsize = AtomicUsize::new(0);
 
 /// The size of a page, for the signal handler; 0 until the handler is installed.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
-/// Places that were used and are free again. The lock is needed to unregister a mapping, which comes before its removal.
+/// Slots that were used and are free again. The lock is needed to unregister a mapping, which comes before its removal.
 static FREE: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 fn free() -> MutexGuard<'static, Vec<usize>> {
     FREE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on, missing parts of a mapped file ([`Map`](super::Map)) read as zeros, and that is noted ([`cuts`]). Any other
-/// `SIGBUS` ends the process as before.
-pub fn survive_cuts() {
+/// From now on, missing parts of a mapped file ([`Map`](super::Map)) read as zeros, and that is noted
+/// ([`truncation_count`]). Any other `SIGBUS` ends the process as before.
+pub fn install_truncation_handler() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
         PAGE.store(rustix::param::page_size(), Ordering::Relaxed);
@@ -85,28 +85,28 @@ pub fn survive_cuts() {
 
 /// The number of mappings found to be truncated since the process began. Checks every current mapping. If the number is the
 /// same as before a mapping was made, everything read from that mapping was as in its file.
-pub fn cuts() -> usize {
+pub fn truncation_count() -> usize {
     // No registered mapping is removed while this is held.
     let _free = free();
     let used = USED.load(Ordering::Relaxed);
-    for place in PLACES.iter().take(used) {
-        if place.start.load(Ordering::Relaxed) != 0 {
-            place.look();
+    for slot in SLOTS.iter().take(used) {
+        if slot.start.load(Ordering::Relaxed) != 0 {
+            slot.look();
         }
     }
-    CUTS.load(Ordering::Relaxed)
+    TRUNCATIONS.load(Ordering::Relaxed)
 }
 
-/// Releases the pages of all mappings, as [`Map::let_go`](super::Map::let_go) does. They stay in the page cache as long as
+/// Releases the pages of all mappings, as [`Map::release`](super::Map::release) does. They stay in the page cache as long as
 /// there is room, and count for this process only when they are read again.
-pub fn let_go_of_all() {
+pub fn release_all() {
     // No registered mapping is removed while this is held.
     let _free = free();
     let used = USED.load(Ordering::Relaxed);
-    for place in PLACES.iter().take(used) {
-        let start = place.start.load(Ordering::Acquire);
-        let len = place.len.load(Ordering::Relaxed);
-        if start != 0 && !place.is_copy.load(Ordering::Relaxed) {
+    for slot in SLOTS.iter().take(used) {
+        let start = slot.start.load(Ordering::Acquire);
+        let len = slot.len.load(Ordering::Relaxed);
+        if start != 0 && !slot.is_copy.load(Ordering::Relaxed) {
             let start = std::ptr::with_exposed_provenance_mut(start);
             // SAFETY: the range is that of an existing mapping. It maps a file and was never written, so the pages come back
             // with the same bytes.
@@ -115,28 +115,27 @@ pub fn let_go_of_all() {
     }
 }
 
-/// A registered mapping, by its place.
+/// A registered mapping, by its slot.
 #[derive(Debug)]
-pub(super) struct Known(usize);
+pub(super) struct Registration(usize);
 
-impl Known {
+impl Registration {
     /// Registers the mapping of `len` bytes at `start`, which must not be removed before this value is dropped. `None` if
     /// there are too many.
     pub(super) fn new(start: NonNull<u8>, len: usize) -> Option<Self> {
         let mut free = free();
         let used = USED.load(Ordering::Relaxed);
         let at = free.pop().unwrap_or(used);
-        let place = PLACES.get(at)?;
+        let slot = SLOTS.get(at)?;
         if at == used {
             USED.store(used.saturating_add(1), Ordering::Relaxed);
         }
-        place.is_cut.store(false, Ordering::Relaxed);
-        place.is_copy.store(false, Ordering::Relaxed);
-        place.witness.store(0, Ordering::Relaxed);
-        place.len.store(len, Ordering::Relaxed);
+        slot.is_truncated.store(false, Ordering::Relaxed);
+        slot.is_copy.store(false, Ordering::Relaxed);
+        slot.witness.store(0, Ordering::Relaxed);
+        slot.len.store(len, Ordering::Relaxed);
         // The handler must see the length before the start.
-        place
-            .start
+        slot.start
             .store(start.as_ptr().expose_provenance(), Ordering::Release);
         let page = rustix::param::page_size();
         let last = len.saturating_sub(1) / page * page;
@@ -145,17 +144,17 @@ impl Known {
             std::slice::from_raw_parts(start.as_ptr().add(last), len.saturating_sub(last))
         };
         let witness = bytes.iter().rposition(|byte| *byte != 0).unwrap_or(0);
-        let told = bytes.get(witness).copied().unwrap_or_default();
-        place.told.store(told, Ordering::Relaxed);
+        let witness_byte = bytes.get(witness).copied().unwrap_or_default();
+        slot.witness_byte.store(witness_byte, Ordering::Relaxed);
         let witness = last.saturating_add(witness);
-        place.witness.store(witness, Ordering::Relaxed);
+        slot.witness.store(witness, Ordering::Relaxed);
         Some(Self(at))
     }
 
     /// Whether the bytes are a copy in this process's memory.
     pub(super) fn is_copy(&self) -> bool {
-        let place = PLACES.get(self.0);
-        place.is_some_and(|place| place.is_copy.load(Ordering::Relaxed))
+        let slot = SLOTS.get(self.0);
+        slot.is_some_and(|slot| slot.is_copy.load(Ordering::Relaxed))
     }
 
     /// Calls `replace` to put a copy in the place of the file. No pages are released in the meantime.
@@ -164,43 +163,43 @@ impl Known {
         replace: impl FnOnce() -> Result<(), Errno>,
     ) -> Result<(), Errno> {
         let _free = free();
-        let place = PLACES.get(self.0).ok_or(Errno::NOMEM)?;
+        let slot = SLOTS.get(self.0).ok_or(Errno::NOMEM)?;
         // Another thread may already have done it.
-        if place.is_copy.load(Ordering::Relaxed) {
+        if slot.is_copy.load(Ordering::Relaxed) {
             return Err(Errno::ALREADY);
         }
         replace()?;
-        place.is_copy.store(true, Ordering::Relaxed);
+        slot.is_copy.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Calls `let_go` unless the bytes are a copy in this process's memory, which would not come back.
-    pub(super) fn unless_copy(&self, let_go: impl FnOnce()) {
+    /// Calls `release` unless the bytes are a copy in this process's memory, which would not come back.
+    pub(super) fn unless_copy(&self, release: impl FnOnce()) {
         let _free = free();
         if !self.is_copy() {
-            let_go();
+            release();
         }
     }
 
     /// Whether part of the file was missing at this check or at an earlier one.
-    pub(super) fn is_cut(&self) -> bool {
-        PLACES.get(self.0).is_none_or(Place::look)
+    pub(super) fn is_truncated(&self) -> bool {
+        SLOTS.get(self.0).is_none_or(Slot::look)
     }
 }
 
-impl Drop for Known {
+impl Drop for Registration {
     fn drop(&mut self) {
         let mut free = free();
-        if let Some(place) = PLACES.get(self.0) {
-            // A reader may call `cuts` only later.
-            place.look();
-            place.start.store(0, Ordering::Relaxed);
+        if let Some(slot) = SLOTS.get(self.0) {
+            // A reader may call `truncation_count` only later.
+            slot.look();
+            slot.start.store(0, Ordering::Relaxed);
             free.push(self.0);
         }
     }
 }
 
-impl Place {
+impl Slot {
     /// Whether part of the file is missing. The caller must ensure that the mapping is not removed in the meantime.
     fn look(&self) -> bool {
         let start = self.start.load(Ordering::Relaxed);
@@ -209,15 +208,15 @@ impl Place {
         // SAFETY: the byte is within the mapping, which is readable and exists. If its page is gone, the signal handler
         // replaces the page before the byte is read.
         let now = unsafe { at.read_volatile() };
-        if now != self.told.load(Ordering::Relaxed) {
+        if now != self.witness_byte.load(Ordering::Relaxed) {
             self.note();
         }
-        self.is_cut.load(Ordering::Relaxed)
+        self.is_truncated.load(Ordering::Relaxed)
     }
 
     fn note(&self) {
-        if !self.is_cut.swap(true, Ordering::Relaxed) {
-            CUTS.fetch_add(1, Ordering::Relaxed);
+        if !self.is_truncated.swap(true, Ordering::Relaxed) {
+            TRUNCATIONS.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -232,7 +231,7 @@ impl Place {
 extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
     // SAFETY: the kernel passes valid information about the signal.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr().addr()) };
-    if code == BUS_ADRERR && lay_zeros(address).is_ok() {
+    if code == BUS_ADRERR && map_zero_page(address).is_ok() {
         return;
     }
     // SAFETY: both take plain integers, and are async-signal-safe. The signal is blocked until the handler returns.
@@ -243,13 +242,13 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_
 }
 
 /// Puts a page of zeros over the one at `address`, if that belongs to a registered mapping.
-fn lay_zeros(address: usize) -> Result<(), Errno> {
+fn map_zero_page(address: usize) -> Result<(), Errno> {
     let used = USED.load(Ordering::Relaxed);
     let mut is_known = false;
-    // The thread that reads holds the mapping, so its place does not change. Other places may, and if one of them seems to
+    // The thread that reads holds the mapping, so its slot does not change. Other slots may, and if one of them seems to
     // match as well, that only costs a needless check.
-    for place in PLACES.iter().take(used).filter(|place| place.has(address)) {
-        place.note();
+    for slot in SLOTS.iter().take(used).filter(|slot| slot.has(address)) {
+        slot.note();
         is_known = true;
     }
     if !is_known {
@@ -288,7 +287,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_off_is_zeros_and_is_told() {
-        survive_cuts();
+        install_truncation_handler();
         let page = rustix::param::page_size();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
@@ -299,8 +298,8 @@ mod tests {
                 }
                 write(&path, len, usize::MAX);
                 let whole = Map::read_only(File::open(&path).unwrap(), len).unwrap();
-                assert!(!whole.is_cut() && whole.iter().all(|byte| *byte == b'a'));
-                let before = cuts();
+                assert!(!whole.is_truncated() && whole.iter().all(|byte| *byte == b'a'));
+                let before = truncation_count();
                 cut(&path, left);
                 // Whether or not it is read first.
                 if left % 2 == 0 {
@@ -308,36 +307,36 @@ mod tests {
                     let mut bytes = whole.iter().copied().enumerate();
                     assert!(bytes.all(is_as_it_was), "{len} {left}");
                 }
-                assert!(whole.is_cut(), "{len} {left}");
-                assert!(cuts() > before && whole.is_cut());
+                assert!(whole.is_truncated(), "{len} {left}");
+                assert!(truncation_count() > before && whole.is_truncated());
             }
         }
     }
 
     #[test]
     fn a_cut_that_nobody_saw_is_told_once_the_mapping_is_gone() {
-        survive_cuts();
+        install_truncation_handler();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         write(&path, 100, usize::MAX);
         let map = Map::read_only(File::open(&path).unwrap(), 100).unwrap();
-        let before = CUTS.load(Ordering::Relaxed);
+        let before = TRUNCATIONS.load(Ordering::Relaxed);
         cut(&path, 50);
         drop(map);
-        assert!(CUTS.load(Ordering::Relaxed) > before);
+        assert!(TRUNCATIONS.load(Ordering::Relaxed) > before);
     }
 
     #[test]
     fn zeros_that_were_cut_off_are_the_truth() {
-        survive_cuts();
+        install_truncation_handler();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         write(&path, 300, 200);
         let map = Map::read_only(File::open(&path).unwrap(), 300).unwrap();
         cut(&path, 200);
-        assert!(!map.is_cut());
+        assert!(!map.is_truncated());
         cut(&path, 199);
-        assert!(map.is_cut());
+        assert!(map.is_truncated());
     }
 
     #[test]
@@ -346,11 +345,11 @@ mod tests {
         let path = folder.path().join("file");
         write(&path, 10, usize::MAX);
         // Other tests map files at the same time, but never as many.
-        for _ in 0..PLACES_MAX + 100 {
+        for _ in 0..SLOTS_MAX + 100 {
             let map = Map::read_only(File::open(&path).unwrap(), 10).unwrap();
-            assert!(!map.is_cut());
+            assert!(!map.is_truncated());
         }
-        assert!(USED.load(Ordering::Relaxed) < PLACES_MAX);
+        assert!(USED.load(Ordering::Relaxed) < SLOTS_MAX);
     }
 
     /// The variable that is set in a child process, which reads the missing part of a file mapped by other means.
@@ -359,7 +358,7 @@ mod tests {
     #[test]
     fn any_other_bus_error_ends_the_process() {
         if let Some(path) = std::env::var_os(CHILD) {
-            survive_cuts();
+            install_truncation_handler();
             let file = File::open(&path).unwrap();
             let (flags, protection) = (MapFlags::PRIVATE, ProtFlags::READ);
             let nowhere = std::ptr::null_mut();
@@ -373,7 +372,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         write(&path, 10, usize::MAX);
-        let name = "map::cuts::tests::any_other_bus_error_ends_the_process";
+        let name = "map::truncation::tests::any_other_bus_error_ends_the_process";
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", name]).env(CHILD, &path);
         let output = child.output().unwrap();

@@ -3,7 +3,7 @@
 use bstr::BStr;
 use vigil_model::ObjectId;
 use vigil_model::mode::FileMode;
-use vigil_model::raw_text::said_by;
+use vigil_model::raw_text::message_bytes;
 use vigil_objects::{
     self as object_store, Facts, Info, Kind, Location, Reader, StreamError, Wanted,
 };
@@ -20,11 +20,11 @@ use crate::reply::{Reply, bytes};
 pub(super) const STREAM_MIN: u64 = 1 << 20;
 
 /// Pieces smaller than this, in bytes, are collected before they are written.
-const KEPT_PIECE_MAX: usize = 64 << 10;
+const SMALL_PIECE_MAX: usize = 64 << 10;
 
 /// How much is printed of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum Detail {
     Contents,
     Info,
 }
@@ -32,7 +32,7 @@ pub(super) enum What {
 /// Transforms the contents of objects.
 pub(super) trait Rewriter {
     /// Converts contents to ids of the other hash algorithm. `None` if there is no such object.
-    fn converted(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>>;
+    fn to_compat_hash(&self, kind: Kind, contents: Vec<u8>) -> Option<Vec<u8>>;
 
     /// Replaces the names of people in a commit or tag as `.mailmap` says.
     fn with_mailmap(&self, contents: Vec<u8>) -> Result<Vec<u8>, Failure>;
@@ -53,7 +53,7 @@ pub(super) trait Rewriter {
 }
 
 /// Prints objects.
-pub(super) struct Teller<'a> {
+pub(super) struct ObjectPrinter<'a> {
     pub(super) arguments: &'a BatchArguments,
     pub(super) format: &'a Format,
     pub(super) reader: Reader,
@@ -66,7 +66,7 @@ pub(super) struct Teller<'a> {
 
 /// An object that was asked for.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct RequestedObject<'a> {
     pub(super) id: ObjectId,
     /// The name it was asked for by; `None` if all objects are printed.
     pub(super) name: Option<&'a BStr>,
@@ -75,24 +75,24 @@ pub(super) struct Asked<'a> {
     pub(super) rest: Option<&'a BStr>,
 }
 
-impl Teller<'_> {
+impl ObjectPrinter<'_> {
     /// Prints the answer for an object; `location` is `None` if the object is missing.
     pub(super) fn object(
         &mut self,
-        asked: Asked<'_>,
+        asked: RequestedObject<'_>,
         location: Option<Location>,
-        what: What,
+        what: Detail,
     ) -> Result<(), Failure> {
         let Some(location) = location else {
             self.report_missing(asked);
             return Ok(());
         };
         if asked.id.kind() != location.id().kind() {
-            return self.converted(asked, &location, what);
+            return self.print_with_compat_hash(asked, &location, what);
         }
         let wanted = self.format.wanted();
         if asked.name.is_none()
-            && what == What::Info
+            && what == Detail::Info
             && wanted == Wanted::default()
             && self.arguments.filter == Filter::Everything
         {
@@ -105,25 +105,25 @@ impl Teller<'_> {
             || self.arguments.transform.is_some()
             || wanted.disk_size
             || wanted.delta_base
-            || what == What::Info;
+            || what == Detail::Info;
         if !looks_first {
             return self.contents(asked, &location);
         }
-        self.looked_at(asked, &location, what)
+        self.print_with_facts(asked, &location, what)
     }
 
     /// Looks up the facts first, then prints what the facts and the arguments call for.
-    fn looked_at(
+    fn print_with_facts(
         &mut self,
-        asked: Asked<'_>,
+        asked: RequestedObject<'_>,
         location: &Location,
-        what: What,
+        what: Detail,
     ) -> Result<(), Failure> {
         let mut wanted = self.format.wanted();
-        wanted.kind |= self.use_mailmap || what == What::Contents;
+        wanted.kind |= self.use_mailmap || what == Detail::Contents;
         self.arguments.filter.look_for(&mut wanted);
         let facts = self.reader.facts(location, wanted);
-        let Some(facts) = self.heard(facts)? else {
+        let Some(facts) = self.report_messages(facts)? else {
             self.report_missing(asked);
             return Ok(());
         };
@@ -133,23 +133,23 @@ impl Teller<'_> {
             }
             return Ok(());
         }
-        self.told(asked, location, facts, what)
+        self.print_known(asked, location, facts, what)
     }
 }
 
-impl Teller<'_> {
+impl ObjectPrinter<'_> {
     /// Prints the answer for an object named by its id in the other hash algorithm.
-    fn converted(
+    fn print_with_compat_hash(
         &mut self,
-        asked: Asked<'_>,
+        asked: RequestedObject<'_>,
         location: &Location,
-        what: What,
+        what: Detail,
     ) -> Result<(), Failure> {
         let mut contents = Vec::new();
         let read = self.reader.append(location, &mut contents);
-        let kind = self.heard(read)?.map(|info| info.kind);
+        let kind = self.report_messages(read)?.map(|info| info.kind);
         let found = kind.zip(self.rewriter).and_then(|(kind, rewriter)| {
-            let contents = rewriter.converted(kind, contents)?;
+            let contents = rewriter.to_compat_hash(kind, contents)?;
             Some((kind, contents))
         });
         let Some((kind, contents)) = found else {
@@ -168,12 +168,12 @@ impl Teller<'_> {
             ..self.format.wanted()
         };
         let stored = self.reader.facts(location, wanted);
-        if let Some(stored) = self.heard(stored)? {
+        if let Some(stored) = self.report_messages(stored)? {
             facts.disk_size = stored.disk_size;
             facts.delta_base = stored.delta_base;
         }
         self.line(&asked, &facts);
-        if what == What::Contents {
+        if what == Detail::Contents {
             self.output.buf.extend_from_slice(&contents);
             self.output.buf.push(self.arguments.output_delimiter);
         }
@@ -181,7 +181,7 @@ impl Teller<'_> {
     }
 
     /// Prints line and contents in one go, for when nothing but the object itself decides what is printed.
-    fn contents(&mut self, asked: Asked<'_>, location: &Location) -> Result<(), Failure> {
+    fn contents(&mut self, asked: RequestedObject<'_>, location: &Location) -> Result<(), Failure> {
         let delimiter = self.arguments.output_delimiter;
         let format = &self.format;
         let mut is_declined = false;
@@ -199,9 +199,9 @@ impl Teller<'_> {
                 return Err(Failure::Damaged);
             }
             // A damaged object is read step by step, so that messages appear where git prints them.
-            return self.looked_at(asked, location, What::Contents);
+            return self.print_with_facts(asked, location, Detail::Contents);
         };
-        self.heard(Ok(()))?;
+        self.report_messages(Ok(()))?;
         if is_declined {
             return self.streamed(asked, location, info.into());
         }
@@ -210,12 +210,12 @@ impl Teller<'_> {
     }
 
     /// Prints the line for an object with known facts, and its contents if they are wanted.
-    fn told(
+    fn print_known(
         &mut self,
-        asked: Asked<'_>,
+        asked: RequestedObject<'_>,
         location: &Location,
         mut facts: Facts,
-        what: What,
+        what: Detail,
     ) -> Result<(), Failure> {
         let mut renamed = None;
         if self.use_mailmap && matches!(facts.kind, Some(Kind::Commit | Kind::Tag)) {
@@ -232,7 +232,7 @@ impl Teller<'_> {
             renamed = Some(contents).filter(|_| info.kind != Kind::Blob);
         }
         let is_blob = facts.kind == Some(Kind::Blob);
-        if what == What::Info {
+        if what == Detail::Info {
             self.line(&asked, &facts);
             return Ok(());
         }
@@ -254,7 +254,7 @@ impl Teller<'_> {
             };
             if converts {
                 let read = self.reader.append_if_sound(location, &mut contents);
-                if self.heard(read)?.is_none() {
+                if self.report_messages(read)?.is_none() {
                     return Err(Reply::fatal(format!("unable to read {}", asked.id)).into());
                 }
             } else if self.read_all(location, &mut contents)?.is_none() {
@@ -274,7 +274,7 @@ impl Teller<'_> {
             self.line(&asked, &facts);
             let start = self.output.buf.len();
             let read = self.reader.append(location, &mut self.output.buf);
-            let Some(read) = self.heard(read)? else {
+            let Some(read) = self.report_messages(read)? else {
                 return Err(Reply::fatal(format!("object {} disappeared", asked.id)).into());
             };
             if self.use_mailmap
@@ -307,7 +307,7 @@ impl Teller<'_> {
     /// Prints line and contents. Large contents are not held in memory.
     fn streamed(
         &mut self,
-        asked: Asked<'_>,
+        asked: RequestedObject<'_>,
         location: &Location,
         facts: Facts,
     ) -> Result<(), Failure> {
@@ -317,7 +317,7 @@ impl Teller<'_> {
             self.reader.stream(
                 location,
                 STREAM_MIN,
-                &mut |_, piece: &[u8]| match piece.len() < KEPT_PIECE_MAX {
+                &mut |_, piece: &[u8]| match piece.len() < SMALL_PIECE_MAX {
                     true => {
                         output.buf.extend_from_slice(piece);
                         output.flush_if_full().map(|_| ())
@@ -331,7 +331,7 @@ impl Teller<'_> {
             Err(StreamError::Read(_)) if self.is_one_of_many => return Err(Failure::Damaged),
             Err(StreamError::Read(error)) => {
                 let is_fatal = error.is_fatal();
-                let failure = self.heard::<()>(Err(error));
+                let failure = self.report_messages::<()>(Err(error));
                 return Err(match failure {
                     Err(failure) if is_fatal => failure,
                     _ => Reply::fatal(format!("unable to stream {} to stdout", asked.id)).into(),
@@ -348,16 +348,16 @@ impl Teller<'_> {
         out: &mut Vec<u8>,
     ) -> Result<Option<Info>, Failure> {
         let read = self.reader.append(location, out);
-        self.heard(read)
+        self.report_messages(read)
     }
 
-    fn line(&mut self, asked: &Asked<'_>, facts: &Facts) {
+    fn line(&mut self, asked: &RequestedObject<'_>, facts: &Facts) {
         let delimiter = self.arguments.output_delimiter;
         append_line(&mut self.output.buf, self.format, delimiter, asked, facts);
     }
 
     /// Prints the line that says why there is no object.
-    pub(super) fn report(&mut self, asked: Asked<'_>, word: &str) {
+    pub(super) fn report(&mut self, asked: RequestedObject<'_>, word: &str) {
         let out = &mut self.output.buf;
         match asked.name.filter(|_| word != "submodule") {
             Some(name) => out.extend_from_slice(name),
@@ -368,37 +368,37 @@ impl Teller<'_> {
         out.push(self.arguments.output_delimiter);
     }
 
-    fn report_missing(&mut self, asked: Asked<'_>) {
+    fn report_missing(&mut self, asked: RequestedObject<'_>) {
         let is_submodule = asked.mode.is_some_and(FileMode::is_gitlink);
         self.report(asked, if is_submodule { "submodule" } else { "missing" });
     }
 
     /// Writes git's messages about a read and returns its result. `None` for a failure after which git goes on.
-    pub(super) fn heard<T>(
+    pub(super) fn report_messages<T>(
         &mut self,
         result: Result<T, object_store::Error>,
     ) -> Result<Option<T>, Failure> {
-        if self.is_one_of_many && (result.is_err() || !self.reader.take_said().is_empty()) {
+        if self.is_one_of_many && (result.is_err() || !self.reader.take_messages().is_empty()) {
             return Err(Failure::Damaged);
         }
-        heard(&mut self.reader, result)
+        report_messages(&mut self.reader, result)
     }
 }
 
 /// Writes git's messages about a read and returns its result. `None` for a failure after which git goes on.
-pub(super) fn heard<T>(
+pub(super) fn report_messages<T>(
     reader: &mut Reader,
     result: Result<T, object_store::Error>,
 ) -> Result<Option<T>, Failure> {
     match result {
         Ok(read) => {
-            say_texts(&reader.take_said());
+            say_texts(&reader.take_messages());
             Ok(Some(read))
         }
         Err(error) => {
-            say_texts(&error.said);
+            say_texts(&error.messages);
             match error.is_fatal() {
-                true => Err(Reply::fatal(said_by(&error.reason)).into()),
+                true => Err(Reply::fatal(message_bytes(&error.reason)).into()),
                 false => Ok(None),
             }
         }
@@ -409,7 +409,7 @@ fn append_line(
     out: &mut Vec<u8>,
     format: &Format,
     delimiter: u8,
-    asked: &Asked<'_>,
+    asked: &RequestedObject<'_>,
     facts: &Facts,
 ) {
     let object = Object {

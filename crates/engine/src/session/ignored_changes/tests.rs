@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use vigil_testkit::sandbox::Sandbox;
 
 use super::*;
-use crate::session::watched::WithoutEffect as _;
+use crate::session::watched::ChangeFilter as _;
 use crate::testing::session_at;
 
 /// Records what is watched, until there are no watches left.
@@ -46,7 +46,7 @@ fn left(
     let mut session = session_at(&sandbox.top(), true);
     session.refresh_index().unwrap();
     let base = session.excludes.rules();
-    let without_effect = WithoutEffect {
+    let change_filter = IgnoredChanges {
         tracked: &session.index.as_ref().unwrap().tracked,
         base: &base,
         rules: session.directory_rules(),
@@ -57,7 +57,7 @@ fn left(
         left: watches,
         watched: Mutex::default(),
     };
-    without_effect.leave_out(&mut paths, &mut folders, &shown, &watches);
+    change_filter.leave_out(&mut paths, &mut folders, &shown, &watches);
     (paths, folders, watches.watched.into_inner().unwrap())
 }
 

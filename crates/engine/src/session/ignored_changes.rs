@@ -26,13 +26,13 @@ const FOLDERS_MAX: usize = 1000;
 const ENTRIES_MAX: usize = 20_000;
 
 /// Tells which changes have no effect, for a question that shows no ignored files, with case-sensitive names.
-pub(super) struct WithoutEffect<'s> {
+pub(super) struct IgnoredChanges<'s> {
     pub(super) tracked: &'s Tracked,
     pub(super) base: &'s Arc<IgnoreRules>,
     pub(super) rules: DirectoryRules<'s>,
 }
 
-impl watched::WithoutEffect for WithoutEffect<'_> {
+impl watched::ChangeFilter for IgnoredChanges<'_> {
     fn leave_out(
         &self,
         paths: &mut BTreeSet<BString>,
@@ -55,7 +55,7 @@ impl watched::WithoutEffect for WithoutEffect<'_> {
 
 /// What is known while changes are judged.
 struct Look<'s> {
-    parts: &'s WithoutEffect<'s>,
+    parts: &'s IgnoredChanges<'s>,
     untracked: &'s [BString],
     watch: &'s dyn Watch,
     by_folder: HashMap<BString, RulesIn>,

@@ -11,7 +11,7 @@ use vigil_engine::session::Session;
 use vigil_git::environment::Environment;
 use vigil_git::operation::comment_prefix;
 use vigil_git::repository::settings::Settings;
-use vigil_model::raw_text::{bytes_of, said_by};
+use vigil_model::raw_text::{bytes_of, message_bytes};
 
 use super::arguments::Arguments;
 use super::plan::Plan;
@@ -20,9 +20,9 @@ use crate::hg;
 use crate::output;
 
 /// Writes the output of `vigil status`.
-pub(crate) struct Kept;
+pub(crate) struct DaemonStatusWriter;
 
-impl StatusWriter for Kept {
+impl StatusWriter for DaemonStatusWriter {
     fn write(
         &self,
         session: &mut Session,
@@ -30,16 +30,16 @@ impl StatusWriter for Kept {
         question: &StatusQuestion,
         environment: &Environment,
     ) -> Result<Vec<u8>, Declined> {
-        let theirs = |reason: &str| Declined::Question(reason.into());
+        let declined = |reason: &str| Declined::ThisTime(reason.into());
         let (print, pages) = settings(session)?;
         if pages && question.terminal.is_output {
-            return Err(theirs("a pager may be wanted"));
+            return Err(declined("a pager may be wanted"));
         }
         if question.terminal.is_errors && environment.get("GIT_PROGRESS_DELAY").is_some() {
-            return Err(theirs("progress is shown at another time"));
+            return Err(declined("progress is shown at another time"));
         }
         let arguments = Arguments::parse(&question.arguments)
-            .map_err(|_| theirs("the command line is not plain"))?;
+            .map_err(|_| declined("the command line is not plain"))?;
         let mut plan = Plan::new(
             arguments,
             session.settings(),
@@ -48,16 +48,16 @@ impl StatusWriter for Kept {
             environment,
             question.terminal,
         )
-        .map_err(|_| theirs("the command line is not plain"))?;
+        .map_err(|_| declined("the command line is not plain"))?;
         plan.check_locking(&session.repository().config);
         if plan.refusal.is_some() {
-            return Err(theirs("the command line is not plain"));
+            return Err(declined("the command line is not plain"));
         }
         if !plan.wanted.is_nothing() {
-            return Err(theirs("git has to be asked"));
+            return Err(declined("git has to be asked"));
         }
         plan.request.progress = None;
-        let answer = |reason: &str| Declined::Answer(bytes_of(reason));
+        let answer = |reason: &str| Declined::ForNow(bytes_of(reason));
         let status = session
             .status_again(prefix, &plan.request)
             .map_err(|error| answer(&error.to_string()))?;
@@ -83,7 +83,7 @@ fn settings(session: &Session) -> Result<(PrintSettings, bool), Declined> {
     let repository = session.repository();
     let mut print = PrintSettings::default();
     let settings = Settings::read_with(repository, |entry| print.take(entry))
-        .map_err(|error| Declined::Answer(said_by(&error)))?;
+        .map_err(|error| Declined::ForNow(message_bytes(&error)))?;
     print.comment_prefix = settings
         .display_comment_prefix
         .then(|| comment_prefix(&repository.config));

@@ -24,7 +24,7 @@ pub struct Count {
     /// How many were found.
     pub number: u64,
     /// Whether there may be more.
-    pub is_cut: bool,
+    pub is_incomplete: bool,
 }
 
 impl Count {
@@ -45,12 +45,12 @@ pub enum Monitor {
     /// It is running.
     Runs,
     /// Its socket still exists, but nobody answers there.
-    Left,
+    StaleSocket,
 }
 
 /// The contents of a repository's directory, as far as they need maintenance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Upkeep {
+pub struct Maintenance {
     /// Loose references.
     pub loose_refs: Count,
     /// Loose objects, estimated: only one of the 256 directories is counted, as git does before its housekeeping.
@@ -70,7 +70,7 @@ pub struct Upkeep {
 /// The depth to which references are looked for.
 const REFS_DEPTH_MAX: usize = 64;
 
-impl Upkeep {
+impl Maintenance {
     /// Counts for `repository`, each kind of thing with its own `budget`.
     pub fn of(repository: &Repository, budget: &Budget) -> Self {
         let objects = &repository.object_dir;
@@ -106,14 +106,14 @@ fn loose_refs(folder: &Path, budget: &mut Budget) -> Count {
             EntryKind::Dir => below.push(name.to_owned()),
             _ => {}
         });
-        count.is_cut |= read != Ok(true);
+        count.is_incomplete |= read != Ok(true);
         if budget.is_spent() {
             break;
         }
         // This also limits how many directories are open at once.
         match pending.len() < REFS_DEPTH_MAX {
             true => pending.push((dir, below)),
-            false => count.is_cut |= !below.is_empty(),
+            false => count.is_incomplete |= !below.is_empty(),
         }
         while let Some((parent, below)) = pending.last_mut() {
             match below.pop() {
@@ -140,7 +140,7 @@ fn loose_objects(folder: &Path, budget: &mut Budget) -> Count {
         let is_object = name.to_bytes().iter().all(u8::is_ascii_hexdigit);
         count.number = count.number.saturating_add(is_object.into());
     });
-    count.is_cut = read != Ok(true);
+    count.is_incomplete = read != Ok(true);
     count.times(256)
 }
 
@@ -159,7 +159,7 @@ fn packs(folder: &Path, budget: &mut Budget) -> (Count, u64) {
             len = len.saturating_add(stat.map_or(0, |stat| stat.size));
         }
     });
-    count.is_cut = read != Ok(true);
+    count.is_incomplete = read != Ok(true);
     (count, len)
 }
 
@@ -205,7 +205,7 @@ fn monitor(socket: &Path) -> Monitor {
         connect(&end, &address)
     };
     match connected() {
-        Err(Errno::CONNREFUSED) => Monitor::Left,
+        Err(Errno::CONNREFUSED) => Monitor::StaleSocket,
         // EAGAIN means that the queue of waiting connections is full.
         Ok(()) | Err(Errno::AGAIN) => Monitor::Runs,
         Err(_) => Monitor::Absent,
@@ -224,15 +224,18 @@ mod tests {
     use crate::environment::Environment;
     use crate::repository::discover;
 
-    fn upkeep(sandbox: &Sandbox, steps: u64) -> Upkeep {
+    fn maintenance(sandbox: &Sandbox, steps: u64) -> Maintenance {
         let environment = Environment::new(sandbox.environment(), sandbox.top());
         let repository = discover(&environment, &sandbox.top()).unwrap();
-        Upkeep::of(&repository, &Budget::new(steps, Duration::from_secs(3600)))
+        Maintenance::of(&repository, &Budget::new(steps, Duration::from_secs(3600)))
     }
 
     fn count(number: u64) -> Count {
-        let is_cut = false;
-        Count { number, is_cut }
+        let is_incomplete = false;
+        Count {
+            number,
+            is_incomplete,
+        }
     }
 
     #[test]
@@ -246,7 +249,7 @@ mod tests {
         for name in ["0".repeat(38), "1".repeat(38), "tmp_obj_x".to_owned()] {
             fs::write(objects.join("17").join(name), "").unwrap();
         }
-        let found = upkeep(&sandbox, 1000);
+        let found = maintenance(&sandbox, 1000);
         assert_eq!(found.loose_refs, count(4));
         assert_eq!(found.loose_objects.number % 256, 0);
         assert!(found.loose_objects.number >= 512);
@@ -259,7 +262,7 @@ mod tests {
         sandbox.git(["gc", "-q"]);
         sandbox.git(["commit-graph", "write", "--reachable"]);
         sandbox.git(["update-index", "--index-version", "4"]);
-        let found = upkeep(&sandbox, 1000);
+        let found = maintenance(&sandbox, 1000);
         assert_eq!(found.loose_refs, count(0));
         assert_eq!(found.loose_objects, count(0));
         assert_eq!(found.packs, count(1));
@@ -278,13 +281,13 @@ mod tests {
         }
         fs::create_dir_all(&deep).unwrap();
         fs::write(deep.join("f"), "").unwrap();
-        let found = upkeep(&sandbox, 1000).loose_refs;
-        assert!(found.is_cut && found.number == 0, "{found:?}");
+        let found = maintenance(&sandbox, 1000).loose_refs;
+        assert!(found.is_incomplete && found.number == 0, "{found:?}");
         for number in 0..50 {
             fs::write(refs.join(number.to_string()), "").unwrap();
         }
-        let found = upkeep(&sandbox, 20).loose_refs;
-        assert!(found.is_cut && found.number <= 20, "{found:?}");
+        let found = maintenance(&sandbox, 20).loose_refs;
+        assert!(found.is_incomplete && found.number <= 20, "{found:?}");
     }
 
     #[test]
@@ -293,19 +296,19 @@ mod tests {
         let socket = sandbox.git_dir().join("fsmonitor--daemon.ipc");
         fs::write(sandbox.git_dir().join("index"), "garbage, and more").unwrap();
         fs::write(&socket, "").unwrap();
-        let found = upkeep(&sandbox, 1000);
+        let found = maintenance(&sandbox, 1000);
         assert_eq!((found.index, found.monitor), (None, Monitor::Absent));
         fs::remove_file(&socket).unwrap();
         let listener = UnixListener::bind(&socket).unwrap();
-        assert_eq!(upkeep(&sandbox, 1000).monitor, Monitor::Runs);
+        assert_eq!(maintenance(&sandbox, 1000).monitor, Monitor::Runs);
         // Another test may be starting a program right now, which holds our descriptors for a moment.
         rustix::net::shutdown(&listener, rustix::net::Shutdown::Both).unwrap();
         drop(listener);
-        assert_eq!(upkeep(&sandbox, 1000).monitor, Monitor::Left);
+        assert_eq!(maintenance(&sandbox, 1000).monitor, Monitor::StaleSocket);
         let other = sandbox.place("other.sock");
         let _listener = UnixListener::bind(&other).unwrap();
         fs::remove_file(&socket).unwrap();
         std::os::unix::fs::symlink(&other, &socket).unwrap();
-        assert_eq!(upkeep(&sandbox, 1000).monitor, Monitor::Absent);
+        assert_eq!(maintenance(&sandbox, 1000).monitor, Monitor::Absent);
     }
 }

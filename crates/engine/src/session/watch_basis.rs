@@ -8,9 +8,9 @@ use vigil_watch::{Position, WatchedTree};
 
 /// The position up to which the last answer covers changes, for each watched tree that it rests on.
 #[derive(Clone, Debug, Default)]
-pub struct Heard(pub(crate) Vec<(Arc<WatchedTree>, Position)>);
+pub struct WatchPositions(pub(crate) Vec<(Arc<WatchedTree>, Position)>);
 
-impl Heard {
+impl WatchPositions {
     /// The number of changes heard since, in any session: 0 if the answer still holds.
     pub fn since(&self) -> u64 {
         let since = self.0.iter().map(|(tree, position)| {
@@ -47,14 +47,14 @@ pub struct Basis {
     /// When the whole working tree was last looked at, for the most recent question.
     pub looked_at_all: Timestamp,
     /// The last change of the path that was heard after that.
-    pub heard: Option<HeardChange>,
+    pub last_change: Option<LastChange>,
     /// Why the path is looked at for each question, if it is.
     pub each_time: Option<&'static str>,
 }
 
 /// The last change of one path that was heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeardChange {
+pub struct LastChange {
     /// The path, or the folder or governing file above it that changed.
     pub path: BString,
     /// When the change was heard.

@@ -2,7 +2,7 @@
 
 use bstr::BString;
 use vigil_model::raw_text::{raw, raw_path};
-use vigil_objects::Places;
+use vigil_objects::ObjectFolders;
 
 use crate::config;
 use crate::repository::Repository;
@@ -11,7 +11,7 @@ use crate::repository::Repository;
 ///
 /// # Errors
 /// `core.multiPackIndex` is not a boolean.
-pub(crate) fn object_places(repo: &Repository) -> Result<Places, config::Error> {
+pub(crate) fn object_folders(repo: &Repository) -> Result<ObjectFolders, config::Error> {
     let environment = &repo.environment;
     let alternates = environment.get("GIT_ALTERNATE_OBJECT_DIRECTORIES");
     // git changes to the top of the working tree if it is started inside it.
@@ -23,7 +23,7 @@ pub(crate) fn object_places(repo: &Repository) -> Result<Places, config::Error> 
         None if repo.common_dir == repo.git_dir => format!("{}/objects", raw(&repo.git_dir_name)),
         None => raw_path(repo.shown(&repo.object_dir)).to_string(),
     };
-    Ok(Places {
+    Ok(ObjectFolders {
         hash: repo.hash,
         folder: repo.object_dir.clone(),
         shown,
