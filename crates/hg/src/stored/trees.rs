@@ -18,6 +18,9 @@ const LEN_MAX: usize = 1 << 31;
 /// The most bytes of the path of a directory: no system has longer ones.
 const PATH_LEN_MAX: usize = 4096;
 
+/// The most directories. Links in the store may give one manifest many paths, so that a few manifests list more than anybody has.
+const DIRECTORIES_MAX: usize = 1 << 20;
+
 /// One line, whose name ends with a slash if it is that of a directory.
 struct Line {
     name: BString,
@@ -35,6 +38,15 @@ impl Store {
     /// The text of the manifest of all files, from that of the top, whose node is `node`; and the nodes of all manifests.
     pub(super) fn with_directories(
         &self,
+        text: Vec<u8>,
+        node: Node,
+    ) -> Result<(Vec<u8>, BTreeMap<BString, Node>), Abort> {
+        self.with_at_most(DIRECTORIES_MAX, text, node)
+    }
+
+    fn with_at_most(
+        &self,
+        directories_max: usize,
         text: Vec<u8>,
         node: Node,
     ) -> Result<(Vec<u8>, BTreeMap<BString, Node>), Abort> {
@@ -67,6 +79,9 @@ impl Store {
             }
             if path.len() > PATH_LEN_MAX {
                 return Err(damaged(path.as_bstr(), "the path is too long"));
+            }
+            if nodes.len() > directories_max {
+                return Err(damaged(path.as_bstr(), "there are too many directories"));
             }
             let node = line.rest.get(..HEX_LEN).and_then(Node::from_hex);
             let node = node.ok_or_else(|| damaged(path.as_bstr(), "its node is none"))?;
@@ -179,5 +194,19 @@ mod tests {
         let flat = line("a/b", "").into_bytes();
         let (text, nodes) = store.with_directories(flat.clone(), Node([1; 20])).unwrap();
         assert_eq!((text, nodes.len()), (flat, 1));
+    }
+
+    #[test]
+    fn the_number_of_directories_is_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().into(), Names::Plain, Ways::default());
+        let text = ["a", "b", "c"].map(|name| line(name, "t").replace('7', "0"));
+        let read = |directories_max| {
+            let text = text.concat().into_bytes();
+            store.with_at_most(directories_max, text, Node([1; 20]))
+        };
+        assert_eq!(read(3).unwrap().1.len(), 4);
+        let said = read(2).unwrap_err().to_string();
+        assert!(said.ends_with("there are too many directories"), "{said}");
     }
 }
