@@ -1,8 +1,7 @@
-//! Which paths patterns mean: those of ignore files and those of a command line (`hg help patterns`, `hg help hgignore`).
+//! Which paths patterns match: those of ignore files and those of a command line (`hg help patterns`, `hg help hgignore`).
 //!
-//! Patterns are regular expressions as Python takes them, or become such. All that stand together are compiled into one
-//! automaton, but for those that look ahead or behind, which have one each. Their size and time are bounded whatever the patterns
-//! are.
+//! Patterns are Python regular expressions, or are turned into them. All patterns of a group are compiled into one automaton,
+//! except those with lookahead or lookbehind, which get one each. Size and time are bounded whatever the patterns are.
 
 mod agreed;
 mod compiled;

@@ -1,16 +1,16 @@
-//! Ignore patterns that Mercurial's programs, one in Python and one in Rust, surely read alike.
+//! Ignore patterns that Mercurial's Python and Rust implementations are sure to read alike.
 //!
-//! The one in Rust knows kinds of patterns in ignore files that the other takes for a part of the pattern, and has another engine of
-//! regular expressions. What it recorded under such patterns is not believed.
+//! The Rust implementation knows kinds of patterns in ignore files that the Python one takes for a part of the pattern, and it
+//! uses another regular expression engine. What it recorded under such patterns is not trusted.
 
 use bstr::ByteSlice;
 
 use super::kinds::Kind;
 
-/// Whether the pattern `text` of an ignore file, which is of `kind`, means the same to both.
+/// Returns whether the pattern `text` of an ignore file, which is of `kind`, means the same to both.
 pub(super) fn is_agreed(kind: Kind, text: &[u8]) -> bool {
     match kind {
-        // Engines differ in groups with a question mark, in what is in brackets, and in repetitions that give nothing back.
+        // The engines differ on groups that begin with `?`, on bracket sets, and on possessive repetition.
         Kind::Re | Kind::RelRe => {
             let is_beyond = |part: &&str| text.contains_str(part);
             is_of(text, b"/_.-^$*+?()|") && !["(?", "*+", "++", "?+"].iter().any(is_beyond)
@@ -21,7 +21,7 @@ pub(super) fn is_agreed(kind: Kind, text: &[u8]) -> bool {
     }
 }
 
-/// Whether `text` is of ASCII letters and digits, those of `others`, and what a backslash makes of other signs.
+/// Returns whether `text` has only ASCII letters and digits, the bytes in `others`, and punctuation escaped by a backslash.
 fn is_of(text: &[u8], others: &[u8]) -> bool {
     let mut is_escaped = false;
     let is_fine = |byte: &u8| {

@@ -1,4 +1,4 @@
-//! Patterns that stand together, compiled.
+//! A group of patterns, compiled.
 
 use std::collections::BTreeSet;
 
@@ -11,36 +11,36 @@ use super::regular::{Wrong, branches, translate};
 use crate::abort::Abort;
 use crate::bytes::{bytes, joined};
 
-/// The most bytes of one expression; longer patterns are refused as Mercurial does.
+/// The maximum length of one expression in bytes; longer patterns are refused, as Mercurial does.
 const GROUP_LEN_MAX: usize = 20_000;
-/// The most bytes of the compiled expression,
+/// The maximum size in bytes of the compiled expression,
 const SIZE_MAX: usize = 256 << 20;
-/// and of what each thread keeps of its automaton.
+/// and of the automaton cache that each thread keeps.
 const CACHE_LEN_MAX: usize = 16 << 20;
-/// The most bytes of the compiled expression of one pattern that counts repetitions. Each is a state for each time, so that a few of
-/// them one in the other would make a path take milliseconds.
+/// The maximum size in bytes of one compiled pattern with a counted repetition. Each repeat is a state of its own, so a few
+/// nested ones would make a single path take milliseconds.
 const COUNTED_SIZE_MAX: usize = 4 << 20;
-/// The most bytes of all of it where there is such a pattern.
+/// The maximum size in bytes of the whole expression if it has such a pattern.
 const WITH_COUNTED_SIZE_MAX: usize = 64 << 20;
 
-/// Patterns, any of which may match.
+/// Patterns, of which any may match.
 #[derive(Clone, Debug, Default)]
 pub struct Compiled {
     regex: Option<Regex>,
-    /// Alternatives that look ahead or behind.
+    /// The alternatives with lookahead or lookbehind.
     looking: Looking,
-    /// Directories of whose files all match, where nothing else is asked for.
+    /// The directories whose files all match, if every pattern is of the kind `rootfilesin`.
     directories: Option<BTreeSet<BString>>,
-    /// Paths that match as they are. They are no part of the expression, whose flags must come first.
+    /// Paths that match literally. They are kept out of the expression, whose flags must come first.
     files: BTreeSet<BString>,
     text: String,
 }
 
 impl Compiled {
-    /// Compiles patterns; `suffix` comes after those that are globs.
+    /// Compiles patterns; `suffix` is appended to globs.
     ///
     /// # Errors
-    /// One is none, or cannot be matched without Python.
+    /// A pattern is invalid, or cannot be matched without Python.
     pub fn new(patterns: &[Pattern], suffix: &str) -> Result<Self, Abort> {
         if patterns.is_empty() {
             return Ok(Self::default());
@@ -112,7 +112,7 @@ impl Compiled {
         })
     }
 
-    /// Whether one matches `path`.
+    /// Returns whether a pattern matches `path`.
     pub fn is_match(&self, path: &BStr) -> bool {
         if let Some(directories) = &self.directories {
             let directory = match path.rfind_byte(b'/') {
@@ -127,13 +127,13 @@ impl Compiled {
             || self.looking.is_match(path)
     }
 
-    /// What is the same where the patterns are.
+    /// A text that identifies the patterns.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// What matches `text` from the beginning on, of at most `size_max` bytes.
+/// Compiles `text`, anchored at the beginning, into at most `size_max` bytes.
 fn regex(text: &str, size_max: usize) -> Result<Regex, regex::Error> {
     RegexBuilder::new(&format!(r"\A(?:{text})"))
         .unicode(false)
@@ -143,7 +143,7 @@ fn regex(text: &str, size_max: usize) -> Result<Regex, regex::Error> {
         .build()
 }
 
-/// The expressions in groups as Mercurial makes them, whose length is bounded.
+/// Splits the expressions into groups of bounded length, as Mercurial does.
 fn groups(all: &[BString]) -> Vec<&[BString]> {
     let mut groups = Vec::new();
     let (mut start, mut len) = (0, 0usize);
@@ -159,7 +159,7 @@ fn groups(all: &[BString]) -> Vec<&[BString]> {
     groups
 }
 
-/// Which of the patterns is wrong.
+/// The error that names the first wrong pattern.
 fn said_of(patterns: &[Pattern], suffix: &str, wrong: Wrong) -> Abort {
     for pattern in patterns {
         let named = match pattern.source.is_empty() {

@@ -1,21 +1,21 @@
-//! Files with patterns.
+//! Pattern files, such as `.hgignore`.
 
 use bstr::{BString, ByteSlice};
 
 use crate::bytes::{bytes, trim, trim_end};
 
-/// What is in a file with patterns.
+/// The contents of a pattern file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PatternFile {
-    /// The patterns, each with its kind before it.
+    /// The patterns, each prefixed with its kind.
     pub patterns: Vec<BString>,
-    /// The line that each is on, from 1.
+    /// The line number of each pattern, from 1.
     pub lines: Vec<usize>,
-    /// What is to be said on standard error, each without its line feed.
+    /// Messages for standard error, each without its line feed.
     pub warnings: Vec<BString>,
 }
 
-/// What lines without a kind are, by the word after `syntax:`, and what is written before them.
+/// The syntaxes: the word after `syntax:`, and the prefix that lines without a kind get.
 const SYNTAXES: [(&[u8], &[u8]); 6] = [
     (b"re", b"relre:"),
     (b"regexp", b"relre:"),
@@ -25,7 +25,7 @@ const SYNTAXES: [(&[u8], &[u8]); 6] = [
     (b"subinclude", b"subinclude"),
 ];
 
-/// Reads the text of the file that messages call `name`.
+/// Parses the text of the pattern file that messages call `name`.
 pub fn parse(text: &[u8], name: &[u8]) -> PatternFile {
     let mut file = PatternFile::default();
     let mut syntax: &[u8] = b"relre:";
@@ -68,7 +68,7 @@ pub fn parse(text: &[u8], name: &[u8]) -> PatternFile {
     file
 }
 
-/// The line up to a number sign that is not escaped; those that are, without the backslash.
+/// Returns the line up to the first unescaped number sign, with escaped ones unescaped.
 fn without_comments(line: &[u8]) -> Vec<u8> {
     let mut end = line.len();
     let mut escapes = 0usize;

@@ -2,7 +2,7 @@
 
 use bstr::BString;
 
-/// The regular expression of a glob: `*` stays within a directory, `**` does not.
+/// Translates a glob into a regular expression: `*` stays within a directory, `**` does not.
 pub(super) fn regular(glob: &[u8]) -> BString {
     let mut out = BString::default();
     let mut groups = 0usize;
@@ -53,7 +53,7 @@ pub(super) fn regular(glob: &[u8]) -> BString {
     out
 }
 
-/// What is in the brackets at the beginning, the first of which is already read, and what comes after.
+/// Splits a bracket set, whose opening bracket is already read, into its contents and what follows it.
 fn set(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let skipped = usize::from(matches!(text.first(), Some(b'!' | b']')));
     let end = text.get(skipped..)?.iter().position(|byte| *byte == b']')?;
@@ -81,7 +81,7 @@ fn push_set(out: &mut BString, inner: &[u8]) {
     }
 }
 
-/// Letters with a meaning in regular expressions, as Python's `re.escape` knows them.
+/// Characters with a meaning in regular expressions, as Python's `re.escape` knows them.
 const SPECIAL: &[u8] = b"()[]{}?*+-|^$\\.&~# \t\n\r\x0b\x0c";
 
 pub(super) fn push_literal(out: &mut BString, byte: u8) {
@@ -91,7 +91,7 @@ pub(super) fn push_literal(out: &mut BString, byte: u8) {
     out.push(byte);
 }
 
-/// The regular expression of a text that stands for itself.
+/// Returns the regular expression that matches `text` literally.
 pub(super) fn literal(text: &[u8]) -> BString {
     let mut out = BString::default();
     for byte in text {

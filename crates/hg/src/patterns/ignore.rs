@@ -1,4 +1,4 @@
-//! What is ignored.
+//! The ignore patterns.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,11 +15,11 @@ use crate::abort::Abort;
 use crate::bytes::{bytes, normal_path, of_path, path_of};
 use crate::text_file;
 
-/// What comes after a glob of an ignore file: what it matches may be a directory.
+/// The suffix of a glob in an ignore file, which may also match a directory.
 pub(super) const SUFFIX: &str = "(?:/|$)";
-/// How many files may include one another.
+/// How deep files may include one another.
 pub(super) const DEPTH_MAX: usize = 64;
-/// How many files are read.
+/// How many files are read at most.
 pub(super) const FILES_MAX: usize = 10_000;
 
 /// The ignore patterns of a working copy.
@@ -30,11 +30,11 @@ pub struct Ignore {
     later: Arc<Mutex<Later>>,
     digest: u128,
     hash: Option<[u8; 20]>,
-    /// Whether a pattern matches the top, once that is asked.
+    /// Whether a pattern matches the top; computed when first needed.
     is_top: OnceLock<bool>,
 }
 
-/// Patterns for what is below one directory, which are read once something there is asked about.
+/// Patterns that apply below one directory. They are read when a path there is first asked about.
 #[derive(Debug)]
 struct Below {
     /// The path of the directory, with a slash at its end; empty for the top.
@@ -47,14 +47,14 @@ struct Below {
     later: Arc<Mutex<Later>>,
 }
 
-/// What was met while patterns were read that only hold below some directory.
+/// What was found while reading, later, patterns that apply only below some directory.
 #[derive(Debug, Default)]
 pub struct Later {
     /// All files that were read or looked for.
     pub files: Vec<PathBuf>,
-    /// The first pattern that is none.
+    /// The first error, such as an invalid pattern.
     pub failure: Option<Abort>,
-    /// Below what that one would hold, with a slash at its end; empty for the top.
+    /// The directory that the pattern would apply to, with a slash at its end; empty for the top.
     pub failed_below: BString,
 }
 
@@ -67,7 +67,7 @@ impl Later {
     }
 }
 
-/// What was met on the way to the patterns.
+/// What is collected while patterns are read.
 #[derive(Debug, Default)]
 struct Reading {
     warnings: Vec<BString>,
@@ -75,18 +75,18 @@ struct Reading {
     /// The files that led to those that are read.
     from: Vec<PathBuf>,
     later: Arc<Mutex<Later>>,
-    /// What goes into the hash of all patterns: of each file its path from the top and the hash of its text.
+    /// The input of the hash of all patterns: for each file its path from the top and the hash of its text.
     hashed: Vec<u8>,
-    /// Whether a pattern may mean one thing to one program of Mercurial's, and another to another.
+    /// Whether Mercurial's implementations may read a pattern differently.
     is_doubtful: bool,
 }
 
-/// What came of reading patterns.
+/// The result of reading patterns.
 #[derive(Debug)]
 pub struct IgnoreRead {
-    /// The patterns, unless one is none, or cannot be matched without Python.
+    /// The patterns, or an error if one is invalid or cannot be matched without Python.
     pub ignore: Result<Arc<Ignore>, Abort>,
-    /// What is to be said on standard error, each without its line feed.
+    /// Messages for standard error, each without its line feed.
     pub warnings: Vec<BString>,
     /// All files that were read or looked for.
     pub files: Vec<PathBuf>,
@@ -115,20 +115,20 @@ impl Ignore {
         }
     }
 
-    /// What ignores nothing.
+    /// Returns patterns that ignore nothing.
     pub fn nothing() -> Self {
         Self::default()
     }
 
-    /// Whether `path` is ignored as such, whatever is above it but the top: Mercurial asks about that, too, whose path is empty,
-    /// and looks at nothing where it is ignored.
+    /// Returns whether `path` itself is ignored, regardless of the directories above it except the top: Mercurial also checks the
+    /// top (the empty path), and looks at nothing if it is ignored.
     pub fn is_match(&self, path: &BStr) -> bool {
         *self.is_top.get_or_init(|| self.matches(BStr::new(""))) || self.matches(path)
     }
 
     /// Whether a pattern matches `path`.
     fn matches(&self, path: &BStr) -> bool {
-        // In Mercurial's order, which shows where a pattern of such a file is none.
+        // In Mercurial's order, which is visible if a pattern of such a file is invalid.
         let below = |below: &Below| {
             path.strip_prefix(below.prefix.as_slice())
                 .is_some_and(|rest| below.patterns().matches(rest.as_bstr()))
@@ -136,8 +136,8 @@ impl Ignore {
         self.below.iter().any(below) || self.all.is_match(path)
     }
 
-    /// Reads the patterns that hold only below some directory, if `path` is there: Mercurial looks those up first, even where
-    /// `path` is ignored for another reason.
+    /// Reads the patterns that apply only below some directory above `path`. Mercurial looks them up first, even if `path` is
+    /// ignored for another reason.
     pub fn read_for(&self, path: &BStr) {
         for below in &self.below {
             if let Some(rest) = path.strip_prefix(below.prefix.as_slice()) {
@@ -146,12 +146,12 @@ impl Ignore {
         }
     }
 
-    /// What was met since the patterns were read.
+    /// Takes what was found since the patterns were read.
     pub fn take_later(&self) -> Later {
         std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether `path`, or a directory above, is ignored.
+    /// Returns whether `path`, or a directory above it, is ignored.
     pub fn is_match_or_below(&self, path: &BStr) -> bool {
         self.is_match(path)
             || path.find_iter("/").any(|slash| {
@@ -160,27 +160,27 @@ impl Ignore {
             })
     }
 
-    /// Whether all patterns are read: none are in files for what is below one directory, which are read when something there is
-    /// asked about.
+    /// Returns whether all patterns are read: there are no files with patterns for one directory, which are read only when a path
+    /// there is asked about.
     pub fn is_whole(&self) -> bool {
         self.below.is_empty()
     }
 
-    /// The hash by which Mercurial knows ignore patterns again in its dirstate of the second format; `None` where that takes files
-    /// which are only read when something is asked about that they may ignore, or where Mercurial's programs may read a pattern
-    /// differently.
+    /// The hash by which Mercurial recognizes the ignore patterns in a dirstate of the second format. `None` if it would cover
+    /// files that are read only when a path is asked about that they may ignore, or if Mercurial's implementations may read a
+    /// pattern differently.
     pub fn hash(&self) -> Option<[u8; 20]> {
         self.hash
     }
 
-    /// The same only where the patterns are, if [`Self::is_whole`].
+    /// A digest that is equal only for equal patterns, if [`Self::is_whole`].
     pub fn digest(&self) -> u128 {
         self.digest
     }
 }
 
 impl Reading {
-    /// Adds the patterns of the file that is called `name`, seen from `root`.
+    /// Adds the patterns of the file `name`, a path from `root`.
     fn include(
         &mut self,
         root: &Path,
@@ -282,7 +282,7 @@ impl Below {
             let read = reading.include(&self.root, of_path(&self.file), 0, &mut patterns);
             let compiled = read.and_then(|()| reading.compile(&self.root, patterns));
             let mut later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
-            // Of what is wrong with such files Mercurial says nothing, but where a pattern is none.
+            // Mercurial reports nothing that is wrong with such files, except an invalid pattern.
             later.files.append(&mut reading.files);
             let is_too_much = later.files.len() > FILES_MAX || self.from.len() > DEPTH_MAX;
             match compiled {
@@ -301,7 +301,7 @@ impl Below {
     }
 }
 
-/// A pattern of the file `source`.
+/// Makes a pattern of the file `source`.
 pub(super) fn pattern(kind: Kind, text: &[u8], source: &[u8]) -> Pattern {
     let is_path = matches!(
         kind,
@@ -317,7 +317,7 @@ pub(super) fn pattern(kind: Kind, text: &[u8], source: &[u8]) -> Pattern {
     }
 }
 
-/// Mercurial's hash of ignore files, each with what it and those it includes add to it.
+/// Computes Mercurial's hash of ignore files, each given with what it and the files it includes contribute.
 fn hash(mut files: Vec<(&PathBuf, Vec<u8>)>) -> [u8; 20] {
     files.sort_by(|(a, _), (b, _)| a.as_os_str().cmp(b.as_os_str()));
     let mut sum = Sha1::new();

@@ -5,36 +5,36 @@ use bstr::{BStr, BString, ByteSlice};
 use super::glob;
 use crate::bytes::bytes;
 
-/// How a pattern is to be read.
+/// How a pattern is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// A regular expression from the top on.
+    /// A regular expression matched from the beginning of the path.
     Re,
-    /// A glob from the working directory on.
+    /// A glob relative to the working directory.
     Glob,
-    /// A path from the top on, of a file or of all below a directory.
+    /// A path from the top, of a file or of a directory with everything below it.
     Path,
-    /// The path of one file, from the top on.
+    /// The path of one file, from the top.
     FilePath,
-    /// A glob in any directory.
+    /// A glob that matches in any directory.
     RelGlob,
-    /// A path from the working directory on.
+    /// A path relative to the working directory.
     RelPath,
-    /// A regular expression that may begin anywhere.
+    /// A regular expression that may match anywhere in the path.
     RelRe,
-    /// A glob from the top on.
+    /// A glob from the top.
     RootGlob,
-    /// A file with patterns, one a line.
+    /// A file of patterns, one per line.
     ListFile,
-    /// A file with patterns, with NULs between them.
+    /// A file of patterns, separated by NULs.
     ListFile0,
-    /// An expression over sets of files.
+    /// A file set expression.
     Set,
-    /// A file with patterns.
+    /// A pattern file.
     Include,
-    /// A file with patterns for what is below its folder.
+    /// A pattern file that applies below its own folder.
     SubInclude,
-    /// The files of one directory.
+    /// The files directly in one directory.
     RootFilesIn,
 }
 
@@ -56,7 +56,7 @@ const NAMES: [(&str, Kind); 14] = [
 ];
 
 impl Kind {
-    /// The word for it.
+    /// The prefix that names the kind.
     pub fn name(self) -> &'static str {
         NAMES
             .iter()
@@ -64,7 +64,8 @@ impl Kind {
             .map_or("", |(name, _)| name)
     }
 
-    /// The kind that `text` names, and what comes after; `default` where it names none.
+    /// Splits `text` into the kind that it names and the rest; the kind is `default` if it names
+    /// none.
     pub fn split(text: &[u8], default: Self) -> (Self, &[u8]) {
         let Some(at) = text.find_byte(b':') else {
             return (default, text);
@@ -77,19 +78,19 @@ impl Kind {
     }
 }
 
-/// A pattern whose text is from the top on.
+/// A pattern whose text is relative to the top.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pattern {
-    /// How it is to be read.
+    /// How the text is read.
     pub kind: Kind,
-    /// What it says.
+    /// The text, without the kind.
     pub text: BString,
-    /// The file that it came from; empty for the command line.
+    /// The file that the pattern came from; empty for the command line.
     pub source: BString,
 }
 
 impl Pattern {
-    /// The regular expression that it is; `suffix` comes after globs.
+    /// Returns the pattern as a regular expression; `suffix` is appended to globs.
     pub(super) fn regular(&self, suffix: &str) -> BString {
         let text = self.text.as_bstr();
         match self.kind {
@@ -115,7 +116,7 @@ impl Pattern {
     }
 }
 
-/// A regular expression that may begin anywhere, unless it says where.
+/// Makes a regular expression match anywhere, unless it is anchored.
 fn relative(text: &BStr) -> BString {
     let (flags, rest) = match flags(text) {
         Some((flags, rest)) => (Some(flags), rest),
@@ -131,7 +132,7 @@ fn relative(text: &BStr) -> BString {
     }
 }
 
-/// Flags at the beginning, in parentheses of their own.
+/// Splits off flags at the beginning that stand in parentheses of their own.
 fn flags(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = text.strip_prefix(b"(?")?;
     let len = rest

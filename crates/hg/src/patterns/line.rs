@@ -1,4 +1,4 @@
-//! Which line of which ignore file a path is ignored by.
+//! Finds the line of an ignore file that makes a path ignored.
 
 use std::path::{Path, PathBuf};
 
@@ -17,15 +17,16 @@ use crate::text_file;
 pub struct IgnoreLine {
     /// The file.
     pub file: PathBuf,
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// What it says, without white space around it.
+    /// The text of the line, without white space around it.
     pub text: BString,
 }
 
-/// The first line of `files`, or of those that they include, by which `path` is ignored as such, whatever is above it.
+/// Returns the first line of `files`, or of the files they include, that ignores `path` itself, regardless of the directories
+/// above it.
 ///
-/// Each line is tried by itself, which takes long: this is for single paths.
+/// Each line is tried by itself, which is slow: use this for single paths only.
 pub fn ignore_line(root: &Path, files: &[PathBuf], path: &BStr) -> Option<IgnoreLine> {
     let mut search = Search { files_read: 0 };
     files
@@ -38,7 +39,7 @@ struct Search {
 }
 
 impl Search {
-    /// In `file`, whose patterns are from `root` on, as `path` is.
+    /// Searches `file`. Its patterns and `path` are relative to `root`.
     fn in_file(
         &mut self,
         root: &Path,
@@ -66,7 +67,7 @@ impl Search {
                 }
                 _ => {
                     let pattern = pattern(kind, text_of_line, of_path(file));
-                    // One that is none, or needs Python, has the whole command fail elsewhere.
+                    // An invalid pattern, or one that needs Python, makes the whole command fail elsewhere.
                     let compiled = Compiled::new(&[pattern], SUFFIX).ok();
                     let is_match = compiled.is_some_and(|compiled| compiled.is_match(path));
                     is_match.then(|| IgnoreLine {
@@ -86,7 +87,7 @@ impl Search {
         None
     }
 
-    /// In `file`, whose patterns hold below its folder.
+    /// Searches `file`, whose patterns apply below its folder.
     fn below(&mut self, root: &Path, file: &Path, path: &BStr, depth: usize) -> Option<IgnoreLine> {
         let new_root = file.parent().unwrap_or(root);
         let prefix = canonical(root, root, of_path(new_root)).ok()?;
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
     use crate::patterns::Ignore;
 
-    /// Where `path` is ignored, in a folder with `files`, of which the first is the one that counts; it is checked that it is.
+    /// Where `path` is ignored, in a folder with `files`, the first of which is read; also checks that [`Ignore`] agrees.
     fn line(files: &[(&str, &str)], path: &str) -> Option<(String, usize, String)> {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {

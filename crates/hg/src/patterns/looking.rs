@@ -1,8 +1,8 @@
-//! Expressions that look ahead or behind, which the `regex` crate does not take.
+//! Expressions with lookahead or lookbehind, which the `regex` crate does not support.
 //!
-//! Whether one matches from a place on is found out for all places of a text at once, from its end to its beginning, by the
-//! states from which the end of the expression is reached; what is seen where it looks is found out before, in the same way. So
-//! the time is that of the length of the text times the size of the expression, whatever they are.
+//! Matching computes for all positions of a text at once, from its end back to its beginning, from which states of the
+//! automaton the end of the expression is reached. What an assertion looks for is computed in the same way. So the time is at
+//! most proportional to the length of the text times the size of the expression, whatever they are.
 
 use std::cell::OnceCell;
 
@@ -13,23 +13,23 @@ use regex_automata::util::syntax;
 
 use super::regular::Looks;
 
-/// How deep what is in an expression may be nested.
+/// How deep parts of an expression may be nested.
 pub(super) const NEST_MAX: u32 = 2000;
-/// The most bytes of one compiled expression,
+/// The maximum size in bytes of one compiled expression,
 const SIZE_MAX: usize = 1 << 20;
-/// and how many states all have together.
+/// and the maximum number of states of all of them together.
 const STATES_MAX: usize = 20_000;
 
-/// Expressions that match from the beginning of a text on.
+/// Expressions that match from the beginning of a text.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Looking {
-    /// Each matches whatever that of the same number in `exact` does.
+    /// A prefilter: each matches at least what the expression of the same number in `exact` matches.
     looser: RegexSet,
     exact: Vec<Automaton>,
 }
 
 impl Looking {
-    /// Compiles them; `None` if they are too large.
+    /// Compiles the expressions; returns `None` if they are too large.
     pub(super) fn new(all: &[Looks]) -> Option<Self> {
         let mut states_left = STATES_MAX;
         let exact = all
@@ -46,9 +46,9 @@ impl Looking {
         })
     }
 
-    /// Whether one matches at the beginning of `text`.
+    /// Returns whether an expression matches at the beginning of `text`.
     pub(super) fn is_match(&self, text: &[u8]) -> bool {
-        // Most patterns do not look, and many paths are asked about.
+        // Most patterns have no assertions, and many paths are asked about.
         if self.exact.is_empty() {
             return false;
         }
@@ -58,13 +58,13 @@ impl Looking {
     }
 }
 
-/// One expression, with those that it looks for.
+/// One expression, with its assertions.
 #[derive(Clone, Debug)]
 struct Automaton {
     nfa: NFA,
-    /// The states that take a letter.
+    /// The states that consume a byte.
     taking: Vec<StateID>,
-    /// The states from which each state is reached without a letter.
+    /// For each state, the states that lead to it without consuming a byte.
     before: Vec<Vec<StateID>>,
     looks: Vec<CompiledLook>,
 }
@@ -120,7 +120,7 @@ impl Automaton {
         })
     }
 
-    /// Whether it matches from each place of `text` on, up to the one after its end.
+    /// Returns, for each position of `text` up to the one after its end, whether the expression matches from there.
     fn matches(&self, text: &[u8]) -> Vec<bool> {
         let seen: Vec<OnceCell<Vec<bool>>> = vec![OnceCell::new(); self.looks.len()];
         let mut matches = vec![false; text.len().saturating_add(1)];
@@ -163,11 +163,11 @@ impl Automaton {
         matches
     }
 
-    /// Whether the state may be left at this place without a letter.
+    /// Returns whether the state may be left at this position without consuming a byte.
     fn is_open(&self, id: StateID, text: &[u8], at: usize, seen: &[OnceCell<Vec<bool>>]) -> bool {
         match self.nfa.state(id) {
             State::Look { look, .. } => self.nfa.look_matcher().matches(*look, text, at),
-            // The first group is the whole expression; the others are empty, and each has two such states.
+            // The first group is the whole expression. The others are empty and mark assertions; each has two such states.
             State::Capture {
                 group_index, slot, ..
             } if slot.as_usize().is_multiple_of(2) => {
@@ -188,7 +188,7 @@ impl Automaton {
     }
 }
 
-/// States that were reached, of which some are still to be looked at.
+/// States that were reached, and those of them still to be processed.
 struct Reached {
     all: Vec<bool>,
     left: Vec<usize>,
@@ -220,7 +220,7 @@ impl Reached {
         self.all.get(id.as_usize()).copied().unwrap_or(false)
     }
 
-    /// The next that is to be looked at.
+    /// Takes a state that is still to be processed.
     fn next(&mut self) -> Option<usize> {
         self.left.pop()
     }

@@ -1,4 +1,4 @@
-//! What the patterns of a command line ask for.
+//! The patterns of a command line, and which paths they match.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use crate::subrepositories::Subrepositories;
 use crate::text_file;
 use vigil_model::path::is_at_or_below;
 
-/// What a command line says.
+/// The patterns of a command line, and where they apply.
 #[derive(Clone, Copy, Debug)]
 pub struct MatcherQuestion<'q> {
     /// The top of the working copy.
     pub root: &'q Path,
     /// The working directory.
     pub cwd: &'q Path,
-    /// What is asked for; where nothing is said, everything.
+    /// What is asked for; if empty, everything.
     pub patterns: &'q [BString],
-    /// What is asked for of that (`-I`).
+    /// Limits the request to these (`-I`).
     pub include: &'q [BString],
-    /// What is not asked for (`-X`).
+    /// Takes these out of the request (`-X`).
     pub exclude: &'q [BString],
-    /// For paths of the working copy, which must not lead through links or into other repositories: those into which they may,
-    /// and in which nothing is looked for. `None` for paths of changesets.
+    /// `Some` for paths of the working copy, which must not lead through links or into other repositories except these, in
+    /// which nothing is looked up. `None` for paths of changesets.
     pub subrepositories: Option<&'q Subrepositories>,
 }
 
@@ -40,24 +40,24 @@ pub struct Matcher {
     patterns: Option<Part>,
     include: Option<Part>,
     exclude: Option<Part>,
-    /// What is asked for by name in subrepositories.
+    /// The paths in subrepositories that are asked for by name.
     elsewhere: Vec<BString>,
-    /// The part of the repository that there is.
+    /// The part of the repository that a narrow clone has.
     narrow: Option<Arc<Portion>>,
-    /// The part of that which the working copy has. What is asked for by name is asked for also elsewhere.
+    /// The part of that in a sparse working copy. A path that is asked for by name matches outside of it, too.
     sparse: Option<Arc<Portion>>,
 }
 
-/// Patterns that stand together.
+/// Patterns that are compiled together.
 #[derive(Clone, Debug)]
 struct Part {
     compiled: Compiled,
-    /// Directories or files at or below which matches are; empty for the top.
+    /// The directories or files at or below which all matches are; empty for the top.
     roots: Vec<BString>,
-    /// What a match may stand for by its name.
+    /// Those roots that may be files asked for by name.
     files: Vec<BString>,
     is_all_paths: bool,
-    /// Whether each of the files is matched, whatever the patterns say.
+    /// Whether each of `files` matches, whatever the patterns say.
     matches_files: bool,
 }
 
@@ -65,12 +65,12 @@ impl Matcher {
     /// Reads the patterns of a command line.
     ///
     /// # Errors
-    /// A pattern is none, leads out of the working copy, or cannot be matched without Python.
+    /// A pattern is invalid, leads out of the working copy, or cannot be matched without Python.
     pub fn new(question: &MatcherQuestion<'_>) -> Result<Self, Abort> {
         let mut matcher = Self::default();
         if !question.patterns.is_empty() {
             let mut patterns = normal(question, question.patterns, Kind::RelPath)?;
-            // In this order flags at the beginning of the first hold for all.
+            // In this order, flags at the beginning of the first pattern apply to all.
             patterns.sort_by(|a, b| {
                 let key = |pattern: &Pattern| (pattern.kind.name(), pattern.text.clone());
                 key(a).cmp(&key(b))
@@ -100,29 +100,29 @@ impl Matcher {
         Ok(matcher)
     }
 
-    /// The same, but only of the part of the repository that there is.
+    /// Restricts the matcher to the part of the repository that a narrow clone has.
     #[must_use]
     pub fn within_narrow(self, narrow: Option<Arc<Portion>>) -> Self {
         Self { narrow, ..self }
     }
 
-    /// The same, but only of the part that the working copy has.
+    /// Restricts the matcher to the part in a sparse working copy.
     #[must_use]
     pub fn within_sparse(self, sparse: Option<Arc<Portion>>) -> Self {
         Self { sparse, ..self }
     }
 
-    /// Whether everything is asked for.
+    /// Returns whether every path matches.
     pub fn is_everything(&self) -> bool {
         self.is_all_there_is() && self.narrow.is_none() && self.sparse.is_none()
     }
 
-    /// Whether everything is asked for that there is.
+    /// Returns whether all files that are present match: no pattern restricts them.
     pub fn is_all_there_is(&self) -> bool {
         self.patterns.is_none() && self.include.is_none() && self.exclude.is_none()
     }
 
-    /// Whether the file `path` is asked for.
+    /// Returns whether the file `path` matches.
     pub fn is_match(&self, path: &BStr) -> bool {
         let has = |part: &Option<Part>| part.as_ref().is_none_or(|part| part.is_match(path));
         let is_in = |portion: &Portion| portion.is_match(path);
@@ -134,7 +134,7 @@ impl Matcher {
             && (self.sparse.as_deref().is_none_or(is_in) || self.is_exact(path))
     }
 
-    /// False only where nothing at or below the directory `path` is asked for.
+    /// Returns false only if nothing at or below the directory `path` matches.
     pub fn may_match_below(&self, path: &BStr) -> bool {
         let has = |part: &Option<Part>| part.as_ref().is_none_or(|part| part.may_have(path));
         let may_have = |portion: &Portion| portion.may_match_below(path);
@@ -146,10 +146,10 @@ impl Matcher {
             && (self.sparse.as_deref().is_none_or(may_have) || self.is_above_exact(path))
     }
 
-    /// The files and directories that are asked for by name, in order; one that is asked for twice is named twice.
+    /// The files and directories that are asked for by name, in order; duplicates are kept.
     pub fn named(&self) -> Vec<&BStr> {
         let narrow = self.narrow.as_deref();
-        // Where nothing can be asked for, no name is looked for either.
+        // If nothing can match, no name is looked up either.
         let is_nothing = self
             .include
             .as_ref()
@@ -168,19 +168,19 @@ impl Matcher {
         }
     }
 
-    /// What is asked for by name in subrepositories: it is for those to say what is there.
+    /// The paths in subrepositories that are asked for by name. The subrepositories themselves report what is there.
     pub fn named_elsewhere(&self) -> &[BString] {
         &self.elsewhere
     }
 
-    /// Whether `path` is asked for by name.
+    /// Returns whether `path` is asked for by name.
     pub fn is_exact(&self, path: &BStr) -> bool {
         let patterns = self.patterns.as_ref();
         patterns.is_some_and(|part| part.has_file(path))
             || self.narrow.as_deref().and_then(Portion::named) == Some(path)
     }
 
-    /// Whether something below `path` is asked for by name.
+    /// Returns whether something below `path` is asked for by name.
     fn is_above_exact(&self, path: &BStr) -> bool {
         let named = self.patterns.iter().flat_map(|part| &part.files);
         let narrow = self.narrow.as_deref().and_then(Portion::named);
@@ -188,7 +188,7 @@ impl Matcher {
         named.any(|name| name != path && is_below(name, path))
     }
 
-    /// Whether all that is asked for are paths, and nothing is taken from them.
+    /// Returns whether only whole paths are asked for, and nothing is taken from them.
     pub fn is_all_paths(&self) -> bool {
         let is_plain = self.include.is_none() && self.exclude.is_none() && self.sparse.is_none();
         is_plain
@@ -200,7 +200,7 @@ impl Matcher {
     }
 }
 
-/// Whether what the pattern `text` of a command line asks for is written in a file, or is a set of files.
+/// Returns whether the command-line pattern `text` names a file with patterns, or is a file set.
 pub fn is_written_elsewhere(text: &BStr) -> bool {
     matches!(
         Kind::split(text, Kind::RelPath).0,
@@ -208,7 +208,7 @@ pub fn is_written_elsewhere(text: &BStr) -> bool {
     )
 }
 
-/// The patterns of a command line from the top on.
+/// Converts the patterns of a command line to patterns relative to the top.
 fn normal(
     question: &MatcherQuestion<'_>,
     given: &[BString],
@@ -252,7 +252,7 @@ fn normal(
             }
             Kind::Include => {
                 let path = question.root.join(path_of(text));
-                // Of one that cannot be read on a command line nothing is said.
+                // On a command line, an unreadable pattern file is silently ignored.
                 if let Ok(list) = text_file::read(&path) {
                     let list = parse(&list, of_path(&path));
                     let is_include = |line: &BString| {
@@ -321,12 +321,12 @@ impl Part {
         self.files.iter().any(|file| file == path)
     }
 
-    /// Whether all below `path` matches, as far as Mercurial sees that.
+    /// Returns whether everything below `path` matches, as far as Mercurial detects it.
     fn has_all_below(&self, path: &BStr) -> bool {
         self.is_all_paths && self.roots.iter().any(|root| root == path)
     }
 
-    /// Whether something at or below `path` may match.
+    /// Returns whether something at or below `path` may match.
     fn may_have(&self, path: &BStr) -> bool {
         self.roots
             .iter()
@@ -334,7 +334,7 @@ impl Part {
     }
 }
 
-/// Whether `path` is `above`, or below it; all is below the top, whose path is empty.
+/// Returns whether `path` is `above`, or below it; everything is below the top, whose path is empty.
 fn is_below(path: &[u8], above: &[u8]) -> bool {
     above.is_empty() || is_at_or_below(path, above)
 }

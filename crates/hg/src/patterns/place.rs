@@ -1,4 +1,4 @@
-//! Paths as a user gives and is given them: from the working directory.
+//! Converts paths between the form that a user sees, relative to the working directory, and paths from the top.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,18 +10,18 @@ use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, joined, normal_path, of_path, path_of, shown};
 use crate::subrepositories::Subrepositories;
 
-/// The path from `root` of what is called `name` in the directory `cwd`.
+/// Returns the path from `root` of `name`, which is relative to the directory `cwd`.
 ///
 /// # Errors
-/// It is outside, or where nothing may be asked for.
+/// The path is outside of `root`, or one that [`outside_of_reach`] refuses.
 pub fn canonical(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
     canonical_with(root, cwd, name, &Subrepositories::default())
 }
 
-/// The same where a path may lead into one of these subrepositories.
+/// Like [`canonical`], but the path may lead into one of these subrepositories.
 ///
 /// # Errors
-/// As those of [`canonical`].
+/// As for [`canonical`].
 pub(super) fn canonical_with(
     root: &Path,
     cwd: &Path,
@@ -36,18 +36,18 @@ pub(super) fn canonical_with(
     }
 }
 
-/// The same, wherever it leads.
+/// Like [`canonical`], but accepts any path below `root`.
 ///
 /// # Errors
-/// It is outside.
+/// The path is outside of `root`.
 pub fn from_top(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
     below(root, cwd, name)
 }
 
-/// The same, whatever is in the working copy now.
+/// Like [`canonical`], but checks only the path's text, not what is in the working copy.
 ///
 /// # Errors
-/// It is outside, or in Mercurial's own folder.
+/// The path is outside of `root`, or in Mercurial's own folder.
 pub(super) fn canonical_by_name(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
     let below = below(root, cwd, name)?;
     match wrong_name(below.as_bstr()) {
@@ -72,7 +72,7 @@ fn below(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
     below.ok_or_else(|| {
         let said = bytes!(name, " not under root '", top, "'");
         let error = Abort::plain(said);
-        // Perhaps it was meant from the top.
+        // Perhaps the user meant it relative to the top.
         let relative = of_path(cwd).strip_prefix(top).unwrap_or_default();
         let from_top = name.starts_with(b"/") || relative.is_empty();
         let exists = !from_top && canonical(root, root, name).is_ok();
@@ -92,7 +92,7 @@ fn below(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
     })
 }
 
-/// The path from `root` where some directory on the way is the root by another name.
+/// Returns the path from `root` if a directory on the way is `root` by another name (the same device and inode).
 fn by_identity(root: &Path, whole: &BString) -> Option<BString> {
     let top = stat_path(root).ok()?;
     let mut path = path_of(whole);
@@ -109,13 +109,13 @@ fn by_identity(root: &Path, whole: &BString) -> Option<BString> {
     }
 }
 
-/// Why nothing is said of `path`, if that is so: it leads into Mercurial's own folder, through a link, or into another
-/// repository.
+/// Returns why nothing is reported for `path`, or `None` if it can be: it leads into Mercurial's own folder, through a
+/// link, or into another repository.
 pub fn outside_of_reach(root: &Path, path: &BStr) -> Option<Abort> {
     wrong_name(path).or_else(|| behind(root, path, &Subrepositories::default()))
 }
 
-/// What is wrong with a path by its text alone.
+/// Returns what is wrong with a path, judged by its text alone.
 fn wrong_name(path: &BStr) -> Option<Abort> {
     if path.is_empty() {
         return None;
@@ -146,8 +146,7 @@ fn wrong_name(path: &BStr) -> Option<Abort> {
     None
 }
 
-/// A name as file systems may take it that know no case, and leave out letters that are not seen (HFS+, Apple's
-/// Technote 1150).
+/// The name as file systems may see it that ignore case and drop invisible characters (HFS+, Apple's Technote 1150).
 fn as_of_any_system(name: &[u8]) -> BString {
     const UNSEEN: [char; 16] = [
         '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}',
@@ -163,7 +162,7 @@ fn as_of_any_system(name: &[u8]) -> BString {
     name.into()
 }
 
-/// Whether a name may stand for Mercurial's own folder on Windows, where long names have short ones.
+/// Returns whether a name may be a short name of Mercurial's own folder on Windows, where long names have short ones.
 fn is_short_for_own(name: &[u8]) -> bool {
     name.split_once_str("~").is_some_and(|(stem, number)| {
         let stem = stem.to_ascii_uppercase();
@@ -187,7 +186,7 @@ fn behind(root: &Path, path: &BStr, subrepositories: &Subrepositories) -> Option
                 is_within = true;
                 continue;
             }
-            // What the outer one says of subrepositories decides.
+            // The outer repository's list of subrepositories decides.
             Some(WayOut::Repository) if is_within => {
                 let said = bytes!("the path '", path, "' in repositories in a subrepository");
                 return Some(Abort::unsupported(said));
@@ -201,12 +200,12 @@ fn behind(root: &Path, path: &BStr, subrepositories: &Subrepositories) -> Option
     None
 }
 
-/// Whether what is below `directory` is out of reach: it is a link, or the top of another repository.
+/// Returns whether everything below `directory` is out of reach: it is a link, or the top of another repository.
 pub fn leads_out_of_reach(root: &Path, directory: &BStr) -> bool {
     way_out(root, directory).is_some()
 }
 
-/// Through what a directory leads out of reach.
+/// How a directory leads out of reach.
 enum WayOut {
     Link,
     Repository,
@@ -223,13 +222,13 @@ fn way_out(root: &Path, directory: &BStr) -> Option<WayOut> {
     is_repository.then_some(WayOut::Repository)
 }
 
-/// How a path from the top is called in the directory `cwd`, itself from the top.
+/// Returns `path`, which is from the top, as seen from the directory `cwd`, which is from the top, too.
 pub fn shown_from<'p>(cwd: &BStr, path: &'p BStr) -> Cow<'p, BStr> {
     if cwd.is_empty() {
         return Cow::Borrowed(path);
     }
     let from: Vec<&[u8]> = cwd.split(|byte| *byte == b'/').collect();
-    // A slash at the end stays there.
+    // A trailing slash is kept.
     let to: Vec<&[u8]> = match path.is_empty() {
         true => Vec::new(),
         false => path.split(|byte| *byte == b'/').collect(),

@@ -1,4 +1,5 @@
-//! The part of a repository that there is: a narrow one has no other files, and a sparse working copy leaves others out.
+//! The part of a repository that is present: a narrow clone has no other files, and a sparse working copy leaves others
+//! out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +7,17 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::matcher::Matcher;
 
-/// Which paths there are.
+/// Which paths are present.
 #[derive(Debug)]
 pub enum Portion {
-    /// Those that any of these match.
+    /// The paths that any of these matches.
     Any(Vec<Matcher>),
-    /// Those of which the nearest directory says so.
+    /// The paths whose nearest listed path, itself or above, is included.
     Nearest(Nearest),
 }
 
 impl Portion {
-    /// Whether the file `path` is part of it.
+    /// Returns whether the file `path` is part of the portion.
     pub fn is_match(&self, path: &BStr) -> bool {
         match self {
             Self::Any(matchers) => matchers.iter().any(|matcher| matcher.is_match(path)),
@@ -24,7 +25,7 @@ impl Portion {
         }
     }
 
-    /// False only where nothing at or below the directory `path` is.
+    /// Returns false only if nothing at or below the directory `path` is part of the portion.
     pub fn may_match_below(&self, path: &BStr) -> bool {
         match self {
             Self::Any(matchers) => {
@@ -35,7 +36,7 @@ impl Portion {
         }
     }
 
-    /// Whether nothing is.
+    /// Returns whether the portion is empty.
     pub(super) fn is_nothing(&self) -> bool {
         match self {
             Self::Any(matchers) => matchers.is_empty(),
@@ -43,7 +44,8 @@ impl Portion {
         }
     }
 
-    /// The one file or directory at or below which all of it is, which Mercurial looks for as if it were asked for by name.
+    /// The one file or directory at or below which the whole portion is. Mercurial looks it up as if it were asked for by
+    /// name.
     pub(super) fn named(&self) -> Option<&BStr> {
         match self {
             Self::Any(_) => None,
@@ -51,21 +53,21 @@ impl Portion {
         }
     }
 
-    /// Whether it is that one and all below.
+    /// Returns whether the portion is exactly [`Self::named`] and everything below it.
     pub(super) fn is_all_of_one(&self) -> bool {
         matches!(self, Self::Nearest(nearest) if nearest.0.len() == 1) && self.named().is_some()
     }
 }
 
-/// Directories and files, and whether each is part of it with all below, but for what is named there again.
+/// Directories and files, each with whether it and everything below it is included, except for paths listed further down.
 #[derive(Debug)]
 pub struct Nearest(BTreeMap<BString, bool>);
 
 impl Nearest {
-    /// One that has `includes`, and of these not `excludes`. The empty path is the top.
+    /// Makes the portion of `includes` without `excludes`. The empty path is the top.
     pub fn new(includes: &BTreeSet<BString>, excludes: &BTreeSet<BString>) -> Self {
         let mut nearest = Self(BTreeMap::new());
-        // Whatever is above something comes before it.
+        // Directories come before what is below them.
         for path in includes | excludes {
             let is_part = !excludes.contains(&path);
             if nearest.is_match(path.as_bstr()) != is_part {
@@ -75,7 +77,7 @@ impl Nearest {
         nearest
     }
 
-    /// Whether it has all paths.
+    /// Returns whether all paths are included.
     pub fn is_everything(&self) -> bool {
         self.0.len() == 1 && self.is_match(BStr::new(""))
     }

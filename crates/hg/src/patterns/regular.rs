@@ -1,6 +1,6 @@
-//! Python's regular expressions over bytes (the Python library reference, "Regular Expression Syntax") as those of the `regex`
-//! crate: the same strings match, and what Python refuses is refused. What looks ahead or behind is no such expression: it is
-//! told apart.
+//! Translates Python's regular expressions over bytes (the Python library reference, "Regular Expression Syntax") into those
+//! of the `regex` crate: the same strings match, and what Python refuses is refused. Lookahead and lookbehind, which that
+//! crate lacks, are returned separately.
 
 mod width;
 
@@ -9,7 +9,7 @@ use width::Width;
 
 /// How deep groups may be nested.
 const DEPTH_MAX: usize = 200;
-/// Python counts no further.
+/// Python's limit: a count must be less.
 const REPEAT_MAX: u32 = u32::MAX;
 
 /// Why a regular expression cannot be used.
@@ -17,28 +17,28 @@ const REPEAT_MAX: u32 = u32::MAX;
 pub enum Wrong {
     /// Python refuses it, too.
     Syntax,
-    /// Only Python can do it: what is named is not regular.
+    /// Only Python can match it: it uses the construct that is named.
     OnlyPython(&'static str),
 }
 
-/// An expression for the `regex` crate with an empty group at each place where it looks, and what it looks for there.
+/// An expression for the `regex` crate with an empty group in place of each assertion, and these assertions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Looks {
     pub(super) text: String,
     pub(super) looks: Vec<Look>,
 }
 
-/// What is looked for at a place.
+/// A lookahead or lookbehind assertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Look {
     pub(super) seen: Looks,
-    /// Whether it must not be there.
+    /// Whether the assertion is negative.
     pub(super) is_negated: bool,
-    /// How many bytes before the place it begins; `None` where it begins there.
+    /// For a lookbehind, its length in bytes; `None` for a lookahead.
     pub(super) behind: Option<usize>,
 }
 
-/// Flags in force.
+/// The flags in force.
 #[derive(Clone, Copy, Default)]
 struct Flags {
     ignores_case: bool,
@@ -47,18 +47,18 @@ struct Flags {
     is_verbose: bool,
 }
 
-/// What `pattern` matches from the beginning of a text, as an expression for the `regex` crate without Unicode. Where it looks
-/// ahead or behind, there is an empty group, which matches more.
+/// Translates `pattern`, which matches from the beginning of a text, for the `regex` crate without Unicode. Assertions become
+/// empty groups, so the translation matches more.
 ///
 /// # Errors
-/// It is none, or can only be matched by trying.
+/// The pattern is invalid, or only Python can match it.
 pub fn translate(pattern: &[u8]) -> Result<String, Wrong> {
     let branches = branches(pattern)?;
     let texts: Vec<String> = branches.into_iter().map(|branch| branch.text).collect();
     Ok(texts.join("|"))
 }
 
-/// The same, each alternative by itself with what is seen where it looks.
+/// Like [`translate`], but returns each alternative by itself, with its assertions.
 ///
 /// # Errors
 /// As for [`translate`].
@@ -87,7 +87,7 @@ pub(super) fn branches(pattern: &[u8]) -> Result<Vec<Looks>, Wrong> {
     }
     match translation.rest.is_empty() {
         true => Ok(branches),
-        // A parenthesis that closes nothing.
+        // A closing parenthesis without an opening one.
         false => Err(Wrong::Syntax),
     }
 }
@@ -95,7 +95,7 @@ pub(super) fn branches(pattern: &[u8]) -> Result<Vec<Looks>, Wrong> {
 struct Translation<'p> {
     rest: &'p [u8],
     out: String,
-    /// What is seen at each empty group of what was written.
+    /// The assertion of each empty group in `out`.
     looks: Vec<Look>,
     groups: u32,
     closed_groups: Vec<u32>,
@@ -103,11 +103,11 @@ struct Translation<'p> {
     depth: usize,
 }
 
-/// What a repetition would be of.
+/// What a repetition would apply to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Nothing,
-    /// A place, not a letter.
+    /// A position, not a byte.
     Place,
     Something,
     Repetition,
@@ -130,7 +130,7 @@ impl<'p> Translation<'p> {
         }
     }
 
-    /// Flags for the whole expression, which stand at its beginning.
+    /// Reads flags for the whole expression, which are at its beginning.
     fn global_flags(&mut self, flags: &mut Flags) -> Result<(), Wrong> {
         loop {
             let Some(rest) = self.rest.strip_prefix(b"(?") else {
@@ -167,7 +167,7 @@ impl<'p> Translation<'p> {
 
     fn branch(&mut self, flags: Flags) -> Result<Width, Wrong> {
         let mut width = Width::NOTHING;
-        // That of what a repetition would be of, which is not counted yet.
+        // The width of the last item, to which a repetition would apply; not yet in `width`.
         let mut of_last = Width::NOTHING;
         let mut last = Last::Nothing;
         let mut start = self.out.len();
@@ -201,7 +201,7 @@ impl<'p> Translation<'p> {
         Ok(width.and(of_last))
     }
 
-    /// In verbose expressions, white space and comments are nothing.
+    /// Skips white space and comments, which mean nothing in verbose expressions.
     fn skip_white_space(&mut self) -> bool {
         match self.rest.first() {
             Some(b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c) => {
@@ -218,7 +218,7 @@ impl<'p> Translation<'p> {
         }
     }
 
-    /// Reads how often the last thing may come, if that is said here.
+    /// Reads a repetition of the last item, if there is one here.
     fn repetition(&mut self) -> Result<Option<(u32, Option<u32>)>, Wrong> {
         let found = match self.rest.first() {
             Some(b'*') => (0, None),
@@ -231,7 +231,7 @@ impl<'p> Translation<'p> {
         Ok(Some(found))
     }
 
-    /// Braces that are no repetition are letters.
+    /// Reads a counted repetition; returns `None` if the braces stand for themselves.
     fn counted(&mut self) -> Result<Option<(u32, Option<u32>)>, Wrong> {
         let inner = self.rest.get(1..).unwrap_or_default();
         let (least, rest) = number(inner)?;
@@ -271,7 +271,7 @@ impl<'p> Translation<'p> {
             (least, Some(most)) => self.out.push_str(&format!("{{{least},{most}}}")),
         }
         if self.take(b"?") {
-            // Whether something matches is the same, however much is taken at first.
+            // Lazy or greedy makes no difference to whether something matches.
             return Ok(());
         }
         match self.take(b"+") {
@@ -297,7 +297,7 @@ impl<'p> Translation<'p> {
                 return Ok((Last::Place, Width::NOTHING));
             }
             b'$' => {
-                // Before a line feed at the end, too.
+                // It also matches before a line feed at the end.
                 self.out.push_str(match flags.is_multiline {
                     true => "(?m:$)",
                     false => r"(?:\n?\z)",
@@ -348,7 +348,7 @@ impl<'p> Translation<'p> {
         Ok((Last::Place, Width::NOTHING))
     }
 
-    /// A group by its number, or a letter by three octal digits.
+    /// Reads a reference to a group by number, or a byte as three octal digits.
     fn numbered(&mut self, flags: Flags) -> Result<(Last, Width), Wrong> {
         let is_octal = |byte: &u8| matches!(byte, b'0'..=b'7');
         let digits = self.rest.iter().take(3).take_while(|byte| is_octal(byte));
@@ -428,7 +428,7 @@ impl<'p> Translation<'p> {
         Ok((Last::Something, width))
     }
 
-    /// What is seen, or not, ahead of a place or behind it: an empty group is put there.
+    /// Reads an assertion, and puts an empty group in its place.
     fn look(
         &mut self,
         flags: Flags,
@@ -446,7 +446,7 @@ impl<'p> Translation<'p> {
             looks: std::mem::replace(&mut self.looks, looks),
         };
         let behind = match is_behind {
-            // Python looks behind only from a place that is known.
+            // Python requires a lookbehind of fixed width.
             true => Some(width.exact().ok_or(Wrong::Syntax)?),
             false => None,
         };
@@ -459,7 +459,7 @@ impl<'p> Translation<'p> {
         Ok((Last::Something, Width::NOTHING))
     }
 
-    /// What only Python can do, if what is in the group is right.
+    /// The error for a construct that only Python supports, if the group is closed.
     fn refused(&mut self, what: &'static str) -> Result<(Last, Width), Wrong> {
         match self.rest.contains(&b')') {
             true => Err(Wrong::OnlyPython(what)),
@@ -486,7 +486,7 @@ impl<'p> Translation<'p> {
         }
     }
 
-    /// Flags for the group that they begin.
+    /// Reads flags that apply to the group they begin.
     fn local_flags(&mut self, flags: &mut Flags) -> Result<(), Wrong> {
         let mut value = true;
         let mut count = 0usize;
@@ -497,7 +497,7 @@ impl<'p> Translation<'p> {
                     value = false;
                     count = 0;
                 }
-                // Python takes the letters that choose an alphabet only to set them.
+                // Python allows the letters that choose an alphabet to be set, not cleared.
                 Some(b'a' | b'L' | b'u') if !value => return Err(Wrong::Syntax),
                 Some(letter) => {
                     set_flag(flags, letter, value)?;
@@ -515,14 +515,14 @@ fn set_flag(flags: &mut Flags, letter: u8, value: bool) -> Result<(), Wrong> {
         b'm' => flags.is_multiline = value,
         b's' => flags.dot_is_all = value,
         b'x' => flags.is_verbose = value,
-        // ASCII is what bytes have; the letters of the locale are those, too.
+        // Matching is over ASCII anyway, and the locale's letters are taken to be the same.
         b'a' | b'L' => {}
         _ => return Err(Wrong::Syntax),
     }
     Ok(())
 }
 
-/// A number at the beginning, if there is one, and what comes after.
+/// Splits off a number at the beginning, if there is one.
 fn number(text: &[u8]) -> Result<(Option<u32>, &[u8]), Wrong> {
     let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = text.split_at(len);
@@ -537,7 +537,7 @@ fn number(text: &[u8]) -> Result<(Option<u32>, &[u8]), Wrong> {
     }
 }
 
-/// A letter that stands for itself.
+/// The expression for a byte that stands for itself.
 pub(super) fn literal(letter: u8) -> String {
     match letter {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'_' => char::from(letter).to_string(),

@@ -1,16 +1,17 @@
-//! Sets of letters in Python's regular expressions, and letters with a backslash before them.
+//! Bracket sets and escapes in Python's regular expressions.
 
 use super::regular::{Wrong, literal};
 use crate::node::digit;
 
-/// What a backslash and what follows stand for.
+/// What an escape stands for.
 pub(super) enum Escaped {
     Letter(u8),
-    /// A class, as the `regex` crate writes it.
+    /// A class, in the syntax of the `regex` crate.
     Class(&'static str),
 }
 
-/// Reads what follows a backslash, but for places and groups.
+/// Reads the rest of an escape after its backslash; anchors and group references are handled
+/// elsewhere.
 pub(super) fn escape(text: &[u8]) -> Result<(Escaped, &[u8]), Wrong> {
     let (first, rest) = text.split_first().ok_or(Wrong::Syntax)?;
     let escaped = match first {
@@ -53,7 +54,7 @@ pub(super) fn escape(text: &[u8]) -> Result<(Escaped, &[u8]), Wrong> {
     Ok((escaped, rest))
 }
 
-/// One end of a range, or what stands alone.
+/// Reads one member of a set, or one end of a range.
 fn member(text: &[u8]) -> Result<(Escaped, &[u8]), Wrong> {
     match text.split_first().ok_or(Wrong::Syntax)? {
         (b'\\', rest) => match rest.split_first() {
@@ -64,7 +65,7 @@ fn member(text: &[u8]) -> Result<(Escaped, &[u8]), Wrong> {
     }
 }
 
-/// Reads a set, whose first bracket was read, and what comes after its last.
+/// Reads a set after its opening bracket; returns it with what follows the closing one.
 pub(super) fn read(text: &[u8]) -> Result<(String, &[u8]), Wrong> {
     let mut set = String::from("[");
     let mut rest = text;

@@ -57,7 +57,7 @@ fn what_looks_ahead_or_behind_matches_as_python_says() {
     assert!(looking(r"(?=\xff).").is_match(b"\xff"));
 }
 
-/// Each of these takes a matcher that tries one way after the other longer than anybody waits.
+/// A backtracking matcher would take longer on each of these than anybody waits.
 #[test]
 fn the_time_is_bounded() {
     let text = "a".repeat(4000);

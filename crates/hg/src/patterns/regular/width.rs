@@ -1,6 +1,6 @@
-//! How long what an expression matches is.
+//! The length of what an expression matches.
 
-/// The least and the most bytes.
+/// The least and the greatest length, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Width {
     least: u64,
@@ -11,7 +11,7 @@ impl Width {
     pub(super) const NOTHING: Self = Self { least: 0, most: 0 };
     pub(super) const ONE: Self = Self { least: 1, most: 1 };
 
-    /// That of one after the other.
+    /// The width of a sequence of two.
     pub(super) fn and(self, next: Self) -> Self {
         Self {
             least: self.least.saturating_add(next.least),
@@ -19,7 +19,7 @@ impl Width {
         }
     }
 
-    /// That of one or the other.
+    /// The width of an alternative of two.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             least: self.least.min(other.least),
@@ -27,7 +27,7 @@ impl Width {
         }
     }
 
-    /// That of as many.
+    /// The width of a repetition.
     pub(super) fn times(self, least: u32, most: Option<u32>) -> Self {
         let most = most.map_or(u64::MAX, u64::from);
         Self {
@@ -36,7 +36,7 @@ impl Width {
         }
     }
 
-    /// How many bytes, if it is always as many.
+    /// The length in bytes, if it is fixed.
     pub(super) fn exact(self) -> Option<usize> {
         let least = usize::try_from(self.least).ok();
         least.filter(|_| self.least == self.most)
