@@ -23,7 +23,7 @@ use vigil_stamp::file::Contents;
 
 use crate::input::Input;
 
-/// What holds of every dirstate: each path is found where it is, and leads down.
+/// Checks what holds for every dirstate: each path is relative, and is found at its position and below its directory.
 fn check(dirstate: &Dirstate) {
     for (at, (path, _)) in dirstate.iter().enumerate() {
         assert_eq!(dirstate.position(path), Some(at));
@@ -61,7 +61,7 @@ pub(crate) fn hg_revlog(data: &[u8]) {
     check_revlog(&[(".i", data)]);
 }
 
-/// A docket, and the files that it names.
+/// Fuzzes a docket, and the files that it names.
 pub(crate) fn hg_docket(data: &[u8]) {
     let mut input = Input(data);
     let [docket, index, data] = [(); 3].map(|()| input.part());
@@ -73,7 +73,7 @@ pub(crate) fn hg_docket(data: &[u8]) {
     ]);
 }
 
-/// What holds of every revlog whose files are `files`, by the ends of their names: a text has the hash that it is said to have.
+/// Checks what holds for every revlog of `files`, given by the endings of their names: a text has the recorded hash.
 fn check_revlog(files: &[(&str, &[u8])]) {
     let folder = tempfile::tempdir().unwrap();
     for (end, bytes) in files {
@@ -114,7 +114,7 @@ pub(crate) fn hgignore(data: &[u8]) {
     assert!(file.patterns.len() + file.warnings.len() <= lines);
 }
 
-/// What is translated is an expression.
+/// Checks that a translated pattern is a valid expression.
 pub(crate) fn hg_pattern(data: &[u8]) {
     let data = &data[..data.len().min(512)];
     if let Ok(translated) = patterns::translate(data) {
@@ -139,7 +139,7 @@ pub(crate) fn hg_checkout(data: &[u8]) {
     vigil_hg::checkout::fuzz(data);
 }
 
-/// A repository with a merge, which is made once.
+/// A repository with a merge, made once.
 fn repository() -> &'static Repository {
     static REPOSITORY: OnceLock<Repository> = OnceLock::new();
     REPOSITORY.get_or_init(|| {
@@ -180,7 +180,7 @@ pub(crate) fn hg_texts(data: &[u8]) {
     stored::fuzz(data);
 }
 
-/// What the store calls a file is a path below its folder, whose parts any file system takes.
+/// Checks that the store's name for a file is a path below its folder, with components that any file system accepts.
 pub(crate) fn hg_store_name(data: &[u8]) {
     let inside = crate::input::inside(data);
     let path = [b"data/", inside.as_slice(), b".i"].concat();
@@ -200,7 +200,7 @@ pub(crate) fn hg_store_name(data: &[u8]) {
     assert!(Names::Underscored.encoded(&path).len() >= path.len());
 }
 
-/// Patterns of all kinds become matchers, and any path may be asked about.
+/// Makes matchers of patterns of all kinds, and asks them about any path.
 pub(crate) fn hg_matcher(data: &[u8]) {
     let mut input = Input(&data[..data.len().min(512)]);
     let path = crate::input::inside(input.field());
@@ -250,7 +250,7 @@ pub(crate) fn hg_matcher(data: &[u8]) {
     }
 }
 
-/// What says which part of a repository there is has only lines of its text, and the nearest of them decides.
+/// Checks that a portion file has only what is in the lines of its text, and that the nearest path decides.
 pub(crate) fn hg_portion(data: &[u8]) {
     let mut input = Input(&data[..data.len().min(4096)]);
     let path = crate::input::inside(input.field());

@@ -1,5 +1,5 @@
-//! Which files of one changeset are copies of which of another: what the versions of a file say of where they come from, or, where
-//! the repository has it, what changesets say.
+//! Which files of one changeset are copies of files in another, according to the metadata of file versions or, if the repository
+//! has it, the sidedata of changesets.
 
 mod changesets;
 
@@ -17,29 +17,30 @@ use crate::revision::{Revisions, Target};
 use crate::revlog::{NO_REVISION, Revlog};
 use crate::stored::{Manifest, Store};
 
-/// What is a copy, and of what.
+/// Copied paths, each with its source.
 pub type Copies = BTreeMap<BString, BString>;
 
-/// How many files' versions are kept open at once.
+/// The maximum number of file revlogs to keep open at once.
 const OPEN_MAX: usize = 64;
 
-/// Looks for copies in a repository.
+/// Traces copies in a repository.
 #[derive(Debug)]
 pub struct Tracer<'t> {
     store: Store,
     revisions: &'t Revisions<'t>,
-    /// What is recorded of the working copy.
+    /// The dirstate of the working copy.
     dirstate: &'t Dirstate,
-    /// The part of the repository that there is: of what comes from elsewhere it knows nothing.
+    /// The part of the files that a narrow clone has; it knows nothing of copies from elsewhere.
     narrow: Option<Arc<Portion>>,
     open: BTreeMap<BString, Revlog>,
 }
 
-/// Which files are asked for.
+/// Selects the files that are asked for.
 type Filter<'f> = dyn Fn(&BStr) -> bool + 'f;
 
 impl<'t> Tracer<'t> {
-    /// One in the repository of `revisions`, whose working copy has this `dirstate`; of the part `narrow` if it has no other files.
+    /// Makes a tracer for the repository of `revisions`, whose working copy has this `dirstate`; `narrow` is set for a narrow
+    /// clone.
     pub fn new(
         store: Store,
         revisions: &'t Revisions<'t>,
@@ -61,7 +62,7 @@ impl<'t> Tracer<'t> {
             .is_none_or(|narrow| narrow.is_match(path))
     }
 
-    /// The files of `to` that were copied from files of `from`, and match; on the way back, what was renamed.
+    /// Returns the files of `to` that were copied from files of `from`, and match; going backwards, only renames.
     ///
     /// # Errors
     /// The store cannot be read, or is damaged.
@@ -132,7 +133,7 @@ impl<'t> Tracer<'t> {
         }
     }
 
-    /// What in `to` was copied since `from`, which comes before it; a version that `base` has ends the search as well.
+    /// Returns what was copied in `to` since its ancestor `from`; the search also ends at a version that `base` has.
     fn forward(
         &mut self,
         from: Target,
@@ -161,7 +162,7 @@ impl<'t> Tracer<'t> {
         base: Target,
         matches: &Filter<'_>,
     ) -> Result<Copies, Abort> {
-        // Nothing comes from what has no files.
+        // Nothing can be copied from a revision without files.
         if from == to || from == Target::Null && base == Target::Null {
             return Ok(Copies::new());
         }
@@ -196,7 +197,7 @@ impl<'t> Tracer<'t> {
         Ok(copies)
     }
 
-    /// The path of the newest version before this one that `is_there`.
+    /// Returns the path of the newest earlier version for which `is_there` holds.
     fn origin(
         &mut self,
         path: &BStr,
@@ -248,7 +249,7 @@ impl<'t> Tracer<'t> {
         Ok(link.unwrap_or(NO_REVISION))
     }
 
-    /// The parents of a version; the first one of a copy is what it was copied from.
+    /// Returns the parents of a version; for a copy, its source comes first.
     fn versions_before(&mut self, path: &BStr, node: &Node) -> Result<Vec<(BString, Node)>, Abort> {
         let (versions, number) = self.version(path, node)?;
         let parents = ancestry::parents(versions, number).into_iter().flatten();
@@ -260,7 +261,7 @@ impl<'t> Tracer<'t> {
         Ok(source.into_iter().chain(parents).collect())
     }
 
-    /// Copies the other way round, where the source is gone from `target`.
+    /// Reverses copies, keeping those whose source no longer exists in `target`.
     fn reversed(
         &self,
         copies: Copies,
@@ -293,7 +294,7 @@ impl Files<'_> {
     }
 }
 
-/// What tracked files are recorded as copies of.
+/// Returns the copies that the dirstate records for tracked files.
 pub fn recorded(dirstate: &Dirstate, matches: &Filter<'_>) -> Copies {
     let files = dirstate.iter().enumerate();
     let tracked = files.filter(|(_, (path, entry))| entry.is_tracked() && matches(path));
@@ -305,7 +306,7 @@ pub fn recorded(dirstate: &Dirstate, matches: &Filter<'_>) -> Copies {
         .collect()
 }
 
-/// Copies of copies.
+/// Combines two steps of copies: a copy of a copy gets the source of the first.
 fn chained(first: Copies, then: Copies) -> Copies {
     let mut all = first.clone();
     for (path, source) in then {

@@ -1,4 +1,4 @@
-//! Which part of a repository a narrow clone has: `.hg/store/narrowspec`, of which the working copy has a copy of its own.
+//! Which part of a repository a narrow clone has: `.hg/store/narrowspec`, of which the working copy keeps its own copy.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -13,15 +13,15 @@ use crate::portion_file::{self, PortionFile};
 use crate::repository::Repository;
 use crate::subrepositories::Subrepositories;
 
-/// With what patterns begin here.
+/// The prefixes that a pattern may have.
 const KINDS: [&str; 2] = [PATH, "rootfilesin:"];
 const PATH: &str = "path:";
 
-/// The part of its files that `repository` has; `None` where it is all. What is odd is said in `warnings`, each line without its line
+/// Reads which part of the files `repository` has; `None` if it is everything. Adds messages to `warnings`, each without its line
 /// feed.
 ///
 /// # Errors
-/// What says so cannot be read, or the working copy is still that of another part.
+/// A narrowspec cannot be read or is invalid, or the working copy's narrowspec is stale.
 pub fn read(
     repository: &Repository,
     warnings: &mut Vec<BString>,
@@ -58,7 +58,7 @@ fn parse(text: &[u8], warnings: &mut Vec<BString>) -> Result<PortionFile, Abort>
     Ok(file)
 }
 
-/// The part of which `file` speaks; `None` where it is all.
+/// Returns the part that `file` describes; `None` if it is everything.
 fn portion(repository: &Repository, file: PortionFile) -> Result<Option<Portion>, Abort> {
     if file.includes.is_empty() {
         return Ok(Some(Portion::Any(Vec::new())));

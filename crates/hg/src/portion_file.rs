@@ -1,4 +1,5 @@
-//! Files that say which part of a repository there is: what is included, what is not, and which other such files hold, too.
+//! Files that define which part of a repository is present: what is included, what is excluded, and which other such files
+//! apply.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,25 +11,25 @@ use crate::abort::Abort;
 use crate::bytes::{bytes, of_path, trim};
 use crate::text_file;
 
-/// How long all of them together may be, in bytes.
+/// The maximum length of all of them together, in bytes.
 pub(crate) const LEN_MAX: usize = 4 << 20;
 
-/// What is in such a file.
+/// The contents of such a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PortionFile {
-    /// Patterns of what there is.
+    /// Patterns of files that are present.
     pub includes: BTreeSet<BString>,
-    /// Patterns of what there is not.
+    /// Patterns of files that are not.
     pub excludes: BTreeSet<BString>,
-    /// The names of the files that hold, too.
+    /// The names of other files that apply, too.
     pub profiles: BTreeSet<BString>,
 }
 
 impl PortionFile {
-    /// Reads the text of one; messages call it by `what` it is about, and what is odd is said in `warnings`.
+    /// Parses the text of such a file. `what` names its subject in messages; warnings are added to `warnings`.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is malformed.
     pub fn parse(text: &[u8], what: &str, warnings: &mut Vec<BString>) -> Result<Self, Abort> {
         #[derive(Clone, Copy, PartialEq)]
         enum Section {
@@ -45,7 +46,8 @@ impl PortionFile {
             if let Some(profile) = line.strip_prefix(b"%include ") {
                 file.profiles.insert(trim(profile).into());
             } else if line == b"[include]" {
-                // Mercurial compares what both sections have, and so takes them for one where that is the same.
+                // Mercurial compares the contents of both sections, and so takes them for the same section if these are
+                // equal.
                 if section == Some(Section::Exclude) && file.includes != file.excludes {
                     let said = bytes!(what, " config cannot have includes after excludes");
                     return Err(Abort::plain(said));
@@ -73,10 +75,10 @@ impl PortionFile {
     }
 }
 
-/// Reads the file at `path`; nothing where it is not there.
+/// Reads the file at `path`; returns no bytes if it does not exist.
 ///
 /// # Errors
-/// It cannot be read, or is too long.
+/// The file cannot be read, or is too long.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Abort> {
     let is_endless = |stat: Stat| !stat.is_file() && !stat.is_dir();
     if stat_path(path).is_ok_and(is_endless) {
@@ -90,7 +92,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Abort> {
     }
 }
 
-/// What is said where what `path` has in it is too long.
+/// The error for a file at `path` that is too long.
 pub(crate) fn too_long(path: &[u8]) -> Abort {
     Abort::unsupported(bytes!("patterns in '", path, "', which are too long"))
 }

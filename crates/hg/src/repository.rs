@@ -1,4 +1,4 @@
-//! Where a repository is, and what whoever reads it must understand.
+//! Where a repository is, and what a reader must understand to read it.
 
 mod requirements;
 
@@ -23,13 +23,13 @@ pub struct Repository {
     pub root: PathBuf,
     /// The folder with the dirstate.
     pub dot_hg: PathBuf,
-    /// The `.hg` folder in which the store is: another one's, of a share.
+    /// The `.hg` folder that has the store; in a share, that of the share's source.
     pub shared: PathBuf,
-    /// What it requires.
+    /// The requirements.
     pub requirements: Requirements,
 }
 
-/// The top of the innermost working copy around `folder`.
+/// Returns the top of the innermost working copy around `folder`.
 pub fn find(folder: &Path) -> Option<PathBuf> {
     folder
         .ancestors()
@@ -37,8 +37,8 @@ pub fn find(folder: &Path) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-/// The files with the configuration of the repository at `root`, from the weakest to the strongest; those of one that
-/// cannot be read are those it has by itself.
+/// Returns the configuration files of the repository at `root`, from the weakest to the strongest. If the requirements or the
+/// share's source cannot be read, only the repository's own files are listed.
 pub fn configuration_files(root: &Path) -> Repositories {
     let dot_hg = root.join(".hg");
     let mut files = Vec::new();
@@ -55,10 +55,10 @@ pub fn configuration_files(root: &Path) -> Repositories {
 }
 
 impl Repository {
-    /// Opens the repository whose working copy's top is `root`.
+    /// Opens the repository whose working copy has its top at `root`.
     ///
     /// # Errors
-    /// There is none, or it requires what is not known here.
+    /// There is no repository, or it has an unknown requirement.
     pub fn open(root: &Path) -> Result<Self, Abort> {
         let dot_hg = root.join(".hg");
         if !stat_path(&dot_hg).is_ok_and(|stat| stat.is_dir()) {
@@ -94,22 +94,22 @@ impl Repository {
         })
     }
 
-    /// Whether its dirstate is of the second format.
+    /// Returns whether the dirstate is of the second format.
     pub fn has_dirstate_v2(&self) -> bool {
         self.requirements.has("dirstate-v2")
     }
 
-    /// Whether its working copy may leave out files.
+    /// Returns whether the working copy may be sparse.
     pub fn is_sparse(&self) -> bool {
         self.requirements.has("exp-sparse")
     }
 
-    /// Whether it may have a part of the files only.
+    /// Returns whether the repository may be a narrow clone, which has only part of the files.
     pub fn is_narrow(&self) -> bool {
         self.requirements.has("narrowhg-experimental")
     }
 
-    /// What is committed.
+    /// The store, which has everything that is committed.
     pub fn store(&self) -> Store {
         let has = |name| self.requirements.has(name);
         let ways = Ways {
@@ -127,13 +127,13 @@ impl Repository {
             (false, false) => Names::Encoded,
             _ if is_underscored => Names::Underscored,
             (true, _) => Names::Hybrid { dots },
-            // What lists the files has no part in their names.
+            // The list of files has no influence on their names.
             (false, true) => Names::Hybrid { dots: true },
         };
         Store::new(self.shared.join("store"), names, ways)
     }
 
-    /// The files with ignore patterns: its own, if that is there, and those that the configuration names.
+    /// Returns the files with ignore patterns: `.hgignore` if it exists, and those that the configuration names.
     pub fn ignore_files(
         &self,
         layers: &crate::config::Config,
@@ -152,7 +152,7 @@ impl Repository {
     }
 }
 
-/// The `.hg` folder to which that of a share leads.
+/// The `.hg` folder of a share's source.
 fn shared_folder(dot_hg: &Path, requirements: &Requirements) -> Result<PathBuf, Abort> {
     let file = dot_hg.join("sharedpath");
     let text = text_file::read(&file).map_err(|error| Abort::io(&file, &error))?;
@@ -169,10 +169,10 @@ fn shared_folder(dot_hg: &Path, requirements: &Requirements) -> Result<PathBuf, 
     })
 }
 
-/// The top of the working copy that is asked for: the folder that `-R` names, or the innermost one around the working directory.
+/// Returns the top of the requested working copy: the folder that `-R` names, or the innermost one around the working directory.
 ///
 /// # Errors
-/// There is none.
+/// There is no working copy.
 pub fn locate(surroundings: &Surroundings<'_>, named: Option<&BString>) -> Result<PathBuf, Abort> {
     if let Some(named) = named {
         let path = surroundings
@@ -191,8 +191,8 @@ pub fn locate(surroundings: &Surroundings<'_>, named: Option<&BString>) -> Resul
     })
 }
 
-/// The top of the working copy in which all of `paths` are, by their text alone: what `-R` might have named. `None` where there is no
-/// such one, or no path.
+/// Returns the top of the working copy that has all of `paths`, judged by their text alone: what `-R` might have named. `None` if
+/// there is no single such one, or no path.
 pub fn inferred(cwd: &Path, paths: &[BString]) -> Option<BString> {
     let mut tops = paths.iter().map(|path| top_above(cwd, path.as_bstr()));
     let first = tops.next()??;
@@ -217,10 +217,10 @@ fn top_above(cwd: &Path, path: &BStr) -> Option<BString> {
     }
 }
 
-/// The layers of the configuration with those of the repository at `root`.
+/// Returns the layers of the configuration with those of the repository at `root`.
 ///
 /// # Errors
-/// A file that is trusted is none of the configuration.
+/// A trusted file is not valid configuration.
 pub fn configure(layers: Layers<'_>, root: &Path) -> Result<crate::config::Configuration, Abort> {
     layers.with_repository(&configuration_files(root))
 }

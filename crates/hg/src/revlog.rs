@@ -1,8 +1,8 @@
-//! Mercurial's store of the versions of one thing: an index of revisions, and chunks of text and differences.
+//! Revlogs: Mercurial's storage of the versions of one thing, as an index of revisions, and chunks with full texts and deltas.
 //!
-//! Version 1 of the format, as all repositories have it but experimental ones, and version 2, where a docket names the files, also
-//! that of changelogs alone. Whatever an index says of places, lengths and bases is checked; what is given out has the length and
-//! the hash that it is said to have.
+//! Reads version 1 of the format, which all but experimental repositories have, and version 2, where a docket names the files,
+//! also its variant for changelogs. Positions, lengths and bases in an index are checked, and each text returned has the recorded
+//! length and hash.
 
 mod chunk;
 mod delta;
@@ -26,21 +26,21 @@ use docket::Docket;
 use index::{Form, Index, Layout};
 pub use index::{NO_REVISION, Revision};
 
-/// The most bytes of one text.
+/// The maximum length of a text in bytes.
 const TEXT_LEN_MAX: usize = 1 << 31;
-/// The most bytes of the sidedata of one revision.
+/// The maximum length of the sidedata of one revision in bytes.
 const SIDEDATA_LEN_MAX: usize = 1 << 28;
-/// Flags of a revision under which its text is not what is stored: censored, ellipsis, or kept elsewhere.
+/// Flags of a revision whose text is not what is stored: censored, ellipsis, or stored externally.
 const SPECIAL_FLAGS: u16 = 0xe000;
-/// Flags of a revision that mean nothing yet.
+/// Flags of a revision that have no meaning yet.
 const UNKNOWN_FLAGS: u16 = 0x003f;
-/// Of these, that of an ellipsis: its parents are others than when it was made, so that its text has another hash.
+/// The special flag of an ellipsis. Its parents are not those it was made with, so its hash does not match its text.
 const ELLIPSIS_FLAG: u16 = 0x4000;
 
 /// The versions of one thing.
 #[derive(Debug)]
 pub struct Revlog {
-    /// What Mercurial calls it in messages.
+    /// The name that Mercurial's messages use.
     name: BString,
     index: Index,
     index_bytes: Contents,
@@ -48,27 +48,27 @@ pub struct Revlog {
     data: Option<Contents>,
     /// Whether revisions may be ellipses.
     has_ellipses: bool,
-    /// What a docket says beside that.
+    /// The additional parts of a revlog with a docket.
     beside: Option<Beside>,
 }
 
 /// What only a revlog with a docket has.
 #[derive(Debug)]
 struct Beside {
-    /// What chunks begin with that are compressed in the way of all.
+    /// The first byte of chunks in the default compression.
     compression: u8,
     sidedata_path: PathBuf,
-    /// How many bytes of it count.
+    /// The valid length of the sidedata file in bytes.
     sidedata_len: u64,
     sidedata: Option<Contents>,
 }
 
 impl Revlog {
-    /// Opens a revlog, whose files are where `place` says for the ends of their names: that with which it begins is `.i`. One
-    /// that is not there has no revisions.
+    /// Opens a revlog. `place` maps the ending of a file's name to its path; the first file ends in `.i`. A revlog that does not
+    /// exist has no revisions.
     ///
     /// # Errors
-    /// It cannot be read, or is damaged.
+    /// The revlog cannot be read, or is damaged.
     pub fn open(place: impl Fn(&str) -> PathBuf, name: impl Into<BString>) -> Result<Self, Abort> {
         let name = name.into();
         let path = place(".i");
@@ -154,7 +154,7 @@ impl Revlog {
         })
     }
 
-    /// The same, but for whether some revisions stand for those between them and their parents, as where a narrow clone was made.
+    /// Sets whether revisions may be ellipses, which stand for those between them and their parents, as in a narrow clone.
     #[must_use]
     pub(crate) fn with_ellipses(self, has_ellipses: bool) -> Self {
         Self {
@@ -163,27 +163,27 @@ impl Revlog {
         }
     }
 
-    /// How many revisions there are.
+    /// The number of revisions.
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no revisions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The revision of this number.
+    /// Returns the revision with this number.
     pub fn revision(&self, number: u32) -> Option<Revision> {
         self.index.revision(&self.index_bytes, number)
     }
 
-    /// The node of the revision of this number.
+    /// Returns the node of the revision with this number.
     pub fn node(&self, number: u32) -> Option<Node> {
         self.index.node(&self.index_bytes, number)
     }
 
-    /// The number of the revision with this node. The last ones are looked at first.
+    /// Returns the number of the revision with this node, searching from the newest to the oldest.
     pub fn find(&self, node: &Node) -> Option<u32> {
         let numbers = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
         numbers
@@ -191,7 +191,7 @@ impl Revlog {
             .find(|number| self.index.node(&self.index_bytes, *number) == Some(*node))
     }
 
-    /// The numbers of the revisions whose node begins with these hexadecimal digits, at most `most`.
+    /// Returns the numbers of the revisions whose node begins with these hexadecimal digits, at most `most` of them.
     pub fn find_prefix(&self, digits: &[u8], most: usize) -> Vec<u32> {
         let numbers = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
         let begins = |number: &u32| {
@@ -202,12 +202,12 @@ impl Revlog {
         numbers.filter(begins).take(most).collect()
     }
 
-    /// Whether the text of the revision of a file may begin with more than its contents.
+    /// Returns whether the text of a file's revision may have metadata before the contents.
     pub fn may_have_metadata(&self, revision: &Revision) -> bool {
         self.index.may_have_metadata(revision)
     }
 
-    /// Whether `text` is that of the revision; `None` where the text that is stored must be looked at.
+    /// Returns whether the revision's hash is that of `text`; `None` if only the stored text can tell.
     pub fn has_hash_of(&self, revision: &Revision, text: &[u8]) -> Option<bool> {
         if revision.flags & SPECIAL_FLAGS != 0 {
             return None;
@@ -233,10 +233,10 @@ impl Revlog {
         Node(sum.finalize().into())
     }
 
-    /// The text of the revision `number`.
+    /// Returns the text of the revision `number`.
     ///
     /// # Errors
-    /// There is none, or it is damaged.
+    /// The revision does not exist, or is damaged.
     pub fn text(&mut self, number: u32) -> Result<Vec<u8>, Abort> {
         let damaged = |what: &str| {
             let message = bytes!("damaged revision in '", self.name, "': ", what);
@@ -271,7 +271,7 @@ impl Revlog {
         };
         let mut decompressor = self.decompressor();
         let mut chunks = Vec::with_capacity(chain.len());
-        // Differences may add what later ones take away; but no more than this is believed.
+        // Deltas may add what later ones remove, but no more than this is accepted.
         let mut room = text_len.saturating_mul(8).saturating_add(64 << 20);
         for link in &chain {
             let stored = self.stored(link).ok_or_else(|| damaged("it is cut off"))?;
@@ -294,10 +294,10 @@ impl Revlog {
         Decompressor::new(self.beside.as_ref().map(|beside| beside.compression))
     }
 
-    /// The item `key` of the sidedata of the revision `number`, if it has one.
+    /// Returns the item `key` of the sidedata of the revision `number`, if it has one.
     ///
     /// # Errors
-    /// It cannot be read, or is damaged.
+    /// The sidedata cannot be read, or is damaged.
     pub fn sidedata(&mut self, number: u32, key: u16) -> Result<Option<Vec<u8>>, Abort> {
         let mut decompressor = self.decompressor();
         let place = self.revision(number).map(|revision| revision.sidedata);
@@ -324,7 +324,7 @@ impl Revlog {
         read.map_err(|what| Abort::damaged(path, what))
     }
 
-    /// The revisions from a whole text to `number`, whose chunks together are the text.
+    /// Returns the revisions from a full text to `number`, whose chunks together make the text.
     fn chain(&self, number: u32) -> Result<Vec<Revision>, &'static str> {
         let wrong_base = "it is a difference to what is none before it";
         let mut chain = Vec::new();
@@ -340,7 +340,7 @@ impl Revlog {
             };
             at = match self.index.is_general() {
                 true => base,
-                // Without general deltas each is to the one before, up to the base.
+                // Without general deltas, each delta is against the previous revision, back to the base.
                 false => at.saturating_sub(1),
             };
         }
@@ -348,7 +348,7 @@ impl Revlog {
         Ok(chain)
     }
 
-    /// Has the file with the chunks at hand, where it is one of its own.
+    /// Reads the file with the chunks, unless they are in the index or no chunk has any bytes.
     fn read_data(&mut self, chain: &[Revision]) -> Result<(), Abort> {
         let needs_data = chain.iter().any(|revision| revision.stored_len > 0);
         if self.index.is_inline() || self.data.is_some() || !needs_data {
@@ -373,7 +373,7 @@ impl Revlog {
     }
 }
 
-/// What is not there has nothing in it.
+/// Treats a missing file as an empty one.
 fn nothing_if_missing(error: io::Error) -> io::Result<Contents> {
     match error.kind() {
         io::ErrorKind::NotFound => Ok(Contents::Read(Vec::new())),

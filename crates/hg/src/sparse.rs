@@ -1,4 +1,4 @@
-//! Which part of the files a sparse working copy has: `.hg/sparse`, profiles that are committed, and files that are there for a while.
+//! Which files a sparse working copy has: `.hg/sparse`, profiles that are committed, and files that are included temporarily.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,47 +16,47 @@ use crate::portion_file::{self, LEN_MAX, PortionFile};
 use crate::repository::Repository;
 use crate::subrepositories::Subrepositories;
 
-/// How many profiles are read.
+/// The maximum number of profiles to read.
 const PROFILES_MAX: usize = 1000;
-/// What is there wherever something is included.
+/// Always included if anything is.
 const ALWAYS: &str = ".hg*";
 
-/// By what it is known which files there are, but for what is committed.
+/// The texts that decide which files a sparse working copy has, except for committed profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparseTexts {
     lasting: Vec<u8>,
     temporary: Vec<u8>,
-    /// The parents of the working copy, whose profiles hold.
+    /// The parents of the working copy, whose profiles apply.
     parents: [Node; 2],
 }
 
-/// What a working copy has.
+/// The files that a working copy has.
 #[derive(Debug)]
 pub struct Sparse {
-    /// That part; `None` where it is all. It may be that what says so is not understood, or what is committed cannot be read.
+    /// The part; `None` if it is everything. It is an error if a text is not understood, or committed data cannot be read.
     pub portion: Result<Option<Arc<Portion>>, Abort>,
-    /// What is to be said on standard error, each without its line feed.
+    /// Messages for standard error, each without its line feed.
     pub warnings: Vec<SparseWarning>,
-    /// Paths that patterns begin with, which are refused where they lead elsewhere.
+    /// The paths that patterns begin with; they are refused if they lead outside.
     audited: Vec<BString>,
-    /// Whether patterns are in files of the working copy.
+    /// Whether some patterns are in files of the working copy.
     is_written_elsewhere: bool,
 }
 
-/// What is odd.
+/// A warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SparseWarning {
-    /// In these words.
+    /// A message.
     Line(BString),
-    /// A profile is not there, which the configuration may not want to be told.
+    /// The message that a profile is missing, which the configuration may turn off.
     Missing(BString),
 }
 
 impl SparseTexts {
-    /// Reads those of `repository`, whose working copy has these parents; `None` where it is not sparse.
+    /// Reads the texts of `repository`, whose working copy has these parents; `None` if it is not sparse.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// A text cannot be read.
     pub fn read(repository: &Repository, parents: [Node; 2]) -> Result<Option<Self>, Abort> {
         if !repository.is_sparse() {
             return Ok(None);
@@ -71,7 +71,7 @@ impl SparseTexts {
 }
 
 impl Sparse {
-    /// What has everything.
+    /// Returns a working copy that has everything.
     pub fn everything() -> Self {
         Self {
             portion: Ok(None),
@@ -81,7 +81,7 @@ impl Sparse {
         }
     }
 
-    /// What the working copy of `repository` has by `texts`.
+    /// Computes what the working copy of `repository` has according to `texts`.
     pub fn of(texts: &SparseTexts, repository: &Repository) -> Self {
         let mut sparse = Self::everything();
         sparse.portion = sparse.read(texts, repository);
@@ -104,7 +104,7 @@ impl Sparse {
             return Ok(None);
         }
         let paths = texts.temporary.split(|byte| *byte == b'\n');
-        // These are taken as they are, and match nothing if no path is written so.
+        // These are taken literally, and one that is not normalized matches nothing.
         let paths = paths.filter(|path| !path.is_empty() && normal_path(path) == *path);
         let paths: BTreeSet<BString> = paths.map(|path| bytes!("path:", path)).collect();
         if !paths.is_empty() {
@@ -113,14 +113,14 @@ impl Sparse {
         Ok(Some(Arc::new(Portion::Any(matchers))))
     }
 
-    /// Whether it is still so in the working copy at `root`, if the texts are the same.
+    /// Returns whether the result still holds in the working copy at `root`, if the texts are the same.
     pub fn is_current(&self, root: &Path) -> bool {
         let leads_elsewhere = |path: &BString| outside_of_reach(root, path.as_bstr()).is_some();
         let is_lasting = self.portion.is_ok() && !self.is_written_elsewhere;
         is_lasting && !self.audited.iter().any(leads_elsewhere)
     }
 
-    /// What holds where `parent` is checked out, with the profiles that it has.
+    /// Returns what applies if `parent` is checked out, with the profiles that it has.
     fn at(
         &mut self,
         texts: &SparseTexts,

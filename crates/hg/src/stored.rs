@@ -1,4 +1,4 @@
-//! What is committed: changesets, the files of each, and their contents.
+//! Committed data: changesets, the files of each, and their contents.
 
 mod changes;
 mod manifest;
@@ -19,7 +19,7 @@ use crate::bytes::{bytes, path_of};
 use crate::node::Node;
 use crate::revlog::{NO_REVISION, Revision, Revlog};
 
-/// Where the files of a store are.
+/// Where the files of a store are, and how they are kept.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -27,30 +27,30 @@ pub struct Store {
     ways: Ways,
 }
 
-/// In which ways a store keeps what others keep otherwise.
+/// Variations in how a store keeps its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ways {
-    /// A directory may have a manifest of its own.
+    /// Directories may have manifests of their own.
     pub trees: bool,
-    /// What was copied is told by the changeset, in its sidedata.
+    /// Copies are recorded by the changeset, in its sidedata.
     pub copies_by_changeset: bool,
     /// Revisions may be ellipses, which stand for those between them and their parents, as in a narrow clone.
     pub ellipses: bool,
 }
 
-/// What a changeset says.
+/// The contents of a changeset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changeset {
     /// The node of its manifest.
     pub manifest: Node,
     /// The branch that it is on.
     pub branch: BString,
-    /// Whether it closes that.
+    /// Whether it closes the branch.
     pub is_closing: bool,
 }
 
 impl Changeset {
-    /// Reads the text of a changeset; `None` where it names no manifest.
+    /// Parses the text of a changeset; `None` if it names no manifest.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let mut lines = text.split(|byte| *byte == b'\n');
         let manifest = lines.next().and_then(Node::from_hex)?;
@@ -74,7 +74,7 @@ impl Changeset {
 }
 
 impl Store {
-    /// The store in `folder`, whose files are named by `names`.
+    /// Makes the store in `folder`, whose files are named by `names`.
     pub fn new(folder: PathBuf, names: Names, ways: Ways) -> Self {
         Self {
             folder,
@@ -83,12 +83,12 @@ impl Store {
         }
     }
 
-    /// Whether changesets tell what was copied.
+    /// Returns whether changesets record copies.
     pub fn copies_by_changeset(&self) -> bool {
         self.ways.copies_by_changeset
     }
 
-    /// The folder in which they are.
+    /// The folder of the store's files.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -96,12 +96,12 @@ impl Store {
     /// Opens the changelog.
     ///
     /// # Errors
-    /// It cannot be read, or is damaged.
+    /// The changelog cannot be read, or is damaged.
     pub fn changelog(&self) -> Result<Revlog, Abort> {
         self.revlog(b"00changelog", "00changelog")
     }
 
-    /// Where the index of the changelog is. Whoever adds a changeset, or takes one away, writes there.
+    /// The path of the changelog's index. Adding or removing a changeset writes there.
     pub fn changelog_index(&self) -> PathBuf {
         self.folder.join("00changelog.i")
     }
@@ -109,26 +109,26 @@ impl Store {
     /// Opens the revlog of manifests.
     ///
     /// # Errors
-    /// It cannot be read, or is damaged.
+    /// The revlog cannot be read, or is damaged.
     pub fn manifests(&self) -> Result<Revlog, Abort> {
         self.manifests_of("".into())
     }
 
-    /// Opens the versions of the file `path`.
+    /// Opens the revlog of the file `path`.
     ///
     /// # Errors
-    /// They cannot be read, or are damaged.
+    /// The revlog cannot be read, or is damaged.
     pub fn file(&self, path: &BStr) -> Result<Revlog, Abort> {
         self.revlog(&bytes!("data/", path), path)
     }
 
-    /// Where the index of the versions of the file `path` is, if it has any. Whatever rewrites what is stored of the file
+    /// The path of the index of the file `path`, which exists if the file has any version. Rewriting what is stored of the file
     /// writes there.
     pub fn file_index(&self, path: &BStr) -> PathBuf {
         self.place(&bytes!("data/", path), ".i")
     }
 
-    /// Opens the revlog of the manifests of a directory, which is nothing, or ends with a slash.
+    /// Opens the revlog of the manifests of `directory`, which is empty for the top, or ends with a slash.
     fn manifests_of(&self, directory: &BStr) -> Result<Revlog, Abort> {
         let radix = match directory.is_empty() {
             true => "00manifest".into(),
@@ -147,20 +147,20 @@ impl Store {
         self.folder.join(path_of(&name))
     }
 
-    /// What the changeset `number` of `changelog` says.
+    /// Reads the changeset `number` of `changelog`.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The changeset is damaged.
     pub fn changeset(changelog: &mut Revlog, number: u32) -> Result<Changeset, Abort> {
         let text = changelog.text(number)?;
         Changeset::parse(&text)
             .ok_or_else(|| Abort::of(Kind::Storage, format!("changeset {number} has no manifest")))
     }
 
-    /// The manifest of the changeset `node`; an empty one of the null revision.
+    /// Reads the manifest of the changeset `node`; it is empty for the null revision.
     ///
     /// # Errors
-    /// It is not there, or damaged.
+    /// The manifest is missing, or damaged.
     pub fn manifest_of(&self, node: &Node) -> Result<Manifest, Abort> {
         if node.is_null() {
             return Ok(Manifest::default());
@@ -173,23 +173,23 @@ impl Store {
         self.manifest_at(&mut changelog, number)
     }
 
-    /// Whether the changelog can be read, and has no changeset `node`.
+    /// Returns whether the changelog can be read and has no changeset `node`.
     pub fn lacks(&self, node: &Node) -> bool {
         let changelog = self.changelog();
         !node.is_null() && changelog.is_ok_and(|changelog| changelog.find(node).is_none())
     }
 
-    /// The manifest of the changeset `number` of `changelog`.
+    /// Reads the manifest of the changeset `number` of `changelog`.
     ///
     /// # Errors
-    /// It is not there, or damaged.
+    /// The manifest is missing, or damaged.
     pub fn manifest_at(&self, changelog: &mut Revlog, number: u32) -> Result<Manifest, Abort> {
         let changeset = Self::changeset(changelog, number)?;
         if changeset.manifest.is_null() {
             return Ok(Manifest::default());
         }
         let mut manifests = self.manifests()?;
-        // Most changesets have a manifest of their own, of the same number or a little before.
+        // Most changesets have a manifest of their own, with the same number or a slightly lower one.
         let likely = manifests.revision(number);
         let found = match likely {
             Some(revision) if revision.node == changeset.manifest => Some(number),
@@ -206,11 +206,11 @@ impl Store {
             .ok_or_else(|| Abort::of(Kind::Storage, format!("manifest {number} is damaged")))
     }
 
-    /// What the changeset `number` of `changelog` did to files, in the order of their paths, where its sidedata tells. Where it
-    /// copied nothing, took nothing away and merged nothing there is nothing that matters.
+    /// Returns what the changeset `number` of `changelog` did to files, in the order of their paths, from its sidedata. The
+    /// list is empty if a flag says that the changeset has nothing that matters: it copied, removed and merged nothing.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The changeset is damaged.
     pub fn changed_files(changelog: &mut Revlog, number: u32) -> Result<Vec<ChangedFile>, Abort> {
         let flags = changelog.revision(number).map(|revision| revision.flags);
         if flags.unwrap_or_default() & changes::MATTERS == 0 {
@@ -223,17 +223,17 @@ impl Store {
         })
     }
 
-    /// Whether the version `node` of the file `path` has these contents.
+    /// Returns whether the version `node` of the file `path` has these contents.
     ///
     /// # Errors
-    /// The version is not there, or damaged.
+    /// The version is missing, or damaged.
     pub fn has_contents(&self, path: &BStr, node: &Node, contents: &[u8]) -> Result<bool, Abort> {
         let mut versions = self.file(path)?;
         let number = versions.find(node).ok_or_else(|| no_version(path, node))?;
         let revision = versions
             .revision(number)
             .ok_or_else(|| no_version(path, node))?;
-        // With copies and escapes the hash is not that of the contents alone.
+        // With copy metadata or an escape, the hash covers more than the contents.
         let is_escaped = contents.starts_with(METADATA_MARK);
         if !is_escaped {
             match versions.has_hash_of(&revision, contents) {
@@ -246,8 +246,8 @@ impl Store {
         Ok(without_metadata(&text) == contents)
     }
 
-    /// Whether contents of `len` bytes are more than the version `node` of the file `path` has with all that is stored beside
-    /// them: then they need not be read. False where the version is not there.
+    /// Returns whether `len` bytes are more than the version `node` of the file `path` has together with its metadata: then
+    /// contents of this length need not be read. False if the version is missing.
     pub fn is_shorter_than(&self, path: &BStr, node: &Node, len: u64) -> bool {
         let Ok(versions) = self.file(path) else {
             return false;
@@ -257,10 +257,10 @@ impl Store {
         revision.is_some_and(|revision| u64::from(revision.text_len) < len)
     }
 
-    /// The contents of the version `node` of the file `path`.
+    /// Returns the contents of the version `node` of the file `path`.
     ///
     /// # Errors
-    /// The version is not there, or damaged.
+    /// The version is missing, or damaged.
     pub fn contents(&self, path: &BStr, node: &Node) -> Result<Vec<u8>, Abort> {
         let mut versions = self.file(path)?;
         let number = versions.find(node).ok_or_else(|| no_version(path, node))?;
@@ -268,15 +268,15 @@ impl Store {
         Ok(without_metadata(&text).to_vec())
     }
 
-    /// What the version `number` among `versions` of a file is a copy of, by its own record: a version of another file.
+    /// Returns the version of another file that the version `number` in `versions` is a copy of, according to its own metadata.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The version is damaged.
     pub fn copied_from(
         versions: &mut Revlog,
         number: u32,
     ) -> Result<Option<(BString, Node)>, Abort> {
-        // Whoever has a first parent is no copy.
+        // A version with a first parent is not a copy.
         let may_be_copy = |revision: &Revision| {
             revision.p1 == NO_REVISION && versions.may_have_metadata(revision)
         };
@@ -288,7 +288,7 @@ impl Store {
     }
 }
 
-/// What the text of a version says that it is a copy of.
+/// Returns the source of the copy that a version's metadata records.
 fn copy_source(text: &[u8]) -> Option<(BString, Node)> {
     let rest = text.strip_prefix(METADATA_MARK)?;
     let (metadata, _) = rest.split_at(rest.find(METADATA_MARK)?);
@@ -301,7 +301,7 @@ fn copy_source(text: &[u8]) -> Option<(BString, Node)> {
     Some((value("copy: ")?.into(), node))
 }
 
-/// What is done with bytes from a fuzzer: what is recorded before the contents is no part of them.
+/// Checks, for a fuzzer's bytes, that metadata is not part of the contents.
 #[cfg(feature = "fuzzing")]
 pub fn fuzz(text: &[u8]) {
     let contents = without_metadata(text);
@@ -315,7 +315,7 @@ pub fn fuzz(text: &[u8]) {
     }
 }
 
-/// Between two of these, at the beginning of a text, is what is recorded of a copy.
+/// Stands before and after the metadata at the beginning of a text, which records a copy.
 const METADATA_MARK: &[u8] = b"\x01\n";
 
 fn without_metadata(text: &[u8]) -> &[u8] {
@@ -330,7 +330,7 @@ fn without_metadata(text: &[u8]) -> &[u8] {
     }
 }
 
-/// What is said of a version that is not there.
+/// The error for a version that is missing.
 pub(crate) fn no_version(path: &BStr, node: &Node) -> Abort {
     Abort::of(
         Kind::Storage,
@@ -342,7 +342,7 @@ fn no_manifest(name: &BStr, node: &Node) -> Abort {
     Abort::of(Kind::Storage, bytes!(name, "@", node.hex(), ": no node"))
 }
 
-/// The text of an item of a changeset, in which four letters are written with a backslash.
+/// Unescapes an item of a changeset, in which four bytes are escaped by a backslash.
 fn unescaped(text: &[u8]) -> BString {
     let mut plain = BString::default();
     let mut rest = text.iter();

@@ -1,5 +1,4 @@
-//! Formats of the store that few repositories have: manifests of directories, dockets, copies that changesets tell, lists and names
-//! of files.
+//! Rare store formats: tree manifests, dockets, copies recorded by changesets, lists and names of files.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +30,7 @@ impl Working {
         read(".hg/requires") + &read(".hg/store/requires")
     }
 
-    /// The only file of the store whose name ends so.
+    /// The only file in the store whose name has this ending.
     fn stored(&self, end: &str) -> PathBuf {
         let files = std::fs::read_dir(self.path(".hg/store")).unwrap();
         let mut found = files
@@ -43,7 +42,7 @@ impl Working {
     }
 }
 
-/// One process is asked for all that leads to a history.
+/// Runs a command that builds the history; one process runs them all.
 fn done(server: &mut Server, arguments: &[&str]) {
     let said = server.run(arguments).unwrap();
     assert_eq!(said.code, 0, "{arguments:?}: {said:?}");
@@ -53,7 +52,7 @@ fn commit(server: &mut Server, message: &str) {
     done(server, &["commit", "-q", "-A", "-m", message, "-d", "0 0"]);
 }
 
-/// Six changesets, two of them on a branch that is merged, with copies on both.
+/// Commits six changesets, two of them on a branch that is merged, with copies on both sides.
 fn history(working: &Working, server: &mut Server) {
     let long: String = (0..3000).map(|line| format!("line {line}\n")).collect();
     for (path, text) in [
@@ -118,7 +117,7 @@ fn contents_and_comparisons_are_answered_in_rare_formats() {
                 same(&["status", "-AC", "--rev", &from, "--rev", &to]);
             }
             same(&["status", "-C", "--rev", "1", "--rev", "2", "d"]);
-            // Only the contents tell.
+            // Only the contents can tell.
             done(&mut server, &["debugrebuilddirstate"]);
             working.write("large", "changed\n");
             working.write("escaped", "\u{1}\nOTHER");
@@ -179,7 +178,7 @@ fn requirements_that_exclude_each_other_are_refused() {
     }
 }
 
-/// Where records and sidedata are told of, in the docket of this release.
+/// Where the docket, as this release writes it, has the length `number`.
 fn lengths_at(working: &Working, number: usize) -> std::ops::Range<usize> {
     let width = if working.is_from_version_7() { 8 } else { 4 };
     let start = 10 + number * width;
@@ -216,7 +215,7 @@ fn a_damaged_docket_is_told() {
             let pending_len = lengths_at(&working, 1);
             same(&|bytes| bytes.truncate(whole.len() - 3));
             if working.is_from_version_7() {
-                // Before, lengths were shorter, and less was expected.
+                // Before version 7, lengths were narrower, so fewer bytes were expected.
                 same(&|bytes| bytes[4] = 255);
             }
             same(&|bytes| {
@@ -230,11 +229,11 @@ fn a_damaged_docket_is_told() {
             std::fs::remove_file(&index).unwrap();
             working.same(&arguments);
             std::fs::write(&index, &index_bytes).unwrap();
-            // Some of what was written does not count, and some of what will be is there.
+            // The valid length is less than what was written, and bytes of a later write are there.
             same(&|bytes| bytes[index_len.end - 1] = 0);
             damage(&index, |bytes| bytes.extend([7; 50]));
             working.same(&arguments);
-            // In clearer words: Mercurial shows where in its code it was.
+            // In clearer words: Mercurial prints a traceback.
             let refused = |change: &dyn Fn(&mut Vec<u8>)| {
                 damage(&docket, change);
                 let (out, err, code) = working.vigil(&arguments);
@@ -251,7 +250,7 @@ fn a_damaged_docket_is_told() {
             for letter in [b'/', 0, 0xff, b'.'] {
                 refused(&|bytes| bytes[id_at + 3] = letter);
             }
-            // Nobody reads what is named there.
+            // With the docket restored, the answers agree again.
             working.same(&arguments);
         }
     }
@@ -281,7 +280,7 @@ fn damaged_chunks_and_sidedata_are_told() {
         refused(".dat", &|bytes| bytes.truncate(20));
         refused(".sda", &|bytes| *bytes.last_mut().unwrap() ^= 1);
         refused(".sda", &Vec::clear);
-        // How chunks are compressed, and the sidedata: the last of the four is none.
+        // How chunks and sidedata are compressed: the last of the four modes is invalid.
         let mode_at = 96 + 68;
         refused(".idx", &|bytes| bytes[mode_at] |= 3);
         refused(".idx", &|bytes| bytes[mode_at] |= 3 << 2);
@@ -330,7 +329,7 @@ fn directories_with_manifests_of_their_own_are_read_or_missed() {
     }
 }
 
-/// Copies on ways that part and meet: what is said later counts, and of what is said at once the first parent's word.
+/// Copies on branches that split and merge: the later record wins, and of simultaneous ones that of the first parent.
 #[test]
 fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
     for hg in programs() {
@@ -351,7 +350,7 @@ fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
             working.copy_and_move(server, side, "side");
             working.copy_and_move(server, &[("x", "v"), ("v", "=u")], "again");
         }
-        // Numbers 2, 4 and 6 are the heads.
+        // Changesets 2, 4 and 6 are the heads.
         let merge =
             |server: &mut Server, first: &str, second: &str, tool: &str, change: &dyn Fn()| {
                 done(server, &["update", "-q", "-C", first]);
@@ -373,7 +372,7 @@ fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
             working.hg(&["revert", "-q", "--no-backup", "-r", "0", "a", "b", "c"]);
         });
         merge(server, "10", "9", ":local", &|| {});
-        // Another beginning.
+        // Another root.
         done(server, &["update", "-q", "-C", "null"]);
         working.write("a", "other\n");
         commit(server, "root");
@@ -391,7 +390,7 @@ fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
             }
         }
         assert!(copied > 200, "{copied}");
-        // Where files tell, this would have other files read.
+        // This setting would matter only if file versions recorded the copies.
         let setting = "experimental.copies.read-from=filelog-only";
         let arguments = ["status", "-C", "--rev", "0", "--rev", "14"];
         working.same_by(server, &[&arguments[..], &["--config", setting]].concat());

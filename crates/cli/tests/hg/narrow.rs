@@ -1,9 +1,9 @@
-//! Narrow clones, which have the history of a part of the files only.
+//! Narrow clones, which have the history of only part of the files.
 
 use super::sandbox::{FORMATS, Working, programs};
 
 impl Working {
-    /// Has the repository know of this part only.
+    /// Restricts the repository to this part.
     pub(super) fn narrow(&self, spec: &str) {
         let requires = ["store/requires", "requires"].map(|name| self.path(".hg").join(name));
         let requires = requires.iter().find(|path| path.exists()).unwrap();
@@ -64,7 +64,7 @@ fn what_is_not_there_is_not_told() {
     }
 }
 
-/// What newer releases of Mercurial do.
+/// Checks the behavior of newer Mercurial releases.
 #[test]
 fn what_is_included_again_is_there() {
     for hg in programs() {
@@ -77,10 +77,10 @@ fn what_is_included_again_is_there() {
         for spec in [
             "[include]\npath:\npath:d/e\n[exclude]\npath:d\n",
             "[include]\npath:d/e/a\npath:d\n[exclude]\npath:d/e\n",
-            // This one is looked for as if it were asked for.
+            // This path is looked up as if it were asked for by name.
             "[include]\npath:nowhere\n",
             "[include]\npath:d/a\n",
-            // Each of the two files is read.
+            // Both narrowspec files are read.
             "[include]\n/x\npath:d/a\n",
         ] {
             working.narrow(spec);

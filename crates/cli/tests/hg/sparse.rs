@@ -6,10 +6,10 @@ use std::path::Path;
 use super::daemon::{DOORS, OF_RECORDED, Served};
 use super::sandbox::{FORMATS, Working, programs};
 
-/// Those that parts of repositories take.
+/// The configuration of the extensions for partial repositories.
 pub(super) const EXTENSIONS: &str = "[extensions]\nsparse=\nnarrow=\n";
 
-/// What is asked of each.
+/// The questions for each working copy.
 const QUESTIONS: [&[&str]; 16] = [
     &["status"],
     &["status", "-A"],
@@ -30,14 +30,14 @@ const QUESTIONS: [&[&str]; 16] = [
 ];
 
 impl Working {
-    /// One in which the extensions are on that parts of repositories take.
+    /// Makes a working copy with these extensions enabled.
     pub(super) fn with_extensions(hg: &Path, is_v2: bool) -> Self {
         let working = Self::new(hg, is_v2);
         working.configure(EXTENSIONS);
         working
     }
 
-    /// Adds to what is configured.
+    /// Appends to the configuration.
     pub(super) fn configure(&self, text: &str) {
         let hgrc = self.0.home().join("hgrc");
         let before = std::fs::read_to_string(&hgrc).unwrap();
@@ -87,7 +87,7 @@ fn what_is_left_out_is_not_told() {
             for question in QUESTIONS {
                 working.same_by(&mut server, question);
             }
-            // It is left out though it is recorded.
+            // Files are left out though the dirstate has them.
             std::fs::write(working.path(".hg/sparse"), "[include]\npath:d/e\nglob:o*\n").unwrap();
             for question in QUESTIONS {
                 working.same_by(&mut server, question);
@@ -113,7 +113,7 @@ fn profiles_are_those_of_the_parents() {
         working.hg(&["debugsparse", "--enable-profile", "all"]);
         working.change();
         working.same(&["status", "-A"]);
-        // What is not committed does not count.
+        // An uncommitted profile does not count.
         working.write("base", "[include]\nother\n");
         working.same(&["status", "-A"]);
         working.hg(&["commit", "-q", "-m", "2", "-d", "0 0", "base"]);
@@ -265,7 +265,7 @@ fn the_daemon_answers_for_the_part_that_there_is_now() {
         let sparse = working.path(".hg/sparse");
         std::fs::write(&sparse, "[include]\nd/**\n").unwrap();
         same(true);
-        // Only what may be matched is refused for a link.
+        // A pattern that leads through a link is refused.
         std::fs::rename(working.path("d"), working.path("moved")).unwrap();
         symlink("moved", working.path("d")).unwrap();
         same(false);
@@ -276,7 +276,7 @@ fn the_daemon_answers_for_the_part_that_there_is_now() {
         same(true);
         std::fs::write(&sparse, "%include one\n").unwrap();
         same(true);
-        // The profile of the other changeset is another one.
+        // The other changeset has a different profile.
         working.write("one", "[include]\npath:other\none\n");
         std::fs::write(&sparse, "").unwrap();
         working.hg(&["commit", "-q", "-m", "2", "-d", "0 0", "one"]);

@@ -1,4 +1,4 @@
-//! The list of what whoever reads a repository must understand.
+//! The requirements: the features that a reader of the repository must understand.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::abort::Abort;
 use crate::bytes::{bytes, joined, lines_with_ends};
 use crate::text_file;
 
-/// What is understood here.
+/// The requirements that this program understands.
 const KNOWN: [&str; 29] = [
     "bookmarksinstore",
     "delta-info-revlog",
@@ -42,18 +42,19 @@ const KNOWN: [&str; 29] = [
     "store",
     "treemanifest",
 ];
-/// What Mercurial understands, alone or by an extension, and this program does not.
+/// Requirements that Mercurial understands, by itself or with an extension, and this program does not.
 const NOT_HERE: [&str; 3] = ["largefiles", "lfs", "exp-remotefilelog-repo-req-1"];
 
-/// Words that say what must be understood.
+/// A set of requirements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements(BTreeSet<BString>);
 
 impl Requirements {
-    /// Reads the file `requires` in `folder`; where it `may_be_missing`, that means there are none.
+    /// Reads the file `requires` in `folder`. If it is missing and `may_be_missing`, there are no
+    /// requirements.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The file cannot be read.
     pub fn read(folder: &Path, may_be_missing: bool) -> Result<Self, Abort> {
         let path = folder.join("requires");
         match text_file::read(&path) {
@@ -63,7 +64,7 @@ impl Requirements {
         }
     }
 
-    /// The requirements that are lines of a text.
+    /// Parses a text with one requirement per line.
     pub fn parse(text: &[u8]) -> Self {
         let line = |line: &[u8]| {
             let end = line.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
@@ -81,10 +82,11 @@ impl Requirements {
         self.0.extend(others.0);
     }
 
-    /// Checks that the extensions without which Mercurial understands some are there, as `has_extension` says.
+    /// Checks that the extensions that Mercurial needs for some requirements are enabled, according to
+    /// `has_extension`.
     ///
     /// # Errors
-    /// One is not.
+    /// An extension is not enabled.
     pub fn check_extensions(&self, has_extension: impl Fn(&str) -> bool) -> Result<(), Abort> {
         let narrow = self.0.get(BStr::new("narrowhg-experimental"));
         if let Some(name) = narrow.filter(|_| !has_extension("narrow")) {
@@ -98,10 +100,10 @@ impl Requirements {
         Ok(())
     }
 
-    /// Checks that all are understood.
+    /// Checks that all requirements are understood.
     ///
     /// # Errors
-    /// Some are not.
+    /// Some are not understood.
     pub fn check(&self) -> Result<(), Abort> {
         let is_in = |list: &[&str], name: &BString| list.iter().any(|known| name == known);
         let unknown: Vec<&BString> = self
@@ -128,7 +130,7 @@ impl Requirements {
         Ok(())
     }
 
-    /// Checks that no two of those that say how a store is kept exclude each other.
+    /// Checks that no two requirements about the store exclude each other.
     fn check_together(&self) -> Result<(), Abort> {
         if self.has("dotencode") && self.has("exp-very-fragile-and-unsafe-plain-store-encoding") {
             let said = "bad requirements, cannot use both \"dotencode\" and \"plain encoding\"";
@@ -145,7 +147,7 @@ impl Requirements {
     }
 }
 
-/// What is said of requirements that no extension and nothing else knows.
+/// The error for requirements that nothing knows, not even an extension.
 fn not_known<'n>(names: impl Iterator<Item = &'n BString>) -> Abort {
     let names = joined(names.map(|name| name.as_slice()), b" ");
     let said = "repository requires features unknown to this Mercurial: ";

@@ -1,4 +1,4 @@
-//! Chunks as they are stored: whole, by zlib, or by Zstandard.
+//! Stored chunks: uncompressed, or compressed with zlib or Zstandard.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -6,25 +6,25 @@ use std::io::Read;
 use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::StreamingDecoder;
 
-/// The most bytes of the window that a Zstandard frame may ask for.
+/// The maximum window size in bytes that a Zstandard frame may ask for.
 const WINDOW_LEN_MAX: usize = 128 << 20;
 const BUFFER_LEN: usize = 64 * 1024;
 
-/// What says how a chunk is compressed.
+/// How to find out how a chunk is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Nothing: it is as it is.
+    /// It is not compressed.
     Plain,
-    /// What is said of all.
+    /// It is in the revlog's default compression.
     Default,
-    /// Its first byte.
+    /// Its first byte tells.
     Marked,
-    /// What is not known.
+    /// Unknown.
     Unknown,
 }
 
 impl Mode {
-    /// That of these two bits of a record.
+    /// The mode in the low two bits of a record's byte.
     pub(super) fn of_bits(bits: u8) -> Self {
         match bits & 3 {
             0 => Self::Plain,
@@ -35,16 +35,16 @@ impl Mode {
     }
 }
 
-/// Reads chunks one after the other.
+/// Decompresses chunks, one after the other.
 #[derive(Default)]
 pub(super) struct Decompressor {
-    /// What chunks begin with that are compressed in the way of all.
+    /// The first byte of chunks in the default compression.
     default: Option<u8>,
     zlib: Option<Decompress>,
 }
 
 impl Decompressor {
-    /// One for chunks of which all that do not say it are compressed as those are that begin with `default`.
+    /// Makes a decompressor; `default` is the first byte of chunks in the default compression.
     pub(super) fn new(default: Option<u8>) -> Self {
         Self {
             default,
@@ -52,7 +52,7 @@ impl Decompressor {
         }
     }
 
-    /// The contents of a chunk, of which no more than `len_max` bytes are believed.
+    /// Returns the contents of a chunk, which may have at most `len_max` bytes.
     pub(super) fn read<'c>(
         &mut self,
         stored: &'c [u8],
@@ -62,7 +62,7 @@ impl Decompressor {
         let mark = match mode {
             _ if stored.is_empty() => return Ok(Cow::Borrowed(stored)),
             Mode::Plain => Some(0),
-            // The mark of uncompressed chunks is no way to compress.
+            // The mark of uncompressed chunks is not a compression.
             Mode::Default => self.default.filter(|mark| *mark != b'u'),
             Mode::Marked => stored.first().copied(),
             Mode::Unknown => None,
@@ -113,7 +113,7 @@ fn zstd(stored: &[u8], len_max: usize) -> Result<Vec<u8>, &'static str> {
     }
 }
 
-/// How many bytes a frame says that its decoder must remember (RFC 8878, "Frame Header").
+/// Returns the window size in bytes that a frame requires (RFC 8878, "Frame Header").
 fn window_len(frame: &[u8]) -> Option<usize> {
     let descriptor = *frame.get(4)?;
     let is_single = descriptor & 0x20 != 0;

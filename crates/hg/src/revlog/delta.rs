@@ -1,17 +1,17 @@
-//! Differences: parts of a text, each with what takes its place.
+//! Deltas: ranges of a text, each with its replacement.
 
 use crate::fields::u32_at;
 
 const HEADER_LEN: usize = 12;
-/// How many parts are looked at, all differences together.
+/// The maximum number of parts to visit, over all deltas.
 const PARTS_MAX: usize = 1 << 30;
 const DAMAGED: &str = "a difference does not fit its text";
 
-/// The text that `chunks` make together: the first is a whole one, and each later one a difference to what those before it
-/// make. The result has at most `len_max` bytes.
+/// Returns the text that `chunks` make: the first is a full text, and each later one a delta against the result of those
+/// before it. The result has at most `len_max` bytes.
 ///
-/// The text in between is never put together: it is known as parts of the chunks, in order, so that a long chain of small
-/// differences to a large text costs the differences.
+/// Intermediate texts are never assembled: they are kept as ordered slices of the chunks, so that a long chain of small
+/// deltas to a large text costs only the deltas.
 pub(super) fn apply<T: AsRef<[u8]>>(chunks: &[T], len_max: usize) -> Result<Vec<u8>, &'static str> {
     let mut chunks = chunks.iter().map(AsRef::as_ref);
     let whole: &[u8] = chunks.next().unwrap_or_default();
@@ -37,7 +37,7 @@ pub(super) fn apply<T: AsRef<[u8]>>(chunks: &[T], len_max: usize) -> Result<Vec<
     Ok(text)
 }
 
-/// The parts after one difference.
+/// Returns the parts after applying one delta.
 fn changed<'c>(parts: &[&'c [u8]], difference: &'c [u8]) -> Result<Vec<&'c [u8]>, &'static str> {
     let mut all = Vec::with_capacity(parts.len().saturating_add(8));
     let mut old = Cursor {
@@ -65,19 +65,19 @@ fn changed<'c>(parts: &[&'c [u8]], difference: &'c [u8]) -> Result<Vec<&'c [u8]>
     Ok(all)
 }
 
-/// A place in a text that is known in parts.
+/// A position in a text that is kept in parts.
 struct Cursor<'p, 'c> {
     parts: &'p [&'c [u8]],
-    /// Which part comes after the one that is begun.
+    /// The index of the part after the current one.
     next: usize,
-    /// What is left of the part that is begun.
+    /// The rest of the current part.
     rest: &'c [u8],
-    /// How many bytes come before.
+    /// The number of bytes before the position.
     at: usize,
 }
 
 impl<'c> Cursor<'_, 'c> {
-    /// Goes on to the byte `end`, and gives what is passed to `taker`.
+    /// Advances to the byte `end`, and gives what is passed to `taker`.
     fn pass(
         &mut self,
         end: usize,

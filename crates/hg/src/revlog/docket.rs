@@ -1,26 +1,26 @@
-//! The docket: the small file of a newer revlog, which names the files of records, chunks and sidedata, and says how much of each
-//! counts (`hg help internals.revlogs`, "Revlog V2" and "Changelog V2"; the places are those of Mercurial's own reader).
+//! The docket: the small file of a newer revlog that names the files of records, chunks and sidedata, and says how much of each
+//! is valid (`hg help internals.revlogs`, "Revlog V2" and "Changelog V2"; the offsets are those of Mercurial's own reader).
 //!
-//! After the header of a revlog come, most significant byte first:
+//! After the header of a revlog come, in big-endian order:
 //!
-//! - three pairs of bytes, for records, chunks and sidedata: how long the id of the file is, and how many older files there are;
-//! - three pairs of lengths, in the same order: what counts, and what will once a transaction is published. Each has eight bytes,
-//!   and four before Mercurial 7;
-//! - the mark of the way in which chunks are compressed;
-//! - for each of the three files its id, a length of an id and of a file for each older one, and their ids.
+//! - three pairs of bytes, for records, chunks and sidedata: the length of the file's id, and the number of older files;
+//! - three pairs of lengths, in the same order: the valid length, and the one once a transaction is published. Each has eight
+//!   bytes, or four before Mercurial 7;
+//! - the mark of the default compression of chunks;
+//! - for each of the three files its id, then for each older file the length of its id and of the file, then the ids of those.
 
 use bstr::BString;
 
 use crate::fields::{array, u32_at, u64_at};
 
-/// Of the version and the flags.
+/// The length of the version and the flags.
 const HEADER_LEN: usize = 4;
 const FILES: usize = 3;
 const LENGTHS: usize = 6;
-/// Of an older file: the length of its id, and its own.
+/// The length of the record of an older file: the length of its id, and its own.
 const OLDER_LEN: usize = 5;
 
-/// What a docket says.
+/// The contents of a docket.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Docket {
     /// The id of the file with the records.
@@ -29,32 +29,32 @@ pub(super) struct Docket {
     pub(super) data_id: BString,
     /// The id of the file with the sidedata.
     pub(super) sidedata_id: BString,
-    /// How many bytes of records count.
+    /// The valid length of the records in bytes.
     pub(super) index_len: u64,
-    /// How many bytes of sidedata count.
+    /// The valid length of the sidedata in bytes.
     pub(super) sidedata_len: u64,
-    /// How chunks are compressed that do not say it themselves: what such chunks begin with.
+    /// The first byte of chunks in the default compression.
     pub(super) compression: u8,
 }
 
-/// Why a docket was not read.
+/// Why a docket could not be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// It has fewer bytes than it speaks of.
+    /// It has fewer bytes than it describes.
     Short {
-        /// How many it would have at least.
+        /// The least length it should have.
         expected: usize,
     },
-    /// An id is none.
+    /// An id is invalid.
     Id,
 }
 
 impl Docket {
-    /// Reads a docket, whatever version it is of.
+    /// Parses a docket of either version.
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Unread> {
         const WIDE: usize = 8;
         const NARROW: usize = 4;
-        // Nothing says how wide lengths are. Both are written without a byte to spare.
+        // Nothing in the docket says how wide lengths are, but the right width leaves no byte over.
         let is_whole = |(docket, end): &(Self, usize)| *end == bytes.len() && docket.has_ids();
         let wide = Self::of_width(bytes, WIDE);
         let narrow = match wide.as_ref().is_ok_and(is_whole) {
@@ -70,7 +70,7 @@ impl Docket {
         }
     }
 
-    /// Whether its ids are such: they become names of files, and Mercurial makes them of hexadecimal digits.
+    /// Returns whether the ids are valid: they become file names, and Mercurial makes them of hexadecimal digits.
     fn has_ids(&self) -> bool {
         let is_id =
             |id: &BString| !id.is_empty() && id.iter().all(|letter| letter.is_ascii_alphanumeric());
@@ -79,7 +79,7 @@ impl Docket {
             .all(is_id)
     }
 
-    /// Reads one whose lengths have `width` bytes; and where it ends.
+    /// Parses a docket whose lengths have `width` bytes; also returns where it ends.
     fn of_width(bytes: &[u8], width: usize) -> Result<(Self, usize), Unread> {
         let lengths_start = HEADER_LEN + 2 * FILES;
         let compression_at = lengths_start.saturating_add(LENGTHS.saturating_mul(width));
@@ -129,7 +129,7 @@ impl Docket {
 mod tests {
     use super::*;
 
-    /// A docket whose lengths have `width` bytes, with an older file of records.
+    /// A docket whose lengths have `width` bytes, with these older files of records.
     fn docket(width: usize, older: &[&str]) -> Vec<u8> {
         let mut bytes = vec![0, 0, 0xde, 0xad, 8, older.len() as u8, 8, 0, 8, 0];
         for length in [96u64, 192, 30, 40, 7, 9] {

@@ -1,15 +1,15 @@
-//! The index: a record of 64 bytes for each revision; inline, with its chunk behind it. Where a docket names the file with them,
-//! records have 96 bytes.
+//! The index: a record of 64 bytes for each revision, followed by its chunk if the revlog is inline. In a file that a docket
+//! names, records have 96 bytes.
 
 use super::chunk::Mode;
 use crate::fields::{i32_at, u16_at, u32_at, u64_at};
 use crate::node::Node;
 
-/// In the place of a revision's number: none.
+/// Stands for the absence of a revision.
 pub const NO_REVISION: i32 = -1;
 
 const RECORD_LEN: usize = 64;
-/// Of a record in a file that a docket names.
+/// The length of a record in a file that a docket names.
 const LONG_RECORD_LEN: usize = 96;
 const VERSION_0: u16 = 0;
 const VERSION_1: u16 = 1;
@@ -18,12 +18,12 @@ const CHANGELOG_VERSION_2: u16 = 0xd34d;
 const IS_INLINE: u16 = 1;
 const IS_GENERAL: u16 = 1 << 1;
 const TELLS_METADATA: u16 = 1 << 2;
-/// It tells more of why a difference was chosen, which nobody needs to read it.
+/// The index says more about why a delta was chosen, which is not needed to read it.
 const TELLS_DELTAS: u16 = 1 << 3;
-/// Of a revision: something comes before the contents of a file.
+/// A revision's flag: metadata comes before the contents of the file.
 const HAS_METADATA: u16 = 1 << 11;
 
-/// What the index says of one revision.
+/// The index's record of one revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Revision {
     /// The node.
@@ -32,13 +32,13 @@ pub struct Revision {
     pub p1: i32,
     /// The number of the second parent, or [`NO_REVISION`].
     pub p2: i32,
-    /// The number of the changeset that brought it.
+    /// The number of the changeset that introduced it.
     pub link: i32,
-    /// The marks.
+    /// The flags.
     pub flags: u16,
-    /// What it is a difference to; itself where it is none.
+    /// The revision that it is a delta against; for a full text, itself or [`NO_REVISION`].
     pub(super) base: i32,
-    /// Where its chunk begins in the file in which it is.
+    /// Where its chunk begins in its file.
     pub(super) start: u64,
     /// The length of its chunk in bytes.
     pub(super) stored_len: u32,
@@ -66,24 +66,24 @@ impl Sidedata {
     };
 }
 
-/// Why an index was not read.
+/// Why an index could not be read.
 pub(super) enum Unread {
     Damaged(&'static str),
-    /// It is of another version.
+    /// The version is unknown.
     Unknown(u16),
-    /// It is of the oldest version.
+    /// The version is the oldest one, 0.
     Old,
-    /// It has flags that are not of its version.
+    /// It has flags that its version does not define.
     UnknownFlags {
         flags: u16,
         version: u16,
     },
 }
 
-/// Where records are, by the beginning of the file with which a revlog begins.
+/// Where the records are, according to the beginning of the revlog's first file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// In that file.
+    /// In that file itself.
     Here {
         /// The flags.
         flags: u16,
@@ -92,19 +92,19 @@ pub(super) enum Form {
     Elsewhere(Layout),
 }
 
-/// What is where in a record.
+/// The layout of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// Of the first version.
+    /// That of version 1.
     First,
-    /// Of the second one: with the place of sidedata, and how chunks are compressed.
+    /// That of version 2: with the place of the sidedata, and how chunks are compressed.
     Second,
-    /// Of changelogs alone, which have no differences.
+    /// That of changelogs only, which have no deltas.
     Changelog,
 }
 
 impl Form {
-    /// That of a revlog which begins with `bytes`.
+    /// Returns the form of a revlog that begins with `bytes`.
     pub(super) fn of(bytes: &[u8]) -> Result<Self, Unread> {
         if bytes.is_empty() {
             return Ok(Self::Here { flags: 0 });
@@ -129,21 +129,21 @@ impl Form {
     }
 }
 
-/// Where the records of an index are.
+/// Finds the records of an index.
 #[derive(Debug)]
 pub(super) struct Index {
     layout: Layout,
     is_general: bool,
-    /// Whether a flag tells which revisions have metadata.
+    /// Whether a flag says which revisions have metadata.
     tells_metadata: bool,
-    /// How many records there are.
+    /// The number of records.
     len: usize,
     /// Where each record begins, if chunks lie between them.
     inline: Option<Vec<u32>>,
 }
 
 impl Index {
-    /// Of the first version, with its flags.
+    /// Reads an index of version 1 with these flags.
     pub(super) fn here(bytes: &[u8], flags: u16) -> Result<Self, Unread> {
         let cut = Unread::Damaged("the index is cut off");
         let mut index = Self {
@@ -178,7 +178,7 @@ impl Index {
         Ok(index)
     }
 
-    /// Of the first `len` bytes of a file that a docket names; `None` where those are no whole records.
+    /// Makes the index of the first `len` bytes of a file that a docket names; `None` if these are not whole records.
     pub(super) fn elsewhere(layout: Layout, len: usize) -> Option<Self> {
         len.is_multiple_of(LONG_RECORD_LEN).then_some(Self {
             layout,
@@ -189,11 +189,11 @@ impl Index {
         })
     }
 
-    /// Whether something may come before the contents of a file.
+    /// Returns whether metadata may come before the contents of a file.
     pub(super) fn may_have_metadata(&self, revision: &Revision) -> bool {
         match self.tells_metadata {
             true => revision.flags & HAS_METADATA != 0,
-            // Whatever is written with metadata gets its first parent in the place of the second.
+            // A revision written with metadata has its first parent in the second place.
             false => revision.p1 == NO_REVISION,
         }
     }
@@ -206,7 +206,7 @@ impl Index {
         self.inline.is_some()
     }
 
-    /// Whether a difference may be to any revision, and not only to the one before.
+    /// Returns whether a delta may be against any revision, not only the previous one.
     pub(super) fn is_general(&self) -> bool {
         self.is_general
     }

@@ -1,7 +1,7 @@
-//! Sidedata: what is stored beside a revision and is no part of its text (`hg help internals.revlogs`, "Sidedata").
+//! Sidedata: data stored beside a revision that is not part of its text (`hg help internals.revlogs`, "Sidedata").
 //!
-//! How many items there are, in two bytes; for each a key in two bytes, its length in four, and the SHA-1 of its contents; then
-//! the contents of all.
+//! The number of items in two bytes; for each its key in two bytes, its length in four, and the SHA-1 of its contents; then the
+//! contents of all.
 
 use sha1::{Digest, Sha1};
 
@@ -11,7 +11,7 @@ const COUNT_LEN: usize = 2;
 const ITEM_LEN: usize = 26;
 const SUM_AT: usize = 6;
 
-/// The contents of the item `key`, if there is one.
+/// Returns the contents of the item `key`, if there is one.
 pub(super) fn item(bytes: &[u8], key: u16) -> Result<Option<&[u8]>, &'static str> {
     let cut = "its sidedata is cut off";
     let count = usize::from(u16_at(bytes, 0).ok_or(cut)?);

@@ -8,14 +8,14 @@ use super::*;
 
 const HEADER_INLINE_GENERAL: u32 = 3 << 16 | 1;
 
-/// How a text is kept.
+/// How a text is stored.
 enum Kept {
     Raw,
     Zlib,
     Empty,
 }
 
-/// An inline revlog of `texts`, each a difference to the one of the number with it, if one is given.
+/// An inline revlog of `texts`, each stored as a delta against the text with the given number, if there is one.
 fn revlog(texts: &[(&str, Option<u32>, Kept)]) -> Vec<u8> {
     let mut all: Vec<u8> = Vec::new();
     let mut start = 0u64;
@@ -24,7 +24,7 @@ fn revlog(texts: &[(&str, Option<u32>, Kept)]) -> Vec<u8> {
         let whole = match base {
             None => text.as_bytes().to_vec(),
             Some(base) => {
-                // All of the base is replaced.
+                // The whole base is replaced.
                 let old = u32::try_from(texts[*base as usize].0.len()).unwrap();
                 let new = u32::try_from(text.len()).unwrap();
                 let header = [0, old, new].map(u32::to_be_bytes).concat();
@@ -121,7 +121,7 @@ fn damage_is_told() {
     other_version[3] = 2;
     let error = open(&other_version).unwrap_err();
     assert_eq!(error.to_string(), "unknown version (2) in revlog log");
-    // A letter of the first text.
+    // A byte of the first text.
     let mut changed = whole.clone();
     changed[65] ^= 1;
     let error = open(&changed).unwrap().text(0).unwrap_err();
@@ -130,7 +130,7 @@ fn damage_is_told() {
     flagged[7] = 0x81;
     let error = open(&flagged).unwrap().text(0).unwrap_err();
     assert_eq!(error.to_string(), "incompatible revision flag '0x1'");
-    // The first is a difference to a later one.
+    // The first is a delta against a later one.
     let mut cyclic = whole;
     cyclic[16..20].copy_from_slice(&2u32.to_be_bytes());
     assert!(open(&cyclic).unwrap().text(1).is_err());
@@ -153,7 +153,8 @@ proptest! {
     }
 }
 
-/// The files of a revlog with a docket, by the ends of their names, with one text in each of these modes and sidedata of one item.
+/// The files of a revlog with a docket, by the endings of their names, with one text in each of these modes and sidedata of one
+/// item.
 fn with_docket(chunks: &[(u8, Vec<u8>, &str)]) -> Vec<(&'static str, Vec<u8>)> {
     let contents = b"beside";
     let mut sidedata = vec![0, 1, 0, 12];
@@ -204,7 +205,7 @@ fn open_all(files: &[(&str, Vec<u8>)]) -> Result<Revlog, Abort> {
         std::fs::write(folder.join(format!("log{end}")), bytes).unwrap();
     }
     let log = Revlog::open(|end| folder.join(format!("log{end}")), "log");
-    // What is read is read at once.
+    // The files must be read before they are removed.
     let log = log.map(|mut log| {
         let _ = (log.text(0), log.sidedata(0, 12));
         log
@@ -317,7 +318,7 @@ fn a_revlog_of_a_huge_file_that_has_holes_is_read_where_it_counts() {
 #[test]
 fn a_flag_tells_which_versions_have_metadata() {
     let mut bytes = sound();
-    // The flag of the index, and of the second revision, which has a first parent; the first one has none.
+    // The flag of the index, and that of the second revision, which has a first parent; the first revision has none.
     bytes[1] |= 4;
     let second_at = 64 + 4;
     bytes[second_at + 6] |= 8;

@@ -1,7 +1,7 @@
-//! What a changeset did to files, as its sidedata tells (`hg help internals.revlogs`, "Copy tracing sidedata").
+//! What a changeset did to files, according to its sidedata (`hg help internals.revlogs`, "Copy tracing sidedata").
 //!
-//! How many files there are, in four bytes; for each what was done in one byte, where its path ends in four, and the number of the
-//! file that it was copied from in four; then the paths. Files that were only copied from are among them.
+//! The number of files in four bytes; for each the action in one byte, the end of its path in four, and the number of the file
+//! that it was copied from in four; then the paths. Files that are only copy sources are listed, too.
 
 use bstr::BString;
 
@@ -9,32 +9,32 @@ use crate::fields::u32_at;
 
 /// The key of this sidedata.
 pub(super) const SIDEDATA_KEY: u16 = 12;
-/// Of a changeset: something in it matters to copies.
+/// A changeset's flag: something in it matters to copies.
 pub(super) const MATTERS: u16 = 1 << 12;
 const COUNT_LEN: usize = 4;
 const FILE_LEN: usize = 9;
-/// The most bytes of what files were copied from, all together: each may name the same long path.
+/// The maximum length in bytes of all copy sources together: each may name the same long path.
 const SOURCES_LEN_MAX: usize = 1 << 28;
 
 /// What was done to a file, as far as it matters to copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Versions of both parents became one.
+    /// Versions of both parents were merged.
     Merged,
-    /// It was taken away.
+    /// It was removed.
     Removed,
-    /// It is there, though a merge might have taken it away.
+    /// It was kept, though a merge might have removed it.
     Salvaged,
-    /// Anything else, or nothing.
+    /// Any other action, or none.
     Other,
 }
 
-/// Of which parent's files one is a copy.
+/// The source of a copy: a path among the files of one parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopySource {
-    /// Of the first one's: the path.
+    /// A path of the first parent.
     OfFirst(BString),
-    /// Of the second one's: the path.
+    /// A path of the second parent.
     OfSecond(BString),
 }
 
@@ -49,7 +49,7 @@ pub struct ChangedFile {
     pub source: Option<CopySource>,
 }
 
-/// Reads the files; `None` where the bytes are none. Without bytes there are no files.
+/// Parses the list of files; `None` if it is malformed. Empty bytes are an empty list.
 pub(super) fn parse(bytes: &[u8]) -> Option<Vec<ChangedFile>> {
     if bytes.is_empty() {
         return Some(Vec::new());
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(parse(&sidedata(&[(0b110, "a", 1)])), None);
         assert_eq!(parse(&sidedata(&[(0b110, "a", u32::MAX)])), None);
         assert_eq!(parse(&[0xff; 40]), None);
-        // Many copies of one long path would be more than there is room for.
+        // Many copies of one long path would exceed the limit.
         let long = "p".repeat(1 << 20);
         let mut files = vec![(0, long.as_str(), 0)];
         files.extend(std::iter::repeat_n((0b110, "", 0), 300));

@@ -1,4 +1,4 @@
-//! The files of a changeset: a line for each, in the order of paths.
+//! Manifests: the files of a changeset, one line each, in the order of their paths.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 
 use crate::node::Node;
 
-/// What a file is beside its contents.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Flag {
     /// A file.
@@ -20,7 +20,7 @@ pub enum Flag {
 }
 
 impl Flag {
-    /// That with which a file of this mode would be committed.
+    /// Returns the flag with which a file of this mode would be committed.
     pub fn of_mode(mode: u32) -> Self {
         const TYPE: u32 = 0o170_000;
         const LINK: u32 = 0o120_000;
@@ -37,7 +37,7 @@ impl Flag {
 pub struct ManifestEntry {
     /// The node of its contents.
     pub node: Node,
-    /// What it is.
+    /// The kind of the file.
     pub flag: Flag,
 }
 
@@ -45,16 +45,16 @@ pub struct ManifestEntry {
 #[derive(Clone, Debug, Default)]
 pub struct Manifest {
     text: Vec<u8>,
-    /// Of directories that have manifests of their own, by their paths with a slash at the end: the nodes of those. Where there are
-    /// any, the top is among them, without a slash.
+    /// The nodes of the manifests of directories that have their own, by path with a slash at the end. If there are any, the top
+    /// is among them, as the empty path.
     directories: BTreeMap<BString, Node>,
 }
 
-/// How many digits a node has.
+/// The number of hexadecimal digits of a node.
 pub(super) const HEX_LEN: usize = 2 * Node::LEN;
 
 impl Manifest {
-    /// Reads the text of a manifest; `None` where it is none.
+    /// Parses the text of a manifest; `None` if it is malformed.
     pub fn parse(text: Vec<u8>) -> Option<Self> {
         let manifest = Self {
             text,
@@ -74,7 +74,7 @@ impl Manifest {
         Some(manifest)
     }
 
-    /// The same, where directories have manifests of their own.
+    /// Sets the nodes of the manifests of directories.
     #[must_use]
     pub(super) fn of_directories(self, directories: BTreeMap<BString, Node>) -> Self {
         Self {
@@ -83,12 +83,12 @@ impl Manifest {
         }
     }
 
-    /// The node of the manifest of a directory, where it has one of its own. The path ends with a slash, unless it is the top.
+    /// The node of the manifest of a directory, if it has its own. The path ends with a slash, unless it is the top.
     pub fn directory(&self, path: &BStr) -> Option<Node> {
         self.directories.get(path).copied()
     }
 
-    /// Whether directories have manifests of their own.
+    /// Returns whether directories have manifests of their own.
     pub fn has_directories(&self) -> bool {
         !self.directories.is_empty()
     }
@@ -98,20 +98,20 @@ impl Manifest {
         self.text.split(|byte| *byte == b'\n').filter_map(line)
     }
 
-    /// The file at `path`.
+    /// Returns the file at `path`.
     pub fn get(&self, path: &BStr) -> Option<ManifestEntry> {
         let (found, entry) = self.first_from(path)?;
         (found == path).then_some(entry)
     }
 
-    /// Whether files are below `path`.
+    /// Returns whether there are files below `path`.
     pub fn has_directory(&self, path: &BStr) -> bool {
         let start = [path.as_bytes(), b"/"].concat();
         let first = self.first_from(start.as_bstr());
         first.is_some_and(|(found, _)| found.starts_with(&start))
     }
 
-    /// The first file whose path is not before `path`.
+    /// Returns the first file whose path does not sort before `path`.
     fn first_from(&self, path: &BStr) -> Option<(&BStr, ManifestEntry)> {
         let (mut low, mut high) = (0, self.text.len());
         while low < high {
@@ -135,7 +135,7 @@ impl Manifest {
     }
 }
 
-/// A line is the path, a NUL, the node in hexadecimal digits, and the flag.
+/// Parses a line: the path, a NUL, the node in hexadecimal digits, and the flag.
 fn line(line: &[u8]) -> Option<(&BStr, ManifestEntry)> {
     let end = line.find_byte(0)?;
     let (path, rest) = line.split_at_checked(end)?;

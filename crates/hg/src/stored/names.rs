@@ -1,36 +1,37 @@
-//! The names of files in a store, which must do on file systems that know no case, no long names, and no odd letters
-//! (`hg help internals.requirements`: store, fncache, dotencode). Only a store for servers has them as they are.
+//! The names of files in a store, which must work on file systems without case, long names or unusual characters
+//! (`hg help internals.requirements`: store, fncache, dotencode). Only stores meant for servers leave them
+//! unencoded.
 
 use bstr::{BString, ByteSlice};
 use sha1::{Digest, Sha1};
 
 use crate::bytes::joined;
 
-/// By which rules files are named.
+/// The rules by which files are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// Without a store: as they are, but for directories that look like revlogs.
+    /// Without a store: unencoded, except directories that look like revlogs.
     Plain,
-    /// As they are, with an underscore behind the name of each directory.
+    /// Unencoded, with an underscore after the name of each directory.
     Underscored,
-    /// With letters escaped.
+    /// With characters escaped.
     Encoded,
-    /// With reserved names escaped, too, and long paths shortened.
+    /// With reserved names escaped as well, and long paths shortened.
     Hybrid {
-        /// Whether a dot or space at the beginning of a name is escaped.
+        /// Whether a leading dot or space of a name is escaped.
         dots: bool,
     },
 }
 
-/// Longer paths are shortened.
+/// The maximum length of a path in bytes; longer ones are shortened.
 const PATH_LEN_MAX: usize = 120;
-/// How much of each directory's name stays in a shortened path,
+/// The length to which each directory's name is cut in a shortened path,
 const DIRECTORY_LEN: usize = 8;
-/// and how much they may have together.
+/// and the maximum length of all of them together.
 const DIRECTORIES_LEN_MAX: usize = 8 * (DIRECTORY_LEN + 1) - 4;
 
 impl Names {
-    /// The name in the store of `path`, which begins with `data/` or the like.
+    /// Returns the name in the store of `path`, which begins with `data/` or the like.
     pub fn encoded(self, path: &[u8]) -> BString {
         if self == Self::Underscored {
             return underscored(path);
@@ -55,7 +56,7 @@ impl Names {
     }
 }
 
-/// Only what is stored of files is told apart from directories.
+/// Only the directories of file revlogs, below `data/`, get an underscore.
 fn underscored(path: &[u8]) -> BString {
     match path.strip_prefix(b"data/") {
         Some(file) => [b"data/".as_slice(), &file.replace("/", "_/")]
@@ -65,7 +66,7 @@ fn underscored(path: &[u8]) -> BString {
     }
 }
 
-/// A directory whose name ends as files of the store do has more at its end.
+/// Appends `.hg` to directories whose names end like files of the store.
 fn directories_encoded(path: &[u8]) -> BString {
     let mut encoded = path.to_vec();
     for end in [&b".hg/"[..], b".i/", b".d/"] {
@@ -107,7 +108,7 @@ fn letters_lowered(path: &[u8]) -> BString {
     encoded
 }
 
-/// A part of a path that some systems take for a device, or cannot have.
+/// Escapes a component that some systems take for a device, or do not allow.
 fn reserved_encoded(part: &[u8], dots: bool) -> BString {
     let mut encoded = BString::default();
     match part {
@@ -144,11 +145,11 @@ fn reserved_encoded(part: &[u8], dots: bool) -> BString {
     encoded
 }
 
-/// A path with the beginnings of its directories, and a hash.
+/// Shortens a path to the beginnings of its directories and of its name, and a hash.
 fn shortened(path: &[u8], dots: bool) -> BString {
     let digest: [u8; 20] = Sha1::digest(path).into();
     let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    // What comes before the first slash is not in the name.
+    // The first component is not part of the shortened path.
     let below = path.split_once_str("/").map_or(path, |(_, below)| below);
     let lowered = letters_lowered(below);
     let parts: Vec<BString> = lowered

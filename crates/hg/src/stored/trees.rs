@@ -1,5 +1,5 @@
-//! Manifests of directories: a line of a manifest with the flag `t` is no file but a directory, whose files are in a manifest of
-//! its own, with paths below the directory.
+//! Tree manifests: a line with the flag `t` is a directory, not a file. The directory's files are in a manifest of its own, with
+//! paths relative to the directory.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,21 @@ use crate::abort::{Abort, Kind};
 use crate::bytes::bytes;
 use crate::node::Node;
 
-/// What a line of a directory ends with.
+/// The flag of a directory's line.
 const DIRECTORY: &[u8] = b"t";
-/// The most bytes of the lines of all directories.
+/// The maximum length in bytes of the lines of all directories.
 const LEN_MAX: usize = 1 << 31;
-/// The most bytes of the path of a directory: no system has longer ones.
+/// The maximum length of a directory's path in bytes: no system allows longer ones.
 const PATH_LEN_MAX: usize = 4096;
 
-/// The most directories. Links in the store may give one manifest many paths, so that a few manifests list more than anybody has.
+/// The maximum number of directories. Links in the store can give one manifest many paths, so that a few manifests stand for
+/// exponentially many directories.
 const DIRECTORIES_MAX: usize = 1 << 20;
 
-/// One line, whose name ends with a slash if it is that of a directory.
+/// One line. The name ends with a slash if it is a directory.
 struct Line {
     name: BString,
-    /// The node's digits, and the flag.
+    /// The node in hexadecimal digits, and the flag.
     rest: BString,
 }
 
@@ -35,7 +36,8 @@ impl Line {
 }
 
 impl Store {
-    /// The text of the manifest of all files, from that of the top, whose node is `node`; and the nodes of all manifests.
+    /// Expands the text of the top's manifest, whose node is `node`, into that of all files; also returns the nodes of all
+    /// manifests.
     pub(super) fn with_directories(
         &self,
         text: Vec<u8>,
@@ -51,7 +53,7 @@ impl Store {
         node: Node,
     ) -> Result<(Vec<u8>, BTreeMap<BString, Node>), Abort> {
         let mut nodes = BTreeMap::from([(BString::default(), node)]);
-        // One from before directories had their own has none, and may stay.
+        // A manifest from before directories had their own has no such line, and is used as it is.
         let ends_as_directory = |line: &[u8]| {
             let rest = line
                 .find_byte(0)
@@ -106,7 +108,7 @@ impl Store {
     }
 }
 
-/// The lines of the manifest of `directory`, in the order in which the paths come that they lead to.
+/// The lines of the manifest of `directory`, sorted by the paths that they lead to.
 fn lines(text: &[u8], directory: &BStr) -> Result<Vec<Line>, Abort> {
     let mut all = Vec::new();
     for line in text.lines_with_terminator() {
@@ -185,7 +187,7 @@ mod tests {
         assert!(long.ends_with("the path is too long"), "{long}");
         let digits = said(line("a", "t").replace('7', "z"));
         assert!(digits.ends_with("its node is none"), "{digits}");
-        // Of nothing there is nothing, and a text without directories is what it was.
+        // A null node is an empty manifest, and a text without directories stays as it is.
         let nothing = line("a", "t").replace('7', "0");
         let (text, nodes) = store
             .with_directories(nothing.into_bytes(), Node([1; 20]))

@@ -1,4 +1,4 @@
-//! Mercurial's status: a candidate against `hg` itself, over random operations.
+//! Compares a candidate's Mercurial status with that of `hg` itself, over random operations.
 
 mod operations;
 mod portions;

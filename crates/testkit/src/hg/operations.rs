@@ -1,4 +1,4 @@
-//! Random operations: files as any program writes them, and commands of Mercurial.
+//! Random operations: writes to files, as any program makes them, and Mercurial commands.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, Timespec, Timestamps, mknodat, ut
 use super::server::Server;
 use crate::random::rng::Rng;
 
-/// Directories and names, which are put together.
+/// Directories and names, which are combined into paths.
 const DIRECTORIES: [&[u8]; 9] = [
     b"",
     b"",
@@ -47,27 +47,27 @@ const NAMES: [&[u8]; 20] = [
     b"q'\"$",
 ];
 
-/// What is done to a working copy.
+/// Performs operations on a working copy.
 pub(super) struct Player<'p> {
     pub(super) top: &'p Path,
     pub(super) rng: Rng,
-    /// What was done, for a report.
+    /// The operations so far, for a report.
     pub(super) done: Vec<String>,
-    /// Seconds that no file has had for an mtime.
+    /// The next mtime in seconds; no file has had it yet.
     next_s: i64,
     commits: u32,
-    /// Whether it is a version before 7.
+    /// Whether Mercurial's version is before 7.
     pub(super) is_old: bool,
-    /// The parts of a repository that it may be without.
+    /// Which partial working copies are tried.
     pub(super) parts: Parts,
 }
 
-/// The ways in which a working copy may have a part of the files only.
+/// The ways in which a working copy may have only part of the files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Parts {
-    /// What is left out changes.
+    /// The sparse patterns change.
     pub sparse: bool,
-    /// What there is at all changes.
+    /// The narrow patterns change.
     pub narrow: bool,
 }
 
@@ -84,7 +84,7 @@ impl<'p> Player<'p> {
         }
     }
 
-    /// A path that may or may not be there.
+    /// A path that may or may not exist.
     pub(super) fn path(&mut self) -> Vec<u8> {
         let mut path = self.rng.pick::<&[u8]>(&DIRECTORIES).to_vec();
         path.extend_from_slice(self.rng.pick::<&[u8]>(&NAMES));
@@ -101,7 +101,7 @@ impl<'p> Player<'p> {
         }
     }
 
-    /// The number of a changeset that is likely to be there.
+    /// The number of a changeset that is likely to exist.
     pub(super) fn number(&mut self) -> String {
         let limit = u64::from(self.commits.max(1));
         self.rng.below(limit).to_string()
@@ -128,7 +128,7 @@ impl<'p> Player<'p> {
         self.done.push(what.into());
     }
 
-    /// Does one thing. What cannot be done is not.
+    /// Performs one operation, or nothing if it is impossible.
     pub(super) fn step(&mut self, server: &mut Server) -> io::Result<()> {
         if self.parts.sparse && self.rng.chance(20) {
             return self.sparse(server);
@@ -227,7 +227,7 @@ impl<'p> Player<'p> {
                 )?)
             }
             _ => {
-                // A directory becomes a link to where it is now.
+                // A directory is moved, and replaced by a link to its new place.
                 let directory = self.rng.pick::<&[u8]>(&[b"d", b"d/e", b"out"]);
                 self.note(format!("link {:?}", String::from_utf8_lossy(directory)));
                 let from = self.place(directory);
@@ -238,7 +238,7 @@ impl<'p> Player<'p> {
         }
     }
 
-    /// Ignore patterns of all syntaxes.
+    /// Writes ignore patterns of all syntaxes.
     fn ignore(&mut self) -> io::Result<()> {
         const LINES: [&str; 30] = [
             "syntax: glob",
@@ -293,7 +293,7 @@ impl<'p> Player<'p> {
         fs::write(place, text)
     }
 
-    /// Gives all files old mtimes, each one of its own, so that facts decide once they are recorded.
+    /// Gives each file an old mtime of its own, so that stat data decides once it is recorded.
     fn age_all(&mut self) {
         self.note("age all");
         let mut pending = vec![self.top.to_path_buf()];
@@ -401,7 +401,8 @@ impl<'p> Player<'p> {
     }
 }
 
-/// Removes the fifo at `place`, if one is there: who opens it waits for another to do so.
+/// Removes the fifo at `place`, if one is there: opening it would block until another process opens
+/// it, too.
 fn remove_fifo(place: &Path) -> io::Result<()> {
     match fs::metadata(place) {
         Ok(seen) if seen.file_type().is_fifo() => fs::remove_file(place),

@@ -1,4 +1,4 @@
-//! Random parts of a repository: those of a sparse working copy, and of a narrow clone.
+//! Random parts of a repository: of a sparse working copy, and of a narrow clone.
 
 use std::fs;
 use std::io;
@@ -9,11 +9,11 @@ use super::server::Server;
 
 /// A profile that others may name,
 const PROFILE: &str = "prof";
-/// and one that it may name. Of two that are missing nobody knows which is told first.
+/// and one that it may name. If two were missing, the order of the warnings would be unknown.
 const INNER_PROFILE: &str = "d/prof";
 
 impl Player<'_> {
-    /// Changes what a sparse working copy has.
+    /// Changes which files a sparse working copy has.
     pub(super) fn sparse(&mut self, server: &mut Server) -> io::Result<()> {
         let hg = |player: &mut Self, server: &mut Server, words: &[&str]| {
             let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
@@ -113,7 +113,7 @@ impl Player<'_> {
         text
     }
 
-    /// Changes what a narrow clone has, though its files stay as they are.
+    /// Changes which files a narrow clone has, though the files stay as they are.
     pub(super) fn narrow(&mut self) -> io::Result<()> {
         const LINES: [&str; 18] = [
             "path:d",
@@ -135,7 +135,7 @@ impl Player<'_> {
             "glob:d",
             "%include x",
         ];
-        // Versions before 7 take nested paths for others, unless there is a pattern of this kind.
+        // Versions before 7 treat nested paths differently, unless there is a pattern of this kind.
         let mut text = String::from(match self.is_old {
             true => "[include]\nrootfilesin:d\n",
             false => self
@@ -144,7 +144,7 @@ impl Player<'_> {
         });
         for _ in 0..self.rng.below(6) {
             let line: &str = self.rng.pick_early(&LINES);
-            // They tell of such a line once, and not for each of the two files.
+            // Those versions warn of such a line once, not for each of the two files.
             if !self.is_old || !line.starts_with('/') {
                 text.push_str(line);
                 text.push('\n');
@@ -167,7 +167,7 @@ impl Player<'_> {
         }
     }
 
-    /// Makes the repository a narrow one that has everything.
+    /// Turns the repository into a narrow one that has everything.
     pub(super) fn begin_narrow(&mut self) -> io::Result<()> {
         let stored = self.store().join("requires");
         let requires = match stored.exists() {

@@ -1,8 +1,8 @@
-//! Random questions.
+//! Random questions: the arguments of status commands.
 
 use super::operations::Player;
 
-/// The arguments of a status of all of the working copy.
+/// The arguments of a status of the whole working copy.
 pub(super) fn plain_question(player: &mut Player<'_>) -> Vec<Vec<u8>> {
     let mut words: Vec<Vec<u8>> = vec![b"status".to_vec()];
     for (options, percent) in [
@@ -130,7 +130,7 @@ const TEMPLATES: [&str; 8] = [
     "x",
 ];
 
-/// Which changesets are compared.
+/// Adds the changesets to compare.
 fn changesets(player: &mut Player<'_>, words: &mut Vec<Vec<u8>>) {
     if player.rng.chance(30) {
         words.push(b"--change".to_vec());
@@ -149,7 +149,7 @@ fn changesets(player: &mut Player<'_>, words: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// A name of a changeset, which may be none.
+/// The name of a changeset, which may not exist.
 fn changeset(player: &mut Player<'_>) -> Vec<u8> {
     let mut name = match player.rng.chance(50) {
         true => player.number().into_bytes(),
@@ -213,7 +213,7 @@ fn pattern(player: &mut Player<'_>) -> Vec<u8> {
         "re:",
         "nested",
     ];
-    /// How many are read in another way by versions before 7.
+    /// The number of patterns that versions before 7 read differently.
     const NEW_PATTERNS: usize = 6;
     match player.rng.chance(40) {
         true => player.path(),

@@ -1,4 +1,4 @@
-//! Plays many seeds, and compares.
+//! Plays many seeds, and compares the answers.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -18,14 +18,14 @@ use super::server::{Said, Server};
 use crate::daemon::Daemon;
 use crate::random::rng::Rng;
 
-/// How a run is done.
+/// The settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The program that is tested.
     pub candidate: PathBuf,
     /// Mercurial's program.
     pub oracle: PathBuf,
-    /// Mercurial's program in Rust, if it is asked now and then: it records which directories hold nothing unknown.
+    /// Mercurial's Rust program, if it is to be run now and then: it records which directories hold nothing unknown.
     pub rhg: Option<PathBuf>,
     /// Where working copies are made.
     pub parent: PathBuf,
@@ -33,27 +33,27 @@ pub struct Settings {
     pub seed: u64,
     /// How many seeds are played.
     pub seeds: u64,
-    /// How many operations each has.
+    /// The number of operations per seed.
     pub steps: u64,
-    /// How many questions follow each operation.
+    /// The number of questions after each operation.
     pub questions: u64,
-    /// Threads.
+    /// The number of threads.
     pub jobs: u64,
-    /// No seed is begun after so many mismatches.
+    /// No further seed is begun after this many mismatches.
     pub failures_max: u64,
-    /// No seed is begun after so long.
+    /// No further seed is begun after this time.
     pub time: Duration,
-    /// Whether the dirstate is of the second format; where nothing is said, it is by turns.
+    /// Whether the dirstate is of the second format; if `None`, both take turns.
     pub dirstate_v2: Option<bool>,
-    /// Of which of [`FORMATS`] the store is; where nothing is said, one in four is of one of them.
+    /// The store's format, an index into [`FORMATS`]; if `None`, one in four stores has one of them.
     pub format: Option<usize>,
     /// Whether the candidate is asked through a daemon of its own.
     pub daemon: bool,
-    /// Of which parts of the files working copies are.
+    /// Which partial working copies are tried.
     pub parts: Parts,
 }
 
-/// Formats of stores that few have: lines of Mercurial's configuration. What a release does not know it leaves alone.
+/// Rare store formats, as lines of Mercurial's configuration. A release ignores what it does not know.
 pub const FORMATS: [&str; 8] = [
     "[format]\nuse-delta-info-flags=yes\n",
     "[format]\nuse-fileindex-v1=yes\n",
@@ -65,22 +65,22 @@ pub const FORMATS: [&str; 8] = [
     "[experimental]\ntreemanifest=yes\n",
 ];
 
-/// What came out.
+/// The results.
 #[derive(Debug, Default)]
 pub struct Totals {
-    /// Questions that were answered the same.
+    /// Questions with equal answers.
     pub same: u64,
     /// Questions that the candidate left to Mercurial.
     pub left: u64,
-    /// Questions to which a process of its own says what the candidate says, and the command server does not.
+    /// Questions where a separate Mercurial process agrees with the candidate, and the command server does not.
     pub doubtful: u64,
-    /// Questions that were answered otherwise.
+    /// Questions with different answers.
     pub mismatches: u64,
-    /// Seeds that ended early, since a program did.
+    /// Seeds that ended early because a program did.
     pub broken: u64,
     /// Questions that the daemon answered.
     pub by_daemon: u64,
-    /// Questions that the daemon left to whoever asked.
+    /// Questions that the daemon left to the client.
     pub not_by_daemon: u64,
 }
 
@@ -100,7 +100,7 @@ impl fmt::Display for Totals {
     }
 }
 
-/// Plays the seeds, and reports what differs to `report`.
+/// Plays the seeds, and writes differences to `report`.
 ///
 /// # Errors
 /// A working copy cannot be made, or a program does not run.
@@ -122,7 +122,7 @@ pub fn run(settings: &Settings, report: &Mutex<impl Write + Send>) -> io::Result
                 return Ok(());
             }
             if let Err(error) = play(settings, is_old, daemon.as_ref(), seed, &totals, report) {
-                // Mercurial itself does not survive all that is done.
+                // Mercurial itself does not survive every operation.
                 lock(&totals).broken += 1;
                 writeln!(lock(report), "seed {seed} ended early: {error}")?;
             }
@@ -165,7 +165,7 @@ fn play(
     if let Some(daemon) = daemon {
         let folder = daemon.runtime_folder();
         sandbox.set("VIGIL_RUNTIME_DIR", &folder.to_string_lossy());
-        // A busy machine is slow, and that is no reason to do without the daemon here.
+        // A busy machine is slow, but the daemon is to be used all the same.
         sandbox.set("VIGIL_DAEMON_PATIENCE_MS", "60000");
         sandbox.set("VIGIL_DAEMON_REST_S", "0");
     }
@@ -174,11 +174,11 @@ fn play(
         sandbox.set("HGPLAIN", "1");
     }
     let is_v2 = settings.dirstate_v2.unwrap_or(seed.is_multiple_of(2));
-    // Without compiled extensions Mercurial wants to be told that it may be slow.
+    // Without its compiled extensions, Mercurial must be told that it may be slow.
     let mut config = format!(
         "[storage]\nall-slow-path=allow\ndirstate-v2.slow-path=allow\n[format]\nuse-dirstate-v2={is_v2}\n"
     );
-    // By numbers of its own: seeds that once differed stay what they were.
+    // This has its own random numbers, so that old failing seeds still play the same.
     let mut formats = Rng::new(!seed);
     let any = formats
         .chance(25)
@@ -218,7 +218,7 @@ fn play(
                 .push(format!("rhg status = {:?}", output.status.code()));
         }
         for _ in 0..settings.questions {
-            // Of a part it does not answer.
+            // The daemon does not answer questions about a part.
             let words = match daemon.is_some() && player.rng.chance(75) {
                 true => plain_question(&mut player),
                 false => question(&mut player),
@@ -227,7 +227,8 @@ fn play(
             candidate
                 .arg("hg")
                 .args(words.iter().map(|word| OsStr::from_bytes(word)));
-            // What a daemon wrote for others is read now and then, and what others wrote is read by it.
+            // Now and then the candidate answers without the daemon: it reads what the daemon wrote, and the daemon
+            // what it wrote.
             if daemon.is_some() && player.rng.chance(20) {
                 candidate.env("VIGIL_NO_DAEMON", "1");
             }
@@ -275,7 +276,7 @@ fn play(
     Ok(())
 }
 
-/// Whether `hg` is of a version before 7.
+/// Returns whether Mercurial's version is before 7.
 fn is_old(settings: &Settings) -> io::Result<bool> {
     let sandbox = HgSandbox::new(&settings.parent, &settings.oracle)?;
     let version = sandbox.hg(["version", "-q", "-T", "{ver}"])?.stdout;
@@ -287,13 +288,13 @@ fn is_old(settings: &Settings) -> io::Result<bool> {
     Ok(major.parse::<u32>().is_ok_and(|major| major < 7))
 }
 
-/// Whether the candidate says that only Mercurial can answer.
+/// Returns whether the candidate says that only Mercurial can answer.
 fn is_left(answer: &Said) -> bool {
     let said = String::from_utf8_lossy(&answer.stderr);
     answer.code == 255 && said.contains("vigil does not answer this")
 }
 
-/// Whether Mercurial itself did not survive the question.
+/// Returns whether Mercurial itself crashed on the question.
 fn has_crashed(answer: &Said) -> bool {
     let said = String::from_utf8_lossy(&answer.stderr);
     answer.code == 1 && said.contains("** unknown exception encountered")

@@ -1,4 +1,4 @@
-//! A working copy of its own, and programs that know nothing of the user who tests.
+//! A separate working copy, and programs that are isolated from the user's environment.
 
 use std::ffi::OsStr;
 use std::io;
@@ -13,7 +13,7 @@ pub struct HgSandbox {
     variables: Vec<(String, String)>,
 }
 
-/// Whether `hg` is a program that runs.
+/// Returns whether `hg` is a program that runs.
 pub fn is_there(hg: impl AsRef<OsStr>) -> bool {
     Command::new(hg)
         .arg("--version")
@@ -22,10 +22,10 @@ pub fn is_there(hg: impl AsRef<OsStr>) -> bool {
 }
 
 impl HgSandbox {
-    /// An empty folder, in which `hg` is the program of Mercurial.
+    /// Makes an empty folder, in which `hg` is Mercurial's program.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be made.
     pub fn new(parent: &Path, hg: &Path) -> io::Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("vigil-hg-")
@@ -40,7 +40,7 @@ impl HgSandbox {
         Ok(sandbox)
     }
 
-    /// The folder of the user.
+    /// The user's home folder.
     pub fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
@@ -50,7 +50,7 @@ impl HgSandbox {
         self.folder.path().join("work")
     }
 
-    /// The folder in which all is.
+    /// The folder that has everything.
     pub fn root(&self) -> &Path {
         self.folder.path()
     }
@@ -60,12 +60,12 @@ impl HgSandbox {
         &self.hg
     }
 
-    /// Sets a variable of the environment for all programs.
+    /// Sets an environment variable for all programs.
     pub fn set(&mut self, name: &str, value: &str) {
         self.variables.push((name.into(), value.into()));
     }
 
-    /// `program` in `folder`, with an environment of its own.
+    /// Prepares to run `program` in `folder`, with an isolated environment.
     pub fn command(&self, program: impl AsRef<OsStr>, folder: &Path) -> Command {
         let mut command = Command::new(program);
         command
@@ -75,7 +75,7 @@ impl HgSandbox {
             .env("HGRCPATH", self.home().join("hgrc"))
             .env("HGUSER", "tester")
             .env("HGMERGE", ":merge3")
-            // Where nobody answers, unless a daemon is started there.
+            // No daemon answers there, unless one is started.
             .env("VIGIL_RUNTIME_DIR", self.folder.path().join("run"))
             .env("HGEDITOR", "true")
             .env("LC_ALL", "C.UTF-8")
@@ -85,7 +85,7 @@ impl HgSandbox {
         command
     }
 
-    /// Has `hg` run in the working copy.
+    /// Runs `hg` in the working copy.
     ///
     /// # Errors
     /// It cannot be started.
@@ -96,7 +96,7 @@ impl HgSandbox {
         self.command(&self.hg, &self.top()).args(arguments).output()
     }
 
-    /// Leaves the folder where it is.
+    /// Keeps the folder instead of deleting it.
     pub fn keep(self) -> PathBuf {
         self.folder.keep()
     }

@@ -1,4 +1,4 @@
-//! One process of Mercurial that answers many commands (`hg help internals`, the command server), since its start takes long.
+//! A Mercurial process that answers many commands (`hg help internals`, the command server), since starting it takes long.
 
 use std::io::{self, BufReader, Read, Write};
 use std::os::fd::AsFd;
@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::sandbox::HgSandbox;
 
-/// What a command said.
+/// The output of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
     /// Standard output.
@@ -20,7 +20,7 @@ pub struct Said {
     pub code: i32,
 }
 
-/// The process.
+/// The command server's process.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
@@ -30,22 +30,22 @@ pub struct Server {
     top: Vec<u8>,
 }
 
-/// How long an answer may take.
+/// The time limit of an answer.
 const LIMIT: Timespec = Timespec {
     tv_sec: 60,
     tv_nsec: 0,
 };
 
-/// The most bytes that are believed to come in one piece.
+/// The maximum length in bytes that is accepted for one piece.
 const PIECE_LEN_MAX: usize = 1 << 28;
 
 impl Server {
-    /// Starts one in the top of the working copy of `sandbox`, where there may not be a repository yet. It opens the repository
-    /// anew for each command, as a process of its own does: of an open one it remembers patterns of ignored files that other files
-    /// and options have changed since.
+    /// Starts a server at the top of the working copy of `sandbox`, which need not have a repository yet. It opens the repository
+    /// anew for each command, as a separate process would: an open one keeps ignore patterns that other files and options have
+    /// changed since.
     ///
     /// # Errors
-    /// It cannot be started, or does not greet.
+    /// The server cannot be started, or does not greet.
     pub fn start(sandbox: &HgSandbox) -> io::Result<Self> {
         let mut child = sandbox
             .command(sandbox.hg_program(), &sandbox.top())
@@ -80,7 +80,7 @@ impl Server {
         let [channel, len @ ..] = header;
         let len = usize::try_from(u32::from_be_bytes(len)).unwrap_or(usize::MAX);
         if channel.is_ascii_uppercase() {
-            // It asks for input of so many bytes; there is none.
+            // It asks for this many bytes of input; there are none.
             self.input.write_all(&0u32.to_be_bytes())?;
             self.input.flush()?;
             return Ok((channel, Vec::new()));
@@ -96,7 +96,7 @@ impl Server {
     /// Waits until there is something to read.
     ///
     /// # Errors
-    /// It takes too long: Mercurial opens a pipe in the place of a file, and waits for whoever writes there.
+    /// It takes too long: Mercurial opens a fifo in the place of a file, and waits for a writer.
     fn wait_for_more(&self) -> io::Result<()> {
         if !self.output.buffer().is_empty() {
             return Ok(());
@@ -108,10 +108,10 @@ impl Server {
         }
     }
 
-    /// Runs one command in the top of the working copy, or where `--cwd` says from there.
+    /// Runs one command at the top of the working copy, or where `--cwd` leads from there.
     ///
     /// # Errors
-    /// The process is gone.
+    /// The process has ended.
     pub fn run<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> io::Result<Said> {
         let joined = in_folder(&self.top, arguments).join(&0);
         let len = u32::try_from(joined.len()).map_err(io::Error::other)?;
@@ -136,7 +136,7 @@ impl Server {
     }
 }
 
-/// `arguments` with an option that names the folder in which they are run: the repository of the process is not used for them.
+/// Adds `--cwd` with the top to `arguments`, unless they have it: the repository that the process has open is not used for them.
 fn in_folder<A: AsRef<[u8]>>(top: &[u8], arguments: &[A]) -> Vec<Vec<u8>> {
     let option = b"--cwd".as_slice();
     let words = arguments.iter().map(AsRef::as_ref);
