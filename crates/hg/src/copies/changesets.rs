@@ -1,5 +1,5 @@
-//! Copies by what changesets say: along each way from the older changeset to the newer one, what was copied is put together, and
-//! where two ways meet the later word counts.
+//! Copies according to the sidedata of changesets: the records are chained along each path from the older changeset to the newer
+//! one, and merged where two paths meet, where the later record counts.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -12,19 +12,19 @@ use crate::ancestry;
 use crate::revlog::Revlog;
 use crate::stored::{Action, ChangedFile, CopySource, Store};
 
-/// What is said of a file.
+/// The latest record about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Word {
-    /// The changeset that says it.
+    /// The changeset that made the record.
     by: u32,
-    /// The file that it was copied from; none, where it was taken away.
+    /// The file that it was copied from; `None` if it was removed.
     source: Option<BString>,
 }
 
-/// What is said of files, up to one changeset.
+/// The records about files, up to one changeset.
 type Words = BTreeMap<BString, Word>;
 
-/// The files of `to` that were copied since `from`, and match.
+/// Returns the matching files of `to` that were copied since `from`.
 pub(super) fn forward(
     store: &Store,
     from: u32,
@@ -49,7 +49,7 @@ pub(super) fn forward(
             }) else {
                 continue;
             };
-            // Whoever comes last may change them where they are.
+            // The last child may change the records in place.
             let mut above = match left {
                 0 => known.remove(&parent),
                 _ => known.get(&parent).cloned(),
@@ -77,8 +77,8 @@ pub(super) fn forward(
     Ok(copied.filter(|(path, _)| matches(path.as_bstr())).collect())
 }
 
-/// The changesets on the ways that lead from what `from` comes after, or is, to `to`, in order, and how many children each changeset
-/// has on them.
+/// Returns the changesets on the paths to `to` from `from` or its ancestors, in order, and the number of children that each
+/// changeset has on these paths.
 fn between(changelog: &Revlog, from: u32, to: u32) -> (Vec<u32>, HashMap<u32, u32>) {
     const IN_FROM: u8 = 1;
     const IN_TO: u8 = 2;
@@ -105,7 +105,7 @@ fn between(changelog: &Revlog, from: u32, to: u32) -> (Vec<u32>, HashMap<u32, u3
         let parents = ancestry::parents(changelog, number);
         let parents = || parents.into_iter().flatten();
         let is_common = |parent: &u32| mark(*parent) & IN_FROM != 0;
-        // What has another beginning has nothing that was copied from there.
+        // On a path that begins elsewhere, nothing was copied from `from`.
         if !parents().any(|parent| is_common(&parent) || on_way.contains(&parent)) {
             continue;
         }
@@ -121,14 +121,14 @@ fn between(changelog: &Revlog, from: u32, to: u32) -> (Vec<u32>, HashMap<u32, u3
     (numbers, children)
 }
 
-/// Adds what the changeset `number` did to the files of its parent on this `side`.
+/// Adds to the records of a parent what the changeset `number` did; `side` is 0 for the first parent, 1 for the second.
 fn follow(words: &mut Rc<Words>, changed: &[ChangedFile], number: u32, side: usize) {
     let copied = changed.iter().filter_map(|file| match &file.source {
         Some(CopySource::OfFirst(source)) if side == 0 => Some((&file.path, source)),
         Some(CopySource::OfSecond(source)) if side == 1 => Some((&file.path, source)),
         _ => None,
     });
-    // All were copied at once: what one says of its source is not what another one just said.
+    // All copies of a changeset happen at once: none may see a record that another has just made.
     let new: Vec<(BString, Word)> = copied
         .map(|(path, source)| {
             let before = words.get(source).and_then(|word| word.source.as_ref());
@@ -151,7 +151,7 @@ fn follow(words: &mut Rc<Words>, changed: &[ChangedFile], number: u32, side: usi
     }
 }
 
-/// Which changesets come before which, where that was asked.
+/// A cache of which changesets are ancestors of which.
 #[derive(Default)]
 struct Order(HashMap<(u32, u32), bool>);
 
@@ -166,7 +166,7 @@ impl Order {
     }
 }
 
-/// A changeset where two ways meet.
+/// A changeset where two paths meet.
 struct Meeting<'m> {
     number: u32,
     changed: &'m [ChangedFile],
@@ -175,7 +175,7 @@ struct Meeting<'m> {
 }
 
 impl Meeting<'_> {
-    /// What is said after both ways: where they differ and neither is later, the `first` counts.
+    /// Merges the records of both paths. Where they differ and neither is later, `first` counts.
     fn merge(&mut self, first: Words, mut second: Words) -> Words {
         for (path, word) in first {
             let other = second.get(&path);
@@ -189,7 +189,7 @@ impl Meeting<'_> {
         second
     }
 
-    /// What takes the place of the `second` word, if anything.
+    /// Returns the record that replaces `second`, if any.
     fn choose(&mut self, path: &BStr, first: Word, second: &Word) -> Option<Word> {
         if first.by == second.by {
             return None;
@@ -213,11 +213,11 @@ impl Meeting<'_> {
         let first_is_later = comes_before(second.by, first.by);
         let second_is_later = !first_is_later && comes_before(first.by, second.by);
         match (first_is_later || second_is_later, action) {
-            // Who changed the file without copying it knows of no later source.
+            // A side that changed the file without copying it has no later source.
             (true, Action::Merged) => said_here(first.source),
             (true, _) if first_is_later => Some(first),
             (true, _) => None,
-            // A file that is there counts for more than one that is gone.
+            // A copied file takes precedence over a removed one.
             (false, _) => said_here(first.source.or_else(|| second.source.clone())),
         }
     }
