@@ -1,8 +1,8 @@
-//! One working copy of Mercurial's, kept in memory between questions, as [`crate::session`] is one of git's.
+//! One Mercurial working copy, kept in memory between questions. [`crate::session`] is the same for git.
 //!
-//! What is asked, configured and required is read for each question by whoever asks, who may be anybody. Kept is what costs
-//! most: the dirstate, the compiled ignore patterns, what scans saw, and in a daemon what is known of the working copy by
-//! what the kernel told since.
+//! The caller reads the configuration and requirements anew for each question, since any client may ask. What costs most is
+//! kept: the dirstate, the compiled ignore patterns, what scans saw, and in a daemon the findings, which the kernel's events
+//! keep up to date.
 
 mod audit;
 pub mod checkup;
@@ -55,12 +55,12 @@ use crate::state::{State, StateReport, ToSave};
 pub use place::{in_repository, places};
 pub use working_copy::{HgWorkingCopy, root_around};
 
-/// One working copy and what is known of it.
+/// One working copy and what is known about it.
 pub struct HgSession {
     root: PathBuf,
-    /// The folder with the dirstate.
+    /// The folder that holds the dirstate.
     dot_hg: PathBuf,
-    /// Where what is known may be on disk, the first choice first.
+    /// Where the state may be on disk, in order of preference.
     places: Vec<Store>,
     state: Option<State>,
     recorded: Option<Recorded>,
@@ -68,50 +68,50 @@ pub struct HgSession {
     sparse: KnownSparse,
     watched: Option<WatchedFindings>,
     own_folders: Option<OwnFolders>,
-    /// Files that were compared with what the parent has: where that is another, they are to be compared again.
+    /// Files whose contents were compared with those in the first parent. If the stored version changes, they are compared again.
     compared: ComparedFiles,
-    /// Files of which more may be proven by the same facts at another time, as of the last question whose answer is kept: they are
-    /// looked at for the next one.
+    /// Files so young that the same stat data may prove more later, as of the last question whose answer is kept. The next
+    /// question looks at them again.
     young: BTreeSet<BString>,
-    /// The repository and what it ignores, as of the last question whose answer is kept.
+    /// The repository and its ignore patterns, as of the last question whose answer is kept.
     last: Option<(Repository, Arc<Ignore>)>,
-    /// The parents that were found in the changelog, and how that looked then.
+    /// The parents that were found in the changelog, and the changelog's stamp at that time.
     parents: Option<([Node; 2], Stamp)>,
-    /// When the session began to look.
+    /// When the session began to trust stamps.
     mark: ClockMark,
 }
 
-/// What is asked of a session.
+/// A question to a session.
 #[derive(Debug)]
 pub struct HgRequest<'r> {
     /// The repository, as it is now.
     pub repository: &'r Repository,
-    /// What it ignores.
+    /// Its ignore patterns.
     pub ignore: Arc<Ignore>,
     /// Which paths are asked for.
     pub matcher: Arc<Matcher>,
-    /// Whether clean files are.
+    /// Whether clean files are asked for.
     pub clean: bool,
-    /// Whether unknown files are.
+    /// Whether unknown files are asked for.
     pub unknown: bool,
-    /// Whether ignored files are.
+    /// Whether ignored files are asked for.
     pub ignored: bool,
 }
 
 /// The parents of a working copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parents {
-    /// Both; the null one in the place of one that is not in the changelog, as Mercurial takes it.
+    /// Both parents. One that is not in the changelog is replaced by the null node, as in Mercurial.
     pub nodes: [Node; 2],
-    /// The first that is not.
+    /// The first parent that is not in the changelog.
     pub unknown: Option<Node>,
 }
 
-/// Whether there was something that could not be looked at.
+/// Whether something could not be looked at.
 struct Gaps(bool);
 
 impl HgSession {
-    /// Of `repository`, of which something may be on disk in `places`.
+    /// Makes a session for `repository`, whose state may be on disk in one of `places`.
     pub fn new(repository: &Repository, places: Vec<Store>) -> Self {
         Self {
             root: repository.root.clone(),
@@ -131,26 +131,26 @@ impl HgSession {
         }
     }
 
-    /// From now on looks only at what `watcher` hears of, where all was looked at once.
+    /// From now on, once everything has been looked at, looks only at what `watcher` reports.
     pub fn watch_by(&mut self, watcher: Arc<Watcher>) {
         self.own_folders = Some(OwnFolders::new(watcher.clone()));
         self.watched = Some(WatchedFindings::new(watcher));
     }
 
-    /// Whether it answers by what it knows of all files: then it wants to know what is ignored, whatever is asked.
+    /// Whether answers are taken from the findings for all files. Then the ignore patterns are needed whatever is asked.
     pub fn keeps_all(&self) -> bool {
         self.watched.is_some()
     }
 
-    /// Whether it is that of `repository`.
+    /// Whether this is the session of `repository`.
     pub fn is_of(&self, repository: &Repository) -> bool {
         self.root == repository.root && self.dot_hg == repository.dot_hg
     }
 
-    /// The dirstate, as it is now.
+    /// Returns the current dirstate.
     ///
     /// # Errors
-    /// It cannot be read, or is damaged.
+    /// The dirstate cannot be read, or is damaged.
     pub fn dirstate(&mut self, repository: &Repository) -> Result<Arc<Dirstate>, Abort> {
         self.refresh(repository)?;
         let recorded = self.recorded.as_ref();
@@ -160,21 +160,21 @@ impl HgSession {
         ))
     }
 
-    /// What the ignore patterns in `files` are, as they are now.
+    /// Returns the current ignore patterns in `files`.
     pub fn ignore(&mut self, files: &[PathBuf]) -> Arc<IgnoreRead> {
         self.patterns.read(&self.root, files)
     }
 
-    /// Which part of its files the working copy has, if it is sparse. The dirstate is the one that [`Self::dirstate`] gave.
+    /// Returns which part of the files a sparse working copy has, by the dirstate that [`Self::dirstate`] last returned.
     ///
     /// # Errors
-    /// What says so cannot be read.
+    /// The sparse configuration cannot be read.
     pub fn sparse(&mut self, repository: &Repository) -> Result<Arc<Sparse>, Abort> {
         let parents = self.parents(repository)?;
         self.sparse.read(repository, &self.root, parents.nodes)
     }
 
-    /// Answers. The dirstate is the one that [`Self::dirstate`] gave.
+    /// Answers a question, by the dirstate that [`Self::dirstate`] last returned.
     ///
     /// # Errors
     /// The working copy or the store cannot be read, or is damaged.
@@ -187,10 +187,10 @@ impl HgSession {
         self.try_status(request)
     }
 
-    /// The parents of the working copy. The dirstate is the one that [`Self::dirstate`] gave.
+    /// Returns the parents of the working copy, by the dirstate that [`Self::dirstate`] last returned.
     ///
     /// # Errors
-    /// The changelog cannot be read, or is damaged: Mercurial reads it, whatever is asked.
+    /// The changelog cannot be read, or is damaged. Mercurial reads it whatever is asked, and so fails, too.
     pub fn parents(&mut self, repository: &Repository) -> Result<Parents, Abort> {
         let Some(recorded) = &self.recorded else {
             return Ok(Parents::default());
@@ -227,15 +227,15 @@ impl HgSession {
             .0)
     }
 
-    /// Answers by what is known of all files, where that has what is asked for: recorded files alone, or what patterns match. `None`
-    /// where it may not, because something could not be looked at on the way or is asked for by name, and where all is asked for.
+    /// Answers from the findings for all files, if the question is about recorded files alone or what patterns match. Returns
+    /// `None` for other questions, if paths are asked for by name, and if something could not be looked at.
     fn by_all_files(&mut self, request: &HgRequest<'_>) -> Result<Option<HgStatus>, Abort> {
         let is_of_recorded = !request.unknown && !request.ignored;
         let matcher = &request.matcher;
         let is_filtered = !matcher.is_everything();
         let has_it = match self.keeps_all() {
             true => is_of_recorded || is_filtered && request.unknown,
-            // What scans of all remember is worth more than to leave out what is no part of the working copy.
+            // The memory of full scans saves more than leaving out what is not part of the working copy.
             false => {
                 is_filtered && request.unknown && matcher.is_all_there_is() && self.remembers()
             }
@@ -254,13 +254,13 @@ impl HgSession {
         if is_of_recorded && self.compared.are_beyond(&self.root) {
             return Ok(None);
         }
-        // Perhaps what could not be compared is not asked for.
+        // The file that could not be compared may not be asked for.
         if is_filtered && status.failure.is_some() {
             return Ok(None);
         }
         if is_filtered {
             status.retain(|path| matcher.is_match(path));
-            // What was found that is not asked for has nobody read the patterns.
+            // Mercurial does not read the patterns for files that are not asked for.
             if request.ignored && status.unknown.is_empty() && status.ignored.is_empty() {
                 status.ignore_use = None;
             }
@@ -268,14 +268,14 @@ impl HgSession {
         Ok(Some(status))
     }
 
-    /// Whether there is something that scans remember.
+    /// Whether scans have a memory.
     fn remembers(&self) -> bool {
         let recorded = self.recorded.as_ref();
         recorded.is_some_and(|recorded| recorded.memory.is_some())
     }
 
-    /// Answers. `walks` if all of the working copy is looked at, not only what is recorded. Also says whether something could not
-    /// be looked at.
+    /// Answers a question, by a walk over the whole working copy if `walks`, otherwise by looking at recorded files only. Also
+    /// returns whether something could not be looked at.
     fn status_with(
         &mut self,
         request: &HgRequest<'_>,
@@ -284,8 +284,8 @@ impl HgSession {
         let Some(recorded) = &mut self.recorded else {
             return Err(Abort::plain("the dirstate was not read"));
         };
-        // Links are followed for what is asked then, and what is behind them is heard of by nobody; patterns that are read on
-        // the way are known by their names alone.
+        // Nothing is kept for other questions: they follow links, and no event comes from behind those. Nor with patterns that
+        // are read during the walk: they are identified by file names alone.
         let is_of_recorded = !request.unknown && !request.ignored;
         let is_plain = request.unknown || is_of_recorded && walks;
         let is_plain = is_plain && request.ignore.is_whole();
@@ -362,7 +362,7 @@ impl HgSession {
         Ok((status, gaps))
     }
 
-    /// Reads the dirstate if it is not the one in memory.
+    /// Reads the dirstate if it is no longer the one in memory.
     fn refresh(&mut self, repository: &Repository) -> Result<(), Abort> {
         if let Some(folders) = &mut self.own_folders {
             folders.listen(&self.dot_hg);
@@ -402,7 +402,7 @@ impl HgSession {
         }
     }
 
-    /// What there is to tell of the state on disk, if there may be one.
+    /// Reports on the state on disk; `None` if the session was given no place for one.
     pub fn state_report(&mut self) -> Option<StateReport> {
         self.open_state();
         let path = self.dot_hg.join("dirstate");
@@ -410,7 +410,7 @@ impl HgSession {
         Some(state.report(HashKind::Sha1, &path))
     }
 
-    /// Forgets all that stamps prove if the clock was set back since the session began to look.
+    /// Forgets everything that rests on stamps if the clock was set back since the session began to trust them.
     fn look_at_the_clock(&mut self) {
         let now = trust::mark_of_run(self.mark.boot);
         if self.recorded.is_some() && untrusted_since(&self.mark, &now).is_some() {
@@ -422,10 +422,10 @@ impl HgSession {
         }
     }
 
-    /// Writes to the state on disk what it does not have yet. To be called after an answer.
+    /// Writes to the state on disk what it lacks. To be called after an answer.
     ///
     /// # Errors
-    /// Why it could not be written, which matters to nobody but who asks.
+    /// The state could not be written. No answer depends on that.
     pub fn save(&mut self, steps: &dyn Steps) -> Result<PublishOutcome, StoreError> {
         let (Some(state), Some(recorded)) = (&mut self.state, &mut self.recorded) else {
             return Ok(PublishOutcome::Unchanged);
@@ -439,15 +439,15 @@ impl HgSession {
             return Ok(PublishOutcome::Unchanged);
         }
         if state.is_superseded() {
-            // What is in memory does not fit to what is published now.
+            // What is in memory does not belong to the state that is published now.
             self.state = None;
             match self.watched.is_some() {
-                // To look at all again would cost more than to write all: the next one replaces what is published.
+                // Looking at everything again would cost more than writing it all: the next save replaces the published state.
                 true => {
                     recorded.tree_diff = None;
                     self.open_state();
                 }
-                // The next question begins with that.
+                // The next question starts from the published state.
                 false => self.recorded = None,
             }
             return Ok(PublishOutcome::Superseded);
@@ -478,14 +478,14 @@ impl HgSession {
         Ok(published)
     }
 
-    /// Keeps the state no longer mapped, if there is room for a copy.
+    /// Replaces the mapping of the state by a copy in memory, if there is room for one.
     fn copy_state_to_memory(&self) {
         if let Some(state) = &self.state {
             state.copy_to_memory();
         }
     }
 
-    /// Whether the state on disk turned out to be damaged: it is forgotten then, and so is what was made of it.
+    /// Whether the state on disk turned out to be damaged. If so, forgets it and what was made of it.
     fn drop_damaged_state(&mut self) -> bool {
         let checked = self
             .recorded
@@ -501,7 +501,7 @@ impl HgSession {
         true
     }
 
-    /// How many files are recorded, as far as the dirstate was read.
+    /// The number of recorded files, or 0 if the dirstate was not read.
     pub fn tracked_files(&self) -> usize {
         let recorded = self.recorded.as_ref();
         recorded.map_or(0, |recorded| recorded.dirstate.len())
@@ -512,7 +512,7 @@ impl HgSession {
         &self.root
     }
 
-    /// What is watched for this session.
+    /// Reports what is watched for this session.
     pub fn watch_report(&self) -> WatchReport {
         let trees = self.watch_positions().0.into_iter();
         let watches = trees.map(|(tree, _)| tree.watches());
@@ -530,14 +530,14 @@ impl HgSession {
         }
     }
 
-    /// By what is known of the working copy whatever is said of `path`, from the top; `None` where nothing is kept.
+    /// Returns what answers about `path`, from the top, are based on; `None` if nothing is kept about the working copy.
     pub fn basis(&self, path: &BStr) -> Option<Basis> {
         let tracked = self.recorded.as_ref().map(|recorded| &recorded.tracked);
         let governing = std::iter::once(BString::from(".hgignore"));
         basis(self.watched.as_ref()?, tracked, path, governing)
     }
 
-    /// Up to where the last answer takes in what happened.
+    /// Returns the positions up to which the last answer covers changes.
     pub fn watch_positions(&self) -> WatchPositions {
         let watched = self.watched.iter();
         let trees = watched.flat_map(|watched| watched.known_until());
@@ -562,7 +562,7 @@ fn top(root: &std::path::Path) -> Result<Top, ScanError> {
     })
 }
 
-/// What is found by looking at what changed, or at all where that is not known.
+/// Brings the findings up to date by looking at what changed, or at everything if that is not known.
 fn by_watch<'w>(
     watched: &'w mut WatchedFindings,
     key: FindingsKey,

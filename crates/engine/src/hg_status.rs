@@ -28,37 +28,37 @@ use vigil_scan::{
 use self::walk::Walk;
 use crate::hg_system::{HgSystem, Ignored, NO_FILE, UNREADABLE};
 
-/// What is asked.
+/// A question about a working copy.
 #[derive(Debug)]
 pub struct HgQuestion<'q> {
     /// The repository.
     pub repository: &'q Repository,
-    /// What is recorded of its working copy.
+    /// The dirstate of its working copy.
     pub dirstate: &'q Dirstate,
-    /// What it ignores.
+    /// Its ignore patterns.
     pub ignore: Arc<Ignore>,
     /// Which paths are asked for.
     pub matcher: Arc<Matcher>,
-    /// Whether clean files are.
+    /// Whether clean files are asked for.
     pub clean: bool,
-    /// Whether unknown files are.
+    /// Whether unknown files are asked for.
     pub unknown: bool,
-    /// Whether ignored files are.
+    /// Whether ignored files are asked for.
     pub ignored: bool,
-    /// Whether all of the working copy is looked at, also where only recorded files are asked for.
+    /// Whether the whole working copy is walked, even if only recorded files are asked for.
     pub walks: bool,
 }
 
-/// What differs, each list in the order of paths' bytes.
+/// An answer. Each list is ordered by the bytes of paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HgStatus {
-    /// Not as in the first parent.
+    /// Different from the first parent.
     pub modified: Vec<BString>,
-    /// Tracked, and not in the first parent.
+    /// Tracked, but not in the first parent.
     pub added: Vec<BString>,
     /// No longer tracked.
     pub removed: Vec<BString>,
-    /// Tracked, and not there.
+    /// Tracked, but missing on disk.
     pub deleted: Vec<BString>,
     /// Not tracked.
     pub unknown: Vec<BString>,
@@ -66,19 +66,19 @@ pub struct HgStatus {
     pub ignored: Vec<BString>,
     /// As in the first parent.
     pub clean: Vec<BString>,
-    /// What cannot be looked at, and why.
+    /// Paths that cannot be looked at, and why.
     pub bad: Vec<Bad>,
-    /// What is wrong with patterns that only hold below some directory.
+    /// What is wrong with ignore patterns that hold only below some directory.
     pub ignore_failure: Option<Abort>,
-    /// Why files could not be compared with what the first parent has: then the lists are not true. Mercurial compares once all
-    /// else is said.
+    /// Why files could not be compared with the first parent, if so: then the lists are wrong. Mercurial compares contents last,
+    /// after all warnings.
     pub failure: Option<Abort>,
-    /// When Mercurial would have read the ignore patterns, if ever: only then is there anything to say of them.
+    /// When Mercurial would have read the ignore patterns; `None` if never. Only if it reads them does it report their errors.
     pub ignore_use: Option<IgnoreUse>,
 }
 
 impl HgStatus {
-    /// The same, if its lists are true.
+    /// Returns the answer if its lists are right.
     ///
     /// # Errors
     /// Files could not be compared.
@@ -89,7 +89,7 @@ impl HgStatus {
         }
     }
 
-    /// Leaves only those files in the lists for which `is_asked_for` holds.
+    /// Keeps only the files in the lists for which `is_asked_for` holds.
     pub(crate) fn retain(&mut self, is_asked_for: impl Fn(&BStr) -> bool) {
         for list in [
             &mut self.modified,
@@ -105,45 +105,45 @@ impl HgStatus {
     }
 }
 
-/// Where files are that are not recorded.
+/// Where files that are not recorded were found.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     Nothing,
     Elsewhere,
-    /// Some are below a directory in question.
+    /// At least one is below the directory in question.
     Below,
 }
 
-/// When ignore patterns are read, beside what is said of paths.
+/// When Mercurial reads the ignore patterns, and so reports their errors before or after those of paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IgnoreUse {
-    /// Before all.
+    /// Before anything is looked at.
     BeforeTheWalk,
-    /// After all.
+    /// After everything was looked at.
     AfterTheWalk,
 }
 
-/// A path that is asked for and cannot be looked at.
+/// A path that cannot be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bad {
     /// The path, from the top.
     pub path: BString,
     /// Why, in words.
     pub reason: BString,
-    /// Whether it was met on the way, and not named.
+    /// Whether the walk met it; otherwise it was asked for by name.
     pub was_met: bool,
 }
 
-/// The files of the dirstate.
+/// The recorded files, as a scan takes them.
 pub(crate) struct RecordedFiles<'r> {
     pub(crate) tracked: &'r Tracked,
-    /// The numbers of those of which there is something to tell though nothing is found to differ.
+    /// The numbers of files that are reported even if unchanged on disk.
     pub(crate) special: &'r [u32],
-    /// Whether what is found is remembered.
+    /// Whether the findings are kept.
     pub(crate) is_remembered: bool,
 }
 
-/// With what a scan looks.
+/// What a scan uses to look at less, and to watch what it looks at.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Look<'l> {
     pub(crate) focus: Option<&'l Focus>,
@@ -151,7 +151,7 @@ pub(crate) struct Look<'l> {
     pub(crate) watch: Option<&'l dyn Watch>,
 }
 
-/// Answers a question by what `find` finds, which is handed what looks, or by what it knows.
+/// Answers a question from the findings that `find` returns: its own, or those of the scan that it is handed as a function.
 pub(crate) fn status_of<'q, 'f>(
     question: HgQuestion<'q>,
     recorded: &RecordedFiles<'_>,
@@ -231,7 +231,7 @@ pub(crate) fn status_of<'q, 'f>(
         true => answer.nested(ignored.directories()),
         false => Vec::new(),
     };
-    // What is recorded is looked for in them where nothing unknown is asked for.
+    // Unless unknown files are asked for, Mercurial looks for recorded files even in nested repositories.
     let gone_with: &[BString] = if question.unknown { &nested } else { &[] };
     answer.tracked(&findings, recorded.special, gone_with);
     answer.status.failure = system.failure();
@@ -240,7 +240,7 @@ pub(crate) fn status_of<'q, 'f>(
         let found = findings.untracked.iter().chain(&findings.ignored);
         let found = found.filter(|_| question.ignored);
         let found = found.map(|path| path.as_bstr());
-        // A walk for unknown files that begins at a directory looks that up, unless ignored files are asked for, too.
+        // A walk for unknown files looks up the directories where it begins, unless ignored files are asked for, too.
         let begun_at = walk.begins_at().iter().copied();
         let begun_at = begun_at.filter(|_| question.unknown && !question.ignored);
         let looked_up = found.chain(named.iter().copied()).chain(begun_at);
@@ -251,8 +251,8 @@ pub(crate) fn status_of<'q, 'f>(
     let is_named_below = named.iter().any(|path| path.starts_with(below));
     let found = answer.others(findings, question.unknown, question.ignored, &nested, below);
     answer.named();
-    // Where ignored files are asked for, or files by name, only what is found is looked up in the patterns, and no directory
-    // on the way.
+    // If ignored files, or only files by name, are asked for, Mercurial looks up only what it finds in the patterns, not the
+    // directories on the way.
     let is_walked = !question.ignored && !is_only_named && walk.may_come_to(below);
     let is_looked_up = is_walked || found == Found::Below || is_named_below;
     answer.status.ignore_failure = later.failure.filter(|_| is_looked_up);
@@ -277,7 +277,7 @@ fn of_scan(error: &ScanError) -> Abort {
     }
 }
 
-/// The paths that a scan is about.
+/// The matcher, as a scan's filter of paths.
 struct Filter<'m>(&'m Matcher);
 
 impl PathFilter for Filter<'_> {
@@ -310,21 +310,21 @@ struct Answer<'a> {
     is_filtered: bool,
     walk: &'a Walk<'a>,
     now: Timestamp,
-    /// Whether recorded files are looked for behind links and in other repositories, as Mercurial does when nothing unknown
-    /// is asked for.
+    /// Whether recorded files are looked for behind links and in other repositories, as Mercurial does unless unknown files
+    /// are asked for.
     looks_through_links: bool,
-    /// Whether nothing is asked for but files by name.
+    /// Whether only files by name are asked for.
     is_only_named: bool,
     lists_clean: bool,
     status: HgStatus,
 }
 
-/// Refuses paths from the top that lead through a link or into another repository: Mercurial would begin a walk there.
+/// Refuses named paths that lead through a link or into another repository: Mercurial would begin a walk there.
 fn refuse_what_is_out_of_reach(question: &HgQuestion<'_>) -> Result<(), Abort> {
     let root = &question.repository.root;
     for path in question.matcher.named() {
         let is_there = || lstat_path(&root.join(OsStr::from_bytes(path))).is_ok();
-        // Such a path begins at the top for Mercurial, too, but it matches and shows it as it is.
+        // Mercurial takes a path with a leading slash from the top, too, but matches and prints it as it is.
         let is_odd = path.starts_with(b"/");
         if is_odd || outside_of_reach(root, path).is_some() && is_there() {
             let said = [
@@ -338,8 +338,7 @@ fn refuse_what_is_out_of_reach(question: &HgQuestion<'_>) -> Result<(), Abort> {
     Ok(())
 }
 
-/// Whether all paths that are asked for are those of files: nothing is looked for below one, even if something is recorded
-/// there.
+/// Whether only paths of files are asked for. Nothing is looked for below such a path, even if something is recorded there.
 fn is_only_named(question: &HgQuestion<'_>) -> bool {
     let named = question.matcher.named();
     let may_have_more = |path: &BStr| {
@@ -355,7 +354,7 @@ fn is_only_named(question: &HgQuestion<'_>) -> bool {
     question.matcher.is_all_paths() && !named.is_empty() && !named.into_iter().any(may_have_more)
 }
 
-/// The files and links that are asked for by name, and are not recorded.
+/// Returns the files and links that are asked for by name but not recorded.
 fn named_others<'q>(question: &'q HgQuestion<'_>) -> Vec<&'q BStr> {
     let root = &question.repository.root;
     let is_other = |path: &&BStr| {
@@ -368,11 +367,11 @@ fn named_others<'q>(question: &'q HgQuestion<'_>) -> Vec<&'q BStr> {
 }
 
 impl Answer<'_> {
-    /// The directories that are other repositories, each with a slash at its end, in order: what is recorded in them is not
-    /// looked at, and nothing else in them either.
+    /// Returns the directories that are other repositories, each with a slash at its end, in order. Nothing in them is looked
+    /// at, recorded or not.
     fn nested(&self, ignored: Vec<BString>) -> Vec<BString> {
         let mut all: BTreeSet<BString> = self.system.nested().into_iter().collect();
-        // Directories that are ignored were not listed.
+        // The scan did not list ignored directories.
         for directory in ignored {
             if !self.dirstate.has_directory(directory.as_bstr()) {
                 continue;
@@ -420,7 +419,7 @@ impl Answer<'_> {
         }
         let len = u32::try_from(self.dirstate.len()).unwrap_or(u32::MAX);
         let numbers: Box<dyn Iterator<Item = u32>> = match self.lists_clean {
-            // Of the others there is nothing to tell, and they may be many.
+            // The other files are not reported, and may be many.
             false if nested.is_empty() => {
                 let differing = differing.iter().map(|(number, _)| *number);
                 let mut told: Vec<u32> = differing.chain(special.iter().copied()).collect();
@@ -436,7 +435,7 @@ impl Answer<'_> {
                 continue;
             };
             let mut observed = None;
-            // What is said of a file last counts.
+            // The last observation of a file counts.
             while let Some((of, next)) = differing.next_if(|(of, _)| *of <= number) {
                 observed = (*of == number).then_some(*next);
             }
@@ -477,7 +476,7 @@ impl Answer<'_> {
         }
     }
 
-    /// What is said of a file that was not met: it may be there behind a link.
+    /// Returns the verdict on a file that the scan did not meet: it may be there behind a link.
     fn missing(&self, number: u32, path: &BStr) -> Verdict {
         let Some((_, entry)) = self.dirstate.get(number as usize) else {
             return Verdict::Deleted;
@@ -492,8 +491,8 @@ impl Answer<'_> {
         let Some(seen) = seen.filter(|seen| seen.is_file() || seen.is_symlink()) else {
             return gone;
         };
-        // Of what its walk does not come to, Mercurial's compiled code tells no nanoseconds: whether it reads the file depends on that,
-        // and shows where it refuses to.
+        // For files that its walk does not reach, Mercurial's compiled code ignores the nanoseconds of mtimes. That decides whether it
+        // reads the file, which shows if it refuses to.
         let told = Stat {
             mtime_ns: 0,
             ..seen
@@ -508,7 +507,7 @@ impl Answer<'_> {
         }
     }
 
-    /// What is said of a file whose contents cannot be read: those are compared last.
+    /// Returns the verdict on a file whose contents cannot be read. Mercurial compares contents last, after size and flag.
     fn unreadable(&self, path: &BStr, gone: Verdict) -> Verdict {
         let seen = lstat_path(&self.system.top.join(OsStr::from_bytes(path)));
         match seen.is_ok_and(|seen| self.system.differs_unread(path, &seen)) {
@@ -517,8 +516,8 @@ impl Answer<'_> {
         }
     }
 
-    /// What is said of a file in whose place there is something that is none. Mercurial takes it for the file where its walk does
-    /// not come there.
+    /// Returns the verdict on a recorded file whose place is taken by something that is neither a file nor a link. Mercurial takes
+    /// that for the file if its walk does not come there.
     fn no_file(&self, number: u32, path: &BStr) -> Verdict {
         let Some((_, entry)) = self.dirstate.get(number as usize) else {
             return Verdict::Deleted;
@@ -538,7 +537,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Takes what is not recorded, and says whether there is any, and whether some is at or below `below`.
+    /// Takes the files that are not recorded into the answer. Returns whether there are any, and whether one is below `below`.
     fn others(
         &mut self,
         findings: Cow<'_, Findings>,
@@ -547,9 +546,9 @@ impl Answer<'_> {
         nested: &[BString],
         below: &BStr,
     ) -> Found {
-        // A repository in the working copy is no file of it.
+        // Entries that end in a slash are nested repositories, not files.
         let named = self.matcher.named();
-        // The walk begins at what is named, whatever else the patterns match.
+        // Mercurial's walk begins only at named paths, if there are any, whatever else the patterns match.
         let is_at_named = |path: &BString| {
             named.is_empty() || named.iter().any(|name| is_at_or_below(path, name))
         };
@@ -599,7 +598,7 @@ impl Answer<'_> {
         found
     }
 
-    /// Looks for what is asked for by name.
+    /// Looks at the paths that are asked for by name, and notes those that cannot be looked at.
     fn named(&mut self) {
         let mut bad = Vec::new();
         for path in self.matcher.named() {

@@ -1,5 +1,5 @@
-//! Mercurial as the system of a scan: what the facts of the dirstate prove, which contents a file has in the first parent, and
-//! what is ignored.
+//! Mercurial as the system of a scan: what the stat data in the dirstate prove, which contents a file has in the first parent,
+//! and what is ignored.
 
 mod listed;
 
@@ -43,45 +43,45 @@ use vigil_stamp::paths::is_missing;
 
 use self::listed::Listed;
 
-/// In the place of a mode: the contents were compared.
+/// Used in place of a mode: the contents were compared.
 pub(crate) const BY_CONTENTS: FileMode = FileMode::NONE;
-/// In the place of a mode: the contents could not be read.
+/// Used in place of a mode: the contents could not be read.
 pub(crate) const UNREADABLE: FileMode = FileMode::GITLINK;
-/// In the place of a mode: what is there is neither a file nor a link.
+/// Used in place of a mode: what is there is neither a file nor a link.
 pub(crate) const NO_FILE: FileMode = FileMode::TREE;
-/// From this length on, in bytes, it is looked up whether contents must be read at all.
+/// For files of at least this many bytes, stored lengths are looked up first: they may show that nothing need be read.
 const LONG_LEN: u64 = 1 << 20;
-/// Beside the flags of an entry: it is recorded as a copy.
+/// An additional flag of an entry: it is recorded as a copy.
 const IS_COPY: u32 = 1 << 16;
 
-/// How a file compares with what the first parent has of it.
+/// How a file compares with its version in the first parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compared {
     /// It is the same.
     Same,
     /// The first parent has no such file.
     NotInParent,
-    /// Its flag is not the one that is committed.
+    /// Its flag differs from the committed one.
     Flag {
-        /// The one that is.
+        /// The committed flag.
         committed: Flag,
-        /// The file's.
+        /// The file's flag on disk.
         found: Flag,
     },
-    /// Its contents are others.
+    /// Its contents differ.
     Contents,
 }
 
-/// A store that nobody writes to, and the first parent: as long as it is the same, Mercurial has written nothing there.
+/// An unlocked store as it looks, and the first parent. As long as both are the same, Mercurial has written nothing there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StoreSeen {
     p1: Node,
-    /// Of the folder in which whoever writes makes a lock.
+    /// The stamp of the folder where writers create the lock.
     stamp: Stamp,
 }
 
 impl StoreSeen {
-    /// One of many.
+    /// Makes a distinct value for each `number`.
     #[cfg(test)]
     pub(crate) fn for_tests(number: u8) -> Self {
         Self {
@@ -103,11 +103,11 @@ pub(crate) struct HgSystem<'a> {
     pub(crate) ignore: Arc<Ignored>,
     /// A time before anything was looked at.
     pub(crate) now: Timestamp,
-    /// The files of the first parent, once they are asked for.
+    /// The files of the first parent, read on first use.
     manifest: OnceLock<Result<Manifest, Abort>>,
-    /// Whether the first parent was looked for, and is not there.
+    /// Whether the first parent was looked for and is not in the store.
     lacks_parent: AtomicBool,
-    /// Whether a file may be behind a link or in another repository, which shows once its contents are compared.
+    /// Whether files may be behind a link or in another repository. Mercurial refuses those when it compares their contents.
     audits: bool,
     /// The first path, in order, whose contents could not be compared, and why.
     failure: Mutex<Option<(BString, Abort)>>,
@@ -115,15 +115,15 @@ pub(crate) struct HgSystem<'a> {
     compared: Mutex<HashSet<BString>>,
     /// How often contents could not be compared.
     failures: AtomicUsize,
-    /// The files of which the facts do not decide, each with what it was compared with, where that would show if it were another.
+    /// The files whose stat data do not decide, each with the identity of what it was compared with, if that can be known.
     unsure: Mutex<BTreeMap<BString, u64>>,
-    /// The files of which more may be proven by the same facts at another time.
+    /// The files so young that the same stat data may prove more later.
     young: Mutex<BTreeSet<BString>>,
-    /// Whether what is found is remembered.
+    /// Whether the findings are kept for later questions.
     is_remembered: bool,
     /// Directories with recorded files that are other repositories.
     nested: Mutex<Vec<BString>>,
-    /// What Mercurial says of directories that it listed.
+    /// What the dirstate says about directories that Mercurial listed.
     listed: Listed<'a>,
 }
 
@@ -157,7 +157,7 @@ impl IgnoreScope for Ignored {
     }
 
     fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool {
-        // What is not asked for is looked up in no patterns, which may be read for that alone.
+        // Paths that are not asked for are not looked up: a lookup may read patterns that Mercurial would not read.
         let is_asked_for = match is_dir {
             _ if self.matcher.is_everything() => true,
             true => self.matcher.may_match_below(path),
@@ -204,7 +204,7 @@ impl<'a> HgSystem<'a> {
         }
     }
 
-    /// Scans, and once more without what Mercurial says of directories where that was not all there is to find.
+    /// Scans; and once more, without what the dirstate says about directories, if that hid something.
     pub(crate) fn scan(&self, scan: &Scan<'_>) -> Result<Findings, ScanError> {
         let mut found = scan.run()?;
         if self.listed.was_misled(self.top, self.dirstate, &found) {
@@ -215,7 +215,7 @@ impl<'a> HgSystem<'a> {
         Ok(found)
     }
 
-    /// The files that are recorded, as a scan takes them. All have the same id, so that records are equal where their facts are.
+    /// Returns the recorded files as a scan takes them. All have the same id, so that records are equal if their stat data are.
     pub(crate) fn records(dirstate: &Dirstate) -> impl Iterator<Item = (&BStr, Record)> {
         (0usize..)
             .zip(dirstate.iter())
@@ -235,23 +235,23 @@ impl<'a> HgSystem<'a> {
             })
     }
 
-    /// The tree of these files.
+    /// Makes the tree of the recorded files.
     pub(crate) fn tracked(dirstate: &Dirstate) -> Tracked {
         Tracked::of_records(HashKind::Sha1, Self::records(dirstate))
     }
 
-    /// Why the scan failed, in Mercurial's words.
+    /// Takes the reason why the first file could not be compared, in Mercurial's words.
     pub(crate) fn failure(&self) -> Option<Abort> {
         self.failure.lock().take().map(|(_, abort)| abort)
     }
 
-    /// The files of which the facts do not decide, each with what it was [compared with](Self::compared_with).
+    /// Takes the files whose stat data do not decide, each with what it was [compared with](Self::compared_with).
     pub(crate) fn take_unsure(&self) -> BTreeMap<BString, u64> {
         std::mem::take(&mut self.unsure.lock())
     }
 
-    /// What the contents of the file at `path` are compared with: another number where the first parent is another one, or what is
-    /// stored of the file was written again. `None` where that may still happen and not show.
+    /// Identifies what the contents of the file at `path` are compared with. The number changes with the first parent, and when the
+    /// file's revlog is written. `None` if that could still happen without showing.
     pub(crate) fn compared_with(&self, path: &BStr) -> Option<u64> {
         let [p1, _] = self.dirstate.parents();
         let stamp = match stat_path(&self.store.file_index(path)) {
@@ -264,7 +264,7 @@ impl<'a> HgSystem<'a> {
         Some(sum.finish())
     }
 
-    /// The store, as it is now; `None` where it is locked, or may be written to and look the same.
+    /// Looks at the store; returns `None` if it is locked, or could be written to and look the same.
     pub(crate) fn store_seen(&self) -> Option<StoreSeen> {
         let folder = self.store.folder();
         let stamp = Stamp::trusted(&stat_path(folder).ok()?, self.now)?;
@@ -273,7 +273,7 @@ impl<'a> HgSystem<'a> {
         (!is_locked).then_some(StoreSeen { p1, stamp })
     }
 
-    /// As [`Self::compared_with`], and remembers it. Where nothing is remembered nothing is looked up.
+    /// Same as [`Self::compared_with`], and notes the result. Looks nothing up if findings are not kept.
     fn noted_with(&self, path: &BStr) -> Option<u64> {
         if !self.is_remembered {
             return None;
@@ -283,12 +283,12 @@ impl<'a> HgSystem<'a> {
         Some(with)
     }
 
-    /// The files of which more may be proven by the same facts at another time.
+    /// Returns the files so young that the same stat data may prove more later.
     pub(crate) fn young(&self) -> BTreeSet<BString> {
         self.young.lock().clone()
     }
 
-    /// Tells in `found` files that could not be read from those with other contents.
+    /// Marks the files in `found` that could not be read, as opposed to those with other contents.
     fn settle(&self, found: &mut Findings) {
         let compared = self.compared.lock();
         for (number, observed) in &mut found.tracked {
@@ -296,7 +296,7 @@ impl<'a> HgSystem<'a> {
                 continue;
             }
             let path = self.dirstate.get(*number as usize).map(|(path, _)| path);
-            // What is remembered could be read, and so it can be now.
+            // A kept verdict was not compared now: the file counts if it can be read.
             let can_be_read = |path: &BStr| {
                 compared.contains(path) || self.is_remembered && self.can_be_read(path)
             };
@@ -315,12 +315,12 @@ impl<'a> HgSystem<'a> {
         }
     }
 
-    /// Directories with recorded files that are other repositories.
+    /// Returns the directories with recorded files that are other repositories.
     pub(crate) fn nested(&self) -> Vec<BString> {
         self.nested.lock().clone()
     }
 
-    /// Whether what is at `path`, and looks like `stat`, is as in the first parent; `None` where it cannot be read.
+    /// Whether the file at `path`, whose stat data is `stat`, is as in the first parent; `None` if it cannot be read.
     pub(crate) fn is_as_in_parent(&self, path: &BStr, stat: &Stat) -> Option<bool> {
         if !stat.is_symlink() && self.is_too_long(path, stat.size) {
             return Some(false);
@@ -329,8 +329,8 @@ impl<'a> HgSystem<'a> {
         Some(self.compare_or_note(path, flag_of(stat), &contents))
     }
 
-    /// Whether what is at `path`, and looks like `stat`, differs from what the first parent has by more than its contents, which
-    /// Mercurial reads last.
+    /// Whether the file at `path`, whose stat data is `stat`, differs from the first parent without its contents, which Mercurial
+    /// reads last: by its flag or size, or because the parent has no such file.
     pub(crate) fn differs_unread(&self, path: &BStr, stat: &Stat) -> bool {
         let manifest = self.manifest();
         let Some(entry) = manifest.ok().and_then(|manifest| manifest.get(path)) else {
@@ -346,7 +346,7 @@ impl<'a> HgSystem<'a> {
         let manifest = self
             .manifest
             .get_or_init(|| match self.store.manifest_of(&p1) {
-                // Mercurial goes on as if there were no parent, and says so.
+                // Mercurial warns, and continues as if there were no parent.
                 Err(_) if self.store.lacks(&p1) => {
                     self.lacks_parent.store(true, Ordering::Relaxed);
                     Ok(Manifest::default())
@@ -356,7 +356,7 @@ impl<'a> HgSystem<'a> {
         manifest.as_ref().map_err(Clone::clone)
     }
 
-    /// How what is at `path`, and looks like `stat`, compares with what the first parent has; `None` where it cannot be read.
+    /// Compares the file at `path`, whose stat data is `stat`, with the first parent; returns `None` if it cannot be read.
     ///
     /// # Errors
     /// The store cannot be read, or is damaged.
@@ -366,7 +366,7 @@ impl<'a> HgSystem<'a> {
         contents.map(compare).transpose()
     }
 
-    /// Whether a file of `size` bytes has more than the first parent has of it, so that nothing need be read.
+    /// Whether a file of `size` bytes is longer than its version in the first parent, so that nothing need be read.
     fn is_too_long(&self, path: &BStr, size: u64) -> bool {
         if size < LONG_LEN {
             return false;
@@ -384,7 +384,7 @@ impl<'a> HgSystem<'a> {
     fn compare(&self, path: &BStr, found: Flag, contents: &[u8]) -> Result<Compared, Abort> {
         let Some(entry) = self.manifest()?.get(path) else {
             if self.lacks_parent.load(Ordering::Relaxed) {
-                // What is not there now may be there again, and nothing that is looked at here would tell.
+                // The parent may come back, and nothing that is looked at here would show it. So the verdict must not be kept.
                 self.failures.fetch_add(1, Ordering::Relaxed);
             }
             return Ok(Compared::NotInParent);
@@ -393,8 +393,8 @@ impl<'a> HgSystem<'a> {
             let committed = entry.flag;
             return Ok(Compared::Flag { committed, found });
         }
-        // Mercurial reads a file only now, and only where the size is the same; where a link leads it reads without asking how
-        // it came there.
+        // Mercurial checks the path only here, when it reads the file, which it does only if the size is the same. The target of a
+        // link it reads without this check.
         if self.audits
             && found != Flag::Link
             && let Some(abort) = outside_of_reach(self.top, path)
@@ -412,7 +412,7 @@ impl<'a> HgSystem<'a> {
         })
     }
 
-    /// Compares, and remembers why that was not possible.
+    /// Whether the contents are the same. If they cannot be compared, notes why and returns false.
     fn compare_or_note(&self, path: &BStr, flag: Flag, contents: &[u8]) -> bool {
         match self.compare(path, flag, contents) {
             Ok(compared) => compared == Compared::Same,
@@ -428,7 +428,7 @@ impl<'a> HgSystem<'a> {
     }
 }
 
-/// The flag with which a file would be committed.
+/// Returns the flag with which a file would be committed.
 pub(crate) fn flag_of(stat: &Stat) -> Flag {
     if stat.is_symlink() {
         Flag::Link
@@ -439,7 +439,7 @@ pub(crate) fn flag_of(stat: &Stat) -> Flag {
     }
 }
 
-/// The entry that [`HgSystem::tracked`] made `file` of, and whether it is a copy.
+/// Returns the entry from which [`HgSystem::tracked`] made `file`, and whether it is a copy.
 #[allow(
     clippy::cast_possible_truncation,
     reason = "the flags are the lowest 16 bits"
@@ -524,12 +524,12 @@ impl System for HgSystem<'_> {
     }
 
     fn is_metadata(&self, path: &BStr, kind: EntryKind) -> bool {
-        // Below the top only a directory of that name makes a repository.
+        // Below the top, only a directory named `.hg` makes a repository.
         path == ".hg" || kind == EntryKind::Dir && file_name(path) == ".hg"
     }
 
     fn holds_only_recorded(&self, dir: BorrowedFd<'_>, path: &BStr, stat: &Stat) -> bool {
-        // Of another repository Mercurial may have said so because it did not enter it.
+        // Mercurial may have noted this about another repository only because it did not enter it.
         let is_repository = || stat_at(dir, c".hg") != Err(Errno::NOENT);
         self.listed.holds_only_recorded(path, stat) && !is_repository()
     }
@@ -550,7 +550,7 @@ impl System for HgSystem<'_> {
         if is_nested {
             self.nested.lock().push(directory.path.to_owned());
         }
-        // Each scan is to tell of such directories: what is found there is not remembered, and looked at for each question.
+        // Every scan must report nested repositories and ignored subdirectories: so the findings here are not kept.
         let mut subdirs = directory.tracked.into_iter().flat_map(Directory::subdirs);
         let has_ignored = self.is_remembered
             && subdirs.any(|sub| above.is_ignored(join(directory.path, sub.name()).as_ref(), true));

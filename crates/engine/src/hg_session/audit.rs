@@ -1,4 +1,4 @@
-//! Doubt: what is kept of the working copy, compared with what a look finds that believes nothing which was heard or seen before.
+//! Checks the kept findings against a scan that trusts no earlier scan and no event.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::hg_status::{HgQuestion, Look, RecordedFiles, status_of};
 use crate::session::audit::{Audit, Difference, Disagreement, Extent, Sample};
 
 impl HgSession {
-    /// Compares what is kept of the working copy with what is there. Whoever finds differences is to drop the session.
+    /// Compares the kept findings with the working copy. If there are differences, the caller must drop the session.
     ///
     /// # Errors
-    /// The working copy, or the dirstate, cannot be looked at.
+    /// The working copy or the dirstate cannot be read.
     pub fn audit(&mut self, extent: Extent) -> Result<Audit, Abort> {
         let mut audit = Audit::default();
         let Some((repository, ignore)) = self.last.clone() else {
@@ -34,7 +34,7 @@ impl HgSession {
         Ok(audit)
     }
 
-    /// Where what is kept for the question differs from what is there; `None` where something changed meanwhile.
+    /// Returns where the findings kept for the question differ from the working copy; `None` if something changed meanwhile.
     fn compare(
         &mut self,
         repository: &Repository,
@@ -53,7 +53,7 @@ impl HgSession {
         })?);
         let is_ignored = ignored != IgnoredMode::No;
         self.dirstate(repository)?;
-        // What was heard is looked at first, as for any question.
+        // Pending events are followed up first, as for any question.
         self.status(&HgRequest {
             repository,
             ignore: ignore.clone(),
@@ -101,7 +101,7 @@ impl HgSession {
             Ok(Cow::Owned(found.clone()))
         })?
         .compared()?;
-        // It may be young for seconds: Mercurial sets its time ahead where two writes would have the same.
+        // The dirstate may stay young for seconds: Mercurial sets its mtime ahead if two writes would otherwise share one.
         if !recorded.file.own.is_same() {
             return Ok(None);
         }
@@ -116,7 +116,7 @@ impl HgSession {
             heard_of_path,
         };
         Ok(compared.map(|differences| {
-            // A second may have begun meanwhile, by which the facts prove more.
+            // If a new second began meanwhile, the stat data of young files may prove more now.
             let is_settled = |(one, ..): &(Disagreement, _, _)| !self.young.contains(&one.path);
             let differences = differences.into_iter().filter(is_settled);
             differences.map(difference).collect()

@@ -1,4 +1,4 @@
-//! What makes a working copy slow to look at. Nothing is compared, and nothing is written.
+//! Finds out what makes a working copy slow to look at. No contents are compared, and nothing is written.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,29 +15,29 @@ use vigil_model::path::parent;
 
 use super::HgSession;
 
-/// What was found.
+/// The result of a checkup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HgCheckup {
     /// Whether the dirstate is of the second format.
     pub is_v2: bool,
     /// The length in bytes of the dirstate, or of its docket.
     pub dirstate_len: u64,
-    /// How many files are recorded.
+    /// The number of recorded files.
     pub files: u64,
-    /// How many directories have recorded files.
+    /// The number of directories with recorded files.
     pub directories: u64,
-    /// Of how many files the facts were looked at.
+    /// The number of recorded files whose stat data was looked at.
     pub looked_at: u64,
-    /// Of how many of those the contents must be compared.
+    /// How many of those must have their contents compared.
     pub unsure: u64,
-    /// Whether all was looked at.
+    /// Whether all recorded files were looked at.
     pub is_whole: bool,
     /// Whether repositories in the working copy belong to it.
     pub has_subrepositories: bool,
 }
 
 impl HgSession {
-    /// Looks at the dirstate, and at so many recorded files as `budget` has steps for.
+    /// Looks at the dirstate, and at as many recorded files as `budget` has steps.
     ///
     /// # Errors
     /// The dirstate cannot be read, or is damaged.
@@ -77,13 +77,13 @@ impl HgSession {
     }
 }
 
-/// How many directories have files, with those above, and the top.
+/// Counts the directories with files, those above them, and the top.
 fn directories(dirstate: &Dirstate) -> u64 {
     let mut all: BTreeSet<BString> = BTreeSet::new();
     let mut last = BString::default();
     for (path, _) in dirstate.iter() {
         let mut above = parent(path);
-        // Neighbours have the same.
+        // Neighbours in the dirstate often share their directory.
         if above == last {
             continue;
         }

@@ -1,4 +1,4 @@
-//! What files were compared with in the store, and whether that is still what is stored.
+//! Which stored versions files were compared with, and whether those are still what the store has.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -9,13 +9,13 @@ use vigil_hg::patterns::leads_out_of_reach;
 
 use crate::hg_system::StoreSeen;
 
-/// How many files are looked up for one question where the store was left alone.
+/// How many files are looked up for one question if the store looks untouched.
 const LOOKED_UP_MAX: usize = 64;
 
-/// The files that were compared. Nobody tells what happens in the store, unlike in the working copy.
+/// The files that were compared. Changes in the store are not learned from events, unlike those in the working copy.
 #[derive(Debug, Default)]
 pub(super) struct ComparedFiles {
-    /// Each with what it was compared with.
+    /// Each file, with the identity of what it was compared with.
     all: BTreeMap<BString, u64>,
     /// The store, as of the last question.
     store: Option<StoreSeen>,
@@ -24,15 +24,15 @@ pub(super) struct ComparedFiles {
 }
 
 impl ComparedFiles {
-    /// Adds what was compared just now.
+    /// Adds files that were just compared.
     pub(super) fn add(&mut self, mut compared: BTreeMap<BString, u64>) {
         self.all.append(&mut compared);
     }
 
-    /// Takes out the files of which something else is stored than what they were compared with, which `with` says.
+    /// Removes and returns the files for which the store, by `with`, now has something other than what they were compared with.
     ///
-    /// Mercurial locks the store before it writes there, which shows in `store`. Where it did not, a few files are looked up each
-    /// time, so that what other programs did is found after some questions, too.
+    /// Mercurial locks the store before it writes there, which shows in `store`. If the store looks untouched, only a few files
+    /// are looked up each time, so that changes by other programs are found, too, after some questions.
     pub(super) fn take_others(
         &mut self,
         store: Option<StoreSeen>,
@@ -59,8 +59,8 @@ impl ComparedFiles {
         others
     }
 
-    /// Whether one of them lies behind a link or in another repository, below `root`: by the way of an ignored directory a walk
-    /// comes there, and Mercurial reads it only on a walk.
+    /// Whether one of the files lies behind a link or in another repository, below `root`. A walk gets there through an ignored
+    /// directory, and Mercurial reads such files only on a walk.
     pub(super) fn are_beyond(&self, root: &Path) -> bool {
         let mut seen: HashSet<&BStr> = HashSet::new();
         let directories = self.all.keys().flat_map(|path| {
@@ -106,7 +106,7 @@ mod tests {
             assert!(files.take_others(store(number), same).is_empty());
             assert_eq!(looked_up.get(), expected);
         }
-        // What cannot be told is no proof.
+        // An unknown store proves nothing.
         for _ in 0..2 {
             looked_up.set(0);
             files.take_others(None, same);

@@ -1,12 +1,12 @@
-//! The repository's own folders, in which changes are heard of by those who wait for another answer. No answer rests on that:
-//! what is in them is looked at for each question.
+//! Watches the repository's own folders, for clients that wait until an answer changes. No answer relies on these events:
+//! each question looks at the folders anyway.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use vigil_watch::{FolderEvents, FullyWatchedFolders, Position, WatchedTree, Watcher};
 
-/// How many folders are watched.
+/// The most folders that are watched.
 const FOLDERS_MAX: usize = 8;
 
 /// The folders, if they can be watched.
@@ -16,7 +16,7 @@ pub(super) struct OwnFolders {
 }
 
 impl OwnFolders {
-    /// Nothing is watched yet.
+    /// Returns folders that are not watched yet.
     pub(super) fn new(watcher: Arc<Watcher>) -> Self {
         Self {
             watcher,
@@ -24,7 +24,7 @@ impl OwnFolders {
         }
     }
 
-    /// Takes in what happened in the folder `.hg`. To be called before anything in it is looked at.
+    /// Reads the events of the folder `.hg`. To be called before anything in it is looked at.
     pub(super) fn listen(&mut self, dot_hg: &Path) {
         let heard = self
             .folders
@@ -45,7 +45,7 @@ impl OwnFolders {
         Some(folders)
     }
 
-    /// The trees that are watched, each with the position up to which the last question takes in what happened.
+    /// The watched trees, each with the position up to which the last question covers changes.
     pub(super) fn known_until(&self) -> impl Iterator<Item = (&Arc<WatchedTree>, Position)> {
         self.folders
             .iter()

@@ -1,4 +1,4 @@
-//! Ignore patterns that were read, and are the same as long as their files are.
+//! A cache of compiled ignore patterns, valid as long as their files are unchanged.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ struct Known {
 }
 
 impl KnownPatterns {
-    /// The patterns in `files`, for the working copy at `root`.
+    /// Returns the patterns in `files`, for the working copy at `root`.
     pub(super) fn read(&mut self, root: &Path, files: &[PathBuf]) -> Arc<IgnoreRead> {
         if let Some(known) = self.0.as_ref()
             && known.seen.iter().map(|seen| &seen.path).eq(files)
@@ -31,7 +31,7 @@ impl KnownPatterns {
         let before = look(files);
         let read = Arc::new(Ignore::read(root, files));
         let is_whole = read.ignore.as_ref().is_ok_and(|ignore| ignore.is_whole());
-        // What a file includes was not looked at before it was read.
+        // Patterns with included files are not cached: those files were not looked at before they were read.
         let seen = before.filter(|before| {
             is_whole && read.files == files && look(files).as_ref() == Some(before)
         });

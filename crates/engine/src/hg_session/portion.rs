@@ -1,4 +1,4 @@
-//! Which part of its files a sparse working copy has, as of the last question.
+//! A cache of which part of its files a sparse working copy has.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use vigil_hg::node::Node;
 use vigil_hg::repository::Repository;
 use vigil_hg::sparse::{Sparse, SparseTexts};
 
-/// What was made of the texts that say so.
+/// The texts that define the part as of the last question, and what was made of them.
 #[derive(Default)]
 pub(super) struct KnownSparse(Option<(SparseTexts, Arc<Sparse>)>);
 
 impl KnownSparse {
-    /// What the working copy of `repository`, with its top at `root`, has where these are its parents.
+    /// Returns the part that the working copy of `repository`, with its top at `root` and these parents, has.
     pub(super) fn read(
         &mut self,
         repository: &Repository,

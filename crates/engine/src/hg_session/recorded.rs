@@ -1,4 +1,4 @@
-//! The dirstate as a session has it, with what was made of it, and what scans remember of its files.
+//! The dirstate as a session keeps it, with the tree made from it and the memory of scans.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,29 +16,29 @@ use vigil_stamp::stamp::Stamp;
 use crate::hg_system::HgSystem;
 use crate::state::State;
 
-/// How often a dirstate is read that is replaced meanwhile.
+/// How often a dirstate is read at most if it is replaced during each read.
 const TRIES_MAX: usize = 5;
 
-/// A dirstate and what was made of it.
+/// A dirstate and what was made from it.
 pub(super) struct Recorded {
     pub(super) dirstate: Arc<Dirstate>,
     pub(super) is_v2: bool,
-    /// The file that it came from: that of the first format, or the docket of the second, which names the other file and how
-    /// much of it counts.
+    /// The file that it came from: in the first format the dirstate itself, in the second the docket, which names the data file
+    /// and its valid length.
     pub(super) file: IndexFile,
     pub(super) tracked: Tracked,
-    /// The numbers of the files of which there is something to tell though they are as recorded.
+    /// The numbers of files that are reported even if unchanged on disk: added, removed, or with data from the second parent.
     pub(super) special: Vec<u32>,
     pub(super) memory: Option<ScanMemory>,
     /// How the tracked files differ from those in the state on disk; `None` where there is none.
     pub(super) tree_diff: Option<TreeDiff>,
-    /// The file is not the one in the state on disk.
+    /// Whether the state on disk was made from another dirstate.
     is_dirty: bool,
-    /// Another one for each dirstate that was read.
+    /// A number unique to each dirstate that was read.
     pub(super) serial: u64,
 }
 
-/// A dirstate of which nothing was made yet.
+/// A dirstate that was just read.
 pub(super) struct Read {
     dirstate: Dirstate,
     is_v2: bool,
@@ -48,7 +48,7 @@ pub(super) struct Read {
 /// Reads the dirstate in the folder `.hg`.
 ///
 /// # Errors
-/// It cannot be read, or is damaged.
+/// The dirstate cannot be read, or is damaged.
 pub(super) fn read(dot_hg: &Path, is_v2: bool) -> Result<Read, Abort> {
     let path = dot_hg.join("dirstate");
     let look = |path: &PathBuf| {
@@ -62,7 +62,7 @@ pub(super) fn read(dot_hg: &Path, is_v2: bool) -> Result<Read, Abort> {
         let read_at = vigil_stamp::now();
         let own = look(&path)?;
         let dirstate = dirstate::read(dot_hg, is_v2)?.dirstate;
-        // One that is replaced again and again is read again for the next question, since it is young.
+        // One that is replaced during every try is young, and so is read again for the next question.
         if look(&path)? == own || tries >= TRIES_MAX {
             return Ok(Read {
                 dirstate,
@@ -80,20 +80,20 @@ pub(super) fn read(dot_hg: &Path, is_v2: bool) -> Result<Read, Abort> {
     }
 }
 
-/// A number that no dirstate had before.
+/// Returns a number that no dirstate had before.
 fn next_serial() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Read {
-    /// Of which nothing is known of earlier.
+    /// Makes a record without earlier knowledge.
     pub(super) fn alone(self) -> Recorded {
         let tracked = HgSystem::tracked(&self.dirstate);
         self.with(tracked, None, None)
     }
 
-    /// With what the state on disk has of it.
+    /// Makes a record that uses what the state on disk knows.
     pub(super) fn with_state(self, state: &State) -> Recorded {
         let Some(recorded) = state.recorded(HashKind::Sha1) else {
             let mut alone = self.alone();
@@ -111,7 +111,7 @@ impl Read {
         self.with(tracked, Some(memory), Some(tree_diff))
     }
 
-    /// As what follows `known`, and how the files differ.
+    /// Makes the record that follows `known`, and the difference between their files.
     pub(super) fn after(self, known: &Recorded) -> (Recorded, TreeDiff) {
         let (tracked, tree_diff) = self.tracked_after(&known.tracked);
         (self.with(tracked, None, None), tree_diff)
@@ -151,13 +151,13 @@ impl Recorded {
         self.file.own.is_current(self.file.read_at)
     }
 
-    /// From now on scans are remembered.
+    /// From now on keeps a memory of scans.
     pub(super) fn remember(&mut self) {
         let directories = self.tracked.directory_number_end() as usize;
         self.memory = Some(ScanMemory::new(directories));
     }
 
-    /// With what was remembered of `before`, from which the files differ by `tree_diff`.
+    /// Takes over the memory of `before`, from which the files differ by `tree_diff`.
     pub(super) fn with_memory(mut self, before: Self, tree_diff: TreeDiff) -> Self {
         let directories = self.tracked.directory_number_end() as usize;
         let memory = before.memory;
@@ -169,7 +169,7 @@ impl Recorded {
         self
     }
 
-    /// Whether anything is not in the state on disk.
+    /// Whether the state on disk lacks anything.
     pub(super) fn needs_saving(&self) -> bool {
         self.is_dirty
             || self
@@ -179,7 +179,7 @@ impl Recorded {
             || self.memory.as_ref().is_some_and(ScanMemory::is_dirty)
     }
 
-    /// All of it is in the state on disk.
+    /// Notes that the state on disk now has everything.
     pub(super) fn is_saved(&mut self) {
         self.tree_diff = Some(TreeDiff::default());
         self.is_dirty = false;

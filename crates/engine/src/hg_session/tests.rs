@@ -8,7 +8,7 @@ use vigil_store::NoSteps;
 use super::*;
 use crate::session::audit::Extent;
 
-/// A working copy with a dirstate that was made by hand.
+/// A working copy whose dirstate is written by hand.
 struct Copy(TempDir);
 
 impl Copy {
@@ -29,7 +29,7 @@ impl Copy {
         let _ = fs::write(path, contents);
     }
 
-    /// Makes a file as old as one that proves something.
+    /// Makes a file old enough for its stamp to prove something.
     fn age(&self, name: &str) {
         let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
         let file = fs::File::options()
@@ -39,7 +39,7 @@ impl Copy {
         file.set_modified(old).unwrap();
     }
 
-    /// Records files as they are, each with the letter of its state, and the first parent.
+    /// Writes a dirstate with this first parent and the files as they are on disk, each with the letter of its state.
     fn record(&self, parent: u8, files: &[(&str, u8)]) {
         let mut bytes = vec![parent; 20];
         bytes.extend([0; 20]);
@@ -66,7 +66,7 @@ impl Copy {
         Repository::open(&self.0.path().canonicalize().unwrap()).unwrap()
     }
 
-    /// A session, with a state on disk if that `is_saved`.
+    /// Makes a session, with a state on disk if `is_saved`.
     fn session(&self, is_saved: bool) -> HgSession {
         let repository = self.repository();
         let places = match is_saved {
@@ -122,7 +122,7 @@ fn another_process_lists_nothing_that_is_as_it_was() {
     let mut first = copy.session(true);
     let status = copy.ask(&mut first, false, false).unwrap();
     assert_eq!((status.unknown.len(), status.modified.len()), (1, 0));
-    // What is as young as the look at it is not believed.
+    // A stamp taken within the tick of the change is not trusted.
     vigil_testkit::clock::tick();
     copy.ask(&mut first, false, false).unwrap();
     first.save(&NoSteps).unwrap();
@@ -131,12 +131,12 @@ fn another_process_lists_nothing_that_is_as_it_was() {
     let recorded = second.recorded.as_ref().unwrap();
     let memory = recorded.memory.as_ref().unwrap();
     let listed = (0..4).filter(|number| memory.has_listing(*number)).count();
-    // Making the folder for the state was a change of `.hg`, and none of the top.
+    // Making the folder for the state changed `.hg`, but not the top.
     assert_eq!(listed, 4);
     assert!(!recorded.needs_saving());
     let again = copy.ask(&mut second, false, false).unwrap();
     assert_eq!(again, status);
-    // With another dirstate, what is the same of it goes on.
+    // After a new dirstate, what is known of unchanged files is kept.
     copy.write("d/e/new", "");
     copy.record(
         0,
@@ -180,7 +180,7 @@ fn a_damaged_state_is_not_believed() {
     }
 }
 
-/// What may happen to a working copy, by number.
+/// Makes a change to a working copy, chosen by number.
 fn change(copy: &Copy, step: u64, number: u64) {
     const NAMES: [&str; 12] = [
         "a",
@@ -235,7 +235,7 @@ fn change(copy: &Copy, step: u64, number: u64) {
             }
         }
         13 => {
-            // As for git, another name that is not known yet is heard of when it is written under the first.
+            // As for git, a second name is only noticed when the file is written under the first.
             let _ = fs::hard_link(&path, copy.path("link"));
             let _ = fs::write(&path, format!("{step}"));
         }
@@ -279,7 +279,7 @@ fn a_watched_session_answers_as_one_that_looks_at_everything() {
                 if answer == want {
                     break;
                 }
-                // Between both, a second may have begun, by which stamps prove more.
+                // A new second may have begun between the two, after which stamps prove more.
                 assert!(tries < 4, "seed {seed} step {step}: {answer:?} {want:?}");
             }
             if number % 11 == 0 {
@@ -356,12 +356,12 @@ fn what_is_watched_and_published_is_not_in_memory_as_well() {
 #[test]
 fn an_audit_finds_what_was_not_heard_of() {
     let copy = with_files();
-    // A dirstate that is as young as the look at it is read again, and nothing is compared meanwhile.
+    // A dirstate read within the tick of its change is read again, and until then nothing is compared.
     vigil_testkit::clock::tick();
     let mut session = copy.session(false);
     session.watch_by(Arc::new(Watcher::new().unwrap()));
     copy.ask(&mut session, false, false).unwrap();
-    // A name of which nobody knew, in a folder that is not watched.
+    // An unknown second name, in a folder that is not watched.
     let outside = tempfile::tempdir_in(copy.0.path().parent().unwrap()).unwrap();
     let other = outside.path().join("other");
     fs::hard_link(copy.path("d/b"), &other).unwrap();
@@ -408,7 +408,7 @@ fn what_changes_is_looked_at_and_nothing_else() {
     let mut session = copy.session(false);
     session.watch_by(Arc::new(Watcher::new().unwrap()));
     copy.ask(&mut session, false, false).unwrap();
-    // What nobody hears of is not looked for: the answer is that of before.
+    // Without events nothing is looked at, and the answer is the previous one.
     let moved = |session: &HgSession| {
         let watched = session.watched.as_ref().unwrap();
         watched.changed_directories().map(BTreeSet::len)
@@ -424,14 +424,14 @@ fn what_changes_is_looked_at_and_nothing_else() {
     let status = copy.ask(&mut session, false, false).unwrap();
     assert_eq!(status.unknown, [".hgignore", "d/other"]);
     assert_eq!(moved(&session), Some(0));
-    // Another dirstate: only where it is another.
+    // After a new dirstate, only what differs in it is looked at.
     copy.write("g/i", "");
     let files = FILES.map(|name| (name, b'n'));
     copy.record(0, &[&files[..], &[("g/i", b'a')]].concat());
     let status = copy.ask(&mut session, false, false).unwrap();
     assert_eq!((status.added.len(), moved(&session)), (1, Some(2)));
     assert_eq!(status.added, ["g/i"]);
-    // Other patterns: all is looked at.
+    // After a change of patterns, everything is looked at.
     copy.write(".hgignore", "");
     let status = copy.ask(&mut session, false, false).unwrap();
     assert_eq!(status.unknown, [".hgignore", "d/other", "d/other.o"]);

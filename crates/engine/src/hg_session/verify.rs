@@ -1,4 +1,4 @@
-//! Whether the state on disk is right: its bytes, its tree of recorded files, and the answers that are made with it.
+//! Verifies the state on disk: its bytes, its tree of recorded files, and the answers made with it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,15 +18,15 @@ use super::{HgRequest, HgSession};
 use crate::hg_status::HgStatus;
 use crate::hg_system::HgSystem;
 
-/// How often an answer that differs is asked for: the working copy may change between two looks.
+/// How often a question is asked if the answers differ: the working copy may change between the two.
 const ASKED_MAX: usize = 3;
 
-/// What is wrong with a state.
+/// A problem of a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HgProblem {
-    /// Bytes are not as they were written, or make no sense; in words.
+    /// Bytes are not as they were written, or make no sense. Described in words.
     Damaged(String),
-    /// A file is recorded otherwise in the dirstate than in the tree that is made with the state.
+    /// A file is recorded differently in the dirstate and in the tree made with the state.
     File {
         /// The path.
         path: BString,
@@ -35,35 +35,35 @@ pub enum HgProblem {
         /// Whether the tree has it.
         is_in_tree: bool,
     },
-    /// An answer says another thing of a path with the state than without.
+    /// The answer for a path differs with and without the state.
     Answer {
         /// The path.
         path: BString,
         /// Whether ignored files were asked for, too.
         ignored: bool,
-        /// Mercurial's letter with the state, if it is told of.
+        /// Mercurial's letter with the state, if the path is reported.
         with: Option<char>,
         /// The same without.
         without: Option<char>,
     },
 }
 
-/// What was looked at, and what is wrong.
+/// What was verified, and what is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HgVerification {
-    /// Whether there is a state, or what is left of one.
+    /// Whether there is a state, or remains of one.
     pub is_present: bool,
-    /// How many blocks were read.
+    /// The number of blocks read.
     pub blocks: u64,
-    /// How many recorded files were compared; `None` where that was not possible, since the state is damaged.
+    /// The number of recorded files compared; `None` if damage to the state made that impossible.
     pub files: Option<usize>,
-    /// How many questions were asked with and without the state.
+    /// The number of questions asked with and without the state.
     pub questions: usize,
-    /// What is wrong.
+    /// The problems found.
     pub problems: Vec<HgProblem>,
 }
 
-/// What is verified.
+/// Which state to verify.
 #[derive(Debug)]
 pub struct HgVerifyQuestion<'q> {
     /// The repository.
@@ -74,11 +74,11 @@ pub struct HgVerifyQuestion<'q> {
     pub ignore_files: &'q [PathBuf],
 }
 
-/// Checks the state of a working copy. Each time a session is made anew: nothing that one answer brought to memory should help the
-/// next. Nothing is written.
+/// Verifies the state of a working copy. Each question gets a new session, so that nothing kept in memory for one answer helps
+/// the next. Nothing is written.
 ///
 /// # Errors
-/// A question has no answer even without the state.
+/// A question cannot be answered.
 pub fn verify(question: &HgVerifyQuestion<'_>) -> Result<HgVerification, Abort> {
     let mut session = HgSession::new(question.repository, question.places.to_vec());
     session.open_state();
@@ -147,7 +147,7 @@ fn compare_files(expected: &Tracked, tracked: &Tracked, problems: &mut Vec<HgPro
     }));
 }
 
-/// The paths of which other things are said with the state than without, time and again.
+/// Returns the paths for which the answers with and without the state differ each time.
 fn compare_answers(
     question: &HgVerifyQuestion<'_>,
     ignored: bool,
@@ -205,7 +205,7 @@ fn status(
     })
 }
 
-/// Mercurial's letter for each path that is told of.
+/// Returns Mercurial's letter for each reported path.
 fn letters(status: &HgStatus) -> BTreeMap<BString, char> {
     let kinds = [
         ('M', &status.modified),

@@ -1,4 +1,4 @@
-//! What a status says of single paths, and why.
+//! Explains what a status says about single paths.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -23,88 +23,88 @@ use crate::hg_system::{HgSystem, Ignored};
 
 pub use crate::hg_system::Compared;
 
-/// Of what paths are asked.
+/// The context in which paths are explained.
 #[derive(Debug)]
 pub struct HgWhyQuestion<'q> {
     /// The repository, as it is now.
     pub repository: &'q Repository,
-    /// What it ignores,
+    /// Its ignore patterns.
     pub ignore: Arc<Ignore>,
-    /// by these files.
+    /// The files with those patterns.
     pub ignore_files: &'q [PathBuf],
-    /// The part of it that there is.
+    /// The part of the files that a narrow clone has.
     pub narrow: Option<Arc<Portion>>,
 }
 
-/// What is said of one path.
+/// The explanation of one path.
 #[derive(Clone, Debug)]
 pub struct HgWhy {
     /// The path, from the top; empty for the top.
     pub path: BString,
-    /// What it is.
+    /// What was found there.
     pub found: HgFound,
 }
 
 /// What a path is.
 #[derive(Clone, Debug)]
 pub enum HgFound {
-    /// A file that is recorded.
+    /// A recorded file.
     Recorded(Box<HgRecorded>),
     /// A directory with recorded files, or the top.
     Directory(Box<HgDirectory>),
-    /// A file that is not recorded, and not ignored.
+    /// A file that is neither recorded nor ignored.
     Unknown,
-    /// What is ignored.
+    /// An ignored file or directory.
     Ignored {
-        /// It, or the directory above that is ignored.
+        /// The path itself, or the ignored directory above it.
         path: BString,
-        /// The line that has it ignored.
+        /// The line of an ignore file that matches it.
         line: Option<IgnoreLine>,
     },
-    /// It is where no status looks: why.
+    /// A path where no status looks, and why.
     Beyond(BString),
     /// A directory without recorded files.
     OtherDirectory,
-    /// No file, link or directory.
+    /// Something other than a file, link or directory.
     Special,
-    /// It cannot be looked at: why.
+    /// A path that cannot be looked at, and why.
     Unreadable(String),
-    /// It is neither recorded nor there.
+    /// Neither recorded nor on disk.
     Absent,
-    /// It is no part of what the working copy has.
+    /// Not part of what the working copy has.
     LeftOut(LeftOut),
 }
 
-/// Why something is no part of the working copy.
+/// Why a path is not part of the working copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftOut {
-    /// The repository is a narrow clone, which does not have it.
+    /// The repository is a narrow clone without it.
     Narrow,
-    /// The working copy is sparse, and does without it.
+    /// The working copy is sparse, and excludes it.
     Sparse,
 }
 
 /// A directory, or the top.
 #[derive(Clone, Debug)]
 pub struct HgDirectory {
-    /// How many files in it are recorded.
+    /// The number of recorded files in it.
     pub recorded: usize,
-    /// What a status says of those in it.
+    /// The status of the directory.
     pub status: HgStatus,
 }
 
-/// A file that is recorded.
+/// A recorded file.
 #[derive(Clone, Debug)]
 pub struct HgRecorded {
-    /// As what.
+    /// Its entry in the dirstate.
     pub entry: Entry,
-    /// Of what it is recorded as a copy.
+    /// The source, if it is recorded as a copy.
     pub copy_source: Option<BString>,
-    /// What is there.
+    /// What is on disk.
     pub seen: Seen,
-    /// The fact that decides, or why the contents must.
+    /// The fact that decides, or why the contents must be compared.
     pub reason: Reason,
-    /// How the contents compare, where they must decide; `None` where they need not, or cannot be read.
+    /// How the contents compare, if they must decide; `None` if they need not, or cannot be read.
     pub compared: Option<Compared>,
 }
 
@@ -119,14 +119,14 @@ pub enum Seen {
     Directory,
     /// Something else.
     Special,
-    /// What is not looked at: why.
+    /// A path where no status looks, and why.
     Beyond(BString),
-    /// What cannot be looked at: why.
+    /// A path that cannot be looked at, and why.
     Unreadable(String),
 }
 
 impl HgRecorded {
-    /// What a status says of it.
+    /// Returns what a status says about the file.
     pub fn verdict(&self) -> Verdict {
         match (self.reason.verdict(), self.compared) {
             (Verdict::Unsure, Some(Compared::Same)) => Verdict::Clean,
@@ -138,7 +138,7 @@ impl HgRecorded {
 }
 
 impl HgSession {
-    /// Explains what is said of `path`, which is from the top. It always looks.
+    /// Explains what a status says about `path`, which is relative to the top. Always looks at the disk.
     ///
     /// # Errors
     /// The dirstate, the working copy or the store cannot be read, or is damaged.
@@ -156,7 +156,7 @@ impl HgSession {
         })
     }
 
-    /// Why `path` is no part of the working copy, if that is so.
+    /// Returns why `path` is not part of the working copy; `None` if it is.
     fn left_out(
         &mut self,
         question: &HgWhyQuestion<'_>,
@@ -209,7 +209,7 @@ impl HgSession {
         )
     }
 
-    /// What a status says of all in a directory.
+    /// Returns the status of everything in a directory.
     fn status_below(
         &mut self,
         question: &HgWhyQuestion<'_>,
@@ -285,7 +285,7 @@ fn look(root: &Path, path: &BStr) -> Result<Stat, vigil_linux::Errno> {
     lstat_path(&root.join(OsStr::from_bytes(path)))
 }
 
-/// What a path is that is not recorded.
+/// Finds out what a path is that is not recorded.
 fn other(root: &Path, question: &HgWhyQuestion<'_>, path: &BStr) -> HgFound {
     if let Some(abort) = outside_of_reach(root, path) {
         return HgFound::Beyond(abort.message);
@@ -295,7 +295,7 @@ fn other(root: &Path, question: &HgWhyQuestion<'_>, path: &BStr) -> HgFound {
         Err(error) => return HgFound::Unreadable(errno::text(error)),
         Ok(stat) => stat,
     };
-    // Whatever is above is looked up first: nothing below it is listed.
+    // Directories above come first: a walk lists nothing below an ignored directory.
     let above = path.find_iter("/").filter_map(|slash| path.get(..slash));
     let mut all = above.chain([path.as_bytes()]).map(ByteSlice::as_bstr);
     if let Some(ignored) = all.find(|path| question.ignore.is_match(path)) {

@@ -1,4 +1,4 @@
-//! Changes that show in no answer about a working copy of Mercurial's: what is ignored came or went.
+//! Filters out changes that affect no answer about a Mercurial working copy: ignored files that came or went.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use vigil_scan::Watch;
 
 use crate::session::watched::ChangeFilter;
 
-/// Tells which changes are without effect. What is ignored is so by its path alone, whatever is there.
+/// Tells which changes have no effect. In Mercurial the path alone decides whether something is ignored, not what is there.
 pub(super) struct OfMercurial<'s> {
     pub(super) tracked: &'s Tracked,
     pub(super) ignore: &'s Ignore,
@@ -30,10 +30,10 @@ impl ChangeFilter for OfMercurial<'_> {
 }
 
 impl OfMercurial<'_> {
-    /// Whether `path`, and all that may be below, is ignored, and nothing that is recorded is there or takes its place.
+    /// Whether `path` and everything below it is ignored, and no recorded file is at, above or below it.
     fn is_ignored(&self, path: &BStr) -> bool {
         let is_recorded = |path: &BStr| self.tracked.find_first(path).is_some();
-        // Another repository takes what is recorded there away.
+        // A nested repository makes the files recorded in it count as missing.
         let is_another_repository =
             path.ends_with(b"/.hg") && self.tracked.find_directory(parent(path)).is_some();
         let mut ends = path.find_iter(b"/").chain([path.len()]);

@@ -1,4 +1,4 @@
-//! The place of a session, which is made with the first question and again where the repository is another one.
+//! Holds the session of a working copy, which is made for the first question, and anew if the repository is replaced by another.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,27 +14,27 @@ use crate::session::audit::{Audit, Extent};
 use crate::session::watch_basis::WatchPositions;
 use crate::session::{Basis, WatchReport};
 
-/// The top of the innermost working copy of Mercurial's around `directory`.
+/// Finds the top of the innermost Mercurial working copy around `directory`.
 pub fn root_around(directory: &Path) -> Option<PathBuf> {
     repository::find(directory)
 }
 
-/// What is known of one working copy, if anything is.
+/// One working copy, with its session if anything was asked yet.
 #[derive(Default)]
 pub struct HgWorkingCopy {
     session: Option<HgSession>,
-    /// Whether that may have something on disk.
+    /// Whether the session may have a state on disk.
     has_state: bool,
     /// Whether it is kept for many questions.
     is_kept: bool,
-    /// Whether no file is open or mapped between two questions.
+    /// Whether no file may stay open or mapped between two questions.
     holds_no_files: bool,
-    /// Hears of changes, for one that is kept.
+    /// Reports changes, if the working copy is kept.
     watcher: Option<Arc<Watcher>>,
 }
 
 impl HgWorkingCopy {
-    /// One that is kept, and looks only at what `watcher` hears of, if there is one.
+    /// Makes one that is kept, and looks only at what `watcher`, if there is one, reports.
     pub fn watched_by(watcher: Option<Arc<Watcher>>) -> Self {
         Self {
             session: None,
@@ -45,7 +45,7 @@ impl HgWorkingCopy {
         }
     }
 
-    /// As [`Session::hold_no_files`](crate::session::Session::hold_no_files), once what was learned is saved.
+    /// Same as [`Session::hold_no_files`](crate::session::Session::hold_no_files), with effect after each [`Self::save`].
     pub fn hold_no_files(&mut self) {
         self.holds_no_files = true;
     }
@@ -55,8 +55,8 @@ impl HgWorkingCopy {
         self.is_kept
     }
 
-    /// The session of `repository`; a new one where there is none, of which something may be on disk in `places`, if that is
-    /// wanted.
+    /// Returns the session of `repository`, a new one if there is none. Its state may be on disk in `places`; without places no
+    /// state is used.
     pub fn session_of(
         &mut self,
         repository: &Repository,
@@ -78,7 +78,7 @@ impl HgWorkingCopy {
         self.session.insert(session)
     }
 
-    /// As [`HgSession::save`]. What cannot be saved is missed by nobody.
+    /// Same as [`HgSession::save`], except that errors are ignored: no answer depends on the state.
     pub fn save(&mut self, steps: &dyn Steps) {
         if let Some(session) = &mut self.session {
             let _ = session.save(steps);
@@ -88,33 +88,33 @@ impl HgWorkingCopy {
         }
     }
 
-    /// The top of the working copy, once something was asked.
+    /// The top of the working copy; `None` before the first question.
     pub fn root(&self) -> Option<&Path> {
         self.session.as_ref().map(HgSession::root)
     }
 
-    /// How many files are recorded.
+    /// The number of recorded files.
     pub fn tracked_files(&self) -> usize {
         self.session.as_ref().map_or(0, HgSession::tracked_files)
     }
 
-    /// As [`HgSession::audit`]; nothing where nothing is known.
+    /// Same as [`HgSession::audit`]; finds nothing if there is no session.
     ///
     /// # Errors
-    /// As for that.
+    /// Same as for [`HgSession::audit`].
     pub fn audit(&mut self, extent: Extent) -> Result<Audit, Abort> {
         let session = self.session.as_mut();
         session.map_or_else(|| Ok(Audit::default()), |session| session.audit(extent))
     }
 
-    /// As [`HgSession::basis`].
+    /// Same as [`HgSession::basis`]; `None` if there is no session.
     pub fn basis(&self, path: &BStr) -> Option<Basis> {
         self.session
             .as_ref()
             .and_then(|session| session.basis(path))
     }
 
-    /// Up to where the last answer takes in what happened.
+    /// Returns the positions up to which the last answer covers changes.
     pub fn watch_positions(&self) -> WatchPositions {
         self.session
             .as_ref()
@@ -122,7 +122,7 @@ impl HgWorkingCopy {
             .unwrap_or_default()
     }
 
-    /// What is watched for it.
+    /// Reports what is watched for the working copy.
     pub fn watch_report(&self) -> WatchReport {
         self.session
             .as_ref()

@@ -1,5 +1,5 @@
-//! Where Mercurial walks to find what is not recorded. That shows where a file is recorded that is none any more, and where
-//! ignore patterns are read on the way.
+//! Where Mercurial walks to find files that are not recorded. The answer depends on that if the place of a recorded file is
+//! taken by something else, and if ignore patterns are read during the walk.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,12 +10,12 @@ use vigil_hg::patterns::{Ignore, Matcher};
 use vigil_linux::stat::lstat_path;
 use vigil_model::path::is_at_or_below;
 
-/// One walk.
+/// A walk of Mercurial, which is not made, only predicted.
 pub(super) struct Walk<'w> {
     ignore: &'w Ignore,
-    /// Whether ignored directories are walked, too.
+    /// Whether it enters ignored directories, too.
     enters_ignored: bool,
-    /// The directories at which it begins; `None` stands for the top.
+    /// The directories where it begins; `None` stands for the top.
     begins_at: Option<Vec<&'w BStr>>,
 }
 
@@ -42,12 +42,12 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// The directories that are named.
+    /// The named directories where it begins; none if it begins at the top.
     pub(super) fn begins_at(&self) -> &[&'w BStr] {
         self.begins_at.as_deref().unwrap_or_default()
     }
 
-    /// Whether it may come to what is below `directory`, which has a slash at its end or is the top, or begins there.
+    /// Whether it may come to, or begin at, a path below `directory`, which is the top or has a slash at its end.
     pub(super) fn may_come_to(&self, directory: &BStr) -> bool {
         self.begins_at.as_ref().is_none_or(|all| {
             let is_related =
@@ -56,7 +56,7 @@ impl<'w> Walk<'w> {
         })
     }
 
-    /// Whether it comes to the file `path`. Where it does not, Mercurial looks at the path alone, and takes whatever is
+    /// Whether it comes to the file `path`. If it does not, Mercurial looks at this path by itself, and takes whatever is
     /// there for the file.
     pub(super) fn comes_to(&self, path: &BStr) -> bool {
         let begins_above = self

@@ -1,4 +1,4 @@
-//! What Mercurial says in its dirstate of directories that it listed, and when that is not all there is to find.
+//! What the dirstate says about directories that Mercurial listed, and when that hides something.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -14,11 +14,11 @@ use vigil_scan::{Findings, Observed};
 
 use super::NO_FILE;
 
-/// The directories that Mercurial listed under the ignore patterns of now.
+/// The directories that Mercurial listed under the current ignore patterns.
 pub(super) struct Listed<'a> {
     directories: Option<ListedDirectories<'a>>,
     is_believed: AtomicBool,
-    /// Whether a directory was not listed.
+    /// Whether a directory was skipped because the dirstate was believed.
     was_believed: AtomicBool,
 }
 
@@ -32,8 +32,8 @@ impl<'a> Listed<'a> {
         }
     }
 
-    /// Whether the directory at `path`, which looks like `stat`, has nothing in it but what is recorded, and what is ignored: but
-    /// what is there in the place of a recorded file or directory may be of another type.
+    /// Whether the directory at `path`, whose stat data is `stat`, holds only recorded and ignored names. What is at a recorded
+    /// name may still be of another type.
     pub(super) fn holds_only_recorded(&self, path: &BStr, stat: &Stat) -> bool {
         let holds = self.is_believed.load(Ordering::Relaxed)
             && (self.directories).is_some_and(|all| all.holds_only_recorded(path, stat));
@@ -43,14 +43,14 @@ impl<'a> Listed<'a> {
         holds
     }
 
-    /// From now on each directory is listed.
+    /// From now on has each directory listed.
     pub(super) fn disbelieve(&self) {
         self.is_believed.store(false, Ordering::Relaxed);
         self.was_believed.store(false, Ordering::Relaxed);
     }
 
-    /// Whether directories were not listed, and something stands in the place of a recorded file or directory that only a list
-    /// shows to be unknown, or to hold what is.
+    /// Whether directories were not listed, and the place of a recorded file or directory is taken by something that only a
+    /// listing shows to be unknown, or to hold unknown files.
     pub(super) fn was_misled(&self, top: &Path, dirstate: &Dirstate, found: &Findings) -> bool {
         if !self.was_believed.load(Ordering::Relaxed) {
             return false;
