@@ -491,8 +491,8 @@ impl Answer<'_> {
         let Some(seen) = seen.filter(|seen| seen.is_file() || seen.is_symlink()) else {
             return gone;
         };
-        // For files that its walk does not reach, Mercurial's compiled code ignores the nanoseconds of mtimes. That decides whether it
-        // reads the file, which shows if it refuses to.
+        // For files that its walk does not reach, Mercurial's compiled code ignores the nanoseconds of the mtime. That decides
+        // whether it reads the file, which shows if it refuses to.
         let told = Stat {
             mtime_ns: 0,
             ..seen
@@ -516,8 +516,8 @@ impl Answer<'_> {
         }
     }
 
-    /// Returns the verdict on a recorded file whose place is taken by something that is neither a file nor a link. Mercurial takes
-    /// that for the file if its walk does not come there.
+    /// Returns the verdict on a recorded file whose place is taken by something that is neither a file nor a link. Mercurial
+    /// takes that for the file if its walk does not come there.
     fn no_file(&self, number: u32, path: &BStr) -> Verdict {
         let Some((_, entry)) = self.dirstate.get(number as usize) else {
             return Verdict::Deleted;

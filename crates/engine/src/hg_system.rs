@@ -250,8 +250,8 @@ impl<'a> HgSystem<'a> {
         std::mem::take(&mut self.unsure.lock())
     }
 
-    /// Identifies what the contents of the file at `path` are compared with. The number changes with the first parent, and when the
-    /// file's revlog is written. `None` if that could still happen without showing.
+    /// Identifies what the contents of the file at `path` are compared with. The number changes with the first parent, and when
+    /// the file's revlog is written. `None` if that could still happen without showing.
     pub(crate) fn compared_with(&self, path: &BStr) -> Option<u64> {
         let [p1, _] = self.dirstate.parents();
         let stamp = match stat_path(&self.store.file_index(path)) {
@@ -393,8 +393,8 @@ impl<'a> HgSystem<'a> {
             let committed = entry.flag;
             return Ok(Compared::Flag { committed, found });
         }
-        // Mercurial checks the path only here, when it reads the file, which it does only if the size is the same. The target of a
-        // link it reads without this check.
+        // Mercurial checks the path only here, when it reads the file, which it does only if the size is the same. It reads the
+        // target of a link without this check.
         if self.audits
             && found != Flag::Link
             && let Some(abort) = outside_of_reach(self.top, path)

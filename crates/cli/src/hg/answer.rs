@@ -1,4 +1,4 @@
-//! From a command line to what is said.
+//! Turns a parsed command line of `hg status` into the reply.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -29,21 +29,21 @@ use super::unfinished::Unfinished;
 use super::words;
 use crate::reply::{Reply, bytes};
 
-/// The letters of `--terse`, in the same order.
+/// The letters of `--terse`, in the order of the kinds.
 const TERSE_LETTERS: &[u8; 7] = b"marduic";
 
 /// Why there is no answer.
 pub(super) struct Failed {
     pub(super) abort: Abort,
-    /// What was said before, on standard error.
+    /// What was said on standard error before.
     pub(super) warnings: Vec<u8>,
-    /// Whether Mercurial may be asked instead.
+    /// Whether Mercurial may be run instead.
     pub(super) may_fall_back: bool,
-    /// In which colours errors are said, as what tells a terminal of them.
+    /// The codes of the terminal effects in which errors are shown; `None` if there are none.
     pub(super) colors: Option<Vec<&'static str>>,
 }
 
-/// Answers by what is `known` of the working copy, for a terminal or not.
+/// Answers, using what is `known` of the working copy. Sets `detailed` to `ui.detailed-exit-code`.
 pub(super) fn answer(
     arguments: &Arguments,
     surroundings: &Surroundings<'_>,
@@ -87,7 +87,7 @@ pub(super) fn answer(
 }
 
 struct Run<'r> {
-    /// What is known of the working copy, and is from now on.
+    /// The working copy as kept in memory, which the answer updates.
     known: &'r mut HgWorkingCopy,
     is_terminal: bool,
     arguments: &'r Arguments,
@@ -95,7 +95,7 @@ struct Run<'r> {
     detailed: &'r mut bool,
     warnings: Vec<u8>,
     may_fall_back: bool,
-    /// Whether Mercurial would say where in its code it fails.
+    /// Whether Mercurial would print a Python traceback when it fails.
     traceback: bool,
     colors: Option<Vec<&'static str>>,
 }
@@ -109,7 +109,7 @@ impl Run<'_> {
             Ok(layers)
         };
         let layers = read(&arguments.config).inspect_err(|_: &Abort| {
-            // What was said before on the command line holds already.
+            // The options before the wrong one are in effect already.
             let before = (0..arguments.config.len()).rev();
             let mut before = before.filter_map(|len| read(arguments.config.get(..len)?).ok());
             let is_detailed = before
@@ -117,7 +117,7 @@ impl Run<'_> {
                 .map(|layers| settings::is_detailed(layers.config()));
             *self.detailed = matches!(is_detailed, Some(Ok(true)));
         })?;
-        // What a repository says of that is not heeded.
+        // Mercurial does not heed a repository's own configuration of this.
         *self.detailed = settings::is_detailed(layers.config())?;
         let named = arguments
             .repository
@@ -226,7 +226,7 @@ impl Run<'_> {
             checkout::check_branch(&repository)?;
         }
         let within = match within {
-            // Between changesets nobody asks what is in the working copy.
+            // A comparison of changesets does not depend on the working copy.
             Err(_) if !pair.ends_in_working_copy() && !arguments.subrepos => Default::default(),
             within => within?,
         };
@@ -311,10 +311,10 @@ impl Run<'_> {
         }
     }
 
-    /// Refuses what is not for a daemon, where this is one.
+    /// In a daemon, refuses questions that a daemon does not answer.
     ///
     /// # Errors
-    /// It is, or unless `is_kept`, nothing is kept for it.
+    /// The question is one of those, or `is_kept` is false: nothing would be kept for it.
     fn leave_what_no_daemon_answers(
         &self,
         arguments: &Arguments,
@@ -383,7 +383,7 @@ impl Run<'_> {
     }
 }
 
-/// What is `known` of the working copy of `repository`.
+/// Returns the session of `repository` in `known`, with a state on disk unless `vigil.stateFile` is false.
 fn session_of<'k>(
     known: &'k mut HgWorkingCopy,
     config: &Config,
@@ -395,7 +395,7 @@ fn session_of<'k>(
     Ok(known.session_of(repository, places))
 }
 
-/// Which kinds are shown.
+/// Returns which kinds are shown.
 fn shown(arguments: &Arguments, quiet: bool) -> [bool; 7] {
     let mut shown = [
         arguments.modified,
@@ -418,7 +418,7 @@ fn shown(arguments: &Arguments, quiet: bool) -> [bool; 7] {
     }
 }
 
-/// The kinds that the letters of `--terse` stand for, by number.
+/// Returns the kinds, by number, that the letters of `--terse` stand for.
 fn terse_kinds(letters: &BString) -> Result<Vec<usize>, Abort> {
     letters
         .iter()

@@ -1,4 +1,4 @@
-//! Changesets compared with each other, or with the working copy.
+//! Compares changesets with each other, or with the working copy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,7 +15,7 @@ use vigil_linux::stat::lstat_path;
 
 use super::kinds::Lists;
 
-/// From this length on, in bytes, it is looked up whether contents must be read at all.
+/// For files of at least this many bytes, stored lengths are looked up first: they may show that nothing need be read.
 const LONG_LEN: u64 = 1 << 20;
 
 /// The working copy.
@@ -26,29 +26,29 @@ pub(super) struct Working<'w> {
     pub(super) status: &'w HgStatus,
 }
 
-/// What is compared.
+/// The two sides of a comparison.
 pub(super) struct Sides<'s> {
-    /// The files of what comes before; those of its first parent, if it is the working copy.
+    /// The files of the side that comes first, or if that is the working copy, of its first parent.
     pub(super) base: &'s Manifest,
     pub(super) base_is_working_copy: bool,
-    /// The files of what comes after, likewise.
+    /// The files of the second side, likewise.
     pub(super) other: &'s Manifest,
     pub(super) other_is_working_copy: bool,
     pub(super) working: &'s Working<'s>,
     /// Which files are asked for.
     pub(super) matcher: &'s Matcher,
-    /// Whether those are that are the same.
+    /// Whether files that are the same on both sides are asked for.
     pub(super) clean: bool,
 }
 
-/// What a file holds.
+/// What a file contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
-    /// A version that is stored.
+    /// A stored version.
     Version(Node),
-    /// What is in the working copy, not as in its first parent.
+    /// The contents in the working copy, which differ from the first parent.
     Modified,
-    /// What is in the working copy, and not in its first parent.
+    /// The contents in the working copy, of a file that the first parent does not have.
     Added,
 }
 
@@ -60,13 +60,13 @@ struct File {
 
 type Files<'f> = BTreeMap<&'f BStr, File>;
 
-/// Says how the sides differ. What only the working copy can have is taken from its status.
+/// Compares the sides. The kinds that only a working copy has are taken from its status.
 pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
     let working = sides.working;
     let is_match = |path: &BStr| sides.matcher.is_match(path);
     let has_directories = sides.base.has_directories() || sides.other.has_directories();
     if has_directories && sides.clean && !sides.matcher.is_everything() {
-        // Which directories Mercurial passes over then depends on how it takes the patterns apart.
+        // Which directories Mercurial skips then depends on how it splits the patterns.
         let said = "clean files by patterns between changesets with manifests of directories";
         return Err(Abort::unsupported(said));
     }
@@ -125,7 +125,7 @@ pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
         let paths = paths.iter();
         match removed.is_empty() {
             true => paths.cloned().collect(),
-            // Those are told as removed.
+            // Files of the base are already listed as removed.
             false => paths.filter(|path| !is_of_base(path)).cloned().collect(),
         }
     };
@@ -135,8 +135,8 @@ pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
     Ok(lists)
 }
 
-/// The directories in which a file is, from the top on, each with a slash at its end but the top. Mercurial looks into none of which
-/// both sides have the same manifest, not even for files that are the same.
+/// Returns the directories above a file, from the top on; all but the top end with a slash. Mercurial skips a directory if both
+/// sides have the same manifest for it, and then does not even list the clean files in it.
 fn directories_of(path: &BStr) -> impl Iterator<Item = &BStr> {
     let ends = path.find_iter(b"/").map(|slash| slash.saturating_add(1));
     let below = ends.filter_map(|end| path.get(..end));
@@ -155,7 +155,7 @@ fn files_of(manifest: &Manifest) -> Files<'_> {
 }
 
 impl<'w> Working<'w> {
-    /// The files of the working copy, whose first parent has those of `parent`.
+    /// Returns the files of the working copy, whose first parent has the files of `parent`.
     fn files<'f>(&'f self, parent: &'f Manifest) -> Files<'f> {
         let mut files = files_of(parent);
         let status = self.status;
@@ -175,7 +175,7 @@ impl<'w> Working<'w> {
         files
     }
 
-    /// The directories in which something is not as in the first parent.
+    /// Returns the directories in which something differs from the first parent.
     fn touched_directories(&self) -> BTreeSet<&BStr> {
         let status = self.status;
         let lists = [
@@ -190,7 +190,7 @@ impl<'w> Working<'w> {
             .collect()
     }
 
-    /// Whether the file has the contents of this version.
+    /// Whether the file on disk has the contents of this version.
     fn is_same(&self, path: &BStr, version: &Node) -> Result<bool, Abort> {
         let there = self.root.join(path_of(path));
         let len = lstat_path(&there).map_or(0, |seen| seen.size);

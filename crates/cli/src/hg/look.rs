@@ -1,4 +1,4 @@
-//! What a repository says of the files that are asked for.
+//! Looks at one repository: sorts the files that are asked for into the lists of a status.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -29,12 +29,12 @@ use crate::reply::bytes;
 pub(super) enum Pair {
     /// The working copy with its first parent.
     OfWorkingCopy,
-    /// One with another.
+    /// One changeset, or the working copy, with another.
     Of([Target; 2]),
 }
 
 impl Pair {
-    /// `revisions` tell what is the first parent.
+    /// Makes a pair; `revisions` knows the first parent.
     pub(super) fn new([from, to]: [Target; 2], revisions: &Revisions<'_>) -> Self {
         match to == Target::WorkingCopy && from == revisions.parent() {
             true => Self::OfWorkingCopy,
@@ -50,35 +50,35 @@ impl Pair {
     }
 }
 
-/// What is said of a parent of the working copy that is unknown.
+/// Returns the warning about a parent of the working copy that is not in the changelog.
 pub(super) fn unknown_parent(parent: &Node) -> BString {
     let hex = parent.short_hex();
     let said = "warning: ignoring unknown working parent ";
     bytes!(said, hex, "!\n").into()
 }
 
-/// Whether what is compared with has such a file or directory.
+/// Tells whether the base of the comparison has a file or directory of this path.
 type IsKnown<'k> = dyn Fn(&BStr) -> Result<bool, Abort> + 'k;
 
-/// A repository, and what is asked of it.
+/// A repository, and the question about it.
 pub(super) struct Subject<'s> {
     pub(super) repository: &'s Repository,
-    /// The part of it that there is.
+    /// The part of the files that a narrow clone has.
     pub(super) narrow: Option<Arc<Portion>>,
-    /// What is known of it.
+    /// What is kept in memory about it.
     pub(super) session: RefCell<&'s mut HgSession>,
     pub(super) config: &'s Config,
-    /// What the command line says of the configuration.
+    /// The values of `--config` on the command line.
     pub(super) options: &'s [BString],
     pub(super) surroundings: &'s Surroundings<'s>,
     pub(super) dirstate: &'s Dirstate,
-    /// Whether it has a first parent that is known.
+    /// Whether it has a first parent, and that is in the changelog.
     pub(super) has_parent: bool,
-    /// Its changesets, where some are named.
+    /// Its changesets, if the question names some.
     pub(super) revisions: Option<&'s Revisions<'s>>,
     /// The repositories that belong to its working copy.
     pub(super) within: &'s Subrepositories,
-    /// What is asked for of that part.
+    /// Which files are asked for, within the narrow part.
     pub(super) matcher: Arc<Matcher>,
     pub(super) clean: bool,
     pub(super) unknown: bool,
@@ -86,7 +86,7 @@ pub(super) struct Subject<'s> {
 }
 
 impl Subject<'_> {
-    /// The files of each kind; what is odd is said in `warnings`.
+    /// Returns the files of each kind, and adds to `warnings`.
     pub(super) fn lists(&self, pair: Pair, warnings: &mut Vec<u8>) -> Result<Lists, Abort> {
         let ([from, to], Some(revisions)) = (match pair {
             Pair::Of(targets) => (targets, self.revisions),
@@ -136,13 +136,13 @@ impl Subject<'_> {
         })
     }
 
-    /// What files are copies of.
+    /// Returns the source of each file that is a copy.
     pub(super) fn copies(&self, pair: Pair) -> Result<BTreeMap<BString, BString>, Abort> {
         let is_match = |path: &BStr| self.matcher.is_match(path);
         match (pair, self.revisions) {
             (Pair::Of([from, to]), Some(revisions)) => {
                 let store = self.repository.store();
-                // Where changesets tell of copies nothing is looked for in files.
+                // If changesets record copies, copies are not looked up in file revisions.
                 let is_by_file = !store.copies_by_changeset();
                 for (section, name, counts) in [
                     ("experimental", "copytrace", true),
@@ -163,8 +163,8 @@ impl Subject<'_> {
         }
     }
 
-    /// Compares all that is recorded, whatever is asked for: to know whether the working copy has some directory, Mercurial finds
-    /// out which files it has.
+    /// Compares all recorded files, whatever is asked for: Mercurial does so when it needs to know whether the working copy has a
+    /// directory.
     ///
     /// # Errors
     /// A file cannot be compared.
@@ -183,14 +183,14 @@ impl Subject<'_> {
         status.failure.map_or(Ok(()), Err)
     }
 
-    /// Looks at the working copy. Of what cannot be looked at nothing is said where `is_known` holds.
+    /// Looks at the working copy. A path that cannot be looked at causes no warning if `is_known` holds for it.
     fn look(
         &self,
         is_known: Option<&IsKnown<'_>>,
         warnings: &mut Vec<u8>,
     ) -> Result<HgStatus, Abort> {
         let repository = self.repository;
-        // Whatever is asked for by name is looked up in the patterns.
+        // Paths that are asked for by name are looked up in the ignore patterns.
         let names = !self.matcher.named().is_empty();
         let mut session = self.session.borrow_mut();
         let files = match self.unknown || self.ignored || names || session.keeps_all() {
@@ -211,7 +211,7 @@ impl Subject<'_> {
                 Arc::new(matcher.within_sparse(portion.clone()))
             }
             Err(abort) => {
-                // Where ignore patterns are read before the walk, they come first.
+                // If ignore patterns are read before the walk, their errors come first.
                 let reads_patterns = self.unknown && !self.ignored;
                 if reads_patterns {
                     say(warnings, &read.warnings);
@@ -241,7 +241,7 @@ impl Subject<'_> {
                 _ => all.push(bad),
             }
         }
-        // What is odd about profiles is said before what is odd about files.
+        // Warnings about sparse profiles come before those about files.
         let mut bad = self.of_bad(&all, is_known.is_some())?;
         bad.splice(0..0, of_sparse);
         if status.ignore_use == Some(IgnoreUse::AfterTheWalk) {
@@ -263,8 +263,8 @@ impl Subject<'_> {
         }
     }
 
-    /// Takes out what is not recorded, or could not be looked at, in the place of a subrepository: that may be another system's, or
-    /// not be there.
+    /// Removes paths in subrepositories that are not recorded or could not be looked at: a subrepository may be missing, or
+    /// belong to another version control system.
     fn leave_out_subrepositories(&self, status: &mut HgStatus) {
         if self.within.is_empty() {
             return;
@@ -278,7 +278,7 @@ impl Subject<'_> {
         status.bad.retain(|bad| is_own(&bad.path));
     }
 
-    /// What is said of where it is written which files the working copy has.
+    /// Returns the warnings about the sparse configuration and its profiles.
     fn of_sparse(&self, sparse: &Sparse) -> Result<Vec<BString>, Abort> {
         let is_said = |warning: &SparseWarning| match warning {
             SparseWarning::Line(_) => Ok(true),
@@ -294,7 +294,7 @@ impl Subject<'_> {
         Ok(lines)
     }
 
-    /// What is said of what could not be looked at.
+    /// Returns the warnings about paths that could not be looked at.
     fn of_bad(&self, bad: &[&Bad], is_always_relative: bool) -> Result<Vec<BString>, Abort> {
         let is_relative = match self.config.get("ui", "relative-paths") {
             _ if is_always_relative => true,
@@ -304,7 +304,7 @@ impl Subject<'_> {
         };
         let paths = Shown::new(&self.repository.root, &self.surroundings.cwd, is_relative);
         let line = |bad: &&Bad| {
-            // What was met is already named from the working directory, and then once more.
+            // For a path met on the walk, Mercurial makes the path relative to the current directory twice.
             let path = match bad.was_met {
                 true => paths.relative(bad.path.as_bstr()),
                 false => Cow::Borrowed(bad.path.as_bstr()),
@@ -328,7 +328,7 @@ fn lists_of(status: HgStatus) -> Lists {
     ]
 }
 
-/// The lists of the opposite question. What only a working copy has is not in them.
+/// Turns the lists into those of the opposite question. The kinds that only a working copy has become empty.
 fn reversed([modified, added, removed, _, _, _, clean]: Lists) -> Lists {
     let none = Vec::new;
     [modified, removed, added, none(), none(), none(), clean]

@@ -1,4 +1,4 @@
-//! What the configuration says of how a status is shown.
+//! What the configuration says about a status: how it is shown, and what only Mercurial can do.
 
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
@@ -14,16 +14,16 @@ use super::arguments::Arguments;
 pub(super) struct Settings {
     pub(super) quiet: bool,
     pub(super) copies: bool,
-    /// Whether paths are shown from the working directory.
+    /// Whether paths are shown relative to the current directory.
     pub(super) is_relative: bool,
     pub(super) terse: BString,
-    /// Whether an unfinished operation is told.
+    /// Whether an unfinished operation is reported.
     pub(super) tells_state: bool,
-    /// Whether it is said where in Mercurial's code something fails.
+    /// Whether Mercurial would print a Python traceback when it fails.
     pub(super) traceback: bool,
 }
 
-/// Settings without effect here of which Mercurial says if they are neither true nor false.
+/// Settings without effect here, which Mercurial nevertheless rejects if they are not booleans.
 const CHECKED: [(&str, &str); 4] = [
     ("devel", "all-warnings"),
     ("ui", "slash"),
@@ -31,10 +31,10 @@ const CHECKED: [(&str, &str); 4] = [
     ("pager", "attend-status"),
 ];
 
-/// Checks what Mercurial does as soon as it has read a configuration.
+/// Checks the settings that Mercurial checks as soon as it has read a configuration.
 ///
 /// # Errors
-/// Something of that is wrong.
+/// One of them is wrong.
 pub(super) fn check_first(config: &Config) -> Result<(), Abort> {
     let output = config.get("ui", "message-output").unwrap_or_default();
     match output.as_bytes() {
@@ -66,7 +66,7 @@ pub(super) fn is_detailed(config: &Config) -> Result<bool, Abort> {
     config.boolean("ui", "detailed-exit-code", false)
 }
 
-/// Whether what is said is for people: by the configuration, or because it is on a terminal.
+/// Whether output is formatted for people: as configured (`ui.formatted`), or because it goes to a terminal.
 ///
 /// # Errors
 /// The configuration is wrong.
@@ -91,7 +91,7 @@ impl Settings {
         for (section, name) in CHECKED {
             flag(section, name)?;
         }
-        // One of these on the command line speaks for all three.
+        // One of these options on the command line overrides all three settings.
         let is_said = arguments.debug || arguments.verbose || arguments.quiet;
         let either = |said: bool, name| match is_said {
             true => Ok(said),
@@ -100,7 +100,7 @@ impl Settings {
         let debug = either(arguments.debug, "debug")?;
         let mut verbose = debug || either(arguments.verbose, "verbose")?;
         let mut quiet = !debug && either(arguments.quiet, "quiet")?;
-        // Where both are said, neither counts.
+        // If both are set, neither counts.
         if verbose && quiet {
             (verbose, quiet) = (false, false);
         }
@@ -109,7 +109,7 @@ impl Settings {
             None => flag("ui", "statuscopies")?,
         };
         let terse = match &arguments.terse {
-            // In its own formats Vigil tells of each file, whatever is configured.
+            // Vigil's own formats list each file, whatever is configured.
             _ if arguments.own.is_some() => BString::default(),
             Some(terse) => terse.clone(),
             None if arguments.revisions.is_empty() => config
@@ -130,13 +130,13 @@ impl Settings {
     }
 }
 
-/// Whether names and letters are those of UTF-8. Another encoding changes the case of letters, and names of changesets.
+/// Whether the encoding is UTF-8. Another one affects the case of letters, and the names of changesets.
 pub(super) fn is_utf8(surroundings: &Surroundings<'_>, arguments: &Arguments) -> bool {
     let of_locale = || {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
         let mut said = names.filter_map(|name| surroundings.get(name));
         let locale = said.find(|value| !value.is_empty())?;
-        // Python takes a locale that says nothing for UTF-8.
+        // Python takes a locale without an encoding for UTF-8.
         let (_, encoding) = locale.split_once_str(".")?;
         Some(BString::from(encoding))
     };
@@ -163,7 +163,7 @@ fn is_relative(config: &Config, has_patterns: bool) -> Result<bool, Abort> {
     }
 }
 
-/// Extensions that leave a status as it is.
+/// Extensions that do not change a status.
 const HARMLESS: [&str; 64] = [
     "absorb",
     "acl",
@@ -231,7 +231,7 @@ const HARMLESS: [&str; 64] = [
     "zeroconf",
 ];
 
-/// What in the configuration changes what `names` of changesets mean.
+/// Returns what may change the meaning of `names` of changesets in ways that only Mercurial knows.
 pub(super) fn beyond_names<'n>(
     config: &Config,
     repository: &Repository,
@@ -240,7 +240,7 @@ pub(super) fn beyond_names<'n>(
 ) -> Option<BString> {
     let mut names = names.peekable();
     names.peek()?;
-    // Patches that are applied have names, too.
+    // Applied patches of mq are names of changesets, too.
     let has_patches = |name: &str| {
         let stat = stat_path(&repository.dot_hg.join(name));
         stat.is_ok_and(|stat| stat.size > 0)
@@ -276,7 +276,7 @@ pub(super) fn beyond_names<'n>(
         && !names.iter().all(is_plain)
         && !may_make_markers(config)
     {
-        // Mercurial complains of them, in other words in each release.
+        // Mercurial warns about them, with a different text in each release.
         let said = "names of changesets where there are obsolete markers, and experimental.evolution allows none";
         return Some(said.into());
     }
@@ -296,15 +296,15 @@ fn has_extension(config: &Config, name: &str) -> bool {
     extensions(config).any(|(known, _)| known == name.as_bytes())
 }
 
-/// Checks that the extensions are on that a repository requires.
+/// Checks that the extensions that a repository requires are on.
 ///
 /// # Errors
-/// One is not.
+/// One is off.
 pub(super) fn check_extensions(config: &Config, requirements: &Requirements) -> Result<(), Abort> {
     requirements.check_extensions(|name| has_extension(config, name))
 }
 
-/// Whether the configuration has Mercurial make obsolete markers.
+/// Whether the configuration allows Mercurial to create obsolete markers.
 fn may_make_markers(config: &Config) -> bool {
     let said = config.get("experimental", "evolution.createmarkers");
     if let Some(said) = said.and_then(|said| boolean(said)) {
@@ -317,12 +317,12 @@ fn may_make_markers(config: &Config) -> bool {
                 .iter()
                 .any(|word| word == "all" || word == "createmarkers")
         }),
-        // The extension says so where nobody else does.
+        // Without a setting, the extension allows them.
         None => has_extension(config, "evolve"),
     }
 }
 
-/// What in the configuration changes how a status is shown in ways that only Mercurial knows.
+/// Returns what in the configuration changes how a status is shown, in ways that only Mercurial knows.
 pub(super) fn beyond_show(
     config: &Config,
     is_tweaked: bool,
@@ -355,7 +355,7 @@ pub(super) fn beyond_show(
         }
     }
     if arguments.debug || is_on("ui", "debug") {
-        // Mercurial tells more of what it does.
+        // Mercurial then prints more about what it does.
         let mut of_debug = config.section("devel");
         let told = of_debug.find(|item| {
             item.name.starts_with(b"debug.") && is_on("devel", &item.name.to_str_lossy())
@@ -372,7 +372,7 @@ pub(super) fn beyond_show(
     None
 }
 
-/// Features of repositories: what is configured, whether that is so where nothing is said, and what is required.
+/// Features of repositories that Mercurial can change by itself: the setting, its default, and the requirement.
 const AUTOMATIC: [(&str, bool, &str); 3] = [
     ("use-dirstate-v2", false, "dirstate-v2"),
     ("use-share-safe", true, "share-safe"),
@@ -383,7 +383,7 @@ const AUTOMATIC: [(&str, bool, &str); 3] = [
     ),
 ];
 
-/// What of the repository Mercurial would change first, as the configuration says.
+/// Returns the setting by which Mercurial would upgrade or downgrade the repository first.
 ///
 /// # Errors
 /// The configuration is wrong.
@@ -405,10 +405,10 @@ pub(super) fn beyond_format(
     Ok(None)
 }
 
-/// What is to be said where a repository is not opened because of `abort`: it may be configured that Mercurial does something
-/// about it.
+/// Returns the error for a repository that cannot be opened because of `abort`: that the question is left to Mercurial, if the
+/// configuration may let Mercurial open it.
 pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
-    // An extension may know what is required.
+    // An extension may implement the requirement.
     if let Some(beyond) = beyond(config) {
         return Abort::unsupported(beyond);
     }
@@ -427,7 +427,7 @@ pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
     }
 }
 
-/// Harmless extensions that do not come with Mercurial, and have to be named by their file: Mozilla's are among them.
+/// Harmless extensions that do not come with Mercurial, and so are configured by file. Some are Mozilla's.
 const ELSEWHERE: [&str; 7] = [
     "clang-format",
     "evolve",
@@ -438,13 +438,13 @@ const ELSEWHERE: [&str; 7] = [
     "topic",
 ];
 
-/// The harmless extension of Mercurial's own tests, which name it in more than one way.
+/// The file of a harmless extension that Mercurial's own tests configure under more than one name.
 const OF_TESTS: &[u8] = b"/drawdag.py";
 
-/// Extensions that give changesets names of their own.
+/// Extensions that add names for changesets.
 const NAMING: [&str; 2] = ["firefoxtree", "remotenames"];
 
-/// The extensions that are on, each with the word by which it is known.
+/// Returns the extensions that are on, each with its short name.
 fn extensions(config: &Config) -> impl Iterator<Item = (&[u8], &Item)> {
     let all = config.section("extensions").map(|item| {
         let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
@@ -460,7 +460,7 @@ fn is_among(name: &[u8], list: &[&str]) -> bool {
     list.iter().any(|known| known.as_bytes() == name)
 }
 
-/// What in the configuration changes a status in ways that only Mercurial knows.
+/// Returns what in the configuration changes a status in ways that only Mercurial knows.
 pub(crate) fn beyond(config: &Config) -> Option<BString> {
     for (name, item) in extensions(config) {
         if item.value.ends_with(OF_TESTS) {
@@ -469,7 +469,7 @@ pub(crate) fn beyond(config: &Config) -> Option<BString> {
         if !is_among(name, &HARMLESS) {
             return Some(bytes!("the extension '", name, "'"));
         }
-        // Of those that come with Mercurial another one has the name only.
+        // One that comes with Mercurial is configured by name alone. With a file, it is a different extension of that name.
         if !item.value.is_empty() && !is_among(name, &ELSEWHERE) {
             return Some(bytes!("the extension '", name, "' from ", item.value));
         }
@@ -480,7 +480,7 @@ pub(crate) fn beyond(config: &Config) -> Option<BString> {
             return Some(bytes!("the setting ", section, ".", name));
         }
     }
-    // Mercurial waits for files that these name.
+    // These name files for which Mercurial waits.
     let wait = config
         .section("devel")
         .find(|item| item.name.starts_with(b"sync."));

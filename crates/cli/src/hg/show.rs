@@ -1,4 +1,4 @@
-//! A status as lines or as JSON.
+//! Writes a status as lines, by a template, or as JSON.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ pub(super) struct Output<'o> {
     pub(super) colors: &'o Colors<'o>,
     pub(super) has_letters: bool,
     pub(super) ends_with_nul: bool,
-    /// Whether letters are those of UTF-8.
+    /// Whether the encoding is UTF-8.
     pub(super) is_utf8: bool,
 }
 
 impl<'o> Output<'o> {
-    /// The kinds that are shown, each with its files.
+    /// Returns the kinds that are shown, each with its files.
     fn kinds(&self) -> impl Iterator<Item = (&'static (char, &'static str), &'o [BString])> {
         let kinds = KINDS.iter().zip(self.lists).zip(self.shown);
         let shown = kinds.filter(|(_, is_shown)| **is_shown);
@@ -38,7 +38,7 @@ impl<'o> Output<'o> {
             .flat_map(|(kind, list)| list.iter().map(move |path| (kind, path.as_bstr())))
     }
 
-    /// A line for each file.
+    /// Writes a line for each file.
     pub(super) fn lines(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let end: &[u8] = if self.ends_with_nul { b"\0" } else { b"\n" };
@@ -62,10 +62,10 @@ impl<'o> Output<'o> {
         out
     }
 
-    /// What a template says of each file.
+    /// Writes the template for each file.
     ///
     /// # Errors
-    /// A name cannot be shown so.
+    /// A path cannot be shown by the template.
     pub(super) fn templated(&self, template: &Template) -> Result<Vec<u8>, Abort> {
         let mut out = Vec::new();
         let around = Around {
@@ -86,7 +86,7 @@ impl<'o> Output<'o> {
         Ok(out)
     }
 
-    /// A list of objects.
+    /// Writes a JSON list with an object for each file.
     pub(super) fn json(&self) -> Vec<u8> {
         let mut out = b"[".to_vec();
         for (at, ((letter, _), path)) in self.files().enumerate() {
@@ -107,8 +107,8 @@ impl<'o> Output<'o> {
     }
 }
 
-/// A text as JSON has it. A byte that is no UTF-8 is written as Mercurial does: as if it were a letter from a range that no
-/// text has.
+/// Returns a text as a JSON string. A byte that is not UTF-8 is written as Mercurial does: as if it were a character of the
+/// surrogate range, which no valid text has.
 fn quoted(text: &BStr) -> Vec<u8> {
     let mut out = b"\"".to_vec();
     for chunk in text.utf8_chunks() {
