@@ -77,7 +77,7 @@ pub struct HgSession {
     last: Option<(Repository, Arc<Ignore>)>,
     /// The parents that were found in the changelog, and the changelog's stamp at that time.
     parents: Option<([Node; 2], Stamp)>,
-    /// When the session began to trust stamps.
+    /// When the session began to look.
     mark: ClockMark,
 }
 
@@ -410,7 +410,7 @@ impl HgSession {
         Some(state.report(HashKind::Sha1, &path))
     }
 
-    /// Forgets everything that rests on stamps if the clock was set back since the session began to trust them.
+    /// Forgets everything that rests on stamps if the clock was set back since the session began to look.
     fn look_at_the_clock(&mut self) {
         let now = trust::mark_of_run(self.mark.boot);
         if self.recorded.is_some() && untrusted_since(&self.mark, &now).is_some() {

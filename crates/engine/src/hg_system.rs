@@ -296,7 +296,7 @@ impl<'a> HgSystem<'a> {
                 continue;
             }
             let path = self.dirstate.get(*number as usize).map(|(path, _)| path);
-            // A kept verdict was not compared now: the file counts if it can be read.
+            // A kept verdict needed no comparison now. The file counts as compared if it can be read.
             let can_be_read = |path: &BStr| {
                 compared.contains(path) || self.is_remembered && self.can_be_read(path)
             };

@@ -1,4 +1,4 @@
-//! Parsers that are no part of the public interface, for the fuzz targets.
+//! Parsers that are not part of the public interface, for the fuzz targets.
 
 use bstr::{BStr, BString};
 

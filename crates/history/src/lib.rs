@@ -1,5 +1,5 @@
-//! What walks the history of commits, and what depends on their names: names of objects (gitrevisions(7)), describe,
-//! ahead and behind, tags and mailmap.
+//! Walks through the history of commits, and what needs them: names of objects (gitrevisions(7)), describe, ahead and
+//! behind, tags and mailmap.
 //!
 //! May import `git` and what is below it. It reads the index only for names like `:path`, and of the working tree only
 //! `.mailmap`.

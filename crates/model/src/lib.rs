@@ -1,8 +1,8 @@
 //! Vigil's values, rules and formats: the index, the tree of tracked files, what a scan saw, when a stamp is proof, how a
 //! question is asked and how a path changed.
 //!
-//! May import none of Vigil's other crates. Nothing here touches files, the clock, threads or the environment: whatever is to
-//! be judged is passed in.
+//! May import none of Vigil's other crates. Nothing here touches files, the clock, threads or the environment: all facts are
+//! passed in.
 
 pub mod bytes;
 pub mod change;

@@ -276,7 +276,6 @@ impl Reader {
     ///
     /// # Errors
     /// git exits, every copy is damaged, or the sink fails.
-    /// git ends, every copy is damaged, or the sink fails.
     pub fn stream<E>(
         &mut self,
         location: &Location,

@@ -1,8 +1,8 @@
 //! The walk over a working copy, in parallel, one task per directory: how the disk differs from what is recorded, and what
 //! else is there.
 //!
-//! A directory is opened from its parent's descriptor and listed only if its memory cannot answer; each recorded file is
-//! looked at by name from its directory's descriptor.
+//! A directory is opened from its parent's descriptor, and listed only if no remembered listing still holds. Each recorded file
+//! is looked at by name from its directory's descriptor.
 //!
 //! May import `stamp`, `model` and `linux`. It knows no version control system: it asks a [`System`] what is ignored, what
 //! the facts of an entry prove, and what a nested repository is.

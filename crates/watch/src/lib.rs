@@ -1,8 +1,8 @@
 //! Listens to the kernel's change notifications (inotify(7)) and says what must be looked at again: a [`Watcher`] of trees of
 //! folders, the only instance in its process.
 //!
-//! May import `stamp`, `model` and `linux`. It knows no version control system: the caller says which folders matter. Changes
-//! that the kernel cannot report are never taken for no changes: such folders are refused.
+//! May import `stamp`, `model` and `linux`. It knows no version control system: the caller says which folders matter. A folder
+//! with changes that the kernel cannot report is refused, never taken for unchanged.
 
 mod changes;
 mod forest;

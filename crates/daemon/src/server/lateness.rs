@@ -1,4 +1,4 @@
-//! Answers that come too late for the clients, and the note that clients may have left because of it.
+//! Answers that come too late for clients, and the note by which a client tells others that the daemon is slow.
 
 use std::time::Duration;
 

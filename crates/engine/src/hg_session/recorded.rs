@@ -30,7 +30,7 @@ pub(super) struct Recorded {
     /// The numbers of files that are reported even if unchanged on disk: added, removed, or with data from the second parent.
     pub(super) special: Vec<u32>,
     pub(super) memory: Option<ScanMemory>,
-    /// How the tracked files differ from those in the state on disk; `None` where there is none.
+    /// How the tracked files differ from those in the state on disk; `None` if it has none.
     pub(super) tree_diff: Option<TreeDiff>,
     /// Whether the state on disk was made from another dirstate.
     is_dirty: bool,

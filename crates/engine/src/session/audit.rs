@@ -1,4 +1,4 @@
-//! Audits what is kept about the working tree: compares it with a scan that trusts nothing that was heard or seen before.
+//! Audits what is kept about the working tree: compares it with a scan that trusts no earlier scan and no event.
 
 use bstr::BString;
 use vigil_model::path::directory_len;
