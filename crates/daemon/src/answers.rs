@@ -46,7 +46,7 @@ pub trait StatusWriter: Send + Sync {
     /// the working tree. Only the plain case has an answer: nothing on standard error, and exit code 0.
     ///
     /// # Errors
-    /// It is not the plain case, or answering takes something that only the client can do.
+    /// This is not the plain case, or the answer needs something that only the client can do.
     fn write(
         &self,
         session: &mut Session,

@@ -188,7 +188,7 @@ impl Doors {
     /// Returns the path of the socket of `repository`, and whether it is served.
     ///
     /// # Errors
-    /// It has no socket.
+    /// The working tree has no socket.
     pub(crate) fn status(&self, repository: &Repository) -> Result<(PathBuf, bool), NoDoor> {
         let path = socket_path(repository)?;
         let inner = self.inner.lock();

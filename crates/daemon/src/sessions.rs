@@ -71,7 +71,7 @@ impl WorkingCopy {
     /// Returns git's session.
     ///
     /// # Errors
-    /// It is not git's.
+    /// The working copy is not git's.
     pub(crate) fn git(&mut self) -> Result<&mut Session, Declined> {
         match self {
             Self::Git(session) => Ok(session),

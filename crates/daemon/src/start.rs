@@ -33,7 +33,7 @@ const VARIABLES: [&str; 6] = [
 /// Starts `vigil daemon run` from this very executable, and does not wait for it.
 ///
 /// # Errors
-/// It cannot be started.
+/// The process cannot be started.
 pub fn spawn(environment: &Environment) -> io::Result<Child> {
     command(environment).spawn()
 }
@@ -41,7 +41,7 @@ pub fn spawn(environment: &Environment) -> io::Result<Child> {
 /// Does the same, with a pipe as standard output, on which the daemon reports that it is ready.
 ///
 /// # Errors
-/// It cannot be started.
+/// The process cannot be started.
 pub fn spawn_with_output(environment: &Environment) -> io::Result<Child> {
     command(environment).stdout(Stdio::piped()).spawn()
 }

@@ -187,7 +187,7 @@ impl Request {
     /// Decodes the message of `kind` with `body`.
     ///
     /// # Errors
-    /// It is not a valid request, or it is a hello in another version of the protocol.
+    /// The message is not a valid request, or it is a hello in another version of the protocol.
     pub fn from_frame(kind: u8, body: &[u8]) -> Result<Self, ProtocolError> {
         if kind == HELLO {
             return hello(body).map(Self::Hello);
@@ -363,7 +363,7 @@ impl Response {
     /// Decodes the message of `kind` with `body`.
     ///
     /// # Errors
-    /// It is not a valid response.
+    /// The message is not a valid response.
     pub fn from_frame(kind: u8, body: &[u8]) -> Result<Self, ProtocolError> {
         whole(body, |body| {
             Some(match kind {
