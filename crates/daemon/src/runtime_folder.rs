@@ -50,7 +50,7 @@ pub enum FolderError {
         source: Errno,
     },
     /// It is a symbolic link, or not a directory.
-    #[error("{} is not a directory by itself", .0.display())]
+    #[error("{} is a link, or not a directory", .0.display())]
     NoDirectory(PathBuf),
     /// It belongs to another user.
     #[error("{} belongs to user {uid}", path.display())]

@@ -361,10 +361,10 @@ fn a_folder_that_is_not_the_users_alone_is_refused() {
         assert_eq!(output.stderr, b"");
     };
     std::os::unix::fs::symlink(sandbox.path("work"), sandbox.run()).unwrap();
-    refused("is no directory of its own");
+    refused("is a link, or not a directory");
     std::fs::remove_file(sandbox.run()).unwrap();
     std::fs::write(sandbox.run(), "").unwrap();
-    refused("is no directory of its own");
+    refused("is a link, or not a directory");
     std::fs::remove_file(sandbox.run()).unwrap();
     std::fs::create_dir(sandbox.run()).unwrap();
     let mode = |mode| std::fs::set_permissions(sandbox.run(), PermissionsExt::from_mode(mode));

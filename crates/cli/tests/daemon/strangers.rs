@@ -64,7 +64,7 @@ fn garbage_and_other_versions_are_refused_in_words() {
         (frame(DESCRIBE, b""), "no greeting"),
         (frame(99, b"x"), "no greeting"),
         (frame(HELLO, b"something else"), "no greeting"),
-        (hello(9), "protocol 9 is not spoken here, but 1"),
+        (hello(9), "protocol 9 is not supported; this is protocol 1"),
     ] {
         let mut stream = sandbox.connect();
         stream.write_all(&bytes).unwrap();

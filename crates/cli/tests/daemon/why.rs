@@ -57,7 +57,7 @@ fn what_was_heard_and_looked_at_is_told() {
         heard.ends_with(" ago that it changed, and looked at it then"),
         "{heard}"
     );
-    assert!(sandbox.last_why("file").ends_with("no change of it since"));
+    assert!(sandbox.last_why("file").ends_with("no change to it since"));
 
     sandbox.write("work/dir/.gitignore", "x\n");
     sandbox.asked();
