@@ -425,7 +425,7 @@ fn why_says_by_what_the_daemon_knows() {
             "{looked}"
         );
         let other = said(&[], "d/b").unwrap();
-        assert!(other.ends_with("heard of no change of it since"), "{other}");
+        assert!(other.ends_with("told of no change to it since"), "{other}");
         let json = served
             .run(&["why", "--format=json", "d/a", "d/b"], &[])
             .stdout;
