@@ -123,7 +123,15 @@ impl Working {
         let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
         let answer = self.said(vigil, true, &folder, arguments);
         let expected = self.said(self.0.hg_program(), false, &folder, arguments);
-        assert_eq!(answer, expected, "{arguments:?}");
+        if answer != expected {
+            let records = self.said(
+                self.0.hg_program(),
+                false,
+                &folder,
+                &["debugstate", "--all"],
+            );
+            assert_eq!(answer, expected, "{arguments:?}\n{}", records.0);
+        }
     }
 }
 

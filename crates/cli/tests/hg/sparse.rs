@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::daemon::{DOORS, OF_RECORDED, Served};
 use super::sandbox::{FORMATS, Working, programs};
@@ -278,6 +279,13 @@ fn the_daemon_answers_for_the_part_that_there_is_now() {
         same(true);
         // The other changeset has a different profile.
         working.write("one", "[include]\npath:other\none\n");
+        // So old that Mercurial records its mtime at once, and not with some later status.
+        let one = std::fs::File::options()
+            .append(true)
+            .open(working.path("one"));
+        one.unwrap()
+            .set_modified(UNIX_EPOCH + Duration::from_hours(24))
+            .unwrap();
         std::fs::write(&sparse, "").unwrap();
         working.hg(&["commit", "-q", "-m", "2", "-d", "0 0", "one"]);
         std::fs::write(&sparse, "%include one\n").unwrap();
