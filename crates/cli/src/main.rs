@@ -134,7 +134,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
         b"gitstatusd" => gitstatusd::run(arguments, environment),
         b"hg" => {
             let answered = retry_if_cut(&environment, || hg::run(arguments, &environment));
-            answered.map_or_else(|reply| say(&reply), hg::Answered::say)
+            answered.map_or_else(|reply| say(&reply), hg::Outcome::say)
         }
         b"init" => say(&init::run(arguments, &environment)),
         b"man" => say_paged(help::man_page(KNOWN, arguments), &environment),

@@ -7,14 +7,14 @@
 mod audit;
 pub mod checkup;
 mod compared;
+mod ignored_changes;
+mod known_sparse;
 mod own_folders;
 mod patterns;
-mod place;
-mod portion;
 mod recorded;
+mod state_place;
 pub mod verify;
 pub mod why;
-mod without_effect;
 mod working_copy;
 
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ use bstr::{BStr, BString};
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::node::Node;
-use vigil_hg::patterns::{Ignore, IgnoreRead, Matcher};
+use vigil_hg::patterns::{Ignore, LoadedIgnore, Matcher};
 use vigil_hg::repository::Repository;
 use vigil_hg::sparse::Sparse;
 use vigil_linux::stat::stat_path;
@@ -39,12 +39,12 @@ use vigil_store::{PublishOutcome, Steps, Store, StoreError};
 use vigil_watch::{Top, Watcher};
 
 use self::compared::ComparedFiles;
+use self::ignored_changes::IgnoredChanges;
+use self::known_sparse::KnownSparse;
 use self::own_folders::OwnFolders;
 use self::patterns::KnownPatterns;
-use self::portion::KnownSparse;
 use self::recorded::Recorded;
-use self::without_effect::OfMercurial;
-use crate::hg_status::{HgQuestion, HgStatus, Look, RecordedFiles, status_of};
+use crate::hg_status::{HgQuestion, HgStatus, RecordedFiles, ScanInputs, status_of};
 use crate::hg_system::HgSystem;
 use crate::session::kept::{basis, looked_at};
 use crate::session::watch_basis::WatchPositions;
@@ -52,7 +52,7 @@ use crate::session::watched::{ChangeFilter, FindingsKey, WatchedFindings};
 use crate::session::{Basis, WatchReport};
 use crate::state::{State, StateReport, ToSave};
 
-pub use place::{in_repository, places};
+pub use state_place::{in_repository, places};
 pub use working_copy::{HgWorkingCopy, root_around};
 
 /// One working copy and what is known about it.
@@ -72,7 +72,7 @@ pub struct HgSession {
     compared: ComparedFiles,
     /// Files so young that the same stat data may prove more later, as of the last question whose answer is kept. The next
     /// question looks at them again.
-    young: BTreeSet<BString>,
+    provable_later: BTreeSet<BString>,
     /// The repository and its ignore patterns, as of the last question whose answer is kept.
     last: Option<(Repository, Arc<Ignore>)>,
     /// The parents that were found in the changelog, and the changelog's stamp at that time.
@@ -108,7 +108,7 @@ pub struct Parents {
 }
 
 /// Whether something could not be looked at.
-struct Gaps(bool);
+struct HasUnreadable(bool);
 
 impl HgSession {
     /// Makes a session for `repository`, whose state may be on disk in one of `places`.
@@ -124,7 +124,7 @@ impl HgSession {
             watched: None,
             own_folders: None,
             compared: ComparedFiles::default(),
-            young: BTreeSet::new(),
+            provable_later: BTreeSet::new(),
             last: None,
             parents: None,
             mark: trust::mark(),
@@ -161,7 +161,7 @@ impl HgSession {
     }
 
     /// Returns the current ignore patterns in `files`.
-    pub fn ignore(&mut self, files: &[PathBuf]) -> Arc<IgnoreRead> {
+    pub fn ignore(&mut self, files: &[PathBuf]) -> Arc<LoadedIgnore> {
         self.patterns.read(&self.root, files)
     }
 
@@ -219,7 +219,7 @@ impl HgSession {
     }
 
     fn try_status(&mut self, request: &HgRequest<'_>) -> Result<HgStatus, Abort> {
-        if let Some(status) = self.by_all_files(request)? {
+        if let Some(status) = self.status_from_all_files(request)? {
             return Ok(status);
         }
         Ok(self
@@ -229,7 +229,10 @@ impl HgSession {
 
     /// Answers from the findings for all files, if the question is about recorded files alone or what patterns match. Returns
     /// `None` for other questions, if paths are asked for by name, and if something could not be looked at.
-    fn by_all_files(&mut self, request: &HgRequest<'_>) -> Result<Option<HgStatus>, Abort> {
+    fn status_from_all_files(
+        &mut self,
+        request: &HgRequest<'_>,
+    ) -> Result<Option<HgStatus>, Abort> {
         let is_of_recorded = !request.unknown && !request.ignored;
         let matcher = &request.matcher;
         let is_filtered = !matcher.is_everything();
@@ -237,7 +240,10 @@ impl HgSession {
             true => is_of_recorded || is_filtered && request.unknown,
             // The memory of full scans saves more than leaving out what is not part of the working copy.
             false => {
-                is_filtered && request.unknown && matcher.is_all_there_is() && self.remembers()
+                is_filtered
+                    && request.unknown
+                    && matcher.has_no_patterns()
+                    && self.has_scan_memory()
             }
         };
         if !has_it || !request.ignore.is_whole() || !matcher.named().is_empty() {
@@ -248,10 +254,10 @@ impl HgSession {
             matcher: Arc::default(),
             ..*request
         };
-        let (mut status, Gaps(false)) = self.status_with(&all, true)? else {
+        let (mut status, HasUnreadable(false)) = self.status_with(&all, true)? else {
             return Ok(None);
         };
-        if is_of_recorded && self.compared.are_beyond(&self.root) {
+        if is_of_recorded && self.compared.any_is_out_of_reach(&self.root) {
             return Ok(None);
         }
         // The file that could not be compared may not be asked for.
@@ -269,7 +275,7 @@ impl HgSession {
     }
 
     /// Whether scans have a memory.
-    fn remembers(&self) -> bool {
+    fn has_scan_memory(&self) -> bool {
         let recorded = self.recorded.as_ref();
         recorded.is_some_and(|recorded| recorded.memory.is_some())
     }
@@ -280,7 +286,7 @@ impl HgSession {
         &mut self,
         request: &HgRequest<'_>,
         walks: bool,
-    ) -> Result<(HgStatus, Gaps), Abort> {
+    ) -> Result<(HgStatus, HasUnreadable), Abort> {
         let Some(recorded) = &mut self.recorded else {
             return Err(Abort::plain("the dirstate was not read"));
         };
@@ -310,7 +316,7 @@ impl HgSession {
             special: &recorded.special,
             is_remembered: memory.is_some(),
         };
-        let (compared, young) = (&mut self.compared, &mut self.young);
+        let (compared, provable_later) = (&mut self.compared, &mut self.provable_later);
         let root = &self.root;
         let question_of = HgQuestion {
             repository: request.repository,
@@ -322,7 +328,7 @@ impl HgSession {
             ignored: request.ignored,
             walks,
         };
-        let mut gaps = Gaps(false);
+        let mut has_unreadable = HasUnreadable(false);
         let status = status_of(question_of, &files, |system, look| {
             let found = match (watched, memory) {
                 (Some(watched), Some(memory)) => {
@@ -333,33 +339,33 @@ impl HgSession {
                         rules: ignore.digest(),
                         top: top(root)?,
                     };
-                    let of_mercurial = OfMercurial {
+                    let ignored_changes = IgnoredChanges {
                         tracked: &recorded.tracked,
                         ignore,
                     };
-                    let change_filter =
-                        (ignored == IgnoredMode::No).then_some(&of_mercurial as &dyn ChangeFilter);
+                    let change_filter = (ignored == IgnoredMode::No)
+                        .then_some(&ignored_changes as &dyn ChangeFilter);
                     let with = |path: &BStr| system.compared_with(path);
-                    let others = compared.take_others(system.store_seen(), with);
-                    watched.invalidate_entries(&others);
-                    by_watch(watched, key, change_filter, recorded, memory, system, look)
+                    let outdated = compared.take_outdated(system.store_seen(), with);
+                    watched.invalidate_entries(&outdated);
+                    scan_what_changed(watched, key, change_filter, recorded, memory, system, look)
                 }
-                (_, memory) => look(Look {
+                (_, memory) => look(ScanInputs {
                     memory,
-                    ..Look::default()
+                    ..ScanInputs::default()
                 })
                 .map(Cow::Owned),
             };
-            gaps = Gaps(
+            has_unreadable = HasUnreadable(
                 found
                     .as_ref()
                     .is_ok_and(|found| !found.unlisted.is_empty() || !found.unknown.is_empty()),
             );
             compared.add(system.take_unsure());
-            *young = system.young();
+            *provable_later = system.provable_later();
             found
         })?;
-        Ok((status, gaps))
+        Ok((status, has_unreadable))
     }
 
     /// Reads the dirstate if it is no longer the one in memory.
@@ -367,7 +373,7 @@ impl HgSession {
         if let Some(folders) = &mut self.own_folders {
             folders.listen(&self.dot_hg);
         }
-        self.look_at_the_clock();
+        self.forget_if_clock_went_back();
         let is_v2 = repository.has_dirstate_v2();
         let known = self.recorded.take();
         if let Some(known) = known.filter(|known| known.is_v2 == is_v2) {
@@ -389,7 +395,7 @@ impl HgSession {
         self.open_state();
         self.recorded = Some(match &self.state {
             Some(state) => next.with_state(state),
-            None => next.alone(),
+            None => next.without_state(),
         });
         Ok(())
     }
@@ -411,7 +417,7 @@ impl HgSession {
     }
 
     /// Forgets everything that rests on stamps if the clock was set back since the session began to look.
-    fn look_at_the_clock(&mut self) {
+    fn forget_if_clock_went_back(&mut self) {
         let now = trust::mark_of_run(self.mark.boot);
         if self.recorded.is_some() && untrusted_since(&self.mark, &now).is_some() {
             self.recorded = None;
@@ -563,24 +569,24 @@ fn top(root: &std::path::Path) -> Result<Top, ScanError> {
 }
 
 /// Brings the findings up to date by looking at what changed, or at everything if that is not known.
-fn by_watch<'w>(
+fn scan_what_changed<'w>(
     watched: &'w mut WatchedFindings,
     key: FindingsKey,
     change_filter: Option<&dyn ChangeFilter>,
     recorded: &Recorded,
     memory: &ScanMemory,
     system: &HgSystem<'_>,
-    look: &dyn Fn(Look<'_>) -> Result<Findings, ScanError>,
+    look: &dyn Fn(ScanInputs<'_>) -> Result<Findings, ScanError>,
 ) -> Result<Cow<'w, Findings>, ScanError> {
     let scan = |focus: Option<&Focus>, watch: &dyn Watch| {
-        look(Look {
+        look(ScanInputs {
             focus,
             memory: Some(memory),
             watch: Some(watch),
         })
     };
     let found = watched.findings(key, change_filter, Vec::new, &recorded.tracked, scan, None)?;
-    watched.invalidate_entries(&system.young());
+    watched.invalidate_entries(&system.provable_later());
     Ok(match found {
         Some(found) => Cow::Owned(found),
         None => watched.known().map(Cow::Borrowed).unwrap_or_default(),

@@ -67,7 +67,7 @@ pub struct HgStatus {
     /// As in the first parent.
     pub clean: Vec<BString>,
     /// Paths that cannot be looked at, and why.
-    pub bad: Vec<Bad>,
+    pub bad: Vec<BadPath>,
     /// What is wrong with ignore patterns that hold only below some directory.
     pub ignore_failure: Option<Abort>,
     /// Why files could not be compared with the first parent, if so: then the lists are wrong. Mercurial compares contents last,
@@ -107,7 +107,7 @@ impl HgStatus {
 
 /// Where files that are not recorded were found.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum UnrecordedFiles {
     Nothing,
     Elsewhere,
     /// At least one is below the directory in question.
@@ -125,7 +125,7 @@ pub enum IgnoreUse {
 
 /// A path that cannot be looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bad {
+pub struct BadPath {
     /// The path, from the top.
     pub path: BString,
     /// Why, in words.
@@ -145,7 +145,7 @@ pub(crate) struct RecordedFiles<'r> {
 
 /// What a scan uses to look at less, and to watch what it looks at.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Look<'l> {
+pub(crate) struct ScanInputs<'l> {
     pub(crate) focus: Option<&'l Focus>,
     pub(crate) memory: Option<&'l ScanMemory>,
     pub(crate) watch: Option<&'l dyn Watch>,
@@ -157,11 +157,11 @@ pub(crate) fn status_of<'q, 'f>(
     recorded: &RecordedFiles<'_>,
     find: impl FnOnce(
         &HgSystem<'_>,
-        &dyn Fn(Look<'_>) -> Result<Findings, ScanError>,
+        &dyn Fn(ScanInputs<'_>) -> Result<Findings, ScanError>,
     ) -> Result<Cow<'f, Findings>, ScanError>,
 ) -> Result<HgStatus, Abort> {
     let repository = question.repository;
-    refuse_what_is_out_of_reach(&question)?;
+    refuse_unreachable_paths(&question)?;
     let is_only_named = is_only_named(&question);
     let ignored = Arc::new(Ignored::new(
         question.ignore.clone(),
@@ -179,7 +179,7 @@ pub(crate) fn status_of<'q, 'f>(
     );
     let filter = Filter(&question.matcher);
     let is_filtered = !question.matcher.is_everything();
-    let look = |look: Look<'_>| {
+    let look = |look: ScanInputs<'_>| {
         let scan = Scan {
             work_tree: &repository.root,
             tracked_files: recorded.tracked,
@@ -208,14 +208,14 @@ pub(crate) fn status_of<'q, 'f>(
         };
         system.scan(&scan)
     };
-    let findings = find(&system, &look).map_err(|error| of_scan(&error))?;
+    let findings = find(&system, &look).map_err(|error| scan_abort(&error))?;
     let walk = Walk::new(
         &repository.root,
         &ignored.patterns,
         &question.matcher,
         question.ignored,
     );
-    let mut answer = Answer {
+    let mut builder = StatusBuilder {
         system: &system,
         dirstate: question.dirstate,
         matcher: &question.matcher,
@@ -228,14 +228,14 @@ pub(crate) fn status_of<'q, 'f>(
         status: HgStatus::default(),
     };
     let nested = match question.unknown || question.ignored {
-        true => answer.nested(ignored.directories()),
+        true => builder.nested_repositories(ignored.directories()),
         false => Vec::new(),
     };
     // Unless unknown files are asked for, Mercurial looks for recorded files even in nested repositories.
     let gone_with: &[BString] = if question.unknown { &nested } else { &[] };
-    answer.tracked(&findings, recorded.special, gone_with);
-    answer.status.failure = system.failure();
-    let named = named_others(&question);
+    builder.add_tracked(&findings, recorded.special, gone_with);
+    builder.status.failure = system.failure();
+    let named = unrecorded_names(&question);
     if !ignored.patterns.is_whole() {
         let found = findings.untracked.iter().chain(&findings.ignored);
         let found = found.filter(|_| question.ignored);
@@ -246,28 +246,29 @@ pub(crate) fn status_of<'q, 'f>(
         let looked_up = found.chain(named.iter().copied()).chain(begun_at);
         looked_up.for_each(|path| ignored.patterns.read_for(path));
     }
-    let later = ignored.patterns.take_later();
-    let below = later.failed_below.as_bstr();
+    let subincludes = ignored.patterns.take_subinclude_outcome();
+    let below = subincludes.failed_below.as_bstr();
     let is_named_below = named.iter().any(|path| path.starts_with(below));
-    let found = answer.others(findings, question.unknown, question.ignored, &nested, below);
-    answer.named();
+    let found =
+        builder.add_unrecorded(findings, question.unknown, question.ignored, &nested, below);
+    builder.add_bad_names();
     // If ignored files, or only files by name, are asked for, Mercurial looks up only what it finds in the patterns, not the
     // directories on the way.
     let is_walked = !question.ignored && !is_only_named && walk.may_come_to(below);
-    let is_looked_up = is_walked || found == Found::Below || is_named_below;
-    answer.status.ignore_failure = later.failure.filter(|_| is_looked_up);
-    let found_others = found != Found::Nothing;
-    answer.status.ignore_use = match question.unknown && !question.ignored {
+    let is_looked_up = is_walked || found == UnrecordedFiles::Below || is_named_below;
+    builder.status.ignore_failure = subincludes.failure.filter(|_| is_looked_up);
+    let found_others = found != UnrecordedFiles::Nothing;
+    builder.status.ignore_use = match question.unknown && !question.ignored {
         true => Some(IgnoreUse::BeforeTheWalk),
         false if question.ignored && found_others || !named.is_empty() => {
             Some(IgnoreUse::AfterTheWalk)
         }
         false => None,
     };
-    Ok(answer.status)
+    Ok(builder.status)
 }
 
-fn of_scan(error: &ScanError) -> Abort {
+fn scan_abort(error: &ScanError) -> Abort {
     match error {
         ScanError::Directory { path, source } => {
             let reason = errno::text(*source);
@@ -303,7 +304,7 @@ impl PathFilter for Filter<'_> {
     }
 }
 
-struct Answer<'a> {
+struct StatusBuilder<'a> {
     system: &'a HgSystem<'a>,
     dirstate: &'a Dirstate,
     matcher: &'a Matcher,
@@ -320,19 +321,19 @@ struct Answer<'a> {
 }
 
 /// Refuses named paths that lead through a link or into another repository: Mercurial would begin a walk there.
-fn refuse_what_is_out_of_reach(question: &HgQuestion<'_>) -> Result<(), Abort> {
+fn refuse_unreachable_paths(question: &HgQuestion<'_>) -> Result<(), Abort> {
     let root = &question.repository.root;
     for path in question.matcher.named() {
         let is_there = || lstat_path(&root.join(OsStr::from_bytes(path))).is_ok();
         // Mercurial takes a path with a leading slash from the top, too, but matches and prints it as it is.
         let is_odd = path.starts_with(b"/");
         if is_odd || outside_of_reach(root, path).is_some() && is_there() {
-            let said = [
+            let message = [
                 b"the path '",
                 path.as_bytes(),
                 b"' behind a link or in another repository",
             ];
-            return Err(Abort::unsupported(said.concat()));
+            return Err(Abort::unsupported(message.concat()));
         }
     }
     Ok(())
@@ -355,7 +356,7 @@ fn is_only_named(question: &HgQuestion<'_>) -> bool {
 }
 
 /// Returns the files and links that are asked for by name but not recorded.
-fn named_others<'q>(question: &'q HgQuestion<'_>) -> Vec<&'q BStr> {
+fn unrecorded_names<'q>(question: &'q HgQuestion<'_>) -> Vec<&'q BStr> {
     let root = &question.repository.root;
     let is_other = |path: &&BStr| {
         let stat = lstat_path(&root.join(OsStr::from_bytes(path)));
@@ -366,11 +367,11 @@ fn named_others<'q>(question: &'q HgQuestion<'_>) -> Vec<&'q BStr> {
     named.filter(is_other).collect()
 }
 
-impl Answer<'_> {
+impl StatusBuilder<'_> {
     /// Returns the directories that are other repositories, each with a slash at its end, in order. Nothing in them is looked
     /// at, recorded or not.
-    fn nested(&self, ignored: Vec<BString>) -> Vec<BString> {
-        let mut all: BTreeSet<BString> = self.system.nested().into_iter().collect();
+    fn nested_repositories(&self, ignored: Vec<BString>) -> Vec<BString> {
+        let mut all: BTreeSet<BString> = self.system.nested_repositories().into_iter().collect();
         // The scan did not list ignored directories.
         for directory in ignored {
             if !self.dirstate.has_directory(directory.as_bstr()) {
@@ -406,7 +407,7 @@ impl Answer<'_> {
             .collect()
     }
 
-    fn tracked(&mut self, findings: &Findings, special: &[u32], nested: &[BString]) {
+    fn add_tracked(&mut self, findings: &Findings, special: &[u32], nested: &[BString]) {
         let mut differing = Cow::Borrowed(findings.tracked.as_slice());
         if !findings.unknown.is_empty() {
             let all = differing.to_mut();
@@ -422,10 +423,10 @@ impl Answer<'_> {
             // The other files are not reported, and may be many.
             false if nested.is_empty() => {
                 let differing = differing.iter().map(|(number, _)| *number);
-                let mut told: Vec<u32> = differing.chain(special.iter().copied()).collect();
-                told.sort_unstable();
-                told.dedup();
-                Box::new(told.into_iter())
+                let mut reported: Vec<u32> = differing.chain(special.iter().copied()).collect();
+                reported.sort_unstable();
+                reported.dedup();
+                Box::new(reported.into_iter())
             }
             _ => Box::new(0..len),
         };
@@ -447,19 +448,21 @@ impl Answer<'_> {
             }
             let is_nested = nested.iter().any(|directory| path.starts_with(directory));
             let is_copy = self.dirstate.copy_source(number as usize).is_some();
-            let gone = || verdict(entry, is_copy, None, self.now);
+            let verdict_if_gone = || verdict(entry, is_copy, None, self.now);
             let verdict = match observed {
-                _ if is_nested => gone(),
+                _ if is_nested => verdict_if_gone(),
                 None if entry.has_p2_info() => Verdict::Modified,
                 None if entry.is_added() => Verdict::Added,
                 None if entry.is_removed() => Verdict::Removed,
                 None => Verdict::Clean,
-                Some(Observed::Present(UNREADABLE)) => self.unreadable(path, gone()),
+                Some(Observed::Present(UNREADABLE)) => {
+                    self.verdict_if_unreadable(path, verdict_if_gone())
+                }
                 Some(Observed::Present(NO_FILE)) if !self.looks_through_links => {
-                    self.no_file(number, path)
+                    self.verdict_if_no_file(number, path)
                 }
                 Some(Observed::Present(NO_FILE) | Observed::Missing | Observed::Nested) => {
-                    self.missing(number, path)
+                    self.verdict_if_missing(number, path)
                 }
                 Some(Observed::Present(_)) => Verdict::Modified,
             };
@@ -477,75 +480,75 @@ impl Answer<'_> {
     }
 
     /// Returns the verdict on a file that the scan did not meet: it may be there behind a link.
-    fn missing(&self, number: u32, path: &BStr) -> Verdict {
+    fn verdict_if_missing(&self, number: u32, path: &BStr) -> Verdict {
         let Some((_, entry)) = self.dirstate.get(number as usize) else {
             return Verdict::Deleted;
         };
         let is_copy = self.dirstate.copy_source(number as usize).is_some();
-        let gone = verdict(entry, is_copy, None, self.now);
+        let verdict_if_gone = verdict(entry, is_copy, None, self.now);
         if !self.looks_through_links {
-            return gone;
+            return verdict_if_gone;
         }
         let there = self.system.top.join(OsStr::from_bytes(path));
         let seen = lstat_path(&there).ok();
         let Some(seen) = seen.filter(|seen| seen.is_file() || seen.is_symlink()) else {
-            return gone;
+            return verdict_if_gone;
         };
         // For files that its walk does not reach, Mercurial's compiled code ignores the nanoseconds of the mtime. That decides
         // whether it reads the file, which shows if it refuses to.
-        let told = Stat {
+        let without_ns = Stat {
             mtime_ns: 0,
             ..seen
         };
-        match verdict(entry, is_copy, Some(&told), self.now) {
+        match verdict(entry, is_copy, Some(&without_ns), self.now) {
             Verdict::Unsure => match self.system.is_as_in_parent(path, &seen) {
                 Some(true) => Verdict::Clean,
                 Some(false) => Verdict::Modified,
-                None => self.unreadable(path, gone),
+                None => self.verdict_if_unreadable(path, verdict_if_gone),
             },
             certain => certain,
         }
     }
 
     /// Returns the verdict on a file whose contents cannot be read. Mercurial compares contents last, after size and flag.
-    fn unreadable(&self, path: &BStr, gone: Verdict) -> Verdict {
+    fn verdict_if_unreadable(&self, path: &BStr, verdict_if_gone: Verdict) -> Verdict {
         let seen = lstat_path(&self.system.top.join(OsStr::from_bytes(path)));
         match seen.is_ok_and(|seen| self.system.differs_unread(path, &seen)) {
             true => Verdict::Modified,
-            false => gone,
+            false => verdict_if_gone,
         }
     }
 
     /// Returns the verdict on a recorded file whose place is taken by something that is neither a file nor a link. Mercurial
     /// takes that for the file if its walk does not come there.
-    fn no_file(&self, number: u32, path: &BStr) -> Verdict {
+    fn verdict_if_no_file(&self, number: u32, path: &BStr) -> Verdict {
         let Some((_, entry)) = self.dirstate.get(number as usize) else {
             return Verdict::Deleted;
         };
         let is_copy = self.dirstate.copy_source(number as usize).is_some();
-        let gone = verdict(entry, is_copy, None, self.now);
+        let verdict_if_gone = verdict(entry, is_copy, None, self.now);
         let there = self.system.top.join(OsStr::from_bytes(path));
         let is_met = self.matcher.is_exact(path)
             || self.walk.comes_to(path)
             || outside_of_reach(self.system.top, path).is_some();
         let Some(seen) = lstat_path(&there).ok().filter(|_| !is_met) else {
-            return gone;
+            return verdict_if_gone;
         };
         match verdict(entry, is_copy, Some(&seen), self.now) {
-            Verdict::Unsure => self.unreadable(path, gone),
+            Verdict::Unsure => self.verdict_if_unreadable(path, verdict_if_gone),
             certain => certain,
         }
     }
 
     /// Takes the files that are not recorded into the answer. Returns whether there are any, and whether one is below `below`.
-    fn others(
+    fn add_unrecorded(
         &mut self,
         findings: Cow<'_, Findings>,
         unknown: bool,
         ignored: bool,
         nested: &[BString],
         below: &BStr,
-    ) -> Found {
+    ) -> UnrecordedFiles {
         // Entries that end in a slash are nested repositories, not files.
         let named = self.matcher.named();
         // Mercurial's walk begins only at named paths, if there are any, whatever else the patterns match.
@@ -577,9 +580,9 @@ impl Answer<'_> {
             all.peek().is_some(),
             all.any(|path| path.starts_with(below)),
         ) {
-            (false, _) => Found::Nothing,
-            (true, false) => Found::Elsewhere,
-            (true, true) => Found::Below,
+            (false, _) => UnrecordedFiles::Nothing,
+            (true, false) => UnrecordedFiles::Elsewhere,
+            (true, true) => UnrecordedFiles::Below,
         };
         if unknown {
             self.status.unknown = all_unknown;
@@ -587,7 +590,7 @@ impl Answer<'_> {
         if ignored {
             self.status.ignored = all_ignored;
         }
-        let met = unlisted.into_iter().map(|unseen| Bad {
+        let met = unlisted.into_iter().map(|unseen| BadPath {
             path: unseen.path,
             reason: errno::text(unseen.reason).into(),
             was_met: true,
@@ -599,7 +602,7 @@ impl Answer<'_> {
     }
 
     /// Looks at the paths that are asked for by name, and notes those that cannot be looked at.
-    fn named(&mut self) {
+    fn add_bad_names(&mut self) {
         let mut bad = Vec::new();
         for path in self.matcher.named() {
             let is_recorded = self.dirstate.position(path).is_some();
@@ -613,7 +616,7 @@ impl Answer<'_> {
                 Err(_) if is_recorded || self.dirstate.has_directory(path) => continue,
                 Err(error) => errno::text(error),
             };
-            bad.push(Bad {
+            bad.push(BadPath {
                 path: path.to_owned(),
                 reason: reason.into(),
                 was_met: false,

@@ -1,7 +1,7 @@
 //! Mercurial as the system of a scan: what the stat data in the dirstate prove, which contents a file has in the first parent,
 //! and what is ignored.
 
-mod listed;
+mod mercurial_listings;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{CStr, OsStr};
@@ -41,7 +41,7 @@ use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;
 use vigil_stamp::paths::is_missing;
 
-use self::listed::Listed;
+use self::mercurial_listings::MercurialListings;
 
 /// Used in place of a mode: the contents were compared.
 pub(crate) const BY_CONTENTS: FileMode = FileMode::NONE;
@@ -118,13 +118,13 @@ pub(crate) struct HgSystem<'a> {
     /// The files whose stat data do not decide, each with the identity of what it was compared with, if that can be known.
     unsure: Mutex<BTreeMap<BString, u64>>,
     /// The files so young that the same stat data may prove more later.
-    young: Mutex<BTreeSet<BString>>,
+    provable_later: Mutex<BTreeSet<BString>>,
     /// Whether the findings are kept for later questions.
     is_remembered: bool,
     /// Directories with recorded files that are other repositories.
     nested: Mutex<Vec<BString>>,
     /// What the dirstate says about directories that Mercurial listed.
-    listed: Listed<'a>,
+    listed: MercurialListings<'a>,
 }
 
 /// The ignore patterns, and which directories they matched.
@@ -188,7 +188,7 @@ impl<'a> HgSystem<'a> {
             top,
             dirstate,
             store,
-            listed: Listed::new(dirstate, &ignore.patterns),
+            listed: MercurialListings::new(dirstate, &ignore.patterns),
             ignore,
             now,
             manifest: OnceLock::new(),
@@ -198,7 +198,7 @@ impl<'a> HgSystem<'a> {
             failures: AtomicUsize::new(0),
             compared: Mutex::default(),
             unsure: Mutex::default(),
-            young: Mutex::default(),
+            provable_later: Mutex::default(),
             is_remembered,
             nested: Mutex::default(),
         }
@@ -208,10 +208,10 @@ impl<'a> HgSystem<'a> {
     pub(crate) fn scan(&self, scan: &Scan<'_>) -> Result<Findings, ScanError> {
         let mut found = scan.run()?;
         if self.listed.was_misled(self.top, self.dirstate, &found) {
-            self.listed.disbelieve();
+            self.listed.stop_trusting();
             found = scan.run()?;
         }
-        self.settle(&mut found);
+        self.mark_unreadable(&mut found);
         Ok(found)
     }
 
@@ -274,7 +274,7 @@ impl<'a> HgSystem<'a> {
     }
 
     /// Same as [`Self::compared_with`], and notes the result. Looks nothing up if findings are not kept.
-    fn noted_with(&self, path: &BStr) -> Option<u64> {
+    fn note_compared_with(&self, path: &BStr) -> Option<u64> {
         if !self.is_remembered {
             return None;
         }
@@ -284,12 +284,12 @@ impl<'a> HgSystem<'a> {
     }
 
     /// Returns the files so young that the same stat data may prove more later.
-    pub(crate) fn young(&self) -> BTreeSet<BString> {
-        self.young.lock().clone()
+    pub(crate) fn provable_later(&self) -> BTreeSet<BString> {
+        self.provable_later.lock().clone()
     }
 
     /// Marks the files in `found` that could not be read, as opposed to those with other contents.
-    fn settle(&self, found: &mut Findings) {
+    fn mark_unreadable(&self, found: &mut Findings) {
         let compared = self.compared.lock();
         for (number, observed) in &mut found.tracked {
             if *observed != Observed::Present(BY_CONTENTS) {
@@ -316,7 +316,7 @@ impl<'a> HgSystem<'a> {
     }
 
     /// Returns the directories with recorded files that are other repositories.
-    pub(crate) fn nested(&self) -> Vec<BString> {
+    pub(crate) fn nested_repositories(&self) -> Vec<BString> {
         self.nested.lock().clone()
     }
 
@@ -467,7 +467,7 @@ impl System for HgSystem<'_> {
         }
         let (entry, is_copy) = entry_of(file);
         if self.is_remembered && entry.flags.has(Flags::HAS_MTIME) && stat.mtime_s >= self.now.s {
-            self.young.lock().insert(path());
+            self.provable_later.lock().insert(path());
         }
         match verdict(&entry, is_copy, Some(stat), self.now) {
             Verdict::Modified => Err(Difference::Certain(Observed::Present(FileMode::FILE))),
@@ -502,11 +502,11 @@ impl System for HgSystem<'_> {
     }
 
     fn conversion(&self, path: &BStr) -> Option<u64> {
-        self.noted_with(path)
+        self.note_compared_with(path)
     }
 
     fn link_conversion(&self, path: &BStr) -> Option<u64> {
-        self.noted_with(path)
+        self.note_compared_with(path)
     }
 
     fn warnings_len(&self) -> usize {

@@ -7,7 +7,7 @@ use bstr::BString;
 use vigil_linux::errno;
 use vigil_model::raw_text::raw;
 
-use crate::bytes::{bytes, of_path};
+use crate::bytes::{bytes, bytes_of};
 
 /// The kind of an error: with `ui.detailed-exit-code`, each has its own exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,14 +65,14 @@ impl Abort {
 
     /// Creates the error for a damaged file in the repository.
     pub fn damaged(path: &Path, what: &str) -> Self {
-        let message = bytes!("damaged file '", of_path(path), "': ", what);
+        let message = bytes!("damaged file '", bytes_of(path), "': ", what);
         Self::of(Kind::Storage, message)
     }
 
     /// Creates the error for a file that could not be read.
     pub fn io(path: &Path, error: &io::Error) -> Self {
         let reason = errno::text_of(error);
-        Self::plain(bytes!(reason, ": '", of_path(path), "'"))
+        Self::plain(bytes!(reason, ": '", bytes_of(path), "'"))
     }
 
     /// Adds a hint.

@@ -35,18 +35,18 @@ pub fn common_heads(changelog: &Revlog, first: u32, second: u32) -> Vec<u32> {
         }
     }
     // The number of marked changesets that are not covered yet. At zero, there is nothing more to find.
-    let mut open = if first == second { 1u32 } else { 2 };
+    let mut uncovered_count = if first == second { 1u32 } else { 2 };
     let mut heads = Vec::new();
     for number in (0..=top).rev() {
         let mut mark = marks.get(number as usize).copied().unwrap_or_default();
-        if open == 0 {
+        if uncovered_count == 0 {
             break;
         }
         if mark == 0 {
             continue;
         }
         if mark & IS_COVERED == 0 {
-            open = open.saturating_sub(1);
+            uncovered_count = uncovered_count.saturating_sub(1);
         }
         if mark == BOTH {
             heads.push(number);
@@ -56,12 +56,12 @@ pub fn common_heads(changelog: &Revlog, first: u32, second: u32) -> Vec<u32> {
             let Some(known) = marks.get_mut(parent as usize) else {
                 continue;
             };
-            let was_open = *known != 0 && *known & IS_COVERED == 0;
+            let was_uncovered = *known != 0 && *known & IS_COVERED == 0;
             *known |= mark;
-            let is_open = *known & IS_COVERED == 0;
-            match (was_open, is_open) {
-                (false, true) => open = open.saturating_add(1),
-                (true, false) => open = open.saturating_sub(1),
+            let is_uncovered = *known & IS_COVERED == 0;
+            match (was_uncovered, is_uncovered) {
+                (false, true) => uncovered_count = uncovered_count.saturating_add(1),
+                (true, false) => uncovered_count = uncovered_count.saturating_sub(1),
                 _ => {}
             }
         }

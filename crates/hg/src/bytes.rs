@@ -16,7 +16,7 @@ macro_rules! bytes {
 pub use crate::bytes;
 
 /// Returns the bytes of a path.
-pub fn of_path(path: &Path) -> &[u8] {
+pub fn bytes_of(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
 }
 
@@ -71,7 +71,7 @@ pub fn lines_with_ends(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Joins parts with a separator, like Python's `join`.
-pub fn joined<'p>(parts: impl IntoIterator<Item = &'p [u8]>, with: &[u8]) -> BString {
+pub fn join<'p>(parts: impl IntoIterator<Item = &'p [u8]>, with: &[u8]) -> BString {
     let mut all = BString::default();
     for (at, part) in parts.into_iter().enumerate() {
         if at > 0 {
@@ -83,7 +83,7 @@ pub fn joined<'p>(parts: impl IntoIterator<Item = &'p [u8]>, with: &[u8]) -> BSt
 }
 
 /// Returns the text as Python's `repr` shows bytes, with quotes but without the `b`.
-pub fn shown(text: &[u8]) -> BString {
+pub fn python_repr(text: &[u8]) -> BString {
     let has = |byte: u8| text.contains(&byte);
     let quote = if has(b'\'') && !has(b'"') {
         b'"'
@@ -131,7 +131,7 @@ pub fn normal_path(path: &[u8]) -> BString {
         }
     }
     let mut normal = BString::from(leading);
-    normal.extend_from_slice(&joined(parts, b"/"));
+    normal.extend_from_slice(&join(parts, b"/"));
     match normal.is_empty() {
         true => BString::from("."),
         false => normal,
@@ -166,7 +166,7 @@ mod tests {
             (b"'\"", "'\\'\"'"),
             (b"\xc3\n\\", "'\\xc3\\n\\\\'"),
         ] {
-            assert_eq!(shown(text), expected);
+            assert_eq!(python_repr(text), expected);
         }
     }
 

@@ -2,14 +2,14 @@
 
 mod layers;
 mod parse;
-mod surroundings;
+mod process_context;
 
 use bstr::{BStr, BString, ByteSlice};
 
-pub use layers::{Configuration, Layers, Repositories};
+pub use layers::{Configuration, Layers, RepositoryFiles};
 #[cfg(feature = "fuzzing")]
 pub use parse::fuzz;
-pub use surroundings::Surroundings;
+pub use process_context::ProcessContext;
 
 use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, is_space};

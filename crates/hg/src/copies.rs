@@ -32,7 +32,7 @@ pub struct Tracer<'t> {
     dirstate: &'t Dirstate,
     /// The part of the files that a narrow clone has; it knows nothing of copies from elsewhere.
     narrow: Option<Arc<Portion>>,
-    open: BTreeMap<BString, Revlog>,
+    open_filelogs: BTreeMap<BString, Revlog>,
 }
 
 /// Selects the files that are asked for.
@@ -52,11 +52,11 @@ impl<'t> Tracer<'t> {
             revisions,
             dirstate,
             narrow,
-            open: BTreeMap::new(),
+            open_filelogs: BTreeMap::new(),
         }
     }
 
-    fn is_here(&self, path: &BStr) -> bool {
+    fn is_in_narrow(&self, path: &BStr) -> bool {
         self.narrow
             .as_ref()
             .is_none_or(|narrow| narrow.is_match(path))
@@ -148,7 +148,7 @@ impl<'t> Tracer<'t> {
         let copies = self.committed_forward(from, committed, base, matches)?;
         Ok(match to {
             Target::WorkingCopy => {
-                let matches = |path: &BStr| matches(path) && self.is_here(path);
+                let matches = |path: &BStr| matches(path) && self.is_in_narrow(path);
                 chained(copies, recorded(self.dirstate, &matches))
             }
             _ => copies,
@@ -181,7 +181,7 @@ impl<'t> Tracer<'t> {
         };
         let mut copies = Copies::new();
         for (path, entry) in after.iter() {
-            if before.get(path).is_some() || !matches(path) || !self.is_here(path) {
+            if before.get(path).is_some() || !matches(path) || !self.is_in_narrow(path) {
                 continue;
             }
             let is_there = |path: &BStr, node: &Node| {
@@ -224,11 +224,11 @@ impl<'t> Tracer<'t> {
         }
     }
 
-    fn versions(&mut self, path: &BStr) -> Result<&mut Revlog, Abort> {
-        if self.open.len() >= OPEN_MAX && !self.open.contains_key(path) {
-            self.open.clear();
+    fn filelog(&mut self, path: &BStr) -> Result<&mut Revlog, Abort> {
+        if self.open_filelogs.len() >= OPEN_MAX && !self.open_filelogs.contains_key(path) {
+            self.open_filelogs.clear();
         }
-        match self.open.entry(path.to_owned()) {
+        match self.open_filelogs.entry(path.to_owned()) {
             std::collections::btree_map::Entry::Occupied(known) => Ok(known.into_mut()),
             std::collections::btree_map::Entry::Vacant(place) => {
                 Ok(place.insert(self.store.file(path)?))
@@ -237,7 +237,7 @@ impl<'t> Tracer<'t> {
     }
 
     fn version(&mut self, path: &BStr, node: &Node) -> Result<(&mut Revlog, u32), Abort> {
-        let versions = self.versions(path)?;
+        let versions = self.filelog(path)?;
         let number = versions.find(node);
         let number = number.ok_or_else(|| crate::stored::no_version(path, node))?;
         Ok((versions, number))
@@ -256,7 +256,7 @@ impl<'t> Tracer<'t> {
         let node_of = |number| versions.revision(number).map(|revision| revision.node);
         let nodes: Vec<Node> = parents.filter_map(node_of).collect();
         let source = Store::copied_from(versions, number)?;
-        let source = source.filter(|(path, _)| self.is_here(path.as_bstr()));
+        let source = source.filter(|(path, _)| self.is_in_narrow(path.as_bstr()));
         let parents = nodes.into_iter().map(|node| (path.to_owned(), node));
         Ok(source.into_iter().chain(parents).collect())
     }

@@ -22,7 +22,7 @@ use vigil_stamp::file::Contents;
 
 use crate::node::Node;
 use listed::ListedRecord;
-use record::{Place, Record};
+use record::{ByteRange, Record};
 
 /// A parsed dirstate.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Dirstate {
             records,
             mut listed,
         } = v2::parse(docket, &bytes)?;
-        let path = |record: &ListedRecord| bytes.get(record.path.range()).unwrap_or_default();
+        let path = |record: &ListedRecord| bytes.get(record.path.as_range()).unwrap_or_default();
         listed.sort_by(|a, b| path(a).cmp(path(b)));
         Ok(Self {
             listed,
@@ -79,7 +79,7 @@ impl Dirstate {
         bytes: Contents,
         mut entries: Vec<Record>,
     ) -> Result<Self, Damaged> {
-        let path = |record: &Record| bytes.get(record.path.range()).unwrap_or_default();
+        let path = |record: &Record| bytes.get(record.path.as_range()).unwrap_or_default();
         let is_before = |a: &Record, b: &Record| path(a) < path(b);
         if !entries.is_sorted_by(is_before) {
             entries.sort_by(|a, b| path(a).cmp(path(b)));
@@ -170,8 +170,11 @@ impl Dirstate {
         })
     }
 
-    fn text(&self, place: Place) -> &BStr {
-        self.bytes.get(place.range()).unwrap_or_default().as_bstr()
+    fn text(&self, range: ByteRange) -> &BStr {
+        self.bytes
+            .get(range.as_range())
+            .unwrap_or_default()
+            .as_bstr()
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bstr::{BString, ByteSlice};
 
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, joined, normal_path};
+use crate::bytes::{bytes, join, normal_path};
 use crate::patterns::{Matcher, MatcherQuestion, Nearest, Portion};
 use crate::portion_file::{self, PortionFile};
 use crate::repository::Repository;
@@ -42,18 +42,18 @@ pub fn read(
 fn parse(text: &[u8], warnings: &mut Vec<BString>) -> Result<PortionFile, Abort> {
     let file = PortionFile::parse(text, "narrow", warnings)?;
     if !file.profiles.is_empty() {
-        let said = "including other spec files using '%include' is not supported in narrowspec";
-        return Err(Abort::plain(said));
+        let message = "including other spec files using '%include' is not supported in narrowspec";
+        return Err(Abort::plain(message));
     }
     let is_other = |pattern: &&BString| !KINDS.iter().any(|kind| pattern.starts_with_str(kind));
     if let Some(other) = file.includes.iter().chain(&file.excludes).find(is_other) {
-        let said = bytes!("invalid prefix on narrow pattern: ", other);
-        let kinds = joined(KINDS.map(str::as_bytes), b", ");
+        let message = bytes!("invalid prefix on narrow pattern: ", other);
+        let kinds = join(KINDS.map(str::as_bytes), b", ");
         let hint = bytes!(
             "narrow patterns must begin with one of the following: ",
             kinds
         );
-        return Err(Abort::plain(said).with_hint(hint));
+        return Err(Abort::plain(message).with_hint(hint));
     }
     Ok(file)
 }

@@ -3,26 +3,26 @@
 //! Patterns are Python regular expressions, or are turned into them. All patterns of a group are compiled into one automaton,
 //! except those with lookahead or lookbehind, which get one each. Size and time are bounded whatever the patterns are.
 
-mod agreed;
 mod compiled;
 mod file;
 mod glob;
 mod ignore;
 mod kinds;
 mod line;
-mod looking;
+mod lookaround;
 mod matcher;
-mod place;
 mod portion;
+mod read_alike;
 mod regular;
 mod sets;
+mod user_paths;
 
 pub use compiled::Compiled;
 pub use file::{PatternFile, parse as parse_file};
-pub use ignore::{Ignore, IgnoreRead, Later};
+pub use ignore::{Ignore, LoadedIgnore, SubincludeOutcome};
 pub use kinds::{Kind, Pattern};
 pub use line::{IgnoreLine, ignore_line};
-pub use matcher::{Matcher, MatcherQuestion, is_written_elsewhere};
-pub use place::{canonical, from_top, leads_out_of_reach, outside_of_reach, shown_from};
+pub use matcher::{Matcher, MatcherQuestion, refers_to_files};
 pub use portion::{Nearest, Portion};
-pub use regular::{Wrong, translate};
+pub use regular::{RegexError, translate};
+pub use user_paths::{canonical, from_top, leads_out_of_reach, outside_of_reach, shown_from};

@@ -8,7 +8,7 @@ use bstr::BString;
 use vigil_linux::stat::{Stat, stat_path};
 
 use crate::abort::Abort;
-use crate::bytes::{bytes, of_path, trim};
+use crate::bytes::{bytes, bytes_of, trim};
 use crate::text_file;
 
 /// The maximum length of all of them together, in bytes.
@@ -49,23 +49,23 @@ impl PortionFile {
                 // Mercurial compares the contents of both sections, and so takes them for the same section if these are
                 // equal.
                 if section == Some(Section::Exclude) && file.includes != file.excludes {
-                    let said = bytes!(what, " config cannot have includes after excludes");
-                    return Err(Abort::plain(said));
+                    let message = bytes!(what, " config cannot have includes after excludes");
+                    return Err(Abort::plain(message));
                 }
                 section = Some(Section::Include);
             } else if line == b"[exclude]" {
                 section = Some(Section::Exclude);
             } else if line.starts_with(b"/") && section.is_some() {
-                let said = " profile cannot use paths starting with /, ignoring ";
-                warnings.push(bytes!("warning: ", what, said, line));
+                let message = " profile cannot use paths starting with /, ignoring ";
+                warnings.push(bytes!("warning: ", what, message, line));
             } else {
                 let list = match section {
                     Some(Section::Include) => &mut file.includes,
                     Some(Section::Exclude) => &mut file.excludes,
                     None => {
-                        let said = bytes!(what, " config entry outside of section: ", line);
+                        let message = bytes!(what, " config entry outside of section: ", line);
                         let hint = "add an [include] or [exclude] line to declare the entry type";
-                        return Err(Abort::plain(said).with_hint(hint));
+                        return Err(Abort::plain(message).with_hint(hint));
                     }
                 };
                 list.insert(line.into());
@@ -82,12 +82,12 @@ impl PortionFile {
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Abort> {
     let is_endless = |stat: Stat| !stat.is_file() && !stat.is_dir();
     if stat_path(path).is_ok_and(is_endless) {
-        let said = bytes!("patterns in '", of_path(path), "', which is no file");
-        return Err(Abort::unsupported(said));
+        let message = bytes!("patterns in '", bytes_of(path), "', which is no file");
+        return Err(Abort::unsupported(message));
     }
     let text = text_file::read_if_there(path)?;
     match text.len() > LEN_MAX {
-        true => Err(too_long(of_path(path))),
+        true => Err(too_long(bytes_of(path))),
         false => Ok(text),
     }
 }

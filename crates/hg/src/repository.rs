@@ -11,9 +11,9 @@ use vigil_linux::stat::stat_path;
 pub use requirements::Requirements;
 
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, normal_path, of_path, path_of};
-use crate::config::{Layers, Repositories, Surroundings};
-use crate::stored::{Names, Store, Ways};
+use crate::bytes::{bytes, bytes_of, normal_path, path_of};
+use crate::config::{Layers, ProcessContext, RepositoryFiles};
+use crate::stored::{Names, Store, StoreFeatures};
 use crate::text_file;
 
 /// A repository and its working copy.
@@ -39,7 +39,7 @@ pub fn find(folder: &Path) -> Option<PathBuf> {
 
 /// Returns the configuration files of the repository at `root`, from the weakest to the strongest. If the requirements or the
 /// share's source cannot be read, only the repository's own files are listed.
-pub fn configuration_files(root: &Path) -> Repositories {
+pub fn configuration_files(root: &Path) -> RepositoryFiles {
     let dot_hg = root.join(".hg");
     let mut files = Vec::new();
     if let Ok(requirements) = Requirements::read(&dot_hg, true)
@@ -51,7 +51,7 @@ pub fn configuration_files(root: &Path) -> Repositories {
     }
     files.push(dot_hg.join("hgrc"));
     files.push(dot_hg.join("hgrc-not-shared"));
-    Repositories { files }
+    RepositoryFiles { files }
 }
 
 impl Repository {
@@ -64,7 +64,7 @@ impl Repository {
         if !stat_path(&dot_hg).is_ok_and(|stat| stat.is_dir()) {
             return Err(Abort::plain(bytes!(
                 "repository ",
-                of_path(root),
+                bytes_of(root),
                 " not found"
             )));
         }
@@ -77,13 +77,13 @@ impl Repository {
         let help = "see `hg help config.format.use-share-safe` for more information";
         if requirements.has("share-safe") {
             if is_share && !Requirements::read(&shared, true)?.has("share-safe") {
-                let said = "share source does not support share-safe requirement";
-                return Err(Abort::of(Kind::Share, said).with_hint(help));
+                let message = "share source does not support share-safe requirement";
+                return Err(Abort::of(Kind::Share, message).with_hint(help));
             }
             requirements.add(Requirements::read(&shared.join("store"), false)?);
         } else if is_share && Requirements::read(&shared, false)?.has("share-safe") {
-            let said = "version mismatch: source uses share-safe functionality while the current share does not";
-            return Err(Abort::of(Kind::Share, said).with_hint(help));
+            let message = "version mismatch: source uses share-safe functionality while the current share does not";
+            return Err(Abort::of(Kind::Share, message).with_hint(help));
         }
         requirements.check()?;
         Ok(Self {
@@ -112,14 +112,14 @@ impl Repository {
     /// The store, which has everything that is committed.
     pub fn store(&self) -> Store {
         let has = |name| self.requirements.has(name);
-        let ways = Ways {
+        let features = StoreFeatures {
             trees: has("treemanifest"),
             copies_by_changeset: has("exp-copies-sidedata-changeset"),
             ellipses: self.is_narrow(),
         };
         if !has("store") {
             let folder = self.shared.clone();
-            return Store::new(folder, Names::Plain, ways);
+            return Store::new(folder, Names::Plain, features);
         }
         let is_underscored = has("exp-very-fragile-and-unsafe-plain-store-encoding");
         let dots = has("dotencode");
@@ -130,14 +130,14 @@ impl Repository {
             // The list of files has no influence on their names.
             (false, true) => Names::Hybrid { dots: true },
         };
-        Store::new(self.shared.join("store"), names, ways)
+        Store::new(self.shared.join("store"), names, features)
     }
 
     /// Returns the files with ignore patterns: `.hgignore` if it exists, and those that the configuration names.
     pub fn ignore_files(
         &self,
         layers: &crate::config::Config,
-        surroundings: &Surroundings<'_>,
+        process: &ProcessContext<'_>,
     ) -> Vec<PathBuf> {
         let own = self.root.join(".hgignore");
         let own = stat_path(&own).is_ok().then_some(own);
@@ -145,7 +145,7 @@ impl Repository {
             .section("ui")
             .filter(|item| item.name == "ignore" || item.name.starts_with(b"ignore."));
         let named = named.map(|item| {
-            let path = surroundings.expand_path(&item.value);
+            let path = process.expand_path(&item.value);
             self.root.join(path_of(&path))
         });
         own.into_iter().chain(named).collect()
@@ -158,14 +158,14 @@ fn shared_folder(dot_hg: &Path, requirements: &Requirements) -> Result<PathBuf, 
     let text = text_file::read(&file).map_err(|error| Abort::io(&file, &error))?;
     let path = text.trim_end_with(|letter| letter == '\n');
     let path = match requirements.has("relshared") {
-        true => normal_path(of_path(&dot_hg.join(path_of(path)))),
+        true => normal_path(bytes_of(&dot_hg.join(path_of(path)))),
         false => path.into(),
     };
     let folder = path_of(&path);
     let real = std::fs::canonicalize(&folder);
     real.map_err(|_| {
-        let said = ".hg/sharedpath points to nonexistent directory ";
-        Abort::plain(bytes!(said, path))
+        let message = ".hg/sharedpath points to nonexistent directory ";
+        Abort::plain(bytes!(message, path))
     })
 }
 
@@ -173,27 +173,25 @@ fn shared_folder(dot_hg: &Path, requirements: &Requirements) -> Result<PathBuf, 
 ///
 /// # Errors
 /// There is no working copy.
-pub fn locate(surroundings: &Surroundings<'_>, named: Option<&BString>) -> Result<PathBuf, Abort> {
+pub fn locate(process: &ProcessContext<'_>, named: Option<&BString>) -> Result<PathBuf, Abort> {
     if let Some(named) = named {
-        let path = surroundings
-            .cwd
-            .join(path_of(&surroundings.expand_path(named)));
-        let path = path_of(&normal_path(of_path(&path)));
+        let path = process.cwd.join(path_of(&process.expand_path(named)));
+        let path = path_of(&normal_path(bytes_of(&path)));
         return match std::fs::canonicalize(&path) {
             Ok(real) if stat_path(&real.join(".hg")).is_ok_and(|stat| stat.is_dir()) => Ok(real),
             _ => Err(Abort::plain(bytes!("repository ", named, " not found"))),
         };
     }
-    find(&surroundings.cwd).ok_or_else(|| {
-        let cwd = of_path(&surroundings.cwd);
-        let said = bytes!("no repository found in '", cwd, "' (.hg not found)");
-        Abort::of(Kind::Input, said)
+    find(&process.cwd).ok_or_else(|| {
+        let cwd = bytes_of(&process.cwd);
+        let message = bytes!("no repository found in '", cwd, "' (.hg not found)");
+        Abort::of(Kind::Input, message)
     })
 }
 
 /// Returns the top of the working copy that has all of `paths`, judged by their text alone: what `-R` might have named. `None` if
 /// there is no single such one, or no path.
-pub fn inferred(cwd: &Path, paths: &[BString]) -> Option<BString> {
+pub fn infer_root(cwd: &Path, paths: &[BString]) -> Option<BString> {
     let mut tops = paths.iter().map(|path| top_above(cwd, path.as_bstr()));
     let first = tops.next()??;
     tops.all(|top| top.as_ref() == Some(&first))

@@ -8,8 +8,8 @@ mod expression;
 mod fuzzing;
 mod hidden;
 mod names;
+mod obsolescence;
 mod tags;
-mod unseen;
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -23,7 +23,7 @@ use crate::stored::Manifest;
 use evaluate::Evaluation;
 use expression::Expression;
 use names::Meaning;
-use unseen::Unseen;
+use obsolescence::HiddenMarks;
 
 /// A changeset, or the working copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ pub struct Revisions<'r> {
     /// Whether names may mean hidden changesets, too.
     shows_hidden: bool,
     /// Which changesets are hidden, once that was needed.
-    unseen: Option<Unseen>,
+    hidden_marks: Option<HiddenMarks>,
 }
 
 impl<'r> Revisions<'r> {
@@ -65,7 +65,7 @@ impl<'r> Revisions<'r> {
             parents: [p1?, p2?],
             has_hidden: names::has_hidden(repository),
             shows_hidden: false,
-            unseen: None,
+            hidden_marks: None,
         })
     }
 
@@ -123,7 +123,7 @@ impl<'r> Revisions<'r> {
         if texts.iter().any(|text| text.is_empty()) {
             return Err(Abort::of(Kind::Parse, "empty query"));
         }
-        let read = texts.iter().map(|text| self.read(text.as_bstr()));
+        let read = texts.iter().map(|text| self.parse(text.as_bstr()));
         let expressions = read.collect::<Result<Vec<_>, _>>()?;
         expressions.iter().try_for_each(Expression::check)?;
         for (expression, text) in expressions.iter().zip(texts) {
@@ -143,8 +143,8 @@ impl<'r> Revisions<'r> {
                 false => Ok([*first, Target::WorkingCopy]),
             },
             _ if has_empty => {
-                let said = "empty revision on one side of range";
-                Err(Abort::of(Kind::Input, said))
+                let message = "empty revision on one side of range";
+                Err(Abort::of(Kind::Input, message))
             }
             _ => Ok(pair),
         }
@@ -155,7 +155,7 @@ impl<'r> Revisions<'r> {
     /// # Errors
     /// As for [`Self::pair`].
     pub fn change(&mut self, text: &BStr) -> Result<[Target; 2], Abort> {
-        let expression = self.read(text)?;
+        let expression = self.parse(text)?;
         expression.check()?;
         match self.set(&expression, text)?.last() {
             Some(last) => Ok([self.parent_of(*last), *last]),
@@ -163,8 +163,8 @@ impl<'r> Revisions<'r> {
         }
     }
 
-    fn read(&mut self, text: &BStr) -> Result<Expression, Abort> {
-        match self.old_range(text)? {
+    fn parse(&mut self, text: &BStr) -> Result<Expression, Abort> {
+        match self.parse_plain_names(text)? {
             Some(expression) => Ok(expression),
             None => Expression::parse(text, &mut |name| self.knows(name)),
         }
@@ -180,7 +180,7 @@ impl<'r> Revisions<'r> {
     }
 
     /// Parses a name, or a range of two names. Such names may contain characters that are operators in sets.
-    fn old_range(&mut self, text: &BStr) -> Result<Option<Expression>, Abort> {
+    fn parse_plain_names(&mut self, text: &BStr) -> Result<Option<Expression>, Abort> {
         let mut parts = text.splitn(2, |byte| *byte == b':');
         let first = parts.next().unwrap_or_default();
         let second = parts.next();
@@ -197,29 +197,29 @@ impl<'r> Revisions<'r> {
         }))
     }
 
-    fn known(&mut self, name: &BStr) -> Result<Target, Abort> {
-        match self.symbol(name)? {
+    fn resolve_or_abort(&mut self, name: &BStr) -> Result<Target, Abort> {
+        match self.resolve(name)? {
             Meaning::One(target) => Ok(target),
             Meaning::Nothing => {
-                let said = bytes!("unknown revision '", name, "'");
-                Err(Abort::of(Kind::Input, said))
+                let message = bytes!("unknown revision '", name, "'");
+                Err(Abort::of(Kind::Input, message))
             }
-            Meaning::Several => {
+            Meaning::Ambiguous => {
                 let digits = name.strip_prefix(b"x").unwrap_or(name);
-                let said = bytes!("00changelog@", digits, ": ambiguous identifier");
-                Err(Abort::of(Kind::Storage, said))
+                let message = bytes!("00changelog@", digits, ": ambiguous identifier");
+                Err(Abort::of(Kind::Storage, message))
             }
         }
     }
 
     /// Returns whether a name means something.
     fn knows(&mut self, name: &BStr) -> Result<bool, Abort> {
-        match self.symbol(name)? {
+        match self.resolve(name)? {
             Meaning::One(_) => Ok(true),
             Meaning::Nothing => Ok(false),
-            Meaning::Several => {
-                let said = bytes!("ambiguous revision identifier: ", name);
-                Err(Abort::of(Kind::Input, said))
+            Meaning::Ambiguous => {
+                let message = bytes!("ambiguous revision identifier: ", name);
+                Err(Abort::of(Kind::Input, message))
             }
         }
     }
@@ -259,7 +259,7 @@ fn target_of(changelog: &Revlog, node: &Node) -> Result<Target, Abort> {
     }
     let number = changelog.find(node).map(Target::Changeset);
     number.ok_or_else(|| {
-        let said = bytes!("unknown changeset '", node.hex(), "'");
-        Abort::of(Kind::Storage, said)
+        let message = bytes!("unknown changeset '", node.hex(), "'");
+        Abort::of(Kind::Storage, message)
     })
 }

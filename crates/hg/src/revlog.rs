@@ -49,12 +49,12 @@ pub struct Revlog {
     /// Whether revisions may be ellipses.
     has_ellipses: bool,
     /// The additional parts of a revlog with a docket.
-    beside: Option<Beside>,
+    docket_data: Option<DocketData>,
 }
 
 /// What only a revlog with a docket has.
 #[derive(Debug)]
-struct Beside {
+struct DocketData {
     /// The first byte of chunks in the default compression.
     compression: u8,
     sidedata_path: PathBuf,
@@ -64,49 +64,54 @@ struct Beside {
 }
 
 impl Revlog {
-    /// Opens a revlog. `place` maps the ending of a file's name to its path; the first file ends in `.i`. A revlog that does not
+    /// Opens a revlog. `file_path` maps the ending of a file's name to its path; the first file ends in `.i`. A revlog that does not
     /// exist has no revisions.
     ///
     /// # Errors
     /// The revlog cannot be read, or is damaged.
-    pub fn open(place: impl Fn(&str) -> PathBuf, name: impl Into<BString>) -> Result<Self, Abort> {
+    pub fn open(
+        file_path: impl Fn(&str) -> PathBuf,
+        name: impl Into<BString>,
+    ) -> Result<Self, Abort> {
         let name = name.into();
-        let path = place(".i");
+        let path = file_path(".i");
         let bytes = file::read_or_map(&path).or_else(nothing_if_missing);
         let bytes = bytes.map_err(|error| Abort::io(&path, &error))?;
-        let refused = |error: index::Unread| match error {
-            index::Unread::Damaged(what) => Abort::damaged(&path, what),
-            index::Unread::Old => Abort::unsupported("a revlog of version 0"),
-            index::Unread::Unknown(version) => {
+        let refused = |error: index::IndexError| match error {
+            index::IndexError::Damaged(what) => Abort::damaged(&path, what),
+            index::IndexError::Version0 => Abort::unsupported("a revlog of version 0"),
+            index::IndexError::UnknownVersion(version) => {
                 let version = version.to_string();
                 let message = bytes!("unknown version (", version, ") in revlog ", name);
                 Abort::of(Kind::Storage, message)
             }
-            index::Unread::UnknownFlags { flags, version } => {
+            index::IndexError::UnknownFlags { flags, version } => {
                 let text = format!("unknown flags ({flags:#04x}) in version {version} revlog ");
                 Abort::of(Kind::Storage, bytes!(text, name))
             }
         };
         match Form::of(&bytes).map_err(refused)? {
-            Form::Here { flags } => Ok(Self {
-                index: Index::here(&bytes, flags).map_err(refused)?,
+            Form::WithoutDocket { flags } => Ok(Self {
+                index: Index::without_docket(&bytes, flags).map_err(refused)?,
                 index_bytes: bytes,
-                data_path: place(".d"),
+                data_path: file_path(".d"),
                 data: None,
-                beside: None,
+                docket_data: None,
                 has_ellipses: false,
                 name,
             }),
-            Form::Elsewhere(layout) => {
+            Form::WithDocket(layout) => {
                 let docket = Docket::parse(&bytes).map_err(|error| match error {
-                    docket::Unread::Short { expected } => {
+                    docket::DocketError::TooShort { expected } => {
                         let len = bytes.len();
                         let text = format!("docket is too short, expected {expected} got {len}");
                         Abort::plain(text)
                     }
-                    docket::Unread::Id => Abort::damaged(&path, "an id of a file is none"),
+                    docket::DocketError::InvalidId => {
+                        Abort::damaged(&path, "an id of a file is none")
+                    }
                 })?;
-                Self::of_docket(&docket, layout, place, name)
+                Self::of_docket(&docket, layout, file_path, name)
             }
         }
     }
@@ -114,10 +119,10 @@ impl Revlog {
     fn of_docket(
         docket: &Docket,
         layout: Layout,
-        place: impl Fn(&str) -> PathBuf,
+        file_path: impl Fn(&str) -> PathBuf,
         name: BString,
     ) -> Result<Self, Abort> {
-        let path = |id: &BString, end: &str| place(&format!("-{id}.{end}"));
+        let path = |id: &BString, end: &str| file_path(&format!("-{id}.{end}"));
         let index_path = path(&docket.index_id, "idx");
         let index_bytes = match docket.index_len {
             0 => Contents::Read(Vec::new()),
@@ -134,7 +139,7 @@ impl Revlog {
             let message = bytes!("too few index data for ", name, counts);
             Abort::of(Kind::Storage, message)
         })?;
-        let index = Index::elsewhere(layout, len).ok_or_else(|| {
+        let index = Index::with_docket(layout, len).ok_or_else(|| {
             let message = bytes!("index ", name, " is corrupted");
             Abort::of(Kind::Storage, message)
         })?;
@@ -144,7 +149,7 @@ impl Revlog {
             index_bytes,
             data_path: path(&docket.data_id, "dat"),
             data: None,
-            beside: Some(Beside {
+            docket_data: Some(DocketData {
                 compression: docket.compression,
                 sidedata_path: path(&docket.sidedata_id, "sda"),
                 sidedata_len: docket.sidedata_len,
@@ -291,7 +296,11 @@ impl Revlog {
     }
 
     fn decompressor(&self) -> Decompressor {
-        Decompressor::new(self.beside.as_ref().map(|beside| beside.compression))
+        Decompressor::new(
+            self.docket_data
+                .as_ref()
+                .map(|docket_data| docket_data.compression),
+        )
     }
 
     /// Returns the item `key` of the sidedata of the revision `number`, if it has one.
@@ -301,18 +310,19 @@ impl Revlog {
     pub fn sidedata(&mut self, number: u32, key: u16) -> Result<Option<Vec<u8>>, Abort> {
         let mut decompressor = self.decompressor();
         let place = self.revision(number).map(|revision| revision.sidedata);
-        let (Some(place), Some(beside)) = (place.filter(|place| place.len > 0), &mut self.beside)
+        let (Some(place), Some(docket_data)) =
+            (place.filter(|place| place.len > 0), &mut self.docket_data)
         else {
             return Ok(None);
         };
         let end = place.start.checked_add(u64::from(place.len));
-        let end = end.filter(|end| *end <= beside.sidedata_len);
-        let path = &beside.sidedata_path;
-        let bytes = match &beside.sidedata {
+        let end = end.filter(|end| *end <= docket_data.sidedata_len);
+        let path = &docket_data.sidedata_path;
+        let bytes = match &docket_data.sidedata {
             Some(bytes) => bytes,
             None => {
                 let read = file::read_or_map(path).map_err(|error| Abort::io(path, &error))?;
-                beside.sidedata.insert(read)
+                docket_data.sidedata.insert(read)
             }
         };
         let part = usize::try_from(place.start).ok().zip(end);

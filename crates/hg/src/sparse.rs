@@ -10,7 +10,7 @@ use crate::abort::Abort;
 use crate::bytes::{bytes, normal_path};
 use crate::node::Node;
 use crate::patterns::{
-    Kind, Matcher, MatcherQuestion, Portion, from_top, is_written_elsewhere, outside_of_reach,
+    Kind, Matcher, MatcherQuestion, Portion, from_top, outside_of_reach, refers_to_files,
 };
 use crate::portion_file::{self, LEN_MAX, PortionFile};
 use crate::repository::Repository;
@@ -40,7 +40,7 @@ pub struct Sparse {
     /// The paths that patterns begin with; they are refused if they lead outside.
     audited: Vec<BString>,
     /// Whether some patterns are in files of the working copy.
-    is_written_elsewhere: bool,
+    has_file_patterns: bool,
 }
 
 /// A warning.
@@ -77,7 +77,7 @@ impl Sparse {
             portion: Ok(None),
             warnings: Vec::new(),
             audited: Vec::new(),
-            is_written_elsewhere: false,
+            has_file_patterns: false,
         }
     }
 
@@ -116,7 +116,7 @@ impl Sparse {
     /// Returns whether the result still holds in the working copy at `root`, if the texts are the same.
     pub fn is_current(&self, root: &Path) -> bool {
         let leads_elsewhere = |path: &BString| outside_of_reach(root, path.as_bstr()).is_some();
-        let is_lasting = self.portion.is_ok() && !self.is_written_elsewhere;
+        let is_lasting = self.portion.is_ok() && !self.has_file_patterns;
         is_lasting && !self.audited.iter().any(leads_elsewhere)
     }
 
@@ -141,14 +141,14 @@ impl Sparse {
             }
             let Some(entry) = manifest.get(profile.as_bstr()) else {
                 let short = parent.short_hex();
-                let said = bytes!(
+                let message = bytes!(
                     "warning: sparse profile '",
                     profile,
                     "' not found in rev ",
                     short
                 );
-                let said = bytes!(said, " - ignoring it");
-                self.warnings.push(SparseWarning::Missing(said));
+                let message = bytes!(message, " - ignoring it");
+                self.warnings.push(SparseWarning::Missing(message));
                 continue;
             };
             let text = store.contents(profile.as_bstr(), &entry.node)?;
@@ -192,7 +192,7 @@ impl Sparse {
             subrepositories: Some(&Subrepositories::default()),
         })?;
         for text in include.iter().chain(&exclude) {
-            self.is_written_elsewhere |= is_written_elsewhere(text.as_bstr());
+            self.has_file_patterns |= refers_to_files(text.as_bstr());
             if let (Kind::Glob | Kind::RelPath, path) = Kind::split(text, Kind::Glob) {
                 self.audited.push(from_top(root, root, path)?);
             }

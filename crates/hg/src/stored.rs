@@ -24,12 +24,12 @@ use crate::revlog::{NO_REVISION, Revision, Revlog};
 pub struct Store {
     folder: PathBuf,
     names: Names,
-    ways: Ways,
+    features: StoreFeatures,
 }
 
 /// Variations in how a store keeps its data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ways {
+pub struct StoreFeatures {
     /// Directories may have manifests of their own.
     pub trees: bool,
     /// Copies are recorded by the changeset, in its sidedata.
@@ -75,17 +75,17 @@ impl Changeset {
 
 impl Store {
     /// Makes the store in `folder`, whose files are named by `names`.
-    pub fn new(folder: PathBuf, names: Names, ways: Ways) -> Self {
+    pub fn new(folder: PathBuf, names: Names, features: StoreFeatures) -> Self {
         Self {
             folder,
             names,
-            ways,
+            features,
         }
     }
 
     /// Returns whether changesets record copies.
     pub fn copies_by_changeset(&self) -> bool {
-        self.ways.copies_by_changeset
+        self.features.copies_by_changeset
     }
 
     /// The folder of the store's files.
@@ -125,7 +125,7 @@ impl Store {
     /// The path of the index of the file `path`, which exists if the file has any version. Rewriting what is stored of the file
     /// writes there.
     pub fn file_index(&self, path: &BStr) -> PathBuf {
-        self.place(&bytes!("data/", path), ".i")
+        self.revlog_path(&bytes!("data/", path), ".i")
     }
 
     /// Opens the revlog of the manifests of `directory`, which is empty for the top, or ends with a slash.
@@ -138,11 +138,11 @@ impl Store {
     }
 
     fn revlog(&self, radix: &[u8], name: impl Into<BString>) -> Result<Revlog, Abort> {
-        let revlog = Revlog::open(|end| self.place(radix, end), name)?;
-        Ok(revlog.with_ellipses(self.ways.ellipses))
+        let revlog = Revlog::open(|end| self.revlog_path(radix, end), name)?;
+        Ok(revlog.with_ellipses(self.features.ellipses))
     }
 
-    fn place(&self, radix: &[u8], end: &str) -> PathBuf {
+    fn revlog_path(&self, radix: &[u8], end: &str) -> PathBuf {
         let name = self.names.encoded(&bytes!(radix, end));
         self.folder.join(path_of(&name))
     }
@@ -197,7 +197,7 @@ impl Store {
         };
         let number = found.ok_or_else(|| no_manifest("00manifest".into(), &changeset.manifest))?;
         let text = manifests.text(number)?;
-        let (text, directories) = match self.ways.trees {
+        let (text, directories) = match self.features.trees {
             true => self.with_directories(text, changeset.manifest)?,
             false => (text, BTreeMap::new()),
         };
@@ -213,7 +213,7 @@ impl Store {
     /// The changeset is damaged.
     pub fn changed_files(changelog: &mut Revlog, number: u32) -> Result<Vec<ChangedFile>, Abort> {
         let flags = changelog.revision(number).map(|revision| revision.flags);
-        if flags.unwrap_or_default() & changes::MATTERS == 0 {
+        if flags.unwrap_or_default() & changes::TOUCHES_COPIES == 0 {
             return Ok(Vec::new());
         }
         let sidedata = changelog.sidedata(number, changes::SIDEDATA_KEY)?;

@@ -16,7 +16,7 @@ pub struct Subrepositories(BTreeMap<BString, Subrepository>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subrepository {
     /// A Mercurial repository, with its committed changeset; `None` if the subrepository is new.
-    OfMercurial(Option<Node>),
+    Mercurial(Option<Node>),
     /// A repository of another system.
     Other,
 }
@@ -26,12 +26,12 @@ impl Subrepositories {
     ///
     /// # Errors
     /// A line of either file is not understood.
-    pub fn parse(places: &[u8], committed: &[u8], name: &BStr) -> Result<Self, Abort> {
+    pub fn parse(hgsub: &[u8], hgsubstate: &[u8], name: &BStr) -> Result<Self, Abort> {
         // Mercurial reads one file after the other, and complains of the first error that it finds.
-        let places = read_places(places)?;
-        let nodes = read_committed(committed, name)?;
+        let hgsub = parse_hgsub(hgsub)?;
+        let nodes = parse_hgsubstate(hgsubstate, name)?;
         let mut all = BTreeMap::new();
-        for Placed { line, path, source } in places {
+        for HgsubLine { line, path, source } in hgsub {
             if source.starts_with(b"[") && !source.contains(&b']') {
                 return Err(Abort::plain("missing ] in subrepository source"));
             }
@@ -39,10 +39,10 @@ impl Subrepositories {
                 _ if source.starts_with(b"[") && !source.starts_with(b"[hg]") => {
                     Subrepository::Other
                 }
-                None => Subrepository::OfMercurial(None),
+                None => Subrepository::Mercurial(None),
                 Some(node) => {
                     let node = Node::from_hex(node).ok_or_else(|| refused(line))?;
-                    Subrepository::OfMercurial(Some(node))
+                    Subrepository::Mercurial(Some(node))
                 }
             };
             all.insert(path.into(), subrepository);
@@ -71,7 +71,7 @@ impl Subrepositories {
     }
 
     /// Returns whether `path` is inside a subrepository.
-    pub fn has_below(&self, path: &BStr) -> bool {
+    pub fn contains(&self, path: &BStr) -> bool {
         let ends = path.find_iter("/");
         let mut above = ends.filter_map(|end| path.get(..end));
         above.any(|above| self.has(above.as_bstr()))
@@ -79,7 +79,7 @@ impl Subrepositories {
 }
 
 /// A line of `.hgsub` that places a subrepository.
-struct Placed<'t> {
+struct HgsubLine<'t> {
     line: &'t [u8],
     path: &'t [u8],
     source: &'t [u8],
@@ -90,7 +90,7 @@ fn refused(line: &[u8]) -> Abort {
 }
 
 /// Reads the lines of `.hgsub` before the first section.
-fn read_places(text: &[u8]) -> Result<Vec<Placed<'_>>, Abort> {
+fn parse_hgsub(text: &[u8]) -> Result<Vec<HgsubLine<'_>>, Abort> {
     let mut all = Vec::new();
     let mut is_at_top = true;
     for line in lines_with_ends(text) {
@@ -112,13 +112,16 @@ fn read_places(text: &[u8]) -> Result<Vec<Placed<'_>>, Abort> {
         if path.is_empty() || source.is_empty() {
             return Err(refused(line));
         }
-        all.push(Placed { line, path, source });
+        all.push(HgsubLine { line, path, source });
     }
     Ok(all)
 }
 
 /// Reads the nodes of `.hgsubstate` by path; messages call the file `name`.
-fn read_committed<'t>(text: &'t [u8], name: &BStr) -> Result<BTreeMap<&'t [u8], &'t [u8]>, Abort> {
+fn parse_hgsubstate<'t>(
+    text: &'t [u8],
+    name: &BStr,
+) -> Result<BTreeMap<&'t [u8], &'t [u8]>, Abort> {
     let mut nodes = BTreeMap::new();
     for (at, line) in lines_with_ends(text).enumerate() {
         let line = line.trim_end_with(|letter| matches!(letter, '\n' | '\r'));
@@ -128,8 +131,8 @@ fn read_committed<'t>(text: &'t [u8], name: &BStr) -> Result<BTreeMap<&'t [u8], 
         }
         let number = at.saturating_add(1).to_string();
         let (node, path) = line.split_once_str(" ").ok_or_else(|| {
-            let said = "invalid subrepository revision specifier in '";
-            Abort::plain(bytes!(said, name, "' line ", number))
+            let message = "invalid subrepository revision specifier in '";
+            Abort::plain(bytes!(message, name, "' line ", number))
         })?;
         nodes.insert(path, node);
     }
@@ -140,44 +143,44 @@ fn read_committed<'t>(text: &'t [u8], name: &BStr) -> Result<BTreeMap<&'t [u8], 
 mod tests {
     use super::*;
 
-    fn parse(places: &[u8], committed: &[u8]) -> Result<Subrepositories, Abort> {
-        Subrepositories::parse(places, committed, ".hgsubstate".into())
+    fn parse(hgsub: &[u8], hgsubstate: &[u8]) -> Result<Subrepositories, Abort> {
+        Subrepositories::parse(hgsub, hgsubstate, ".hgsubstate".into())
     }
 
     #[test]
     fn places_and_nodes_are_read() {
-        let said = |places, committed| parse(places, committed).unwrap_err().to_string();
+        let message = |hgsub, hgsubstate| parse(hgsub, hgsubstate).unwrap_err().to_string();
         // The first error is the one that is reported.
-        assert!(said(b"nonsense", b"nonsense").contains("of .hgsub"));
-        assert!(said(b"a = [git]b", b"nonsense").contains("specifier in '.hgsubstate' line 1"));
-        assert!(said(b"a = [git b", b"").contains("missing ] in"));
+        assert!(message(b"nonsense", b"nonsense").contains("of .hgsub"));
+        assert!(message(b"a = [git]b", b"nonsense").contains("specifier in '.hgsubstate' line 1"));
+        assert!(message(b"a = [git b", b"").contains("missing ] in"));
         let node = Node([0xab; Node::LEN]);
-        let committed = format!("{node} d/sub\n\n  {node} other\n");
-        let places = b"# a comment\nd/sub = ../there\n new = [hg]x\n";
-        assert!(parse(places, committed.as_bytes()).is_err());
-        let places = b"# a comment\nd/sub = ../there\r\nnew=[hg]x\n[subpaths]\na = b\n";
-        let read = parse(places, committed.as_bytes()).unwrap();
+        let hgsubstate = format!("{node} d/sub\n\n  {node} other\n");
+        let hgsub = b"# a comment\nd/sub = ../there\n new = [hg]x\n";
+        assert!(parse(hgsub, hgsubstate.as_bytes()).is_err());
+        let hgsub = b"# a comment\nd/sub = ../there\r\nnew=[hg]x\n[subpaths]\na = b\n";
+        let read = parse(hgsub, hgsubstate.as_bytes()).unwrap();
         assert_eq!(read.paths().collect::<Vec<_>>(), ["d/sub", "new"]);
         let one = |path: &str| read.get(path.into()).cloned();
-        assert_eq!(one("d/sub"), Some(Subrepository::OfMercurial(Some(node))));
-        assert_eq!(one("new"), Some(Subrepository::OfMercurial(None)));
+        assert_eq!(one("d/sub"), Some(Subrepository::Mercurial(Some(node))));
+        assert_eq!(one("new"), Some(Subrepository::Mercurial(None)));
         assert_eq!(one("d"), None);
         // The committed revision of another system's subrepository may be any text.
         let read = parse(b"a = [git]x\n", b"12 a\n").unwrap();
         assert_eq!(read.get("a".into()), Some(&Subrepository::Other));
-        assert!(read.has_below("a/b/c".into()) && !read.has_below("a".into()));
+        assert!(read.contains("a/b/c".into()) && !read.contains("a".into()));
     }
 
     #[test]
     fn what_is_not_understood_is_told() {
-        for (places, committed) in [
+        for (hgsub, hgsubstate) in [
             (&b"%include x\n"[..], &b""[..]),
             (b"a\n", b""),
             (b"a =\n", b""),
             (b"a = b\n", b"nonsense\n"),
             (b"a = b\n", b"123 a\n"),
         ] {
-            assert!(parse(places, committed).is_err());
+            assert!(parse(hgsub, hgsubstate).is_err());
         }
     }
 }

@@ -54,7 +54,7 @@ pub enum Reason {
     /// The mtime differs.
     Mtime,
     /// The mtime is the same, but known only to the second, and the file may have been written twice in that second.
-    SecondAlone,
+    OnlySecondsKnown,
     /// Everything is as recorded.
     Same,
 }
@@ -73,7 +73,7 @@ impl Reason {
             | Self::NoMtime
             | Self::Young
             | Self::Mtime
-            | Self::SecondAlone => Verdict::Unsure,
+            | Self::OnlySecondsKnown => Verdict::Unsure,
             Self::Same => Verdict::Clean,
         }
     }
@@ -133,7 +133,9 @@ fn by_mtime(entry: &Entry, seen: &Stat, now: Timestamp) -> Reason {
         return Reason::Young;
     }
     match (entry.mtime_ns, seen.mtime_ns) {
-        (0, _) | (_, 0) if entry.flags.has(Flags::MTIME_SECOND_AMBIGUOUS) => Reason::SecondAlone,
+        (0, _) | (_, 0) if entry.flags.has(Flags::MTIME_SECOND_AMBIGUOUS) => {
+            Reason::OnlySecondsKnown
+        }
         (0, _) | (_, 0) => Reason::Same,
         (recorded, observed) if recorded == observed => Reason::Same,
         _ => Reason::Mtime,
@@ -276,7 +278,7 @@ mod tests {
         };
         assert_eq!(of(&young, |stat| stat.mtime_s = 1000), Reason::Young);
         let ambiguous = entry(NORMAL | Flags::MTIME_SECOND_AMBIGUOUS);
-        assert_eq!(of(&ambiguous, |_| ()), Reason::SecondAlone);
+        assert_eq!(of(&ambiguous, |_| ()), Reason::OnlySecondsKnown);
         let without = |flags| entry(NORMAL.without(flags));
         assert_eq!(of(&without(Flags::HAS_MTIME), |_| ()), Reason::NoMtime);
         let bare = without(Flags::HAS_MODE_AND_SIZE | Flags::HAS_MTIME);

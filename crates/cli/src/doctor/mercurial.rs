@@ -104,7 +104,7 @@ fn refused(abort: &Abort) -> Check {
 /// Checks the configuration for things that only Mercurial can answer.
 fn extensions(config: &Config) -> Check {
     let subject = "extensions and filters";
-    let Some(beyond) = hg::beyond(config) else {
+    let Some(beyond) = hg::unsupported_setting(config) else {
         return Check::ok(subject, "none that changes a status");
     };
     let falls_back = config.boolean("vigil", "hg.fallback", false);

@@ -8,7 +8,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_session::{self, HgSession, HgWorkingCopy};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::checkout::{self, Checkout};
-use vigil_hg::config::{Config, Layers, Surroundings};
+use vigil_hg::config::{Config, Layers, ProcessContext};
 use vigil_hg::narrow;
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::{self, Repository};
@@ -16,17 +16,17 @@ use vigil_hg::revision::Revisions;
 
 use super::arguments::Arguments;
 use super::color::Colors;
+use super::defaults_and_aliases;
 use super::kinds::{CLEAN, IGNORED, UNKNOWN};
-use super::look::{Pair, Subject, say, unknown_parent};
-use super::nested;
-use super::own_format::Told;
-use super::paths::Shown;
+use super::own_format::Report;
+use super::paths::PathDisplay;
 use super::settings::{self, Settings};
 use super::show::Output;
+use super::subject::{Pair, Subject, add_lines, unknown_parent};
+use super::subrepositories;
 use super::template::Template;
 use super::terse::terse;
 use super::unfinished::Unfinished;
-use super::words;
 use crate::reply::{Reply, bytes};
 
 /// The letters of `--terse`, in the order of the kinds.
@@ -46,16 +46,16 @@ pub(super) struct Failed {
 /// Answers, using what is `known` of the working copy. Sets `detailed` to `ui.detailed-exit-code`.
 pub(super) fn answer(
     arguments: &Arguments,
-    surroundings: &Surroundings<'_>,
+    process: &ProcessContext<'_>,
     detailed: &mut bool,
-    known: &mut HgWorkingCopy,
+    working_copy: &mut HgWorkingCopy,
     is_terminal: bool,
 ) -> Result<Reply, Failed> {
     let mut run = Run {
-        known,
+        working_copy,
         is_terminal,
         arguments,
-        surroundings,
+        process,
         detailed,
         warnings: Vec::new(),
         may_fall_back: false,
@@ -88,10 +88,10 @@ pub(super) fn answer(
 
 struct Run<'r> {
     /// The working copy as kept in memory, which the answer updates.
-    known: &'r mut HgWorkingCopy,
+    working_copy: &'r mut HgWorkingCopy,
     is_terminal: bool,
     arguments: &'r Arguments,
-    surroundings: &'r Surroundings<'r>,
+    process: &'r ProcessContext<'r>,
     detailed: &'r mut bool,
     warnings: Vec<u8>,
     may_fall_back: bool,
@@ -104,7 +104,7 @@ impl Run<'_> {
     fn answer(&mut self) -> Result<Vec<u8>, Abort> {
         let arguments = self.arguments;
         let read = |config: &[BString]| {
-            let layers = Layers::of_user(self.surroundings, config)?;
+            let layers = Layers::of_user(self.process, config)?;
             settings::check_first(layers.config())?;
             Ok(layers)
         };
@@ -123,58 +123,56 @@ impl Run<'_> {
             .repository
             .last()
             .filter(|named| !named.is_empty());
-        let root = match repository::locate(self.surroundings, named) {
+        let root = match repository::locate(self.process, named) {
             Err(_) if named.is_none() => {
-                let top = repository::inferred(&self.surroundings.cwd, &arguments.patterns);
-                repository::locate(self.surroundings, top.as_ref())?
+                let top = repository::infer_root(&self.process.cwd, &arguments.patterns);
+                repository::locate(self.process, top.as_ref())?
             }
             located => located?,
         };
         let configuration = repository::configure(layers, &root)?;
         let has_untrusted = !configuration.warnings.is_empty();
-        say(&mut self.warnings, &configuration.warnings);
+        add_lines(&mut self.warnings, &configuration.warnings);
         let is_tweaked = configuration.is_tweaked;
         let config = configuration.config;
         self.may_fall_back = config.boolean("vigil", "hg.fallback", false)?;
-        let merged = words::with_configured(&config, arguments, self.surroundings)?;
+        let merged = defaults_and_aliases::with_configured(&config, arguments, self.process)?;
         let arguments = merged.as_ref().unwrap_or(arguments);
         settings::check_first(&config)?;
-        let is_plain = self.surroundings.is_plain(None);
-        let has_plain_colors = self.surroundings.is_plain(Some("color"));
+        let is_plain = self.process.is_plain(None);
+        let has_plain_colors = self.process.is_plain(Some("color"));
         let settings = Settings::new(&config, arguments, is_plain)?;
         if has_untrusted && (arguments.debug || config.boolean("ui", "debug", false)?) {
-            let said = "what is said of each setting that is not trusted (--debug)";
-            return Err(Abort::unsupported(said));
+            let message = "what is said of each setting that is not trusted (--debug)";
+            return Err(Abort::unsupported(message));
         }
         self.traceback = settings.traceback;
-        let is_dumb = self
-            .surroundings
-            .get("TERM")
-            .is_some_and(|term| term == "dumb");
+        let is_dumb = self.process.get("TERM").is_some_and(|term| term == "dumb");
         let wanted = arguments.color.as_ref();
         let is_formatted = settings::is_formatted(&config, is_plain, self.is_terminal)?;
         let colors = Colors::new(&config, wanted, has_plain_colors, is_formatted, is_dumb);
-        if let Some(beyond) = colors.beyond() {
-            return Err(Abort::unsupported(beyond));
+        if let Some(unsupported) = colors.unsupported_setting() {
+            return Err(Abort::unsupported(unsupported));
         }
         self.colors = colors.effects("ui.error");
         let repository = Repository::open(&root);
         let repository = repository.map_err(|abort| settings::not_opened(&config, abort))?;
         settings::check_extensions(&config, &repository.requirements)
             .map_err(|abort| settings::not_opened(&config, abort))?;
-        if let Some(beyond) = settings::beyond_format(&config, &repository.requirements)? {
-            return Err(Abort::unsupported(beyond));
+        if let Some(unsupported) = settings::unsupported_upgrade(&config, &repository.requirements)?
+        {
+            return Err(Abort::unsupported(unsupported));
         }
-        self.refuse_what_is_beyond(arguments, &config, &repository, is_tweaked)?;
+        self.refuse_unsupported(arguments, &config, &repository, is_tweaked)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
         let is_terse = !settings.terse.is_empty();
         let unknown = is_terse || is_shown(UNKNOWN);
-        self.leave_what_no_daemon_answers(arguments, &config, unknown || !is_shown(IGNORED))?;
+        self.decline_in_daemon(arguments, &config, unknown || !is_shown(IGNORED))?;
         if arguments.names_changesets() && !settings.terse.is_empty() && arguments.change.is_none()
         {
-            let said = "cannot use --terse with --rev";
-            return Err(Abort::of(Kind::Input, said));
+            let message = "cannot use --terse with --rev";
+            return Err(Abort::of(Kind::Input, message));
         }
         let text = arguments.template.as_ref().map(|text| text.as_bstr());
         let is_json = text == Some(BStr::new("json"));
@@ -182,24 +180,24 @@ impl Run<'_> {
             Some(text) => {
                 let mut templates = config.section("templates");
                 let is_configured = |name: &BStr| templates.any(|item| item.name == *name);
-                Some(Template::read(text, &self.surroundings.cwd, is_configured)?)
+                Some(Template::read(text, &self.process.cwd, is_configured)?)
             }
             None => None,
         };
-        let is_kept = self.known.is_kept();
-        let session = session_of(self.known, &config, &repository, self.surroundings)?;
+        let is_kept = self.working_copy.is_kept();
+        let session = session_of(self.working_copy, &config, &repository, self.process)?;
         let dirstate = session.dirstate(&repository)?;
         let parents = session.parents(&repository)?;
         if let Some(parent) = parents.unknown {
             self.warnings.extend_from_slice(&unknown_parent(&parent));
         }
-        let unfinished = match settings.tells_state && arguments.own.is_none() {
+        let unfinished = match settings.shows_unfinished && arguments.own.is_none() {
             true => Unfinished::of(&repository, &dirstate, &config)?,
             false => Unfinished::default(),
         };
         if !unfinished.is_nothing() && (template.is_some() || is_json) {
-            let said = "an unfinished operation by a template";
-            return Err(Abort::unsupported(said));
+            let message = "an unfinished operation by a template";
+            return Err(Abort::unsupported(message));
         }
         let mut revisions = match arguments.names_changesets() || arguments.subrepos {
             true => Some(Revisions::new(&repository, parents.nodes)?),
@@ -211,46 +209,47 @@ impl Run<'_> {
             revisions.show_hidden();
         }
         let pair = match (&mut revisions, &arguments.change) {
-            _ if !arguments.names_changesets() => Pair::OfWorkingCopy,
-            (None, _) => Pair::OfWorkingCopy,
+            _ if !arguments.names_changesets() => Pair::WorkingCopy,
+            (None, _) => Pair::WorkingCopy,
             (Some(revisions), Some(change)) => {
                 Pair::new(revisions.change(change.as_bstr())?, revisions)
             }
             (Some(revisions), None) => Pair::new(revisions.pair(&arguments.revisions)?, revisions),
         };
-        let cwd = &self.surroundings.cwd;
-        let mut said = Vec::new();
-        let within = nested::of_working_copy(&repository, &dirstate, cwd, &mut said);
+        let cwd = &self.process.cwd;
+        let mut message = Vec::new();
+        let subrepositories =
+            subrepositories::read_from_working_copy(&repository, &dirstate, cwd, &mut message);
         if pair.ends_in_working_copy() {
-            self.warnings.append(&mut said);
+            self.warnings.append(&mut message);
             checkout::check_branch(&repository)?;
         }
-        let within = match within {
+        let subrepositories = match subrepositories {
             // A comparison of changesets does not depend on the working copy.
             Err(_) if !pair.ends_in_working_copy() && !arguments.subrepos => Default::default(),
-            within => within?,
+            subrepositories => subrepositories?,
         };
-        if is_kept && !within.is_empty() {
+        if is_kept && !subrepositories.is_empty() {
             return Err(Abort::unsupported("subrepositories, by a daemon"));
         }
-        let paths = Shown::new(&root, &self.surroundings.cwd, settings.is_relative);
+        let paths = PathDisplay::new(&root, &self.process.cwd, settings.is_relative);
         let matcher = Matcher::new(&MatcherQuestion {
             root: &root,
-            cwd: &self.surroundings.cwd,
+            cwd: &self.process.cwd,
             patterns: &arguments.patterns,
             include: &arguments.include,
             exclude: &arguments.exclude,
-            subrepositories: pair.ends_in_working_copy().then_some(&within),
+            subrepositories: pair.ends_in_working_copy().then_some(&subrepositories),
         })?;
-        if let Some(name) = matcher.named_elsewhere().first()
+        if let Some(name) = matcher.named_in_subrepositories().first()
             && arguments.subrepos
         {
-            let said = bytes!("the path '", name, "' in a subrepository");
-            return Err(Abort::unsupported(said));
+            let message = bytes!("the path '", name, "' in a subrepository");
+            return Err(Abort::unsupported(message));
         }
-        let mut said = Vec::new();
-        let narrow = narrow::read(&repository, &mut said);
-        say(&mut self.warnings, &said);
+        let mut message = Vec::new();
+        let narrow = narrow::read(&repository, &mut message);
+        add_lines(&mut self.warnings, &message);
         let narrow = narrow?;
         let matcher = matcher.within_narrow(narrow.clone());
         let subject = Subject {
@@ -259,11 +258,11 @@ impl Run<'_> {
             session: RefCell::new(session),
             config: &config,
             options: &arguments.config,
-            surroundings: self.surroundings,
+            process: self.process,
             dirstate: &dirstate,
             has_parent: !parents.nodes[0].is_null(),
             revisions: revisions.as_ref(),
-            within: &within,
+            subrepositories: &subrepositories,
             matcher: Arc::new(matcher),
             clean: is_terse || is_shown(CLEAN),
             unknown,
@@ -271,17 +270,17 @@ impl Run<'_> {
         };
         let mut lists = subject.lists(pair, &mut self.warnings)?;
         if arguments.subrepos {
-            nested::add(&mut lists, &subject, pair)?;
+            subrepositories::add(&mut lists, &subject, pair)?;
         }
         if let Some(format) = arguments.own {
-            let told = Told {
+            let report = Report {
                 checkout: &Checkout::read(&repository, parents.nodes),
                 lists: &lists,
                 shown: &shown,
                 dirstate: &dirstate,
                 ends_with_nul: arguments.print0,
             };
-            return Ok(told.write(format));
+            return Ok(report.write(format));
         }
         if is_terse {
             lists = terse(&lists, &terse_kinds(&settings.terse)?);
@@ -298,7 +297,7 @@ impl Run<'_> {
             colors: &colors,
             has_letters: !arguments.no_status,
             ends_with_nul: arguments.print0,
-            is_utf8: settings::is_utf8(self.surroundings, arguments),
+            is_utf8: settings::is_utf8(self.process, arguments),
         };
         match (&template, is_json) {
             (Some(template), _) => output.templated(template),
@@ -315,13 +314,13 @@ impl Run<'_> {
     ///
     /// # Errors
     /// The question is one of those, or `is_kept` is false: nothing would be kept for it.
-    fn leave_what_no_daemon_answers(
+    fn decline_in_daemon(
         &self,
         arguments: &Arguments,
         config: &Config,
         is_kept: bool,
     ) -> Result<(), Abort> {
-        if !self.known.is_kept() {
+        if !self.working_copy.is_kept() {
             return Ok(());
         }
         let left = if !config.boolean("vigil", "daemon", true)? {
@@ -338,7 +337,7 @@ impl Run<'_> {
         Err(Abort::unsupported(left))
     }
 
-    fn refuse_what_is_beyond(
+    fn refuse_unsupported(
         &self,
         arguments: &Arguments,
         config: &Config,
@@ -348,35 +347,37 @@ impl Run<'_> {
         if let Some(option) = arguments.only_mercurial {
             return Err(Abort::unsupported(bytes!("the option --", option)));
         }
-        if let Some(beyond) = settings::beyond(config) {
-            return Err(Abort::unsupported(beyond));
+        if let Some(unsupported) = settings::unsupported_setting(config) {
+            return Err(Abort::unsupported(unsupported));
         }
         if !arguments.revisions.is_empty() && arguments.change.is_some() {
-            let said = "cannot specify both --rev and --change";
-            return Err(Abort::of(Kind::Input, said));
+            let message = "cannot specify both --rev and --change";
+            return Err(Abort::of(Kind::Input, message));
         }
-        if let Some(beyond) =
-            settings::beyond_show(config, is_tweaked, arguments, self.surroundings)
+        if let Some(unsupported) =
+            settings::unsupported_output(config, is_tweaked, arguments, self.process)
         {
-            return Err(Abort::unsupported(beyond));
+            return Err(Abort::unsupported(unsupported));
         }
         let names = arguments.revisions.iter().chain(&arguments.change);
-        let is_utf8 = settings::is_utf8(self.surroundings, arguments);
+        let is_utf8 = settings::is_utf8(self.process, arguments);
         if !is_utf8 && !names.clone().all(|name| name.is_ascii()) {
-            let said = "names of changesets in another encoding than UTF-8";
-            return Err(Abort::unsupported(said));
+            let message = "names of changesets in another encoding than UTF-8";
+            return Err(Abort::unsupported(message));
         }
-        if let Some(beyond) = settings::beyond_names(config, repository, names, arguments.hidden) {
-            return Err(Abort::unsupported(beyond));
+        if let Some(unsupported) =
+            settings::unsupported_names(config, repository, names, arguments.hidden)
+        {
+            return Err(Abort::unsupported(unsupported));
         }
         if repository.is_sparse()
             && config.has("sparse", "missingwarning")
             && (arguments.debug || config.boolean("ui", "debug", false)?)
         {
-            let said = "what is said of profiles that are missing (--debug)";
-            return Err(Abort::unsupported(said));
+            let message = "what is said of profiles that are missing (--debug)";
+            return Err(Abort::unsupported(message));
         }
-        if self.surroundings.get("HG_PENDING").is_some() {
+        if self.process.get("HG_PENDING").is_some() {
             return Err(Abort::unsupported("a pending transaction (HG_PENDING)"));
         }
         Ok(())
@@ -385,14 +386,14 @@ impl Run<'_> {
 
 /// Returns the session of `repository` in `known`, with a state on disk unless `vigil.stateFile` is false.
 fn session_of<'k>(
-    known: &'k mut HgWorkingCopy,
+    working_copy: &'k mut HgWorkingCopy,
     config: &Config,
     repository: &Repository,
-    surroundings: &Surroundings<'_>,
+    process: &ProcessContext<'_>,
 ) -> Result<&'k mut HgSession, Abort> {
     let is_kept = config.boolean("vigil", "stateFile", true)?;
-    let places = is_kept.then_some(|| hg_session::places(repository, surroundings.variable));
-    Ok(known.session_of(repository, places))
+    let places = is_kept.then_some(|| hg_session::places(repository, process.variable));
+    Ok(working_copy.session_of(repository, places))
 }
 
 /// Returns which kinds are shown.
@@ -425,8 +426,8 @@ fn terse_kinds(letters: &BString) -> Result<Vec<usize>, Abort> {
         .map(|letter| {
             let kind = TERSE_LETTERS.iter().position(|known| known == letter);
             kind.ok_or_else(|| {
-                let said = bytes!("'", [*letter], "' not recognized");
-                Abort::of(Kind::Input, said)
+                let message = bytes!("'", [*letter], "' not recognized");
+                Abort::of(Kind::Input, message)
             })
         })
         .collect()

@@ -4,10 +4,10 @@ use bstr::{BStr, BString, ByteSlice};
 
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::boolean;
-use vigil_hg::patterns::is_written_elsewhere;
+use vigil_hg::patterns::refers_to_files;
 
-use super::nearest::OwnFormat;
-use super::options::{Known, OPTIONS, short_help};
+use super::options::{OPTIONS, OptionSpec, short_help};
+use super::own_commands::OwnFormat;
 use crate::reply::{Reply, bytes};
 
 /// The options of the command line.
@@ -62,18 +62,18 @@ const MQ: &str = "mq";
 
 /// The reason why arguments could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
-    said: BString,
+pub(super) struct UsageError {
+    message: BString,
     /// Whether the help is printed too.
-    help: bool,
+    prints_help: bool,
 }
 
-impl Wrong {
+impl UsageError {
     /// Returns the reply for the error; `detailed` is `ui.detailed-exit-code`.
     pub(super) fn into_reply(self, detailed: bool) -> Reply {
         let code = Abort::of(Kind::Input, "").exit_code(detailed);
-        let mut reply = Reply::complained(bytes!(self.said, "\n"), code);
-        if self.help {
+        let mut reply = Reply::complained(bytes!(self.message, "\n"), code);
+        if self.prints_help {
             reply.stdout = short_help().into();
         }
         reply
@@ -99,7 +99,7 @@ impl Arguments {
         let patterns = [&self.patterns, &self.include, &self.exclude];
         let mut patterns = patterns.into_iter().flatten();
         // Some patterns are read from files. Such a file may be anything, and could keep other clients waiting.
-        !patterns.any(|pattern| is_written_elsewhere(pattern.as_bstr()))
+        !patterns.any(|pattern| refers_to_files(pattern.as_bstr()))
             && self.revisions.is_empty()
             && self.change.is_none()
             && self.only_mercurial.is_none()
@@ -109,7 +109,7 @@ impl Arguments {
     }
 
     /// Returns the values of `--config` in a command line that cannot be parsed.
-    pub(super) fn configured_by(arguments: &[BString]) -> Vec<BString> {
+    pub(super) fn config_values(arguments: &[BString]) -> Vec<BString> {
         let mut found = Vec::new();
         let mut rest = arguments.iter().take_while(|argument| *argument != "--");
         while let Some(argument) = rest.next() {
@@ -123,7 +123,7 @@ impl Arguments {
     }
 
     /// Parses a command line. The first word that is not an option is the command.
-    pub(super) fn parse(arguments: &[BString]) -> Result<Self, Wrong> {
+    pub(super) fn parse(arguments: &[BString]) -> Result<Self, UsageError> {
         let mut parsed = Self::default();
         let mut words = Vec::new();
         let mut rest = arguments.iter();
@@ -133,9 +133,9 @@ impl Arguments {
                 b"--" => {
                     words.extend(rest.by_ref().cloned());
                 }
-                [b'-', b'-', long @ ..] => parsed.long(long.as_bstr(), &mut rest)?,
+                [b'-', b'-', long @ ..] => parsed.parse_long(long.as_bstr(), &mut rest)?,
                 [b'-', letters @ ..] if !letters.is_empty() => {
-                    parsed.letters(letters, &mut rest)?;
+                    parsed.parse_letters(letters, &mut rest)?;
                 }
                 _ => words.push(argument.clone()),
             }
@@ -149,7 +149,7 @@ impl Arguments {
         let command = words.next().unwrap_or_default();
         let is_status = command.len() >= 2 && "status".as_bytes().starts_with(&command);
         if !is_status {
-            let said = match command.is_empty() {
+            let message = match command.is_empty() {
                 true => bytes!("vigil: no Mercurial command is given: try 'vigil hg status'"),
                 false => bytes!(
                     "vigil: '",
@@ -157,9 +157,9 @@ impl Arguments {
                     "' is no command of Mercurial that vigil answers"
                 ),
             };
-            return Err(Wrong {
-                said: said.into(),
-                help: false,
+            return Err(UsageError {
+                message: message.into(),
+                prints_help: false,
             });
         }
         if let Some(name) = parsed.abbreviated {
@@ -185,11 +185,11 @@ impl Arguments {
         early(self) == early(other) && self.only_mercurial == other.only_mercurial
     }
 
-    fn long<'a>(
+    fn parse_long<'a>(
         &mut self,
         text: &BStr,
         rest: &mut impl Iterator<Item = &'a BString>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), UsageError> {
         let (name, value) = match text.find_byte(b'=') {
             Some(at) => {
                 let (name, value) = text.split_at(at);
@@ -201,21 +201,21 @@ impl Arguments {
             self.only_mercurial.get_or_insert(MQ);
             return Ok(());
         }
-        let (known, says_no) = match beginning_with(name) {
-            Found::One(known, says_no) => (known, says_no),
-            Found::Many => {
-                let ambiguous = wrong("--", name, "not a unique prefix");
-                return Err(not_in_full(name).unwrap_or(ambiguous));
+        let (known, says_no) = match find_by_prefix(name) {
+            OptionMatch::One(known, says_no) => (known, says_no),
+            OptionMatch::Many => {
+                let ambiguous = option_error("--", name, "not a unique prefix");
+                return Err(ambiguous_config(name).unwrap_or(ambiguous));
             }
-            Found::None => return Err(wrong("--", name, "not recognized")),
+            OptionMatch::None => return Err(option_error("--", name, "not recognized")),
         };
         if name != known.name.as_bytes() && name != b"repo" {
-            self.only_in_full(known.name);
+            self.note_early_abbreviation(known.name);
         }
         match (known.value, value) {
             (None, Some(_)) => {
                 let name = known.name.as_bytes();
-                Err(wrong("--", name, "must not have an argument"))
+                Err(option_error("--", name, "must not have an argument"))
             }
             (None, None) => {
                 self.set(known.name, !says_no);
@@ -228,8 +228,8 @@ impl Arguments {
             (Some(_), None) => {
                 let name = known.name.as_bytes();
                 let missing = || {
-                    let missing = wrong("--", name, "requires argument");
-                    not_in_full(name).unwrap_or(missing)
+                    let missing = option_error("--", name, "requires argument");
+                    ambiguous_config(name).unwrap_or(missing)
                 };
                 let value = rest.next().ok_or_else(missing)?;
                 self.set_value(known.name, value.clone());
@@ -239,7 +239,7 @@ impl Arguments {
     }
 
     /// Notes the abbreviation of an option that Mercurial looks for before it reads the others.
-    fn only_in_full(&mut self, name: &'static str) {
+    fn note_early_abbreviation(&mut self, name: &'static str) {
         const EARLY: [&str; 5] = ["config", "config-file", "cwd", "repository", "debugger"];
         let rank = |name: &str| EARLY.iter().position(|known| *known == name);
         let is_known_before = self
@@ -250,27 +250,27 @@ impl Arguments {
         }
     }
 
-    fn letters<'a>(
+    fn parse_letters<'a>(
         &mut self,
         letters: &[u8],
         rest: &mut impl Iterator<Item = &'a BString>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), UsageError> {
         let mut left = letters;
         while let Some((letter, after)) = left.split_first() {
             left = after;
             let option = OPTIONS.iter().find(|known| known.letter == *letter);
             match option {
-                None => return Err(wrong("-", &[*letter], "not recognized")),
+                None => return Err(option_error("-", &[*letter], "not recognized")),
                 Some(known) if known.value.is_none() => self.set(known.name, true),
                 Some(known) => {
                     if known.name == "repository" && left.len().saturating_add(1) != letters.len() {
-                        self.only_in_full("repository");
+                        self.note_early_abbreviation("repository");
                     }
                     let value = match after.is_empty() {
                         false => BString::from(after),
                         true => rest
                             .next()
-                            .ok_or_else(|| wrong("-", &[*letter], "requires argument"))?
+                            .ok_or_else(|| option_error("-", &[*letter], "requires argument"))?
                             .clone(),
                     };
                     self.set_value(known.name, value);
@@ -337,55 +337,55 @@ impl Arguments {
     }
 }
 
-enum Found {
+enum OptionMatch {
     None,
     /// An option, and whether its opposite was given.
-    One(&'static Known, bool),
+    One(&'static OptionSpec, bool),
     Many,
 }
 
 /// Finds the option whose name, or whose opposite's name, begins with `text`.
-fn beginning_with(text: &[u8]) -> Found {
-    static KNOWN: [Known; 37] = OPTIONS;
+fn find_by_prefix(text: &[u8]) -> OptionMatch {
+    static ALL: [OptionSpec; 37] = OPTIONS;
     let names = || {
-        KNOWN.iter().flat_map(|known| {
+        ALL.iter().flat_map(|known| {
             let opposite = known.opposite().map(|name| (name, known, true));
             std::iter::once((known.name.to_owned(), known, false)).chain(opposite)
         })
     };
     if let Some((_, known, says_no)) = names().find(|(name, _, _)| name.as_bytes() == text) {
-        return Found::One(known, says_no);
+        return OptionMatch::One(known, says_no);
     }
     let mut found = names().filter(|(name, _, _)| name.as_bytes().starts_with(text));
     match (found.next(), found.next()) {
-        (Some((_, known, says_no)), None) => Found::One(known, says_no),
-        (None, _) => Found::None,
-        _ => Found::Many,
+        (Some((_, known, says_no)), None) => OptionMatch::One(known, says_no),
+        (None, _) => OptionMatch::None,
+        _ => OptionMatch::Many,
     }
 }
 
 /// Returns the error for an ambiguous prefix of `--config`.
-fn not_in_full(name: &[u8]) -> Option<Wrong> {
-    let is_so = |known: &&Known| known.is_global() && known.name.as_bytes().starts_with(name);
+fn ambiguous_config(name: &[u8]) -> Option<UsageError> {
+    let is_so = |known: &&OptionSpec| known.is_global() && known.name.as_bytes().starts_with(name);
     let is_config = !name.is_empty() && b"config".starts_with(name);
     let is_ambiguous = OPTIONS.iter().filter(is_so).count() != 1;
     (is_config && is_ambiguous).then(|| may_not_be_abbreviated("config"))
 }
 
-fn may_not_be_abbreviated(name: &str) -> Wrong {
-    let said = match name {
+fn may_not_be_abbreviated(name: &str) -> UsageError {
+    let message = match name {
         "repository" => "option -R has to be separated from other options (e.g. not -qR) and --repository may only be abbreviated as --repo".to_owned(),
         other => format!("option --{other} may not be abbreviated"),
     };
-    Wrong {
-        said: bytes!("abort: ", said).into(),
-        help: false,
+    UsageError {
+        message: bytes!("abort: ", message).into(),
+        prints_help: false,
     }
 }
 
-fn wrong(dashes: &str, name: &[u8], what: &str) -> Wrong {
-    Wrong {
-        said: bytes!("hg status: option ", dashes, name, " ", what).into(),
-        help: true,
+fn option_error(dashes: &str, name: &[u8], what: &str) -> UsageError {
+    UsageError {
+        message: bytes!("hg status: option ", dashes, name, " ", what).into(),
+        prints_help: true,
     }
 }

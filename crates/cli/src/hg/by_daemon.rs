@@ -7,44 +7,44 @@ use vigil_daemon::client::{Client, Unanswered};
 use vigil_daemon::protocol::StatusQuestion;
 use vigil_daemon::{start, variables};
 use vigil_git::environment::Environment;
-use vigil_hg::bytes::of_path;
-use vigil_hg::config::Surroundings;
+use vigil_hg::bytes::bytes_of;
+use vigil_hg::config::ProcessContext;
 use vigil_hg::repository;
 
 use super::arguments::Arguments;
-use super::nearest::{OwnFormat, as_of_mercurial, is_mercurial};
-use super::{open, surroundings};
+use super::own_commands::{OwnFormat, is_mercurial, to_hg_arguments};
+use super::{open, process_context};
 use crate::by_daemon;
 use crate::reply::Reply;
 
 /// Returns the daemon's answer to the command line `arguments`, which was parsed as `parsed` and applies in
-/// `surroundings`. Returns `None` if there is no answer, for whatever reason: then this process computes it.
+/// `process`. Returns `None` if there is no answer, for whatever reason: then this process computes it.
 pub(super) fn ask(
     parsed: &Arguments,
     arguments: &[BString],
-    surroundings: &Surroundings<'_>,
+    process: &ProcessContext<'_>,
     environment: &Environment,
 ) -> Option<Reply> {
     if !parsed.is_for_a_daemon() || !by_daemon::may_answer(environment) {
         return None;
     }
-    let question = question(parsed, arguments, surroundings, environment)?;
+    let question = question(parsed, arguments, process, environment)?;
     by_daemon::ask_for(question, environment)
 }
 
 fn question(
     parsed: &Arguments,
     arguments: &[BString],
-    surroundings: &Surroundings<'_>,
+    process: &ProcessContext<'_>,
     environment: &Environment,
 ) -> Option<StatusQuestion> {
-    let standing = &surroundings.cwd;
+    let working_directory = &process.cwd;
     let own = parsed.own.map_or("", OwnFormat::name);
-    let mut all = vec![own.into(), of_path(standing).into()];
+    let mut all = vec![own.into(), bytes_of(working_directory).into()];
     all.extend_from_slice(arguments);
-    let question = match elsewhere(parsed, surroundings) {
+    let question = match other_root(parsed, process) {
         Some(root) => by_daemon::question_about(&root, &all, environment)?,
-        None => by_daemon::question_about(standing, &all, environment)?,
+        None => by_daemon::question_about(working_directory, &all, environment)?,
     };
     Some(StatusQuestion {
         is_of_mercurial: true,
@@ -53,15 +53,15 @@ fn question(
 }
 
 /// Returns the top of the working copy in question, if that is not the one around the working directory.
-fn elsewhere(parsed: &Arguments, surroundings: &Surroundings<'_>) -> Option<PathBuf> {
+fn other_root(parsed: &Arguments, process: &ProcessContext<'_>) -> Option<PathBuf> {
     let named = parsed.repository.last().filter(|named| !named.is_empty());
     let inferred = || match &parsed.patterns[..] {
         [] => None,
-        _ if repository::find(&surroundings.cwd).is_some() => None,
-        patterns => repository::inferred(&surroundings.cwd, patterns),
+        _ if repository::find(&process.cwd).is_some() => None,
+        patterns => repository::infer_root(&process.cwd, patterns),
     };
     let named = named.cloned().or_else(inferred)?;
-    repository::locate(surroundings, Some(&named)).ok()
+    repository::locate(process, Some(&named)).ok()
 }
 
 /// Returns the question of `vigil watch` with these `arguments`, if the working directory is in a Mercurial working copy.
@@ -69,12 +69,12 @@ pub(crate) fn watched(arguments: &[BString], environment: &Environment) -> Optio
     if !is_mercurial(environment) {
         return None;
     }
-    let (arguments, own) = as_of_mercurial(arguments)?;
+    let (arguments, own) = to_hg_arguments(arguments)?;
     let mut parsed = Arguments::parse(&arguments).ok()?;
     parsed.own = own;
     let variable = |name: &str| environment.get(name).map(BString::from);
-    let surroundings = surroundings(&parsed, &variable, environment).ok()?;
-    question(&parsed, &arguments, &surroundings, environment)
+    let process = process_context(&parsed, &variable, environment).ok()?;
+    question(&parsed, &arguments, &process, environment)
 }
 
 /// Returns whether the user wants a daemon: `VIGIL_NO_DAEMON`, and `vigil.daemon` in Mercurial's configuration.

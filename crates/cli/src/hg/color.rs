@@ -62,11 +62,11 @@ impl<'c> Colors<'c> {
         is_dumb: bool,
     ) -> Self {
         let by_config = config.get("ui", "color");
-        let said = wanted.map(|wanted| wanted.as_bstr()).or(by_config);
-        let said = said.unwrap_or(BStr::new("auto"));
+        let setting = wanted.map(|wanted| wanted.as_bstr()).or(by_config);
+        let setting = setting.unwrap_or(BStr::new("auto"));
         let mode = config.get("color", "mode").unwrap_or(BStr::new("auto"));
         let is_auto = is_terminal && !is_dumb;
-        let is_wanted = match said.as_bytes() {
+        let is_wanted = match setting.as_bytes() {
             b"always" => true,
             b"auto" => is_auto,
             other => match boolean(other) {
@@ -84,7 +84,7 @@ impl<'c> Colors<'c> {
     }
 
     /// Returns what is configured that only Mercurial can do.
-    pub(super) fn beyond(&self) -> Option<BString> {
+    pub(super) fn unsupported_setting(&self) -> Option<BString> {
         if self.is_by_terminfo {
             return Some("colours by the terminal's description (color.mode)".into());
         }
@@ -122,13 +122,13 @@ impl<'c> Colors<'c> {
 /// Writes the text, given in pieces, with `effects` if there are some, line by line.
 pub(super) fn paint_pieces(out: &mut Vec<u8>, text: &[&[u8]], effects: Option<&[&str]>) {
     match effects {
-        Some(effects) => painted(out, &text.concat(), effects),
+        Some(effects) => paint_with(out, &text.concat(), effects),
         None => text.iter().for_each(|piece| out.extend_from_slice(piece)),
     }
 }
 
 /// Writes the text with `effects`, line by line.
-pub(super) fn painted(out: &mut Vec<u8>, text: &[u8], effects: &[&str]) {
+pub(super) fn paint_with(out: &mut Vec<u8>, text: &[u8], effects: &[&str]) {
     for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
         if at > 0 {
             out.push(b'\n');
@@ -147,8 +147,8 @@ pub(super) fn painted(out: &mut Vec<u8>, text: &[u8], effects: &[&str]) {
 }
 
 fn effects(config: &Config, label: &str) -> Vec<&'static str> {
-    let said = config.get("color", label);
-    let words = match said.filter(|said| words(said).next().is_some()) {
+    let setting = config.get("color", label);
+    let words = match setting.filter(|setting| words(setting).next().is_some()) {
         Some(words) => BString::from(words),
         None => {
             let default = DEFAULTS.iter().find(|(known, _)| *known == label);

@@ -12,9 +12,9 @@ pub(crate) fn complain(abort: &Abort, detailed: bool) -> Reply {
         (Kind::Parse, false) => "hg: parse error: ",
         _ => "abort: ",
     };
-    let mut said = bytes!(begins, abort.message, "\n");
+    let mut message = bytes!(begins, abort.message, "\n");
     if let Some(hint) = &abort.hint {
-        said.extend(bytes!("(", hint.as_slice(), ")\n"));
+        message.extend(bytes!("(", hint.as_slice(), ")\n"));
     }
-    Reply::complained(said, abort.exit_code(detailed))
+    Reply::complained(message, abort.exit_code(detailed))
 }

@@ -6,22 +6,22 @@ mod between;
 mod by_daemon;
 mod color;
 mod complaint;
+mod daemon_writer;
+mod defaults_and_aliases;
 mod fallback;
-mod kept;
 mod kinds;
-mod look;
-mod nearest;
-mod nested;
 mod open;
 mod options;
+mod own_commands;
 mod own_format;
 mod paths;
 mod settings;
 mod show;
+mod subject;
+mod subrepositories;
 mod template;
 mod terse;
 mod unfinished;
-mod words;
 
 use std::io::IsTerminal;
 
@@ -31,21 +31,21 @@ use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::path_of;
-use vigil_hg::config::{Layers, Surroundings};
+use vigil_hg::config::{Layers, ProcessContext};
 use vigil_store::NoSteps;
 
 use crate::command::{Command, NO_OPTIONS, Subcommand};
 use crate::options::Value;
 use crate::reply::{Reply, bytes};
 
-use arguments::{Arguments, Wrong};
+use arguments::{Arguments, UsageError};
 pub(crate) use by_daemon::{start_for, wants_daemon, watched};
 pub(crate) use complaint::complain;
-pub(crate) use kept::write;
-pub(crate) use nearest::is_mercurial;
+pub(crate) use daemon_writer::answer_from_session;
 pub(crate) use open::{Opened, open, places, state_places, state_report, state_verification};
-use options::{OfStatus, SYNOPSIS};
-pub(crate) use settings::beyond;
+use options::{SYNOPSIS, StatusOptions};
+pub(crate) use own_commands::is_mercurial;
+pub(crate) use settings::unsupported_setting;
 
 /// The command, for the parser, the help, completions and the manual page.
 pub(crate) const COMMAND: Command = Command {
@@ -56,14 +56,14 @@ pub(crate) const COMMAND: Command = Command {
     subcommands: &[Subcommand {
         name: "status",
         summary: "show changed files in the working directory",
-        options: &OfStatus,
+        options: &StatusOptions,
         arguments: Some(Value::Path),
     }],
     prose: include_str!("../../pages/hg.txt"),
 };
 
 /// Runs `vigil hg` with `arguments`.
-pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Answered {
+pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Outcome {
     if arguments == ["--help"] {
         return Reply::printed(format!("usage: {SYNOPSIS}\n"), 0).into();
     }
@@ -74,8 +74,8 @@ pub(crate) fn run(arguments: &[BString], environment: &Environment) -> Answered 
 }
 
 /// Runs `vigil status` with `arguments` in a Mercurial working copy; returns `None` elsewhere.
-pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> Option<Answered> {
-    if nearest::asks_for_help(arguments) || !is_mercurial(environment) {
+pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> Option<Outcome> {
+    if own_commands::asks_for_help(arguments) || !is_mercurial(environment) {
         return None;
     }
     let hint = "(this is a working copy of Mercurial, where 'vigil status' has the options of 'hg status', --format=json and \
@@ -86,7 +86,7 @@ pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> O
         reply.stderr.extend_from_slice(hint.as_bytes());
         Some(reply.into())
     };
-    let Some((arguments, own)) = nearest::as_of_mercurial(arguments) else {
+    let Some((arguments, own)) = own_commands::to_hg_arguments(arguments) else {
         return wrong(Reply::complained("hg status: unknown format\n", 255));
     };
     match Arguments::parse(&arguments) {
@@ -99,9 +99,9 @@ pub(crate) fn status_here(arguments: &[BString], environment: &Environment) -> O
 }
 
 /// Returns what a prompt shows of the Mercurial working copy around the working directory, or `None` if there is none.
-pub(crate) fn prompt_record(environment: &Environment) -> Option<Answered> {
+pub(crate) fn prompt_record(environment: &Environment) -> Option<Outcome> {
     let answered = status_here(&[BString::from("--format=prompt")], environment)?;
-    if answered.known.is_some() {
+    if answered.working_copy.is_some() {
         // This process answered without the daemon, and the next prompt will ask soon.
         start_for(environment);
     }
@@ -111,7 +111,7 @@ pub(crate) fn prompt_record(environment: &Environment) -> Option<Answered> {
 /// Does the same for the working copy around `directory`.
 pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> Option<Vec<u8>> {
     let directory = path_of(directory);
-    if !directory.is_absolute() || !nearest::is_mercurial_at(&directory, environment) {
+    if !directory.is_absolute() || !own_commands::is_mercurial_at(&directory, environment) {
         return None;
     }
     let variables = environment.variables();
@@ -123,14 +123,14 @@ pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> O
 }
 
 /// Returns the reply to `arguments` that cannot be parsed.
-fn refused(wrong: Wrong, arguments: &[BString], environment: &Environment) -> Reply {
+fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) -> Reply {
     let variable = |name: &str| environment.get(name).map(BString::from);
-    let surroundings = Surroundings {
+    let process = ProcessContext {
         variable: &variable,
         cwd: environment.working_directory().to_owned(),
         uid: rustix::process::geteuid().as_raw(),
     };
-    let layers = Layers::of_user(&surroundings, &Arguments::configured_by(arguments));
+    let layers = Layers::of_user(&process, &Arguments::config_values(arguments));
     let is_detailed = |layers: Layers<'_>| settings::is_detailed(layers.config());
     match layers.and_then(is_detailed) {
         Ok(detailed) => wrong.into_reply(detailed),
@@ -139,42 +139,42 @@ fn refused(wrong: Wrong, arguments: &[BString], environment: &Environment) -> Re
 }
 
 /// Runs the command whose `arguments` were parsed as `parsed`. The user's daemon answers if it can.
-fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environment) -> Answered {
+fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environment) -> Outcome {
     let variable = |name: &str| environment.get(name).map(BString::from);
-    let surroundings = match surroundings(parsed, &variable, environment) {
-        Ok(surroundings) => surroundings,
+    let process = match process_context(parsed, &variable, environment) {
+        Ok(process) => process,
         Err(abort) => return complain(&abort, false).into(),
     };
-    if let Some(reply) = by_daemon::ask(parsed, arguments, &surroundings, environment) {
+    if let Some(reply) = by_daemon::ask(parsed, arguments, &process, environment) {
         return reply.into();
     }
-    let mut known = HgWorkingCopy::default();
-    let reply = answer(parsed, arguments, environment, &surroundings, &mut known);
-    Answered {
+    let mut working_copy = HgWorkingCopy::default();
+    let reply = answer(parsed, arguments, environment, &process, &mut working_copy);
+    Outcome {
         reply,
-        known: Some(known),
+        working_copy: Some(working_copy),
     }
 }
 
-/// Returns the surroundings in which a command line applies: with `--cwd`, those of that directory.
+/// Returns the process as a command line sees it: with `--cwd`, in that directory.
 ///
 /// # Errors
 /// `--cwd` does not name a directory.
-fn surroundings<'v>(
+fn process_context<'v>(
     parsed: &Arguments,
     variable: &'v (dyn Fn(&str) -> Option<BString> + Sync),
     environment: &Environment,
-) -> Result<Surroundings<'v>, Abort> {
-    let standing = environment.working_directory();
+) -> Result<ProcessContext<'v>, Abort> {
+    let working_directory = environment.working_directory();
     let cwd = match parsed.cwd.last().filter(|cwd| !cwd.is_empty()) {
-        None => standing.to_owned(),
-        Some(named) => match std::fs::canonicalize(standing.join(path_of(named))) {
+        None => working_directory.to_owned(),
+        Some(named) => match std::fs::canonicalize(working_directory.join(path_of(named))) {
             Ok(real) if real.is_dir() => real,
             Ok(_) => return Err(gone(named, "Not a directory")),
             Err(error) => return Err(gone(named, &vigil_linux::errno::text_of(&error))),
         },
     };
-    Ok(Surroundings {
+    Ok(ProcessContext {
         variable,
         cwd,
         uid: rustix::process::geteuid().as_raw(),
@@ -185,12 +185,12 @@ fn answer(
     parsed: &Arguments,
     arguments: &[BString],
     environment: &Environment,
-    surroundings: &Surroundings<'_>,
-    known: &mut HgWorkingCopy,
+    process: &ProcessContext<'_>,
+    working_copy: &mut HgWorkingCopy,
 ) -> Reply {
     let mut detailed = false;
     let is_terminal = std::io::stdout().is_terminal();
-    match answer::answer(parsed, surroundings, &mut detailed, known, is_terminal) {
+    match answer::answer(parsed, process, &mut detailed, working_copy, is_terminal) {
         Ok(reply) => reply,
         Err(error) => {
             // Mercurial does not know Vigil's own formats.
@@ -200,11 +200,11 @@ fn answer(
             }
             let mut reply = complain(&error.abort, detailed);
             if let Some(effects) = &error.colors {
-                let said = std::mem::take(&mut reply.stderr);
-                color::painted(&mut reply.stderr, &said, effects);
+                let text = std::mem::take(&mut reply.stderr);
+                color::paint_with(&mut reply.stderr, &text, effects);
             }
-            let said = std::mem::replace(&mut reply.stderr, error.warnings);
-            reply.stderr.extend(said);
+            let text = std::mem::replace(&mut reply.stderr, error.warnings);
+            reply.stderr.extend(text);
             reply
         }
     }
@@ -214,34 +214,34 @@ fn answer(
 const FAILED: u8 = 255;
 
 /// The reply, and what this process learned about the working copy, unless the daemon answered.
-pub(crate) struct Answered {
+pub(crate) struct Outcome {
     pub(crate) reply: Reply,
-    known: Option<HgWorkingCopy>,
+    working_copy: Option<HgWorkingCopy>,
 }
 
-impl Answered {
+impl Outcome {
     /// Saves what was learned for later processes. To be called after the reply is out.
     pub(crate) fn save(self) {
-        if let Some(mut known) = self.known {
-            known.save(&NoSteps);
+        if let Some(mut working_copy) = self.working_copy {
+            working_copy.save(&NoSteps);
         }
     }
 
     /// Writes the reply, saves what was learned, and returns the exit code.
     pub(crate) fn say(self) -> u8 {
-        let code = said(&self.reply);
+        let code = write_reply(&self.reply);
         crate::pager::end_output();
-        if let Some(mut known) = self.known {
-            known.save(&NoSteps);
+        if let Some(mut working_copy) = self.working_copy {
+            working_copy.save(&NoSteps);
             // The process ends here, and freeing the memory of many directories would take longer than saving.
-            std::mem::forget(known);
+            std::mem::forget(working_copy);
         }
         code
     }
 }
 
 /// Writes both streams, warnings first, and returns the exit code. If one cannot be written, that is Mercurial's code for this.
-fn said(reply: &Reply) -> u8 {
+fn write_reply(reply: &Reply) -> u8 {
     let on_stderr = |bytes: &[u8]| crate::say::write(rustix::stdio::stderr(), bytes);
     match on_stderr(&reply.stderr) {
         Ok(()) | Err(Errno::PIPE | Errno::IO | Errno::BADF) => {}
@@ -258,9 +258,12 @@ fn said(reply: &Reply) -> u8 {
     }
 }
 
-impl From<Reply> for Answered {
+impl From<Reply> for Outcome {
     fn from(reply: Reply) -> Self {
-        Self { reply, known: None }
+        Self {
+            reply,
+            working_copy: None,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use vigil_engine::hg_session::{self, HgSession};
 use vigil_engine::state::StateReport;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Abort;
-use vigil_hg::config::{Config, Layers, Surroundings};
+use vigil_hg::config::{Config, Layers, ProcessContext};
 use vigil_hg::repository::{self, Repository};
 use vigil_store::Store;
 
@@ -33,17 +33,17 @@ pub(crate) struct Opened {
 /// There is no repository, or it is not understood.
 pub(crate) fn open(environment: &Environment) -> Result<Opened, Abort> {
     let variable = |name: &str| environment.get(name).map(BString::from);
-    let surroundings = Surroundings {
+    let process = ProcessContext {
         variable: &variable,
         cwd: environment.working_directory().to_path_buf(),
         uid: rustix::process::geteuid().as_raw(),
     };
-    let layers = Layers::of_user(&surroundings, &[])?;
-    let root = repository::locate(&surroundings, None)?;
+    let layers = Layers::of_user(&process, &[])?;
+    let root = repository::locate(&process, None)?;
     let config = repository::configure(layers, &root)?.config;
     let repository = Repository::open(&root)?;
     settings::check_extensions(&config, &repository.requirements)?;
-    let ignore_files = repository.ignore_files(&config, &surroundings);
+    let ignore_files = repository.ignore_files(&config, &process);
     Ok(Opened {
         repository,
         config,

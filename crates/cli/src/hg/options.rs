@@ -8,7 +8,7 @@ pub(super) const SYNOPSIS: &str = "vigil hg status [<option>...] [<file>...]";
 
 /// The commands to which an option belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
+enum Scope {
     /// An option of `hg status`.
     Status,
     /// An option of `hg status` that its help does not list.
@@ -21,163 +21,163 @@ enum Whose {
 
 /// An option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct OptionSpec {
     /// The letter; 0 if there is none.
     pub(super) letter: u8,
     pub(super) name: &'static str,
     /// The name of the value, if the option has one.
     pub(super) value: Option<&'static str>,
     help: &'static str,
-    whose: Whose,
+    scope: Scope,
     /// Whether the option may be repeated.
-    is_often: bool,
+    is_repeatable: bool,
 }
 
 /// All options.
-pub(super) const OPTIONS: [Known; 37] = [
-    Known::of_status(b'A', "all", None, "show status of all files"),
-    Known::of_status(b'm', "modified", None, "show only modified files"),
-    Known::of_status(b'a', "added", None, "show only added files"),
-    Known::of_status(b'r', "removed", None, "show only removed files"),
-    Known::of_status(b'd', "deleted", None, "show only missing files"),
-    Known::of_status(b'c', "clean", None, "show only files without changes"),
-    Known::of_status(
+pub(super) const OPTIONS: [OptionSpec; 37] = [
+    OptionSpec::of_status(b'A', "all", None, "show status of all files"),
+    OptionSpec::of_status(b'm', "modified", None, "show only modified files"),
+    OptionSpec::of_status(b'a', "added", None, "show only added files"),
+    OptionSpec::of_status(b'r', "removed", None, "show only removed files"),
+    OptionSpec::of_status(b'd', "deleted", None, "show only missing files"),
+    OptionSpec::of_status(b'c', "clean", None, "show only files without changes"),
+    OptionSpec::of_status(
         b'u',
         "unknown",
         None,
         "show only unknown (not tracked) files",
     ),
-    Known::of_status(b'i', "ignored", None, "show only ignored files"),
-    Known::of_status(b'n', "no-status", None, "hide status prefix"),
-    Known::unlisted(
+    OptionSpec::of_status(b'i', "ignored", None, "show only ignored files"),
+    OptionSpec::of_status(b'n', "no-status", None, "hide status prefix"),
+    OptionSpec::unlisted(
         b't',
         "terse",
         Some("VALUE"),
         "show directories in the place of what is in them, where all of that is of one kind",
     ),
-    Known::of_status(b'C', "copies", None, "show source of copied files"),
-    Known::of_status(
+    OptionSpec::of_status(b'C', "copies", None, "show source of copied files"),
+    OptionSpec::of_status(
         b'0',
         "print0",
         None,
         "end filenames with NUL, for use with xargs",
     ),
-    Known::of_status(0, "rev", Some("REV"), "show difference from revision").often(),
-    Known::of_status(
+    OptionSpec::of_status(0, "rev", Some("REV"), "show difference from revision").repeatable(),
+    OptionSpec::of_status(
         0,
         "change",
         Some("REV"),
         "list the changed files of a revision",
     ),
-    Known::of_status(
+    OptionSpec::of_status(
         b'I',
         "include",
         Some("PATTERN"),
         "include names matching the given patterns",
     )
-    .often(),
-    Known::of_status(
+    .repeatable(),
+    OptionSpec::of_status(
         b'X',
         "exclude",
         Some("PATTERN"),
         "exclude names matching the given patterns",
     )
-    .often(),
-    Known::of_status(b'S', "subrepos", None, "recurse into subrepositories"),
-    Known::of_status(b'T', "template", Some("TEMPLATE"), "display with template"),
-    Known::global(
+    .repeatable(),
+    OptionSpec::of_status(b'S', "subrepos", None, "recurse into subrepositories"),
+    OptionSpec::of_status(b'T', "template", Some("TEMPLATE"), "display with template"),
+    OptionSpec::global(
         b'R',
         "repository",
         Some("REPO"),
         "the top of the working copy",
     ),
-    Known::global(0, "cwd", Some("DIR"), "change working directory"),
-    Known::global(b'y', "noninteractive", None, "do not prompt"),
-    Known::global(b'q', "quiet", None, "suppress output"),
-    Known::global(b'v', "verbose", None, "enable additional output"),
-    Known::global(
+    OptionSpec::global(0, "cwd", Some("DIR"), "change working directory"),
+    OptionSpec::global(b'y', "noninteractive", None, "do not prompt"),
+    OptionSpec::global(b'q', "quiet", None, "suppress output"),
+    OptionSpec::global(b'v', "verbose", None, "enable additional output"),
+    OptionSpec::global(
         0,
         "color",
         Some("TYPE"),
         "when to colorize (boolean, always, auto, never)",
     ),
-    Known::global(
+    OptionSpec::global(
         0,
         "config",
         Some("CONFIG"),
         "set a configuration option ('section.name=value')",
     )
-    .often(),
-    Known::of_mercurial(0, "config-file", Some("HGRC")).often(),
-    Known::global(0, "debug", None, "enable debugging output"),
-    Known::of_mercurial(0, "debugger", None),
-    Known::global(
+    .repeatable(),
+    OptionSpec::of_mercurial(0, "config-file", Some("HGRC")).repeatable(),
+    OptionSpec::global(0, "debug", None, "enable debugging output"),
+    OptionSpec::of_mercurial(0, "debugger", None),
+    OptionSpec::global(
         0,
         "encoding",
         Some("ENCODE"),
         "set the character set encoding",
     ),
-    Known::global(
+    OptionSpec::global(
         0,
         "encodingmode",
         Some("MODE"),
         "set the character set encoding mode",
     ),
-    Known::of_mercurial(0, "traceback", None),
-    Known::of_mercurial(0, "time", None),
-    Known::of_mercurial(0, "profile", None),
-    Known::of_mercurial(0, "version", None),
-    Known::of_mercurial(b'h', "help", None),
-    Known::global(0, "hidden", None, "consider hidden changesets"),
-    Known::global(0, "pager", Some("TYPE"), "when to paginate"),
+    OptionSpec::of_mercurial(0, "traceback", None),
+    OptionSpec::of_mercurial(0, "time", None),
+    OptionSpec::of_mercurial(0, "profile", None),
+    OptionSpec::of_mercurial(0, "version", None),
+    OptionSpec::of_mercurial(b'h', "help", None),
+    OptionSpec::global(0, "hidden", None, "consider hidden changesets"),
+    OptionSpec::global(0, "pager", Some("TYPE"), "when to paginate"),
 ];
 
 type Name = Option<&'static str>;
 
-impl Known {
+impl OptionSpec {
     const fn new(
         letter: u8,
         name: &'static str,
         value: Name,
         help: &'static str,
-        whose: Whose,
+        scope: Scope,
     ) -> Self {
         Self {
             letter,
             name,
             value,
             help,
-            whose,
-            is_often: false,
+            scope,
+            is_repeatable: false,
         }
     }
 
     const fn of_status(letter: u8, name: &'static str, value: Name, help: &'static str) -> Self {
-        Self::new(letter, name, value, help, Whose::Status)
+        Self::new(letter, name, value, help, Scope::Status)
     }
 
     const fn unlisted(letter: u8, name: &'static str, value: Name, help: &'static str) -> Self {
-        Self::new(letter, name, value, help, Whose::Unlisted)
+        Self::new(letter, name, value, help, Scope::Unlisted)
     }
 
     const fn global(letter: u8, name: &'static str, value: Name, help: &'static str) -> Self {
-        Self::new(letter, name, value, help, Whose::Global)
+        Self::new(letter, name, value, help, Scope::Global)
     }
 
     const fn of_mercurial(letter: u8, name: &'static str, value: Name) -> Self {
-        Self::new(letter, name, value, "", Whose::Mercurial)
+        Self::new(letter, name, value, "", Scope::Mercurial)
     }
 
-    const fn often(self) -> Self {
+    const fn repeatable(self) -> Self {
         Self {
-            is_often: true,
+            is_repeatable: true,
             ..self
         }
     }
 
     /// Returns whether all of Mercurial's commands have this option.
     pub(super) fn is_global(&self) -> bool {
-        matches!(self.whose, Whose::Global | Whose::Mercurial)
+        matches!(self.scope, Scope::Global | Scope::Mercurial)
     }
 
     /// Returns the name of the opposite option.
@@ -201,7 +201,7 @@ impl Known {
             names.push(' ');
             names.push_str(value);
         }
-        if self.is_often {
+        if self.is_repeatable {
             names.push_str(" [+]");
         }
         names
@@ -213,13 +213,13 @@ pub(super) fn short_help() -> String {
     let listed = || {
         OPTIONS
             .iter()
-            .filter(|option| option.whose == Whose::Status)
+            .filter(|option| option.scope == Scope::Status)
     };
     let width = listed()
         .map(|option| option.names().len())
         .max()
         .unwrap_or(0);
-    let line = |option: &Known| format!("{:width$} {}\n", option.names(), option.help);
+    let line = |option: &OptionSpec| format!("{:width$} {}\n", option.names(), option.help);
     let lines: String = listed().map(line).collect();
     format!(
         "hg status [OPTION]... [FILE]...\n\nshow changed files in the working directory\n\noptions ([+] can be repeated):\n\n{lines}\n(use 'hg status -h' to show more help)\n"
@@ -227,16 +227,16 @@ pub(super) fn short_help() -> String {
 }
 
 /// The options as completions and the manual page list them.
-pub(super) struct OfStatus;
+pub(super) struct StatusOptions;
 
-impl Options for OfStatus {
+impl Options for StatusOptions {
     fn synopsis(&self) -> &'static str {
         SYNOPSIS
     }
 
     fn entries(&self) -> Vec<Entry<()>> {
-        let is_here = |option: &&Known| option.whose != Whose::Mercurial;
-        let entry = |option: &Known| Entry {
+        let is_here = |option: &&OptionSpec| option.scope != Scope::Mercurial;
+        let entry = |option: &OptionSpec| Entry {
             short: (option.letter != 0).then_some(option.letter),
             argument: option.value.map_or(Argument::None, Argument::Required),
             value: match option.name {

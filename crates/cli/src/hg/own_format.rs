@@ -9,14 +9,14 @@ use vigil_hg::node::Node;
 use vigil_model::quote::{QuoteRule, append_quoted};
 
 use super::kinds::{KINDS, Lists};
-use super::nearest::OwnFormat;
+use super::own_commands::OwnFormat;
 use crate::output::json::Text;
 
 /// The version of the schema. It is raised when a reader of the former schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
 
 /// The data that the formats print.
-pub(super) struct Told<'t> {
+pub(super) struct Report<'t> {
     pub(super) checkout: &'t Checkout,
     pub(super) lists: &'t Lists,
     /// Which kinds are printed, by number.
@@ -25,7 +25,7 @@ pub(super) struct Told<'t> {
     pub(super) ends_with_nul: bool,
 }
 
-impl Told<'_> {
+impl Report<'_> {
     /// Returns the output in `format`.
     pub(super) fn write(&self, format: OwnFormat) -> Vec<u8> {
         let mut out = match format {
@@ -44,8 +44,8 @@ impl Told<'_> {
     /// Iterates over the kinds that are printed, each with its name and files.
     fn kinds(&self) -> impl Iterator<Item = (&'static str, &[BString])> {
         let kinds = KINDS.iter().zip(self.lists).zip(self.shown);
-        let told = kinds.filter(|(_, is_shown)| **is_shown);
-        told.map(|(((_, name), files), _)| (*name, files.as_slice()))
+        let shown = kinds.filter(|(_, is_shown)| **is_shown);
+        shown.map(|(((_, name), files), _)| (*name, files.as_slice()))
     }
 
     fn document(&self) -> Document<'_> {
@@ -125,12 +125,12 @@ impl Told<'_> {
             out.extend_from_slice(format!(" {name} ").as_bytes());
             append_word(&mut out, word.map(BString::as_ref));
         }
-        let phase = checkout.phase.map_or(NOTHING, |phase| phase.name());
+        let phase = checkout.phase.map_or(PLACEHOLDER, |phase| phase.name());
         out.extend_from_slice(format!(" phase {phase}").as_bytes());
         for (name, files) in self.kinds() {
             out.extend_from_slice(format!(" {name} {}", files.len()).as_bytes());
         }
-        let operation = checkout.operation.map_or(NOTHING, |one| one.name());
+        let operation = checkout.operation.map_or(PLACEHOLDER, |one| one.name());
         let rest = format!(" unresolved {} action {operation}", checkout.unresolved);
         out.extend_from_slice(rest.as_bytes());
         out
@@ -141,7 +141,7 @@ impl Told<'_> {
 const RECORD_SEPARATOR: u8 = 0x1f;
 
 /// The placeholder for what is unknown or missing.
-const NOTHING: &str = "-";
+const PLACEHOLDER: &str = "-";
 
 /// Appends a name, quoted if it would be more than one word.
 fn append_word(out: &mut Vec<u8>, word: Option<&BStr>) {
@@ -150,7 +150,7 @@ fn append_word(out: &mut Vec<u8>, word: Option<&BStr>) {
         spaces: true,
     };
     match word {
-        None => out.extend_from_slice(NOTHING.as_bytes()),
+        None => out.extend_from_slice(PLACEHOLDER.as_bytes()),
         Some(word) => append_quoted(out, word, rule),
     }
 }
@@ -237,7 +237,7 @@ mod tests {
         let mut lists = Lists::default();
         lists[0] = vec!["src/main.rs".into()];
         lists[4] = vec![BString::from(b"not utf-8 \xff".to_vec())];
-        Told {
+        Report {
             checkout: &checkout(),
             lists: &lists,
             shown: &[true, true, true, true, true, false, false],
@@ -270,14 +270,14 @@ mod tests {
         assert_eq!(record, want.replace('|', "\x1f"));
         let mut checkout = checkout();
         checkout.topic = Some("t\x1f\n\x1b\u{e9}".into());
-        let told = Told {
+        let report = Report {
             checkout: &checkout,
             lists: &Lists::default(),
             shown: &[false; 7],
             dirstate: &Dirstate::empty(),
             ends_with_nul: false,
         };
-        let record = BString::from(told.write(OwnFormat::Prompt));
+        let record = BString::from(report.write(OwnFormat::Prompt));
         assert!(record.contains_str("\x1ft???\u{e9}\x1f"), "{record}");
     }
 

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_hg::bytes::of_path;
+use vigil_hg::bytes::bytes_of;
 use vigil_hg::patterns::shown_from;
 
 use crate::reply::bytes;
 
 /// Prints paths relative to the top or to the working directory.
 #[derive(Clone, Debug)]
-pub(super) struct Shown {
+pub(super) struct PathDisplay {
     /// The working directory: relative to the top if it is below, otherwise absolute.
     cwd: BString,
     /// The top, if the working directory is not below it. Relative paths then go up to the nearest common folder.
@@ -19,11 +19,11 @@ pub(super) struct Shown {
     is_relative: bool,
 }
 
-impl Shown {
+impl PathDisplay {
     pub(super) fn new(root: &Path, cwd: &Path, is_relative: bool) -> Self {
         let (cwd, top) = match cwd.strip_prefix(root) {
-            Ok(below) => (of_path(below), None),
-            Err(_) => (of_path(cwd), Some(of_path(root).into())),
+            Ok(below) => (bytes_of(below), None),
+            Err(_) => (bytes_of(cwd), Some(bytes_of(root).into())),
         };
         Self {
             cwd: cwd.into(),

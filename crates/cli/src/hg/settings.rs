@@ -3,7 +3,7 @@
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
-use vigil_hg::config::{Config, Item, Surroundings, boolean};
+use vigil_hg::config::{Config, Item, ProcessContext, boolean};
 use vigil_hg::repository::{Repository, Requirements};
 use vigil_linux::stat::stat_path;
 
@@ -18,7 +18,7 @@ pub(super) struct Settings {
     pub(super) is_relative: bool,
     pub(super) terse: BString,
     /// Whether an unfinished operation is reported.
-    pub(super) tells_state: bool,
+    pub(super) shows_unfinished: bool,
     /// Whether Mercurial would print a Python traceback when it fails.
     pub(super) traceback: bool,
 }
@@ -118,30 +118,30 @@ impl Settings {
                 .into(),
             None => BString::default(),
         };
-        let tells_state = verbose || flag("commands", "status.verbose")?;
+        let shows_unfinished = verbose || flag("commands", "status.verbose")?;
         Ok(Self {
             quiet,
             copies: (copies || arguments.all) && !arguments.no_status,
             is_relative: is_relative(config, !arguments.patterns.is_empty())?,
             terse,
-            tells_state: tells_state && !is_plain && !arguments.print0,
+            shows_unfinished: shows_unfinished && !is_plain && !arguments.print0,
             traceback: arguments.traceback || flag("ui", "traceback")?,
         })
     }
 }
 
 /// Whether the encoding is UTF-8. Another one affects the case of letters, and the names of changesets.
-pub(super) fn is_utf8(surroundings: &Surroundings<'_>, arguments: &Arguments) -> bool {
+pub(super) fn is_utf8(process: &ProcessContext<'_>, arguments: &Arguments) -> bool {
     let of_locale = || {
         let names = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
-        let mut said = names.filter_map(|name| surroundings.get(name));
+        let mut said = names.filter_map(|name| process.get(name));
         let locale = said.find(|value| !value.is_empty())?;
         // Python takes a locale without an encoding for UTF-8.
         let (_, encoding) = locale.split_once_str(".")?;
         Some(BString::from(encoding))
     };
     let said = arguments.encoding.clone();
-    let of_mercurial = || surroundings.get("HGENCODING");
+    let of_mercurial = || process.get("HGENCODING");
     let said = said.or_else(of_mercurial).filter(|said| !said.is_empty());
     said.or_else(of_locale).is_none_or(|name| {
         let name = name.to_ascii_lowercase();
@@ -232,7 +232,7 @@ const HARMLESS: [&str; 64] = [
 ];
 
 /// Returns what may change the meaning of `names` of changesets in ways that only Mercurial knows.
-pub(super) fn beyond_names<'n>(
+pub(super) fn unsupported_names<'n>(
     config: &Config,
     repository: &Repository,
     names: impl Iterator<Item = &'n BString>,
@@ -323,23 +323,23 @@ fn may_make_markers(config: &Config) -> bool {
 }
 
 /// Returns what in the configuration changes how a status is shown, in ways that only Mercurial knows.
-pub(super) fn beyond_show(
+pub(super) fn unsupported_output(
     config: &Config,
     is_tweaked: bool,
     arguments: &Arguments,
-    surroundings: &Surroundings<'_>,
+    process: &ProcessContext<'_>,
 ) -> Option<BString> {
     let is_on = |section: &str, name: &str| {
         let value = config.get(section, name);
         value.is_some_and(|value| boolean(value) != Some(false))
     };
-    let is_plain = surroundings.is_plain(Some("tweakdefaults"));
+    let is_plain = process.is_plain(Some("tweakdefaults"));
     if is_on("ui", "tweakdefaults") && !is_tweaked && !is_plain {
         return Some("the setting ui.tweakdefaults of a repository".into());
     }
     let is_strict = |plain: BString| plain.split_str(",").any(|word| word == b"+strictflags");
     let early = [&arguments.config, &arguments.cwd, &arguments.repository];
-    if surroundings.get("HGPLAIN").is_some_and(is_strict)
+    if process.get("HGPLAIN").is_some_and(is_strict)
         && early.iter().any(|values| !values.is_empty())
     {
         return Some("HGPLAIN=+strictflags".into());
@@ -366,7 +366,7 @@ pub(super) fn beyond_show(
     }
     let said = arguments.color.as_ref().map(|color| color.as_bstr());
     let color = said.or_else(|| config.get("ui", "color"));
-    if color.is_some_and(|color| color == "debug") && !surroundings.is_plain(Some("color")) {
+    if color.is_some_and(|color| color == "debug") && !process.is_plain(Some("color")) {
         return Some("colours as labels ('debug')".into());
     }
     None
@@ -387,7 +387,7 @@ const AUTOMATIC: [(&str, bool, &str); 3] = [
 ///
 /// # Errors
 /// The configuration is wrong.
-pub(super) fn beyond_format(
+pub(super) fn unsupported_upgrade(
     config: &Config,
     requirements: &Requirements,
 ) -> Result<Option<BString>, Abort> {
@@ -409,8 +409,8 @@ pub(super) fn beyond_format(
 /// configuration may let Mercurial open it.
 pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
     // An extension may implement the requirement.
-    if let Some(beyond) = beyond(config) {
-        return Abort::unsupported(beyond);
+    if let Some(unsupported) = unsupported_setting(config) {
+        return Abort::unsupported(unsupported);
     }
     if abort.kind != Kind::Share {
         return abort;
@@ -428,7 +428,7 @@ pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
 }
 
 /// Harmless extensions that do not come with Mercurial, and so are configured by file. Some are Mozilla's.
-const ELSEWHERE: [&str; 7] = [
+const NOT_BUNDLED: [&str; 7] = [
     "clang-format",
     "evolve",
     "firefoxtree",
@@ -439,7 +439,7 @@ const ELSEWHERE: [&str; 7] = [
 ];
 
 /// The file of a harmless extension that Mercurial's own tests configure under more than one name.
-const OF_TESTS: &[u8] = b"/drawdag.py";
+const TEST_EXTENSION: &[u8] = b"/drawdag.py";
 
 /// Extensions that add names for changesets.
 const NAMING: [&str; 2] = ["firefoxtree", "remotenames"];
@@ -461,16 +461,16 @@ fn is_among(name: &[u8], list: &[&str]) -> bool {
 }
 
 /// Returns what in the configuration changes a status in ways that only Mercurial knows.
-pub(crate) fn beyond(config: &Config) -> Option<BString> {
+pub(crate) fn unsupported_setting(config: &Config) -> Option<BString> {
     for (name, item) in extensions(config) {
-        if item.value.ends_with(OF_TESTS) {
+        if item.value.ends_with(TEST_EXTENSION) {
             continue;
         }
         if !is_among(name, &HARMLESS) {
             return Some(bytes!("the extension '", name, "'"));
         }
         // One that comes with Mercurial is configured by name alone. With a file, it is a different extension of that name.
-        if !item.value.is_empty() && !is_among(name, &ELSEWHERE) {
+        if !item.value.is_empty() && !is_among(name, &NOT_BUNDLED) {
             return Some(bytes!("the extension '", name, "' from ", item.value));
         }
     }

@@ -8,8 +8,8 @@ use vigil_hg::abort::Abort;
 
 use super::color::{Colors, paint_pieces};
 use super::kinds::{KINDS, Lists};
-use super::paths::Shown;
-use super::template::{Around, Item, Template};
+use super::paths::PathDisplay;
+use super::template::{Context, Item, Template};
 
 /// What is shown, and how.
 pub(super) struct Output<'o> {
@@ -17,7 +17,7 @@ pub(super) struct Output<'o> {
     /// The kinds that are shown, by number.
     pub(super) shown: &'o [bool; 7],
     pub(super) copies: &'o BTreeMap<BString, BString>,
-    pub(super) paths: &'o Shown,
+    pub(super) paths: &'o PathDisplay,
     pub(super) colors: &'o Colors<'o>,
     pub(super) has_letters: bool,
     pub(super) ends_with_nul: bool,
@@ -68,7 +68,7 @@ impl<'o> Output<'o> {
     /// A path cannot be shown by the template.
     pub(super) fn templated(&self, template: &Template) -> Result<Vec<u8>, Abort> {
         let mut out = Vec::new();
-        let around = Around {
+        let context = Context {
             paths: self.paths,
             colors: self.colors,
             is_utf8: self.is_utf8,
@@ -81,7 +81,7 @@ impl<'o> Output<'o> {
                 source: source.map(|source| source.as_bstr()),
                 index,
             };
-            template.show(&mut out, &item, around)?;
+            template.show(&mut out, &item, context)?;
         }
         Ok(out)
     }

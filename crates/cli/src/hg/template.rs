@@ -8,7 +8,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
 
 use super::color::Colors;
-use super::paths::Shown;
+use super::paths::PathDisplay;
 use crate::reply::bytes;
 use filters::Filter;
 
@@ -55,8 +55,8 @@ pub(super) struct Item<'i> {
 
 /// What a template needs apart from the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around<'a> {
-    pub(super) paths: &'a Shown,
+pub(super) struct Context<'a> {
+    pub(super) paths: &'a PathDisplay,
     pub(super) colors: &'a Colors<'a>,
     /// Whether text is UTF-8.
     pub(super) is_utf8: bool,
@@ -112,18 +112,18 @@ impl Template {
         &self,
         out: &mut Vec<u8>,
         item: &Item<'_>,
-        around: Around<'_>,
+        context: Context<'_>,
     ) -> Result<(), Abort> {
         for part in &self.0 {
-            out.extend_from_slice(&part.text(item, around)?);
+            out.extend_from_slice(&part.text(item, context)?);
         }
         Ok(())
     }
 }
 
 impl Part {
-    fn text(&self, item: &Item<'_>, around: Around<'_>) -> Result<BString, Abort> {
-        let text = |part: &Self| part.text(item, around);
+    fn text(&self, item: &Item<'_>, context: Context<'_>) -> Result<BString, Abort> {
+        let text = |part: &Self| part.text(item, context);
         Ok(match self {
             Self::Text(text) => text.clone(),
             Self::Keyword(keyword) => match keyword {
@@ -145,7 +145,7 @@ impl Part {
                 if text.len() > FILTERED_LEN_MAX {
                     return Err(Abort::unsupported("a template that says so much"));
                 }
-                if filter.is_of_letters() && !around.is_utf8 && !text.is_ascii() {
+                if filter.depends_on_encoding() && !context.is_utf8 && !text.is_ascii() {
                     let said = "letters in another encoding than UTF-8";
                     return Err(Abort::unsupported(said));
                 }
@@ -176,10 +176,10 @@ impl Part {
                 let mut all = Vec::new();
                 let painted = text(part)?;
                 let label = label.to_str_lossy();
-                around.colors.paint(&mut all, &painted, &label);
+                context.colors.paint(&mut all, &painted, &label);
                 all.into()
             }
-            Self::RelativePath(part) => around.paths.relative(text(part)?.as_bstr()).into_owned(),
+            Self::RelativePath(part) => context.paths.relative(text(part)?.as_bstr()).into_owned(),
         })
     }
 }

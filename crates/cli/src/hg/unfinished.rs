@@ -11,7 +11,7 @@ use vigil_hg::text_file;
 use vigil_linux::stat::stat_path;
 
 use super::color::Colors;
-use super::paths::Shown;
+use super::paths::PathDisplay;
 use crate::reply::bytes;
 
 /// An operation, the file that exists until it is finished, and whether it belongs to an extension.
@@ -126,7 +126,7 @@ impl Unfinished {
     }
 
     /// Prints the operation, the conflicts and how to go on.
-    pub(super) fn say(&self, out: &mut Vec<u8>, paths: &Shown, colors: &Colors<'_>) {
+    pub(super) fn say(&self, out: &mut Vec<u8>, paths: &PathDisplay, colors: &Colors<'_>) {
         let mut say = |text: &[u8]| {
             let mut lines = Vec::new();
             for line in text.lines() {
@@ -138,8 +138,8 @@ impl Unfinished {
             colors.paint(out, &lines, "status.morestatus");
         };
         if let Some((name, _)) = self.operation {
-            let said = format!("The repository is in an unfinished *{name}* state.");
-            say(said.as_bytes());
+            let message = format!("The repository is in an unfinished *{name}* state.");
+            say(message.as_bytes());
         }
         match self.conflicts.as_deref() {
             None => {}

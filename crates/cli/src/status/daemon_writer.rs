@@ -74,7 +74,7 @@ impl StatusWriter for DaemonStatusWriter {
         question: &StatusQuestion,
         environment: &Environment,
     ) -> Result<Vec<u8>, Declined> {
-        hg::write(copy, question, environment)
+        hg::answer_from_session(copy, question, environment)
     }
 }
 

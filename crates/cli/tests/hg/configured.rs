@@ -1,6 +1,6 @@
 //! Words that the configuration adds to the command line.
 
-use super::daemon::Served;
+use super::daemon::WithDaemon;
 use super::sandbox::{Working, programs};
 
 fn some_files(working: &Working) {
@@ -78,7 +78,7 @@ fn an_alias_may_add_options_to_the_command() {
 #[test]
 fn a_daemon_answers_with_what_the_configuration_adds() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         some_files(working);
         working.write(".hg/hgrc", "[defaults]\nstatus = -mC\n");

@@ -13,12 +13,12 @@ use super::sparse::EXTENSIONS;
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// A working copy, and a daemon that its clients find.
-pub(crate) struct Served {
+pub(crate) struct WithDaemon {
     pub(crate) working: Working,
     daemon: Daemon,
 }
 
-impl Served {
+impl WithDaemon {
     pub(crate) fn new(hg: &Path) -> Self {
         let daemon = Daemon::start(Path::new(VIGIL), &default_parent()).unwrap();
         let mut working = Working::new(hg, true);
@@ -58,7 +58,7 @@ impl Served {
 }
 
 /// Questions that concern recorded files only.
-pub(crate) const OF_RECORDED: [&[&str]; 2] =
+pub(crate) const RECORDED_ONLY: [&[&str]; 2] =
     [&["hg", "status", "-mard"], &["hg", "status", "-q", "-C"]];
 
 /// All ways to ask.
@@ -76,10 +76,10 @@ pub(crate) const DOORS: [&[&str]; 8] = [
 #[test]
 fn after_each_change_the_daemon_answers_as_whoever_looks() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         let same = || {
-            for door in OF_RECORDED.into_iter().chain(DOORS) {
+            for door in RECORDED_ONLY.into_iter().chain(DOORS) {
                 assert!(served.same(door, &[]), "{door:?}");
             }
         };
@@ -128,7 +128,7 @@ fn after_each_change_the_daemon_answers_as_whoever_looks() {
 #[test]
 fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_away() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         for name in ["d/a", "d/e/b", "out/c"] {
             working.write(name, "1\n");
@@ -139,7 +139,7 @@ fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_aw
                 assert!(served.same(door, &[]), "{door:?}");
             }
             // Mercurial may refuse to look into another repository.
-            for door in OF_RECORDED {
+            for door in RECORDED_ONLY {
                 served.same(door, &[]);
             }
         };
@@ -159,7 +159,7 @@ fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_aw
 #[test]
 fn an_audit_finds_and_heals_what_was_not_heard_of() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.write("d/f", "seven.\n");
         working.write("g", "1\n");
@@ -205,7 +205,7 @@ fn an_audit_finds_and_heals_what_was_not_heard_of() {
 #[test]
 fn each_is_answered_by_his_own_configuration() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.write("a", "");
         working.write("b", "");
@@ -262,7 +262,7 @@ fn each_is_answered_by_his_own_configuration() {
 #[test]
 fn no_state_is_written_for_whoever_wants_none() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let state = served.working.path(".hg/vigil");
         served.working.write("a", "1\n");
         served.working.commit("first");
@@ -289,7 +289,7 @@ fn no_state_is_written_for_whoever_wants_none() {
 #[test]
 fn what_patterns_match_is_known_wherever_one_stands() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         for name in ["a", "b.c", "d/a", "d/e/x", "out/o"] {
             working.write(name, "1\n");
@@ -371,7 +371,7 @@ fn what_patterns_match_is_known_wherever_one_stands() {
 #[test]
 fn what_is_written_by_another_name_is_seen() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.write("f", "1\n");
         working.write("d/g", "1\n");
@@ -394,7 +394,7 @@ fn what_is_written_by_another_name_is_seen() {
 #[test]
 fn why_says_by_what_the_daemon_knows() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.write("d/a", "1\n");
         working.write("d/b", "1\n");
@@ -448,10 +448,10 @@ fn why_says_by_what_the_daemon_knows() {
 #[test]
 fn a_daemon_that_is_gone_costs_no_answer() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         served.working.write("a", "");
         assert!(served.same(&["status"], &[]));
-        let Served { working, daemon } = served;
+        let WithDaemon { working, daemon } = served;
         drop(daemon);
         let output = working
             .0
@@ -465,7 +465,7 @@ fn a_daemon_that_is_gone_costs_no_answer() {
 #[test]
 fn whoever_watches_is_told() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         let mut command = working.0.command(VIGIL, &working.path(""));
         let mut watching = command.arg("watch").stdout(Stdio::piped()).spawn().unwrap();

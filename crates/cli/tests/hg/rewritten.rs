@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::daemon::Served;
+use super::daemon::WithDaemon;
 use super::sandbox::{Working, programs};
 
 /// The place of the parents in a record of a revlog's index, and the length of a record.
@@ -67,7 +67,7 @@ fn a_repair_of_what_is_stored_is_seen() {
 #[test]
 fn a_repair_of_what_is_stored_is_seen_by_the_daemon() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.merge_of_a_copy();
         let says = |said: &str| {
@@ -87,7 +87,7 @@ fn a_repair_of_what_is_stored_is_seen_by_the_daemon() {
 #[test]
 fn a_file_that_could_not_be_compared_is_compared_again() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.write("d/f", "1\n");
         std::os::unix::fs::symlink("1", working.path("link")).unwrap();

@@ -222,7 +222,7 @@ fn a_line_of_bookmarks_that_is_none_is_left_to_mercurial() {
 }
 
 /// Questions about a history with hidden changesets.
-const SEEN: [&str; 22] = [
+const HIDDEN_QUESTIONS: [&str; 22] = [
     ".",
     ".^",
     "tip",
@@ -265,7 +265,7 @@ fn obsolete_changesets_are_hidden_unless_something_rests_on_them() {
         };
         let check = |names: &[&str]| {
             let mut server = working.server();
-            for name in names.iter().chain(&SEEN) {
+            for name in names.iter().chain(&HIDDEN_QUESTIONS) {
                 working.same_or_hidden(&mut server, name);
             }
         };

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::daemon::{DOORS, OF_RECORDED, Served};
+use super::daemon::{DOORS, RECORDED_ONLY, WithDaemon};
 use super::sandbox::{FORMATS, Working, programs};
 
 /// The configuration of the extensions for partial repositories.
@@ -245,13 +245,13 @@ fn patterns_that_are_no_file_or_have_no_end_are_refused() {
 #[test]
 fn the_daemon_answers_for_the_part_that_there_is_now() {
     for hg in programs() {
-        let served = Served::new(&hg);
+        let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.configure(EXTENSIONS);
         working.write("one", "[include]\npath:d\n");
         working.fill();
         let same = |is_by_daemon: bool| {
-            for door in DOORS.into_iter().chain(OF_RECORDED) {
+            for door in DOORS.into_iter().chain(RECORDED_ONLY) {
                 assert_eq!(served.same(door, &[]), is_by_daemon, "{door:?}");
             }
             working.same(&["status", "-A"]);

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use super::sandbox::{Working, programs};
 
 /// Replaces the file at `name` while `look` runs.
-fn instead(working: &Working, name: &str, put: impl Fn(&std::path::Path), look: impl Fn()) {
+fn with_replaced(working: &Working, name: &str, put: impl Fn(&std::path::Path), look: impl Fn()) {
     let (path, aside) = (working.path(name), working.path(".hg/aside"));
     let was_there = fs::rename(&path, &aside).is_ok();
     put(&path);
@@ -37,7 +37,7 @@ fn what_cannot_be_read_is_named_where_it_is_needed() {
             let name = format!(".hg/{name}");
             // A directory in place of the markers is refused as unsupported.
             if !name.ends_with("obsstore") {
-                instead(
+                with_replaced(
                     &working,
                     &name,
                     |path| fs::create_dir(path).unwrap(),
@@ -45,7 +45,7 @@ fn what_cannot_be_read_is_named_where_it_is_needed() {
                 );
             }
             let to_itself = |path: &std::path::Path| symlink(path.file_name().unwrap(), path);
-            instead(
+            with_replaced(
                 &working,
                 &name,
                 |path| to_itself(path).unwrap(),

@@ -11,7 +11,7 @@ use vigil_model::request::IgnoredMode;
 use vigil_scan::{Findings, Focus};
 
 use super::{HgRequest, HgSession};
-use crate::hg_status::{HgQuestion, Look, RecordedFiles, status_of};
+use crate::hg_status::{HgQuestion, RecordedFiles, ScanInputs, status_of};
 use crate::session::audit::{Audit, Difference, Disagreement, Extent, Sample};
 
 impl HgSession {
@@ -94,9 +94,9 @@ impl HgSession {
         };
         let mut found = Findings::default();
         status_of(question, &files, |_, look| {
-            found = look(Look {
+            found = look(ScanInputs {
                 focus: focus.as_ref(),
-                ..Look::default()
+                ..ScanInputs::default()
             })?;
             Ok(Cow::Owned(found.clone()))
         })?
@@ -117,7 +117,8 @@ impl HgSession {
         };
         Ok(compared.map(|differences| {
             // If a new second began meanwhile, the stat data of young files may prove more now.
-            let is_settled = |(one, ..): &(Disagreement, _, _)| !self.young.contains(&one.path);
+            let is_settled =
+                |(one, ..): &(Disagreement, _, _)| !self.provable_later.contains(&one.path);
             let differences = differences.into_iter().filter(is_settled);
             differences.map(difference).collect()
         }))

@@ -33,7 +33,7 @@ impl ComparedFiles {
     ///
     /// Mercurial locks the store before it writes there, which shows in `store`. If the store looks untouched, only a few files
     /// are looked up each time, so that changes by other programs are found, too, after some questions.
-    pub(super) fn take_others(
+    pub(super) fn take_outdated(
         &mut self,
         store: Option<StoreSeen>,
         with: impl Fn(&BStr) -> Option<u64>,
@@ -48,20 +48,20 @@ impl ComparedFiles {
             .all
             .range::<BString, _>((Excluded(&self.last), Unbounded));
         let looked_up: Vec<_> = after.chain(&self.all).take(most).collect();
-        let is_other = |(path, known): &&(&BString, &u64)| with(path.as_bstr()) != Some(**known);
-        let others = looked_up.iter().filter(is_other);
-        let others: BTreeSet<BString> = others.map(|(path, _)| (*path).clone()).collect();
+        let is_outdated = |(path, known): &&(&BString, &u64)| with(path.as_bstr()) != Some(**known);
+        let outdated = looked_up.iter().filter(is_outdated);
+        let outdated: BTreeSet<BString> = outdated.map(|(path, _)| (*path).clone()).collect();
         let last = looked_up.last().map(|(path, _)| (*path).clone());
         self.last = last.unwrap_or_default();
-        if !others.is_empty() {
-            self.all.retain(|path, _| !others.contains(path));
+        if !outdated.is_empty() {
+            self.all.retain(|path, _| !outdated.contains(path));
         }
-        others
+        outdated
     }
 
     /// Whether one of the files lies behind a link or in another repository, below `root`. A walk gets there through an ignored
     /// directory, and Mercurial reads such files only on a walk.
-    pub(super) fn are_beyond(&self, root: &Path) -> bool {
+    pub(super) fn any_is_out_of_reach(&self, root: &Path) -> bool {
         let mut seen: HashSet<&BStr> = HashSet::new();
         let directories = self.all.keys().flat_map(|path| {
             let ends = path.rfind_iter(b"/");
@@ -103,13 +103,13 @@ mod tests {
             (2, LOOKED_UP_MAX),
         ] {
             looked_up.set(0);
-            assert!(files.take_others(store(number), same).is_empty());
+            assert!(files.take_outdated(store(number), same).is_empty());
             assert_eq!(looked_up.get(), expected);
         }
         // An unknown store proves nothing.
         for _ in 0..2 {
             looked_up.set(0);
-            files.take_others(None, same);
+            files.take_outdated(None, same);
             assert_eq!(looked_up.get(), FILES);
         }
     }
@@ -119,10 +119,10 @@ mod tests {
         for other in ["000", "300", "599"] {
             let mut files = files();
             let store = Some(StoreSeen::for_tests(1));
-            files.take_others(store, |_| Some(1));
+            files.take_outdated(store, |_| Some(1));
             let with = |path: &BStr| Some(if path == other { 2 } else { 1 });
             let found =
-                (0..FILES.div_ceil(LOOKED_UP_MAX)).flat_map(|_| files.take_others(store, with));
+                (0..FILES.div_ceil(LOOKED_UP_MAX)).flat_map(|_| files.take_outdated(store, with));
             assert_eq!(found.collect::<Vec<_>>(), [other]);
         }
     }

@@ -3,24 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use vigil_hg::patterns::{Ignore, IgnoreRead};
+use vigil_hg::patterns::{Ignore, LoadedIgnore};
 use vigil_model::timestamp::Timestamp;
 use vigil_stamp::SeenFile;
 use vigil_stamp::stamp::Stamp;
 
 /// The patterns of the last question.
 #[derive(Default)]
-pub(super) struct KnownPatterns(Option<Known>);
+pub(super) struct KnownPatterns(Option<ValidPatterns>);
 
-struct Known {
+struct ValidPatterns {
     seen: Vec<SeenFile>,
     read_at: Timestamp,
-    read: Arc<IgnoreRead>,
+    read: Arc<LoadedIgnore>,
 }
 
 impl KnownPatterns {
     /// Returns the patterns in `files`, for the working copy at `root`.
-    pub(super) fn read(&mut self, root: &Path, files: &[PathBuf]) -> Arc<IgnoreRead> {
+    pub(super) fn read(&mut self, root: &Path, files: &[PathBuf]) -> Arc<LoadedIgnore> {
         if let Some(known) = self.0.as_ref()
             && known.seen.iter().map(|seen| &seen.path).eq(files)
             && known.seen.iter().all(|seen| seen.is_current(known.read_at))
@@ -28,14 +28,14 @@ impl KnownPatterns {
             return known.read.clone();
         }
         let read_at = vigil_stamp::now();
-        let before = look(files);
+        let before = observe(files);
         let read = Arc::new(Ignore::read(root, files));
         let is_whole = read.ignore.as_ref().is_ok_and(|ignore| ignore.is_whole());
         // Patterns with included files are not cached: those files were not looked at before they were read.
         let seen = before.filter(|before| {
-            is_whole && read.files == files && look(files).as_ref() == Some(before)
+            is_whole && read.files == files && observe(files).as_ref() == Some(before)
         });
-        self.0 = seen.map(|seen| Known {
+        self.0 = seen.map(|seen| ValidPatterns {
             seen,
             read_at,
             read: read.clone(),
@@ -44,7 +44,7 @@ impl KnownPatterns {
     }
 }
 
-fn look(files: &[PathBuf]) -> Option<Vec<SeenFile>> {
+fn observe(files: &[PathBuf]) -> Option<Vec<SeenFile>> {
     let look = |path: &PathBuf| {
         let stamp = Stamp::of(path).ok()?;
         let path = path.clone();

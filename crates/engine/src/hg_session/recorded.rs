@@ -39,7 +39,7 @@ pub(super) struct Recorded {
 }
 
 /// A dirstate that was just read.
-pub(super) struct Read {
+pub(super) struct DirstateRead {
     dirstate: Dirstate,
     is_v2: bool,
     file: IndexFile,
@@ -49,7 +49,7 @@ pub(super) struct Read {
 ///
 /// # Errors
 /// The dirstate cannot be read, or is damaged.
-pub(super) fn read(dot_hg: &Path, is_v2: bool) -> Result<Read, Abort> {
+pub(super) fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateRead, Abort> {
     let path = dot_hg.join("dirstate");
     let look = |path: &PathBuf| {
         let stamp = Stamp::of(path).map_err(|error| Abort::io(path, &error.into()))?;
@@ -64,7 +64,7 @@ pub(super) fn read(dot_hg: &Path, is_v2: bool) -> Result<Read, Abort> {
         let dirstate = dirstate::read(dot_hg, is_v2)?.dirstate;
         // One that is replaced during every try is young, and so is read again for the next question.
         if look(&path)? == own || tries >= TRIES_MAX {
-            return Ok(Read {
+            return Ok(DirstateRead {
                 dirstate,
                 is_v2,
                 file: IndexFile {
@@ -86,9 +86,9 @@ fn next_serial() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-impl Read {
+impl DirstateRead {
     /// Makes a record without earlier knowledge.
-    pub(super) fn alone(self) -> Recorded {
+    pub(super) fn without_state(self) -> Recorded {
         let tracked = HgSystem::tracked(&self.dirstate);
         self.with(tracked, None, None)
     }
@@ -96,7 +96,7 @@ impl Read {
     /// Makes a record that uses what the state on disk knows.
     pub(super) fn with_state(self, state: &State) -> Recorded {
         let Some(recorded) = state.recorded(HashKind::Sha1) else {
-            let mut alone = self.alone();
+            let mut alone = self.without_state();
             alone.remember();
             return alone;
         };

@@ -11,7 +11,7 @@ use crate::node::Node;
 use crate::text_file;
 
 /// The letters of records about one file each. The payload begins with the file's name and state, each followed by a NUL.
-const OF_FILES: [u8; 3] = *b"FCD";
+const FILE_RECORDS: [u8; 3] = *b"FCD";
 /// A record that may be skipped by readers that do not know its kind. The real letter is the first byte of the payload.
 const OPTIONAL: u8 = b't';
 
@@ -84,7 +84,7 @@ fn count(bytes: &[u8]) -> usize {
         let state = fields.nth(1);
         // A path conflict has a state of two letters.
         let is_open = matches!(state, Some(b"u" | b"pu"));
-        if (OF_FILES.contains(&kind) || kind == b'P') && is_open {
+        if (FILE_RECORDS.contains(&kind) || kind == b'P') && is_open {
             count = count.saturating_add(1);
         }
     }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::stat_path;
 
-use super::{Config, Surroundings, parse};
+use super::{Config, ProcessContext, parse};
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, is_space, of_path, path_of, trim};
+use crate::bytes::{bytes, bytes_of, is_space, path_of, trim};
 use crate::text_file;
 
 /// The configuration, with warnings from reading it.
@@ -33,7 +33,7 @@ const TWEAKS: [(&str, &str, &str); 3] = [
 
 /// The configuration files of a repository.
 #[derive(Clone, Debug, Default)]
-pub struct Repositories {
+pub struct RepositoryFiles {
     /// The files, from the weakest to the strongest.
     pub files: Vec<PathBuf>,
 }
@@ -41,7 +41,7 @@ pub struct Repositories {
 /// Stacks the layers of the configuration.
 #[derive(Debug)]
 pub struct Layers<'s> {
-    surroundings: &'s Surroundings<'s>,
+    process: &'s ProcessContext<'s>,
     result: Configuration,
     /// Settings that win over all files.
     overrides: Config,
@@ -53,22 +53,19 @@ impl<'s> Layers<'s> {
     ///
     /// # Errors
     /// A file or an argument cannot be parsed.
-    pub fn of_user(
-        surroundings: &'s Surroundings<'s>,
-        arguments: &[BString],
-    ) -> Result<Self, Abort> {
+    pub fn of_user(process: &'s ProcessContext<'s>, arguments: &[BString]) -> Result<Self, Abort> {
         let mut layers = Self {
-            surroundings,
+            process,
             result: Configuration::default(),
             overrides: Config::default(),
         };
-        match surroundings.get("HGRCPATH") {
+        match process.get("HGRCPATH") {
             Some(paths) => {
                 for path in paths.split(|byte| *byte == b':') {
                     if path.is_empty() {
                         continue;
                     }
-                    let path = path_of(&surroundings.expand_path(path));
+                    let path = path_of(&process.expand_path(path));
                     layers.file_or_folder(&path)?;
                 }
             }
@@ -80,27 +77,27 @@ impl<'s> Layers<'s> {
                 }
             }
         }
-        layers.tweak()?;
+        layers.apply_tweaks()?;
         for argument in arguments {
-            let [section, name, value] = overriding(argument)?;
-            layers.overriding(section, name, value, "--config");
-            layers.tweak()?;
+            let [section, name, value] = parse_override(argument)?;
+            layers.set_override(section, name, value, "--config");
+            layers.apply_tweaks()?;
         }
         Ok(layers)
     }
 
     /// Sets a variable that wins over all files.
-    fn overriding(&mut self, section: &[u8], name: &[u8], value: &[u8], source: &str) {
+    fn set_override(&mut self, section: &[u8], name: &[u8], value: &[u8], source: &str) {
         for config in [&mut self.overrides, &mut self.result.config] {
             config.set(section, name, value, source);
         }
     }
 
     /// Applies `ui.tweakdefaults`, as Mercurial does: once, and before it reads the repository's files.
-    fn tweak(&mut self) -> Result<(), Abort> {
+    fn apply_tweaks(&mut self) -> Result<(), Abort> {
         let config = &self.result.config;
         let is_wanted = config.boolean("ui", "tweakdefaults", false)?;
-        let is_plain = self.surroundings.is_plain(Some("tweakdefaults"));
+        let is_plain = self.process.is_plain(Some("tweakdefaults"));
         if !is_wanted || is_plain || self.result.is_tweaked {
             return Ok(());
         }
@@ -108,7 +105,7 @@ impl<'s> Layers<'s> {
         for (section, name, value) in TWEAKS {
             if !self.result.config.has(section, name) {
                 let [section, name, value] = [section, name, value].map(str::as_bytes);
-                self.overriding(section, name, value, "<tweakdefaults>");
+                self.set_override(section, name, value, "<tweakdefaults>");
             }
         }
         Ok(())
@@ -120,15 +117,11 @@ impl<'s> Layers<'s> {
     }
 
     fn user_files(&self) -> Vec<PathBuf> {
-        let Some(home) = self
-            .surroundings
-            .get("HOME")
-            .filter(|home| !home.is_empty())
-        else {
+        let Some(home) = self.process.get("HOME").filter(|home| !home.is_empty()) else {
             return Vec::new();
         };
         let home = path_of(&home);
-        let xdg = self.surroundings.get("XDG_CONFIG_HOME");
+        let xdg = self.process.get("XDG_CONFIG_HOME");
         let xdg = xdg.filter(|folder| folder.starts_with(b"/"));
         let folder = xdg.map_or_else(|| home.join(".config"), |folder| path_of(&folder));
         vec![home.join(".hgrc"), folder.join("hg/hgrc")]
@@ -149,7 +142,7 @@ impl<'s> Layers<'s> {
         };
         let names = entries.filter_map(|entry| Some(entry.ok()?.path()));
         let mut names: Vec<PathBuf> = names
-            .filter(|name| of_path(name).ends_with(b".rc"))
+            .filter(|name| bytes_of(name).ends_with(b".rc"))
             .collect();
         names.sort_unstable();
         for name in names {
@@ -169,19 +162,19 @@ impl<'s> Layers<'s> {
             Err(_) => return Ok(()),
         };
         let is_trusted = is_trusted || self.is_trusted(path)?;
-        let read = parse::read(path, &text, self.surroundings, &mut self.result.files);
+        let read = parse::read(path, &text, self.process, &mut self.result.files);
         let config = match read {
             Ok(config) => config,
             Err(error) if is_trusted => return Err(error),
             Err(error) => {
-                let said = error.message.strip_prefix(b"config error at ");
-                let said = said.unwrap_or(&error.message);
-                self.result.warnings.push(bytes!("ignored ", said));
+                let message = error.message.strip_prefix(b"config error at ");
+                let message = message.unwrap_or(&error.message);
+                self.result.warnings.push(bytes!("ignored ", message));
                 return Ok(());
             }
         };
         if is_trusted {
-            let config = self.without_what_is_not_plain(config);
+            let config = self.without_personal_settings(config);
             self.result.config.update(&config);
             let overrides = &self.overrides;
             self.result.config.update(overrides);
@@ -189,7 +182,7 @@ impl<'s> Layers<'s> {
         Ok(())
     }
 
-    fn without_what_is_not_plain(&self, mut config: Config) -> Config {
+    fn without_personal_settings(&self, mut config: Config) -> Config {
         const PERSONAL: [&str; 10] = [
             "debug",
             "fallbackencoding",
@@ -202,7 +195,7 @@ impl<'s> Layers<'s> {
             "traceback",
             "verbose",
         ];
-        let is_plain = |feature| self.surroundings.is_plain(feature);
+        let is_plain = |feature| self.process.is_plain(feature);
         if !is_plain(None) {
             return config;
         }
@@ -225,7 +218,7 @@ impl<'s> Layers<'s> {
         let Ok(stat) = stat_path(path) else {
             return Ok(false);
         };
-        if stat.uid == self.surroundings.uid {
+        if stat.uid == self.process.uid {
             return Ok(true);
         }
         let config = &self.result.config;
@@ -243,9 +236,11 @@ impl<'s> Layers<'s> {
         }
         let reports = config.boolean("ui", "report_untrusted", true);
         if reports.unwrap_or(true) {
-            let file = of_path(path);
-            let said = bytes!("not trusting file ", file, " from untrusted user ", user);
-            self.result.warnings.push(bytes!(said, ", group ", group));
+            let file = bytes_of(path);
+            let message = bytes!("not trusting file ", file, " from untrusted user ", user);
+            self.result
+                .warnings
+                .push(bytes!(message, ", group ", group));
         }
         Ok(false)
     }
@@ -254,8 +249,8 @@ impl<'s> Layers<'s> {
     ///
     /// # Errors
     /// A trusted file cannot be parsed.
-    pub fn with_repository(mut self, files: &Repositories) -> Result<Configuration, Abort> {
-        if self.surroundings.get("HGRCSKIPREPO").is_none() {
+    pub fn with_repository(mut self, files: &RepositoryFiles) -> Result<Configuration, Abort> {
+        if self.process.get("HGRCSKIPREPO").is_none() {
             // Mercurial reads these files twice, for the command and for the repository, and so gives each warning twice.
             for _ in 0..2 {
                 for path in &files.files {
@@ -273,12 +268,12 @@ impl<'s> Layers<'s> {
 }
 
 /// Splits an argument of `--config` into section, name and value.
-fn overriding(argument: &BString) -> Result<[&[u8]; 3], Abort> {
+fn parse_override(argument: &BString) -> Result<[&[u8]; 3], Abort> {
     let wrong = || {
-        let said = bytes!("malformed --config option: '", argument, "'");
+        let message = bytes!("malformed --config option: '", argument, "'");
         Abort::of(
             Kind::Input,
-            bytes!(said, " (use --config section.name=value)"),
+            bytes!(message, " (use --config section.name=value)"),
         )
     };
     let at = argument.find_byte(b'=').ok_or_else(wrong)?;
@@ -306,11 +301,11 @@ fn name_of(list: &str, number: u32) -> Result<BString, Abort> {
         return Ok(name);
     }
     let services = text_file::read(&folder.join("nsswitch.conf")).unwrap_or_default();
-    match asks_others(&services, list) {
+    match asks_other_services(&services, list) {
         true => {
-            let said =
+            let message =
                 format!("configuration whose owner (number {number}) is in no file of the system");
-            Err(Abort::unsupported(said))
+            Err(Abort::unsupported(message))
         }
         false => Ok(number.to_string().into()),
     }
@@ -328,7 +323,7 @@ fn name_in(text: &[u8], number: u32) -> Option<BString> {
 
 /// Returns whether nsswitch.conf(5) names a service that knows more than the system's files, apart from the temporary
 /// users of systemd(1).
-fn asks_others(services: &[u8], list: &str) -> bool {
+fn asks_other_services(services: &[u8], list: &str) -> bool {
     let mut lines = services.split(|byte| *byte == b'\n');
     let asked = lines.find_map(|line| {
         let (name, asked) = line.split_once_str(":")?;
@@ -359,7 +354,7 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(
-                asks_others(services.as_bytes(), "passwd"),
+                asks_other_services(services.as_bytes(), "passwd"),
                 expected,
                 "{services}"
             );

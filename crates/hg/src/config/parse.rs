@@ -6,10 +6,10 @@ use std::path::Path;
 use bstr::{BString, ByteSlice};
 use vigil_linux::errno;
 
-use super::{Config, Surroundings};
+use super::{Config, ProcessContext};
 use crate::abort::{Abort, Kind};
 use crate::bytes::{
-    bytes, is_space, lines_with_ends, normal_path, of_path, path_of, trim, trim_end,
+    bytes, bytes_of, is_space, lines_with_ends, normal_path, path_of, trim, trim_end,
 };
 use crate::text_file;
 
@@ -22,12 +22,12 @@ const FILES_MAX: usize = 4096;
 pub(super) fn read(
     path: &Path,
     text: &[u8],
-    surroundings: &Surroundings<'_>,
+    process: &ProcessContext<'_>,
     files: &mut Vec<std::path::PathBuf>,
 ) -> Result<Config, Abort> {
     let mut parser = Parser {
         config: Config::default(),
-        surroundings,
+        process,
         files,
         depth: 0,
         read: 0,
@@ -39,7 +39,7 @@ pub(super) fn read(
 /// The entry point of the fuzzer. Included files are not read.
 #[cfg(feature = "fuzzing")]
 pub fn fuzz(text: &[u8]) {
-    let surroundings = Surroundings {
+    let process = ProcessContext {
         variable: &|_| None,
         cwd: "/".into(),
         uid: 0,
@@ -47,7 +47,7 @@ pub fn fuzz(text: &[u8]) {
     let mut files = Vec::new();
     let mut parser = Parser {
         config: Config::default(),
-        surroundings: &surroundings,
+        process: &process,
         files: &mut files,
         depth: 0,
         read: FILES_MAX,
@@ -57,7 +57,7 @@ pub fn fuzz(text: &[u8]) {
 
 struct Parser<'p> {
     config: Config,
-    surroundings: &'p Surroundings<'p>,
+    process: &'p ProcessContext<'p>,
     files: &'p mut Vec<std::path::PathBuf>,
     depth: usize,
     read: usize,
@@ -78,7 +78,7 @@ impl Parser<'_> {
                 1 => line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line),
                 _ => line,
             };
-            let source = || bytes!(of_path(path), ":", format!("{number}"));
+            let source = || bytes!(bytes_of(path), ":", format!("{number}"));
             let first = line.first().copied().unwrap_or(b'\n');
             let is_comment = matches!(first, b';' | b'#');
             if let Some(item) = &open {
@@ -120,23 +120,23 @@ impl Parser<'_> {
                 self.config.unset(&section, name);
                 continue;
             }
-            let said = trim_end(line);
-            let said = match first {
-                b' ' => bytes!("unexpected leading whitespace: ", said),
-                _ => said.into(),
+            let message = trim_end(line);
+            let message = match first {
+                b' ' => bytes!("unexpected leading whitespace: ", message),
+                _ => message.into(),
             };
-            return Err(error(&source(), &said));
+            return Err(error(&source(), &message));
         }
         Ok(())
     }
 
     fn include(&mut self, from: &Path, text: &[u8], source: &BString) -> Result<(), Abort> {
-        let expanded = self.surroundings.expand_path(text);
+        let expanded = self.process.expand_path(text);
         let path = from.parent().unwrap_or(from).join(path_of(&expanded));
-        let path = path_of(&normal_path(of_path(&path)));
+        let path = path_of(&normal_path(bytes_of(&path)));
         let refuse = |reason: &str| {
-            let said = bytes!("cannot include ", expanded, " (", reason, ")");
-            Err(error(source, &said))
+            let message = bytes!("cannot include ", expanded, " (", reason, ")");
+            Err(error(source, &message))
         };
         if self.depth >= DEPTH_MAX || self.read >= FILES_MAX {
             return refuse("too many includes");
@@ -155,8 +155,11 @@ impl Parser<'_> {
     }
 }
 
-fn error(source: &BString, said: &[u8]) -> Abort {
-    Abort::of(Kind::Config, bytes!("config error at ", source, ": ", said))
+fn error(source: &BString, message: &[u8]) -> Abort {
+    Abort::of(
+        Kind::Config,
+        bytes!("config error at ", source, ": ", message),
+    )
 }
 
 /// Returns what follows `word` and white space.

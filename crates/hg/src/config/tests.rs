@@ -1,7 +1,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
-use crate::bytes::of_path;
+use crate::bytes::bytes_of;
 
 struct Folder(tempfile::TempDir);
 
@@ -20,21 +20,21 @@ impl Folder {
         let rc = self.0.path().join("hgrc");
         let variable = |name: &str| {
             if name == "HGRCPATH" {
-                return Some(of_path(&rc).into());
+                return Some(bytes_of(&rc).into());
             }
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| BString::from(*value))
         };
-        let surroundings = Surroundings {
+        let process = ProcessContext {
             variable: &variable,
             cwd: self.0.path().into(),
             uid: rustix::process::geteuid().as_raw(),
         };
         let arguments: Vec<BString> = arguments.iter().map(|text| BString::from(*text)).collect();
-        let files = Repositories {
+        let files = RepositoryFiles {
             files: vec![self.0.path().join("repo")],
         };
-        Layers::of_user(&surroundings, &arguments)?.with_repository(&files)
+        Layers::of_user(&process, &arguments)?.with_repository(&files)
     }
 
     fn get(&self, section: &str, name: &str) -> Option<String> {

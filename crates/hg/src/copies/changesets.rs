@@ -14,7 +14,7 @@ use crate::stored::{Action, ChangedFile, CopySource, Store};
 
 /// The latest record about a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Word {
+struct CopyRecord {
     /// The changeset that made the record.
     by: u32,
     /// The file that it was copied from; `None` if it was removed.
@@ -22,7 +22,7 @@ struct Word {
 }
 
 /// The records about files, up to one changeset.
-type Words = BTreeMap<BString, Word>;
+type CopyRecords = BTreeMap<BString, CopyRecord>;
 
 /// Returns the matching files of `to` that were copied since `from`.
 pub(super) fn forward(
@@ -33,11 +33,11 @@ pub(super) fn forward(
 ) -> Result<Copies, Abort> {
     let mut changelog = store.changelog()?;
     let (numbers, mut children) = between(&changelog, from, to);
-    let mut known: HashMap<u32, Rc<Words>> = HashMap::new();
-    let mut order = Order::default();
+    let mut known: HashMap<u32, Rc<CopyRecords>> = HashMap::new();
+    let mut order = AncestryCache::default();
     for number in numbers {
         let changed = Store::changed_files(&mut changelog, number)?;
-        let mut words: Option<Rc<Words>> = None;
+        let mut records: Option<Rc<CopyRecords>> = None;
         for (side, parent) in ancestry::parents(&changelog, number)
             .into_iter()
             .enumerate()
@@ -56,24 +56,26 @@ pub(super) fn forward(
             }
             .unwrap_or_default();
             follow(&mut above, &changed, number, side);
-            words = Some(match words {
+            records = Some(match records {
                 None => above,
                 Some(first) => {
-                    let mut meeting = Meeting {
+                    let mut merge_point = MergePoint {
                         number,
                         changed: &changed,
                         changelog: &changelog,
                         order: &mut order,
                     };
-                    Rc::new(meeting.merge(Rc::unwrap_or_clone(first), Rc::unwrap_or_clone(above)))
+                    Rc::new(
+                        merge_point.merge(Rc::unwrap_or_clone(first), Rc::unwrap_or_clone(above)),
+                    )
                 }
             });
         }
-        known.insert(number, words.unwrap_or_default());
+        known.insert(number, records.unwrap_or_default());
     }
-    let words = known.remove(&to).unwrap_or_default();
-    let copied = Rc::unwrap_or_clone(words).into_iter();
-    let copied = copied.filter_map(|(path, word)| Some((path, word.source?)));
+    let records = known.remove(&to).unwrap_or_default();
+    let copied = Rc::unwrap_or_clone(records).into_iter();
+    let copied = copied.filter_map(|(path, record)| Some((path, record.source?)));
     Ok(copied.filter(|(path, _)| matches(path.as_bstr())).collect())
 }
 
@@ -122,40 +124,42 @@ fn between(changelog: &Revlog, from: u32, to: u32) -> (Vec<u32>, HashMap<u32, u3
 }
 
 /// Adds to the records of a parent what the changeset `number` did; `side` is 0 for the first parent, 1 for the second.
-fn follow(words: &mut Rc<Words>, changed: &[ChangedFile], number: u32, side: usize) {
+fn follow(records: &mut Rc<CopyRecords>, changed: &[ChangedFile], number: u32, side: usize) {
     let copied = changed.iter().filter_map(|file| match &file.source {
-        Some(CopySource::OfFirst(source)) if side == 0 => Some((&file.path, source)),
-        Some(CopySource::OfSecond(source)) if side == 1 => Some((&file.path, source)),
+        Some(CopySource::FromFirstParent(source)) if side == 0 => Some((&file.path, source)),
+        Some(CopySource::FromSecondParent(source)) if side == 1 => Some((&file.path, source)),
         _ => None,
     });
     // All copies of a changeset happen at once: none may see a record that another has just made.
-    let new: Vec<(BString, Word)> = copied
+    let new: Vec<(BString, CopyRecord)> = copied
         .map(|(path, source)| {
-            let before = words.get(source).and_then(|word| word.source.as_ref());
+            let before = records
+                .get(source)
+                .and_then(|record| record.source.as_ref());
             let source = Some(before.unwrap_or(source).clone());
-            (path.clone(), Word { by: number, source })
+            (path.clone(), CopyRecord { by: number, source })
         })
         .collect();
     if !new.is_empty() {
-        Rc::make_mut(words).extend(new);
+        Rc::make_mut(records).extend(new);
     }
     let removed = changed.iter().filter(|file| file.action == Action::Removed);
     for file in removed {
-        if words.contains_key(&file.path) {
-            let word = Word {
+        if records.contains_key(&file.path) {
+            let record = CopyRecord {
                 by: number,
                 source: None,
             };
-            Rc::make_mut(words).insert(file.path.clone(), word);
+            Rc::make_mut(records).insert(file.path.clone(), record);
         }
     }
 }
 
 /// A cache of which changesets are ancestors of which.
 #[derive(Default)]
-struct Order(HashMap<(u32, u32), bool>);
+struct AncestryCache(HashMap<(u32, u32), bool>);
 
-impl Order {
+impl AncestryCache {
     fn is_ancestor(&mut self, changelog: &Revlog, one: u32, other: u32) -> bool {
         one == other
             || one < other
@@ -167,30 +171,35 @@ impl Order {
 }
 
 /// A changeset where two paths meet.
-struct Meeting<'m> {
+struct MergePoint<'m> {
     number: u32,
     changed: &'m [ChangedFile],
     changelog: &'m Revlog,
-    order: &'m mut Order,
+    order: &'m mut AncestryCache,
 }
 
-impl Meeting<'_> {
+impl MergePoint<'_> {
     /// Merges the records of both paths. Where they differ and neither is later, `first` counts.
-    fn merge(&mut self, first: Words, mut second: Words) -> Words {
-        for (path, word) in first {
+    fn merge(&mut self, first: CopyRecords, mut second: CopyRecords) -> CopyRecords {
+        for (path, record) in first {
             let other = second.get(&path);
-            if let Some(word) = match other {
-                None => Some(word),
-                Some(other) => self.choose(path.as_bstr(), word, other),
+            if let Some(record) = match other {
+                None => Some(record),
+                Some(other) => self.choose(path.as_bstr(), record, other),
             } {
-                second.insert(path, word);
+                second.insert(path, record);
             }
         }
         second
     }
 
     /// Returns the record that replaces `second`, if any.
-    fn choose(&mut self, path: &BStr, first: Word, second: &Word) -> Option<Word> {
+    fn choose(
+        &mut self,
+        path: &BStr,
+        first: CopyRecord,
+        second: &CopyRecord,
+    ) -> Option<CopyRecord> {
         if first.by == second.by {
             return None;
         }
@@ -199,14 +208,14 @@ impl Meeting<'_> {
             .binary_search_by(|file| file.path.as_bstr().cmp(path));
         let file = found.ok().and_then(|at| self.changed.get(at));
         let action = file.map_or(Action::Other, |file| file.action);
-        let said_here = |source: Option<BString>| {
-            Some(Word {
+        let recorded_here = |source: Option<BString>| {
+            Some(CopyRecord {
                 by: self.number,
                 source,
             })
         };
         if action == Action::Salvaged && first.source.is_some() != second.source.is_some() {
-            return said_here(first.source.or_else(|| second.source.clone()));
+            return recorded_here(first.source.or_else(|| second.source.clone()));
         }
         let mut comes_before =
             |one: u32, other: u32| self.order.is_ancestor(self.changelog, one, other);
@@ -214,11 +223,11 @@ impl Meeting<'_> {
         let second_is_later = !first_is_later && comes_before(first.by, second.by);
         match (first_is_later || second_is_later, action) {
             // A side that changed the file without copying it has no later source.
-            (true, Action::Merged) => said_here(first.source),
+            (true, Action::Merged) => recorded_here(first.source),
             (true, _) if first_is_later => Some(first),
             (true, _) => None,
             // A copied file takes precedence over a removed one.
-            (false, _) => said_here(first.source.or_else(|| second.source.clone())),
+            (false, _) => recorded_here(first.source.or_else(|| second.source.clone())),
         }
     }
 }
@@ -227,8 +236,8 @@ impl Meeting<'_> {
 mod tests {
     use super::*;
 
-    fn word(by: u32, source: Option<&str>) -> Word {
-        Word {
+    fn record(by: u32, source: Option<&str>) -> CopyRecord {
+        CopyRecord {
             by,
             source: source.map(BString::from),
         }
@@ -244,26 +253,38 @@ mod tests {
 
     #[test]
     fn copies_of_copies_lead_to_the_first_source() {
-        let before = [("b", word(1, Some("a"))), ("gone", word(1, None))];
-        let before = before.map(|(path, word)| (BString::from(path), word));
-        let mut words = Rc::new(Words::from(before));
+        let before = [("b", record(1, Some("a"))), ("gone", record(1, None))];
+        let before = before.map(|(path, record)| (BString::from(path), record));
+        let mut records = Rc::new(CopyRecords::from(before));
         let changed = [
-            file("a", Action::Other, Some(CopySource::OfSecond("x".into()))),
+            file(
+                "a",
+                Action::Other,
+                Some(CopySource::FromSecondParent("x".into())),
+            ),
             file("b", Action::Removed, None),
-            file("c", Action::Other, Some(CopySource::OfFirst("b".into()))),
-            file("d", Action::Other, Some(CopySource::OfFirst("gone".into()))),
+            file(
+                "c",
+                Action::Other,
+                Some(CopySource::FromFirstParent("b".into())),
+            ),
+            file(
+                "d",
+                Action::Other,
+                Some(CopySource::FromFirstParent("gone".into())),
+            ),
             file("e", Action::Removed, None),
         ];
-        follow(&mut words, &changed, 2, 0);
+        follow(&mut records, &changed, 2, 0);
         let after = [
-            ("b", word(2, None)),
-            ("c", word(2, Some("a"))),
-            ("d", word(2, Some("gone"))),
-            ("gone", word(1, None)),
+            ("b", record(2, None)),
+            ("c", record(2, Some("a"))),
+            ("d", record(2, Some("gone"))),
+            ("gone", record(1, None)),
         ];
         assert_eq!(
-            *words,
-            Words::from(after.map(|(path, word)| (path.into(), word)))
+            *records,
+            CopyRecords::from(after.map(|(path, record)| (path.into(), record)))
         );
     }
 }

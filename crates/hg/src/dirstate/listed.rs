@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use bstr::{BStr, ByteSlice};
 use vigil_linux::stat::Stat;
 
-use super::record::Place;
+use super::record::ByteRange;
 
 /// The bits of the seconds that are recorded.
 pub(super) const SECONDS_MASK: u32 = 0x7fff_ffff;
@@ -13,7 +13,7 @@ pub(super) const SECONDS_MASK: u32 = 0x7fff_ffff;
 /// A directory, with its mtime when it was listed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListedRecord {
-    pub(super) path: Place,
+    pub(super) path: ByteRange,
     pub(super) mtime_s: u32,
     pub(super) mtime_ns: u32,
 }
@@ -37,7 +37,8 @@ impl ListedDirectories<'_> {
     /// Returns whether the directory at `path`, whose stat data are `stat`, holds only recorded and ignored files: that
     /// was so when it was listed with this mtime. What is on disk may be of another type than its record says.
     pub fn holds_only_recorded(&self, path: &BStr, stat: &Stat) -> bool {
-        let text = |record: &ListedRecord| self.bytes.get(record.path.range()).unwrap_or_default();
+        let text =
+            |record: &ListedRecord| self.bytes.get(record.path.as_range()).unwrap_or_default();
         let compare = |record: &ListedRecord| -> Ordering { text(record).cmp(path.as_bytes()) };
         let found = self.directories.binary_search_by(compare);
         let record = found.ok().and_then(|at| self.directories.get(at));

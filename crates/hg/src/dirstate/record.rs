@@ -12,20 +12,20 @@ pub struct Damaged(pub &'static str);
 /// An entry, and the places of its path and of its copy source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
-    pub(super) path: Place,
-    pub(super) copy_source: Option<Place>,
+    pub(super) path: ByteRange,
+    pub(super) copy_source: Option<ByteRange>,
     pub(super) entry: Entry,
 }
 
 /// A range of bytes in the dirstate file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct ByteRange {
     pub(super) start: u32,
     pub(super) len: u32,
 }
 
-impl Place {
-    pub(super) fn range(self) -> Range<usize> {
+impl ByteRange {
+    pub(super) fn as_range(self) -> Range<usize> {
         let start = self.start as usize;
         start..start.saturating_add(self.len as usize)
     }

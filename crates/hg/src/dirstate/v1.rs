@@ -3,7 +3,7 @@
 use bstr::ByteSlice;
 
 use super::entry::{Entry, Flags};
-use super::record::{Damaged, Place, Record};
+use super::record::{ByteRange, Damaged, Record};
 use crate::fields::i32_at;
 use crate::node::Node;
 
@@ -42,10 +42,10 @@ pub(super) fn parse(bytes: &[u8]) -> Result<([Node; 2], Vec<Record>), Damaged> {
         let path_len = names.find_byte(0).unwrap_or(names.len());
         let copy_source = (path_len < names.len()).then(|| {
             let skipped = path_len.saturating_add(1);
-            place(start.saturating_add(skipped), len.saturating_sub(skipped))
+            byte_range(start.saturating_add(skipped), len.saturating_sub(skipped))
         });
         entries.push(Record {
-            path: place(start, path_len),
+            path: byte_range(start, path_len),
             copy_source,
             entry: entry(state, mode.cast_unsigned(), size, mtime)?,
         });
@@ -55,9 +55,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<([Node; 2], Vec<Record>), Damaged> {
 }
 
 /// Every place is within a file of less than 4 GiB, so the numbers fit.
-fn place(start: usize, len: usize) -> Place {
+fn byte_range(start: usize, len: usize) -> ByteRange {
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    Place {
+    ByteRange {
         start: number(start),
         len: number(len),
     }

@@ -4,7 +4,7 @@ use bstr::BString;
 
 use super::entry::{Entry, Flags};
 use super::listed::{ListedRecord, SECONDS_MASK};
-use super::record::{Damaged, Place, Record};
+use super::record::{ByteRange, Damaged, Record};
 use crate::fields::{u16_at, u32_at};
 use crate::node::Node;
 
@@ -89,7 +89,7 @@ pub(super) fn parse(docket: &Docket, data: &[u8]) -> Result<Nodes, Damaged> {
         data,
         nodes_left: data.len() / NODE_LEN,
         path_bytes_left: data.len(),
-        has_others: false,
+        has_untracked_records: false,
         found: Nodes {
             records: Vec::with_capacity(RECORDS_AT_ONCE_MAX.min(data.len() / BYTES_PER_RECORD)),
             listed: Vec::new(),
@@ -107,7 +107,7 @@ pub(super) fn parse(docket: &Docket, data: &[u8]) -> Result<Nodes, Damaged> {
             pending.push(walk.nodes(start, count)?);
         }
     }
-    if walk.has_others {
+    if walk.has_untracked_records {
         walk.found.listed.clear();
     }
     Ok(walk.found)
@@ -120,7 +120,7 @@ struct Walk<'d> {
     /// The number of bytes left for paths: no two nodes share the bytes of their paths.
     path_bytes_left: usize,
     /// Whether there are records of what is not tracked. They are not looked at here.
-    has_others: bool,
+    has_untracked_records: bool,
     found: Nodes,
 }
 
@@ -144,7 +144,7 @@ impl<'d> Walk<'d> {
         let cut = Damaged("a node of the dirstate is cut off");
         let long = |at: usize| u32_at(node, at).ok_or(cut);
         let short = |at: usize| u16_at(node, at).ok_or(cut);
-        let path = self.place(long(0)?, short(4)?)?;
+        let path = self.byte_range(long(0)?, short(4)?)?;
         self.path_bytes_left =
             self.path_bytes_left
                 .checked_sub(path.len as usize)
@@ -157,7 +157,7 @@ impl<'d> Walk<'d> {
         let (copy_start, copy_len) = (long(8)?, short(12)?);
         let copy_source = match (copy_start, copy_len) {
             (0, _) => None,
-            _ => Some(self.place(copy_start, copy_len)?),
+            _ => Some(self.byte_range(copy_start, copy_len)?),
         };
         let (children, children_count) = (long(14)?, long(18)?);
         let flags = Flags(short(30)?);
@@ -178,17 +178,17 @@ impl<'d> Walk<'d> {
                 });
             }
         }
-        self.has_others |= children_count == 0 && !flags.is_any_tracked();
+        self.has_untracked_records |= children_count == 0 && !flags.is_any_tracked();
         Ok((children_count > 0).then_some((children, children_count)))
     }
 
-    fn place(&self, start: u32, len: u16) -> Result<Place, Damaged> {
-        let place = Place {
+    fn byte_range(&self, start: u32, len: u16) -> Result<ByteRange, Damaged> {
+        let range = ByteRange {
             start,
             len: u32::from(len),
         };
-        match self.data.get(place.range()) {
-            Some(_) => Ok(place),
+        match self.data.get(range.as_range()) {
+            Some(_) => Ok(range),
             None => Err(Damaged("a path of the dirstate is outside of its file")),
         }
     }

@@ -6,10 +6,10 @@ use bstr::{BStr, BString, ByteSlice};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::kinds::{Kind, Pattern};
-use super::looking::{Looking, NEST_MAX};
-use super::regular::{Wrong, branches, translate};
+use super::lookaround::{LookaroundSet, NEST_MAX};
+use super::regular::{RegexError, branches, translate};
 use crate::abort::Abort;
-use crate::bytes::{bytes, joined};
+use crate::bytes::{bytes, join};
 
 /// The maximum length of one expression in bytes; longer patterns are refused, as Mercurial does.
 const GROUP_LEN_MAX: usize = 20_000;
@@ -28,7 +28,7 @@ const WITH_COUNTED_SIZE_MAX: usize = 64 << 20;
 pub struct Compiled {
     regex: Option<Regex>,
     /// The alternatives with lookahead or lookbehind.
-    looking: Looking,
+    lookaround: LookaroundSet,
     /// The directories whose files all match, if every pattern is of the kind `rootfilesin`.
     directories: Option<BTreeSet<BString>>,
     /// Paths that match literally. They are kept out of the expression, whose flags must come first.
@@ -74,16 +74,16 @@ impl Compiled {
             .map(|pattern| pattern.regular(suffix))
             .collect();
         if let Some(long) = all.iter().find(|regular| regular.len() > GROUP_LEN_MAX) {
-            let said = format!("matcher pattern is too long ({} bytes)", long.len());
-            return Err(Abort::plain(said));
+            let message = format!("matcher pattern is too long ({} bytes)", long.len());
+            return Err(Abort::plain(message));
         }
         let too_much = || Abort::unsupported("patterns that take too much memory");
         let mut size_max = SIZE_MAX;
         let mut plain: Vec<String> = Vec::new();
-        let mut looking = Vec::new();
+        let mut lookaround = Vec::new();
         for group in groups(&all) {
-            let whole = joined(group.iter().map(|regular| regular.as_slice()), b"|");
-            let branches = branches(&whole).map_err(|wrong| said_of(patterns, suffix, wrong))?;
+            let whole = join(group.iter().map(|regular| regular.as_slice()), b"|");
+            let branches = branches(&whole).map_err(|wrong| abort_of(patterns, suffix, wrong))?;
             for branch in branches {
                 let counts = branch.text.contains('{');
                 if counts {
@@ -92,20 +92,20 @@ impl Compiled {
                 if counts && regex(&branch.text, COUNTED_SIZE_MAX).is_err() {
                     return Err(too_much());
                 }
-                match branch.looks.is_empty() {
+                match branch.lookarounds.is_empty() {
                     true => plain.push(branch.text),
-                    false => looking.push(branch),
+                    false => lookaround.push(branch),
                 }
             }
         }
-        let text = format!("{plain:?} {looking:?} {files:?}");
+        let text = format!("{plain:?} {lookaround:?} {files:?}");
         let regex = match plain.is_empty() {
             true => None,
             false => Some(regex(&plain.join("|"), size_max).map_err(|_| too_much())?),
         };
         Ok(Self {
             regex,
-            looking: Looking::new(&looking).ok_or_else(too_much)?,
+            lookaround: LookaroundSet::new(&lookaround).ok_or_else(too_much)?,
             directories: None,
             text,
             files,
@@ -124,7 +124,7 @@ impl Compiled {
         let regex = self.regex.as_ref();
         self.files.contains(path.as_bytes().as_bstr())
             || regex.is_some_and(|regex| regex.is_match(path))
-            || self.looking.is_match(path)
+            || self.lookaround.is_match(path)
     }
 
     /// A text that identifies the patterns.
@@ -160,7 +160,7 @@ fn groups(all: &[BString]) -> Vec<&[BString]> {
 }
 
 /// The error that names the first wrong pattern.
-fn said_of(patterns: &[Pattern], suffix: &str, wrong: Wrong) -> Abort {
+fn abort_of(patterns: &[Pattern], suffix: &str, wrong: RegexError) -> Abort {
     for pattern in patterns {
         let named = match pattern.source.is_empty() {
             true => BString::default(),
@@ -169,19 +169,19 @@ fn said_of(patterns: &[Pattern], suffix: &str, wrong: Wrong) -> Abort {
         let kind = pattern.kind.name();
         match translate(&pattern.regular(suffix)) {
             Ok(_) => {}
-            Err(Wrong::Syntax) => {
+            Err(RegexError::Syntax) => {
                 let text = &pattern.text;
-                let said = bytes!(named, "invalid pattern (", kind, "): ", text);
-                return Abort::plain(said);
+                let message = bytes!(named, "invalid pattern (", kind, "): ", text);
+                return Abort::plain(message);
             }
-            Err(Wrong::OnlyPython(what)) => {
+            Err(RegexError::OnlyPython(what)) => {
                 let pattern = bytes!("the pattern '", kind, ":", pattern.text, "'");
                 return Abort::unsupported(bytes!(named, pattern, " with ", what));
             }
         }
     }
     match wrong {
-        Wrong::OnlyPython(what) => Abort::unsupported(bytes!("a pattern with ", what)),
-        Wrong::Syntax => Abort::plain("invalid pattern"),
+        RegexError::OnlyPython(what) => Abort::unsupported(bytes!("a pattern with ", what)),
+        RegexError::Syntax => Abort::plain("invalid pattern"),
     }
 }

@@ -7,12 +7,12 @@ use bstr::{BStr, BString, ByteSlice};
 use sha1::{Digest, Sha1};
 use vigil_linux::errno;
 
-use super::agreed::is_agreed;
 use super::compiled::Compiled;
 use super::file::parse;
 use super::kinds::{Kind, Pattern};
+use super::read_alike::is_read_alike;
 use crate::abort::Abort;
-use crate::bytes::{bytes, normal_path, of_path, path_of};
+use crate::bytes::{bytes, bytes_of, normal_path, path_of};
 use crate::text_file;
 
 /// The suffix of a glob in an ignore file, which may also match a directory.
@@ -26,8 +26,8 @@ pub(super) const FILES_MAX: usize = 10_000;
 #[derive(Debug, Default)]
 pub struct Ignore {
     all: Compiled,
-    below: Vec<Below>,
-    later: Arc<Mutex<Later>>,
+    subincludes: Vec<Subinclude>,
+    outcome: Arc<Mutex<SubincludeOutcome>>,
     digest: u128,
     hash: Option<[u8; 20]>,
     /// Whether a pattern matches the top; computed when first needed.
@@ -36,7 +36,7 @@ pub struct Ignore {
 
 /// Patterns that apply below one directory. They are read when a path there is first asked about.
 #[derive(Debug)]
-struct Below {
+struct Subinclude {
     /// The path of the directory, with a slash at its end; empty for the top.
     prefix: BString,
     root: PathBuf,
@@ -44,12 +44,12 @@ struct Below {
     /// The files that led to this one.
     from: Vec<PathBuf>,
     read: OnceLock<Ignore>,
-    later: Arc<Mutex<Later>>,
+    outcome: Arc<Mutex<SubincludeOutcome>>,
 }
 
 /// What was found while reading, later, patterns that apply only below some directory.
 #[derive(Debug, Default)]
-pub struct Later {
+pub struct SubincludeOutcome {
     /// All files that were read or looked for.
     pub files: Vec<PathBuf>,
     /// The first error, such as an invalid pattern.
@@ -58,7 +58,7 @@ pub struct Later {
     pub failed_below: BString,
 }
 
-impl Later {
+impl SubincludeOutcome {
     fn fail(&mut self, below: &BString, failure: Abort) {
         if self.failure.is_none() {
             self.failed_below.clone_from(below);
@@ -69,12 +69,12 @@ impl Later {
 
 /// What is collected while patterns are read.
 #[derive(Debug, Default)]
-struct Reading {
+struct IgnoreReader {
     warnings: Vec<BString>,
     files: Vec<PathBuf>,
     /// The files that led to those that are read.
     from: Vec<PathBuf>,
-    later: Arc<Mutex<Later>>,
+    outcome: Arc<Mutex<SubincludeOutcome>>,
     /// The input of the hash of all patterns: for each file its path from the top and the hash of its text.
     hashed: Vec<u8>,
     /// Whether Mercurial's implementations may read a pattern differently.
@@ -83,7 +83,7 @@ struct Reading {
 
 /// The result of reading patterns.
 #[derive(Debug)]
-pub struct IgnoreRead {
+pub struct LoadedIgnore {
     /// The patterns, or an error if one is invalid or cannot be matched without Python.
     pub ignore: Result<Arc<Ignore>, Abort>,
     /// Messages for standard error, each without its line feed.
@@ -94,24 +94,24 @@ pub struct IgnoreRead {
 
 impl Ignore {
     /// Reads the patterns of `files`.
-    pub fn read(root: &Path, files: &[PathBuf]) -> IgnoreRead {
-        let mut reading = Reading::default();
+    pub fn read(root: &Path, files: &[PathBuf]) -> LoadedIgnore {
+        let mut reader = IgnoreReader::default();
         let mut patterns = Vec::new();
         let mut hashed = Vec::new();
         let all = files.iter().try_for_each(|path| {
-            let read = reading.include(root, of_path(path), 0, &mut patterns);
-            hashed.push((path, std::mem::take(&mut reading.hashed)));
+            let read = reader.include(root, bytes_of(path), 0, &mut patterns);
+            hashed.push((path, std::mem::take(&mut reader.hashed)));
             read
         });
-        let ignore = all.and_then(|()| reading.compile(root, patterns));
+        let ignore = all.and_then(|()| reader.compile(root, patterns));
         let ignore = ignore.map(|ignore| Self {
-            hash: (ignore.is_whole() && !reading.is_doubtful).then(|| hash(hashed)),
+            hash: (ignore.is_whole() && !reader.is_doubtful).then(|| hash(hashed)),
             ..ignore
         });
-        IgnoreRead {
+        LoadedIgnore {
             ignore: ignore.map(Arc::new),
-            warnings: reading.warnings,
-            files: reading.files,
+            warnings: reader.warnings,
+            files: reader.files,
         }
     }
 
@@ -129,26 +129,26 @@ impl Ignore {
     /// Whether a pattern matches `path`.
     fn matches(&self, path: &BStr) -> bool {
         // In Mercurial's order, which is visible if a pattern of such a file is invalid.
-        let below = |below: &Below| {
-            path.strip_prefix(below.prefix.as_slice())
-                .is_some_and(|rest| below.patterns().matches(rest.as_bstr()))
+        let below = |subinclude: &Subinclude| {
+            path.strip_prefix(subinclude.prefix.as_slice())
+                .is_some_and(|rest| subinclude.patterns().matches(rest.as_bstr()))
         };
-        self.below.iter().any(below) || self.all.is_match(path)
+        self.subincludes.iter().any(below) || self.all.is_match(path)
     }
 
     /// Reads the patterns that apply only below some directory above `path`. Mercurial looks them up first, even if `path` is
     /// ignored for another reason.
     pub fn read_for(&self, path: &BStr) {
-        for below in &self.below {
-            if let Some(rest) = path.strip_prefix(below.prefix.as_slice()) {
-                below.patterns().read_for(rest.as_bstr());
+        for subinclude in &self.subincludes {
+            if let Some(rest) = path.strip_prefix(subinclude.prefix.as_slice()) {
+                subinclude.patterns().read_for(rest.as_bstr());
             }
         }
     }
 
     /// Takes what was found since the patterns were read.
-    pub fn take_later(&self) -> Later {
-        std::mem::take(&mut *self.later.lock().unwrap_or_else(PoisonError::into_inner))
+    pub fn take_subinclude_outcome(&self) -> SubincludeOutcome {
+        std::mem::take(&mut *self.outcome.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns whether `path`, or a directory above it, is ignored.
@@ -163,7 +163,7 @@ impl Ignore {
     /// Returns whether all patterns are read: there are no files with patterns for one directory, which are read only when a path
     /// there is asked about.
     pub fn is_whole(&self) -> bool {
-        self.below.is_empty()
+        self.subincludes.is_empty()
     }
 
     /// The hash by which Mercurial recognizes the ignore patterns in a dirstate of the second format. `None` if it would cover
@@ -179,7 +179,7 @@ impl Ignore {
     }
 }
 
-impl Reading {
+impl IgnoreReader {
     /// Adds the patterns of the file `name`, a path from `root`.
     fn include(
         &mut self,
@@ -191,30 +191,30 @@ impl Reading {
         let path = root.join(path_of(name));
         let too_many = depth > DEPTH_MAX || self.files.len() > FILES_MAX;
         if too_many {
-            let said = bytes!("too many ignore files include one another: '", name, "'");
-            return Err(Abort::plain(said));
+            let message = bytes!("too many ignore files include one another: '", name, "'");
+            return Err(Abort::plain(message));
         }
         self.files.push(path.clone());
         let text = match text_file::read(&path) {
             Ok(text) => text,
             Err(error) => {
                 let reason = errno::text_of(&error);
-                let said = bytes!("skipping unreadable pattern file '", name, "': ", reason);
-                self.warnings.push(said);
+                let message = bytes!("skipping unreadable pattern file '", name, "': ", reason);
+                self.warnings.push(message);
                 return Ok(());
             }
         };
         let from_top = path.strip_prefix(root).unwrap_or(&path);
-        self.hashed.extend_from_slice(of_path(from_top));
+        self.hashed.extend_from_slice(bytes_of(from_top));
         self.hashed.push(b' ');
         self.hashed.extend_from_slice(&Sha1::digest(&text));
         self.hashed.push(b'\n');
-        let file = parse(&text, of_path(&path));
+        let file = parse(&text, bytes_of(&path));
         self.is_doubtful |= !file.warnings.is_empty();
         self.warnings.extend(file.warnings);
         for line in &file.patterns {
             let (kind, text) = Kind::split(line, Kind::Glob);
-            self.is_doubtful |= !is_agreed(kind, text);
+            self.is_doubtful |= !is_read_alike(kind, text);
             match kind {
                 Kind::Include => {
                     let mut inner = Vec::new();
@@ -240,13 +240,13 @@ impl Reading {
         for pattern in below {
             let source = root.join(path_of(&pattern.source));
             let folder = source.parent().unwrap_or(root);
-            let file = path_of(&normal_path(of_path(&folder.join(path_of(&pattern.text)))));
+            let file = path_of(&normal_path(bytes_of(&folder.join(path_of(&pattern.text)))));
             let new_root = file.parent().unwrap_or(root).to_path_buf();
-            let prefix = super::place::canonical(root, root, of_path(&new_root))?;
+            let prefix = super::user_paths::canonical(root, root, bytes_of(&new_root))?;
             if self.from.contains(&file) {
                 continue;
             }
-            parts.push(Below {
+            parts.push(Subinclude {
                 prefix: match prefix.is_empty() {
                     true => prefix,
                     false => bytes!(prefix, "/"),
@@ -255,14 +255,14 @@ impl Reading {
                 from: self.from.iter().chain([&file]).cloned().collect(),
                 file,
                 read: OnceLock::new(),
-                later: self.later.clone(),
+                outcome: self.outcome.clone(),
             });
         }
         let digest = digest(&all, &parts);
         Ok(Ignore {
             all,
-            below: parts,
-            later: self.later.clone(),
+            subincludes: parts,
+            outcome: self.outcome.clone(),
             digest,
             hash: None,
             is_top: OnceLock::new(),
@@ -270,30 +270,30 @@ impl Reading {
     }
 }
 
-impl Below {
+impl Subinclude {
     fn patterns(&self) -> &Ignore {
         self.read.get_or_init(|| {
-            let mut reading = Reading {
+            let mut reader = IgnoreReader {
                 from: self.from.clone(),
-                later: self.later.clone(),
-                ..Reading::default()
+                outcome: self.outcome.clone(),
+                ..IgnoreReader::default()
             };
             let mut patterns = Vec::new();
-            let read = reading.include(&self.root, of_path(&self.file), 0, &mut patterns);
-            let compiled = read.and_then(|()| reading.compile(&self.root, patterns));
-            let mut later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+            let read = reader.include(&self.root, bytes_of(&self.file), 0, &mut patterns);
+            let compiled = read.and_then(|()| reader.compile(&self.root, patterns));
+            let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
             // Mercurial reports nothing that is wrong with such files, except an invalid pattern.
-            later.files.append(&mut reading.files);
-            let is_too_much = later.files.len() > FILES_MAX || self.from.len() > DEPTH_MAX;
+            outcome.files.append(&mut reader.files);
+            let is_too_much = outcome.files.len() > FILES_MAX || self.from.len() > DEPTH_MAX;
             match compiled {
                 Ok(ignore) if !is_too_much => ignore,
                 Ok(_) => {
-                    let said = "too many ignore files include one another";
-                    later.fail(&self.prefix, Abort::plain(said));
+                    let message = "too many ignore files include one another";
+                    outcome.fail(&self.prefix, Abort::plain(message));
                     Ignore::nothing()
                 }
                 Err(abort) => {
-                    later.fail(&self.prefix, abort);
+                    outcome.fail(&self.prefix, abort);
                     Ignore::nothing()
                 }
             }
@@ -325,14 +325,14 @@ fn hash(mut files: Vec<(&PathBuf, Vec<u8>)>) -> [u8; 20] {
     sum.finalize().into()
 }
 
-fn digest(all: &Compiled, below: &[Below]) -> u128 {
+fn digest(all: &Compiled, subincludes: &[Subinclude]) -> u128 {
     let mut sum = Sha1::new();
     sum.update(all.text());
-    for below in below {
+    for subinclude in subincludes {
         sum.update([0]);
-        sum.update(&below.prefix);
+        sum.update(&subinclude.prefix);
         sum.update([0]);
-        sum.update(of_path(&below.file));
+        sum.update(bytes_of(&subinclude.file));
     }
     let sum: [u8; 20] = sum.finalize().into();
     sum.first_chunk()

@@ -8,8 +8,8 @@ use super::compiled::Compiled;
 use super::file::parse;
 use super::ignore::{DEPTH_MAX, FILES_MAX, SUFFIX, pattern};
 use super::kinds::Kind;
-use super::place::canonical;
-use crate::bytes::{normal_path, of_path, path_of, trim};
+use super::user_paths::canonical;
+use crate::bytes::{bytes_of, normal_path, path_of, trim};
 use crate::text_file;
 
 /// A line of an ignore file.
@@ -52,7 +52,7 @@ impl Search {
         }
         self.files_read = self.files_read.saturating_add(1);
         let text = text_file::read(file).ok()?;
-        let parsed = parse(&text, of_path(file));
+        let parsed = parse(&text, bytes_of(file));
         let deeper = depth.saturating_add(1);
         for (line, number) in parsed.patterns.iter().zip(&parsed.lines) {
             let (kind, text_of_line) = Kind::split(line, Kind::Glob);
@@ -62,11 +62,11 @@ impl Search {
                 }
                 Kind::SubInclude => {
                     let folder = file.parent().unwrap_or(root);
-                    let inner = normal_path(of_path(&folder.join(path_of(text_of_line))));
+                    let inner = normal_path(bytes_of(&folder.join(path_of(text_of_line))));
                     self.below(root, &path_of(&inner), path, deeper)
                 }
                 _ => {
-                    let pattern = pattern(kind, text_of_line, of_path(file));
+                    let pattern = pattern(kind, text_of_line, bytes_of(file));
                     // An invalid pattern, or one that needs Python, makes the whole command fail elsewhere.
                     let compiled = Compiled::new(&[pattern], SUFFIX).ok();
                     let is_match = compiled.is_some_and(|compiled| compiled.is_match(path));
@@ -90,7 +90,7 @@ impl Search {
     /// Searches `file`, whose patterns apply below its folder.
     fn below(&mut self, root: &Path, file: &Path, path: &BStr, depth: usize) -> Option<IgnoreLine> {
         let new_root = file.parent().unwrap_or(root);
-        let prefix = canonical(root, root, of_path(new_root)).ok()?;
+        let prefix = canonical(root, root, bytes_of(new_root)).ok()?;
         let rest = match prefix.is_empty() {
             true => path.as_bytes(),
             false => path.strip_prefix(prefix.as_slice())?.strip_prefix(b"/")?,

@@ -8,10 +8,10 @@ use bstr::{BStr, BString, ByteSlice};
 use super::compiled::Compiled;
 use super::file::parse;
 use super::kinds::{Kind, Pattern};
-use super::place::{canonical_by_name, canonical_with};
 use super::portion::Portion;
+use super::user_paths::{canonical_by_name, canonical_with};
 use crate::abort::Abort;
-use crate::bytes::{bytes, joined, lines_with_ends, normal_path, of_path, path_of};
+use crate::bytes::{bytes, bytes_of, join, lines_with_ends, normal_path, path_of};
 use crate::subrepositories::Subrepositories;
 use crate::text_file;
 use vigil_model::path::is_at_or_below;
@@ -37,11 +37,11 @@ pub struct MatcherQuestion<'q> {
 /// Which paths are asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Matcher {
-    patterns: Option<Part>,
-    include: Option<Part>,
-    exclude: Option<Part>,
+    patterns: Option<PatternGroup>,
+    include: Option<PatternGroup>,
+    exclude: Option<PatternGroup>,
     /// The paths in subrepositories that are asked for by name.
-    elsewhere: Vec<BString>,
+    in_subrepositories: Vec<BString>,
     /// The part of the repository that a narrow clone has.
     narrow: Option<Arc<Portion>>,
     /// The part of that in a sparse working copy. A path that is asked for by name matches outside of it, too.
@@ -50,7 +50,7 @@ pub struct Matcher {
 
 /// Patterns that are compiled together.
 #[derive(Clone, Debug)]
-struct Part {
+struct PatternGroup {
     compiled: Compiled,
     /// The directories or files at or below which all matches are; empty for the top.
     roots: Vec<BString>,
@@ -69,7 +69,7 @@ impl Matcher {
     pub fn new(question: &MatcherQuestion<'_>) -> Result<Self, Abort> {
         let mut matcher = Self::default();
         if !question.patterns.is_empty() {
-            let mut patterns = normal(question, question.patterns, Kind::RelPath)?;
+            let mut patterns = to_patterns(question, question.patterns, Kind::RelPath)?;
             // In this order, flags at the beginning of the first pattern apply to all.
             patterns.sort_by(|a, b| {
                 let key = |pattern: &Pattern| (pattern.kind.name(), pattern.text.clone());
@@ -79,23 +79,23 @@ impl Matcher {
                 pattern.text.is_empty() && matches!(pattern.kind, Kind::RelPath | Kind::Glob)
             };
             if !patterns.iter().all(is_all) {
-                let mut part = Part::new(&patterns, "$")?;
+                let mut part = PatternGroup::new(&patterns, "$")?;
                 part.matches_files = true;
                 if let Some(all) = question.subrepositories {
-                    let is_elsewhere = |file: &BString| all.has_below(file.as_bstr());
+                    let is_in_subrepository = |file: &BString| all.contains(file.as_bstr());
                     let files = std::mem::take(&mut part.files).into_iter();
-                    (matcher.elsewhere, part.files) = files.partition(is_elsewhere);
+                    (matcher.in_subrepositories, part.files) = files.partition(is_in_subrepository);
                 }
                 matcher.patterns = Some(part);
             }
         }
         if !question.include.is_empty() {
-            let patterns = normal(question, question.include, Kind::Glob)?;
-            matcher.include = Some(Part::new(&patterns, "(?:/|$)")?);
+            let patterns = to_patterns(question, question.include, Kind::Glob)?;
+            matcher.include = Some(PatternGroup::new(&patterns, "(?:/|$)")?);
         }
         if !question.exclude.is_empty() {
-            let patterns = normal(question, question.exclude, Kind::Glob)?;
-            matcher.exclude = Some(Part::new(&patterns, "(?:/|$)")?);
+            let patterns = to_patterns(question, question.exclude, Kind::Glob)?;
+            matcher.exclude = Some(PatternGroup::new(&patterns, "(?:/|$)")?);
         }
         Ok(matcher)
     }
@@ -114,17 +114,18 @@ impl Matcher {
 
     /// Returns whether every path matches.
     pub fn is_everything(&self) -> bool {
-        self.is_all_there_is() && self.narrow.is_none() && self.sparse.is_none()
+        self.has_no_patterns() && self.narrow.is_none() && self.sparse.is_none()
     }
 
     /// Returns whether all files that are present match: no pattern restricts them.
-    pub fn is_all_there_is(&self) -> bool {
+    pub fn has_no_patterns(&self) -> bool {
         self.patterns.is_none() && self.include.is_none() && self.exclude.is_none()
     }
 
     /// Returns whether the file `path` matches.
     pub fn is_match(&self, path: &BStr) -> bool {
-        let has = |part: &Option<Part>| part.as_ref().is_none_or(|part| part.is_match(path));
+        let has =
+            |part: &Option<PatternGroup>| part.as_ref().is_none_or(|part| part.is_match(path));
         let is_in = |portion: &Portion| portion.is_match(path);
         let exclude = self.exclude.as_ref();
         has(&self.patterns)
@@ -136,7 +137,8 @@ impl Matcher {
 
     /// Returns false only if nothing at or below the directory `path` matches.
     pub fn may_match_below(&self, path: &BStr) -> bool {
-        let has = |part: &Option<Part>| part.as_ref().is_none_or(|part| part.may_have(path));
+        let has =
+            |part: &Option<PatternGroup>| part.as_ref().is_none_or(|part| part.may_have(path));
         let may_have = |portion: &Portion| portion.may_match_below(path);
         let exclude = self.exclude.as_ref();
         has(&self.patterns)
@@ -169,8 +171,8 @@ impl Matcher {
     }
 
     /// The paths in subrepositories that are asked for by name. The subrepositories themselves report what is there.
-    pub fn named_elsewhere(&self) -> &[BString] {
-        &self.elsewhere
+    pub fn named_in_subrepositories(&self) -> &[BString] {
+        &self.in_subrepositories
     }
 
     /// Returns whether `path` is asked for by name.
@@ -201,7 +203,7 @@ impl Matcher {
 }
 
 /// Returns whether the command-line pattern `text` names a file with patterns, or is a file set.
-pub fn is_written_elsewhere(text: &BStr) -> bool {
+pub fn refers_to_files(text: &BStr) -> bool {
     matches!(
         Kind::split(text, Kind::RelPath).0,
         Kind::ListFile | Kind::ListFile0 | Kind::Include | Kind::SubInclude | Kind::Set
@@ -209,7 +211,7 @@ pub fn is_written_elsewhere(text: &BStr) -> bool {
 }
 
 /// Converts the patterns of a command line to patterns relative to the top.
-fn normal(
+fn to_patterns(
     question: &MatcherQuestion<'_>,
     given: &[BString],
     default: Kind,
@@ -230,8 +232,8 @@ fn normal(
             }
             Kind::ListFile | Kind::ListFile0 => {
                 let unreadable = || {
-                    let said = bytes!("unable to read file list (", text, ")");
-                    Abort::plain(said)
+                    let message = bytes!("unable to read file list (", text, ")");
+                    Abort::plain(message)
                 };
                 let list = text_file::read(&question.cwd.join(path_of(text)));
                 let list = list.map_err(|_| unreadable())?;
@@ -248,13 +250,13 @@ fn normal(
                 if lines.iter().any(is_list) {
                     return Err(Abort::unsupported("a file list that names another"));
                 }
-                patterns.extend(normal(question, &lines, default)?);
+                patterns.extend(to_patterns(question, &lines, default)?);
             }
             Kind::Include => {
                 let path = question.root.join(path_of(text));
                 // On a command line, an unreadable pattern file is silently ignored.
                 if let Ok(list) = text_file::read(&path) {
-                    let list = parse(&list, of_path(&path));
+                    let list = parse(&list, bytes_of(&path));
                     let is_include = |line: &BString| {
                         let kind = Kind::split(line, default).0;
                         matches!(kind, Kind::Include | Kind::SubInclude)
@@ -263,7 +265,7 @@ fn normal(
                         let what = "a pattern file that includes another";
                         return Err(Abort::unsupported(what));
                     }
-                    let inner = normal(question, &list.patterns, default)?;
+                    let inner = to_patterns(question, &list.patterns, default)?;
                     let named = |pattern: Pattern| Pattern {
                         source: text.into(),
                         ..pattern
@@ -292,7 +294,7 @@ fn without_end(line: &[u8]) -> BString {
         .into()
 }
 
-impl Part {
+impl PatternGroup {
     fn new(patterns: &[Pattern], suffix: &str) -> Result<Self, Abort> {
         let mut roots = Vec::new();
         let mut files = Vec::new();
@@ -346,7 +348,7 @@ fn root_of(pattern: &Pattern) -> BString {
         Kind::Glob | Kind::RootGlob => {
             let is_plain = |part: &&[u8]| !part.iter().any(|byte| b"[{*?".contains(byte));
             let parts = text.split(|byte| *byte == b'/').take_while(is_plain);
-            joined(parts, b"/")
+            join(parts, b"/")
         }
         Kind::RelPath | Kind::Path | Kind::FilePath | Kind::RootFilesIn => match text {
             b"." => BString::default(),

@@ -14,7 +14,7 @@ const REPEAT_MAX: u32 = u32::MAX;
 
 /// Why a regular expression cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrong {
+pub enum RegexError {
     /// Python refuses it, too.
     Syntax,
     /// Only Python can match it: it uses the construct that is named.
@@ -23,15 +23,15 @@ pub enum Wrong {
 
 /// An expression for the `regex` crate with an empty group in place of each assertion, and these assertions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Looks {
+pub(super) struct LookaroundRegex {
     pub(super) text: String,
-    pub(super) looks: Vec<Look>,
+    pub(super) lookarounds: Vec<Lookaround>,
 }
 
 /// A lookahead or lookbehind assertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Look {
-    pub(super) seen: Looks,
+pub(super) struct Lookaround {
+    pub(super) seen: LookaroundRegex,
     /// Whether the assertion is negative.
     pub(super) is_negated: bool,
     /// For a lookbehind, its length in bytes; `None` for a lookahead.
@@ -52,7 +52,7 @@ struct Flags {
 ///
 /// # Errors
 /// The pattern is invalid, or only Python can match it.
-pub fn translate(pattern: &[u8]) -> Result<String, Wrong> {
+pub fn translate(pattern: &[u8]) -> Result<String, RegexError> {
     let branches = branches(pattern)?;
     let texts: Vec<String> = branches.into_iter().map(|branch| branch.text).collect();
     Ok(texts.join("|"))
@@ -62,11 +62,11 @@ pub fn translate(pattern: &[u8]) -> Result<String, Wrong> {
 ///
 /// # Errors
 /// As for [`translate`].
-pub(super) fn branches(pattern: &[u8]) -> Result<Vec<Looks>, Wrong> {
+pub(super) fn branches(pattern: &[u8]) -> Result<Vec<LookaroundRegex>, RegexError> {
     let mut translation = Translation {
         rest: pattern,
         out: String::with_capacity(pattern.len().saturating_mul(2)),
-        looks: Vec::new(),
+        lookarounds: Vec::new(),
         groups: 0,
         closed_groups: Vec::new(),
         names: Vec::new(),
@@ -77,9 +77,9 @@ pub(super) fn branches(pattern: &[u8]) -> Result<Vec<Looks>, Wrong> {
     let mut branches = Vec::new();
     loop {
         translation.branch(flags)?;
-        branches.push(Looks {
+        branches.push(LookaroundRegex {
             text: std::mem::take(&mut translation.out),
-            looks: std::mem::take(&mut translation.looks),
+            lookarounds: std::mem::take(&mut translation.lookarounds),
         });
         if !translation.take(b"|") {
             break;
@@ -88,7 +88,7 @@ pub(super) fn branches(pattern: &[u8]) -> Result<Vec<Looks>, Wrong> {
     match translation.rest.is_empty() {
         true => Ok(branches),
         // A closing parenthesis without an opening one.
-        false => Err(Wrong::Syntax),
+        false => Err(RegexError::Syntax),
     }
 }
 
@@ -96,7 +96,7 @@ struct Translation<'p> {
     rest: &'p [u8],
     out: String,
     /// The assertion of each empty group in `out`.
-    looks: Vec<Look>,
+    lookarounds: Vec<Lookaround>,
     groups: u32,
     closed_groups: Vec<u32>,
     names: Vec<&'p [u8]>,
@@ -108,7 +108,7 @@ struct Translation<'p> {
 enum Last {
     Nothing,
     /// A position, not a byte.
-    Place,
+    Assertion,
     Something,
     Repetition,
 }
@@ -131,7 +131,7 @@ impl<'p> Translation<'p> {
     }
 
     /// Reads flags for the whole expression, which are at its beginning.
-    fn global_flags(&mut self, flags: &mut Flags) -> Result<(), Wrong> {
+    fn global_flags(&mut self, flags: &mut Flags) -> Result<(), RegexError> {
         loop {
             let Some(rest) = self.rest.strip_prefix(b"(?") else {
                 return Ok(());
@@ -151,10 +151,10 @@ impl<'p> Translation<'p> {
         }
     }
 
-    fn alternatives(&mut self, flags: Flags) -> Result<Width, Wrong> {
+    fn alternatives(&mut self, flags: Flags) -> Result<Width, RegexError> {
         self.depth = self.depth.saturating_add(1);
         if self.depth > DEPTH_MAX {
-            return Err(Wrong::OnlyPython("groups that are nested too deep"));
+            return Err(RegexError::OnlyPython("groups that are nested too deep"));
         }
         let mut width = self.branch(flags)?;
         while self.take(b"|") {
@@ -165,7 +165,7 @@ impl<'p> Translation<'p> {
         Ok(width)
     }
 
-    fn branch(&mut self, flags: Flags) -> Result<Width, Wrong> {
+    fn branch(&mut self, flags: Flags) -> Result<Width, RegexError> {
         let mut width = Width::NOTHING;
         // The width of the last item, to which a repetition would apply; not yet in `width`.
         let mut of_last = Width::NOTHING;
@@ -180,8 +180,8 @@ impl<'p> Translation<'p> {
             }
             if let Some((least, most)) = self.repetition()? {
                 match last {
-                    Last::Nothing | Last::Place => return Err(Wrong::Syntax),
-                    Last::Repetition => return Err(Wrong::Syntax),
+                    Last::Nothing | Last::Assertion => return Err(RegexError::Syntax),
+                    Last::Repetition => return Err(RegexError::Syntax),
                     Last::Something => {}
                 }
                 self.repeat(start, least, most)?;
@@ -219,7 +219,7 @@ impl<'p> Translation<'p> {
     }
 
     /// Reads a repetition of the last item, if there is one here.
-    fn repetition(&mut self) -> Result<Option<(u32, Option<u32>)>, Wrong> {
+    fn repetition(&mut self) -> Result<Option<(u32, Option<u32>)>, RegexError> {
         let found = match self.rest.first() {
             Some(b'*') => (0, None),
             Some(b'+') => (1, None),
@@ -232,7 +232,7 @@ impl<'p> Translation<'p> {
     }
 
     /// Reads a counted repetition; returns `None` if the braces stand for themselves.
-    fn counted(&mut self) -> Result<Option<(u32, Option<u32>)>, Wrong> {
+    fn counted(&mut self) -> Result<Option<(u32, Option<u32>)>, RegexError> {
         let inner = self.rest.get(1..).unwrap_or_default();
         let (least, rest) = number(inner)?;
         let (most, rest) = match rest.strip_prefix(b",") {
@@ -251,14 +251,14 @@ impl<'p> Translation<'p> {
         }
         let least = least.unwrap_or(0);
         if most.is_some_and(|most| most < least) {
-            return Err(Wrong::Syntax);
+            return Err(RegexError::Syntax);
         }
         self.rest = rest;
         Ok(Some((least, most)))
     }
 
     /// Makes a repetition of what was written since `start`.
-    fn repeat(&mut self, start: usize, least: u32, most: Option<u32>) -> Result<(), Wrong> {
+    fn repeat(&mut self, start: usize, least: u32, most: Option<u32>) -> Result<(), RegexError> {
         let repeated = self.out.split_off(start);
         self.out.push_str("(?:");
         self.out.push_str(&repeated);
@@ -275,12 +275,12 @@ impl<'p> Translation<'p> {
             return Ok(());
         }
         match self.take(b"+") {
-            true => Err(Wrong::OnlyPython("possessive repetition")),
+            true => Err(RegexError::OnlyPython("possessive repetition")),
             false => Ok(()),
         }
     }
 
-    fn atom(&mut self, flags: Flags) -> Result<(Last, Width), Wrong> {
+    fn atom(&mut self, flags: Flags) -> Result<(Last, Width), RegexError> {
         let Some(first) = self.next() else {
             return Ok((Last::Nothing, Width::NOTHING));
         };
@@ -294,7 +294,7 @@ impl<'p> Translation<'p> {
                     true => "(?m:^)",
                     false => r"\A",
                 });
-                return Ok((Last::Place, Width::NOTHING));
+                return Ok((Last::Assertion, Width::NOTHING));
             }
             b'$' => {
                 // It also matches before a line feed at the end.
@@ -302,7 +302,7 @@ impl<'p> Translation<'p> {
                     true => "(?m:$)",
                     false => r"(?:\n?\z)",
                 });
-                return Ok((Last::Place, Width::NOTHING));
+                return Ok((Last::Assertion, Width::NOTHING));
             }
             b'[' => {
                 let (set, rest) = sets::read(self.rest)?;
@@ -327,7 +327,7 @@ impl<'p> Translation<'p> {
         }
     }
 
-    fn escape(&mut self, flags: Flags) -> Result<(Last, Width), Wrong> {
+    fn escape(&mut self, flags: Flags) -> Result<(Last, Width), RegexError> {
         match self.rest.first() {
             Some(b'A') => self.out.push_str(r"\A"),
             Some(b'Z') => self.out.push_str(r"\z"),
@@ -345,11 +345,11 @@ impl<'p> Translation<'p> {
             }
         }
         self.next();
-        Ok((Last::Place, Width::NOTHING))
+        Ok((Last::Assertion, Width::NOTHING))
     }
 
     /// Reads a reference to a group by number, or a byte as three octal digits.
-    fn numbered(&mut self, flags: Flags) -> Result<(Last, Width), Wrong> {
+    fn numbered(&mut self, flags: Flags) -> Result<(Last, Width), RegexError> {
         let is_octal = |byte: &u8| matches!(byte, b'0'..=b'7');
         let digits = self.rest.iter().take(3).take_while(|byte| is_octal(byte));
         if digits.count() == 3 {
@@ -357,7 +357,7 @@ impl<'p> Translation<'p> {
                 sum.saturating_mul(8)
                     .saturating_add(u32::from(byte.wrapping_sub(b'0')))
             });
-            let letter = u8::try_from(value).map_err(|_| Wrong::Syntax)?;
+            let letter = u8::try_from(value).map_err(|_| RegexError::Syntax)?;
             self.rest = self.rest.get(3..).unwrap_or_default();
             self.push(&literal(letter), flags);
             return Ok((Last::Something, Width::ONE));
@@ -374,13 +374,13 @@ impl<'p> Translation<'p> {
             .and_then(|text| text.parse().ok());
         match group {
             Some(group) if self.closed_groups.contains(&group) => {
-                Err(Wrong::OnlyPython("a reference back to a group"))
+                Err(RegexError::OnlyPython("a reference back to a group"))
             }
-            _ => Err(Wrong::Syntax),
+            _ => Err(RegexError::Syntax),
         }
     }
 
-    fn group(&mut self, flags: Flags) -> Result<(Last, Width), Wrong> {
+    fn group(&mut self, flags: Flags) -> Result<(Last, Width), RegexError> {
         let mut inner = flags;
         let mut number = None;
         if !self.take(b"?") {
@@ -388,19 +388,19 @@ impl<'p> Translation<'p> {
         } else if self.take(b"P<") {
             let name = self.name(b'>')?;
             if self.names.contains(&name) {
-                return Err(Wrong::Syntax);
+                return Err(RegexError::Syntax);
             }
             self.names.push(name);
             number = Some(self.opened()?);
         } else if self.take(b"P=") {
             let name = self.name(b')')?;
             return match self.names.contains(&name) {
-                true => Err(Wrong::OnlyPython("a reference back to a group")),
-                false => Err(Wrong::Syntax),
+                true => Err(RegexError::OnlyPython("a reference back to a group")),
+                false => Err(RegexError::Syntax),
             };
         } else if self.take(b"#") {
             let end = self.rest.iter().position(|byte| *byte == b')');
-            let end = end.ok_or(Wrong::Syntax)?;
+            let end = end.ok_or(RegexError::Syntax)?;
             self.rest = self.rest.get(end.saturating_add(1)..).unwrap_or_default();
             return Ok((Last::Nothing, Width::NOTHING));
         } else if self.take(b"=") {
@@ -421,7 +421,7 @@ impl<'p> Translation<'p> {
         self.out.push_str("(?:");
         let width = self.alternatives(inner)?;
         if !self.take(b")") {
-            return Err(Wrong::Syntax);
+            return Err(RegexError::Syntax);
         }
         self.out.push(')');
         self.closed_groups.extend(number);
@@ -434,24 +434,24 @@ impl<'p> Translation<'p> {
         flags: Flags,
         is_negated: bool,
         is_behind: bool,
-    ) -> Result<(Last, Width), Wrong> {
+    ) -> Result<(Last, Width), RegexError> {
         let out = std::mem::take(&mut self.out);
-        let looks = std::mem::take(&mut self.looks);
+        let lookarounds = std::mem::take(&mut self.lookarounds);
         let width = self.alternatives(flags)?;
         if !self.take(b")") {
-            return Err(Wrong::Syntax);
+            return Err(RegexError::Syntax);
         }
-        let seen = Looks {
+        let seen = LookaroundRegex {
             text: std::mem::replace(&mut self.out, out),
-            looks: std::mem::replace(&mut self.looks, looks),
+            lookarounds: std::mem::replace(&mut self.lookarounds, lookarounds),
         };
         let behind = match is_behind {
             // Python requires a lookbehind of fixed width.
-            true => Some(width.exact().ok_or(Wrong::Syntax)?),
+            true => Some(width.exact().ok_or(RegexError::Syntax)?),
             false => None,
         };
         self.out.push_str("()");
-        self.looks.push(Look {
+        self.lookarounds.push(Lookaround {
             seen,
             is_negated,
             behind,
@@ -460,21 +460,21 @@ impl<'p> Translation<'p> {
     }
 
     /// The error for a construct that only Python supports, if the group is closed.
-    fn refused(&mut self, what: &'static str) -> Result<(Last, Width), Wrong> {
+    fn refused(&mut self, what: &'static str) -> Result<(Last, Width), RegexError> {
         match self.rest.contains(&b')') {
-            true => Err(Wrong::OnlyPython(what)),
-            false => Err(Wrong::Syntax),
+            true => Err(RegexError::OnlyPython(what)),
+            false => Err(RegexError::Syntax),
         }
     }
 
-    fn opened(&mut self) -> Result<u32, Wrong> {
+    fn opened(&mut self) -> Result<u32, RegexError> {
         self.groups = self.groups.saturating_add(1);
         Ok(self.groups)
     }
 
-    fn name(&mut self, end: u8) -> Result<&'p [u8], Wrong> {
+    fn name(&mut self, end: u8) -> Result<&'p [u8], RegexError> {
         let len = self.rest.iter().position(|byte| *byte == end);
-        let (name, rest) = self.rest.split_at(len.ok_or(Wrong::Syntax)?);
+        let (name, rest) = self.rest.split_at(len.ok_or(RegexError::Syntax)?);
         self.rest = rest.get(1..).unwrap_or_default();
         let is_name = name
             .iter()
@@ -482,12 +482,12 @@ impl<'p> Translation<'p> {
             && name.first().is_some_and(|byte| !byte.is_ascii_digit());
         match is_name {
             true => Ok(name),
-            false => Err(Wrong::Syntax),
+            false => Err(RegexError::Syntax),
         }
     }
 
     /// Reads flags that apply to the group they begin.
-    fn local_flags(&mut self, flags: &mut Flags) -> Result<(), Wrong> {
+    fn local_flags(&mut self, flags: &mut Flags) -> Result<(), RegexError> {
         let mut value = true;
         let mut count = 0usize;
         loop {
@@ -498,18 +498,18 @@ impl<'p> Translation<'p> {
                     count = 0;
                 }
                 // Python allows the letters that choose an alphabet to be set, not cleared.
-                Some(b'a' | b'L' | b'u') if !value => return Err(Wrong::Syntax),
+                Some(b'a' | b'L' | b'u') if !value => return Err(RegexError::Syntax),
                 Some(letter) => {
                     set_flag(flags, letter, value)?;
                     count = count.saturating_add(1);
                 }
-                None => return Err(Wrong::Syntax),
+                None => return Err(RegexError::Syntax),
             }
         }
     }
 }
 
-fn set_flag(flags: &mut Flags, letter: u8, value: bool) -> Result<(), Wrong> {
+fn set_flag(flags: &mut Flags, letter: u8, value: bool) -> Result<(), RegexError> {
     match letter {
         b'i' => flags.ignores_case = value,
         b'm' => flags.is_multiline = value,
@@ -517,23 +517,23 @@ fn set_flag(flags: &mut Flags, letter: u8, value: bool) -> Result<(), Wrong> {
         b'x' => flags.is_verbose = value,
         // Matching is over ASCII anyway, and the locale's letters are taken to be the same.
         b'a' | b'L' => {}
-        _ => return Err(Wrong::Syntax),
+        _ => return Err(RegexError::Syntax),
     }
     Ok(())
 }
 
 /// Splits off a number at the beginning, if there is one.
-fn number(text: &[u8]) -> Result<(Option<u32>, &[u8]), Wrong> {
+fn number(text: &[u8]) -> Result<(Option<u32>, &[u8]), RegexError> {
     let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = text.split_at(len);
     if digits.is_empty() {
         return Ok((None, rest));
     }
-    let digits = std::str::from_utf8(digits).map_err(|_| Wrong::Syntax)?;
-    let number: u64 = digits.parse().map_err(|_| Wrong::Syntax)?;
+    let digits = std::str::from_utf8(digits).map_err(|_| RegexError::Syntax)?;
+    let number: u64 = digits.parse().map_err(|_| RegexError::Syntax)?;
     match u32::try_from(number) {
         Ok(number) if number < REPEAT_MAX => Ok((Some(number), rest)),
-        _ => Err(Wrong::Syntax),
+        _ => Err(RegexError::Syntax),
     }
 }
 

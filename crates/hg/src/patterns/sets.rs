@@ -1,6 +1,6 @@
 //! Bracket sets and escapes in Python's regular expressions.
 
-use super::regular::{Wrong, literal};
+use super::regular::{RegexError, literal};
 use crate::node::digit;
 
 /// What an escape stands for.
@@ -12,8 +12,8 @@ pub(super) enum Escaped {
 
 /// Reads the rest of an escape after its backslash; anchors and group references are handled
 /// elsewhere.
-pub(super) fn escape(text: &[u8]) -> Result<(Escaped, &[u8]), Wrong> {
-    let (first, rest) = text.split_first().ok_or(Wrong::Syntax)?;
+pub(super) fn escape(text: &[u8]) -> Result<(Escaped, &[u8]), RegexError> {
+    let (first, rest) = text.split_first().ok_or(RegexError::Syntax)?;
     let escaped = match first {
         b'd' => Escaped::Class(r"\d"),
         b'D' => Escaped::Class(r"\D"),
@@ -28,11 +28,11 @@ pub(super) fn escape(text: &[u8]) -> Result<(Escaped, &[u8]), Wrong> {
         b't' => Escaped::Letter(b'\t'),
         b'v' => Escaped::Letter(11),
         b'x' => {
-            let (digits, rest) = rest.split_at_checked(2).ok_or(Wrong::Syntax)?;
+            let (digits, rest) = rest.split_at_checked(2).ok_or(RegexError::Syntax)?;
             let value = digits.iter().try_fold(0u8, |sum, letter| {
                 Some(sum.wrapping_shl(4) | digit(*letter)?)
             });
-            return Ok((Escaped::Letter(value.ok_or(Wrong::Syntax)?), rest));
+            return Ok((Escaped::Letter(value.ok_or(RegexError::Syntax)?), rest));
         }
         b'0'..=b'7' => {
             let len = text
@@ -45,18 +45,18 @@ pub(super) fn escape(text: &[u8]) -> Result<(Escaped, &[u8]), Wrong> {
                 sum.saturating_mul(8)
                     .saturating_add(u32::from(byte.wrapping_sub(b'0')))
             });
-            let letter = u8::try_from(value).map_err(|_| Wrong::Syntax)?;
+            let letter = u8::try_from(value).map_err(|_| RegexError::Syntax)?;
             return Ok((Escaped::Letter(letter), rest));
         }
-        letter if letter.is_ascii_alphanumeric() => return Err(Wrong::Syntax),
+        letter if letter.is_ascii_alphanumeric() => return Err(RegexError::Syntax),
         other => Escaped::Letter(*other),
     };
     Ok((escaped, rest))
 }
 
 /// Reads one member of a set, or one end of a range.
-fn member(text: &[u8]) -> Result<(Escaped, &[u8]), Wrong> {
-    match text.split_first().ok_or(Wrong::Syntax)? {
+fn member(text: &[u8]) -> Result<(Escaped, &[u8]), RegexError> {
+    match text.split_first().ok_or(RegexError::Syntax)? {
         (b'\\', rest) => match rest.split_first() {
             Some((b'b', rest)) => Ok((Escaped::Letter(8), rest)),
             _ => escape(rest),
@@ -66,7 +66,7 @@ fn member(text: &[u8]) -> Result<(Escaped, &[u8]), Wrong> {
 }
 
 /// Reads a set after its opening bracket; returns it with what follows the closing one.
-pub(super) fn read(text: &[u8]) -> Result<(String, &[u8]), Wrong> {
+pub(super) fn read(text: &[u8]) -> Result<(String, &[u8]), RegexError> {
     let mut set = String::from("[");
     let mut rest = text;
     if let Some(after) = rest.strip_prefix(b"^") {
@@ -98,7 +98,7 @@ pub(super) fn read(text: &[u8]) -> Result<(String, &[u8]), Wrong> {
                 set.push('-');
                 set.push_str(&literal(high));
             }
-            _ => return Err(Wrong::Syntax),
+            _ => return Err(RegexError::Syntax),
         }
     }
 }

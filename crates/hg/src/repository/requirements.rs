@@ -7,7 +7,7 @@ use bstr::{BStr, BString};
 
 use super::is_missing;
 use crate::abort::Abort;
-use crate::bytes::{bytes, joined, lines_with_ends};
+use crate::bytes::{bytes, join, lines_with_ends};
 use crate::text_file;
 
 /// The requirements that this program understands.
@@ -43,7 +43,7 @@ const KNOWN: [&str; 29] = [
     "treemanifest",
 ];
 /// Requirements that Mercurial understands, by itself or with an extension, and this program does not.
-const NOT_HERE: [&str; 3] = ["largefiles", "lfs", "exp-remotefilelog-repo-req-1"];
+const UNSUPPORTED: [&str; 3] = ["largefiles", "lfs", "exp-remotefilelog-repo-req-1"];
 
 /// A set of requirements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,12 +90,12 @@ impl Requirements {
     pub fn check_extensions(&self, has_extension: impl Fn(&str) -> bool) -> Result<(), Abort> {
         let narrow = self.0.get(BStr::new("narrowhg-experimental"));
         if let Some(name) = narrow.filter(|_| !has_extension("narrow")) {
-            return Err(not_known(std::iter::once(name)));
+            return Err(unknown_requirements(std::iter::once(name)));
         }
         if self.has("exp-sparse") && !has_extension("sparse") {
-            let said = "repository is using sparse feature but sparse is not enabled; \
+            let message = "repository is using sparse feature but sparse is not enabled; \
                         enable the \"sparse\" extensions to access";
-            return Err(Abort::plain(said));
+            return Err(Abort::plain(message));
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Requirements {
         let unknown: Vec<&BString> = self
             .0
             .iter()
-            .filter(|name| !is_in(&KNOWN, name) && !is_in(&NOT_HERE, name))
+            .filter(|name| !is_in(&KNOWN, name) && !is_in(&UNSUPPORTED, name))
             .collect();
         if unknown
             .iter()
@@ -118,9 +118,9 @@ impl Requirements {
             return Err(Abort::plain(".hg/requires file is corrupt"));
         }
         if !unknown.is_empty() {
-            return Err(not_known(unknown.into_iter()));
+            return Err(unknown_requirements(unknown.into_iter()));
         }
-        if let Some(name) = self.0.iter().find(|name| is_in(&NOT_HERE, name)) {
+        if let Some(name) = self.0.iter().find(|name| is_in(&UNSUPPORTED, name)) {
             return Err(Abort::unsupported(bytes!("a repository with ", name)));
         }
         self.check_together()?;
@@ -133,14 +133,14 @@ impl Requirements {
     /// Checks that no two requirements about the store exclude each other.
     fn check_together(&self) -> Result<(), Abort> {
         if self.has("dotencode") && self.has("exp-very-fragile-and-unsafe-plain-store-encoding") {
-            let said = "bad requirements, cannot use both \"dotencode\" and \"plain encoding\"";
-            return Err(Abort::plain(said));
+            let message = "bad requirements, cannot use both \"dotencode\" and \"plain encoding\"";
+            return Err(Abort::plain(message));
         }
         let others = ["fncache", "dotencode", "treemanifest"];
         match others.into_iter().find(|name| self.has(name)) {
             Some(name) if self.has("fileindex-v1") => {
-                let said = "' and 'fileindex-v1' which are incompatible with each other";
-                Err(Abort::plain(bytes!("repository is using '", name, said)))
+                let message = "' and 'fileindex-v1' which are incompatible with each other";
+                Err(Abort::plain(bytes!("repository is using '", name, message)))
             }
             _ => Ok(()),
         }
@@ -148,9 +148,9 @@ impl Requirements {
 }
 
 /// The error for requirements that nothing knows, not even an extension.
-fn not_known<'n>(names: impl Iterator<Item = &'n BString>) -> Abort {
-    let names = joined(names.map(|name| name.as_slice()), b" ");
-    let said = "repository requires features unknown to this Mercurial: ";
+fn unknown_requirements<'n>(names: impl Iterator<Item = &'n BString>) -> Abort {
+    let names = join(names.map(|name| name.as_slice()), b" ");
+    let message = "repository requires features unknown to this Mercurial: ";
     let hint = "see https://mercurial-scm.org/wiki/MissingRequirement for more information";
-    Abort::plain(bytes!(said, names)).with_hint(hint)
+    Abort::plain(bytes!(message, names)).with_hint(hint)
 }

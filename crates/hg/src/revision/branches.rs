@@ -23,20 +23,20 @@ impl Revisions<'_> {
         if self.may_hide()? {
             self.refuse_unknown_heads()?;
             self.look_for_hidden()?;
-            return self.of_changesets(name);
+            return self.find_in_changelog(name);
         }
         for cache in CACHES {
             let path = self.repository.shared.join("cache").join(cache);
             let text = text_file::read(&path).unwrap_or_default();
-            if let Some(found) = self.of_cache(&text, name) {
+            if let Some(found) = self.find_in_cache(&text, name) {
                 return Ok(found);
             }
         }
-        self.of_changesets(name)
+        self.find_in_changelog(name)
     }
 
     /// Looks up a branch in a cache; returns `None` if the cache is not of this history.
-    pub(super) fn of_cache(&self, text: &[u8], name: &BStr) -> Option<Option<u32>> {
+    pub(super) fn find_in_cache(&self, text: &[u8], name: &BStr) -> Option<Option<u32>> {
         let mut lines = text.split(|byte| *byte == b'\n');
         let (node, number) = lines.next()?.split_once_str(" ")?;
         let last = u32::try_from(self.changelog.len().checked_sub(1)?).ok()?;
@@ -57,7 +57,7 @@ impl Revisions<'_> {
         Some(best.map(|(_, number)| number))
     }
 
-    fn of_changesets(&mut self, name: &BStr) -> Result<Option<u32>, Abort> {
+    fn find_in_changelog(&mut self, name: &BStr) -> Result<Option<u32>, Abort> {
         let len = u32::try_from(self.changelog.len()).unwrap_or(u32::MAX);
         // Marks the ancestors of the branch's changesets, which are no heads of it.
         let mut is_below = vec![false; len as usize];

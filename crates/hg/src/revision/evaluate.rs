@@ -75,7 +75,7 @@ impl Evaluation<'_, '_> {
                     false => Ok(sorted(
                         found
                             .iter()
-                            .map(|target| self.above(*target, count))
+                            .map(|target| self.nth_ancestor(*target, count))
                             .collect(),
                     )),
                 }
@@ -83,7 +83,10 @@ impl Evaluation<'_, '_> {
             Expression::Range(first, last) => self.range(first.as_deref(), last.as_deref()),
             Expression::Path(first, last) => match (first, last) {
                 (Some(first), Some(last)) => {
-                    let (first, last) = (self.real(first)?, self.real(last)?);
+                    let (first, last) = (
+                        self.changeset_numbers(first)?,
+                        self.changeset_numbers(last)?,
+                    );
                     let below = self.descendants(&first);
                     let above: HashSet<u32> = self.ancestors(&last).into_iter().collect();
                     Ok(targets(
@@ -91,17 +94,17 @@ impl Evaluation<'_, '_> {
                     ))
                 }
                 (Some(first), None) => {
-                    let first = self.real(first)?;
+                    let first = self.changeset_numbers(first)?;
                     Ok(targets(self.descendants(&first)))
                 }
                 (None, Some(last)) => {
-                    let last = self.real(last)?;
+                    let last = self.changeset_numbers(last)?;
                     Ok(targets(self.ancestors(&last)))
                 }
                 (None, None) => Err(self.refused()),
             },
-            Expression::And(first, second) => self.both(first, second, true),
-            Expression::Minus(first, second) => self.both(first, second, false),
+            Expression::And(first, second) => self.filter_by(first, second, true),
+            Expression::Minus(first, second) => self.filter_by(first, second, false),
             Expression::Or(first, second) => {
                 let mut found = self.set(first)?;
                 add(&mut found, self.set(second)?);
@@ -120,14 +123,14 @@ impl Evaluation<'_, '_> {
 
     fn named(&mut self, name: &BStr) -> Result<Set, Abort> {
         if name.is_empty() {
-            let said = "empty string is not a valid revision";
-            return Err(Abort::of(Kind::Parse, said));
+            let message = "empty string is not a valid revision";
+            return Err(Abort::of(Kind::Parse, message));
         }
-        Ok(vec![self.revisions.known(name)?])
+        Ok(vec![self.revisions.resolve_or_abort(name)?])
     }
 
     /// Evaluates an expression that must mean changesets only, and returns their numbers.
-    fn real(&mut self, expression: &Expression) -> Result<Vec<u32>, Abort> {
+    fn changeset_numbers(&mut self, expression: &Expression) -> Result<Vec<u32>, Abort> {
         let found = self.set(expression)?;
         self.numbers(&found)
     }
@@ -141,7 +144,12 @@ impl Evaluation<'_, '_> {
     }
 
     /// Returns the members of the first set that are in the second one, or, unless `is_in`, those that are not.
-    fn both(&mut self, first: &Expression, second: &Expression, is_in: bool) -> Result<Set, Abort> {
+    fn filter_by(
+        &mut self,
+        first: &Expression,
+        second: &Expression,
+        is_in: bool,
+    ) -> Result<Set, Abort> {
         let found = match self.set(first) {
             Ok(found) => found,
             // Mercurial begins with the set that it takes for the smaller one.
@@ -221,7 +229,7 @@ impl Evaluation<'_, '_> {
         })
     }
 
-    fn above(&self, target: Target, count: i64) -> Target {
+    fn nth_ancestor(&self, target: Target, count: i64) -> Target {
         let mut target = target;
         for _ in 0..count {
             if target == Target::Null {
@@ -244,8 +252,8 @@ impl Evaluation<'_, '_> {
                     [] => None,
                     [only] => Some(*only),
                     _ => {
-                        let said = "revision in set has more than one child";
-                        return Err(Abort::of(Kind::Input, said));
+                        let message = "revision in set has more than one child";
+                        return Err(Abort::of(Kind::Input, message));
                     }
                 };
             }
@@ -303,9 +311,9 @@ impl Evaluation<'_, '_> {
     }
 
     fn only(&mut self, first: &Expression, second: Option<&Expression>) -> Result<Set, Abort> {
-        let heads = self.real(first)?;
+        let heads = self.changeset_numbers(first)?;
         let others = match second {
-            Some(second) => self.real(second)?,
+            Some(second) => self.changeset_numbers(second)?,
             None => {
                 let below: HashSet<u32> = self.descendants(&heads).into_iter().collect();
                 let mut others = self.revisions.heads();
@@ -341,8 +349,10 @@ impl Evaluation<'_, '_> {
             (b"branch", [of]) => self.of_branch(of),
             (b"only", [first]) => self.only(first, None),
             (b"only", [first, second]) => self.only(first, Some(second)),
-            (b"first" | b"limit", [of, more @ ..]) if more.len() < 2 => self.some(of, more, true),
-            (b"last", [of, more @ ..]) if more.len() < 2 => self.some(of, more, false),
+            (b"first" | b"limit", [of, more @ ..]) if more.len() < 2 => {
+                self.first_or_last(of, more, true)
+            }
+            (b"last", [of, more @ ..]) if more.len() < 2 => self.first_or_last(of, more, false),
             (b"ancestor", [_, ..]) => {
                 let mut heads = Vec::new();
                 for argument in arguments {
@@ -361,13 +371,13 @@ impl Evaluation<'_, '_> {
                 }
                 Ok(vec![Target::Changeset(common)])
             }
-            (_, [of]) => self.of_one(name, of),
+            (_, [of]) => self.call_on_set(name, of),
             _ => Err(self.refused()),
         }
     }
 
     /// Evaluates a function of one set.
-    fn of_one(&mut self, name: &BString, of: &Expression) -> Result<Set, Abort> {
+    fn call_on_set(&mut self, name: &BString, of: &Expression) -> Result<Set, Abort> {
         match name.as_slice() {
             b"p1" => {
                 let found = self.set(of)?;
@@ -383,7 +393,7 @@ impl Evaluation<'_, '_> {
             | b"roots" | b"max" | b"min" => {}
             _ => return Err(self.refused()),
         }
-        let found = self.real(of)?;
+        let found = self.changeset_numbers(of)?;
         Ok(match name.as_slice() {
             b"p2" => {
                 let second =
@@ -416,7 +426,7 @@ impl Evaluation<'_, '_> {
     }
 
     /// Returns the first or the last changesets of a set: one, unless a number is given.
-    fn some(
+    fn first_or_last(
         &mut self,
         of: &Expression,
         count: &[Expression],
@@ -472,7 +482,7 @@ impl Evaluation<'_, '_> {
     fn tags(&mut self, of: Option<&Expression>) -> Result<Set, Abort> {
         let Some(of) = of else {
             let found = self.revisions.tagged()?;
-            return self.seen(found);
+            return self.sorted_if_visible(found);
         };
         let name = self.literal(of)?;
         if name == "tip" {
@@ -481,10 +491,10 @@ impl Evaluation<'_, '_> {
         let node = self.revisions.tag(name.as_bstr())?;
         let target = node.and_then(|node| self.revisions.find(&node));
         match target {
-            Some(target) => self.seen(vec![target]),
+            Some(target) => self.sorted_if_visible(vec![target]),
             None => {
-                let said = [b"tag '".as_slice(), &name, b"' does not exist"].concat();
-                Err(Abort::of(Kind::Input, said))
+                let message = [b"tag '".as_slice(), &name, b"' does not exist"].concat();
+                Err(Abort::of(Kind::Input, message))
             }
         }
     }
@@ -492,7 +502,7 @@ impl Evaluation<'_, '_> {
     fn bookmarks(&mut self, of: Option<&Expression>) -> Result<Set, Abort> {
         let Some(of) = of else {
             let found = self.revisions.bookmarked()?;
-            return self.seen(found);
+            return self.sorted_if_visible(found);
         };
         let name = self.literal(of)?;
         // This is the active bookmark.
@@ -500,16 +510,16 @@ impl Evaluation<'_, '_> {
             return Err(self.refused());
         }
         match self.revisions.bookmark(name.as_bstr())? {
-            Some(target) => self.seen(vec![target]),
+            Some(target) => self.sorted_if_visible(vec![target]),
             None => {
-                let said = [b"bookmark '".as_slice(), &name, b"' does not exist"].concat();
-                Err(Abort::of(Kind::Input, said))
+                let message = [b"bookmark '".as_slice(), &name, b"' does not exist"].concat();
+                Err(Abort::of(Kind::Input, message))
             }
         }
     }
 
     /// Sorts a set; refuses if any of it is hidden.
-    fn seen(&self, found: Set) -> Result<Set, Abort> {
+    fn sorted_if_visible(&self, found: Set) -> Result<Set, Abort> {
         let numbers = self.numbers(&found)?;
         match numbers
             .iter()
@@ -536,11 +546,11 @@ impl Evaluation<'_, '_> {
             Some(_) if is_branch(&self.literal(of)?) => [self.literal(of)?].into(),
             Some(word) if word.starts_with(b"literal:") => {
                 let name = self.literal(of)?;
-                let said = [b"branch '".as_slice(), &name, b"' does not exist"].concat();
-                return Err(Abort::of(Kind::Input, said));
+                let message = [b"branch '".as_slice(), &name, b"' does not exist"].concat();
+                return Err(Abort::of(Kind::Input, message));
             }
             _ => {
-                let wanted: HashSet<u32> = self.real(of)?.into_iter().collect();
+                let wanted: HashSet<u32> = self.changeset_numbers(of)?.into_iter().collect();
                 let within = all.iter().zip(&branches);
                 let within = within.filter(|(number, _)| wanted.contains(number));
                 within.map(|(_, branch)| branch.clone()).collect()

@@ -97,7 +97,7 @@ impl Expression {
     /// # Errors
     /// An operator stands where it means nothing.
     pub(super) fn check(&self) -> Result<(), Abort> {
-        let wrong = |said: &str| Err(Abort::of(Kind::Parse, said));
+        let wrong = |message: &str| Err(Abort::of(Kind::Parse, message));
         match self {
             Self::Symbol(_) | Self::Text(_) => Ok(()),
             Self::Negated(inner) => match **inner {
@@ -416,9 +416,9 @@ fn parent(before: Box<Expression>, after: Expression) -> Expression {
 /// Parses a number. Returns `None` if the text may be a number, but only by Python's rules.
 ///
 /// # Errors
-/// The text is not a number; `said` is the message.
-pub(super) fn number(word: Option<&BStr>, said: &str) -> Result<Option<i64>, Abort> {
-    let wrong = || Abort::of(Kind::Parse, said);
+/// The text is not a number; `message` says so.
+pub(super) fn number(word: Option<&BStr>, message: &str) -> Result<Option<i64>, Abort> {
+    let wrong = || Abort::of(Kind::Parse, message);
     let word = word.ok_or_else(wrong)?;
     if let Ok(number) = word.to_str().unwrap_or_default().parse::<i64>() {
         return Ok(Some(number));
@@ -505,8 +505,8 @@ mod tests {
             ("a+b:c", "[a | [b:c]]"),
             ("(a:b)", "([a:b])"),
         ] {
-            let said = parsed(text).map_or(String::new(), |parsed| grouped(&parsed));
-            assert_eq!(said, expected, "{text}");
+            let message = parsed(text).map_or(String::new(), |parsed| grouped(&parsed));
+            assert_eq!(message, expected, "{text}");
         }
     }
 

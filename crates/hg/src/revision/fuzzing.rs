@@ -8,7 +8,7 @@ impl Revisions<'_> {
     /// Parses `text` as each kind of file that names changesets, looking for `name`.
     pub fn fuzz(&self, name: &BStr, text: &[u8]) {
         let bookmark = self.bookmark_of(text, name);
-        let branch = self.of_cache(text, name).flatten();
+        let branch = self.find_in_cache(text, name).flatten();
         for target in [bookmark, branch.map(Target::Changeset)] {
             if let Some(Target::Changeset(number)) = target {
                 assert!((number as usize) < self.changelog.len());

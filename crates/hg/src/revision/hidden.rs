@@ -1,7 +1,7 @@
 //! Hidden changesets: those that are obsolete, archived or for Mercurial's own use, unless something visible depends
 //! on them (`hg help evolution`).
 
-use super::unseen::{Unseen, is_marked, precursors};
+use super::obsolescence::{HiddenMarks, is_marked, obsolete_nodes};
 use super::{Revisions, Target};
 use crate::abort::Abort;
 use crate::ancestry;
@@ -15,8 +15,8 @@ impl Revisions<'_> {
     /// # Errors
     /// Phases or markers are damaged or not understood.
     pub(super) fn look_for_hidden(&mut self) -> Result<(), Abort> {
-        if self.may_hide()? && !self.shows_hidden && self.unseen.is_none() {
-            self.unseen = Some(self.find_hidden()?);
+        if self.may_hide()? && !self.shows_hidden && self.hidden_marks.is_none() {
+            self.hidden_marks = Some(self.find_hidden()?);
         }
         Ok(())
     }
@@ -31,8 +31,8 @@ impl Revisions<'_> {
 
     /// Returns whether a changeset is hidden.
     pub(super) fn is_hidden(&self, number: u32) -> bool {
-        let unseen = self.unseen.as_ref().filter(|_| !self.shows_hidden);
-        unseen.is_some_and(|unseen| is_marked(&unseen.is_hidden, number))
+        let hidden_marks = self.hidden_marks.as_ref().filter(|_| !self.shows_hidden);
+        hidden_marks.is_some_and(|hidden_marks| is_marked(&hidden_marks.is_hidden, number))
     }
 
     /// Returns the changesets that are not hidden, in order.
@@ -67,16 +67,16 @@ impl Revisions<'_> {
 
     /// Returns whether a changeset is obsolete. Such a changeset is not a head of a branch.
     pub(super) fn is_obsolete(&self, number: u32) -> bool {
-        let unseen = self.unseen.as_ref();
-        unseen.is_some_and(|unseen| is_marked(&unseen.is_obsolete, number))
+        let hidden_marks = self.hidden_marks.as_ref();
+        hidden_marks.is_some_and(|hidden_marks| is_marked(&hidden_marks.is_obsolete, number))
     }
 
-    fn find_hidden(&mut self) -> Result<Unseen, Abort> {
+    fn find_hidden(&mut self) -> Result<HiddenMarks, Abort> {
         let phases = self.phases()?;
         let folder = self.repository.store().folder().to_path_buf();
         let markers = text_file::read(&folder.join("obsstore"));
         let markers = markers.or_else(none_if_missing)?;
-        let markers = precursors(&markers);
+        let markers = obsolete_nodes(&markers);
         let markers = markers.ok_or_else(|| Abort::unsupported("obsolete markers as they are"))?;
         let is_obsolete = |number: &u32| {
             let node = self.changelog.node(*number);
@@ -103,7 +103,7 @@ impl Revisions<'_> {
                 }
             }
         }
-        Ok(Unseen {
+        Ok(HiddenMarks {
             is_hidden,
             is_obsolete,
         })

@@ -21,29 +21,29 @@ pub(super) enum Meaning {
     Nothing,
     One(Target),
     /// Several nodes begin with these digits.
-    Several,
+    Ambiguous,
 }
 
 impl Revisions<'_> {
     /// Returns what a name means, if anything.
-    pub(super) fn symbol(&mut self, name: &BStr) -> Result<Meaning, Abort> {
+    pub(super) fn resolve(&mut self, name: &BStr) -> Result<Meaning, Abort> {
         match name.as_bytes() {
             b"." => return Ok(Meaning::One(self.parent())),
             b"null" => return Ok(Meaning::One(Target::Null)),
             _ => {}
         }
         self.look_for_hidden()?;
-        let meaning = self.any_symbol(name)?;
+        let meaning = self.resolve_even_hidden(name)?;
         match meaning {
             Meaning::One(Target::Changeset(number)) if self.is_hidden(number) => {
-                let said = bytes!("the hidden changeset '", name, "'");
-                Err(Abort::unsupported(said))
+                let message = bytes!("the hidden changeset '", name, "'");
+                Err(Abort::unsupported(message))
             }
             seen => Ok(seen),
         }
     }
 
-    fn any_symbol(&mut self, name: &BStr) -> Result<Meaning, Abort> {
+    fn resolve_even_hidden(&mut self, name: &BStr) -> Result<Meaning, Abort> {
         match name.as_bytes() {
             b"tip" => return Ok(Meaning::One(self.tip())),
             WORKING_COPY => return Ok(Meaning::One(Target::WorkingCopy)),
@@ -62,13 +62,13 @@ impl Revisions<'_> {
             // If the tag's changeset is not in this repository, Mercurial goes on with prefixes of nodes, and skips branches.
             return match self.find(&node) {
                 Some(target) => Ok(Meaning::One(target)),
-                None => Ok(self.beginning(name)),
+                None => Ok(self.by_node_prefix(name)),
             };
         }
         if let Some(number) = self.branch(name)? {
             return Ok(Meaning::One(Target::Changeset(number)));
         }
-        Ok(self.beginning(name))
+        Ok(self.by_node_prefix(name))
     }
 
     /// Returns the changeset of a bookmark.
@@ -93,12 +93,12 @@ impl Revisions<'_> {
     }
 
     /// Returns the changeset whose node begins with these digits.
-    fn beginning(&self, name: &BStr) -> Meaning {
+    fn by_node_prefix(&self, name: &BStr) -> Meaning {
         let digits = name.strip_prefix(b"x").unwrap_or(name);
-        let is_beginning = !digits.is_empty()
+        let is_prefix = !digits.is_empty()
             && digits.len() <= 2 * Node::LEN
             && digits.iter().all(u8::is_ascii_hexdigit);
-        if !is_beginning {
+        if !is_prefix {
             return Meaning::Nothing;
         }
         let digits = digits.to_ascii_lowercase();
@@ -110,7 +110,7 @@ impl Revisions<'_> {
             ([], true, _) => Meaning::One(Target::Null),
             ([], _, true) => Meaning::One(Target::WorkingCopy),
             ([], false, false) => Meaning::Nothing,
-            _ => Meaning::Several,
+            _ => Meaning::Ambiguous,
         }
     }
 }
@@ -151,5 +151,5 @@ pub(super) fn has_hidden(repository: &Repository) -> Result<bool, Abort> {
 /// The entry point of the fuzzer.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(text: &[u8]) {
-    super::unseen::fuzz(text);
+    super::obsolescence::fuzz(text);
 }

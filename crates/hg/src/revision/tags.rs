@@ -40,13 +40,13 @@ impl Revisions<'_> {
 
     /// Returns the nodes of the local tags.
     pub(super) fn local_tags(&self) -> Vec<Node> {
-        let tags = self.of_local_file(None);
+        let tags = self.read_local_tags(None);
         tags.values().map(|tag| tag.node).collect()
     }
 
-    fn of_local_file(&self, wanted: Option<&BStr>) -> Tags {
+    fn read_local_tags(&self, wanted: Option<&BStr>) -> Tags {
         let text = text_file::read(&self.repository.dot_hg.join("localtags"));
-        let mut tags = of_text(&text.unwrap_or_default(), wanted);
+        let mut tags = parse_tags(&text.unwrap_or_default(), wanted);
         tags.retain(|_, tag| self.changelog.find(&tag.node).is_some());
         tags
     }
@@ -68,10 +68,10 @@ impl Revisions<'_> {
                 }
                 seen.push(entry.node);
                 let text = store.contents(".hgtags".into(), &entry.node)?;
-                add(&mut all, of_text(&text, wanted));
+                add(&mut all, parse_tags(&text, wanted));
             }
         }
-        add(&mut all, self.of_local_file(wanted));
+        add(&mut all, self.read_local_tags(wanted));
         Ok(all)
     }
 
@@ -88,7 +88,7 @@ impl Revisions<'_> {
 }
 
 /// Parses the tag `wanted`, or all tags; a later line wins.
-fn of_text(text: &[u8], wanted: Option<&BStr>) -> Tags {
+fn parse_tags(text: &[u8], wanted: Option<&BStr>) -> Tags {
     let mut tags = Tags::new();
     for line in lines_with_ends(text) {
         let line = line.trim_end_with(|letter| matches!(letter, '\n' | '\r'));
@@ -140,8 +140,8 @@ fn add(all: &mut Tags, tags: Tags) {
 /// The entry point of the fuzzer, which also checks that no tag has more earlier nodes than there are lines.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(text: &[u8], name: &BStr) {
-    let mut all = of_text(text, Some(name));
-    add(&mut all, of_text(text, None));
+    let mut all = parse_tags(text, Some(name));
+    add(&mut all, parse_tags(text, None));
     let lines = text.split(|byte| *byte == b'\n').count();
     assert!(all.values().all(|tag| tag.before.len() <= lines));
 }

@@ -77,11 +77,11 @@ struct Cursor<'p, 'c> {
 }
 
 impl<'c> Cursor<'_, 'c> {
-    /// Advances to the byte `end`, and gives what is passed to `taker`.
+    /// Advances to the byte `end`, and gives what is passed to `passed_parts`.
     fn pass(
         &mut self,
         end: usize,
-        mut taker: Option<&mut Vec<&'c [u8]>>,
+        mut passed_parts: Option<&mut Vec<&'c [u8]>>,
     ) -> Result<(), &'static str> {
         let mut wanted = end.checked_sub(self.at).ok_or(DAMAGED)?;
         while wanted > 0 {
@@ -90,8 +90,8 @@ impl<'c> Cursor<'_, 'c> {
                 self.next = self.next.saturating_add(1);
             }
             let (passed, rest) = self.rest.split_at(wanted.min(self.rest.len()));
-            if let Some(taker) = taker.as_deref_mut().filter(|_| !passed.is_empty()) {
-                taker.push(passed);
+            if let Some(passed_parts) = passed_parts.as_deref_mut().filter(|_| !passed.is_empty()) {
+                passed_parts.push(passed);
             }
             wanted = wanted.saturating_sub(passed.len());
             self.at = self.at.saturating_add(passed.len());
@@ -100,10 +100,10 @@ impl<'c> Cursor<'_, 'c> {
         Ok(())
     }
 
-    fn pass_all(self, taker: &mut Vec<&'c [u8]>) {
+    fn pass_all(self, passed_parts: &mut Vec<&'c [u8]>) {
         let rest = std::iter::once(self.rest);
         let after = self.parts.get(self.next..).unwrap_or_default();
-        taker.extend(
+        passed_parts.extend(
             rest.chain(after.iter().copied())
                 .filter(|part| !part.is_empty()),
         );

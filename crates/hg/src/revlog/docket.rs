@@ -39,19 +39,19 @@ pub(super) struct Docket {
 
 /// Why a docket could not be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(super) enum DocketError {
     /// It has fewer bytes than it describes.
-    Short {
+    TooShort {
         /// The least length it should have.
         expected: usize,
     },
     /// An id is invalid.
-    Id,
+    InvalidId,
 }
 
 impl Docket {
     /// Parses a docket of either version.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Unread> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, DocketError> {
         const WIDE: usize = 8;
         const NARROW: usize = 4;
         // Nothing in the docket says how wide lengths are, but the right width leaves no byte over.
@@ -65,7 +65,7 @@ impl Docket {
             Some((docket, _)) => Ok(docket),
             None => wide.and_then(|(docket, _)| match docket.has_ids() {
                 true => Ok(docket),
-                false => Err(Unread::Id),
+                false => Err(DocketError::InvalidId),
             }),
         }
     }
@@ -80,11 +80,11 @@ impl Docket {
     }
 
     /// Parses a docket whose lengths have `width` bytes; also returns where it ends.
-    fn of_width(bytes: &[u8], width: usize) -> Result<(Self, usize), Unread> {
+    fn of_width(bytes: &[u8], width: usize) -> Result<(Self, usize), DocketError> {
         let lengths_start = HEADER_LEN + 2 * FILES;
         let compression_at = lengths_start.saturating_add(LENGTHS.saturating_mul(width));
         let mut at = compression_at.saturating_add(1);
-        let short = |expected: usize| Unread::Short { expected };
+        let short = |expected: usize| DocketError::TooShort { expected };
         let length = |number: usize| {
             let place = lengths_start.saturating_add(number.saturating_mul(width));
             match width {
@@ -162,7 +162,7 @@ mod tests {
                 for len in 0..bytes.len() {
                     let cut = Docket::parse(&bytes[..len]);
                     assert!(
-                        matches!(cut, Err(Unread::Short { expected }) if expected > len),
+                        matches!(cut, Err(DocketError::TooShort { expected }) if expected > len),
                         "{width} {older:?} {len}: {cut:?}"
                     );
                 }
@@ -177,11 +177,11 @@ mod tests {
         for id in [b"0123/bcd", b"../abcd\n", b"0123abc\0", b"\xff123abcd"] {
             let mut bytes = docket(8, &[]);
             bytes[59..67].copy_from_slice(id);
-            assert_eq!(Docket::parse(&bytes), Err(Unread::Id));
+            assert_eq!(Docket::parse(&bytes), Err(DocketError::InvalidId));
         }
         let mut bytes = docket(8, &[]);
         bytes[4] = 0;
         bytes.drain(59..67);
-        assert_eq!(Docket::parse(&bytes), Err(Unread::Id));
+        assert_eq!(Docket::parse(&bytes), Err(DocketError::InvalidId));
     }
 }

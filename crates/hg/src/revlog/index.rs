@@ -67,12 +67,12 @@ impl Sidedata {
 }
 
 /// Why an index could not be read.
-pub(super) enum Unread {
+pub(super) enum IndexError {
     Damaged(&'static str),
     /// The version is unknown.
-    Unknown(u16),
+    UnknownVersion(u16),
     /// The version is the oldest one, 0.
-    Old,
+    Version0,
     /// It has flags that its version does not define.
     UnknownFlags {
         flags: u16,
@@ -84,12 +84,12 @@ pub(super) enum Unread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// In that file itself.
-    Here {
+    WithoutDocket {
         /// The flags.
         flags: u16,
     },
     /// In a file that the docket names.
-    Elsewhere(Layout),
+    WithDocket(Layout),
 }
 
 /// The layout of a record.
@@ -105,26 +105,26 @@ pub(super) enum Layout {
 
 impl Form {
     /// Returns the form of a revlog that begins with `bytes`.
-    pub(super) fn of(bytes: &[u8]) -> Result<Self, Unread> {
+    pub(super) fn of(bytes: &[u8]) -> Result<Self, IndexError> {
         if bytes.is_empty() {
-            return Ok(Self::Here { flags: 0 });
+            return Ok(Self::WithoutDocket { flags: 0 });
         }
         let (Some(flags), Some(version)) = (u16_at(bytes, 0), u16_at(bytes, 2)) else {
-            return Err(Unread::Damaged("the index is cut off"));
+            return Err(IndexError::Damaged("the index is cut off"));
         };
         let (form, known) = match version {
-            VERSION_0 => return Err(Unread::Old),
+            VERSION_0 => return Err(IndexError::Version0),
             VERSION_1 => (
-                Self::Here { flags },
+                Self::WithoutDocket { flags },
                 IS_INLINE | IS_GENERAL | TELLS_METADATA | TELLS_DELTAS,
             ),
-            VERSION_2 => (Self::Elsewhere(Layout::Second), IS_INLINE),
-            CHANGELOG_VERSION_2 => (Self::Elsewhere(Layout::Changelog), 0),
-            other => return Err(Unread::Unknown(other)),
+            VERSION_2 => (Self::WithDocket(Layout::Second), IS_INLINE),
+            CHANGELOG_VERSION_2 => (Self::WithDocket(Layout::Changelog), 0),
+            other => return Err(IndexError::UnknownVersion(other)),
         };
         match flags & !known {
             0 => Ok(form),
-            _ => Err(Unread::UnknownFlags { flags, version }),
+            _ => Err(IndexError::UnknownFlags { flags, version }),
         }
     }
 }
@@ -144,8 +144,8 @@ pub(super) struct Index {
 
 impl Index {
     /// Reads an index of version 1 with these flags.
-    pub(super) fn here(bytes: &[u8], flags: u16) -> Result<Self, Unread> {
-        let cut = Unread::Damaged("the index is cut off");
+    pub(super) fn without_docket(bytes: &[u8], flags: u16) -> Result<Self, IndexError> {
+        let cut = IndexError::Damaged("the index is cut off");
         let mut index = Self {
             layout: Layout::First,
             is_general: flags & IS_GENERAL != 0,
@@ -164,8 +164,10 @@ impl Index {
         let mut at = 0usize;
         while at < bytes.len() {
             let stored_len = u32_at(bytes, at.saturating_add(8))
-                .ok_or(Unread::Damaged("the index is cut off"))?;
-            starts.push(u32::try_from(at).map_err(|_| Unread::Damaged("the index is too large"))?);
+                .ok_or(IndexError::Damaged("the index is cut off"))?;
+            starts.push(
+                u32::try_from(at).map_err(|_| IndexError::Damaged("the index is too large"))?,
+            );
             at = at
                 .saturating_add(RECORD_LEN)
                 .saturating_add(stored_len as usize);
@@ -179,7 +181,7 @@ impl Index {
     }
 
     /// Makes the index of the first `len` bytes of a file that a docket names; `None` if these are not whole records.
-    pub(super) fn elsewhere(layout: Layout, len: usize) -> Option<Self> {
+    pub(super) fn with_docket(layout: Layout, len: usize) -> Option<Self> {
         len.is_multiple_of(LONG_RECORD_LEN).then_some(Self {
             layout,
             is_general: true,

@@ -10,7 +10,7 @@ use crate::fields::u32_at;
 /// The key of this sidedata.
 pub(super) const SIDEDATA_KEY: u16 = 12;
 /// A changeset's flag: something in it matters to copies.
-pub(super) const MATTERS: u16 = 1 << 12;
+pub(super) const TOUCHES_COPIES: u16 = 1 << 12;
 const COUNT_LEN: usize = 4;
 const FILE_LEN: usize = 9;
 /// The maximum length in bytes of all copy sources together: each may name the same long path.
@@ -33,9 +33,9 @@ pub enum Action {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CopySource {
     /// A path of the first parent.
-    OfFirst(BString),
+    FromFirstParent(BString),
     /// A path of the second parent.
-    OfSecond(BString),
+    FromSecondParent(BString),
 }
 
 /// One file of a changeset.
@@ -86,8 +86,8 @@ pub(super) fn parse(bytes: &[u8]) -> Option<Vec<ChangedFile>> {
             _ => Action::Other,
         };
         let source = match what & 0b11 {
-            0b10 => Some(CopySource::OfFirst(source_path(source)?)),
-            0b11 => Some(CopySource::OfSecond(source_path(source)?)),
+            0b10 => Some(CopySource::FromFirstParent(source_path(source)?)),
+            0b11 => Some(CopySource::FromSecondParent(source_path(source)?)),
             _ => None,
         };
         Some(ChangedFile {
@@ -134,12 +134,12 @@ mod tests {
             file(
                 "added",
                 Action::Other,
-                Some(CopySource::OfFirst("source".into())),
+                Some(CopySource::FromFirstParent("source".into())),
             ),
             file(
                 "merged",
                 Action::Merged,
-                Some(CopySource::OfSecond("z".into())),
+                Some(CopySource::FromSecondParent("z".into())),
             ),
             file("removed", Action::Removed, None),
             file("source", Action::Other, None),

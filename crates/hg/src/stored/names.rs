@@ -5,7 +5,7 @@
 use bstr::{BString, ByteSlice};
 use sha1::{Digest, Sha1};
 
-use crate::bytes::joined;
+use crate::bytes::join;
 
 /// The rules by which files are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Names {
                     .split(|byte| *byte == b'/')
                     .map(|part| reserved_encoded(part, dots))
                     .collect();
-                let encoded = joined(parts.iter().map(|part| part.as_slice()), b"/");
+                let encoded = join(parts.iter().map(|part| part.as_slice()), b"/");
                 match encoded.len() > PATH_LEN_MAX {
                     true => shortened(&path, dots),
                     false => encoded,

@@ -137,7 +137,7 @@ fn damaged(path: &BStr, what: &str) -> Abort {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stored::{Names, Ways};
+    use crate::stored::{Names, StoreFeatures};
 
     fn line(name: &str, flag: &str) -> String {
         format!("{name}\0{}{flag}\n", Node([7; 20]))
@@ -169,23 +169,23 @@ mod tests {
             assert!(lines(text.as_bytes(), "".into()).is_err(), "{text:?}");
         }
         let folder = tempfile::tempdir().unwrap();
-        let ways = Ways {
+        let features = StoreFeatures {
             trees: true,
-            ..Ways::default()
+            ..StoreFeatures::default()
         };
-        let store = Store::new(folder.path().into(), Names::Plain, ways);
-        let said = |text: String| {
+        let store = Store::new(folder.path().into(), Names::Plain, features);
+        let message = |text: String| {
             let read = store.with_directories(text.into_bytes(), Node::NULL);
             read.unwrap_err().to_string()
         };
-        let missing = said(line("a", "t"));
+        let missing = message(line("a", "t"));
         assert_eq!(
             missing,
             format!("meta/a/00manifest@{}: no node", Node([7; 20]))
         );
-        let long = said(line(&"a".repeat(5000), "t"));
+        let long = message(line(&"a".repeat(5000), "t"));
         assert!(long.ends_with("the path is too long"), "{long}");
-        let digits = said(line("a", "t").replace('7', "z"));
+        let digits = message(line("a", "t").replace('7', "z"));
         assert!(digits.ends_with("its node is none"), "{digits}");
         // A null node is an empty manifest, and a text without directories stays as it is.
         let nothing = line("a", "t").replace('7', "0");
@@ -201,14 +201,17 @@ mod tests {
     #[test]
     fn the_number_of_directories_is_bounded() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::new(folder.path().into(), Names::Plain, Ways::default());
+        let store = Store::new(folder.path().into(), Names::Plain, StoreFeatures::default());
         let text = ["a", "b", "c"].map(|name| line(name, "t").replace('7', "0"));
         let read = |directories_max| {
             let text = text.concat().into_bytes();
             store.with_at_most(directories_max, text, Node([1; 20]))
         };
         assert_eq!(read(3).unwrap().1.len(), 4);
-        let said = read(2).unwrap_err().to_string();
-        assert!(said.ends_with("there are too many directories"), "{said}");
+        let message = read(2).unwrap_err().to_string();
+        assert!(
+            message.ends_with("there are too many directories"),
+            "{message}"
+        );
     }
 }

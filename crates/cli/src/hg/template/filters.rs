@@ -17,7 +17,7 @@ pub(super) enum Filter {
     Json,
     Lower,
     NonEmpty,
-    Same,
+    Stringify,
     Short,
     Strip,
     StripDir,
@@ -37,7 +37,7 @@ const NAMES: [(&str, Filter); 16] = [
     ("lower", Filter::Lower),
     ("nonempty", Filter::NonEmpty),
     ("short", Filter::Short),
-    ("stringify", Filter::Same),
+    ("stringify", Filter::Stringify),
     ("strip", Filter::Strip),
     ("stripdir", Filter::StripDir),
     ("upper", Filter::Upper),
@@ -56,7 +56,7 @@ impl Filter {
     }
 
     /// Returns whether the result depends on the encoding of the text.
-    pub(super) fn is_of_letters(self) -> bool {
+    pub(super) fn depends_on_encoding(self) -> bool {
         matches!(self, Self::Lower | Self::Upper | Self::Utf8)
     }
 
@@ -66,7 +66,7 @@ impl Filter {
     /// The filter needs UTF-8, and `text` is not.
     pub(super) fn apply(self, text: &BStr) -> Result<BString, Abort> {
         Ok(match self {
-            Self::Same => text.to_owned(),
+            Self::Stringify => text.to_owned(),
             Self::AddBreaks => text.replace("\n", "<br/>\n").into(),
             Self::BaseName => split_path(text).1.into(),
             Self::DirName => split_path(text).0.into(),

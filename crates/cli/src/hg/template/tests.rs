@@ -10,8 +10,8 @@ fn said(text: &str) -> Option<BString> {
     let template = Template::read(text.into(), Path::new("/"), |_| false).ok()?;
     let config = Config::default();
     let colors = Colors::new(&config, None, true, false, true);
-    let around = Around {
-        paths: &Shown::new(Path::new("/"), Path::new("/d"), true),
+    let context = Context {
+        paths: &PathDisplay::new(Path::new("/"), Path::new("/d"), true),
         colors: &colors,
         is_utf8: true,
     };
@@ -22,7 +22,7 @@ fn said(text: &str) -> Option<BString> {
         index: 0,
     };
     let mut out = Vec::new();
-    template.show(&mut out, &item, around).ok()?;
+    template.show(&mut out, &item, context).ok()?;
     Some(out.into())
 }
 

@@ -4,7 +4,7 @@ use bstr::BStr;
 use serde::Serialize;
 use vigil_daemon::protocol::KnownBy;
 use vigil_engine::hg_session::why::{Compared, HgFound, HgRecorded, HgWhy, LeftOut, Seen};
-use vigil_hg::bytes::of_path;
+use vigil_hg::bytes::bytes_of;
 use vigil_hg::stored::Flag;
 use vigil_hg::verdict::Reason;
 use vigil_linux::stat::Stat;
@@ -166,7 +166,7 @@ impl<'a> FoundDocument<'a> {
             HgFound::Ignored { path, line } => Self::Ignored {
                 excluded: Text::of(path),
                 rule: line.as_ref().map(|line| LineDocument {
-                    source: Text(BStr::new(of_path(&line.file))),
+                    source: Text(BStr::new(bytes_of(&line.file))),
                     line: line.line,
                     pattern: Text::of(&line.text),
                 }),
@@ -232,7 +232,7 @@ fn reason(reason: Reason) -> &'static str {
         Reason::NoMtime => "no_mtime",
         Reason::Young => "young",
         Reason::Mtime => "mtime",
-        Reason::SecondAlone => "second_alone",
+        Reason::OnlySecondsKnown => "second_alone",
         Reason::Same => "same",
     }
 }

@@ -8,7 +8,7 @@ use vigil_engine::hg_session::HgSession;
 use vigil_engine::hg_session::why::{HgWhy, HgWhyQuestion};
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Abort;
-use vigil_hg::bytes::of_path;
+use vigil_hg::bytes::bytes_of;
 use vigil_hg::narrow;
 use vigil_hg::patterns::from_top;
 
@@ -38,7 +38,7 @@ pub(super) fn run(
     let stdout = match is_json {
         true => json::write(&all, &known),
         false => {
-            let root = of_path(&opened.repository.root).as_bstr();
+            let root = bytes_of(&opened.repository.root).as_bstr();
             sentences::write(&all, &known, root, environment.working_directory())
         }
     };
@@ -53,7 +53,7 @@ fn explain(
     opened: &hg::Opened,
     environment: &Environment,
 ) -> Result<(Vec<u8>, Vec<HgWhy>), Abort> {
-    if let Some(beyond) = hg::beyond(&opened.config) {
+    if let Some(beyond) = hg::unsupported_setting(&opened.config) {
         return Err(Abort::unsupported(beyond));
     }
     let repository = &opened.repository;

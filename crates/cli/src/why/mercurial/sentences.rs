@@ -7,7 +7,7 @@ use vigil_daemon::protocol::KnownBy;
 use vigil_engine::hg_session::why::{
     Compared, HgDirectory, HgFound, HgRecorded, HgWhy, LeftOut, Seen,
 };
-use vigil_hg::bytes::of_path;
+use vigil_hg::bytes::bytes_of;
 use vigil_hg::patterns::{IgnoreLine, shown_from};
 use vigil_hg::stored::Flag;
 use vigil_hg::verdict::{Reason, Verdict};
@@ -22,7 +22,7 @@ use crate::time::utc;
 /// Writes one or two lines for each path, relative to the working directory `cwd`. `known` says, in the order of the paths, how
 /// the daemon knows about them. It may be empty.
 pub(super) fn write(all: &[HgWhy], known: &[KnownBy], root: &BStr, cwd: &Path) -> Vec<u8> {
-    let below = of_path(cwd).strip_prefix(root.as_bytes());
+    let below = bytes_of(cwd).strip_prefix(root.as_bytes());
     let cwd = below.unwrap_or_default();
     let writer = Writer {
         cwd: cwd.strip_prefix(b"/").unwrap_or(cwd).into(),
@@ -117,7 +117,7 @@ impl Writer {
     fn ignored(&self, path: &BString, ignored: &BString, line: Option<&IgnoreLine>) -> Vec<u8> {
         let by = match line {
             Some(line) => {
-                let file = of_path(&line.file);
+                let file = bytes_of(&line.file);
                 let root = bytes![self.root, "/"];
                 let file = file.strip_prefix(root.as_slice()).unwrap_or(file);
                 let number = format!(":{}: ", line.line);
@@ -180,7 +180,7 @@ fn facts(recorded: &HgRecorded) -> String {
             "its mtime, {}, is so young that it may be written again without a trace",
             utc(mtime(seen))
         ),
-        Reason::SecondAlone => format!(
+        Reason::OnlySecondsKnown => format!(
             "its mtime is known by the second alone, {}, in which it may have been written twice",
             utc(then)
         ),

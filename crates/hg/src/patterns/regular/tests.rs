@@ -96,7 +96,7 @@ fn what_python_refuses_is_refused() {
     ] {
         assert_eq!(
             translate(pattern.as_bytes()),
-            Err(Wrong::Syntax),
+            Err(RegexError::Syntax),
             "{pattern}"
         );
     }
@@ -113,7 +113,10 @@ fn what_only_python_can_do_is_named() {
         "(a)(?(1)b)",
     ] {
         assert!(
-            matches!(translate(pattern.as_bytes()), Err(Wrong::OnlyPython(_))),
+            matches!(
+                translate(pattern.as_bytes()),
+                Err(RegexError::OnlyPython(_))
+            ),
             "{pattern}"
         );
     }

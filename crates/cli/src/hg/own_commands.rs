@@ -60,23 +60,23 @@ pub(super) fn is_mercurial_at(directory: &Path, environment: &Environment) -> bo
 
 /// Turns the command line of `vigil status` into one of `hg status`, and takes out the format of Vigil's own. Returns
 /// `None` if that format is unknown.
-pub(super) fn as_of_mercurial(arguments: &[BString]) -> Option<(Vec<BString>, Option<OwnFormat>)> {
-    let mut theirs = vec![BString::from("status")];
+pub(super) fn to_hg_arguments(arguments: &[BString]) -> Option<(Vec<BString>, Option<OwnFormat>)> {
+    let mut hg_arguments = vec![BString::from("status")];
     let mut own = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         if argument == "--" {
-            theirs.push(argument.clone());
-            theirs.extend(rest.by_ref().cloned());
+            hg_arguments.push(argument.clone());
+            hg_arguments.extend(rest.by_ref().cloned());
         } else if argument == "--format" {
             own = Some(OwnFormat::by_name(rest.next()?)?);
         } else if let Some(name) = argument.strip_prefix(b"--format=") {
             own = Some(OwnFormat::by_name(name)?);
         } else {
-            theirs.push(argument.clone());
+            hg_arguments.push(argument.clone());
         }
     }
-    Some((theirs, own))
+    Some((hg_arguments, own))
 }
 
 /// Returns whether `vigil status` is asked for its help, which is the same everywhere.
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_format_of_vigils_own_is_taken_out() {
         let words = |text: &str| text.split(' ').map(BString::from).collect::<Vec<_>>();
-        let taken = |text: &str| as_of_mercurial(&words(text));
+        let taken = |text: &str| to_hg_arguments(&words(text));
         let json = Some(OwnFormat::Json);
         assert_eq!(
             taken("-A --format=json x"),

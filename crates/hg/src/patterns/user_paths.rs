@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::{lstat_path, stat_path};
 
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, joined, normal_path, of_path, path_of, shown};
+use crate::bytes::{bytes, bytes_of, join, normal_path, path_of, python_repr};
 use crate::subrepositories::Subrepositories;
 
 /// Returns the path from `root` of `name`, which is relative to the directory `cwd`.
@@ -57,10 +57,10 @@ pub(super) fn canonical_by_name(root: &Path, cwd: &Path, name: &[u8]) -> Result<
 }
 
 fn below(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
-    let top = of_path(root);
+    let top = bytes_of(root);
     let whole = match name.starts_with(b"/") {
         true => normal_path(name),
-        false => normal_path(of_path(&cwd.join(path_of(name)))),
+        false => normal_path(bytes_of(&cwd.join(path_of(name)))),
     };
     let below = match whole.strip_prefix(top) {
         Some(b"") => Some(BString::default()),
@@ -70,15 +70,15 @@ fn below(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
     };
     let below = below.or_else(|| by_identity(root, &whole));
     below.ok_or_else(|| {
-        let said = bytes!(name, " not under root '", top, "'");
-        let error = Abort::plain(said);
+        let message = bytes!(name, " not under root '", top, "'");
+        let error = Abort::plain(message);
         // Perhaps the user meant it relative to the top.
-        let relative = of_path(cwd).strip_prefix(top).unwrap_or_default();
+        let relative = bytes_of(cwd).strip_prefix(top).unwrap_or_default();
         let from_top = name.starts_with(b"/") || relative.is_empty();
         let exists = !from_top && canonical(root, root, name).is_ok();
         match exists {
             true => {
-                let up = joined(
+                let up = join(
                     relative
                         .split(|byte| *byte == b'/')
                         .filter(|part| !part.is_empty())
@@ -101,10 +101,10 @@ fn by_identity(root: &Path, whole: &BString) -> Option<BString> {
         if stat_path(&path).is_ok_and(|stat| (stat.dev, stat.ino) == (top.dev, top.ino)) {
             below.reverse();
             let parts = below.iter().map(|part| part.as_slice());
-            return Some(joined(parts, b"/"));
+            return Some(join(parts, b"/"));
         }
         let name = path.file_name()?;
-        below.push(of_path(Path::new(name)).into());
+        below.push(bytes_of(Path::new(name)).into());
         path.pop();
     }
 }
@@ -120,7 +120,7 @@ fn wrong_name(path: &BStr) -> Option<Abort> {
     if path.is_empty() {
         return None;
     }
-    let input = |said: BString| Some(Abort::of(Kind::Input, said));
+    let input = |message: BString| Some(Abort::of(Kind::Input, message));
     let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     let illegal = || input(bytes!("path contains illegal component: ", path));
     let plain: Vec<BString> = parts.iter().map(|part| as_of_any_system(part)).collect();
@@ -134,12 +134,12 @@ fn wrong_name(path: &BStr) -> Option<Abort> {
     }
     for name in [".hg", ".hg."] {
         if let Some(at) = rest.iter().position(|part| part == name) {
-            let above = joined(parts.iter().take(at.saturating_add(1)).copied(), b"/");
+            let above = join(parts.iter().take(at.saturating_add(1)).copied(), b"/");
             return input(bytes!(
                 "path '",
                 path,
                 "' is inside nested repo ",
-                shown(&above)
+                python_repr(&above)
             ));
         }
     }
@@ -175,11 +175,11 @@ fn behind(root: &Path, path: &BStr, subrepositories: &Subrepositories) -> Option
     let mut is_within = false;
     let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
     for len in 1..parts.len() {
-        let above = joined(parts.iter().take(len).copied(), b"/");
-        let said = match way_out(root, above.as_bstr()) {
+        let above = join(parts.iter().take(len).copied(), b"/");
+        let message = match way_out(root, above.as_bstr()) {
             None => continue,
             Some(WayOut::Link) => {
-                let (path, above) = (shown(path), shown(&above));
+                let (path, above) = (python_repr(path), python_repr(&above));
                 bytes!("path ", path, " traverses symbolic link ", above)
             }
             Some(WayOut::Repository) if subrepositories.has(above.as_bstr()) => {
@@ -188,14 +188,19 @@ fn behind(root: &Path, path: &BStr, subrepositories: &Subrepositories) -> Option
             }
             // The outer repository's list of subrepositories decides.
             Some(WayOut::Repository) if is_within => {
-                let said = bytes!("the path '", path, "' in repositories in a subrepository");
-                return Some(Abort::unsupported(said));
+                let message = bytes!("the path '", path, "' in repositories in a subrepository");
+                return Some(Abort::unsupported(message));
             }
             Some(WayOut::Repository) => {
-                bytes!("path '", path, "' is inside nested repo ", shown(&above))
+                bytes!(
+                    "path '",
+                    path,
+                    "' is inside nested repo ",
+                    python_repr(&above)
+                )
             }
         };
-        return Some(Abort::plain(said));
+        return Some(Abort::plain(message));
     }
     None
 }
@@ -235,7 +240,7 @@ pub fn shown_from<'p>(cwd: &BStr, path: &'p BStr) -> Cow<'p, BStr> {
     };
     let common = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let up = from.iter().skip(common).map(|_| b"..".as_slice());
-    let shown = joined(up.chain(to.iter().skip(common).copied()), b"/");
+    let shown = join(up.chain(to.iter().skip(common).copied()), b"/");
     Cow::Owned(match shown.is_empty() {
         true => BString::from("."),
         false => shown,

@@ -21,9 +21,9 @@ use vigil_hg::working_file;
 use vigil_linux::stat::lstat_path;
 
 use super::kinds::Lists;
-use super::look::{Pair, Subject};
-use super::paths::Shown;
+use super::paths::PathDisplay;
 use super::settings;
+use super::subject::{Pair, Subject};
 use crate::reply::bytes;
 
 /// The maximum depth of subrepositories within subrepositories.
@@ -33,7 +33,7 @@ const DEPTH_MAX: u32 = 16;
 ///
 /// # Errors
 /// `.hgsub` or `.hgsubstate` is not understood.
-pub(super) fn of_working_copy(
+pub(super) fn read_from_working_copy(
     repository: &Repository,
     dirstate: &Dirstate,
     cwd: &Path,
@@ -48,29 +48,29 @@ pub(super) fn of_working_copy(
     if !is_tracked(".hgsub") {
         return Ok(Subrepositories::default());
     }
-    let shown = Shown::new(&repository.root, cwd, true);
-    let places = match working_file::read(&repository.root.join(".hgsub"), LEN_MAX) {
-        Ok(places) => places,
+    let shown = PathDisplay::new(&repository.root, cwd, true);
+    let hgsub = match working_file::read(&repository.root.join(".hgsub"), LEN_MAX) {
+        Ok(hgsub) => hgsub,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let name = shown.path(".hgsub".into());
-            let said = bytes!(
+            let message = bytes!(
                 "warning: subrepo spec file '",
                 name.as_bstr(),
                 "' not found\n"
             );
-            warnings.extend_from_slice(&said);
+            warnings.extend_from_slice(&message);
             Vec::new()
         }
         Err(_) => return Err(Abort::unsupported("a .hgsub that cannot be read")),
     };
-    let committed = match is_tracked(".hgsubstate") {
+    let hgsubstate = match is_tracked(".hgsubstate") {
         true => {
             working_file::read(&repository.root.join(".hgsubstate"), LEN_MAX).unwrap_or_default()
         }
         false => Vec::new(),
     };
     let name = shown.path(".hgsubstate".into());
-    Subrepositories::parse(&places, &committed, name.as_bstr())
+    Subrepositories::parse(&hgsub, &hgsubstate, name.as_bstr())
 }
 
 /// Adds the files of the subrepositories of `subject`.
@@ -83,8 +83,8 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
         return Ok(());
     };
     let [from, to] = match pair {
-        Pair::Of(targets) => targets,
-        Pair::OfWorkingCopy => [revisions.parent(), Target::WorkingCopy],
+        Pair::Targets(targets) => targets,
+        Pair::WorkingCopy => [revisions.parent(), Target::WorkingCopy],
     };
     let mut warnings = Vec::new();
     let before = committed_in(subject, revisions, from, &mut warnings)?;
@@ -114,7 +114,7 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
             return Err(refused("behind a link or in another repository"));
         }
         let root = subject.repository.root.join(path_of(path));
-        let inner = of_one(subject, &root, [base, other], depth.saturating_add(1))?;
+        let inner = status_of(subject, &root, [base, other], depth.saturating_add(1))?;
         for (list, more) in lists.iter_mut().zip(inner) {
             let whole = |file: BString| vigil_model::path::join(path, file.as_bstr());
             let more = more.into_iter().map(whole);
@@ -133,8 +133,8 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
 /// There is none, or the subrepository is not Mercurial's.
 fn committed_of(subrepository: &Subrepository, path: &BStr) -> Result<Node, Abort> {
     let what = match subrepository {
-        Subrepository::OfMercurial(Some(node)) => return Ok(*node),
-        Subrepository::OfMercurial(None) => "which is not committed yet",
+        Subrepository::Mercurial(Some(node)) => return Ok(*node),
+        Subrepository::Mercurial(None) => "which is not committed yet",
         Subrepository::Other => "which is none of Mercurial's",
     };
     Err(Abort::unsupported(bytes!(
@@ -169,9 +169,9 @@ fn committed_in(
     target: Target,
     warnings: &mut Vec<u8>,
 ) -> Result<Subrepositories, Abort> {
-    let cwd = &subject.surroundings.cwd;
+    let cwd = &subject.process.cwd;
     if target == Target::WorkingCopy {
-        return of_working_copy(subject.repository, subject.dirstate, cwd, warnings);
+        return read_from_working_copy(subject.repository, subject.dirstate, cwd, warnings);
     }
     let manifest = revisions.manifest(target)?;
     let store = subject.repository.store();
@@ -180,11 +180,11 @@ fn committed_in(
         None => Ok(None),
     };
     match text(".hgsub")? {
-        Some(places) => {
-            let committed = text(".hgsubstate")?.unwrap_or_default();
-            let shown = Shown::new(&subject.repository.root, cwd, true);
+        Some(hgsub) => {
+            let hgsubstate = text(".hgsubstate")?.unwrap_or_default();
+            let shown = PathDisplay::new(&subject.repository.root, cwd, true);
             let name = shown.path(".hgsubstate".into());
-            Subrepositories::parse(&places, &committed, name.as_bstr())
+            Subrepositories::parse(&hgsub, &hgsubstate, name.as_bstr())
         }
         None => Ok(Subrepositories::default()),
     }
@@ -195,7 +195,12 @@ fn refused(what: &str) -> Abort {
 }
 
 /// Returns the status of one subrepository.
-fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Result<Lists, Abort> {
+fn status_of(
+    above: &Subject<'_>,
+    root: &Path,
+    nodes: [Node; 2],
+    depth: u32,
+) -> Result<Lists, Abort> {
     if depth > DEPTH_MAX {
         return Err(refused("that is nested too deeply"));
     }
@@ -203,10 +208,10 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
     if !lstat_path(&root.join(".hg")).is_ok_and(|seen| seen.is_dir()) {
         return Err(refused("that is not there"));
     }
-    let layers = Layers::of_user(above.surroundings, above.options)?;
+    let layers = Layers::of_user(above.process, above.options)?;
     let configuration = repository::configure(layers, root)?;
-    if let Some(beyond) = settings::beyond(&configuration.config) {
-        return Err(Abort::unsupported(beyond));
+    if let Some(unsupported) = settings::unsupported_setting(&configuration.config) {
+        return Err(Abort::unsupported(unsupported));
     }
     let repository = Repository::open(root)?;
     if repository.is_narrow() {
@@ -230,13 +235,8 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
     let [from, to] = nodes;
     let pair = Pair::new([target(from)?, target(to)?], &revisions);
     let mut warnings = Vec::new();
-    let within = match pair.ends_in_working_copy() {
-        true => of_working_copy(
-            &repository,
-            &dirstate,
-            &above.surroundings.cwd,
-            &mut warnings,
-        )?,
+    let subrepositories = match pair.ends_in_working_copy() {
+        true => read_from_working_copy(&repository, &dirstate, &above.process.cwd, &mut warnings)?,
         false => Subrepositories::default(),
     };
     let subject = Subject {
@@ -245,11 +245,11 @@ fn of_one(above: &Subject<'_>, root: &Path, nodes: [Node; 2], depth: u32) -> Res
         session: RefCell::new(&mut session),
         config: &configuration.config,
         options: above.options,
-        surroundings: above.surroundings,
+        process: above.process,
         dirstate: &dirstate,
         has_parent: !parents.nodes[0].is_null(),
         revisions: Some(&revisions),
-        within: &within,
+        subrepositories: &subrepositories,
         matcher: Arc::new(Matcher::default()),
         clean: above.clean,
         unknown: above.unknown,

@@ -12,7 +12,7 @@ const IS_SHA256: u16 = 2;
 
 /// Marks by the number of the changeset.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unseen {
+pub(super) struct HiddenMarks {
     pub(super) is_hidden: Vec<bool>,
     pub(super) is_obsolete: Vec<bool>,
 }
@@ -23,7 +23,7 @@ pub(super) fn is_marked(marks: &[bool], number: u32) -> bool {
 }
 
 /// Returns the nodes that a store of markers declares rewritten or gone, or `None` if the store is damaged or of another version.
-pub(super) fn precursors(bytes: &[u8]) -> Option<HashSet<Node>> {
+pub(super) fn obsolete_nodes(bytes: &[u8]) -> Option<HashSet<Node>> {
     let Some((version, mut rest)) = bytes.split_first() else {
         return Some(HashSet::new());
     };
@@ -33,9 +33,9 @@ pub(super) fn precursors(bytes: &[u8]) -> Option<HashSet<Node>> {
             // The number of successors, the length of the metadata, flags, and the node.
             0 => {
                 let successors = usize::from(*rest.first()?).checked_mul(Node::LEN)?;
-                let said = usize::try_from(u32_at(rest, 1)?).ok()?;
+                let metadata_len = usize::try_from(u32_at(rest, 1)?).ok()?;
                 let node = Node::from_start_of(rest.get(6..)?)?;
-                let len = successors.checked_add(said)?;
+                let len = successors.checked_add(metadata_len)?;
                 (Some(node), len.checked_add(6)?.checked_add(Node::LEN)?)
             }
             // The length of the marker, date, zone, flags, three counts, and the node.
@@ -58,7 +58,7 @@ pub(super) fn precursors(bytes: &[u8]) -> Option<HashSet<Node>> {
 /// The entry point of the fuzzer.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(bytes: &[u8]) {
-    let _ = precursors(bytes);
+    let _ = obsolete_nodes(bytes);
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn markers_are_read_in_both_versions() {
         let all = [&[0][..], &of_version_0(1), &of_version_0(2)].concat();
-        assert_eq!(precursors(&all), Some([node(1), node(2)].into()));
+        assert_eq!(obsolete_nodes(&all), Some([node(1), node(2)].into()));
         let all = [
             &[1][..],
             &of_version_1(3, 0),
@@ -99,10 +99,10 @@ mod tests {
             &of_version_1(5, 1),
         ]
         .concat();
-        assert_eq!(precursors(&all), Some([node(3), node(5)].into()));
-        assert_eq!(precursors(b""), Some(HashSet::new()));
+        assert_eq!(obsolete_nodes(&all), Some([node(3), node(5)].into()));
+        assert_eq!(obsolete_nodes(b""), Some(HashSet::new()));
         for damaged in [&all[..all.len() - 1], &[0, 1], &[2, 1], &[1, 0, 0, 0, 0, 1]] {
-            assert_eq!(precursors(damaged), None);
+            assert_eq!(obsolete_nodes(damaged), None);
         }
     }
 }

@@ -3,7 +3,7 @@
 use bstr::BString;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::{bytes, is_space};
-use vigil_hg::config::{Config, Item, Surroundings};
+use vigil_hg::config::{Config, Item, ProcessContext};
 
 use super::arguments::Arguments;
 
@@ -14,7 +14,7 @@ use super::arguments::Arguments;
 pub(super) fn with_configured(
     config: &Config,
     arguments: &Arguments,
-    surroundings: &Surroundings<'_>,
+    process: &ProcessContext<'_>,
 ) -> Result<Option<Arguments>, Abort> {
     let command = arguments.command.as_slice();
     let alias = alias(config, command);
@@ -24,10 +24,10 @@ pub(super) fn with_configured(
             let refused =
                 || Abort::unsupported(bytes!("the alias '", alias.name, " = ", alias.value, "'"));
             // With --debug, Mercurial reports the alias.
-            if alias.name != command || arguments.debug || has_another(config, alias) {
+            if alias.name != command || arguments.debug || chains_to_another_alias(config, alias) {
                 return Err(refused());
             }
-            let words = words(&alias.value, surroundings).ok_or_else(refused)?;
+            let words = split_like_shell(&alias.value, process).ok_or_else(refused)?;
             match words.split_first() {
                 Some((first, rest)) if first == "status" || first == "st" => {
                     let is_numbered = rest.iter().any(|word| word.contains(&b'$'));
@@ -51,7 +51,7 @@ pub(super) fn with_configured(
             let refused =
                 || Abort::unsupported(bytes!("[defaults] ", item.name, " = ", item.value));
             Some((
-                words(&item.value, surroundings).ok_or_else(refused)?,
+                split_like_shell(&item.value, process).ok_or_else(refused)?,
                 refused(),
             ))
         }
@@ -80,7 +80,7 @@ fn alias<'c>(config: &'c Config, command: &[u8]) -> Option<&'c Item> {
 }
 
 /// Returns whether the command that this alias runs is itself the name of another alias.
-fn has_another(config: &Config, alias: &Item) -> bool {
+fn chains_to_another_alias(config: &Config, alias: &Item) -> bool {
     let first = alias.value.split(|byte| is_space(*byte)).next();
     let mut others = config
         .section("alias")
@@ -90,7 +90,7 @@ fn has_another(config: &Config, alias: &Item) -> bool {
 
 /// Splits a text like a shell, and expands variables in each word. Returns `None` if there is a backslash, or a
 /// quote is not closed.
-fn words(text: &[u8], surroundings: &Surroundings<'_>) -> Option<Vec<BString>> {
+fn split_like_shell(text: &[u8], process: &ProcessContext<'_>) -> Option<Vec<BString>> {
     let mut words = Vec::new();
     let mut word: Option<BString> = None;
     let mut quote = None;
@@ -108,7 +108,7 @@ fn words(text: &[u8], surroundings: &Surroundings<'_>) -> Option<Vec<BString>> {
         }
     }
     words.extend(word);
-    let expanded = words.iter().map(|word| surroundings.expand_path(word));
+    let expanded = words.iter().map(|word| process.expand_path(word));
     quote.is_none().then(|| expanded.collect())
 }
 
@@ -118,12 +118,12 @@ mod tests {
 
     #[test]
     fn words_are_those_of_a_shell() {
-        let surroundings = Surroundings {
+        let process = ProcessContext {
             variable: &|name| (name == "A").then(|| "x y".into()),
             cwd: "/".into(),
             uid: 0,
         };
-        let read = |text: &str| words(text.as_bytes(), &surroundings);
+        let read = |text: &str| split_like_shell(text.as_bytes(), &process);
         let all = |words: &[&str]| {
             Some(
                 words

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_session::{HgRequest, HgSession};
-use vigil_engine::hg_status::{Bad, HgStatus, IgnoreUse};
+use vigil_engine::hg_status::{BadPath, HgStatus, IgnoreUse};
 use vigil_hg::abort::Abort;
-use vigil_hg::config::{Config, Surroundings};
+use vigil_hg::config::{Config, ProcessContext};
 use vigil_hg::copies::{self, Tracer};
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::node::Node;
@@ -21,31 +21,31 @@ use vigil_hg::subrepositories::Subrepositories;
 
 use super::between::{self, Working};
 use super::kinds::Lists;
-use super::paths::Shown;
+use super::paths::PathDisplay;
 use crate::reply::bytes;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pair {
     /// The working copy with its first parent.
-    OfWorkingCopy,
+    WorkingCopy,
     /// One changeset, or the working copy, with another.
-    Of([Target; 2]),
+    Targets([Target; 2]),
 }
 
 impl Pair {
     /// Makes a pair; `revisions` knows the first parent.
     pub(super) fn new([from, to]: [Target; 2], revisions: &Revisions<'_>) -> Self {
         match to == Target::WorkingCopy && from == revisions.parent() {
-            true => Self::OfWorkingCopy,
-            false => Self::Of([from, to]),
+            true => Self::WorkingCopy,
+            false => Self::Targets([from, to]),
         }
     }
 
     pub(super) fn ends_in_working_copy(self) -> bool {
         matches!(
             self,
-            Self::OfWorkingCopy | Self::Of([_, Target::WorkingCopy])
+            Self::WorkingCopy | Self::Targets([_, Target::WorkingCopy])
         )
     }
 }
@@ -53,8 +53,8 @@ impl Pair {
 /// Returns the warning about a parent of the working copy that is not in the changelog.
 pub(super) fn unknown_parent(parent: &Node) -> BString {
     let hex = parent.short_hex();
-    let said = "warning: ignoring unknown working parent ";
-    bytes!(said, hex, "!\n").into()
+    let message = "warning: ignoring unknown working parent ";
+    bytes!(message, hex, "!\n").into()
 }
 
 /// Tells whether the base of the comparison has a file or directory of this path.
@@ -70,14 +70,14 @@ pub(super) struct Subject<'s> {
     pub(super) config: &'s Config,
     /// The values of `--config` on the command line.
     pub(super) options: &'s [BString],
-    pub(super) surroundings: &'s Surroundings<'s>,
+    pub(super) process: &'s ProcessContext<'s>,
     pub(super) dirstate: &'s Dirstate,
     /// Whether it has a first parent, and that is in the changelog.
     pub(super) has_parent: bool,
     /// Its changesets, if the question names some.
     pub(super) revisions: Option<&'s Revisions<'s>>,
     /// The repositories that belong to its working copy.
-    pub(super) within: &'s Subrepositories,
+    pub(super) subrepositories: &'s Subrepositories,
     /// Which files are asked for, within the narrow part.
     pub(super) matcher: Arc<Matcher>,
     pub(super) clean: bool,
@@ -89,9 +89,9 @@ impl Subject<'_> {
     /// Returns the files of each kind, and adds to `warnings`.
     pub(super) fn lists(&self, pair: Pair, warnings: &mut Vec<u8>) -> Result<Lists, Abort> {
         let ([from, to], Some(revisions)) = (match pair {
-            Pair::Of(targets) => (targets, self.revisions),
-            Pair::OfWorkingCopy => {
-                return Ok(lists_of(self.look(None, warnings)?));
+            Pair::Targets(targets) => (targets, self.revisions),
+            Pair::WorkingCopy => {
+                return Ok(lists_of(self.status(None, warnings)?));
             }
         }) else {
             return Err(Abort::plain("changesets are compared that are not known"));
@@ -99,7 +99,7 @@ impl Subject<'_> {
         let reverses = from == Target::WorkingCopy && to != Target::WorkingCopy;
         let (from, to) = if reverses { (to, from) } else { (from, to) };
         if reverses && from == revisions.parent() {
-            return Ok(reversed(lists_of(self.look(None, warnings)?)));
+            return Ok(reversed(lists_of(self.status(None, warnings)?)));
         }
         let base = revisions.manifest(from)?;
         let other = revisions.manifest(to)?;
@@ -111,7 +111,7 @@ impl Subject<'_> {
                     }
                     Ok(base.get(path).is_some() || base.has_directory(path))
                 };
-                self.look(Some(&is_known), warnings)?
+                self.status(Some(&is_known), warnings)?
             }
             _ => HgStatus::default(),
         };
@@ -140,7 +140,7 @@ impl Subject<'_> {
     pub(super) fn copies(&self, pair: Pair) -> Result<BTreeMap<BString, BString>, Abort> {
         let is_match = |path: &BStr| self.matcher.is_match(path);
         match (pair, self.revisions) {
-            (Pair::Of([from, to]), Some(revisions)) => {
+            (Pair::Targets([from, to]), Some(revisions)) => {
                 let store = self.repository.store();
                 // If changesets record copies, copies are not looked up in file revisions.
                 let is_by_file = !store.copies_by_changeset();
@@ -150,8 +150,8 @@ impl Subject<'_> {
                     ("devel", "copy-tracing.trace-all-files", is_by_file),
                 ] {
                     if counts && self.config.has(section, name) {
-                        let said = bytes!("the setting ", section, ".", name);
-                        return Err(Abort::unsupported(said));
+                        let message = bytes!("the setting ", section, ".", name);
+                        return Err(Abort::unsupported(message));
                     }
                 }
                 let narrow = self.narrow.clone();
@@ -184,7 +184,7 @@ impl Subject<'_> {
     }
 
     /// Looks at the working copy. A path that cannot be looked at causes no warning if `is_known` holds for it.
-    fn look(
+    fn status(
         &self,
         is_known: Option<&IsKnown<'_>>,
         warnings: &mut Vec<u8>,
@@ -194,7 +194,7 @@ impl Subject<'_> {
         let names = !self.matcher.named().is_empty();
         let mut session = self.session.borrow_mut();
         let files = match self.unknown || self.ignored || names || session.keeps_all() {
-            true => repository.ignore_files(self.config, self.surroundings),
+            true => repository.ignore_files(self.config, self.process),
             false => Vec::new(),
         };
         let read = session.ignore(&files);
@@ -203,7 +203,7 @@ impl Subject<'_> {
             Err(abort) => (Arc::default(), Some(abort.clone())),
         };
         let sparse = session.sparse(repository)?;
-        let of_sparse = self.of_sparse(&sparse)?;
+        let sparse_warnings = self.sparse_warnings(&sparse)?;
         let matcher = match &sparse.portion {
             Ok(None) => self.matcher.clone(),
             Ok(portion) => {
@@ -214,11 +214,11 @@ impl Subject<'_> {
                 // If ignore patterns are read before the walk, their errors come first.
                 let reads_patterns = self.unknown && !self.ignored;
                 if reads_patterns {
-                    say(warnings, &read.warnings);
+                    add_lines(warnings, &read.warnings);
                 }
                 let failure = failure.filter(|_| reads_patterns);
                 if failure.is_none() {
-                    say(warnings, &of_sparse);
+                    add_lines(warnings, &sparse_warnings);
                 }
                 return Err(failure.unwrap_or_else(|| abort.clone()));
             }
@@ -232,9 +232,10 @@ impl Subject<'_> {
             ignored: self.ignored,
         })?;
         self.leave_out_subrepositories(&mut status);
-        let (met, named): (Vec<&Bad>, Vec<&Bad>) = status.bad.iter().partition(|bad| bad.was_met);
+        let (met, named): (Vec<&BadPath>, Vec<&BadPath>) =
+            status.bad.iter().partition(|bad| bad.was_met);
         drop(session);
-        let mut all: Vec<&Bad> = Vec::new();
+        let mut all: Vec<&BadPath> = Vec::new();
         for bad in named.into_iter().chain(met) {
             match is_known {
                 Some(is_known) if is_known(bad.path.as_bstr())? => {}
@@ -242,19 +243,19 @@ impl Subject<'_> {
             }
         }
         // Warnings about sparse profiles come before those about files.
-        let mut bad = self.of_bad(&all, is_known.is_some())?;
-        bad.splice(0..0, of_sparse);
+        let mut bad = self.bad_path_messages(&all, is_known.is_some())?;
+        bad.splice(0..0, sparse_warnings);
         if status.ignore_use == Some(IgnoreUse::AfterTheWalk) {
-            say(warnings, &bad);
+            add_lines(warnings, &bad);
         }
         if status.ignore_use.is_some() {
-            say(warnings, &read.warnings);
+            add_lines(warnings, &read.warnings);
             if let Some(abort) = failure {
                 return Err(abort);
             }
         }
         if status.ignore_use != Some(IgnoreUse::AfterTheWalk) {
-            say(warnings, &bad);
+            add_lines(warnings, &bad);
         }
         let failure = status.ignore_failure.take().or(status.failure.take());
         match failure {
@@ -266,12 +267,12 @@ impl Subject<'_> {
     /// Removes paths in subrepositories that are not recorded or could not be looked at: a subrepository may be missing, or
     /// belong to another version control system.
     fn leave_out_subrepositories(&self, status: &mut HgStatus) {
-        if self.within.is_empty() {
+        if self.subrepositories.is_empty() {
             return;
         }
         let is_own = |path: &BString| {
             let path = path.as_bstr();
-            !self.within.has(path) && !self.within.has_below(path)
+            !self.subrepositories.has(path) && !self.subrepositories.contains(path)
         };
         status.unknown.retain(is_own);
         status.ignored.retain(is_own);
@@ -279,7 +280,7 @@ impl Subject<'_> {
     }
 
     /// Returns the warnings about the sparse configuration and its profiles.
-    fn of_sparse(&self, sparse: &Sparse) -> Result<Vec<BString>, Abort> {
+    fn sparse_warnings(&self, sparse: &Sparse) -> Result<Vec<BString>, Abort> {
         let is_said = |warning: &SparseWarning| match warning {
             SparseWarning::Line(_) => Ok(true),
             SparseWarning::Missing(_) => self.config.boolean("sparse", "missingwarning", true),
@@ -295,15 +296,19 @@ impl Subject<'_> {
     }
 
     /// Returns the warnings about paths that could not be looked at.
-    fn of_bad(&self, bad: &[&Bad], is_always_relative: bool) -> Result<Vec<BString>, Abort> {
+    fn bad_path_messages(
+        &self,
+        bad: &[&BadPath],
+        is_always_relative: bool,
+    ) -> Result<Vec<BString>, Abort> {
         let is_relative = match self.config.get("ui", "relative-paths") {
             _ if is_always_relative => true,
             None => true,
             Some(value) if value == "legacy" => true,
             Some(_) => self.config.boolean("ui", "relative-paths", true)?,
         };
-        let paths = Shown::new(&self.repository.root, &self.surroundings.cwd, is_relative);
-        let line = |bad: &&Bad| {
+        let paths = PathDisplay::new(&self.repository.root, &self.process.cwd, is_relative);
+        let line = |bad: &&BadPath| {
             // For a path met on the walk, Mercurial makes the path relative to the current directory twice.
             let path = match bad.was_met {
                 true => paths.relative(bad.path.as_bstr()),
@@ -335,7 +340,7 @@ fn reversed([modified, added, removed, _, _, _, clean]: Lists) -> Lists {
 }
 
 /// Adds lines to `warnings`.
-pub(super) fn say(warnings: &mut Vec<u8>, lines: &[BString]) {
+pub(super) fn add_lines(warnings: &mut Vec<u8>, lines: &[BString]) {
     for line in lines {
         warnings.extend_from_slice(line.as_bytes());
         warnings.push(b'\n');

@@ -15,44 +15,44 @@ use vigil_scan::{Findings, Observed};
 use super::NO_FILE;
 
 /// The directories that Mercurial listed under the current ignore patterns.
-pub(super) struct Listed<'a> {
+pub(super) struct MercurialListings<'a> {
     directories: Option<ListedDirectories<'a>>,
-    is_believed: AtomicBool,
+    is_trusted: AtomicBool,
     /// Whether a directory was skipped because the dirstate was believed.
-    was_believed: AtomicBool,
+    was_used: AtomicBool,
 }
 
-impl<'a> Listed<'a> {
+impl<'a> MercurialListings<'a> {
     pub(super) fn new(dirstate: &'a Dirstate, ignore: &Ignore) -> Self {
         let hash = ignore.hash();
         Self {
             directories: hash.and_then(|hash| dirstate.listed_under(hash)),
-            is_believed: AtomicBool::new(true),
-            was_believed: AtomicBool::new(false),
+            is_trusted: AtomicBool::new(true),
+            was_used: AtomicBool::new(false),
         }
     }
 
     /// Whether the directory at `path`, whose stat data is `stat`, holds only recorded and ignored names. What is at a recorded
     /// name may still be of another type.
     pub(super) fn holds_only_recorded(&self, path: &BStr, stat: &Stat) -> bool {
-        let holds = self.is_believed.load(Ordering::Relaxed)
+        let holds = self.is_trusted.load(Ordering::Relaxed)
             && (self.directories).is_some_and(|all| all.holds_only_recorded(path, stat));
-        if holds && !self.was_believed.load(Ordering::Relaxed) {
-            self.was_believed.store(true, Ordering::Relaxed);
+        if holds && !self.was_used.load(Ordering::Relaxed) {
+            self.was_used.store(true, Ordering::Relaxed);
         }
         holds
     }
 
     /// From now on has each directory listed.
-    pub(super) fn disbelieve(&self) {
-        self.is_believed.store(false, Ordering::Relaxed);
-        self.was_believed.store(false, Ordering::Relaxed);
+    pub(super) fn stop_trusting(&self) {
+        self.is_trusted.store(false, Ordering::Relaxed);
+        self.was_used.store(false, Ordering::Relaxed);
     }
 
     /// Whether directories were not listed, and the place of a recorded file or directory is taken by something that only a
     /// listing shows to be unknown, or to hold unknown files.
     pub(super) fn was_misled(&self, top: &Path, dirstate: &Dirstate, found: &Findings) -> bool {
-        if !self.was_believed.load(Ordering::Relaxed) {
+        if !self.was_used.load(Ordering::Relaxed) {
             return false;
         }
         let tracked = || found.tracked.iter().copied();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use bstr::{BString, ByteSlice};
 
 /// The user, with environment variables and working directory.
-pub struct Surroundings<'s> {
+pub struct ProcessContext<'s> {
     /// Returns the value of an environment variable.
     pub variable: &'s (dyn Fn(&str) -> Option<BString> + Sync),
     /// The working directory.
@@ -15,15 +15,15 @@ pub struct Surroundings<'s> {
     pub uid: u32,
 }
 
-impl fmt::Debug for Surroundings<'_> {
+impl fmt::Debug for ProcessContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Surroundings")
+        f.debug_struct("ProcessContext")
             .field("cwd", &self.cwd)
             .finish_non_exhaustive()
     }
 }
 
-impl Surroundings<'_> {
+impl ProcessContext<'_> {
     /// Returns the value of an environment variable.
     pub fn get(&self, name: &str) -> Option<BString> {
         (self.variable)(name)

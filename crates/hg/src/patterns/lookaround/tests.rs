@@ -1,8 +1,8 @@
 use super::super::regular::branches;
 use super::*;
 
-fn looking(pattern: &str) -> Looking {
-    Looking::new(&branches(pattern.as_bytes()).unwrap()).unwrap()
+fn lookaround(pattern: &str) -> LookaroundSet {
+    LookaroundSet::new(&branches(pattern.as_bytes()).unwrap()).unwrap()
 }
 
 #[test]
@@ -51,10 +51,10 @@ fn what_looks_ahead_or_behind_matches_as_python_says() {
         (r"(?=(?:a|b){2}$)", "abc", false),
         (r"(?!\Aa)", "a", false),
     ] {
-        let found = looking(pattern).is_match(text.as_bytes());
+        let found = lookaround(pattern).is_match(text.as_bytes());
         assert_eq!(found, expected, "{pattern} {text:?}");
     }
-    assert!(looking(r"(?=\xff).").is_match(b"\xff"));
+    assert!(lookaround(r"(?=\xff).").is_match(b"\xff"));
 }
 
 /// A backtracking matcher would take longer on each of these than anybody waits.
@@ -68,7 +68,7 @@ fn the_time_is_bounded() {
         ("(?=(?=(?=(?:a+)+b)(?:a+)+b)(?:a+)+b)", false),
     ] {
         assert_eq!(
-            looking(pattern).is_match(text.as_bytes()),
+            lookaround(pattern).is_match(text.as_bytes()),
             expected,
             "{pattern}"
         );
@@ -77,7 +77,8 @@ fn the_time_is_bounded() {
 
 #[test]
 fn what_is_too_large_is_refused() {
-    let large = |pattern: &str| Looking::new(&branches(pattern.as_bytes()).unwrap()).is_none();
+    let large =
+        |pattern: &str| LookaroundSet::new(&branches(pattern.as_bytes()).unwrap()).is_none();
     assert!(large(
         "(?=a{1000}{1})(?:a{1000}){1000}"
             .replace("{1})", ")")

@@ -11,7 +11,7 @@ use regex_automata::nfa::thompson::{Compiler, Config, NFA, State, WhichCaptures}
 use regex_automata::util::primitives::StateID;
 use regex_automata::util::syntax;
 
-use super::regular::Looks;
+use super::regular::LookaroundRegex;
 
 /// How deep parts of an expression may be nested.
 pub(super) const NEST_MAX: u32 = 2000;
@@ -22,26 +22,27 @@ const STATES_MAX: usize = 20_000;
 
 /// Expressions that match from the beginning of a text.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Looking {
+pub(super) struct LookaroundSet {
     /// A prefilter: each matches at least what the expression of the same number in `exact` matches.
-    looser: RegexSet,
+    prefilter: RegexSet,
     exact: Vec<Automaton>,
 }
 
-impl Looking {
+impl LookaroundSet {
     /// Compiles the expressions; returns `None` if they are too large.
-    pub(super) fn new(all: &[Looks]) -> Option<Self> {
+    pub(super) fn new(all: &[LookaroundRegex]) -> Option<Self> {
         let mut states_left = STATES_MAX;
         let exact = all
             .iter()
-            .map(|looks| Automaton::new(looks, &mut states_left));
+            .map(|regex| Automaton::new(regex, &mut states_left));
         let exact = exact.collect::<Option<_>>()?;
-        let looser = RegexSetBuilder::new(all.iter().map(|looks| format!(r"\A(?:{})", looks.text)))
-            .unicode(false)
-            .nest_limit(NEST_MAX)
-            .build();
+        let prefilter =
+            RegexSetBuilder::new(all.iter().map(|regex| format!(r"\A(?:{})", regex.text)))
+                .unicode(false)
+                .nest_limit(NEST_MAX)
+                .build();
         Some(Self {
-            looser: looser.ok()?,
+            prefilter: prefilter.ok()?,
             exact,
         })
     }
@@ -52,7 +53,7 @@ impl Looking {
         if self.exact.is_empty() {
             return false;
         }
-        let likely = self.looser.matches(text);
+        let likely = self.prefilter.matches(text);
         let mut likely = likely.iter().filter_map(|number| self.exact.get(number));
         likely.any(|exact| exact.matches(text).first() == Some(&true))
     }
@@ -63,21 +64,21 @@ impl Looking {
 struct Automaton {
     nfa: NFA,
     /// The states that consume a byte.
-    taking: Vec<StateID>,
+    consuming: Vec<StateID>,
     /// For each state, the states that lead to it without consuming a byte.
-    before: Vec<Vec<StateID>>,
-    looks: Vec<CompiledLook>,
+    predecessors: Vec<Vec<StateID>>,
+    lookarounds: Vec<CompiledLookaround>,
 }
 
 #[derive(Clone, Debug)]
-struct CompiledLook {
+struct CompiledLookaround {
     seen: Automaton,
     is_negated: bool,
     behind: Option<usize>,
 }
 
 impl Automaton {
-    fn new(looks: &Looks, states_left: &mut usize) -> Option<Self> {
+    fn new(regex: &LookaroundRegex, states_left: &mut usize) -> Option<Self> {
         let syntax = syntax::Config::new().unicode(false).utf8(false);
         let syntax = syntax.nest_limit(NEST_MAX);
         let config = Config::new()
@@ -86,46 +87,46 @@ impl Automaton {
             .nfa_size_limit(Some(SIZE_MAX));
         let mut compiler = Compiler::new();
         compiler.syntax(syntax).configure(config);
-        let nfa = compiler.build(&looks.text).ok()?;
+        let nfa = compiler.build(&regex.text).ok()?;
         *states_left = states_left.checked_sub(nfa.states().len())?;
-        let mut taking = Vec::new();
-        let mut before = vec![Vec::new(); nfa.states().len()];
+        let mut consuming = Vec::new();
+        let mut predecessors = vec![Vec::new(); nfa.states().len()];
         for (number, state) in nfa.states().iter().enumerate() {
             let id = StateID::new(number).ok()?;
             let mut leads_to = |next: StateID| {
-                if let Some(before) = before.get_mut(next.as_usize()) {
-                    before.push(id);
+                if let Some(of_next) = predecessors.get_mut(next.as_usize()) {
+                    of_next.push(id);
                 }
             };
             match state {
-                State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) => taking.push(id),
+                State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) => consuming.push(id),
                 State::Look { next, .. } | State::Capture { next, .. } => leads_to(*next),
                 State::Union { alternates } => alternates.iter().copied().for_each(leads_to),
                 State::BinaryUnion { alt1, alt2 } => [*alt1, *alt2].into_iter().for_each(leads_to),
                 State::Fail | State::Match { .. } => {}
             }
         }
-        let compiled = looks.looks.iter().map(|look| {
-            Some(CompiledLook {
+        let compiled = regex.lookarounds.iter().map(|look| {
+            Some(CompiledLookaround {
                 seen: Self::new(&look.seen, states_left)?,
                 is_negated: look.is_negated,
                 behind: look.behind,
             })
         });
         Some(Self {
-            looks: compiled.collect::<Option<_>>()?,
+            lookarounds: compiled.collect::<Option<_>>()?,
             nfa,
-            taking,
-            before,
+            consuming,
+            predecessors,
         })
     }
 
     /// Returns, for each position of `text` up to the one after its end, whether the expression matches from there.
     fn matches(&self, text: &[u8]) -> Vec<bool> {
-        let seen: Vec<OnceCell<Vec<bool>>> = vec![OnceCell::new(); self.looks.len()];
+        let seen: Vec<OnceCell<Vec<bool>>> = vec![OnceCell::new(); self.lookarounds.len()];
         let mut matches = vec![false; text.len().saturating_add(1)];
-        let mut here = Reached::new(self.before.len());
-        let mut after = Reached::new(self.before.len());
+        let mut here = StateWorklist::new(self.predecessors.len());
+        let mut after = StateWorklist::new(self.predecessors.len());
         for at in (0..=text.len()).rev() {
             std::mem::swap(&mut here, &mut after);
             here.clear();
@@ -135,7 +136,7 @@ impl Automaton {
                 }
             }
             if let Some(letter) = text.get(at) {
-                for id in &self.taking {
+                for id in &self.consuming {
                     let next = match self.nfa.state(*id) {
                         State::ByteRange { trans } => {
                             trans.matches_byte(*letter).then_some(trans.next)
@@ -150,7 +151,7 @@ impl Automaton {
                 }
             }
             while let Some(reached) = here.next() {
-                for id in self.before.get(reached).into_iter().flatten() {
+                for id in self.predecessors.get(reached).into_iter().flatten() {
                     if !here.has(*id) && self.is_open(*id, text, at, &seen) {
                         here.add(id.as_usize());
                     }
@@ -173,7 +174,7 @@ impl Automaton {
             } if slot.as_usize().is_multiple_of(2) => {
                 let number = group_index.as_usize().checked_sub(1);
                 let look = number.and_then(|number| {
-                    let (look, seen) = (self.looks.get(number)?, seen.get(number)?);
+                    let (look, seen) = (self.lookarounds.get(number)?, seen.get(number)?);
                     Some((look, seen.get_or_init(|| look.seen.matches(text))))
                 });
                 let Some((look, seen)) = look else {
@@ -189,12 +190,12 @@ impl Automaton {
 }
 
 /// States that were reached, and those of them still to be processed.
-struct Reached {
+struct StateWorklist {
     all: Vec<bool>,
     left: Vec<usize>,
 }
 
-impl Reached {
+impl StateWorklist {
     fn new(states: usize) -> Self {
         Self {
             all: vec![false; states],

@@ -10,24 +10,24 @@ use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Kind;
 use vigil_hg::bytes::path_of;
-use vigil_hg::config::Surroundings;
+use vigil_hg::config::ProcessContext;
 
 use super::answer;
 use super::arguments::Arguments;
-use super::nearest::OwnFormat;
+use super::own_commands::OwnFormat;
 
-/// Returns what the command would print for `question`, from the session `known`.
+/// Returns what the command would print for `question`, from the session of the `working_copy`.
 ///
 /// # Errors
 /// The command would write to standard error or exit with another code than 0, or the question is not one for a daemon.
-pub(crate) fn write(
-    known: &mut HgWorkingCopy,
+pub(crate) fn answer_from_session(
+    working_copy: &mut HgWorkingCopy,
     question: &StatusQuestion,
     environment: &Environment,
 ) -> Result<Vec<u8>, Declined> {
-    let theirs = |reason: &str| Declined::ThisTime(reason.into());
-    let not_plain = || theirs("the command line is not plain");
-    let [own, standing, arguments @ ..] = question.arguments.as_slice() else {
+    let this_time = |reason: &str| Declined::ThisTime(reason.into());
+    let not_plain = || this_time("the command line is not plain");
+    let [own, working_directory, arguments @ ..] = question.arguments.as_slice() else {
         return Err(not_plain());
     };
     let mut parsed = Arguments::parse(arguments).map_err(|_| not_plain())?;
@@ -46,16 +46,16 @@ pub(crate) fn write(
         }
         environment.get(name).map(BString::from)
     };
-    let surroundings = Surroundings {
+    let process = ProcessContext {
         variable: &variable,
-        cwd: path_of(standing),
+        cwd: path_of(working_directory),
         uid: rustix::process::geteuid().as_raw(),
     };
     let is_terminal = question.terminal.is_output;
     let mut detailed = false;
-    let answered = answer::answer(&parsed, &surroundings, &mut detailed, known, is_terminal);
+    let answered = answer::answer(&parsed, &process, &mut detailed, working_copy, is_terminal);
     if asks_for_unsent.load(Ordering::Relaxed) {
-        return Err(theirs(
+        return Err(this_time(
             "the configuration names a variable that is not known here",
         ));
     }

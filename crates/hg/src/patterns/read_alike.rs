@@ -8,21 +8,21 @@ use bstr::ByteSlice;
 use super::kinds::Kind;
 
 /// Returns whether the pattern `text` of an ignore file, which is of `kind`, means the same to both.
-pub(super) fn is_agreed(kind: Kind, text: &[u8]) -> bool {
+pub(super) fn is_read_alike(kind: Kind, text: &[u8]) -> bool {
     match kind {
         // The engines differ on groups that begin with `?`, on bracket sets, and on possessive repetition.
         Kind::Re | Kind::RelRe => {
             let is_beyond = |part: &&str| text.contains_str(part);
-            is_of(text, b"/_.-^$*+?()|") && !["(?", "*+", "++", "?+"].iter().any(is_beyond)
+            has_only(text, b"/_.-^$*+?()|") && !["(?", "*+", "++", "?+"].iter().any(is_beyond)
         }
-        Kind::Glob | Kind::RelGlob | Kind::RootGlob => is_of(text, b"/_.-*? +~@%=,{}"),
+        Kind::Glob | Kind::RelGlob | Kind::RootGlob => has_only(text, b"/_.-*? +~@%=,{}"),
         Kind::Include => true,
         _ => false,
     }
 }
 
 /// Returns whether `text` has only ASCII letters and digits, the bytes in `others`, and punctuation escaped by a backslash.
-fn is_of(text: &[u8], others: &[u8]) -> bool {
+fn has_only(text: &[u8], others: &[u8]) -> bool {
     let mut is_escaped = false;
     let is_fine = |byte: &u8| {
         let was_escaped = std::mem::take(&mut is_escaped);
@@ -62,7 +62,7 @@ mod tests {
             (Kind::RootFilesIn, "d", false),
         ] {
             assert_eq!(
-                is_agreed(kind, text.as_bytes()),
+                is_read_alike(kind, text.as_bytes()),
                 expected,
                 "{kind:?} {text}"
             );

@@ -11,12 +11,12 @@ use vigil_scan::Watch;
 use crate::session::watched::ChangeFilter;
 
 /// Tells which changes have no effect. In Mercurial the path alone decides whether something is ignored, not what is there.
-pub(super) struct OfMercurial<'s> {
+pub(super) struct IgnoredChanges<'s> {
     pub(super) tracked: &'s Tracked,
     pub(super) ignore: &'s Ignore,
 }
 
-impl ChangeFilter for OfMercurial<'_> {
+impl ChangeFilter for IgnoredChanges<'_> {
     fn leave_out(
         &self,
         paths: &mut BTreeSet<BString>,
@@ -29,7 +29,7 @@ impl ChangeFilter for OfMercurial<'_> {
     }
 }
 
-impl OfMercurial<'_> {
+impl IgnoredChanges<'_> {
     /// Whether `path` and everything below it is ignored, and no recorded file is at, above or below it.
     fn is_ignored(&self, path: &BStr) -> bool {
         let is_recorded = |path: &BStr| self.tracked.find_first(path).is_some();
@@ -76,7 +76,7 @@ mod tests {
         let bytes = [vec![0; 40], entry("a.o"), entry("d/x"), entry("out/kept/y")].concat();
         let dirstate = Dirstate::of_v1(Contents::Read(bytes)).unwrap();
         let tracked = HgSystem::tracked(&dirstate);
-        let of_mercurial = OfMercurial {
+        let ignored_changes = IgnoredChanges {
             tracked: &tracked,
             ignore: &ignore,
         };
@@ -100,7 +100,7 @@ mod tests {
         ];
         let mut paths: BTreeSet<BString> = all.iter().map(|path| BString::from(*path)).collect();
         let mut folders = paths.clone();
-        of_mercurial.leave_out(&mut paths, &mut folders, &[], &Nobody);
+        ignored_changes.leave_out(&mut paths, &mut folders, &[], &Nobody);
         let left: Vec<String> = paths.iter().map(ToString::to_string).collect();
         assert_eq!(
             left,
