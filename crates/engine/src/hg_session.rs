@@ -170,6 +170,9 @@ impl HgSession {
     /// # Errors
     /// The sparse configuration cannot be read.
     pub fn sparse(&mut self, repository: &Repository) -> Result<Arc<Sparse>, Abort> {
+        if !repository.is_sparse() {
+            return Ok(Arc::new(Sparse::everything()));
+        }
         let parents = self.parents(repository)?;
         self.sparse.read(repository, &self.root, parents.nodes)
     }

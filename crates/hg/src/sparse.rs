@@ -53,20 +53,17 @@ pub enum SparseWarning {
 }
 
 impl SparseTexts {
-    /// Reads the texts of `repository`, whose working copy has these parents; `None` if it is not sparse.
+    /// Reads the texts of `repository`, whose sparse working copy has these parents.
     ///
     /// # Errors
     /// A text cannot be read.
-    pub fn read(repository: &Repository, parents: [Node; 2]) -> Result<Option<Self>, Abort> {
-        if !repository.is_sparse() {
-            return Ok(None);
-        }
+    pub fn read(repository: &Repository, parents: [Node; 2]) -> Result<Self, Abort> {
         let read = |name: &str| portion_file::read(&repository.dot_hg.join(name));
-        Ok(Some(Self {
+        Ok(Self {
             lasting: read("sparse")?,
             temporary: read("tempsparse")?,
             parents,
-        }))
+        })
     }
 }
 

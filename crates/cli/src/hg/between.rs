@@ -70,7 +70,8 @@ pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
         let said = "clean files by patterns between changesets with manifests of directories";
         return Err(Abort::unsupported(said));
     }
-    let touched = match sides.base_is_working_copy || sides.other_is_working_copy {
+    let has_working_copy = sides.base_is_working_copy || sides.other_is_working_copy;
+    let touched = match has_directories && has_working_copy {
         true => working.touched_directories(),
         false => BTreeSet::new(),
     };

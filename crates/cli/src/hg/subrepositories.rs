@@ -86,13 +86,8 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
         Pair::Targets(targets) => targets,
         Pair::WorkingCopy => [revisions.parent(), Target::WorkingCopy],
     };
-    let mut warnings = Vec::new();
-    let before = committed_in(subject, revisions, from, &mut warnings)?;
-    let after = committed_in(subject, revisions, to, &mut warnings)?;
-    // The warnings of the outermost working copy have been given before.
-    if depth > 0 && !warnings.is_empty() {
-        return Err(refused("of which there is more to say"));
-    }
+    let before = subrepositories_in(subject, revisions, from)?;
+    let after = subrepositories_in(subject, revisions, to)?;
     let mut paths: Vec<&BStr> = before.paths().chain(after.paths()).collect();
     paths.sort_unstable();
     paths.dedup();
@@ -163,15 +158,13 @@ fn check_allowed(config: &Config) -> Result<(), Abort> {
     Ok(())
 }
 
-fn committed_in(
+fn subrepositories_in(
     subject: &Subject<'_>,
     revisions: &Revisions<'_>,
     target: Target,
-    warnings: &mut Vec<u8>,
 ) -> Result<Subrepositories, Abort> {
-    let cwd = &subject.process.cwd;
     if target == Target::WorkingCopy {
-        return read_from_working_copy(subject.repository, subject.dirstate, cwd, warnings);
+        return Ok(subject.subrepositories.clone());
     }
     let manifest = revisions.manifest(target)?;
     let store = subject.repository.store();
@@ -182,7 +175,7 @@ fn committed_in(
     match text(".hgsub")? {
         Some(hgsub) => {
             let hgsubstate = text(".hgsubstate")?.unwrap_or_default();
-            let shown = PathDisplay::new(&subject.repository.root, cwd, true);
+            let shown = PathDisplay::new(&subject.repository.root, &subject.process.cwd, true);
             let name = shown.path(".hgsubstate".into());
             Subrepositories::parse(&hgsub, &hgsubstate, name.as_bstr())
         }

@@ -123,15 +123,11 @@ impl Working {
         let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
         let answer = self.said(vigil, true, &folder, arguments);
         let expected = self.said(self.0.hg_program(), false, &folder, arguments);
-        if answer != expected {
-            let records = self.said(
-                self.0.hg_program(),
-                false,
-                &folder,
-                &["debugstate", "--all"],
-            );
-            assert_eq!(answer, expected, "{arguments:?}\n{}", records.0);
-        }
+        let records = || {
+            let all = ["debugstate", "--all"];
+            self.said(self.0.hg_program(), false, &folder, &all).0
+        };
+        assert_eq!(answer, expected, "{arguments:?}\n{}", records());
     }
 }
 

@@ -13,16 +13,14 @@ use vigil_hg::sparse::{Sparse, SparseTexts};
 pub(super) struct KnownSparse(Option<(SparseTexts, Arc<Sparse>)>);
 
 impl KnownSparse {
-    /// Returns the part that the working copy of `repository`, with its top at `root` and these parents, has.
+    /// Returns the part that the sparse working copy of `repository`, with its top at `root` and these parents, has.
     pub(super) fn read(
         &mut self,
         repository: &Repository,
         root: &Path,
         parents: [Node; 2],
     ) -> Result<Arc<Sparse>, Abort> {
-        let Some(texts) = SparseTexts::read(repository, parents)? else {
-            return Ok(Arc::new(Sparse::everything()));
-        };
+        let texts = SparseTexts::read(repository, parents)?;
         if let Some((known, sparse)) = &self.0
             && *known == texts
             && sparse.is_current(root)

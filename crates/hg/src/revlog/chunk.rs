@@ -36,7 +36,6 @@ impl Mode {
 }
 
 /// Decompresses chunks, one after the other.
-#[derive(Default)]
 pub(super) struct Decompressor {
     /// The first byte of chunks in the default compression.
     default: Option<u8>,
