@@ -33,7 +33,7 @@ pub struct SparseTexts {
 /// The files that a working copy has.
 #[derive(Debug)]
 pub struct Sparse {
-    /// The part; `None` if it is everything. It is an error if a text is not understood, or committed data cannot be read.
+    /// The part; `None` if the working copy is not sparse. It is an error if a text is not understood, or committed data cannot be read.
     pub portion: Result<Option<Arc<Portion>>, Abort>,
     /// Messages for standard error, each without its line feed.
     pub warnings: Vec<SparseWarning>,
@@ -68,7 +68,7 @@ impl SparseTexts {
 }
 
 impl Sparse {
-    /// Returns a working copy that has everything.
+    /// Returns the files of a working copy that is not sparse.
     pub fn everything() -> Self {
         Self {
             portion: Ok(None),
@@ -98,7 +98,8 @@ impl Sparse {
             }
         }
         if matchers.is_empty() {
-            return Ok(None);
+            // Mercurial takes this for a restriction, too.
+            return Ok(Some(Arc::new(Portion::Any(vec![Matcher::default()]))));
         }
         let paths = texts.temporary.split(|byte| *byte == b'\n');
         // These are taken literally, and one that is not normalized matches nothing.

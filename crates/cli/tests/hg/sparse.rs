@@ -307,3 +307,26 @@ fn the_daemon_answers_for_the_part_that_there_is_now() {
         }
     }
 }
+
+/// Mercurial takes even a part that is everything for a restriction.
+#[test]
+fn a_link_in_place_of_a_directory_hides_no_deleted_file() {
+    for hg in programs() {
+        for is_v2 in FORMATS {
+            let working = Working::with_extensions(&hg, is_v2);
+            working.fill();
+            working.hg(&["debugsparse", "--include", "d"]);
+            std::fs::rename(working.path("d"), working.path("moved")).unwrap();
+            symlink("moved", working.path("d")).unwrap();
+            let ask = || {
+                working.same(&["status"]);
+                working.same(&["status", "d"]);
+                working.same(&["status", "-A", "d"]);
+                working.same(&["status", "-mard", "d", "a"]);
+            };
+            ask();
+            std::fs::write(working.path(".hg/sparse"), "").unwrap();
+            ask();
+        }
+    }
+}
