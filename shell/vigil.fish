@@ -1,6 +1,6 @@
 # Vigil for fish: the functions of gitstatus's bash plugin, answered by Vigil. `vigil init fish` prints this.
 #
-# fish cannot keep pipes to a process open, so each question starts a short-lived process, which asks the user's daemon.
+# fish cannot keep pipes to a process open, so each request starts a short-lived process, which asks the user's daemon.
 
 # Like gitstatus's plugins, this defines nothing in a shell that is not interactive.
 if status is-interactive
@@ -28,28 +28,28 @@ if status is-interactive
         set -q _flag_U; and set -a options -U
         set -q _flag_W; and set -a options -W
         set -q _flag_D; and set -a options -D
-        # Asks about no place, only to see whether there is an answer.
-        __vigil_run --ask= $options >/dev/null
+        # Query no location, only to see whether the program answers.
+        __vigil_run_program --ask= $options >/dev/null
         if test $status -ne 0
             builtin echo '[ERROR]: gitstatus failed to initialize.' >&2
             return 1
         end
-        set -g __vigil_options $options
-        set -g __vigil_index_max -1
-        set -q _flag_m; and set -g __vigil_index_max $_flag_m
+        set -g __vigil_program_options $options
+        set -g __vigil_dirty_max_index_size -1
+        set -q _flag_m; and set -g __vigil_dirty_max_index_size $_flag_m
         return 0
     end
 
     # Usage: gitstatus_stop
     function gitstatus_stop
-        set -e __vigil_index_max
-        set -e __vigil_options
+        set -e __vigil_dirty_max_index_size
+        set -e __vigil_program_options
         return 0
     end
 
     # Usage: gitstatus_check
     function gitstatus_check
-        set -q __vigil_index_max
+        set -q __vigil_dirty_max_index_size
     end
 
     # Usage: gitstatus_query [-d STR] [-t FLOAT] [-p]
@@ -73,52 +73,53 @@ if status is-interactive
             set -a options --within-ms=(builtin math -s0 "$_flag_t * 1000")
         end
         set -q _flag_p; and set -a options --skip-index
-        set -l place (__vigil_place $_flag_d | string collect -N)
+        set -l location (__vigil_get_location $_flag_d | string collect -N)
         or return 1
-        set -l fields (__vigil_ask $place $options)
+        set -l fields (__vigil_query $location $options)
         or return 1
-        __vigil_set $fields
+        __vigil_set_status_variables $fields
     end
 
-    # Prints the place to ask about for the directory $argv[1]. It may hold newlines: take it with `string collect -N`.
-    function __vigil_place
-        set -l here $PWD
+    # Prints the location to query for the directory $argv[1]: a path, or a colon and GIT_DIR. It may contain newlines, so read it
+    # with `string collect -N`.
+    function __vigil_get_location
+        set -l current_directory $PWD
         if test -n "$GIT_DIR"
             string match -q '/*' -- $GIT_DIR
             and builtin printf '%s' ":$GIT_DIR"
-            or builtin printf '%s' ":$here/$GIT_DIR"
+            or builtin printf '%s' ":$current_directory/$GIT_DIR"
         else if not set -q argv[1]
-            builtin printf '%s' $here
+            builtin printf '%s' $current_directory
         else
             string match -q '/*' -- $argv[1]
             and builtin printf '%s' $argv[1]
-            or builtin printf '%s' $here/$argv[1]
+            or builtin printf '%s' $current_directory/$argv[1]
         end
     end
 
-    # Asks about the place $argv[1] with the options that follow it, and prints the fields of the answer.
-    function __vigil_ask
+    # Queries the location $argv[1] with the options that follow it, and prints the fields of the response.
+    function __vigil_query
         set -l IFS \n
-        # Not in a loop: what a loop exports with -l is gone after it.
+        # Not in a loop: variables that it exports with -l are gone after it.
         eval (set -n | string replace -rf '^(VIGIL_PROMPT_.*|NO_COLOR)$' 'set -lx $1 $$$1;')
-        __vigil_run $__vigil_options --prompt-for=fish --ask=$argv[1] --here=$PWD $argv[2..] 2>/dev/null
+        __vigil_run_program $__vigil_program_options --prompt-for=fish --ask=$argv[1] --here=$PWD $argv[2..] 2>/dev/null
     end
 
-    # Runs the program, if it is there: if it is not, fish would print a message.
-    function __vigil_run
+    # Runs the program with the options $argv. If it does not exist, fails without the message that fish would print.
+    function __vigil_run_program
         test -x $__vigil_program
         and $__vigil_program gitstatusd $argv </dev/null
     end
 
-    # Sets the variables from the fields of an answer.
-    function __vigil_set
+    # Sets the VCS_STATUS_* variables from the fields of a response.
+    function __vigil_set_status_variables
         set -l IFS \n
         if test "$argv[1]" != 1
             for name in (set -n | string match 'VCS_STATUS_*')
                 set -eg $name
             end
             set -g VCS_STATUS_RESULT norepo-sync
-            set -g __vigil_drawn $argv[2..6]
+            set -g __vigil_rendered_prompt $argv[2..6]
             return 0
         end
         set -g VCS_STATUS_RESULT ok-sync
@@ -149,9 +150,9 @@ if status is-interactive
         set -g VCS_STATUS_NUM_ASSUME_UNCHANGED $argv[26]
         set -g VCS_STATUS_COMMIT_ENCODING $argv[27]
         set -g VCS_STATUS_COMMIT_SUMMARY $argv[28]
-        set -g __vigil_drawn $argv[29..33]
+        set -g __vigil_rendered_prompt $argv[29..33]
         set -g VCS_STATUS_HAS_STAGED (test $argv[10] -gt 0; and builtin echo 1; or builtin echo 0)
-        if test $__vigil_index_max -ge 0 -a $argv[9] -gt $__vigil_index_max
+        if test $__vigil_dirty_max_index_size -ge 0 -a $argv[9] -gt $__vigil_dirty_max_index_size
             set -g VCS_STATUS_HAS_UNSTAGED -1
             set -g VCS_STATUS_HAS_CONFLICTED -1
             set -g VCS_STATUS_HAS_UNTRACKED -1
@@ -169,121 +170,124 @@ if status is-interactive
 
     set -g GITSTATUS_PROMPT ''
     set -g GITSTATUS_PROMPT_LEN 0
-    set -g __vigil_directory ''
-    # What the prompt showed for the last answer, the place it was about, and the top folder of the repository.
-    set -g __vigil_last '' 0 ''
-    set -g __vigil_last_place ''
-    set -g __vigil_last_top ''
-    # The last question that took too long, the process that works on it, its place, and whether a command has run since.
-    set -q __vigil_number
-    or set -g __vigil_number 0
-    set -g __vigil_waiting 0
-    set -g __vigil_waiting_place ''
-    set -g __vigil_waiting_again 0
+    set -g __vigil_prompt_directory ''
+    # What the prompt showed for the last response (the segment, its width, its stale form, the directory, and the directory's
+    # width), the location it is about, and the root of the repository.
+    set -g __vigil_prompt_last_rendered '' 0 ''
+    set -g __vigil_prompt_last_location ''
+    set -g __vigil_prompt_last_root ''
+    # The last request that took too long: its number, the id of the process that works on it (or 0), its location, and whether it
+    # is outdated because a command has run since.
+    set -q __vigil_request_number
+    or set -g __vigil_request_number 0
+    set -g __vigil_prompt_request_pid 0
+    set -g __vigil_prompt_request_location ''
+    set -g __vigil_prompt_request_is_outdated 0
     # Whether a command is running.
-    set -g __vigil_is_running 1
+    set -g __vigil_command_is_running 1
 
-    # Asks, and sets GITSTATUS_PROMPT.
+    # Queries the status and sets the variables of the prompt.
     function __vigil_prompt_update --on-event fish_prompt
         set -l IFS \n
-        set -g __vigil_is_running 0
+        set -g __vigil_command_is_running 0
         if not gitstatus_check; and not gitstatus_start -s -1 -u -1 -c -1 -d -1 2>/dev/null
-            __vigil_prompt_show '' 0
+            __vigil_prompt_set_variables '' 0
             return
         end
-        set -l place (__vigil_place | string collect -N)
+        set -l location (__vigil_get_location | string collect -N)
         set -l fields
-        if test $__vigil_waiting -gt 0; and test "$__vigil_waiting_place" = "$place"
-            if set fields (__vigil_taken)
-                # The question is older than the last command: keep its answer, and ask again.
-                __vigil_keep $place $fields
-            else if __vigil_prompt_works
-                set -g __vigil_waiting_again 1
-                __vigil_prompt_show_last $place
+        if test $__vigil_prompt_request_pid -gt 0; and test "$__vigil_prompt_request_location" = "$location"
+            if set fields (__vigil_take_late_response)
+                # The request is older than the last command: keep its response, and query again.
+                __vigil_prompt_remember_response $location $fields
+            else if __vigil_prompt_request_is_running
+                set -g __vigil_prompt_request_is_outdated 1
+                __vigil_prompt_set_stale $location
                 return
             end
         end
-        set -g __vigil_waiting 0
-        __vigil_prompt_ask $place
+        set -g __vigil_prompt_request_pid 0
+        __vigil_prompt_query $location
     end
 
-    # Asks about the place $argv[1]. If the answer is not there in time, a background process goes on with the question.
-    function __vigil_prompt_ask
+    # Queries the location $argv[1] and shows the response. If there is none in time, a background process goes on.
+    function __vigil_prompt_query
         set -l IFS \n
-        set -l place $argv[1]
+        set -l location $argv[1]
         set -l fields
-        set -l patience_ms 50
+        set -l timeout_ms 50
         string match -qr '^[0-9]{1,9}$' -- "$VIGIL_PROMPT_PATIENCE_MS"
-        and set patience_ms $VIGIL_PROMPT_PATIENCE_MS
-        if set fields (__vigil_ask $place --within-ms=$patience_ms)
-            __vigil_keep $place $fields
-            __vigil_prompt_show $__vigil_last[1] $__vigil_last[2] $__vigil_last[4]
+        and set timeout_ms $VIGIL_PROMPT_PATIENCE_MS
+        if set fields (__vigil_query $location --within-ms=$timeout_ms)
+            __vigil_prompt_remember_response $location $fields
+            __vigil_prompt_set_variables $__vigil_prompt_last_rendered[1] $__vigil_prompt_last_rendered[2] $__vigil_prompt_last_rendered[4]
             return
         else if test $status -eq 75
-            __vigil_prompt_wait $place
+            __vigil_prompt_query_in_background $location
         end
-        __vigil_prompt_show_last $place
+        __vigil_prompt_set_stale $location
     end
 
-    # Starts a background process, neither a job nor a child, that asks about the place $argv[1] and signals this shell when done.
-    function __vigil_prompt_wait
-        set -g __vigil_number (builtin math $__vigil_number + 1)
-        set -g __vigil_waiting_place $argv[1]
-        set -g __vigil_waiting_again 0
-        set -g __vigil_waiting (__vigil_ask $argv[1] --leave-for=$fish_pid.$__vigil_number)
-        or set -g __vigil_waiting 0
+    # Starts a background process, neither a job nor a child, that queries the location $argv[1] and signals this shell when done.
+    function __vigil_prompt_query_in_background
+        set -g __vigil_request_number (builtin math $__vigil_request_number + 1)
+        set -g __vigil_prompt_request_location $argv[1]
+        set -g __vigil_prompt_request_is_outdated 0
+        set -g __vigil_prompt_request_pid (__vigil_query $argv[1] --leave-for=$fish_pid.$__vigil_request_number)
+        or set -g __vigil_prompt_request_pid 0
     end
 
-    # Whether that process exists and is not halted.
-    function __vigil_prompt_works
+    # Whether the background process exists and is not halted.
+    function __vigil_prompt_request_is_running
         set -l IFS \n
         set -l stat
-        test -e /proc/$__vigil_waiting/stat
-        and read -z stat 2>/dev/null </proc/$__vigil_waiting/stat
+        test -e /proc/$__vigil_prompt_request_pid/stat
+        and read -z stat 2>/dev/null </proc/$__vigil_prompt_request_pid/stat
         and not string match -qr '\) [tT] [^)]*$' -- $stat
     end
 
-    function __vigil_prompt_arrived --on-signal URG
+    # Called when a response arrives after the prompt has been shown.
+    function __vigil_prompt_on_late_response --on-signal URG
         set -l IFS \n
-        test $__vigil_waiting -gt 0
-        and set -l fields (__vigil_taken)
+        test $__vigil_prompt_request_pid -gt 0
+        and set -l fields (__vigil_take_late_response)
         or return
-        set -g __vigil_waiting 0
-        # The shell may have changed its directory since.
-        set -l place (__vigil_place | string collect -N)
-        test "$__vigil_waiting_place" = "$place"
+        set -g __vigil_prompt_request_pid 0
+        # The shell may have changed its directory in the meantime.
+        set -l location (__vigil_get_location | string collect -N)
+        test "$__vigil_prompt_request_location" = "$location"
         or return
-        __vigil_keep $place $fields
-        if test $__vigil_waiting_again -gt 0
-            # The question is older than the last command: keep its answer, and ask again.
-            __vigil_prompt_ask $place
+        __vigil_prompt_remember_response $location $fields
+        if test $__vigil_prompt_request_is_outdated -gt 0
+            # The request is older than the last command, so query again.
+            __vigil_prompt_query $location
         else
-            __vigil_prompt_show $__vigil_last[1] $__vigil_last[2] $__vigil_last[4]
+            __vigil_prompt_set_variables $__vigil_prompt_last_rendered[1] $__vigil_prompt_last_rendered[2] $__vigil_prompt_last_rendered[4]
         end
         builtin commandline -f repaint
     end
 
-    # A signal would interrupt an open(2) of a command, so from now on the answer is left for the next prompt.
-    function __vigil_prompt_hold --on-event fish_preexec
-        set -g __vigil_is_running 1
-        test $__vigil_waiting -gt 0
-        and __vigil_run --hold-for=$fish_pid.$__vigil_number 2>/dev/null
+    # A signal could interrupt an open(2) of the command, so from now on a response is left for the next prompt.
+    function __vigil_prompt_hold_signal --on-event fish_preexec
+        set -g __vigil_command_is_running 1
+        test $__vigil_prompt_request_pid -gt 0
+        and __vigil_run_program --hold-for=$fish_pid.$__vigil_request_number 2>/dev/null
     end
 
-    # A key binding may change the directory and have the prompt redrawn.
-    function __vigil_prompt_moved --on-variable PWD
-        test $__vigil_is_running -eq 0
+    # A key binding may change the directory and redraw the prompt.
+    function __vigil_prompt_on_directory_change --on-variable PWD
+        test $__vigil_command_is_running -eq 0
         and __vigil_prompt_update
     end
 
-    # Prints the fields of the answer that the background process left, if there is one.
-    function __vigil_taken
-        __vigil_run --take-for=$fish_pid.$__vigil_number 2>/dev/null
+    # Prints the fields of the response that the background process has left, if there is one.
+    function __vigil_take_late_response
+        __vigil_run_program --take-for=$fish_pid.$__vigil_request_number 2>/dev/null
     end
 
-    # Prints the top folder of the innermost repository around the shell, with a slash at its end, or nothing.
-    function __vigil_prompt_top
-        # The slash protects a newline at the end of a name, which would otherwise be lost.
+    # Prints the root of the innermost repository that contains the current directory, with a slash at its end, or nothing.
+    function __vigil_find_repository_root
+        # The slash protects a newline at the end of the name, which would otherwise be lost.
         set -l folder (begin; builtin pwd -P; builtin printf /; end | string collect)
         set folder (string replace -r '\n/\z' / -- $folder | string collect)
         while test -n "$folder"
@@ -295,68 +299,69 @@ if status is-interactive
         end
     end
 
-    # Whether the last answer was about the working copy around the place $argv[1].
-    function __vigil_prompt_is_same
+    # Whether the last response is about the repository of the location $argv[1].
+    function __vigil_prompt_is_same_repository
         test -d "$PWD"
         or return
-        test "$__vigil_last_place" = "$argv[1]"
+        test "$__vigil_prompt_last_location" = "$argv[1]"
         and return
-        test -n "$__vigil_last_top"; and test -z "$GIT_DIR"
+        test -n "$__vigil_prompt_last_root"; and test -z "$GIT_DIR"
         or return
-        set -l top (__vigil_prompt_top | string collect)
-        test "$__vigil_last_top" = "$top"
+        set -l root (__vigil_find_repository_root | string collect)
+        test "$__vigil_prompt_last_root" = "$root"
     end
 
-    # Keeps an answer as the last one. $argv is the place of the question and the fields of the answer.
-    function __vigil_keep
-        __vigil_set $argv[2..]
-        set -g __vigil_last_place $argv[1]
-        set -g __vigil_last_top ''
+    # Keeps a response as the last one. $argv is the location and the fields of the response.
+    function __vigil_prompt_remember_response
+        __vigil_set_status_variables $argv[2..]
+        set -g __vigil_prompt_last_location $argv[1]
+        set -g __vigil_prompt_last_root ''
         test -z "$GIT_DIR"
-        and set -g __vigil_last_top (__vigil_prompt_top | string collect)
-        set -g __vigil_last $__vigil_drawn
+        and set -g __vigil_prompt_last_root (__vigil_find_repository_root | string collect)
+        set -g __vigil_prompt_last_rendered $__vigil_rendered_prompt
     end
 
-    # Shows the last answer in its stale form, if it was about the same working copy as the place $argv[1].
-    function __vigil_prompt_show_last
-        if __vigil_prompt_is_same $argv[1]
-            __vigil_prompt_show $__vigil_last[3] $__vigil_last[2]
+    # Shows the last response in its stale form, if it is about the repository of the location $argv[1].
+    function __vigil_prompt_set_stale
+        if __vigil_prompt_is_same_repository $argv[1]
+            __vigil_prompt_set_variables $__vigil_prompt_last_rendered[3] $__vigil_prompt_last_rendered[2]
         else
-            __vigil_prompt_show '' 0
+            __vigil_prompt_set_variables '' 0
         end
     end
 
-    # Shows the segment $argv[1], its width $argv[2], and the directory $argv[3]. Without that, asks how to show the current one.
-    function __vigil_prompt_show
+    # Sets what the prompt shows: the segment $argv[1], its width $argv[2], and the directory $argv[3]. Without $argv[3],
+    # asks the program how to show the current directory.
+    function __vigil_prompt_set_variables
         set -g GITSTATUS_PROMPT $argv[1]
         set -g GITSTATUS_PROMPT_LEN $argv[2]
-        set -g __vigil_directory $argv[3]
-        test -n "$__vigil_directory"
+        set -g __vigil_prompt_directory $argv[3]
+        test -n "$__vigil_prompt_directory"
         and return
         # The directory is the fifth of six lines; the last is its width.
-        set -l lines (__vigil_ask :)
-        and set -g __vigil_directory $lines[5]
-        test -n "$__vigil_directory"
-        or set -g __vigil_directory (string escape --no-quoted -- $PWD)
+        set -l lines (__vigil_query :)
+        and set -g __vigil_prompt_directory $lines[5]
+        test -n "$__vigil_prompt_directory"
+        or set -g __vigil_prompt_directory (string escape --no-quoted -- $PWD)
     end
 
     function fish_prompt
-        set -l code $status
-        set -l plain ''
+        set -l exit_code $status
+        set -l default_color ''
         set -l green ''
-        set -l end ''
+        set -l symbol_color ''
         if test -z "$NO_COLOR"; and test "$TERM" != dumb
-            set plain \e'[39m'
+            set default_color \e'[39m'
             set green \e'[38;5;70m'
-            set end \e'[38;5;76m'
-            test $code -eq 0
-            or set end \e'[38;5;196m'
+            set symbol_color \e'[38;5;76m'
+            test $exit_code -eq 0
+            or set symbol_color \e'[38;5;196m'
         end
         set -l symbol '>'
         fish_is_root_user
         and set symbol '#'
-        builtin echo -s $green $USER@$hostname $plain ' ' $__vigil_directory (test -n "$GITSTATUS_PROMPT"; and builtin echo " $GITSTATUS_PROMPT")
-        builtin echo -n -s $end $symbol $plain ' '
+        builtin echo -s $green $USER@$hostname $default_color ' ' $__vigil_prompt_directory (test -n "$GITSTATUS_PROMPT"; and builtin echo " $GITSTATUS_PROMPT")
+        builtin echo -n -s $symbol_color $symbol $default_color ' '
     end
 
 end
