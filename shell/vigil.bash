@@ -115,18 +115,18 @@ function __vigil_split_response {
 function __vigil_wait_for_response {
   # Read bytes, not characters. This fails silently if the user has made LC_ALL readonly.
   builtin local LC_ALL=C 2>/dev/null
-  builtin local _vigil_read_status=0 _vigil_part='' _vigil_step='' _vigil_remaining_ms=250
+  builtin local _vigil_read_status=0 _vigil_chunk='' _vigil_fraction='' _vigil_record='' _vigil_read_timeout_ms=0 _vigil_read_timeout_s='' _vigil_remaining_ms=250
   if [[ $# -gt 1 ]]; then
-    _vigil_part=${2#*.}000
-    [[ $2 == *.* ]] || _vigil_part=000
-    _vigil_remaining_ms=$((10#0${2%%.*} * 1000 + 10#${_vigil_part:0:3}))
+    _vigil_fraction=${2#*.}000
+    [[ $2 == *.* ]] || _vigil_fraction=000
+    _vigil_remaining_ms=$((10#0${2%%.*} * 1000 + 10#${_vigil_fraction:0:3}))
   fi
   while builtin :; do
-    _vigil_part='' _vigil_read_status=0
-    _vigil_step=$((_vigil_remaining_ms > 250 ? 250 : _vigil_remaining_ms > 0 ? _vigil_remaining_ms : 1))
-    builtin printf -v _vigil_step '0.%03d' "$_vigil_step"
-    IFS='' builtin read -r -d $'\x1e' -t "$_vigil_step" -u "$__vigil_response_fd" _vigil_part || _vigil_read_status=$?
-    __vigil_receive_buffer+=$_vigil_part
+    _vigil_chunk='' _vigil_read_status=0
+    _vigil_read_timeout_ms=$((_vigil_remaining_ms > 250 ? 250 : _vigil_remaining_ms > 0 ? _vigil_remaining_ms : 1))
+    builtin printf -v _vigil_read_timeout_s '0.%03d' "$_vigil_read_timeout_ms"
+    IFS='' builtin read -r -d $'\x1e' -t "$_vigil_read_timeout_s" -u "$__vigil_response_fd" _vigil_chunk || _vigil_read_status=$?
+    __vigil_receive_buffer+=$_vigil_chunk
     if [[ $_vigil_read_status -gt 128 ]]; then
       [[ $# -lt 2 ]] || _vigil_remaining_ms=$((_vigil_remaining_ms - 250))
       [[ $_vigil_remaining_ms -gt 0 ]] || builtin return 1
@@ -134,14 +134,14 @@ function __vigil_wait_for_response {
     elif [[ $_vigil_read_status -ne 0 ]]; then
       builtin return 2
     else
-      _vigil_part=$__vigil_receive_buffer __vigil_receive_buffer=''
-      if [[ ${_vigil_part%%$'\x1f'*} == "$1" ]]; then
+      _vigil_record=$__vigil_receive_buffer __vigil_receive_buffer=''
+      if [[ ${_vigil_record%%$'\x1f'*} == "$1" ]]; then
         __vigil_unread_request_bytes=0
-        __vigil_split_response "$_vigil_part" 2>/dev/null
+        __vigil_split_response "$_vigil_record" 2>/dev/null
         builtin return 0
       fi
       # A late response is kept if it is for the pending request, and dropped otherwise.
-      [[ ${_vigil_part%%$'\x1f'*} != "$__vigil_pending_request_id" ]] || __vigil_late_response=$_vigil_part
+      [[ ${_vigil_record%%$'\x1f'*} != "$__vigil_pending_request_id" ]] || __vigil_late_response=$_vigil_record
     fi
   done
 }
@@ -254,7 +254,7 @@ function gitstatus_check {
 
 # Usage: gitstatus_query [-d STR] [-t FLOAT] [-p]
 function gitstatus_query {
-  builtin local _vigil_opt='' _vigil_dir='' _vigil_no_diff=0 _vigil_request_id='' _vigil_tries=0 _vigil_wait_status=0 _vigil_current_directory='' _vigil_directory_field='' OPTIND=1 OPTARG='' OPTERR=1
+  builtin local _vigil_opt='' _vigil_dir='' _vigil_no_diff=0 _vigil_request_id='' _vigil_attempts=0 _vigil_wait_status=0 _vigil_current_directory='' _vigil_directory_field='' OPTIND=1 OPTARG='' OPTERR=1
   builtin local _vigil_timeout_s
   _vigil_timeout_s=()
   # The callback for late responses, -c, is only for zsh: here no response is late.
@@ -299,7 +299,7 @@ function gitstatus_query {
   __vigil_request_number=$((__vigil_request_number + 1))
   _vigil_request_id=$BASHPID.$__vigil_request_number
   while builtin :; do
-    _vigil_tries=$((_vigil_tries + 1))
+    _vigil_attempts=$((_vigil_attempts + 1))
     _vigil_wait_status=2
     if __vigil_send_request "$_vigil_request_id"$'\x1f'"$_vigil_dir"$'\x1f'"$_vigil_no_diff$_vigil_directory_field"$'\x1e'; then
       _vigil_wait_status=0
@@ -311,7 +311,7 @@ function gitstatus_query {
         builtin return 0
         ;;
       2)
-        if [[ $_vigil_tries -gt 1 ]] || ! __vigil_start_process 2>/dev/null; then
+        if [[ $_vigil_attempts -gt 1 ]] || ! __vigil_start_process 2>/dev/null; then
           builtin return 1
         fi
         ;;
@@ -377,10 +377,10 @@ function __vigil_prompt_query {
 
 # Brings the last response up to date. Returns 1 if it may be stale.
 function __vigil_prompt_refresh {
-  builtin local _vigil_patience=50 _vigil_pending_timeout_s=0.001 _vigil_wait_status=0
-  [[ ${VIGIL_PROMPT_PATIENCE_MS:-x} == *[!0-9]* ]] || _vigil_patience=$VIGIL_PROMPT_PATIENCE_MS
-  [[ ${#_vigil_patience} -le 9 ]] || _vigil_patience=999999999
-  builtin printf -v _vigil_patience '%d.%03d' "$((10#$_vigil_patience / 1000))" "$((10#$_vigil_patience % 1000))"
+  builtin local _vigil_query_timeout_ms=50 _vigil_query_timeout_s='' _vigil_pending_timeout_s=0.001 _vigil_wait_status=0
+  [[ ${VIGIL_PROMPT_PATIENCE_MS:-x} == *[!0-9]* ]] || _vigil_query_timeout_ms=$VIGIL_PROMPT_PATIENCE_MS
+  [[ ${#_vigil_query_timeout_ms} -le 9 ]] || _vigil_query_timeout_ms=999999999
+  builtin printf -v _vigil_query_timeout_s '%d.%03d' "$((10#$_vigil_query_timeout_ms / 1000))" "$((10#$_vigil_query_timeout_ms % 1000))"
   if [[ $- == *r* ]]; then
     # A restricted shell cannot start a process, now or later.
     __vigil_prompt_last_rendered=('' 0 '') __vigil_prompt_last_directory=''
@@ -396,7 +396,7 @@ function __vigil_prompt_refresh {
     else
       [[ -n $__vigil_late_response ]] || __vigil_wait_for_response "$__vigil_pending_request_id" "$_vigil_pending_timeout_s" 2>/dev/null || _vigil_wait_status=$?
       if [[ $_vigil_wait_status -eq 1 ]]; then
-        _vigil_pending_timeout_s=$_vigil_patience _vigil_patience=0.001 _vigil_wait_status=0
+        _vigil_pending_timeout_s=$_vigil_query_timeout_s _vigil_query_timeout_s=0.001 _vigil_wait_status=0
         __vigil_wait_for_response "$__vigil_pending_request_id" "$_vigil_pending_timeout_s" 2>/dev/null || _vigil_wait_status=$?
       fi
       [[ $_vigil_wait_status -ne 1 ]] || builtin return 1
@@ -409,7 +409,7 @@ function __vigil_prompt_refresh {
     fi
   fi
   __vigil_prompt_request_location=${GIT_DIR-}:${PWD-}
-  __vigil_prompt_query "$_vigil_patience"
+  __vigil_prompt_query "$_vigil_query_timeout_s"
 }
 
 # Sets GITSTATUS_PROMPT, GITSTATUS_PROMPT_LEN and the directory that the prompt shows.
