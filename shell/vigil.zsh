@@ -44,12 +44,12 @@ function _vigil_check_name_argument() {
   fi
 }
 
-# Closes both pipes of NAME's process. With a second argument, also kills the process, unless a parent shell started it.
+# Closes both pipes of NAME's process, and kills it unless a parent shell started it.
 function _vigil_stop_process() {
   local -i request_fd=${_vigil_request_fd[$1]:-0} response_fd=${_vigil_response_fd[$1]:-0}
   if (( request_fd > 0 )); then
     # The process id may have been reused, so kill only the process that holds the other end of our pipe.
-    if (( ARGC == 2 )) && [[ $_vigil_owner_pid[$1] == $sysparams[pid] && /proc/$_vigil_process_pid[$1]/fd/0 -ef /proc/self/fd/$request_fd ]]; then
+    if [[ $_vigil_owner_pid[$1] == $sysparams[pid] && /proc/$_vigil_process_pid[$1]/fd/0 -ef /proc/self/fd/$request_fd ]]; then
       builtin kill -KILL $_vigil_process_pid[$1] 2>/dev/null
     fi
     builtin exec {request_fd}>&-
@@ -70,7 +70,7 @@ function _vigil_run_program() {
 
 # Starts NAME's process, in place of any earlier one.
 function _vigil_start_process() {
-  _vigil_stop_process $1 now
+  _vigil_stop_process $1
   local -i shell_pid=$sysparams[pid] request_fd response_fd
   local pid=$(_vigil_run_program --background --parent-pid=$shell_pid ${(s: :)_vigil_program_options[$1]})
   [[ $pid == <1-> ]] || builtin return
@@ -216,7 +216,7 @@ function _vigil_receive_responses() {
       1) builtin return ;;
       *)
         # Without pending requests, the process need not be restarted yet.
-        _vigil_stop_process $name now
+        _vigil_stop_process $name
         [[ -n ${(M)${(k)_vigil_pending_request}:#$name.*} ]] && _vigil_restart_and_resend $name
         builtin return
         ;;
@@ -284,7 +284,7 @@ function gitstatus_start() {
 function gitstatus_stop() {
   local request_key
   _vigil_check_name_argument gitstatus_stop "$@" || builtin return
-  _vigil_stop_process $1 now
+  _vigil_stop_process $1
   for request_key in ${(k)_vigil_pending_request}; do
     [[ $request_key == $1.* ]] && _vigil_forget_request $request_key
   done
@@ -303,7 +303,7 @@ function gitstatus_check() {
 # Usage: gitstatus_query [-d STR] [-c STR] [-t FLOAT] [-p] NAME
 function gitstatus_query() {
   local opt OPTARG dir callback name
-  local -i OPTIND no_diff tries
+  local -i OPTIND no_diff
   local -F timeout_s=-1 deadline=-1
   builtin unset VCS_STATUS_RESULT
   while builtin getopts ":d:c:t:p" opt; do
