@@ -1,6 +1,7 @@
 //! Which part of a repository a narrow clone has: `.hg/store/narrowspec`, of which the working copy keeps its own copy.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
@@ -28,30 +29,14 @@ pub fn read(
     if !repository.is_narrow() {
         return Ok(None);
     }
-    let stored = read_stored(repository, warnings)?;
-    let checked_out = repository.dot_hg.join("narrowspec.dirstate");
-    let checked_out = parse(&portion_file::read(&checked_out)?, warnings)?;
+    let mut parsed = |path: PathBuf| parse(&portion_file::read(&path)?, warnings);
+    let stored = parsed(repository.store().folder().join("narrowspec"))?;
+    let checked_out = parsed(repository.dot_hg.join("narrowspec.dirstate"))?;
     if stored != checked_out {
         let abort = Abort::of(Kind::State, "working copy's narrowspec is stale");
         return Err(abort.with_hint("run 'hg tracked --update-working-copy'"));
     }
     Ok(portion(repository, stored)?.map(Arc::new))
-}
-
-/// Checks that the narrowspec of `repository` is valid, if it is a narrow clone. No warnings are collected: [`read`] does so.
-///
-/// # Errors
-/// It cannot be read or is invalid.
-pub(crate) fn check(repository: &Repository) -> Result<(), Abort> {
-    match repository.is_narrow() {
-        true => read_stored(repository, &mut Vec::new()).map(|_| ()),
-        false => Ok(()),
-    }
-}
-
-fn read_stored(repository: &Repository, warnings: &mut Vec<BString>) -> Result<PortionFile, Abort> {
-    let path = repository.store().folder().join("narrowspec");
-    parse(&portion_file::read(&path)?, warnings)
 }
 
 fn parse(text: &[u8], warnings: &mut Vec<BString>) -> Result<PortionFile, Abort> {

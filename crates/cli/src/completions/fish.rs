@@ -17,7 +17,7 @@ pub(super) fn script(root: &Position) -> String {
     format!(
         r#"# Completions of vigil for fish, made by `vigil completions fish`.
 
-function __vigil_at -d 'Whether the words of the command line are those of a command'
+function __vigil_command_is -d 'Whether the command line names this command (exactly), or it or one below it (below)'
     set -l tokens (commandline -opc)
     set -e tokens[1]
     set -l found
@@ -42,15 +42,15 @@ function __vigil_at -d 'Whether the words of the command line are those of a com
     set -q found[$length]; and test "$found[1..$length]" = "$argv"
 end
 
-function __vigil_opposites -d 'Whether an option is begun that says what is not wanted'
+function __vigil_negates -d 'Whether an option that begins with --no is being typed'
     string match -q -- '--no*' (commandline -ct)
 end
 
-function __vigil_joins -d 'Whether a value is joined to an option'
+function __vigil_value_is_attached -d 'Whether a value is being typed behind an equals sign'
     string match -q -- '-*=*' (commandline -ct)
 end
 
-function __vigil_revisions -d 'Names of commits'
+function __vigil_list_revisions -d 'Names of commits'
     command -q git; and {REVISIONS}
 end
 
@@ -68,7 +68,9 @@ fn push_position(out: &mut String, position: &Position, root: &Position) {
         true => "below",
         false => "exactly",
     };
-    let here = format!("__vigil_at {how} {words}").trim_end().to_owned();
+    let here = format!("__vigil_command_is {how} {words}")
+        .trim_end()
+        .to_owned();
     for entry in &position.options {
         push_option(out, entry, &here, root);
     }
@@ -83,7 +85,7 @@ fn push_position(out: &mut String, position: &Position, root: &Position) {
     if let (Some(value), true) = (position.arguments, position.commands.is_empty()) {
         let values = values(value, root);
         if !values.is_empty() {
-            let here = quote(&format!("not __vigil_joins; and {here}"));
+            let here = quote(&format!("not __vigil_value_is_attached; and {here}"));
             out.push_str(&format!("complete -c vigil -n {here} {values}\n"));
         }
     }
@@ -113,7 +115,7 @@ fn push_option(out: &mut String, entry: &Entry<()>, here: &str, root: &Position)
     if let Some(name) = entry.opposite() {
         out.push_str(&format!(
             "complete -c vigil -n {} -l {} -d {}\n",
-            quote(&format!("__vigil_opposites; and {here}")),
+            quote(&format!("__vigil_negates; and {here}")),
             name.trim_start_matches('-'),
             quote(&format!("the opposite of --{}", entry.long))
         ));
@@ -126,7 +128,7 @@ fn values(value: Value, root: &Position) -> String {
         Value::Any => String::new(),
         Value::Path => "-F".to_owned(),
         Value::Folder => "-f -a '(__fish_complete_directories)'".to_owned(),
-        Value::Revision => "-f -a '(__vigil_revisions)'".to_owned(),
+        Value::Revision => "-f -a '(__vigil_list_revisions)'".to_owned(),
         Value::Command => format!("-f -a '{}'", root.command_names().join(" ")),
         Value::Words(words) => format!("-f -a '{}'", words.join(" ")),
     }

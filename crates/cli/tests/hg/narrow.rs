@@ -139,17 +139,3 @@ fn a_working_copy_of_another_part_is_told() {
         working.same(&["status"]);
     }
 }
-
-#[test]
-fn a_malformed_narrowspec_is_met_where_tags_are_looked_for() {
-    for hg in programs() {
-        let working = Working::with_extensions(&hg, true);
-        working.fill();
-        working.narrow("path:d\n");
-        let mut server = working.server();
-        for revision in ["nowhere", "0:nowhere", "0^2", "tagged()", "0", "99"] {
-            working.same_by(&mut server, &["status", "--rev", revision]);
-            working.same_by(&mut server, &["status", "--change", revision]);
-        }
-    }
-}

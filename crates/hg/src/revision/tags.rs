@@ -8,7 +8,6 @@ use super::{Revisions, Target};
 use crate::abort::Abort;
 use crate::ancestry;
 use crate::bytes::{lines_with_ends, trim};
-use crate::narrow;
 use crate::node::Node;
 use crate::text_file;
 
@@ -55,8 +54,6 @@ impl Revisions<'_> {
     /// Returns all tags, or only the one named `wanted`.
     fn all_tags(&mut self, wanted: Option<&BStr>) -> Result<Tags, Abort> {
         let mut all = Tags::new();
-        // Mercurial opens the history of `.hgtags` by it.
-        narrow::check(self.repository)?;
         let store = self.repository.store();
         if !store.file(".hgtags".into())?.is_empty() {
             let mut seen = Vec::new();
