@@ -64,8 +64,14 @@ impl Config {
     ///
     /// # Errors
     /// The value is not a boolean.
-    pub fn boolean(&self, section: &str, name: &str, default: bool) -> Result<bool, Abort> {
-        let Some(item) = self.item(section.as_bytes(), name.as_bytes()) else {
+    pub fn boolean(
+        &self,
+        section: &str,
+        name: impl AsRef<[u8]>,
+        default: bool,
+    ) -> Result<bool, Abort> {
+        let name = name.as_ref();
+        let Some(item) = self.item(section.as_bytes(), name) else {
             return Ok(default);
         };
         boolean(&item.value).ok_or_else(|| {

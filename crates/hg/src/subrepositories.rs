@@ -17,8 +17,8 @@ pub struct Subrepositories(BTreeMap<BString, Subrepository>);
 pub enum Subrepository {
     /// A Mercurial repository, with its committed changeset; `None` if the subrepository is new.
     Mercurial(Option<Node>),
-    /// A repository of another system.
-    Other,
+    /// A repository of another system, which is named by this.
+    Other(BString),
 }
 
 impl Subrepositories {
@@ -32,13 +32,16 @@ impl Subrepositories {
         let nodes = parse_hgsubstate(hgsubstate, name)?;
         let mut all = BTreeMap::new();
         for HgsubLine { line, path, source } in hgsub {
-            if source.starts_with(b"[") && !source.contains(&b']') {
-                return Err(Abort::plain("missing ] in subrepository source"));
-            }
-            let subrepository = match nodes.get(path) {
-                _ if source.starts_with(b"[") && !source.starts_with(b"[hg]") => {
-                    Subrepository::Other
+            let system = match source.strip_prefix(b"[") {
+                None => b"hg",
+                Some(rest) => {
+                    let parts = rest.split_once_str("]");
+                    let message = "missing ] in subrepository source";
+                    parts.ok_or_else(|| Abort::plain(message))?.0
                 }
+            };
+            let subrepository = match nodes.get(path) {
+                _ if system != b"hg" => Subrepository::Other(system.into()),
                 None => Subrepository::Mercurial(None),
                 Some(node) => {
                     let node = Node::from_hex(node).ok_or_else(|| refused(line))?;
@@ -167,7 +170,10 @@ mod tests {
         assert_eq!(one("d"), None);
         // The committed revision of another system's subrepository may be any text.
         let read = parse(b"a = [git]x\n", b"12 a\n").unwrap();
-        assert_eq!(read.get("a".into()), Some(&Subrepository::Other));
+        assert_eq!(
+            read.get("a".into()),
+            Some(&Subrepository::Other("git".into()))
+        );
         assert!(read.contains("a/b/c".into()) && !read.contains("a".into()));
     }
 

@@ -91,23 +91,23 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
     let mut paths: Vec<&BStr> = before.paths().chain(after.paths()).collect();
     paths.sort_unstable();
     paths.dedup();
-    if !paths.is_empty() {
-        check_allowed(subject.config)?;
-    }
     for path in paths {
+        if outside_of_reach(&subject.repository.root, path).is_some() {
+            return Err(refused("behind a link or in another repository"));
+        }
+        if let Some(subrepository) = before.get(path).or(after.get(path)) {
+            check_allowed(subject.config, subrepository)?;
+        }
         let base = match before.get(path) {
             Some(subrepository) => committed_of(subrepository, path)?,
             None => Node::NULL,
         };
         let other = match after.get(path) {
             Some(subrepository) if to != Target::WorkingCopy => committed_of(subrepository, path)?,
-            Some(Subrepository::Other) => committed_of(&Subrepository::Other, path)?,
+            Some(new @ Subrepository::Other(_)) if !before.has(path) => committed_of(new, path)?,
             // A subrepository that is gone in the end is compared with its working copy.
             _ => Node::WORKING_COPY,
         };
-        if outside_of_reach(&subject.repository.root, path).is_some() {
-            return Err(refused("behind a link or in another repository"));
-        }
         let root = subject.repository.root.join(path_of(path));
         let inner = status_of(subject, &root, [base, other], depth.saturating_add(1))?;
         for (list, more) in lists.iter_mut().zip(inner) {
@@ -130,7 +130,7 @@ fn committed_of(subrepository: &Subrepository, path: &BStr) -> Result<Node, Abor
     let what = match subrepository {
         Subrepository::Mercurial(Some(node)) => return Ok(*node),
         Subrepository::Mercurial(None) => "which is not committed yet",
-        Subrepository::Other => "which is none of Mercurial's",
+        Subrepository::Other(_) => "which is none of Mercurial's",
     };
     Err(Abort::unsupported(bytes!(
         "the subrepository '",
@@ -140,22 +140,23 @@ fn committed_of(subrepository: &Subrepository, path: &BStr) -> Result<Node, Abor
     )))
 }
 
-/// Checks that subrepositories may be looked at.
+/// Checks that such subrepositories may be looked at: unless configured otherwise, only Mercurial's may.
 ///
 /// # Errors
 /// The configuration forbids it, or is wrong.
-fn check_allowed(config: &Config) -> Result<(), Abort> {
-    let settings = [
-        ("allowed", "subrepos not enabled"),
-        ("hg:allowed", "hg subrepos not allowed"),
-    ];
-    for (name, refusal) in settings {
-        if !config.boolean("subrepos", name, true)? {
-            let hint = "see 'hg help config.subrepos' for details";
-            return Err(Abort::plain(refusal).with_hint(hint));
-        }
-    }
-    Ok(())
+fn check_allowed(config: &Config, subrepository: &Subrepository) -> Result<(), Abort> {
+    let system = match subrepository {
+        Subrepository::Mercurial(_) => "hg".into(),
+        Subrepository::Other(system) => system.as_bstr(),
+    };
+    let refusal = if !config.boolean("subrepos", "allowed", true)? {
+        "subrepos not enabled".into()
+    } else if !config.boolean("subrepos", bytes!(system, ":allowed"), system == "hg")? {
+        bytes!(system, " subrepos not allowed")
+    } else {
+        return Ok(());
+    };
+    Err(Abort::plain(refusal).with_hint("see 'hg help config.subrepos' for details"))
 }
 
 fn subrepositories_in(

@@ -101,8 +101,18 @@ fn what_needs_more_than_that_is_named() {
             assert_eq!(code, Some(255), "{arguments:?}");
             assert!(stderr.contains("in a subrepository"), "{stderr}");
         }
+        // What was committed counts.
         working.write(".hgsub", "sub = [git]x\n");
-        let (_, stderr, _) = working.vigil(&["status", "-S"]);
+        working.same(&["status", "-S"]);
+        for system in ["git", "svn", "other"] {
+            working.write(".hgsub", format!("new = [{system}]x\n"));
+            working.same(&["status", "-S"]);
+            let allowed = format!("subrepos.{system}:allowed=maybe");
+            working.same(&["status", "-S", "--config", &allowed]);
+        }
+        working.write(".hgsub", "new = [git]x\n");
+        let allowed = "subrepos.git:allowed=yes";
+        let (_, stderr, _) = working.vigil(&["status", "-S", "--config", allowed]);
         assert!(stderr.contains("none of Mercurial's"), "{stderr}");
         working.write(".hgsub", "sub = [git x\n");
         working.same(&["status"]);
