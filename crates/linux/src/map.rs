@@ -14,6 +14,7 @@ use rustix::mm::{
 
 use self::truncation::Registration;
 pub use self::truncation::{install_truncation_handler, release_all, truncation_count};
+use crate::memory::page_len;
 
 /// The first part of a file, mapped for reading (mmap(2)).
 ///
@@ -126,7 +127,7 @@ impl Map {
     /// Whether the file's pages are in memory, judged by a sample spread over the mapping (mincore(2)).
     #[allow(unsafe_code, reason = "mincore takes addresses")]
     pub fn is_in_memory(&self) -> bool {
-        let page_len = rustix::param::page_size();
+        let page_len = page_len();
         let pages = self.len.div_ceil(page_len);
         (0..SAMPLES.min(pages)).all(|sample| {
             let page = pages.saturating_mul(sample) / SAMPLES.min(pages).max(1);
@@ -144,7 +145,7 @@ impl Map {
     /// Releases the pages within `range`, in bytes. They are read from the file again when they are next accessed (madvise(2)).
     #[allow(unsafe_code, reason = "madvise takes addresses")]
     pub fn release(&self, range: Range<usize>) {
-        let page_len = rustix::param::page_size();
+        let page_len = page_len();
         let end = range.end.min(self.len) / page_len * page_len;
         let start = range.start.checked_next_multiple_of(page_len);
         let Some(start) = start.filter(|start| *start < end) else {
@@ -306,7 +307,7 @@ mod tests {
     fn what_was_let_go_of_comes_back() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
-        let page_len = rustix::param::page_size();
+        let page_len = page_len();
         let bytes: Vec<u8> = (0..page_len * 5 + 7).map(|at| (at / 100) as u8).collect();
         fs::write(&path, &bytes).unwrap();
         let map = Map::read_only(File::open(&path).unwrap(), bytes.len()).unwrap();

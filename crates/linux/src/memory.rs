@@ -7,6 +7,15 @@ use rustix::mm::{Advice, madvise};
 /// The size of a page, in bytes: each one takes a page fault of its own.
 const PAGE: usize = 4 << 10;
 
+/// Returns the length of a page, in bytes (sysconf(3)). The C library knows it from the start of the process. rustix asks the
+/// kernel, and panics before Linux 6.4 if /proc is not mounted.
+pub(crate) fn page_len() -> usize {
+    #[allow(unsafe_code, reason = "sysconf is the C library's")]
+    // SAFETY: it only returns a number.
+    let len = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(len).unwrap_or(PAGE)
+}
+
 /// Asks the kernel to allocate pages for `memory`, which is about to be filled, in one call instead of one fault per page
 /// (madvise(2), `MADV_POPULATE_WRITE`). A hint: kernels before 5.14 do nothing. Only whole pages are allocated.
 #[allow(unsafe_code, reason = "madvise takes addresses")]
@@ -59,7 +68,7 @@ pub fn trim() {
 pub fn resident() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
-    let page_len = u64::try_from(rustix::param::page_size()).ok()?;
+    let page_len = u64::try_from(page_len()).ok()?;
     Some(pages.saturating_mul(page_len))
 }
 

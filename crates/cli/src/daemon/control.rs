@@ -50,7 +50,10 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
     }
     let mut child = match start::spawn_with_output(environment) {
         Ok(child) => child,
-        Err(error) => return Reply::error(&errno::text_of(&error)),
+        Err(error) => {
+            let reason = errno::text_of(&error);
+            return Reply::error(&format!("cannot run /proc/self/exe as a daemon: {reason}"));
+        }
     };
     if let Some(mut lines) = child.stdout.take() {
         // Reads one line, or the end of the stream if the child is not a daemon.
@@ -125,10 +128,11 @@ pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
         Err(Unanswered::Refused { pid, .. }) if pid != 0 => (pid, false),
         Err(error) => return Err(error.to_string()),
     };
+    let failed = |error| format!("cannot stop process {pid}: {}", errno::text(error));
     let process = match process(pid) {
         Ok(process) => process,
         Err(Errno::SRCH) => return Ok(Some(pid)),
-        Err(error) => return Err(errno::text(error)),
+        Err(error) => return Err(failed(error)),
     };
     // The reply matters less than whether the process ends.
     if !is_late && client.ask_any(&Request::Stop).is_ok() && has_ended(&process) {
@@ -138,7 +142,7 @@ pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
     for signal in signals.into_iter().skip(usize::from(is_late)) {
         match pidfd_send_signal(&process, signal) {
             Ok(()) | Err(Errno::SRCH) => {}
-            Err(error) => return Err(errno::text(error)),
+            Err(error) => return Err(failed(error)),
         }
         if has_ended(&process) {
             return Ok(Some(pid));

@@ -11,7 +11,7 @@ use vigil_daemon::runtime_folder::{Folder, Lock, RuntimePath};
 use vigil_daemon::server::{IDLE_MAX, Intervals, Server};
 use vigil_daemon::start;
 use vigil_git::environment::Environment;
-use vigil_linux::errno;
+use vigil_linux::{Errno, errno};
 
 use super::{control, socket_activation};
 use crate::reply::Reply;
@@ -36,7 +36,7 @@ pub(super) fn serve(environment: &Environment, is_detached: bool) -> u8 {
 
 fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> {
     if is_detached {
-        start::detach().map_err(|error| Reply::error(&errno::text(error)))?;
+        start::detach().map_err(|error| failed("leave the session", error))?;
     } else {
         // Do not keep anyone from removing or unmounting the current directory.
         let _ = std::env::set_current_dir("/");
@@ -77,11 +77,15 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
     // The process that started this one may be gone.
     let _ = write(rustix::stdio::stdout(), line.as_bytes());
     if is_detached {
-        start::discard_stdout().map_err(|error| Reply::error(&errno::text(error)))?;
+        start::discard_stdout().map_err(|error| failed("write to /dev/null", error))?;
     }
     server
         .serve()
         .map_err(|error| Reply::error(&error.to_string()))
+}
+
+fn failed(deed: &str, error: Errno) -> Reply {
+    Reply::error(&format!("cannot {deed}: {}", errno::text(error)))
 }
 
 /// Takes the lock, which only one daemon holds. A running daemon of an older version is asked to end.

@@ -18,6 +18,8 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 
+use crate::memory::page_len;
+
 /// The maximum number of mappings: at least the system's default limit for a process (`vm.max_map_count`).
 const SLOTS_MAX: usize = 1 << 16;
 
@@ -70,7 +72,7 @@ fn free() -> MutexGuard<'static, Vec<usize>> {
 pub fn install_truncation_handler() {
     static DONE: Once = Once::new();
     DONE.call_once(|| {
-        PAGE.store(rustix::param::page_size(), Ordering::Relaxed);
+        PAGE.store(page_len(), Ordering::Relaxed);
         // SAFETY: an all-zero `sigaction` is one without a handler; the handler has the type that `SA_SIGINFO` asks for, and
         // does nothing that is not async-signal-safe (signal-safety(7)).
         unsafe {
@@ -137,7 +139,7 @@ impl Registration {
         // The handler must see the length before the start.
         slot.start
             .store(start.as_ptr().expose_provenance(), Ordering::Release);
-        let page = rustix::param::page_size();
+        let page = page_len();
         let last = len.saturating_sub(1) / page * page;
         // SAFETY: the range is within the mapping, which is readable and exists.
         let bytes = unsafe {
@@ -288,7 +290,7 @@ mod tests {
     #[test]
     fn what_is_cut_off_is_zeros_and_is_told() {
         install_truncation_handler();
-        let page = rustix::param::page_size();
+        let page = page_len();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         for len in [1, page - 1, page, page + 1, 5 * page, 5 * page + 7] {
