@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
-use vigil_testkit::sandbox::{answer, git_is_at_least};
+use vigil_testkit::sandbox::{git_is_at_least, run_with_input};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -21,8 +21,8 @@ impl Sandbox {
         let mut sandbox =
             vigil_testkit::sandbox::Sandbox::initialised(&[&format!("--object-format={format}")]);
         for who in ["AUTHOR", "COMMITTER"] {
-            sandbox.set(&format!("GIT_{who}_NAME"), "Wrong Name");
-            sandbox.set(&format!("GIT_{who}_EMAIL"), "author@example.com");
+            sandbox.set_variable(&format!("GIT_{who}_NAME"), "Wrong Name");
+            sandbox.set_variable(&format!("GIT_{who}_EMAIL"), "author@example.com");
         }
         let top = sandbox.top();
         for (name, contents) in [
@@ -61,7 +61,7 @@ impl Sandbox {
     }
 
     fn run(&self, program: &str, arguments: &[&str], input: &[u8]) -> Output {
-        answer(self.command(program, "", arguments), input)
+        run_with_input(self.command(program, "", arguments), input)
     }
 
     /// What git prints, including the final newline.
@@ -71,7 +71,7 @@ impl Sandbox {
 
     /// Asserts that both programs answer `arguments` and `input` alike.
     fn compare(&self, arguments: &[&str], input: &[u8]) {
-        self.same_fed(&[&["cat-file"], arguments].concat(), input);
+        self.assert_same_as_git_with_input(&[&["cat-file"], arguments].concat(), input);
     }
 
     fn ids(&self) -> Vec<String> {
@@ -842,7 +842,7 @@ echo "asked with $* for ${line#remote-object-info }"
 #[test]
 fn git_is_asked_about_objects_of_remotes_if_it_knows_how() {
     let sandbox = Sandbox::new("sha1");
-    let programs = sandbox.place("programs");
+    let programs = sandbox.path_from_root("programs");
     std::fs::create_dir(&programs).unwrap();
     let put = |script: &str| {
         let git = programs.join("git");
@@ -853,7 +853,7 @@ fn git_is_asked_about_objects_of_remotes_if_it_knows_how() {
     let ask = |options: &[&str], input: &str| {
         let mut command = sandbox.command(VIGIL, "", [&["cat-file"], options].concat());
         command.env("PATH", &path);
-        let output = answer(command, input.as_bytes());
+        let output = run_with_input(command, input.as_bytes());
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (
             text(output.stdout),

@@ -64,7 +64,7 @@ fn ask(sandbox: &Sandbox, question: usize, expected: &[Vec<u8>], kill_after: Opt
 fn a_crowd_of_which_some_are_killed_is_answered_rightly() {
     let rounds = std::env::var("VIGIL_CROWD_ROUNDS").map_or(12, |text| text.parse().unwrap());
     let mut sandbox = Sandbox::new();
-    sandbox.set("GIT_OPTIONAL_LOCKS", "0");
+    sandbox.set_variable("GIT_OPTIONAL_LOCKS", "0");
     for dir in 0..12 {
         for file in 0..12 {
             sandbox.write(format!("d{dir}/e{}/f{file}", dir % 3), "recorded\n");

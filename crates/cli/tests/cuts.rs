@@ -24,7 +24,7 @@ impl Sandbox {
     /// A repository of many files and references, all of them packed.
     fn new() -> Self {
         let mut sandbox = vigil_testkit::sandbox::Sandbox::new();
-        sandbox.set("GIT_OPTIONAL_LOCKS", "0");
+        sandbox.set_variable("GIT_OPTIONAL_LOCKS", "0");
         for number in 0..300 {
             let name = format!("dir{}/file{number}", number % 20);
             sandbox.write(name, format!("{number}\n").repeat(20));
@@ -39,7 +39,7 @@ impl Sandbox {
         let creations: String = (0..1500)
             .map(|number| format!("create refs/heads/topic/{number:04} {id}\n"))
             .collect();
-        sandbox.git_fed(["update-ref", "--stdin"], creations);
+        sandbox.git_with_input(["update-ref", "--stdin"], creations);
         sandbox.git(["pack-refs", "--all"]);
         sandbox.git(["repack", "-q", "-a", "-d"]);
         Self(sandbox)

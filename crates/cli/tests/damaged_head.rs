@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use vigil_testkit::sandbox::{TextOutput, answer};
+use vigil_testkit::sandbox::{TextOutput, run_with_input};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -87,8 +87,9 @@ impl Sandbox {
 
     #[track_caller]
     fn compare(&self, arguments: &[&str], what: &str) {
-        let [ours, theirs] = [VIGIL, "git"]
-            .map(|program| TextOutput::from(answer(self.command(program, "", arguments), b"")));
+        let [ours, theirs] = [VIGIL, "git"].map(|program| {
+            TextOutput::from(run_with_input(self.command(program, "", arguments), b""))
+        });
         assert_eq!(ours, theirs, "{arguments:?} {what}");
     }
 
@@ -127,7 +128,7 @@ fn a_folder_of_objects_that_is_gone_is_told_of_once() {
     std::fs::remove_file(sandbox.object_file("HEAD")).unwrap();
     for arguments in STATUS {
         let [ours, theirs] = [VIGIL, "git"].map(|program| {
-            let output = answer(sandbox.command(program, "", *arguments), b"");
+            let output = run_with_input(sandbox.command(program, "", *arguments), b"");
             let said = String::from_utf8(output.stderr).unwrap();
             said.lines().map(str::to_owned).collect::<Vec<_>>()
         });
@@ -173,7 +174,7 @@ fn a_damaged_commit_that_is_in_the_graph_has_a_status() {
             sandbox.git(["commit-graph", "write", "--reachable"]);
             change(&sandbox.object_file(name), damage);
             sandbox.compare_all(&format!("{name} {what}"));
-            let said = answer(sandbox.command(VIGIL, "", ["status"]), b"");
+            let said = run_with_input(sandbox.command(VIGIL, "", ["status"]), b"");
             assert_eq!(said.status.success(), is_answered, "{name} {what}");
         }
         let sandbox = Sandbox::new();

@@ -9,7 +9,7 @@
 use std::path::PathBuf;
 use std::process::Output;
 
-use vigil_testkit::sandbox::{answer, git_is_at_least};
+use vigil_testkit::sandbox::{git_is_at_least, run_with_input};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -56,7 +56,7 @@ impl Sandbox {
 
     fn say(&self, program: &str, arguments: &[&str], input: &str) -> TextOutput {
         let arguments = [&["cat-file"], arguments].concat();
-        answer(self.command(program, "", arguments), input.as_bytes()).into()
+        run_with_input(self.command(program, "", arguments), input.as_bytes()).into()
     }
 
     /// Asserts that both programs answer alike, and returns the answer.
@@ -418,8 +418,9 @@ fn a_folder_in_the_place_of_a_file_of_objects_ends_git() {
     sandbox.git(["add", "a"]);
     sandbox.git(["commit", "-q", "-m", "a"]);
     let ask = |arguments: &[&str]| {
-        let said =
-            |program| -> TextOutput { answer(sandbox.command(program, "", arguments), b"").into() };
+        let said = |program| -> TextOutput {
+            run_with_input(sandbox.command(program, "", arguments), b"").into()
+        };
         assert_eq!(said(VIGIL), said("git"), "{arguments:?}");
     };
     let compare = || {

@@ -19,8 +19,8 @@ impl Sandbox {
     /// A repository of 600 files in 40 folders, one of them changed, and one untracked file.
     fn new() -> Self {
         let mut sandbox = vigil_testkit::sandbox::Sandbox::new();
-        sandbox.set("GIT_OPTIONAL_LOCKS", "0");
-        sandbox.set("VIGIL", VIGIL);
+        sandbox.set_variable("GIT_OPTIONAL_LOCKS", "0");
+        sandbox.set_variable("VIGIL", VIGIL);
         let sandbox = Self(sandbox);
         for number in 0..600 {
             let name = format!("dir{}/file{number}", number % 40);

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use vigil_testkit::sandbox::{TextOutput, answer};
+use vigil_testkit::sandbox::{TextOutput, run_with_input};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -35,7 +35,7 @@ impl Sandbox {
     }
 
     fn run(&self, program: &str, arguments: &[&str], input: &str) -> Output {
-        answer(self.command(program, "", arguments), input.as_bytes())
+        run_with_input(self.command(program, "", arguments), input.as_bytes())
     }
 
     /// Writes a file inside `.git`.
@@ -343,7 +343,7 @@ fn variables_that_make_no_sense_are_refused_as_git_refuses_them() {
         let said = |program: &str| {
             let mut command = sandbox.command(program, "", ["status"]);
             command.env(name, value);
-            TextOutput::from(answer(command, b""))
+            TextOutput::from(run_with_input(command, b""))
         };
         assert_eq!(said(VIGIL), said("git"), "{name}={value}");
     }
@@ -532,7 +532,7 @@ fn bad_values_end_the_commands_that_look_them_up() {
 #[test]
 fn a_bad_value_for_advice_ends_each_status() {
     let mut sandbox = Sandbox::new();
-    sandbox.0.set("GIT_ADVICE", "x");
+    sandbox.0.set_variable("GIT_ADVICE", "x");
     for arguments in [
         &["status", "-s"][..],
         &["status", "-s", "-uno"],
@@ -726,7 +726,7 @@ fn files_are_named_as_they_were_given() {
     for index in [folder.as_path(), Path::new("folder"), Path::new(".")] {
         sandbox
             .0
-            .set("GIT_INDEX_FILE", index.as_os_str().as_encoded_bytes());
+            .set_variable("GIT_INDEX_FILE", index.as_os_str().as_encoded_bytes());
         for arguments in [&["status", "-s"][..], &["cat-file", "-t", ":a"]] {
             sandbox.compare(arguments, "");
         }
@@ -736,7 +736,7 @@ fn files_are_named_as_they_were_given() {
 #[test]
 fn an_empty_pathspec_is_refused_before_settings_are() {
     let mut sandbox = Sandbox::new();
-    sandbox.0.set("GIT_NOGLOB_PATHSPECS", "x");
+    sandbox.0.set_variable("GIT_NOGLOB_PATHSPECS", "x");
     for pathspecs in [&[""][..], &["a", ""], &["a"]] {
         sandbox.compare(&[&["status", "-s", "--"], pathspecs].concat(), "");
     }

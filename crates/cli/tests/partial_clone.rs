@@ -4,7 +4,7 @@
 
 use std::process::Output;
 
-use vigil_testkit::sandbox::answer;
+use vigil_testkit::sandbox::run_with_input;
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -70,8 +70,8 @@ impl Sandbox {
             question.lacking, question.before
         ));
         let arguments = question.arguments.iter().map(|text| self.with_ids(text));
-        let command = self.command(program, self.place("run"), arguments);
-        let output = answer(command, self.with_ids(question.input).as_bytes());
+        let command = self.command(program, self.path_from_root("run"), arguments);
+        let output = run_with_input(command, self.with_ids(question.input).as_bytes());
         let objects = self.shell("cd run/.git/objects && find . -type f | sort");
         (output, objects)
     }

@@ -21,7 +21,7 @@ const ALL: &[&[&str]] = &[
 /// A repository in a folder whose name is not UTF-8, with a tagged commit.
 fn repository() -> (Sandbox, PathBuf) {
     let sandbox = Sandbox::empty();
-    let top = sandbox.place(b"n\xff");
+    let top = sandbox.path_from_root(b"n\xff");
     std::fs::create_dir(&top).unwrap();
     for arguments in [
         &["init", "-q", "-b", "main"][..],

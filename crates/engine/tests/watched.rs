@@ -192,7 +192,9 @@ impl Play {
             40..=41 => {
                 // A file and files below it, which the index can hold as sides of a conflict.
                 let name = |path: &PathBuf| path.strip_prefix(self.0.top()).map(PathBuf::from);
-                let id = self.0.git_fed(["hash-object", "-w", "--stdin"], "side\n");
+                let id = self
+                    .0
+                    .git_with_input(["hash-object", "-w", "--stdin"], "side\n");
                 let lines = [name(&path), name(&other)].map(|name| {
                     let mode = random.pick(&["0", "100644", "120000"]);
                     format!(
@@ -334,12 +336,14 @@ fn a_file_with_a_conflict_below_it_is_untracked_as_long_as_it_is_not_in_the_inde
     fs::write(play.0.top().join("side"), "side\n").unwrap();
     let id = play.0.git(["hash-object", "-w", "side"]);
     let input = format!("100644 {id} 1\tside/a\n100644 {id} 3\tside/a\n");
-    play.0.git_fed(["update-index", "--index-info"], input);
+    play.0
+        .git_with_input(["update-index", "--index-info"], input);
     let watcher = Arc::new(Watcher::new().unwrap());
     let mut watched = play.session(Some(&watcher));
     for mode in ["0", "100644", "0"] {
         let input = format!("{mode} {id} 0\tside\n");
-        play.0.git_fed(["update-index", "--index-info"], input);
+        play.0
+            .git_with_input(["update-index", "--index-info"], input);
         for question in [1, 4] {
             let unchanged = watched.prove_unchanged();
             let answer = answers(&mut watched, question, unchanged);

@@ -305,7 +305,7 @@ mod tests {
         rustix::net::shutdown(&listener, rustix::net::Shutdown::Both).unwrap();
         drop(listener);
         assert_eq!(maintenance(&sandbox, 1000).monitor, Monitor::StaleSocket);
-        let other = sandbox.place("other.sock");
+        let other = sandbox.path_from_root("other.sock");
         let _listener = UnixListener::bind(&other).unwrap();
         fs::remove_file(&socket).unwrap();
         std::os::unix::fs::symlink(&other, &socket).unwrap();

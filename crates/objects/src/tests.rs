@@ -25,7 +25,7 @@ vigil_testkit::wraps_a_sandbox!(Sandbox);
 impl Sandbox {
     /// An empty repository.
     fn new(hash: HashKind) -> Self {
-        Self(vigil_testkit::sandbox::Sandbox::with(
+        Self(vigil_testkit::sandbox::Sandbox::with_formats(
             RefFormat::Files,
             hash,
         ))

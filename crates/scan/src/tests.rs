@@ -19,7 +19,7 @@ use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::tracked::{Tracked, TrackedFile};
 use vigil_model::{HashKind, ObjectId};
 use vigil_stamp::Stamp;
-use vigil_testkit::clock::tick;
+use vigil_testkit::clock::wait_for_tick;
 
 use super::*;
 
@@ -290,7 +290,7 @@ fn a_list_of_paths_and_facts_is_system_enough() {
     );
     assert_eq!(list.look(top, None), expected);
     // What was seen may be used again, and any change must be seen.
-    tick();
+    wait_for_tick();
     let memory = ScanMemory::new(list.tracked(top).directory_number_end() as usize);
     for _ in 0..2 {
         assert_eq!(list.look(top, Some(&memory)), expected);
@@ -386,7 +386,7 @@ fn what_a_system_knows_of_a_directory_is_not_looked_for() {
     }
     let tracked = list.tracked(top);
     let memory = ScanMemory::new(tracked.directory_number_end() as usize);
-    tick();
+    wait_for_tick();
     // The declaration does not cover ignored files, and nothing derived from it is remembered.
     for (ignored, unseen) in [
         (IgnoredMode::No, None),

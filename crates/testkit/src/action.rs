@@ -212,7 +212,7 @@ impl Action {
 
     /// Performs any action but [`Action::Git`].
     pub(crate) fn apply_to_files(&self, sandbox: &Sandbox) -> io::Result<()> {
-        let at = |path: &BString| sandbox.place(path);
+        let at = |path: &BString| sandbox.path_from_root(path);
         match self {
             Self::Write { path, data } => {
                 make_parents(&at(path))?;

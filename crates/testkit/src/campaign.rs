@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bstr::{BString, ByteSlice};
 
 use crate::invocation::Invocation;
-use crate::player::{Difference, Judge, Settings, play};
+use crate::player::{ComparedAnswers, Difference, Settings, play};
 use crate::random::{Plan, scenario};
 use crate::sandbox::SandboxError;
 use crate::scenario::{Item, Question, Scenario, Step, describe};
@@ -39,9 +39,9 @@ pub struct Campaign {
     /// What scenarios consist of.
     pub plan: Plan,
     /// Whether failures are reduced.
-    pub shrinks: bool,
+    pub reduces_failures: bool,
     /// Whether the sandboxes of failures are kept on disk.
-    pub keeps: bool,
+    pub keeps_sandboxes: bool,
 }
 
 /// A failure, reduced as far as possible.
@@ -65,7 +65,7 @@ pub struct Totals {
     /// The number of answers that equal another git's, but not the oracle's.
     pub version_differences: usize,
     /// The number of wrong answers of a git with a monitor that git alone gives too.
-    pub gits_own: usize,
+    pub git_faults: usize,
     /// The number of answers that could not be judged, because git itself crashed or has no answer.
     pub unjudged: usize,
     /// The number of runs that failed.
@@ -91,10 +91,10 @@ impl Totals {
                 self.version_differences
             ));
         }
-        if self.gits_own > 0 {
+        if self.git_faults > 0 {
             line.push_str(&format!(
                 " ({} more answers are as git alone gives them)",
-                self.gits_own
+                self.git_faults
             ));
         }
         if self.unjudged > 0 {
@@ -134,7 +134,7 @@ pub fn run(settings: &Settings, campaign: &Campaign, output: &Mutex<dyn Write + 
                         Ok(one) => {
                             totals.comparisons += one.comparisons;
                             totals.version_differences += one.version_differences;
-                            totals.gits_own += one.gits_own;
+                            totals.git_faults += one.git_faults;
                             totals.unjudged += one.unjudged;
                             totals.mismatches += one.mismatches;
                             totals.failures.extend(one.failures);
@@ -163,11 +163,11 @@ fn run_one(
     scenario: &Scenario,
     output: &Mutex<dyn Write + Send>,
 ) -> Result<Totals, SandboxError> {
-    let mut played = play(settings, scenario, Judge::UntilMismatch)?;
+    let mut played = play(settings, scenario, ComparedAnswers::UntilMismatch)?;
     let mut totals = Totals {
         comparisons: played.comparisons,
         version_differences: played.version_differences,
-        gits_own: played.gits_own,
+        git_faults: played.git_faults,
         hung: played
             .hung
             .iter()
@@ -180,7 +180,7 @@ fn run_one(
         return Ok(totals);
     };
     totals.mismatches = 1;
-    if campaign.keeps {
+    if campaign.keeps_sandboxes {
         played.sandbox.keep();
     }
     let items: Vec<Item> = scenario.items.iter().take(index + 1).cloned().collect();
@@ -189,13 +189,13 @@ fn run_one(
         ..scenario.clone()
     };
     let mut text = format!("\nMISMATCH in {}\n", found.name);
-    if campaign.keeps {
+    if campaign.keeps_sandboxes {
         text.push_str(&format!("left in {}\n", played.sandbox.root().display()));
     }
-    if !campaign.shrinks {
+    if !campaign.reduces_failures {
         text.push_str(&describe(&found.items));
         text.push_str(&describe_differences(&differences));
-        say(output, &text);
+        write_report(output, &text);
         return Ok(totals);
     }
     drop(played);
@@ -209,7 +209,7 @@ fn run_one(
         "first seen:\n{question}{}",
         describe_differences(&differences)
     ));
-    let failure = cut_down(settings, found, differences)?;
+    let failure = reduce(settings, found, differences)?;
     if failure.is_repeatable {
         text.push_str(&format!(
             "cut down:\n{}",
@@ -220,12 +220,12 @@ fn run_one(
     }
     let script = failure.scenario.script(settings);
     text.push_str(&format!("----\n{}----\n", script.to_str_lossy()));
-    say(output, &text);
+    write_report(output, &text);
     totals.failures.push(failure);
     Ok(totals)
 }
 
-fn say(output: &Mutex<dyn Write + Send>, text: &str) {
+fn write_report(output: &Mutex<dyn Write + Send>, text: &str) {
     if let Ok(mut output) = output.lock() {
         // A report that nobody reads is no reason to stop.
         let _ = output.write_all(text.as_bytes());
@@ -270,7 +270,7 @@ pub fn describe_differences(differences: &[Difference]) -> String {
 ///
 /// # Errors
 /// The sandbox cannot be created, or a program cannot be started.
-pub fn cut_down(
+pub fn reduce(
     settings: &Settings,
     found: Scenario,
     differences: Vec<Difference>,
@@ -387,7 +387,7 @@ impl Trial<'_> {
     /// Plays `items` and returns whether the answer to the last question is wrong.
     fn fails(&mut self, items: &[Item]) -> bool {
         self.scenario.items = items.to_vec();
-        match play(self.settings, &self.scenario, Judge::Last) {
+        match play(self.settings, &self.scenario, ComparedAnswers::Last) {
             Ok(played) => match played.mismatches.into_iter().next() {
                 Some((_, differences)) => {
                     self.differences = differences;

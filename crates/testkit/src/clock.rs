@@ -8,7 +8,7 @@ fn order(time: Timespec) -> (i64, i64) {
 
 /// Waits until everything written so far has a stamp before the time of the last tick. That stamp may be the exact time
 /// (multigrain timestamps), and a late tick bears a time that has already passed.
-pub fn tick() {
+pub fn wait_for_tick() {
     let written = order(clock_gettime(ClockId::Realtime));
     while order(clock_gettime(ClockId::RealtimeCoarse)) <= written {
         std::thread::yield_now();

@@ -10,15 +10,14 @@
 //! - [`cases`]: named repository states.
 //! - [`chance`], [`clock`]: reproducible random choices and time for tests.
 //! - [`daemon`]: a daemon for the candidate alone.
+//! - [`gitstatusd`]: the gitstatusd protocol against an oracle computed from git.
 //! - [`hg`]: Mercurial's status over random operations.
-//! - [`long_lived`]: the gitstatusd protocol against an oracle computed from git.
 //! - [`objects`]: objects in sound and damaged repositories.
 //! - [`kills`]: git with a monitor whose daemon is killed again and again.
 //! - [`soak`]: many concurrent clients of a daemon with injected faults, over a long time.
 //! - [`player`]: plays a scenario; [`campaign`]: plays many; [`shrink`]: reduces a failing one.
 
 pub mod action;
-mod alone;
 mod broken_index;
 pub mod campaign;
 pub mod cases;
@@ -26,10 +25,11 @@ pub mod chance;
 pub mod clock;
 pub mod command_line;
 pub mod daemon;
+mod git_without_monitor;
+pub mod gitstatusd;
 pub mod hg;
 pub mod invocation;
 pub mod kills;
-pub mod long_lived;
 pub mod monitor;
 pub mod objects;
 pub mod player;

@@ -8,14 +8,14 @@ use std::time::Instant;
 
 use bstr::ByteSlice;
 
-use crate::alone::{PriorState, Untracked};
 use crate::broken_index;
+use crate::git_without_monitor::{PriorState, UntrackedSource};
+use crate::gitstatusd::oracle::GitAnswers;
+use crate::gitstatusd::{compare_prompt, server::Server};
 use crate::invocation::Invocation;
-use crate::long_lived::oracle::Known;
-use crate::long_lived::{compare_prompt, server::Server};
 use crate::monitor::Monitor;
 use crate::process::{self, Ending, Outcome};
-use crate::sandbox::{Sandbox, SandboxError};
+use crate::sandbox::{Sandbox, SandboxError, while_doing};
 use crate::scenario::{Item, Question, Scenario};
 pub use crate::settings::Settings;
 pub use crate::verdict::{Difference, Verdict};
@@ -25,7 +25,7 @@ const LISTING_PERIOD: usize = 16;
 
 /// Which answers are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judge {
+pub enum ComparedAnswers {
     /// All, until one differs.
     UntilMismatch,
     /// All.
@@ -36,13 +36,13 @@ pub enum Judge {
 
 /// The result of playing a scenario.
 #[derive(Debug)]
-pub struct Played {
+pub struct PlayResult {
     /// The number of compared answers, not counting a question repeated without a step in between.
     pub comparisons: usize,
     /// The number of answers that equal another git's, but not the oracle's.
     pub version_differences: usize,
     /// The number of wrong answers of a git with a monitor that git alone gives too.
-    pub gits_own: usize,
+    pub git_faults: usize,
     /// The number of answers that could not be judged, because git itself crashed or has no answer.
     pub unjudged: usize,
     /// The indexes of the questions with wrong answers, and the differences.
@@ -62,11 +62,11 @@ pub struct Played {
 pub fn play(
     settings: &Settings,
     scenario: &Scenario,
-    judge: Judge,
-) -> Result<Played, SandboxError> {
+    compared: ComparedAnswers,
+) -> Result<PlayResult, SandboxError> {
     let mut sandbox = Sandbox::in_folder(&settings.parent, &settings.oracle)?;
     if let (Some(monitor), Some(folder)) = (&settings.monitor, &settings.runtime_folder) {
-        monitor.begin(&mut sandbox, folder)?;
+        monitor.set_up(&mut sandbox, folder)?;
     }
     // Every other seed uses the untracked cache.
     let is_cached = scenario
@@ -74,10 +74,10 @@ pub fn play(
         .bytes()
         .next_back()
         .is_some_and(|digit| digit % 2 == 0);
-    let mut played = Played {
+    let mut played = PlayResult {
         comparisons: 0,
         version_differences: 0,
-        gits_own: 0,
+        git_faults: 0,
         unjudged: 0,
         mismatches: Vec::new(),
         hung: Vec::new(),
@@ -86,7 +86,7 @@ pub fn play(
     };
     let mut server = None;
     // git's answers about the state since the last step.
-    let mut known = Known::new();
+    let mut known = GitAnswers::new();
     let mut asked: Vec<&Question> = Vec::new();
     if let Some(options) = scenario.server {
         server = Some(Server::start(settings, &played.sandbox, options)?);
@@ -117,22 +117,22 @@ pub fn play(
                     }
                 }
                 if let Some(monitor) = &settings.monitor {
-                    monitor.ensure(&played.sandbox, &settings.oracle, is_cached);
+                    monitor.configure_git(&played.sandbox, &settings.oracle, is_cached);
                 }
             }
             Item::Ask(Question::Status(invocation))
-                if settings.monitor.is_some() && !Monitor::suits(invocation) => {}
+                if settings.monitor.is_some() && !Monitor::is_comparable(invocation) => {}
             Item::Ask(Question::Status(invocation))
                 if settings.skip_long_format && invocation.may_be_long() => {}
             Item::Ask(question) => {
-                let judged = judge != Judge::Last || index == last;
-                let thorough =
-                    judge == Judge::Last || played.comparisons.is_multiple_of(LISTING_PERIOD);
+                let is_compared = compared != ComparedAnswers::Last || index == last;
+                let checks_for_writes = compared == ComparedAnswers::Last
+                    || played.comparisons.is_multiple_of(LISTING_PERIOD);
                 let sandbox = &played.sandbox;
                 let began = Instant::now();
                 let verdict = match (question, &mut server) {
-                    (Question::Status(invocation), _) if judged => {
-                        compare_status(settings, sandbox, invocation, thorough)?
+                    (Question::Status(invocation), _) if is_compared => {
+                        compare_status(settings, sandbox, invocation, checks_for_writes)?
                     }
                     (Question::Status(invocation), _) => {
                         ask_candidate(settings, sandbox, invocation, &settings.oracle)?;
@@ -140,7 +140,7 @@ pub fn play(
                     }
                     (Question::Prompt(directory), Some(server)) => {
                         let answer = server.ask(&sandbox.nearest_directory(directory));
-                        if !judged {
+                        if !is_compared {
                             continue;
                         }
                         compare_prompt(
@@ -161,7 +161,7 @@ pub fn play(
                 match verdict {
                     Verdict::Same => {}
                     Verdict::SameAsOther => played.version_differences += count,
-                    Verdict::SameWithoutMonitor => played.gits_own += count,
+                    Verdict::SameWithoutMonitor => played.git_faults += count,
                     Verdict::Unjudged => {
                         played.unjudged += count;
                         // If git does not end, each further question would take as long.
@@ -171,7 +171,7 @@ pub fn play(
                     }
                     Verdict::Different(differences) => {
                         played.mismatches.push((index, differences));
-                        if judge != Judge::All {
+                        if compared != ComparedAnswers::All {
                             return Ok(played);
                         }
                     }
@@ -182,7 +182,7 @@ pub fn play(
     Ok(played)
 }
 
-fn ask(
+fn ask_git(
     settings: &Settings,
     sandbox: &Sandbox,
     invocation: &Invocation,
@@ -190,7 +190,7 @@ fn ask(
 ) -> Result<Outcome, SandboxError> {
     let mut invocation = invocation.clone();
     if settings.monitor.is_some() {
-        Monitor::leave_out(&mut invocation, Untracked::Scanned);
+        Monitor::switch_off(&mut invocation, UntrackedSource::Scanned);
     }
     let run = || run(settings, program, invocation.command(sandbox, program));
     match run()? {
@@ -201,14 +201,14 @@ fn ask(
 }
 
 /// Asks the oracle without a monitor, but lets it write, as the candidate may.
-fn ask_alone(
+fn ask_git_without_monitor(
     settings: &Settings,
     sandbox: &Sandbox,
     invocation: &Invocation,
-    untracked: Untracked,
+    untracked: UntrackedSource,
 ) -> Result<Outcome, SandboxError> {
     let mut invocation = invocation.clone();
-    Monitor::leave_out(&mut invocation, untracked);
+    Monitor::switch_off(&mut invocation, untracked);
     let mut command = invocation.command(sandbox, &settings.oracle);
     command.env_remove("GIT_OPTIONAL_LOCKS");
     run(settings, &settings.oracle, command)
@@ -223,7 +223,7 @@ fn ask_candidate(
 ) -> Result<Outcome, SandboxError> {
     let mut invocation = invocation.clone();
     if settings.monitor.is_some() {
-        Monitor::adapt(&mut invocation);
+        Monitor::make_comparable(&mut invocation);
     }
     let mut command = invocation.command(sandbox, &settings.candidate);
     let folder = git.parent().filter(|folder| folder.is_absolute());
@@ -238,10 +238,8 @@ fn ask_candidate(
 }
 
 fn run(settings: &Settings, program: &Path, mut command: Command) -> Result<Outcome, SandboxError> {
-    process::run(&mut command, None, settings.limit).map_err(|source| SandboxError::Io {
-        deed: format!("starting {}", program.display()),
-        source,
-    })
+    process::run(&mut command, None, settings.limit)
+        .map_err(while_doing(format!("starting {}", program.display())))
 }
 
 /// Compares the answers to a `status` command. If they differ, and one of them took so long that it shows, both are asked
@@ -250,9 +248,9 @@ pub(crate) fn compare_status(
     settings: &Settings,
     sandbox: &Sandbox,
     invocation: &Invocation,
-    thorough: bool,
+    checks_for_writes: bool,
 ) -> Result<Verdict, SandboxError> {
-    let verdict = compare_status_once(settings, sandbox, invocation, thorough)?;
+    let verdict = compare_status_once(settings, sandbox, invocation, checks_for_writes)?;
     let took_long = |text: &[u8]| text == b"TimedOut" || text.contains_str("\nIt took ");
     match &verdict {
         Verdict::Different(differences)
@@ -260,7 +258,7 @@ pub(crate) fn compare_status(
                 .iter()
                 .any(|it| took_long(&it.candidate) || took_long(&it.oracle)) =>
         {
-            compare_status_once(settings, sandbox, invocation, thorough)
+            compare_status_once(settings, sandbox, invocation, checks_for_writes)
         }
         _ => Ok(verdict),
     }
@@ -271,31 +269,34 @@ fn compare_status_once(
     settings: &Settings,
     sandbox: &Sandbox,
     invocation: &Invocation,
-    thorough: bool,
+    checks_for_writes: bool,
 ) -> Result<Verdict, SandboxError> {
     // The installed git, which supplies patches, writes the trees that it needs for a sparse index.
     let may_write = settings.may_write || invocation.may_be_long();
-    let before = (thorough && !may_write).then(|| listing(sandbox.root()));
-    let index = sandbox.place("work/.git/index");
+    let before = (checks_for_writes && !may_write).then(|| facts_of_files(sandbox.root()));
+    let index = sandbox.path_from_root("work/.git/index");
     let index_before = std::fs::read(&index).ok();
-    let asked = settings.monitor.as_ref().map(|_| PriorState::note(sandbox));
+    let asked = settings
+        .monitor
+        .as_ref()
+        .map(|_| PriorState::record(sandbox));
     let mut candidate = ask_candidate(settings, sandbox, invocation, &settings.oracle)?;
     let mut differences = Vec::new();
     if !settings.may_write && index_before != std::fs::read(&index).ok() {
-        differences.push(written("the index changed"));
+        differences.push(written_by_candidate("the index changed"));
     }
     if let Some(before) = before {
-        let after = listing(sandbox.root());
+        let after = facts_of_files(sandbox.root());
         if before != after {
             let changed = after
                 .iter()
                 .find(|entry| before.get(entry.0) != Some(entry.1))
                 .or_else(|| before.iter().find(|entry| !after.contains_key(entry.0)))
                 .map_or_else(String::new, |entry| entry.0.display().to_string());
-            differences.push(written(&changed));
+            differences.push(written_by_candidate(&changed));
         }
     }
-    let oracle = ask(settings, sandbox, invocation, &settings.oracle)?;
+    let oracle = ask_git(settings, sandbox, invocation, &settings.oracle)?;
     if is_same(settings, &candidate, &oracle) {
         return Ok(if differences.is_empty() {
             Verdict::Same
@@ -315,7 +316,7 @@ fn compare_status_once(
             true => ask_candidate(settings, sandbox, invocation, other)?,
             false => candidate.clone(),
         };
-        let other = ask(settings, sandbox, invocation, other)?;
+        let other = ask_git(settings, sandbox, invocation, other)?;
         if is_same(settings, &other_candidate, &other) {
             return Ok(Verdict::SameAsOther);
         }
@@ -336,14 +337,14 @@ fn compare_status_once(
         let mut uncached = invocation.clone();
         let name = "GIT_DISABLE_UNTRACKED_CACHE".into();
         uncached.variables.push((name, "1".into()));
-        let uncached = ask(settings, sandbox, &uncached, &settings.oracle)?;
+        let uncached = ask_git(settings, sandbox, &uncached, &settings.oracle)?;
         if is_same(settings, &candidate, &uncached) {
             return Ok(Verdict::SameAsOther);
         }
     }
     if let Some(asked) = &asked {
         let is_git_fault = asked.is_git_fault(sandbox, |untracked| {
-            let alone = ask_alone(settings, sandbox, invocation, untracked)?;
+            let alone = ask_git_without_monitor(settings, sandbox, invocation, untracked)?;
             Ok::<_, SandboxError>(is_same(settings, &candidate, &alone))
         });
         if is_git_fault? {
@@ -381,7 +382,7 @@ fn compare_status_once(
     Ok(Verdict::Different(differences))
 }
 
-fn written(what: &str) -> Difference {
+fn written_by_candidate(what: &str) -> Difference {
     Difference {
         what: "written by the candidate".to_owned(),
         candidate: what.into(),
@@ -390,10 +391,10 @@ fn written(what: &str) -> Difference {
 }
 
 fn is_same(settings: &Settings, candidate: &Outcome, oracle: &Outcome) -> bool {
-    let (mut candidate, mut oracle) = (complained(candidate), complained(oracle));
+    let (mut candidate, mut oracle) = (usage_as_complaint(candidate), usage_as_complaint(oracle));
     if settings.monitor.is_some() {
         for outcome in [&mut candidate, &mut oracle] {
-            outcome.stdout = Monitor::comparable(&outcome.stdout);
+            outcome.stdout = Monitor::without_sparse_message(&outcome.stdout);
         }
     }
     let (candidate, oracle) = (&candidate, &oracle);
@@ -415,7 +416,7 @@ fn without_state(shown: &[u8]) -> Vec<&[u8]> {
 
 /// Turns a usage text into an error message with its exit code. Releases of git differ in where they print it, and in whether
 /// asking for it is a failure.
-fn complained(outcome: &Outcome) -> Outcome {
+fn usage_as_complaint(outcome: &Outcome) -> Outcome {
     let mut outcome = outcome.clone();
     if matches!(outcome.ending, Ending::Exit(_)) && outcome.stdout.starts_with(b"usage: ") {
         outcome.stderr.append(&mut outcome.stdout);
@@ -458,8 +459,8 @@ fn lacks_attribute_source(outcome: &Outcome) -> bool {
 /// over and over, and gives up when the system has no more processes.
 fn recurses_into_itself(right: &Outcome, candidate: &Outcome) -> bool {
     let is_in_itself = "fatal: a submodule of this repository is the repository itself";
-    let mut said = candidate.stderr.lines();
-    right.ending == Ending::TimedOut && said.any(|line| line == is_in_itself.as_bytes())
+    let mut output = candidate.stderr.lines();
+    right.ending == Ending::TimedOut && output.any(|line| line == is_in_itself.as_bytes())
 }
 
 fn last_line(text: &[u8]) -> &[u8] {
@@ -467,7 +468,7 @@ fn last_line(text: &[u8]) -> &[u8] {
 }
 
 /// All files below `root`, with the facts that writing would change. Vigil's own state folders are omitted.
-fn listing(root: &Path) -> BTreeMap<PathBuf, [i64; 5]> {
+fn facts_of_files(root: &Path) -> BTreeMap<PathBuf, [i64; 5]> {
     let mut files = BTreeMap::new();
     let mut open = vec![root.to_owned()];
     while let Some(directory) = open.pop() {
@@ -541,7 +542,7 @@ mod tests {
             ],
         };
         let settings = Settings::new("git", "git");
-        let played = play(&settings, &scenario, Judge::All).unwrap();
+        let played = play(&settings, &scenario, ComparedAnswers::All).unwrap();
         assert_eq!((played.comparisons, played.mismatches.len()), (3, 0));
     }
 
@@ -554,21 +555,24 @@ mod tests {
         };
         let usage = "usage: git status\n";
         let asked = [outcome(usage, "", 0), outcome(usage, "", 129)];
-        assert_eq!(complained(&asked[0]), complained(&asked[1]));
+        assert_eq!(usage_as_complaint(&asked[0]), usage_as_complaint(&asked[1]));
         let complaint = format!("error: so\n{usage}");
         let unasked = outcome("", &complaint, 129);
-        assert_eq!(complained(&outcome(usage, "error: so\n", 129)), unasked);
-        assert_ne!(complained(&asked[0]), unasked);
-        assert_eq!(complained(&unasked), unasked);
+        assert_eq!(
+            usage_as_complaint(&outcome(usage, "error: so\n", 129)),
+            unasked
+        );
+        assert_ne!(usage_as_complaint(&asked[0]), unasked);
+        assert_eq!(usage_as_complaint(&unasked), unasked);
     }
 
     #[test]
     fn a_listing_notices_writes_but_not_the_state_folder() {
         let sandbox = Sandbox::new();
-        let before = listing(sandbox.root());
+        let before = facts_of_files(sandbox.root());
         sandbox.write(".git/vigil/state", "x");
-        assert_eq!(before, listing(sandbox.root()));
+        assert_eq!(before, facts_of_files(sandbox.root()));
         sandbox.write(".git/info/exclude", "x");
-        assert_ne!(before, listing(sandbox.root()));
+        assert_ne!(before, facts_of_files(sandbox.root()));
     }
 }

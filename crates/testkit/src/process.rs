@@ -67,12 +67,12 @@ impl Outcome {
 /// # Errors
 /// The program cannot be started, or its pipes fail.
 pub fn run(command: &mut Command, input: Option<&[u8]>, limit: Duration) -> io::Result<Outcome> {
-    let ended = finish(command, input, Some(limit))?;
+    let ended = run_to_end(command, input, Some(limit))?;
     let ending = match (ended.end, ended.status.code()) {
-        (End::TimedOut, _) => Ending::TimedOut,
-        (End::WroteTooMuch, _) => Ending::WroteTooMuch,
-        (End::Closed, Some(code)) => Ending::Exit(code),
-        (End::Closed, None) => Ending::Signal(ended.status.signal().unwrap_or_default()),
+        (ReadEnd::TimedOut, _) => Ending::TimedOut,
+        (ReadEnd::WroteTooMuch, _) => Ending::WroteTooMuch,
+        (ReadEnd::Closed, Some(code)) => Ending::Exit(code),
+        (ReadEnd::Closed, None) => Ending::Signal(ended.status.signal().unwrap_or_default()),
     };
     Ok(Outcome {
         ending,
@@ -86,8 +86,8 @@ pub fn run(command: &mut Command, input: Option<&[u8]>, limit: Duration) -> io::
 /// # Errors
 /// The program cannot be started, its pipes fail, or it writes more than [`WRITTEN_MAX`].
 pub fn output(command: &mut Command, input: &[u8]) -> io::Result<Output> {
-    let ended = finish(command, Some(input), None)?;
-    if matches!(ended.end, End::WroteTooMuch) {
+    let ended = run_to_end(command, Some(input), None)?;
+    if matches!(ended.end, ReadEnd::WroteTooMuch) {
         let program = command.get_program().display();
         return Err(io::Error::other(format!(
             "{program}: {}",
@@ -103,25 +103,25 @@ pub fn output(command: &mut Command, input: &[u8]) -> io::Result<Output> {
 
 /// Why reading ended.
 #[derive(Clone, Copy)]
-enum End {
+enum ReadEnd {
     /// Both pipes were closed.
     Closed,
     TimedOut,
     WroteTooMuch,
 }
 
-struct Ended {
-    end: End,
+struct FinishedProgram {
+    end: ReadEnd,
     status: ExitStatus,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
 
-fn finish(
+fn run_to_end(
     command: &mut Command,
     input: Option<&[u8]>,
     limit: Option<Duration>,
-) -> io::Result<Ended> {
+) -> io::Result<FinishedProgram> {
     command
         .stdin(match input {
             Some(_) => Stdio::piped(),
@@ -139,17 +139,17 @@ fn finish(
             // A program need not read its input.
             scope.spawn(move || pipe.write_all(bytes).is_ok());
         }
-        let end = drain(&mut child, &mut stdout, &mut stderr, deadline);
-        if !matches!(end, Ok(End::Closed)) {
+        let end = read_outputs(&mut child, &mut stdout, &mut stderr, deadline);
+        if !matches!(end, Ok(ReadEnd::Closed)) {
             kill_group(&child);
         }
         let status = child.wait()?;
         let end = end?;
-        if matches!(end, End::WroteTooMuch) {
+        if matches!(end, ReadEnd::WroteTooMuch) {
             stdout.truncate(KEPT_MAX);
             stderr.truncate(KEPT_MAX);
         }
-        Ok(Ended {
+        Ok(FinishedProgram {
             end,
             status,
             stdout,
@@ -168,7 +168,7 @@ pub(crate) fn kill_group(child: &Child) {
 }
 
 /// The time left until `deadline`, as poll(2) takes it.
-pub(crate) fn remaining(deadline: Instant) -> Timespec {
+pub(crate) fn time_left(deadline: Instant) -> Timespec {
     let left = deadline.saturating_duration_since(Instant::now());
     Timespec {
         tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
@@ -177,12 +177,12 @@ pub(crate) fn remaining(deadline: Instant) -> Timespec {
 }
 
 /// Reads both pipes until they close, the deadline passes, or too much was written.
-fn drain(
+fn read_outputs(
     child: &mut Child,
     stdout: &mut Vec<u8>,
     stderr: &mut Vec<u8>,
     deadline: Option<Instant>,
-) -> io::Result<End> {
+) -> io::Result<ReadEnd> {
     let (Some(mut out), Some(mut err)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(io::Error::other("a pipe of the child is missing"));
     };
@@ -195,9 +195,9 @@ fn drain(
         let mut fds: Vec<PollFd<'_>> = open
             .map(|(_, pipe)| PollFd::from_borrowed_fd(*pipe, PollFlags::IN))
             .collect();
-        let left = deadline.map(remaining);
+        let left = deadline.map(time_left);
         if poll(&mut fds, left.as_ref())? == 0 {
-            return Ok(End::TimedOut);
+            return Ok(ReadEnd::TimedOut);
         }
         let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
         let out_ready = out_open && ready.next() == Some(true);
@@ -210,13 +210,13 @@ fn drain(
             err_open = read_some(&mut err, &mut buffer, stderr)?;
         }
         if stdout.len() + stderr.len() > WRITTEN_MAX {
-            return Ok(End::WroteTooMuch);
+            return Ok(ReadEnd::WroteTooMuch);
         }
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
-            return Ok(End::TimedOut);
+            return Ok(ReadEnd::TimedOut);
         }
     }
-    Ok(End::Closed)
+    Ok(ReadEnd::Closed)
 }
 
 /// Reads once. Returns `false` at the end.

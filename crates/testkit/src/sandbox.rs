@@ -23,7 +23,9 @@ use gix_hash::Kind;
 use crate::action::Action;
 use crate::process::{self, Ending};
 use crate::shell;
-pub use for_tests::{FORMATS, RefFormat, TextOutput, answer, git_is_at_least, vigil_program};
+pub use for_tests::{
+    FORMATS, RefFormat, TextOutput, git_is_at_least, run_with_input, skip_test, vigil_program,
+};
 
 /// The time of every commit, unless another is requested, in seconds since 1970.
 pub const BASE_TIME: u64 = 1_700_000_000;
@@ -64,13 +66,13 @@ pub enum SandboxError {
 }
 
 /// Makes an [`SandboxError::Io`] that says what was being done.
-fn while_doing(deed: impl Into<String>) -> impl FnOnce(io::Error) -> SandboxError {
+pub(crate) fn while_doing(deed: impl Into<String>) -> impl FnOnce(io::Error) -> SandboxError {
     let deed = deed.into();
     move |source| SandboxError::Io { deed, source }
 }
 
 /// The arguments, quoted for a shell.
-fn words<A: AsRef<[u8]>>(arguments: &[A]) -> BString {
+fn quoted_arguments<A: AsRef<[u8]>>(arguments: &[A]) -> BString {
     let words = arguments
         .iter()
         .map(|argument| shell::word(argument.as_ref()));
@@ -84,9 +86,9 @@ pub struct Sandbox {
     root: PathBuf,
     git: PathBuf,
     /// Variables that programs see besides [`Sandbox::variables`].
-    more: Vec<(BString, BString)>,
+    extra_variables: Vec<(BString, BString)>,
     /// The names of variables that programs do not see.
-    hidden: Vec<BString>,
+    hidden_variables: Vec<BString>,
     /// The file that [`Action::Hold`] opened.
     pub(crate) held: Mutex<Option<File>>,
     /// How the repository in `work` stores its references.
@@ -135,8 +137,8 @@ impl Sandbox {
             directory,
             root,
             git: git.to_owned(),
-            more: Vec::new(),
-            hidden: Vec::new(),
+            extra_variables: Vec::new(),
+            hidden_variables: Vec::new(),
             held: Mutex::new(None),
             format: RefFormat::Files,
             hash: Kind::Sha1,
@@ -149,7 +151,7 @@ impl Sandbox {
     }
 
     /// The absolute path of `path`, which is relative to the root.
-    pub fn place(&self, path: impl AsRef<[u8]>) -> PathBuf {
+    pub fn path_from_root(&self, path: impl AsRef<[u8]>) -> PathBuf {
         self.root.join(Path::new(OsStr::from_bytes(path.as_ref())))
     }
 
@@ -185,11 +187,6 @@ impl Sandbox {
         [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_NO_LAZY_FETCH", "1")]
     }
 
-    /// From now on, programs in the sandbox see the variable `name`.
-    pub(crate) fn set_variable(&mut self, name: &str, value: &[u8]) {
-        self.more.push((name.into(), value.into()));
-    }
-
     /// The contents of `home/.gitconfig`.
     pub fn home_config() -> &'static str {
         HOME_CONFIG
@@ -204,8 +201,8 @@ impl Sandbox {
             .map(|(name, value)| (name.into(), bytes(self.expand(value.as_bytes()))));
         path.into_iter()
             .chain(own)
-            .chain(self.more.iter().cloned())
-            .filter(|(name, _)| !self.hidden.contains(name))
+            .chain(self.extra_variables.iter().cloned())
+            .filter(|(name, _)| !self.hidden_variables.contains(name))
             .collect()
     }
 
@@ -224,7 +221,7 @@ impl Sandbox {
 
     /// The deepest existing directory on the way to `directory`.
     pub fn nearest_directory(&self, directory: &[u8]) -> PathBuf {
-        let mut path = self.place(directory);
+        let mut path = self.path_from_root(directory);
         while path != self.root && !path.is_dir() && path.pop() {}
         path
     }
@@ -262,7 +259,7 @@ impl Sandbox {
             return Ok(outcome.stdout);
         }
         Err(SandboxError::Git {
-            arguments: words(arguments),
+            arguments: quoted_arguments(arguments),
             stderr: outcome.stderr.into(),
         })
     }
@@ -273,7 +270,9 @@ impl Sandbox {
     /// The action is not possible. A git command that may fail is never an error.
     pub fn act(&self, action: &Action) -> Result<(), SandboxError> {
         match action {
-            Action::Git(run) if run.may_fail && !self.place(&run.directory).is_dir() => Ok(()),
+            Action::Git(run) if run.may_fail && !self.path_from_root(&run.directory).is_dir() => {
+                Ok(())
+            }
             Action::Git(run) => {
                 let mut command = self.isolated(&self.git, &run.directory);
                 for (name, value) in &run.variables {
@@ -288,14 +287,14 @@ impl Sandbox {
                     .map_err(while_doing("starting git"))?;
                 if outcome.ending == Ending::TimedOut {
                     return Err(SandboxError::Hung {
-                        arguments: words(&run.arguments),
+                        arguments: quoted_arguments(&run.arguments),
                     });
                 }
                 if outcome.success() || run.may_fail {
                     return Ok(());
                 }
                 Err(SandboxError::Git {
-                    arguments: words(&run.arguments),
+                    arguments: quoted_arguments(&run.arguments),
                     stderr: outcome.stderr.into(),
                 })
             }

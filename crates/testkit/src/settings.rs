@@ -83,7 +83,7 @@ impl Settings {
                 );
         }
         if self.monitor.is_some() {
-            Monitor::let_write(sandbox, command);
+            Monitor::allow_writing(sandbox, command);
         }
         for (name, value) in &self.candidate_variables {
             command.env(sandbox.expand(name), sandbox.expand(value));

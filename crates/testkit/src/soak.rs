@@ -20,9 +20,9 @@ use rustix::process::Signal;
 
 use crate::campaign::describe_differences;
 use crate::daemon::runtime_folder;
-use crate::long_lived::compare_prompt;
-use crate::long_lived::oracle::Known;
-use crate::long_lived::server::Server;
+use crate::gitstatusd::compare_prompt;
+use crate::gitstatusd::oracle::GitAnswers;
+use crate::gitstatusd::server::Server;
 use crate::player::compare_status;
 use crate::random::rng::Rng;
 use crate::random::{Plan, scenario};
@@ -32,7 +32,7 @@ use crate::settings::Settings;
 use crate::verdict::Verdict;
 pub use faults::Fault;
 use faults::{Victim, signal};
-pub use memory::Course;
+pub use memory::MemoryTrend;
 
 /// The longest event queue that is made to overflow.
 const QUEUE_MAX: u32 = 100_000;
@@ -74,7 +74,7 @@ pub struct Report {
     /// The number of daemon processes.
     pub daemons: usize,
     /// The memory of the daemon that lived longest.
-    pub memory: Course,
+    pub memory: MemoryTrend,
 }
 
 impl Report {
@@ -86,7 +86,7 @@ impl Report {
 
     /// The last lines of the output.
     pub fn summary(&self) -> String {
-        let Course {
+        let MemoryTrend {
             samples,
             start_kib,
             middle_kib,
@@ -161,11 +161,11 @@ pub fn run(settings: &Settings, soak: &Soak) -> io::Result<Report> {
         .victim
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner);
-    victim.sample();
+    victim.record_status();
     report.faults.clone_from(&victim.faults);
-    report.answered = victim.answered();
-    report.daemons = victim.processes();
-    report.memory = victim.samples.course();
+    report.answered = victim.question_count();
+    report.daemons = victim.process_count();
+    report.memory = victim.samples.trend();
     Ok(report)
 }
 
@@ -179,15 +179,15 @@ impl Shared<'_> {
             }
             let seed = self.soak.seed.wrapping_add(number);
             if let Err(error) = self.play(seed, number) {
-                self.note(|report| report.errors.push(format!("seed {seed}: {error}")));
+                self.update_report(|report| report.errors.push(format!("seed {seed}: {error}")));
             }
             if let Ok(mut victim) = self.victim.try_lock() {
-                victim.sample();
+                victim.record_status();
             }
         }
     }
 
-    fn note(&self, change: impl FnOnce(&mut Report)) {
+    fn update_report(&self, change: impl FnOnce(&mut Report)) {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut report);
         if report.wrong.len() >= self.soak.wrong_max || report.errors.len() > 10 {
@@ -270,7 +270,7 @@ impl Shared<'_> {
                 .collect();
             let prompting = scope.spawn(|| {
                 let answer = shell.ask(&sandbox.nearest_directory(b"work"));
-                let (options, mut known) = (shell.options(), Known::new());
+                let (options, mut known) = (shell.options(), GitAnswers::new());
                 let directory = BStr::new("work");
                 compare_prompt(
                     &self.settings,
@@ -297,11 +297,13 @@ impl Shared<'_> {
         drop(victim);
         for (question, verdict) in verdicts {
             let Ok(verdict) = verdict else {
-                self.note(|report| report.errors.push(format!("{name}: a thread panicked")));
+                self.update_report(|report| {
+                    report.errors.push(format!("{name}: a thread panicked"))
+                });
                 continue;
             };
             let verdict = verdict?;
-            self.note(|report| {
+            self.update_report(|report| {
                 report.comparisons += 1;
                 match verdict {
                     Verdict::Same | Verdict::SameAsOther | Verdict::SameWithoutMonitor => {}
@@ -327,9 +329,9 @@ fn flood(sandbox: &Sandbox) {
         .and_then(|text| text.parse().ok());
     // Each file causes at least three events: it is created, closed, and deleted.
     let count = limit.unwrap_or(0u32).min(QUEUE_MAX) / 3 + 1;
-    let file = |number: u32| sandbox.place(format!("work/flood-{number}"));
+    let file = |number: u32| sandbox.path_from_root(format!("work/flood-{number}"));
     // In the top directory, since only watched folders cause events. If it is missing, nothing is watched.
-    if sandbox.place("work").is_dir() {
+    if sandbox.path_from_root("work").is_dir() {
         for deed in [
             |path| std::fs::write(path, ""),
             std::fs::remove_file::<PathBuf>,

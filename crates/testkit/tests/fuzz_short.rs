@@ -19,10 +19,10 @@ use vigil_fuzz::mutation::{Random, mutate};
 use vigil_fuzz::{TARGETS, Target};
 
 /// The number of changed inputs that each target runs on.
-const CHANGED: usize = 8000;
+const MUTATIONS: usize = 8000;
 /// The same for the slow targets, which write inputs to files or compile patterns.
-const CHANGED_SLOWLY: usize = 400;
-const SLOW: [&str; 11] = [
+const MUTATIONS_OF_SLOW_TARGETS: usize = 400;
+const SLOW_TARGETS: [&str; 11] = [
     "hg_matcher",
     "hg_revision",
     "hg_revlog",
@@ -38,11 +38,11 @@ const SLOW: [&str; 11] = [
 /// The length in bytes beyond which changed inputs do not grow much.
 const LEN_MAX: usize = 2048;
 
-fn fuzz() -> std::path::PathBuf {
+fn fuzz_folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
 
-fn seeds(folder: &Path) -> Vec<Vec<u8>> {
+fn read_seeds(folder: &Path) -> Vec<Vec<u8>> {
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("no seeds in {}: {error}", folder.display()))
         .map(|entry| entry.unwrap().path())
@@ -55,37 +55,37 @@ fn seeds(folder: &Path) -> Vec<Vec<u8>> {
 }
 
 /// Returns the first input on which the target fails: a seed or a changed one.
-fn failing(target: Target, seeds: &[Vec<u8>]) -> Option<Vec<u8>> {
+fn first_failing_input(target: Target, seeds: &[Vec<u8>]) -> Option<Vec<u8>> {
     let fails = |data: &Vec<u8>| catch_unwind(AssertUnwindSafe(|| (target.run)(data))).is_err();
     let mut random = Random::new(target.name.len() as u64);
-    let changed = std::iter::repeat_with(|| {
+    let mutated = std::iter::repeat_with(|| {
         let mut data = seeds[random.below(seeds.len())].clone();
         let other = &seeds[random.below(seeds.len())];
         mutate(&mut data, other, &mut random, LEN_MAX.max(other.len()));
         data
     });
-    let count = match SLOW.contains(&target.name) {
-        true => CHANGED_SLOWLY,
-        false => CHANGED,
+    let count = match SLOW_TARGETS.contains(&target.name) {
+        true => MUTATIONS_OF_SLOW_TARGETS,
+        false => MUTATIONS,
     };
-    let inputs = seeds.iter().cloned().chain(changed.take(count));
+    let inputs = seeds.iter().cloned().chain(mutated.take(count));
     inputs.into_iter().find(fails)
 }
 
 #[test]
-fn no_changed_seed_makes_a_parser_fail() {
+fn no_mutated_seed_makes_a_parser_fail() {
     let folder = tempfile::tempdir().unwrap();
     let status = Command::new("sh")
-        .arg(fuzz().join("seeds.sh"))
+        .arg(fuzz_folder().join("seeds.sh"))
         .arg(folder.path())
         .status()
         .unwrap();
     assert!(status.success());
     // Two threads, each with every other target, since targets differ in cost.
-    let work = |first: usize| -> Vec<String> {
+    let run_every_other = |first: usize| -> Vec<String> {
         let targets = TARGETS.iter().skip(first).step_by(2);
         let failures = targets.filter_map(|target| {
-            let data = failing(*target, &seeds(&folder.path().join(target.name)))?;
+            let data = first_failing_input(*target, &read_seeds(&folder.path().join(target.name)))?;
             Some(format!(
                 "{} fails on b\"{}\"",
                 target.name,
@@ -95,15 +95,15 @@ fn no_changed_seed_makes_a_parser_fail() {
         failures.collect()
     };
     let failures = std::thread::scope(|scope| {
-        let other = scope.spawn(|| work(1));
-        [work(0), other.join().unwrap()].concat()
+        let other = scope.spawn(|| run_every_other(1));
+        [run_every_other(0), other.join().unwrap()].concat()
     });
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
-fn every_target_has_a_long_form() {
-    let binaries: BTreeSet<String> = std::fs::read_dir(fuzz().join("fuzz_targets"))
+fn every_target_has_a_binary_for_long_fuzzing() {
+    let binaries: BTreeSet<String> = std::fs::read_dir(fuzz_folder().join("fuzz_targets"))
         .unwrap()
         .map(|entry| {
             entry
@@ -121,11 +121,13 @@ fn every_target_has_a_long_form() {
         .collect();
     assert_eq!(binaries, names);
     for name in &names {
-        let path = fuzz().join("fuzz_targets").join(format!("{name}.rs"));
+        let path = fuzz_folder()
+            .join("fuzz_targets")
+            .join(format!("{name}.rs"));
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.contains(&format!("fuzz!(\"{name}\")")), "{name}");
     }
-    let manifest = std::fs::read_to_string(fuzz().join("Cargo.toml")).unwrap();
+    let manifest = std::fs::read_to_string(fuzz_folder().join("Cargo.toml")).unwrap();
     let listed = manifest.matches("[[bin]]").count();
     assert_eq!(listed, names.len());
 }

@@ -17,7 +17,7 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Attribute, ImplItem, Item, Meta, Token, UseTree};
 
-fn root() -> PathBuf {
+fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .canonicalize()
@@ -36,7 +36,7 @@ fn metadata() -> Value {
             "--filter-platform",
             &format!("{}-unknown-linux-gnu", std::env::consts::ARCH),
         ])
-        .current_dir(root())
+        .current_dir(workspace())
         .output()
         .unwrap();
     assert!(
@@ -48,7 +48,7 @@ fn metadata() -> Value {
 }
 
 /// Our crates from the bottom up, each with those that it may use, and with them all that those may use. Tests may use more.
-const HOUSE: [(&str, &[&str]); 17] = [
+const CRATE_DEPENDENCIES: [(&str, &[&str]); 17] = [
     ("vigil-linux", &[]),
     ("vigil-model", &[]),
     ("vigil-stamp", &["vigil-model", "vigil-linux"]),
@@ -75,32 +75,34 @@ const HOUSE: [(&str, &[&str]); 17] = [
 ];
 
 /// The crates that do not print, read the environment, exit or name a socket.
-const BELOW_THE_DOORS: [&str; 10] = [
+const CRATES_WITHOUT_ENVIRONMENT: [&str; 10] = [
     "model", "stamp", "store", "rules", "objects", "git", "history", "hg", "scan", "engine",
 ];
 
 /// Returns the crates of ours that each crate may depend on, directly or not, tests aside.
-fn allowed() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
-    let mut allowed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (name, uses) in HOUSE {
-        let below = uses.iter().flat_map(|used| allowed[used].iter().copied());
+fn allowed_dependencies() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
+    let mut allowed_dependencies: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (name, uses) in CRATE_DEPENDENCIES {
+        let below = uses
+            .iter()
+            .flat_map(|used| allowed_dependencies[used].iter().copied());
         let all = below.chain(uses.iter().copied()).collect();
-        allowed.insert(name, all);
+        allowed_dependencies.insert(name, all);
     }
-    allowed
+    allowed_dependencies
 }
 
 #[test]
 fn crates_use_only_those_below_them() {
     let metadata = metadata();
-    let allowed = allowed();
+    let allowed_dependencies = allowed_dependencies();
     let mut seen = BTreeSet::new();
     for package in metadata["packages"].as_array().unwrap() {
         let name = package["name"].as_str().unwrap();
         if !package["source"].is_null() {
             continue;
         }
-        let may_use = allowed
+        let may_use = allowed_dependencies
             .get(name)
             .unwrap_or_else(|| panic!("{name} has no place in the house"));
         seen.insert(name);
@@ -114,7 +116,13 @@ fn crates_use_only_those_below_them() {
             );
         }
     }
-    assert_eq!(allowed.keys().copied().collect::<BTreeSet<_>>(), seen);
+    assert_eq!(
+        allowed_dependencies
+            .keys()
+            .copied()
+            .collect::<BTreeSet<_>>(),
+        seen
+    );
 }
 
 #[test]
@@ -149,12 +157,12 @@ fn every_dependency_has_a_permissive_licence() {
     }
 }
 
-fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+fn collect_sources(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             if path.file_name().is_some_and(|name| name != "target") {
-                sources(&path, found);
+                collect_sources(&path, found);
             }
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
@@ -163,11 +171,11 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn unsafe_code_stays_in_its_room_and_nothing_is_left_for_later() {
-    let root = root();
+fn unsafe_code_stays_in_the_linux_crate_and_nothing_is_left_for_later() {
+    let root = workspace();
     let mut files = Vec::new();
-    sources(&root.join("crates"), &mut files);
-    sources(&root.join("bench"), &mut files);
+    collect_sources(&root.join("crates"), &mut files);
+    collect_sources(&root.join("bench"), &mut files);
     assert!(files.len() > 20);
     let later = ["TO", "DO"].concat();
     let mend = ["FIX", "ME"].concat();
@@ -193,7 +201,7 @@ fn unsafe_code_stays_in_its_room_and_nothing_is_left_for_later() {
     }
 }
 
-/// The macros that code in the crates of [`BELOW_THE_DOORS`] may not use. The paths below are forbidden, too.
+/// The macros that code in the crates of [`CRATES_WITHOUT_ENVIRONMENT`] may not use. The paths below are forbidden, too.
 const FORBIDDEN_MACROS: [&str; 5] = ["print", "println", "eprint", "eprintln", "dbg"];
 const FORBIDDEN_PATHS: [&str; 4] = [
     "std::env",
@@ -204,13 +212,13 @@ const FORBIDDEN_PATHS: [&str; 4] = [
 
 /// What a source file contains that matters here. Code that is only for tests is left out.
 #[derive(Default)]
-struct Source {
+struct ForbiddenUses {
     /// The forbidden macros and paths that were found.
     found: Vec<String>,
     /// The modules that have files of their own, and whether they are only for tests.
     modules: Vec<(String, bool)>,
     /// The names of the inline modules around the item that is being visited.
-    inside: Vec<String>,
+    inline_modules: Vec<String>,
 }
 
 /// Returns whether a `cfg` condition holds only in tests.
@@ -258,8 +266,8 @@ fn attributes_of(item: &Item) -> &[Attribute] {
     }
 }
 
-impl Source {
-    fn read(text: &str) -> Self {
+impl ForbiddenUses {
+    fn find_in(text: &str) -> Self {
         let mut source = Self::default();
         let file = syn::parse_file(text).unwrap();
         if !are_for_tests(&file.attrs) {
@@ -269,7 +277,7 @@ impl Source {
     }
 
     /// Notes the path made of `names`, if it is forbidden.
-    fn judge(&mut self, names: &[String]) {
+    fn check_path(&mut self, names: &[String]) {
         let path = format!("::{}::", names.join("::"));
         let forbidden = FORBIDDEN_PATHS.iter();
         let found = forbidden.filter(|forbidden| path.contains(&format!("::{forbidden}::")));
@@ -277,25 +285,25 @@ impl Source {
     }
 
     /// Notes the forbidden paths in a tree of imports.
-    fn judge_imports(&mut self, tree: &UseTree, above: &[String]) {
+    fn check_imports(&mut self, tree: &UseTree, above: &[String]) {
         let with = |name: String| [above, &[name]].concat();
         match tree {
             UseTree::Path(path) => {
-                self.judge_imports(&path.tree, &with(path.ident.to_string()));
+                self.check_imports(&path.tree, &with(path.ident.to_string()));
             }
-            UseTree::Name(name) => self.judge(&with(name.ident.to_string())),
-            UseTree::Rename(rename) => self.judge(&with(rename.ident.to_string())),
-            UseTree::Glob(_) => self.judge(above),
+            UseTree::Name(name) => self.check_path(&with(name.ident.to_string())),
+            UseTree::Rename(rename) => self.check_path(&with(rename.ident.to_string())),
+            UseTree::Glob(_) => self.check_path(above),
             UseTree::Group(group) => {
                 for tree in &group.items {
-                    self.judge_imports(tree, above);
+                    self.check_imports(tree, above);
                 }
             }
         }
     }
 }
 
-impl<'ast> Visit<'ast> for Source {
+impl<'ast> Visit<'ast> for ForbiddenUses {
     fn visit_item(&mut self, item: &'ast Item) {
         let is_test = are_for_tests(attributes_of(item));
         if let Item::Mod(module) = item {
@@ -305,17 +313,17 @@ impl<'ast> Visit<'ast> for Source {
                 "where {name} is, this test does not see"
             );
             if module.content.is_none() {
-                let path = [self.inside.as_slice(), &[name]].concat().join("/");
+                let path = [self.inline_modules.as_slice(), &[name]].concat().join("/");
                 self.modules.push((path, is_test));
                 return;
             }
-            self.inside.push(name);
+            self.inline_modules.push(name);
         }
         if !is_test {
             visit::visit_item(self, item);
         }
         if matches!(item, Item::Mod(_)) {
-            self.inside.pop();
+            self.inline_modules.pop();
         }
     }
 
@@ -336,12 +344,12 @@ impl<'ast> Visit<'ast> for Source {
             .iter()
             .map(|segment| segment.ident.to_string())
             .collect();
-        self.judge(&names);
+        self.check_path(&names);
         visit::visit_path(self, path);
     }
 
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.judge_imports(&item.tree, &[]);
+        self.check_imports(&item.tree, &[]);
     }
 
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
@@ -369,7 +377,7 @@ impl<'ast> Visit<'ast> for Source {
 /// each that is only for tests, with all files in the folder of the same name.
 fn check_module(file: &Path, folder: &Path, known: &mut BTreeSet<PathBuf>) {
     let text = std::fs::read_to_string(file).unwrap();
-    let source = Source::read(&text);
+    let source = ForbiddenUses::find_in(&text);
     let found = source.found;
     assert!(found.is_empty(), "{found:?} in {}", file.display());
     known.insert(file.to_owned());
@@ -383,7 +391,7 @@ fn check_module(file: &Path, folder: &Path, known: &mut BTreeSet<PathBuf>) {
             known.insert(file);
             if below.is_dir() {
                 let mut tests = Vec::new();
-                sources(&below, &mut tests);
+                collect_sources(&below, &mut tests);
                 known.extend(tests);
             }
         } else {
@@ -393,13 +401,13 @@ fn check_module(file: &Path, folder: &Path, known: &mut BTreeSet<PathBuf>) {
 }
 
 #[test]
-fn the_engine_neither_prints_nor_reads_its_surroundings() {
-    for room in BELOW_THE_DOORS.map(|room| format!("crates/{room}/src")) {
-        let room = root().join(room);
+fn the_engine_neither_prints_nor_reads_the_environment() {
+    for folder in CRATES_WITHOUT_ENVIRONMENT.map(|folder| format!("crates/{folder}/src")) {
+        let folder = workspace().join(folder);
         let mut known = BTreeSet::new();
-        check_module(&room.join("lib.rs"), &room, &mut known);
+        check_module(&folder.join("lib.rs"), &folder, &mut known);
         let mut files = Vec::new();
-        sources(&room, &mut files);
+        collect_sources(&folder, &mut files);
         for file in files {
             assert!(known.contains(&file), "{} is of no module", file.display());
         }
@@ -407,8 +415,8 @@ fn the_engine_neither_prints_nor_reads_its_surroundings() {
 }
 
 #[test]
-fn what_is_forbidden_is_found_wherever_it_stands() {
-    let found = |text: &str| Source::read(text).found;
+fn forbidden_uses_are_found_wherever_they_are() {
+    let found = |text: &str| ForbiddenUses::find_in(text).found;
     for text in [
         "#[cfg(test)] mod tests { fn f() { println!(); } } fn g() { println!(); }",
         "#[cfg(test)] use std::env; fn g() { std::env::var(\"A\"); }",
@@ -436,7 +444,7 @@ fn what_is_forbidden_is_found_wherever_it_stands() {
     ] {
         assert_eq!(found(text), Vec::<String>::new(), "{text}");
     }
-    let modules = Source::read("mod a; #[cfg(test)] mod b; mod c { mod d; }").modules;
+    let modules = ForbiddenUses::find_in("mod a; #[cfg(test)] mod b; mod c { mod d; }").modules;
     let expected = [("a", false), ("b", true), ("c/d", false)];
     assert_eq!(
         modules,
@@ -445,9 +453,9 @@ fn what_is_forbidden_is_found_wherever_it_stands() {
 }
 
 #[test]
-fn the_least_compiler_is_the_one_that_is_used() {
-    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    let toolchain = std::fs::read_to_string(root().join("rust-toolchain.toml")).unwrap();
+fn the_minimum_compiler_is_the_one_that_is_used() {
+    let manifest = std::fs::read_to_string(workspace().join("Cargo.toml")).unwrap();
+    let toolchain = std::fs::read_to_string(workspace().join("rust-toolchain.toml")).unwrap();
     let value = |text: &str, key: &str| {
         let line = text
             .lines()
@@ -462,15 +470,15 @@ fn the_least_compiler_is_the_one_that_is_used() {
 
 #[test]
 fn every_invariant_names_a_test_that_exists() {
-    let root = root();
+    let root = workspace();
     let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
     let mut files = Vec::new();
-    sources(&root.join("crates"), &mut files);
+    collect_sources(&root.join("crates"), &mut files);
     let all: String = files
         .iter()
         .map(|file| std::fs::read_to_string(file).unwrap())
         .collect();
-    let mut guards = 0;
+    let mut guard_count = 0;
     for line in text.lines() {
         let Some(list) = line.trim().strip_prefix("Guarded by: ") else {
             continue;
@@ -481,10 +489,10 @@ fn every_invariant_names_a_test_that_exists() {
                 all.contains(&format!("fn {name}(")),
                 "no test is called {name}"
             );
-            guards += 1;
+            guard_count += 1;
         }
     }
-    assert!(guards >= 7, "only {guards} guards are named");
+    assert!(guard_count >= 7, "only {guard_count} guards are named");
 }
 
 /// The texts of a crate's files, by the path of the module from the crate's root.
@@ -493,7 +501,7 @@ type Modules = BTreeMap<Vec<String>, String>;
 /// Reads the files of the crate whose root is in `folder`, except those that only tests use.
 fn modules(folder: &Path) -> Modules {
     let mut files = Vec::new();
-    sources(folder, &mut files);
+    collect_sources(folder, &mut files);
     let module = |file: &PathBuf| {
         let inner = file.strip_prefix(folder).unwrap().with_extension("");
         let names = inner.iter().map(|name| name.to_string_lossy().into_owned());
@@ -505,7 +513,7 @@ fn modules(folder: &Path) -> Modules {
 }
 
 /// Returns `text` without comments and without code that is compiled only for tests.
-fn code(text: &str) -> String {
+fn code_without_tests(text: &str) -> String {
     let mut code = String::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
@@ -530,7 +538,7 @@ fn is_in_name(letter: char) -> bool {
 
 /// Parses a path, or a tree of paths, at the start of `text`. Adds each to `paths`, prefixed with `before`, and returns the
 /// rest of the text.
-fn read_paths<'t>(text: &'t str, before: &[&'t str], paths: &mut Vec<Vec<&'t str>>) -> &'t str {
+fn parse_paths<'t>(text: &'t str, before: &[&'t str], paths: &mut Vec<Vec<&'t str>>) -> &'t str {
     let text = text.trim_start();
     let Some(mut rest) = text.strip_prefix('{') else {
         let (name, rest) = text.split_at(text.find(|c| !is_in_name(c)).unwrap_or(text.len()));
@@ -539,10 +547,10 @@ fn read_paths<'t>(text: &'t str, before: &[&'t str], paths: &mut Vec<Vec<&'t str
             paths.push(path);
             return rest;
         };
-        return read_paths(rest, &path, paths);
+        return parse_paths(rest, &path, paths);
     };
     loop {
-        rest = read_paths(rest, before, paths);
+        rest = parse_paths(rest, before, paths);
         // Skip a star, or `as` and a name.
         rest = &rest[rest.find([',', '}']).unwrap_or(rest.len())..];
         rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
@@ -556,8 +564,12 @@ fn read_paths<'t>(text: &'t str, before: &[&'t str], paths: &mut Vec<Vec<&'t str
 }
 
 /// Returns the modules of the crate that the text of `module` names.
-fn imports<'m>(module: &[String], text: &str, modules: &'m Modules) -> BTreeSet<&'m [String]> {
-    let code = code(text);
+fn imported_modules<'m>(
+    module: &[String],
+    text: &str,
+    modules: &'m Modules,
+) -> BTreeSet<&'m [String]> {
+    let code = code_without_tests(text);
     let mut paths = Vec::new();
     let mut rest = code.as_str();
     while let Some(at) = rest.find("::") {
@@ -568,7 +580,7 @@ fn imports<'m>(module: &[String], text: &str, modules: &'m Modules) -> BTreeSet<
         let begins = ["crate", "super", "self"].contains(&name) || modules.contains_key(&child());
         rest = &behind[2..];
         if begins && !before.ends_with("(in ") {
-            rest = read_paths(rest, &[name], &mut paths);
+            rest = parse_paths(rest, &[name], &mut paths);
         } else {
             // Skip the rest of a path that begins outside the crate.
             rest = rest.trim_start_matches(|c| is_in_name(c) || c == ':');
@@ -597,10 +609,10 @@ fn imports<'m>(module: &[String], text: &str, modules: &'m Modules) -> BTreeSet<
 }
 
 /// Returns the rings, or import cycles: sets of modules that all reach each other by imports. A module in no ring is alone.
-fn rings<'m>(modules: &'m Modules) -> BTreeSet<BTreeSet<&'m [String]>> {
+fn import_cycles<'m>(modules: &'m Modules) -> BTreeSet<BTreeSet<&'m [String]>> {
     let mut reached = BTreeMap::new();
     for (module, text) in modules {
-        reached.insert(module.as_slice(), imports(module, text, modules));
+        reached.insert(module.as_slice(), imported_modules(module, text, modules));
     }
     let direct = reached.clone();
     for all in reached.values_mut() {
@@ -609,27 +621,27 @@ fn rings<'m>(modules: &'m Modules) -> BTreeSet<BTreeSet<&'m [String]>> {
             pending.extend(direct[module].iter().filter(|module| all.insert(module)));
         }
     }
-    let ring = |(module, all): (&&'m [String], &BTreeSet<&'m [String]>)| {
+    let cycle = |(module, all): (&&'m [String], &BTreeSet<&'m [String]>)| {
         let mutual = all.iter().filter(|other| reached[*other].contains(module));
         mutual.chain([module]).copied().collect()
     };
-    reached.iter().map(ring).collect()
+    reached.iter().map(cycle).collect()
 }
 
 /// The most files that may form a ring. If more would, what they share belongs in a file of its own.
-const RING_MAX: usize = 3;
+const CYCLE_LEN_MAX: usize = 3;
 
 #[test]
-fn no_ring_of_files_is_larger_than_three() {
+fn no_import_cycle_has_more_than_three_files() {
     let mut crates = 0;
-    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+    for entry in std::fs::read_dir(workspace().join("crates")).unwrap() {
         let folder = entry.unwrap().path().join("src");
         let modules = modules(&folder);
-        crates += usize::from(modules.len() > RING_MAX);
-        for ring in rings(&modules) {
-            let shown: Vec<String> = ring.iter().map(|module| module.join("::")).collect();
+        crates += usize::from(modules.len() > CYCLE_LEN_MAX);
+        for cycle in import_cycles(&modules) {
+            let shown: Vec<String> = cycle.iter().map(|module| module.join("::")).collect();
             assert!(
-                ring.len() <= RING_MAX,
+                cycle.len() <= CYCLE_LEN_MAX,
                 "in {} these import each other: {shown:?}",
                 folder.display()
             );
@@ -639,7 +651,7 @@ fn no_ring_of_files_is_larger_than_three() {
 }
 
 #[test]
-fn a_ring_of_files_is_found_in_their_text() {
+fn import_cycles_are_found_in_the_text_of_files() {
     let largest = |last: &str| {
         let texts = [
             (
@@ -663,7 +675,7 @@ fn a_ring_of_files_is_found_in_their_text() {
                 (names.map(str::to_owned).collect(), text.to_owned())
             })
             .into();
-        rings(&modules).iter().map(BTreeSet::len).max()
+        import_cycles(&modules).iter().map(BTreeSet::len).max()
     };
     assert_eq!(largest("use crate::f;\n"), Some(5));
     assert_eq!(largest("use super::super::a::{X, Y};\n"), Some(4));

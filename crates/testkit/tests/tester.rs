@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 use vigil_testkit::campaign::{Campaign, Totals, run};
 use vigil_testkit::cases;
 use vigil_testkit::daemon::{Daemon, DaemonError};
-use vigil_testkit::long_lived::oracle::{Expected, expect};
+use vigil_testkit::gitstatusd::oracle::{Expected, expected_response};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
 use vigil_testkit::sandbox::Sandbox;
@@ -41,8 +41,8 @@ fn campaign(seed: u64, runs: u64, prompts: bool) -> Campaign {
         failures_max: 1,
         jobs: 1,
         plan,
-        shrinks: true,
-        keeps: false,
+        reduces_failures: true,
+        keeps_sandboxes: false,
     }
 }
 
@@ -65,7 +65,7 @@ fn play(candidate: &Path, campaign: &Campaign) -> (Totals, String) {
 }
 
 /// Writes a candidate that runs the shell script `text`, and returns its path.
-fn script(directory: &Path, text: &str) -> PathBuf {
+fn write_candidate(directory: &Path, text: &str) -> PathBuf {
     let path = directory.join("candidate");
     let mut file = std::fs::File::create(&path).unwrap();
     write!(file, "#!/bin/bash\n{text}\n").unwrap();
@@ -83,9 +83,9 @@ fn git_equals_itself() {
 }
 
 #[test]
-fn a_git_that_crashes_is_no_judge_but_counted() {
+fn answers_of_a_git_that_crashes_are_counted_as_not_judged() {
     let directory = tempfile::tempdir().unwrap();
-    let broken = script(
+    let broken = write_candidate(
         directory.path(),
         "for word; do [ \"$word\" = status ] && kill -ABRT $$; done; exec git \"$@\"",
     );
@@ -113,10 +113,10 @@ fn a_git_that_crashes_is_no_judge_but_counted() {
 }
 
 #[test]
-fn a_wrong_candidate_is_caught_and_cut_down() {
+fn a_wrong_candidate_is_caught_and_its_failure_reduced() {
     let directory = tempfile::tempdir().unwrap();
     // This candidate misreports deleted files.
-    let candidate = script(
+    let candidate = write_candidate(
         directory.path(),
         "git \"$@\" | sed -e 's/^ D /  D/; s/^1 \\.D/1 .M/'; exit ${PIPESTATUS[0]}",
     );
@@ -142,18 +142,18 @@ fn a_wrong_candidate_is_caught_and_cut_down() {
         .env("TMPDIR", directory.path())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&outcome.stdout);
+    let differences = String::from_utf8_lossy(&outcome.stdout);
     assert!(
-        said.contains("< "),
-        "{said}\n{}\n{script}",
+        differences.contains("< "),
+        "{differences}\n{}\n{script}",
         String::from_utf8_lossy(&outcome.stderr)
     );
-    assert!(!said.contains("same"), "{said}");
+    assert!(!differences.contains("same"), "{differences}");
 }
 
 /// Returns a candidate whose daemon serves nothing, but claims to have answered so many questions.
 fn idle_daemon(directory: &Path, answered: u64) -> PathBuf {
-    script(
+    write_candidate(
         directory,
         &format!(
             "case \"$1 $2\" in
@@ -165,7 +165,7 @@ fn idle_daemon(directory: &Path, answered: u64) -> PathBuf {
 }
 
 #[test]
-fn a_daemon_that_answers_nothing_is_no_success() {
+fn a_daemon_that_answers_nothing_is_a_failure() {
     let directory = tempfile::tempdir().unwrap();
     let candidate = idle_daemon(directory.path(), 3);
     let daemon = Daemon::start(&candidate, directory.path()).unwrap();
@@ -182,7 +182,7 @@ fn a_daemon_that_answers_nothing_is_no_success() {
 }
 
 #[test]
-fn a_daemon_that_ended_or_complained_is_no_success() {
+fn a_daemon_that_ended_or_complained_is_a_failure() {
     let directory = tempfile::tempdir().unwrap();
     let candidate = idle_daemon(directory.path(), 3);
     let daemon = Daemon::start(&candidate, directory.path()).unwrap();
@@ -226,7 +226,7 @@ fn a_soak_finds_wrong_answers_and_a_daemon_that_answers_nothing() {
             *) git \"$@\" | {filter}; exit ${{PIPESTATUS[0]}};;
             esac"
         );
-        soak::run(&settings(&script(directory.path(), &text)), &soak).unwrap()
+        soak::run(&settings(&write_candidate(directory.path(), &text)), &soak).unwrap()
     };
     let right = soak_of("cat");
     assert_eq!((right.wrong.len(), right.answered), (0, 0), "{right:?}");
@@ -238,12 +238,12 @@ fn a_soak_finds_wrong_answers_and_a_daemon_that_answers_nothing() {
 #[test]
 fn a_candidate_that_writes_is_caught() {
     let directory = tempfile::tempdir().unwrap();
-    let candidate = script(
+    let candidate = write_candidate(
         directory.path(),
         "touch \"$(git rev-parse --show-toplevel)/.git/info/exclude\" 2>/dev/null; exec git \"$@\"",
     );
     let mut campaign = campaign(1, 4, false);
-    campaign.shrinks = false;
+    campaign.reduces_failures = false;
     campaign.plan.without = ["places", "environment", "formats"]
         .map(str::to_owned)
         .into();
@@ -257,9 +257,9 @@ fn a_candidate_that_writes_is_caught() {
 #[test]
 fn a_candidate_that_hangs_is_caught() {
     let directory = tempfile::tempdir().unwrap();
-    let candidate = script(directory.path(), "exec tail -f /dev/null");
+    let candidate = write_candidate(directory.path(), "exec tail -f /dev/null");
     let mut campaign = campaign(1, 1, false);
-    campaign.shrinks = false;
+    campaign.reduces_failures = false;
     let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
     let limit = Duration::from_secs(2);
     let totals = run(
@@ -282,9 +282,9 @@ fn a_candidate_that_hangs_is_caught() {
 #[test]
 fn a_candidate_that_writes_without_end_is_caught() {
     let directory = tempfile::tempdir().unwrap();
-    let candidate = script(directory.path(), "exec yes");
+    let candidate = write_candidate(directory.path(), "exec yes");
     let mut campaign = campaign(1, 1, false);
-    campaign.shrinks = false;
+    campaign.reduces_failures = false;
     let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
     let totals = run(&settings(&candidate), &campaign, &output);
     let report = String::from_utf8(output.into_inner().unwrap()).unwrap();
@@ -299,8 +299,8 @@ fn a_candidate_that_writes_without_end_is_caught() {
 }
 
 /// Returns a candidate that runs the model of gitstatusd with extra `arguments`, which may make a field wrong.
-fn model(directory: &Path, arguments: &str) -> PathBuf {
-    script(
+fn write_model_candidate(directory: &Path, arguments: &str) -> PathBuf {
+    write_candidate(
         directory,
         &format!(
             "exec {} \"$@\" {arguments}",
@@ -310,18 +310,21 @@ fn model(directory: &Path, arguments: &str) -> PathBuf {
 }
 
 #[test]
-fn the_protocol_of_a_right_process_passes() {
+fn a_correct_process_passes_the_protocol_test() {
     let directory = tempfile::tempdir().unwrap();
-    let (totals, report) = play(&model(directory.path(), ""), &campaign(1, 2, true));
+    let (totals, report) = play(
+        &write_model_candidate(directory.path(), ""),
+        &campaign(1, 2, true),
+    );
     assert_eq!(totals.mismatches, 0, "{report}");
     assert!(totals.comparisons > 2 * 13);
 }
 
 #[test]
-fn a_wrong_field_is_caught_and_cut_down() {
+fn a_wrong_field_is_caught_and_its_failure_reduced() {
     let directory = tempfile::tempdir().unwrap();
     let (totals, report) = play(
-        &model(directory.path(), "--fault 14"),
+        &write_model_candidate(directory.path(), "--fault 14"),
         &campaign(3, 1, true),
     );
     assert_eq!(totals.mismatches, 1, "{report}");
@@ -333,7 +336,7 @@ fn a_wrong_field_is_caught_and_cut_down() {
 #[test]
 fn cases_of_a_wrong_candidate_are_named() {
     let directory = tempfile::tempdir().unwrap();
-    let candidate = script(
+    let candidate = write_candidate(
         directory.path(),
         "git \"$@\" | sed -e 's/^UD /UU /'; exit ${PIPESTATUS[0]}",
     );
@@ -438,13 +441,13 @@ fn the_oracle_of_the_protocol_knows_every_field() {
     };
     let ask = |recurse| {
         let command = || sandbox.isolated("git", b"work/untracked");
-        expect(&command, ServerOptions { recurse }).unwrap()
+        expected_response(&command, ServerOptions { recurse }).unwrap()
     };
     assert_eq!(ask(false), expected("1"));
     assert_eq!(ask(true), expected("2"));
     let outside = || sandbox.isolated("git", b".");
     assert_eq!(
-        expect(&outside, ServerOptions { recurse: false }).unwrap(),
+        expected_response(&outside, ServerOptions { recurse: false }).unwrap(),
         Expected::NoRepository
     );
 }
@@ -471,7 +474,7 @@ fn the_oracle_of_the_protocol_does_not_judge_what_git_makes_of_a_split_index_tha
     git(&["update-index", "--split-index"]);
     let ask = || {
         let command = || sandbox.isolated("git", b"work");
-        expect(&command, ServerOptions { recurse: false }).unwrap()
+        expected_response(&command, ServerOptions { recurse: false }).unwrap()
     };
     assert!(matches!(ask(), Expected::Fields(_)));
     git(&["config", "index.sparse", "true"]);

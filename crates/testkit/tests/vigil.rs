@@ -83,8 +83,8 @@ fn play_with(settings: &Settings, prompts: bool, seed: u64, comparisons_max: usi
         failures_max: 1,
         jobs: 2,
         plan,
-        shrinks: true,
-        keeps: false,
+        reduces_failures: true,
+        keeps_sandboxes: false,
     };
     let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
     let totals = run(settings, &campaign, &output);
@@ -94,7 +94,7 @@ fn play_with(settings: &Settings, prompts: bool, seed: u64, comparisons_max: usi
     assert!(totals.comparisons >= comparisons_max);
 }
 
-fn compare(prompts: bool) {
+fn compare_named_states(prompts: bool) {
     let mut settings = settings();
     settings.compare_errors = !settings.skip_long_format;
     let mut cases = cases::all();
@@ -117,12 +117,12 @@ fn compare(prompts: bool) {
 
 #[test]
 fn named_states_are_answered_as_git_does() {
-    compare(false);
+    compare_named_states(false);
 }
 
 #[test]
 fn named_states_are_answered_over_the_protocol() {
-    compare(true);
+    compare_named_states(true);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn random_states_are_answered_over_the_protocol_through_a_daemon() {
 }
 
 #[test]
-fn whatever_befalls_the_daemon_no_answer_is_wrong() {
+fn whatever_happens_to_the_daemon_no_answer_is_wrong() {
     let soak = Soak {
         seed: 3000,
         repositories: 6,
@@ -169,7 +169,7 @@ fn whatever_befalls_the_daemon_no_answer_is_wrong() {
 }
 
 #[test]
-fn damaged_objects_are_told_as_git_tells_them() {
+fn damaged_objects_are_reported_as_by_git() {
     // git reads the objects that a name leads through in another way than those asked for by id. The difference shows only
     // if nothing in a pack makes sense.
     for (ids_only, without) in [(true, "alternates"), (false, "crafted")] {

@@ -24,7 +24,7 @@ vigil_testkit::wraps_a_sandbox!(Sandbox);
 impl Sandbox {
     fn new(init_options: &[&str]) -> Self {
         let mut sandbox = vigil_testkit::sandbox::Sandbox::initialised(init_options);
-        sandbox.set("TERM", "xterm");
+        sandbox.set_variable("TERM", "xterm");
         Self(sandbox)
     }
 
@@ -359,7 +359,7 @@ fn all_kinds_of_conflicts() {
         }
     }
     sandbox.write("entries", &entries);
-    sandbox.git_fed(["update-index", "--index-info"], &entries);
+    sandbox.git_with_input(["update-index", "--index-info"], &entries);
     sandbox.check_all("");
     sandbox.check_all("dir");
 }
@@ -480,5 +480,5 @@ fn conflict_in_submodule(sandbox: &Sandbox) {
     }
     sandbox.write("entries", &entries);
     sandbox.write("file", "");
-    sandbox.git_fed(["update-index", "--index-info"], &entries);
+    sandbox.git_with_input(["update-index", "--index-info"], &entries);
 }

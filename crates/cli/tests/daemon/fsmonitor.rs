@@ -10,8 +10,8 @@ use std::sync::Mutex;
 use rustix::process::Signal;
 use vigil_testkit::campaign::{Campaign, run};
 use vigil_testkit::daemon::Daemon;
-use vigil_testkit::kills::{self, Kills};
-use vigil_testkit::monitor::{Monitor, Way};
+use vigil_testkit::kills::{self, KillSettings};
+use vigil_testkit::monitor::{Monitor, Transport};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
 
@@ -290,14 +290,14 @@ fn random_states_are_told_to_git() {
     let parent = std::path::Path::new("/dev/shm");
     let daemon = Daemon::start(VIGIL.as_ref(), parent).unwrap();
     for (number, (git, has_monitor)) in (0..).zip(gits()) {
-        let way = match has_monitor {
-            true => Way::Socket,
-            false => Way::Hook,
+        let transport = match has_monitor {
+            true => Transport::Socket,
+            false => Transport::Hook,
         };
         let settings = Settings {
             monitor: Some(Monitor {
                 program: VIGIL.into(),
-                way,
+                transport,
             }),
             runtime_folder: Some(daemon.runtime_folder()),
             may_write: true,
@@ -317,8 +317,8 @@ fn random_states_are_told_to_git() {
                 reftable: false,
                 prompts: false,
             },
-            shrinks: false,
-            keeps: false,
+            reduces_failures: false,
+            keeps_sandboxes: false,
         };
         let output: Mutex<Vec<u8>> = Mutex::new(Vec::new());
         let totals = run(&settings, &campaign, &output);
@@ -388,11 +388,11 @@ fn a_daemon_that_is_killed_between_commands_costs_no_answer() {
     }
 }
 
-fn kills(git: &std::path::Path, way: Way, count: usize) -> kills::Report {
-    let kills = Kills {
+fn kills(git: &std::path::Path, transport: Transport, count: usize) -> kills::Report {
+    let kills = KillSettings {
         monitor: Monitor {
             program: VIGIL.into(),
-            way,
+            transport,
         },
         git: git.to_owned(),
         seed: 5,
@@ -405,9 +405,12 @@ fn kills(git: &std::path::Path, way: Way, count: usize) -> kills::Report {
 #[test]
 fn a_daemon_that_is_killed_at_any_moment_makes_no_status_wrong() {
     for (git, has_monitor) in gits() {
-        let ways = [Some(Way::Hook), has_monitor.then_some(Way::Socket)];
-        for way in ways.into_iter().flatten() {
-            let report = kills(git.as_ref(), way, 5);
+        let transports = [
+            Some(Transport::Hook),
+            has_monitor.then_some(Transport::Socket),
+        ];
+        for transport in transports.into_iter().flatten() {
+            let report = kills(git.as_ref(), transport, 5);
             assert_eq!(report.kills, 5, "{report:?}");
             assert!(report.is_good(), "{report:?}");
         }
@@ -422,7 +425,7 @@ fn a_git_that_is_wrong_by_a_monitor_is_found_by_kills() {
     let git = sandbox.path("git");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(&git, mode).unwrap();
-    let report = kills(&git, Way::Hook, 5);
+    let report = kills(&git, Transport::Hook, 5);
     assert!(!report.is_good() && report.kills <= 1, "{report:?}");
 }
 

@@ -167,7 +167,7 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
     let more: String = (0..2000)
         .map(|n| format!("create refs/remotes/origin/{n:04} {head}\n"))
         .collect();
-    sandbox.git_fed(["update-ref", "--stdin"], more);
+    sandbox.git_with_input(["update-ref", "--stdin"], more);
     sandbox.git(["pack-refs", "--all"]);
     sandbox.git(["repack", "-q", "-a", "-d"]);
     sandbox.git(["branch", "-q", "other", "HEAD~1"]);

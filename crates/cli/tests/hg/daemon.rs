@@ -23,8 +23,10 @@ impl WithDaemon {
         let daemon = Daemon::start(Path::new(VIGIL), &default_parent()).unwrap();
         let mut working = Working::new(hg, true);
         let folder = daemon.runtime_folder();
-        working.0.set("VIGIL_RUNTIME_DIR", folder.to_str().unwrap());
-        working.0.set("VIGIL_DAEMON_PATIENCE_MS", "60000");
+        working
+            .0
+            .set_variable("VIGIL_RUNTIME_DIR", folder.to_str().unwrap());
+        working.0.set_variable("VIGIL_DAEMON_PATIENCE_MS", "60000");
         Self { working, daemon }
     }
 

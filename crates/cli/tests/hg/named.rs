@@ -570,8 +570,8 @@ fn defaults_are_tweaked_where_that_is_wanted() {
         set("[ui]\ntweakdefaults=yes\nrelative-paths=no\n[commands]\nstatus.verbose=no\n");
         said(&working);
         for plain in ["", "tweakdefaults", "i18n"] {
-            working.0.set("HGPLAIN", "1");
-            working.0.set("HGPLAINEXCEPT", plain);
+            working.0.set_variable("HGPLAIN", "1");
+            working.0.set_variable("HGPLAINEXCEPT", plain);
             working.same_in("d", &["status"]);
         }
         let working = Working::new(&hg, true);

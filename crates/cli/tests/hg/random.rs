@@ -3,30 +3,30 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use vigil_testkit::hg::{Parts, Settings, run};
+use vigil_testkit::hg::{PartialCheckouts, Settings, run};
 use vigil_testkit::sandbox::default_parent;
 
 use super::sandbox::programs;
 
 #[test]
 fn random_operations_are_answered_as_mercurial_does() {
-    play(false, Parts::default());
+    play(false, PartialCheckouts::default());
 }
 
 #[test]
 fn random_operations_on_parts_of_repositories_are_answered_as_mercurial_does() {
     for sparse in [true, false] {
         let narrow = !sparse;
-        play(false, Parts { sparse, narrow });
+        play(false, PartialCheckouts { sparse, narrow });
     }
 }
 
 #[test]
 fn random_operations_are_answered_as_mercurial_does_through_a_daemon() {
-    play(true, Parts::default());
+    play(true, PartialCheckouts::default());
 }
 
-fn play(daemon: bool, parts: Parts) {
+fn play(daemon: bool, partial: PartialCheckouts) {
     for oracle in programs() {
         let settings = Settings {
             candidate: env!("CARGO_BIN_EXE_vigil").into(),
@@ -44,13 +44,13 @@ fn play(daemon: bool, parts: Parts) {
             dirstate_v2: None,
             format: None,
             daemon,
-            parts,
+            partial,
         };
         let report = Mutex::new(Vec::new());
         let totals = run(&settings, &report).unwrap();
         let said = String::from_utf8_lossy(&report.into_inner().unwrap()).into_owned();
         assert_eq!(totals.mismatches, 0, "{said}");
-        assert!(totals.same > totals.left, "{totals}");
+        assert!(totals.same > totals.left_to_mercurial, "{totals}");
         assert!(!daemon || totals.by_daemon > 20, "{totals}");
     }
 }

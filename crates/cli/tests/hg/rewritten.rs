@@ -39,7 +39,7 @@ impl Working {
 
     /// Lets time pass, so that stamps that were too young are old enough at the next look.
     fn wait(&self) {
-        vigil_testkit::clock::tick();
+        vigil_testkit::clock::wait_for_tick();
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use vigil_testkit::hg::sandbox::{HgSandbox, is_there};
+use vigil_testkit::hg::sandbox::{HgSandbox, is_installed};
 use vigil_testkit::hg::server::Server;
 use vigil_testkit::sandbox::default_parent;
 
@@ -12,7 +12,7 @@ use vigil_testkit::sandbox::default_parent;
 pub(crate) fn programs() -> Vec<PathBuf> {
     let listed = std::env::var("VIGIL_TESTS_HG").unwrap_or_else(|_| "hg".into());
     let programs = listed.split(':').map(PathBuf::from);
-    let there: Vec<PathBuf> = programs.filter(|program| is_there(program)).collect();
+    let there: Vec<PathBuf> = programs.filter(|program| is_installed(program)).collect();
     if there.is_empty() {
         assert!(
             std::env::var_os("VIGIL_TESTS_MUST_RUN").is_none(),

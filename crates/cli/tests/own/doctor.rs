@@ -291,7 +291,7 @@ fn settings_of_git_that_cost_something_are_told_until_they_are_changed() {
     fires(&sandbox, run, "untracked files", "note", || {
         sandbox.git(["config", "status.showUntrackedFiles", "normal"]);
     });
-    let trace = sandbox.place("trace");
+    let trace = sandbox.path_from_root("trace");
     sandbox.write(
         ".git/hook",
         format!("#!/bin/sh\necho > {}\n", trace.display()),
@@ -346,7 +346,7 @@ fn a_state_that_is_not_used_is_told_of_until_it_is_dropped() {
 #[test]
 fn a_git_in_the_working_copy_is_not_run() {
     let (run, sandbox) = sandbox();
-    let trace = sandbox.place("trace");
+    let trace = sandbox.path_from_root("trace");
     sandbox.write(
         "bin/git",
         format!("#!/bin/sh\necho > {}\n", trace.display()),
@@ -388,7 +388,7 @@ fn hostile_repositories_are_a_problem_and_no_more() {
     symlink("/dev/zero", git_dir.join("fsmonitor--daemon.ipc")).unwrap();
     symlink("/", top.join("root")).unwrap();
     assert_eq!(verdict(&ask(), "objects").0, "ok");
-    fs::rename(&git_dir, sandbox.place("aside")).unwrap();
+    fs::rename(&git_dir, sandbox.path_from_root("aside")).unwrap();
     for garbage in [
         &b"garbage\xff\0\x1b[2J"[..],
         b"gitdir: /no/such\n",

@@ -60,17 +60,17 @@ fn variables_say_what_it_looks_like() {
     let mut sandbox = Sandbox::new();
     sandbox.commit("first");
     sandbox.write("new", "");
-    sandbox.set("VIGIL_PROMPT_FORMAT", "on {branch}, {untracked}");
-    sandbox.set("VIGIL_PROMPT_SYMBOL_UNTRACKED", "…");
-    sandbox.set("VIGIL_PROMPT_COLOR_CLEAN", "bright-blue");
+    sandbox.set_variable("VIGIL_PROMPT_FORMAT", "on {branch}, {untracked}");
+    sandbox.set_variable("VIGIL_PROMPT_SYMBOL_UNTRACKED", "…");
+    sandbox.set_variable("VIGIL_PROMPT_COLOR_CLEAN", "bright-blue");
     assert_eq!(shown(&sandbox, "", &[]), "on main, …1\n");
     assert_eq!(
         shown(&sandbox, "", &["--color=always", "--format={where}"]),
         "\x1b[38;5;12mmain\x1b[39m\n"
     );
-    sandbox.set("NO_COLOR", "1");
+    sandbox.set_variable("NO_COLOR", "1");
     assert_eq!(shown(&sandbox, "", &["--shell=fish"]), "on main, …1\n");
-    sandbox.set("GIT_DIR", "work/.git");
+    sandbox.set_variable("GIT_DIR", "work/.git");
     assert_eq!(shown(&sandbox, "..", &[]), "on main, …1\n");
 }
 

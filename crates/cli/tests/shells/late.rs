@@ -365,7 +365,8 @@ fn what_was_known_is_shown_in_the_same_working_copy_alone() {
 fn a_directory_is_shown_the_same_way_while_an_answer_is_awaited() {
     for shell in SHELLS {
         let mut slow = Slow::new();
-        slow.sandbox.set("VIGIL_PROMPT_COLOR_DIRECTORY", "77");
+        slow.sandbox
+            .set_variable("VIGIL_PROMPT_COLOR_DIRECTORY", "77");
         let odd = slow.sandbox.path("odd\u{9b}\u{202e}\u{200b}name");
         fs::create_dir(&odd).unwrap();
         // By default fish puts the raw directory name into the title.

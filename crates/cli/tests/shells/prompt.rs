@@ -560,7 +560,7 @@ fn no_directory_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
     let of_fish = "hostile$(touch pwned)`touch pwned`%F{red}?31m??]0;t?!\\w{a,b}?";
     for shell in SHELLS {
         let mut sandbox = Sandbox::empty();
-        sandbox.set("VIGIL_PROMPT_DIRECTORY_COLUMNS", "0");
+        sandbox.set_variable("VIGIL_PROMPT_DIRECTORY_COLUMNS", "0");
         let place = sandbox.root().join(OsStr::from_bytes(name));
         fs::create_dir(&place).unwrap();
         // By default fish puts the raw directory name into the title.
@@ -625,9 +625,9 @@ fn a_daemon_that_is_halted_costs_no_prompt() {
     for shell in SHELLS {
         let mut sandbox = Sandbox::new();
         sandbox.commit("first");
-        sandbox.unset("VIGIL_NO_DAEMON");
+        sandbox.hide_variable("VIGIL_NO_DAEMON");
         let run = sandbox.root().join("run");
-        sandbox.set("VIGIL_RUNTIME_DIR", run.as_os_str().as_bytes());
+        sandbox.set_variable("VIGIL_RUNTIME_DIR", run.as_os_str().as_bytes());
         let vigil = |arguments: &[&str]| sandbox.vigil(arguments).output().unwrap();
         assert!(vigil(&["daemon", "start"]).status.success());
         let status = String::from_utf8(vigil(&["daemon", "status"]).stdout).unwrap();

@@ -28,9 +28,9 @@ fn chained_macros() {
                 ":(attr:b7)",
                 ":(attr:-b1500)",
             ] {
-                sandbox.same(&["status", "-s", spec]);
+                sandbox.assert_same_as_git(&["status", "-s", spec]);
             }
-            sandbox.same(&["status", "-s"]);
+            sandbox.assert_same_as_git(&["status", "-s"]);
         }
     }
 }

@@ -61,7 +61,7 @@ fn grafts_are_advised_against() {
     let head = sandbox.id("HEAD");
     let grafts = format!("# comment\n\nbad {head}\n{head}\n{head}\n \n");
     sandbox.write(".git/info/grafts", &grafts);
-    sandbox.same(&["status", "-s"]);
+    sandbox.assert_same_as_git(&["status", "-s"]);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
     let sandbox = Sandbox::with_history();
     sandbox.git(["update-index", "--force-untracked-cache"]);
     sandbox.git(["status"]);
-    sandbox.same(&["--no-optional-locks", "status", "-s"]);
+    sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-s"]);
     let elsewhere = sandbox.top().with_file_name("elsewhere");
     fs::rename(sandbox.top(), &elsewhere).unwrap();
     for arguments in [
@@ -134,7 +134,7 @@ fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
             "status",
         ],
     ] {
-        sandbox.same_in(&elsewhere, &[&["--no-optional-locks"], arguments].concat());
+        sandbox.assert_same_as_git_in(&elsewhere, &[&["--no-optional-locks"], arguments].concat());
     }
 }
 
@@ -156,8 +156,8 @@ fn a_warning_is_cut_and_cleaned_as_any_other_report() {
         ["-c", nest, "bash", "d\u{1}\u{1b}\r", &name],
     );
     assert!(command.status().unwrap().success());
-    sandbox.same(&["status"]);
-    sandbox.same(&["status", "-s", "-uall"]);
+    sandbox.assert_same_as_git(&["status"]);
+    sandbox.assert_same_as_git(&["status", "-s", "-uall"]);
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn help_comes_after_a_look_for_the_repository() {
     for (key, value) in [("core.worktree", "../../missing"), ("core.bare", "maybe")] {
         let before = set(key, value);
         for command in ["status", "describe", "cat-file"] {
-            sandbox.same(&[command, "-h"]);
+            sandbox.assert_same_as_git(&[command, "-h"]);
         }
         reset(before);
     }
@@ -253,7 +253,7 @@ fn help_comes_after_a_look_for_the_repository() {
     set("core.abbrev", "nonsense");
     assert_eq!(code("status"), Some(0));
     for command in ["describe", "cat-file"] {
-        sandbox.same(&[command, "-h"]);
+        sandbox.assert_same_as_git(&[command, "-h"]);
     }
 }
 
@@ -272,15 +272,15 @@ fn a_variable_that_names_nothing_names_no_folder() {
         sandbox.write("dir/file", "");
         sandbox.git(["add", "."]);
         let folder = sandbox.top().join(folder);
-        sandbox.set(variable, "");
+        sandbox.set_variable(variable, "");
         // git would leave a lock file there.
-        sandbox.set("GIT_OPTIONAL_LOCKS", "0");
+        sandbox.set_variable("GIT_OPTIONAL_LOCKS", "0");
         for _ in 0..2 {
-            sandbox.same_in(&folder, &["status", "-s"]);
+            sandbox.assert_same_as_git_in(&folder, &["status", "-s"]);
         }
     }
     let sandbox = Sandbox::empty().committed();
-    sandbox.same_in(sandbox.top().join(".git"), &["--git-dir=", "status", "-s"]);
+    sandbox.assert_same_as_git_in(sandbox.top().join(".git"), &["--git-dir=", "status", "-s"]);
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn bad_settings_of_branches_and_remotes_end_an_answer_where_git_asks_for_them() 
     ]
     .concat();
     sandbox.write(".git/config", &plain);
-    sandbox.same(&["status"]);
+    sandbox.assert_same_as_git(&["status"]);
     for more in [
         "[branch \"main\"]\n\tremote\n",
         "[branch \"other\"]\n\tmerge\n",
@@ -335,7 +335,7 @@ fn bad_settings_of_branches_and_remotes_end_an_answer_where_git_asks_for_them() 
             &["cat-file", "-e", "@{upstream}"],
             &["cat-file", "-e", "main@{push}"],
         ] {
-            sandbox.same(arguments);
+            sandbox.assert_same_as_git(arguments);
         }
     }
     // Without an upstream there is nothing to compare with.
@@ -345,7 +345,7 @@ fn bad_settings_of_branches_and_remotes_end_an_answer_where_git_asks_for_them() 
     );
     for name in ["--detach", "--orphan=unborn"] {
         sandbox.git(["checkout", "-q", name]);
-        sandbox.same(&["status"]);
-        sandbox.same(&["status", "-s", "-b"]);
+        sandbox.assert_same_as_git(&["status"]);
+        sandbox.assert_same_as_git(&["status", "-s", "-b"]);
     }
 }

@@ -15,7 +15,7 @@ const MEMORY_KIB: u64 = 700_000;
 const LARGE: u64 = 80 << 20;
 
 /// Extends the file `name` to `len` bytes with a hole.
-fn stretch(sandbox: &Sandbox, name: &str, len: u64) {
+fn extend_with_hole(sandbox: &Sandbox, name: &str, len: u64) {
     let path = sandbox.top().join(name);
     let file = File::options().append(true).create(true).open(path);
     file.unwrap().set_len(len).unwrap();
@@ -31,7 +31,7 @@ fn remove(sandbox: &Sandbox, name: &str) {
 }
 
 /// Asserts that both answer alike, Vigil with little memory.
-fn same(sandbox: &Sandbox, arguments: &[&str]) {
+fn assert_same_with_little_memory(sandbox: &Sandbox, arguments: &[&str]) {
     let script = format!("ulimit -v {MEMORY_KIB} && exec \"$0\" \"$@\"");
     let ours = [&["-c", &script, VIGIL], arguments].concat();
     let said = |program, arguments: &[&str]| {
@@ -48,8 +48,8 @@ fn same(sandbox: &Sandbox, arguments: &[&str]) {
     );
 }
 
-/// As [`same`], with something else, made by `make`, in place of the file `name` meanwhile.
-fn same_with(sandbox: &Sandbox, name: &str, arguments: &[&str], make: impl FnOnce()) {
+/// As [`assert_same_with_little_memory`], with something else, made by `make`, in place of the file `name` meanwhile.
+fn assert_same_with_file(sandbox: &Sandbox, name: &str, arguments: &[&str], make: impl FnOnce()) {
     let path = sandbox.top().join(name);
     let aside = sandbox.root().join("aside");
     let is_there = path.exists();
@@ -57,7 +57,7 @@ fn same_with(sandbox: &Sandbox, name: &str, arguments: &[&str], make: impl FnOnc
         std::fs::rename(&path, &aside).unwrap();
     }
     make();
-    same(sandbox, arguments);
+    assert_same_with_little_memory(sandbox, arguments);
     remove(sandbox, name);
     if is_there {
         std::fs::rename(&aside, &path).unwrap();
@@ -79,12 +79,12 @@ fn an_index_is_read_as_far_as_it_makes_sense() {
         extension(b"xyzw", 1 << 30),
     ] {
         std::fs::write(&place, [body, &more].concat()).unwrap();
-        stretch(&sandbox, ".git/index", HUGE);
-        same(&sandbox, &["--no-optional-locks", "status", "--porcelain"]);
+        extend_with_hole(&sandbox, ".git/index", HUGE);
+        assert_same_with_little_memory(&sandbox, &["--no-optional-locks", "status", "--porcelain"]);
     }
     std::fs::write(&place, "").unwrap();
-    stretch(&sandbox, ".git/index", HUGE);
-    same(&sandbox, &["status", "--porcelain"]);
+    extend_with_hole(&sandbox, ".git/index", HUGE);
+    assert_same_with_little_memory(&sandbox, &["status", "--porcelain"]);
 }
 
 #[test]
@@ -102,13 +102,13 @@ fn packed_references_are_shown_as_far_as_they_are_text() {
         format!("# other{}\n", "x".repeat(100)),
         format!("{id} refs/heads/x\n"),
     ] {
-        same_with(&sandbox, ".git/packed-refs", &["status", "-sb"], || {
+        assert_same_with_file(&sandbox, ".git/packed-refs", &["status", "-sb"], || {
             sandbox.write(".git/packed-refs", &contents);
         });
         let command = &["status", "-sb"];
-        same_with(&sandbox, ".git/packed-refs", command, || {
+        assert_same_with_file(&sandbox, ".git/packed-refs", command, || {
             sandbox.write(".git/packed-refs", &contents);
-            stretch(&sandbox, ".git/packed-refs", LARGE);
+            extend_with_hole(&sandbox, ".git/packed-refs", LARGE);
         });
     }
 }
@@ -119,9 +119,9 @@ fn a_large_configuration_is_read_up_to_its_first_bad_line() {
     let place = sandbox.top().join(".git/config");
     let sound = std::fs::read_to_string(&place).unwrap();
     for (contents, len) in [(String::new(), LARGE), (sound, HUGE)] {
-        same_with(&sandbox, ".git/config", &["status", "-s"], || {
+        assert_same_with_file(&sandbox, ".git/config", &["status", "-s"], || {
             sandbox.write(".git/config", &contents);
-            stretch(&sandbox, ".git/config", len);
+            extend_with_hole(&sandbox, ".git/config", len);
         });
     }
 }
@@ -145,15 +145,15 @@ fn folders_and_devices_in_the_place_of_files() {
         ".gitignore",
     ] {
         let path = sandbox.top().join(name);
-        same_with(&sandbox, name, &["status", "-sb", "--show-stash"], || {
+        assert_same_with_file(&sandbox, name, &["status", "-sb", "--show-stash"], || {
             std::fs::create_dir(&path).unwrap();
         });
-        same_with(&sandbox, name, &["status", "-sb", "--show-stash"], || {
+        assert_same_with_file(&sandbox, name, &["status", "-sb", "--show-stash"], || {
             symlink("/dev/null", &path).unwrap();
         });
     }
     for name in [".git/index", ".git/HEAD", ".git/packed-refs", ".gitignore"] {
-        same_with(&sandbox, name, &["status", "-sb"], || {
+        assert_same_with_file(&sandbox, name, &["status", "-sb"], || {
             symlink("/dev/zero", sandbox.top().join(name)).unwrap();
         });
     }
@@ -163,9 +163,9 @@ fn folders_and_devices_in_the_place_of_files() {
 fn histories_are_changed_by_what_can_be_read() {
     let sandbox = Sandbox::with_history();
     let stretched = |name: &'static str, contents: &'static str, len| {
-        same_with(&sandbox, name, &["status", "-sb"], || {
+        assert_same_with_file(&sandbox, name, &["status", "-sb"], || {
             sandbox.write(name, contents);
-            stretch(&sandbox, name, len);
+            extend_with_hole(&sandbox, name, len);
         });
     };
     sandbox.git(["config", "advice.graftFileDeprecated", "false"]);
@@ -175,9 +175,9 @@ fn histories_are_changed_by_what_can_be_read() {
     }
     let long = "0123456789".repeat(500);
     sandbox.write(".git/shallow", &long);
-    same(&sandbox, &["status", "-sb"]);
+    assert_same_with_little_memory(&sandbox, &["status", "-sb"]);
     sandbox.write(".git/shallow", long.replace('9', "9\n"));
-    same(&sandbox, &["status", "-sb"]);
+    assert_same_with_little_memory(&sandbox, &["status", "-sb"]);
 }
 
 #[test]
@@ -185,9 +185,9 @@ fn a_common_folder_is_named_by_text() {
     let sandbox = Sandbox::with_history();
     for contents in ["", ".\n", "../.git\n", "x"] {
         for len in [LARGE, 1000] {
-            same_with(&sandbox, ".git/commondir", &["status", "-sb"], || {
+            assert_same_with_file(&sandbox, ".git/commondir", &["status", "-sb"], || {
                 sandbox.write(".git/commondir", contents);
-                stretch(&sandbox, ".git/commondir", len);
+                extend_with_hole(&sandbox, ".git/commondir", len);
             });
         }
     }
@@ -197,7 +197,7 @@ fn a_common_folder_is_named_by_text() {
 fn alternates_that_cannot_be_read_are_complained_of() {
     let sandbox = Sandbox::with_history();
     std::fs::create_dir(sandbox.top().join(".git/objects/info/alternates")).unwrap();
-    same(&sandbox, &["cat-file", "-t", "HEAD"]);
+    assert_same_with_little_memory(&sandbox, &["cat-file", "-t", "HEAD"]);
 }
 
 /// git would wait for them, or read forever.
@@ -298,7 +298,7 @@ fn ignore_files_may_be_too_large() {
             &["status", "-s", "-uno"],
             &["status", "-s", "-uall", "--ignored"],
         ] {
-            same(&sandbox, arguments);
+            assert_same_with_little_memory(&sandbox, arguments);
         }
     };
     for (name, lens) in [
@@ -308,7 +308,7 @@ fn ignore_files_may_be_too_large() {
     ] {
         for &len in lens {
             sandbox.write(name, "*w\n");
-            stretch(&sandbox, name, len);
+            extend_with_hole(&sandbox, name, len);
             ask();
         }
         std::fs::remove_file(sandbox.top().join(name)).unwrap();
@@ -336,9 +336,9 @@ fn ignore_files_may_be_too_large() {
     let unborn = Sandbox::empty();
     unborn.write("new/file", "");
     unborn.write(".git/info/exclude", "");
-    stretch(&unborn, ".git/info/exclude", PATTERNS_MAX);
-    same(&unborn, &["status", "-s", "-uno"]);
-    same(&unborn, &["status", "-s"]);
+    extend_with_hole(&unborn, ".git/info/exclude", PATTERNS_MAX);
+    assert_same_with_little_memory(&unborn, &["status", "-s", "-uno"]);
+    assert_same_with_little_memory(&unborn, &["status", "-s"]);
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn attribute_files_may_be_too_large() {
     let ask = || {
         sandbox.write("a", "other\r\n");
         sandbox.write("dir/d", "other\r\n");
-        same(&sandbox, &["status", "-s"]);
+        assert_same_with_little_memory(&sandbox, &["status", "-s"]);
     };
     for name in [
         ".gitattributes",
@@ -356,7 +356,7 @@ fn attribute_files_may_be_too_large() {
     ] {
         for len in [PATTERNS_MAX - 1, PATTERNS_MAX] {
             sandbox.write(name, "* x text eol=crlf\n");
-            stretch(&sandbox, name, len);
+            extend_with_hole(&sandbox, name, len);
             ask();
         }
         std::fs::remove_file(sandbox.top().join(name)).unwrap();

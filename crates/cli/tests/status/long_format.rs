@@ -5,32 +5,32 @@ use crate::sandbox::{Sandbox, VIGIL};
 #[test]
 fn a_repository_without_commits() {
     let sandbox = Sandbox::empty();
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.write("x", "x");
-    sandbox.same_status();
-    sandbox.same(&["status", "-uno"]);
+    sandbox.assert_same_status();
+    sandbox.assert_same_as_git(&["status", "-uno"]);
     sandbox.git(["add", "x"]);
     sandbox.write("x", "y");
-    sandbox.same_status();
-    sandbox.same(&["status", "-uno"]);
+    sandbox.assert_same_status();
+    sandbox.assert_same_as_git(&["status", "-uno"]);
 }
 
 #[test]
 fn upstreams() {
     let sandbox = Sandbox::with_history();
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.git(["branch", "up", "HEAD~1"]);
     for upstream in ["up", "main"] {
         sandbox.git(["branch", "-q", "-u", upstream]);
-        sandbox.same_status();
-        sandbox.same(&["status", "--no-ahead-behind"]);
-        sandbox.same(&["-c", "status.aheadBehind=false", "status"]);
+        sandbox.assert_same_status();
+        sandbox.assert_same_as_git(&["status", "--no-ahead-behind"]);
+        sandbox.assert_same_as_git(&["-c", "status.aheadBehind=false", "status"]);
     }
     sandbox.git(["checkout", "-q", "-b", "behind", "up"]);
     sandbox.git(["branch", "-q", "-u", "main"]);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "other"]);
-    sandbox.same(&["-c", "advice.statusHints=false", "status"]);
+    sandbox.assert_same_as_git(&["-c", "advice.statusHints=false", "status"]);
     // git before 2.42 words the hint differently.
     assert_eq!(
         sandbox.status(&["status"]),
@@ -42,7 +42,7 @@ fn upstreams() {
          nothing to commit, working tree clean\n"
     );
     sandbox.git(["branch", "-q", "-D", "main"]);
-    sandbox.same_status();
+    sandbox.assert_same_status();
 }
 
 /// Only git 2.53 and later know this setting.
@@ -284,16 +284,16 @@ fn detached_heads() {
             "refs/heads/main",
         ] {
             sandbox.git(["checkout", "-q", "--detach", target]);
-            sandbox.same(&["status"]);
+            sandbox.assert_same_as_git(&["status"]);
         }
         sandbox.git(["commit", "-q", "--allow-empty", "-m", "more"]);
-        sandbox.same_status();
+        sandbox.assert_same_status();
         sandbox.git(["config", "core.abbrev", "12"]);
         sandbox.git(["checkout", "-q", "HEAD~1"]);
-        sandbox.same(&["status"]);
-        sandbox.same(&["-c", "core.abbrev=no", "status"]);
+        sandbox.assert_same_as_git(&["status"]);
+        sandbox.assert_same_as_git(&["-c", "core.abbrev=no", "status"]);
         sandbox.git(["reflog", "expire", "--expire=all", "--all"]);
-        sandbox.same_status();
+        sandbox.assert_same_status();
     }
 }
 
@@ -327,11 +327,11 @@ fn resolve(sandbox: &Sandbox) {
 fn a_merge() {
     let sandbox = with_conflicts();
     assert_ne!(sandbox.try_git(["merge", "side"]).code, 0);
-    sandbox.same_status();
-    sandbox.same(&["-c", "status.relativePaths=no", "status"]);
-    sandbox.same_in("dir", &["status"]);
+    sandbox.assert_same_status();
+    sandbox.assert_same_as_git(&["-c", "status.relativePaths=no", "status"]);
+    sandbox.assert_same_as_git_in("dir", &["status"]);
     resolve(&sandbox);
-    sandbox.same_status();
+    sandbox.assert_same_status();
 }
 
 #[test]
@@ -344,10 +344,10 @@ fn conflicts_of_all_kinds() {
         sandbox.git(["rm", "-q", "--cached", "a"]);
         for stage in stages {
             let line = format!("100644 {id} {stage}\ta\n");
-            sandbox.git_fed(["update-index", "--index-info"], line);
+            sandbox.git_with_input(["update-index", "--index-info"], line);
         }
-        sandbox.same_status();
-        sandbox.same(&["status", "-vv"]);
+        sandbox.assert_same_status();
+        sandbox.assert_same_as_git(&["status", "-vv"]);
     }
 }
 
@@ -356,18 +356,18 @@ fn rebases() {
     let sandbox = with_conflicts();
     sandbox.git(["checkout", "-q", "side"]);
     assert_ne!(sandbox.try_git(["rebase", "main"]).code, 0);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     resolve(&sandbox);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.git(["rebase", "--abort"]);
     assert_ne!(sandbox.try_git(["rebase", "--apply", "main"]).code, 0);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     resolve(&sandbox);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.git(["rebase", "--abort"]);
     sandbox.git(["checkout", "-q", "--detach"]);
     assert_ne!(sandbox.try_git(["rebase", "main"]).code, 0);
-    sandbox.same_status();
+    sandbox.assert_same_status();
 }
 
 #[test]
@@ -375,23 +375,23 @@ fn commits_that_are_edited_or_split() {
     let sandbox = Sandbox::with_history();
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "four"]);
     sandbox.rebase("1s/pick/edit/", "HEAD~3");
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.git(["reset", "-q", "HEAD~1"]);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.git(["rebase", "--abort"]);
     sandbox.rebase(
         "2a exec true\\nbreak\\nlabel x\\nupdate-ref refs/heads/u",
         "--root",
     );
-    sandbox.same_status();
-    sandbox.same_in("dir", &["status"]);
+    sandbox.assert_same_status();
+    sandbox.assert_same_as_git_in("dir", &["status"]);
     // The path of the list of commands is shown relative to how the repository was named.
     let git_dir = format!("--git-dir={}", sandbox.top().join(".git").display());
-    sandbox.same(&[&git_dir, "status", "-uno"]);
-    sandbox.same_in("dir", &["--git-dir=../.git", "--work-tree=..", "status"]);
-    sandbox.same_in(".git", &["--work-tree=..", "status"]);
+    sandbox.assert_same_as_git(&[&git_dir, "status", "-uno"]);
+    sandbox.assert_same_as_git_in("dir", &["--git-dir=../.git", "--work-tree=..", "status"]);
+    sandbox.assert_same_as_git_in(".git", &["--work-tree=..", "status"]);
     std::fs::remove_file(sandbox.top().join(".git/rebase-merge/git-rebase-todo")).unwrap();
-    sandbox.same_status();
+    sandbox.assert_same_status();
 }
 
 /// Follows the newest git.
@@ -471,28 +471,28 @@ fn mailboxes() {
     sandbox.git(["format-patch", "-q", "-o", patches, "main..side"]);
     let first = format!("{patches}/0001-side.patch");
     assert_ne!(sandbox.try_git(["am", "-q", &first]).code, 0);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     std::fs::write(sandbox.top().join(".git/rebase-apply/patch"), "").unwrap();
-    sandbox.same_status();
+    sandbox.assert_same_status();
 }
 
 #[test]
 fn picks_and_reverts() {
     let sandbox = with_conflicts();
     assert_ne!(sandbox.try_git(["cherry-pick", "side~1"]).code, 0);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     resolve(&sandbox);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.git(["cherry-pick", "--abort"]);
     assert_ne!(sandbox.try_git(["cherry-pick", "side~1", "side"]).code, 0);
     resolve(&sandbox);
     sandbox.git(["commit", "-q", "-m", "picked"]);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.git(["cherry-pick", "--quit"]);
     assert_ne!(sandbox.try_git(["revert", "--no-edit", "HEAD~2"]).code, 0);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     resolve(&sandbox);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.git(["revert", "--abort"]);
     assert_ne!(
         sandbox
@@ -502,29 +502,29 @@ fn picks_and_reverts() {
     );
     resolve(&sandbox);
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "reverted"]);
-    sandbox.same_status();
+    sandbox.assert_same_status();
 }
 
 #[test]
 fn a_bisection() {
     let sandbox = Sandbox::with_history();
     sandbox.git(["bisect", "start", "HEAD", "HEAD~2"]);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.git(["checkout", "-q", "--detach"]);
     sandbox.git(["bisect", "start"]);
-    sandbox.same_status();
+    sandbox.assert_same_status();
 }
 
 #[test]
 fn sparse_checkouts() {
     let sandbox = Sandbox::with_history();
     sandbox.git(["sparse-checkout", "set", "--no-sparse-index", "other"]);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     sandbox.write("dir/d", "here");
-    sandbox.same_status();
+    sandbox.assert_same_status();
     let sandbox = Sandbox::with_history();
     sandbox.git(["sparse-checkout", "set", "--sparse-index", "other"]);
-    sandbox.same_status();
+    sandbox.assert_same_status();
     // Versions of git differ in their advice on standard error.
     assert_eq!(
         sandbox.status(&["-c", "index.sparse=false", "status"]),
@@ -539,10 +539,10 @@ fn sparse_checkouts() {
     sandbox.git(["commit", "-q", "-m", "further down"]);
     sandbox.git(["sparse-checkout", "set", "--sparse-index", "other"]);
     sandbox.git(["read-tree", "--empty"]);
-    sandbox.same(&["status", "-v", "-uno"]);
-    sandbox.same(&["status", "-vv", "-uno"]);
+    sandbox.assert_same_as_git(&["status", "-v", "-uno"]);
+    sandbox.assert_same_as_git(&["status", "-vv", "-uno"]);
     // Patches show everything that is staged, whatever the pathspecs are.
-    sandbox.same(&["status", "-v", "-uno", "--", "a"]);
+    sandbox.assert_same_as_git(&["status", "-v", "-uno", "--", "a"]);
 }
 
 #[test]
@@ -558,7 +558,7 @@ fn an_index_that_git_makes_sparse_wrongly_is_told_as_it_is() {
     let options = ["status", "--porcelain", "--branch"];
     let full = [&["-c", "index.sparse=false"], options.as_slice()].concat();
     let sparse = [&["-c", "index.sparse=true"], options.as_slice()].concat();
-    sandbox.same(&full);
+    sandbox.assert_same_as_git(&full);
     assert_eq!(
         sandbox.status(&sparse),
         "## No commits yet on main\n A dir/a\nA  other/b\nA  top\n"
@@ -590,7 +590,7 @@ fn sections_and_options() {
     for number in 0..12 {
         sandbox.write(format!("file-{}", "x".repeat(number)), "");
     }
-    sandbox.same_status();
+    sandbox.assert_same_status();
     for arguments in [
         &["status", "--ignored"][..],
         &["status", "--ignored=matching", "-uall", "--no-renames"],
@@ -643,7 +643,7 @@ fn sections_and_options() {
         ],
         &["status", "--", "dir"],
     ] {
-        sandbox.same_in("dir", arguments);
+        sandbox.assert_same_as_git_in("dir", arguments);
     }
     sandbox.git(["rm", "-q", "--cached", "intended"]);
     sandbox.git(["stash", "-q"]);
@@ -652,28 +652,28 @@ fn sections_and_options() {
         &["-c", "status.showStash", "status"],
         &["-c", "status.showStash", "status", "--no-show-stash"],
     ] {
-        sandbox.same(arguments);
+        sandbox.assert_same_as_git(arguments);
     }
 }
 
 #[test]
 fn attributes_of_a_tree_that_is_not_there_are_missed_where_they_are_asked_for() {
     let sandbox = Sandbox::with_history();
-    sandbox.same(&["--attr-source=HEAD~2", "status"]);
-    sandbox.same(&["--attr-source=HEAD~7", "status"]);
+    sandbox.assert_same_as_git(&["--attr-source=HEAD~2", "status"]);
+    sandbox.assert_same_as_git(&["--attr-source=HEAD~7", "status"]);
     sandbox.git(["mv", "dir/d", "dir/moved"]);
-    sandbox.same(&["--attr-source=HEAD~7", "status"]);
+    sandbox.assert_same_as_git(&["--attr-source=HEAD~7", "status"]);
     sandbox.write("dir/moved", "dir/d\nsome\nmore\nlines\nand another\n");
     sandbox.git(["add", "-A"]);
-    sandbox.same(&["--attr-source=HEAD~7", "status"]);
-    sandbox.same(&["--attr-source=HEAD~7", "status", "--no-renames"]);
+    sandbox.assert_same_as_git(&["--attr-source=HEAD~7", "status"]);
+    sandbox.assert_same_as_git(&["--attr-source=HEAD~7", "status", "--no-renames"]);
 }
 
 #[test]
 fn a_clean_working_tree() {
     let sandbox = Sandbox::with_history();
     for arguments in [&["status"][..], &["status", "-uno"]] {
-        sandbox.same(arguments);
+        sandbox.assert_same_as_git(arguments);
     }
     // Only git 2.46 and later know this option.
     assert_eq!(
@@ -698,29 +698,29 @@ fn submodules() {
         "sub",
     ]);
     let summary = ["-c", "status.submoduleSummary", "status"];
-    sandbox.same(&summary);
+    sandbox.assert_same_as_git(&summary);
     sandbox.git(["commit", "-q", "-m", "submodule"]);
     sandbox.git(["-C", "sub", "checkout", "-q", "HEAD~2"]);
     sandbox.write("sub/a", "changed");
     sandbox.write("sub/untracked", "x");
-    sandbox.same_status();
-    sandbox.same(&summary);
-    sandbox.same_in("dir", &summary);
-    sandbox.same(&[
+    sandbox.assert_same_status();
+    sandbox.assert_same_as_git(&summary);
+    sandbox.assert_same_as_git_in("dir", &summary);
+    sandbox.assert_same_as_git(&[
         "-c",
         "status.submoduleSummary=1",
         "status",
         "--ignore-submodules=dirty",
     ]);
-    sandbox.same(&[
+    sandbox.assert_same_as_git(&[
         "-c",
         "status.submoduleSummary",
         "status",
         "--ignore-submodules",
     ]);
     sandbox.git(["add", "sub"]);
-    sandbox.same(&summary);
-    sandbox.same(&[
+    sandbox.assert_same_as_git(&summary);
+    sandbox.assert_same_as_git(&[
         "-c",
         "status.submoduleSummary",
         "-c",

@@ -44,7 +44,7 @@ fn repository() -> Sandbox {
     sandbox
 }
 
-fn same_in_all_formats(sandbox: &Sandbox) {
+fn assert_same_in_all_formats(sandbox: &Sandbox) {
     for arguments in [
         &["status", "--porcelain"][..],
         &["status", "--porcelain=v2", "--branch"],
@@ -55,40 +55,40 @@ fn same_in_all_formats(sandbox: &Sandbox) {
         &["status", "-s", "a"],
         &["status", "-s", "--", "a/*", ":!z"],
     ] {
-        sandbox.same(&[&["--no-optional-locks"], arguments].concat());
+        sandbox.assert_same_as_git(&[&["--no-optional-locks"], arguments].concat());
     }
-    sandbox.same_in("a", &["--no-optional-locks", "status"]);
+    sandbox.assert_same_as_git_in("a", &["--no-optional-locks", "status"]);
 }
 
 /// Compares all answers without a state, with the state of a sound index, and with the state of this one.
-fn same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
+fn assert_same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
     let place = sandbox.top().join(".git/index");
     let sound = std::fs::read(&place).unwrap();
-    let put = |bytes: &[u8]| {
+    let write_index = |bytes: &[u8]| {
         std::fs::write(&place, bytes).unwrap();
         // An index as old as its files proves nothing about them, and a state of it is not used right away.
         let then = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::new(1_700_000_000, 5);
         let file = std::fs::File::options().write(true).open(&place).unwrap();
         file.set_modified(then).unwrap();
     };
-    let keep = |is_kept: &str| sandbox.git(["config", "vigil.stateFile", is_kept]);
-    put(bytes);
-    keep("false");
-    same_in_all_formats(sandbox);
-    keep("true");
-    put(&sound);
+    let set_state_file = |is_kept: &str| sandbox.git(["config", "vigil.stateFile", is_kept]);
+    write_index(bytes);
+    set_state_file("false");
+    assert_same_in_all_formats(sandbox);
+    set_state_file("true");
+    write_index(&sound);
     for _ in 0..2 {
         sandbox.status(&["status"]);
     }
-    put(bytes);
+    write_index(bytes);
     for _ in 0..2 {
-        sandbox.same(&["--no-optional-locks", "status", "--porcelain=v2"]);
-        sandbox.same(&["--no-optional-locks", "status", "-s", "-uall"]);
+        sandbox.assert_same_as_git(&["--no-optional-locks", "status", "--porcelain=v2"]);
+        sandbox.assert_same_as_git(&["--no-optional-locks", "status", "-s", "-uall"]);
     }
     let verified = sandbox.command(VIGIL, sandbox.top(), ["state", "verify"]);
     let verified = { verified }.output().unwrap();
     assert!(verified.status.success(), "{verified:?}");
-    put(&sound);
+    write_index(&sound);
 }
 
 /// Directories that have no name, or that of another, cannot be entered. But files below them are looked up by the system, which
@@ -131,10 +131,10 @@ fn names_that_no_directory_has() {
         "..",
         "a/..",
     ] {
-        same_with_and_without_state(&sandbox, &index(&id, &[(FILE, 0, path)]));
+        assert_same_with_and_without_state(&sandbox, &index(&id, &[(FILE, 0, path)]));
         let mut beside = [(FILE, 0, path), (FILE, 0, "a/b"), (FILE, 0, "f1")];
         beside.sort_by_key(|entry| entry.2);
-        same_with_and_without_state(&sandbox, &index(&id, &beside));
+        assert_same_with_and_without_state(&sandbox, &index(&id, &beside));
     }
 }
 
@@ -163,7 +163,7 @@ fn odd_names_in_several_paths() {
         "z",
     ];
     let entries = paths.map(|path| (FILE, 0, path));
-    same_with_and_without_state(&sandbox, &index(&id, &entries));
+    assert_same_with_and_without_state(&sandbox, &index(&id, &entries));
 }
 
 #[test]
@@ -172,9 +172,9 @@ fn odd_names_in_conflicts() {
     let id = sandbox.git(["rev-parse", "HEAD:f1"]);
     for path in ["a//b", "/a", "/", "a/", "a//", "", "a/../f1"] {
         let entries = [2, 3].map(|stage| (FILE, stage, path));
-        same_with_and_without_state(&sandbox, &index(&id, &entries));
+        assert_same_with_and_without_state(&sandbox, &index(&id, &entries));
         let entries = [1, 2, 3].map(|stage| (FILE, stage, path));
-        same_with_and_without_state(&sandbox, &index(&id, &entries));
+        assert_same_with_and_without_state(&sandbox, &index(&id, &entries));
     }
 }
 
@@ -195,7 +195,7 @@ fn odd_names_behind_links() {
         "a/link//",
     ] {
         for mode in [FILE, LINK] {
-            same_with_and_without_state(&sandbox, &index(&id, &[(mode, 0, path)]));
+            assert_same_with_and_without_state(&sandbox, &index(&id, &[(mode, 0, path)]));
         }
     }
 }
@@ -209,6 +209,6 @@ fn odd_names_of_submodules() {
     for path in [
         "a//sub", "a/sub/", "a//sub/", "a/sub//", "/", "/none", "", "a//",
     ] {
-        same_with_and_without_state(&sandbox, &index(&id, &[(SUBMODULE, 0, path)]));
+        assert_same_with_and_without_state(&sandbox, &index(&id, &[(SUBMODULE, 0, path)]));
     }
 }

@@ -9,10 +9,10 @@ use std::process::Stdio;
 use crate::sandbox::{Sandbox, VIGIL};
 
 /// A pager that marks each line.
-const MARK: &str = "sed 's/^/> /'";
+const MARKING_PAGER: &str = "sed 's/^/> /'";
 
 /// The exit code, and what the terminal shows.
-fn shown(
+fn terminal_output(
     sandbox: &Sandbox,
     folder: &str,
     script: &str,
@@ -25,7 +25,7 @@ fn shown(
 }
 
 /// Asserts that both show the same, and returns it.
-fn same_in(
+fn assert_same_on_terminal_in(
     sandbox: &Sandbox,
     folder: &str,
     arguments: &str,
@@ -39,14 +39,18 @@ fn same_in(
     }
     let [ours, theirs] = [link.to_str().unwrap(), "git"].map(|program| {
         let script = format!("{program} {arguments}");
-        shown(sandbox, folder, &script, variables)
+        terminal_output(sandbox, folder, &script, variables)
     });
     assert_eq!(ours, theirs, "{arguments} {variables:?}");
     ours
 }
 
-fn same(sandbox: &Sandbox, arguments: &str, variables: &[(&str, &str)]) -> (i32, String) {
-    same_in(sandbox, "", arguments, variables)
+fn assert_same_on_terminal(
+    sandbox: &Sandbox,
+    arguments: &str,
+    variables: &[(&str, &str)],
+) -> (i32, String) {
+    assert_same_on_terminal_in(sandbox, "", arguments, variables)
 }
 
 fn is_marked(text: &str) -> bool {
@@ -54,7 +58,7 @@ fn is_marked(text: &str) -> bool {
 }
 
 /// A repository with a tag, a changed file and some untracked ones.
-fn changed() -> Sandbox {
+fn changed_repository() -> Sandbox {
     let sandbox = Sandbox::with_history();
     sandbox.git(["tag", "v1"]);
     sandbox.write("a", "changed");
@@ -71,7 +75,7 @@ fn make_program(path: &Path, script: &str) {
 
 #[test]
 fn a_pager_is_used_where_it_is_asked_for() {
-    let sandbox = changed();
+    let sandbox = changed_repository();
     for (arguments, is_paged) in [
         ("-p status", true),
         ("--paginate status", true),
@@ -98,14 +102,15 @@ fn a_pager_is_used_where_it_is_asked_for() {
         ("-p describe nothing", true),
         ("-p cat-file -e nothing", true),
     ] {
-        let (_, text) = same(&sandbox, arguments, &[("GIT_PAGER", MARK)]);
+        let (_, text) =
+            assert_same_on_terminal(&sandbox, arguments, &[("GIT_PAGER", MARKING_PAGER)]);
         assert_eq!(is_marked(&text), is_paged, "{arguments}: {text}");
     }
 }
 
 #[test]
 fn the_first_pager_that_is_named_is_used() {
-    let sandbox = changed();
+    let sandbox = changed_repository();
     let [environment, other] = [("GIT_PAGER", "sed 's/^/1 /'"), ("PAGER", "sed 's/^/2 /'")];
     let core = "-c core.pager=\"sed 's/^/3 /'\"";
     let own = "-c pager.status=\"sed 's/^/4 /'\"";
@@ -127,33 +132,34 @@ fn the_first_pager_that_is_named_is_used() {
         ("-c core.pager= -p status".to_owned(), &[other], "O"),
         ("-c core.pager=cat -p status".to_owned(), &[other], "O"),
     ] {
-        let (code, text) = same(&sandbox, &arguments, variables);
+        let (code, text) = assert_same_on_terminal(&sandbox, &arguments, variables);
         assert!(text.starts_with(first), "{arguments} {variables:?}: {text}");
         assert_eq!(code, 0);
     }
     // So is the directory in which git looks for it.
     make_program(&sandbox.top().join("page"), "sed 's/^/5 /'");
-    let (_, text) = same_in(&sandbox, "dir", "-p status", &[("GIT_PAGER", "./page")]);
+    let (_, text) =
+        assert_same_on_terminal_in(&sandbox, "dir", "-p status", &[("GIT_PAGER", "./page")]);
     assert!(text.starts_with("5 "), "{text}");
 }
 
 #[test]
 fn without_a_pager_the_default_is_less() {
-    let sandbox = changed();
+    let sandbox = changed_repository();
     let folder = sandbox.root().join("programs");
     std::fs::create_dir(&folder).unwrap();
-    make_program(&folder.join("less"), MARK);
+    make_program(&folder.join("less"), MARKING_PAGER);
     let path = std::env::var("PATH").unwrap();
     let path = format!("{}:{path}", folder.display());
-    let (_, text) = same(&sandbox, "-p describe", &[("PATH", &path)]);
+    let (_, text) = assert_same_on_terminal(&sandbox, "-p describe", &[("PATH", &path)]);
     assert!(is_marked(&text), "{text}");
 }
 
 #[test]
 fn a_pager_knows_of_the_terminal_and_is_told_how_to_behave() {
-    let sandbox = changed();
+    let sandbox = changed_repository();
     let look = "cat >/dev/null; env | grep -E '^(LESS|LV|COLUMNS|GIT_PAGER_IN_USE)=' | sort";
-    let (_, text) = same(&sandbox, "-p status", &[("GIT_PAGER", look)]);
+    let (_, text) = assert_same_on_terminal(&sandbox, "-p status", &[("GIT_PAGER", look)]);
     assert_eq!(text, "COLUMNS=60\r\nLESS=FRX\r\nLV=-c\r\n");
     let variables = [
         ("GIT_PAGER", look),
@@ -161,14 +167,14 @@ fn a_pager_knows_of_the_terminal_and_is_told_how_to_behave() {
         ("LV", ""),
         ("COLUMNS", "50"),
     ];
-    let (_, text) = same(&sandbox, "-p status", &variables);
+    let (_, text) = assert_same_on_terminal(&sandbox, "-p status", &variables);
     assert_eq!(text, "COLUMNS=50\r\nLESS=S\r\nLV=\r\n");
 }
 
 #[test]
 fn a_pager_counts_as_a_terminal() {
-    let sandbox = changed();
-    let pager = ("GIT_PAGER", MARK);
+    let sandbox = changed_repository();
+    let pager = ("GIT_PAGER", MARKING_PAGER);
     for (arguments, variables, has_colors) in [
         ("-p status", &[pager][..], true),
         ("-p status -s", &[pager], true),
@@ -184,7 +190,7 @@ fn a_pager_counts_as_a_terminal() {
         ("-p status -v", &[pager], true),
         ("-c color.pager=false -p status -v", &[pager], false),
     ] {
-        let (_, text) = same(&sandbox, arguments, variables);
+        let (_, text) = assert_same_on_terminal(&sandbox, arguments, variables);
         assert_eq!(text.contains("\x1b["), has_colors, "{arguments}: {text}");
     }
     // A pager started by a parent process.
@@ -199,7 +205,7 @@ fn a_pager_counts_as_a_terminal() {
 
 #[test]
 fn nothing_is_paged_but_a_terminal() {
-    let sandbox = changed();
+    let sandbox = changed_repository();
     let run = |program| {
         let mut command = sandbox.command(program, sandbox.top(), ["-p", "status"]);
         command.env("GIT_PAGER", "no-such-pager").output().unwrap()
@@ -208,7 +214,11 @@ fn nothing_is_paged_but_a_terminal() {
     assert_eq!(ours, run("git"));
     assert!(ours.status.success());
     // Standard error is not redirected unless it is the terminal, too.
-    let (_, text) = same(&sandbox, "-p status --bogus 2>err", &[("GIT_PAGER", MARK)]);
+    let (_, text) = assert_same_on_terminal(
+        &sandbox,
+        "-p status --bogus 2>err",
+        &[("GIT_PAGER", MARKING_PAGER)],
+    );
     assert_eq!(text, "");
     let said = std::fs::read_to_string(sandbox.top().join("err")).unwrap();
     assert!(said.starts_with("error: unknown option `bogus'"), "{said}");
@@ -216,7 +226,7 @@ fn nothing_is_paged_but_a_terminal() {
 
 #[test]
 fn a_pager_that_cannot_be_run_is_told_in_git_s_words() {
-    let sandbox = changed();
+    let sandbox = changed_repository();
     let missing = "error: cannot run no-such-pager: No such file or directory\r\n\
                    fatal: unable to execute pager 'no-such-pager'\r\n";
     let pager = ("GIT_PAGER", "no-such-pager");
@@ -226,38 +236,41 @@ fn a_pager_that_cannot_be_run_is_told_in_git_s_words() {
         "-p cat-file -p HEAD",
         "-p status -h",
     ] {
-        let outcome = same(&sandbox, arguments, &[pager]);
+        let outcome = assert_same_on_terminal(&sandbox, arguments, &[pager]);
         assert_eq!(outcome, (128, missing.to_owned()));
     }
     let arguments = "-c pager.status=no-such-pager status";
-    assert_eq!(same(&sandbox, arguments, &[]), (128, missing.to_owned()));
-    same(&sandbox, "-p status", &[("GIT_PAGER", "/")]);
-    same(&sandbox, "-p status", &[("GIT_PAGER", "/no/such/pager")]);
+    assert_eq!(
+        assert_same_on_terminal(&sandbox, arguments, &[]),
+        (128, missing.to_owned())
+    );
+    assert_same_on_terminal(&sandbox, "-p status", &[("GIT_PAGER", "/")]);
+    assert_same_on_terminal(&sandbox, "-p status", &[("GIT_PAGER", "/no/such/pager")]);
     // The configuration is invalid.
     for arguments in [
         "-c core.pager -p status",
         "-c core.pager -c core.pager=cat -p status",
     ] {
-        assert_eq!(same(&sandbox, arguments, &[]).0, 128);
+        assert_eq!(assert_same_on_terminal(&sandbox, arguments, &[]).0, 128);
     }
     // Here this setting is not used.
     for (arguments, variables) in [
         ("-c core.pager status", &[][..]),
-        ("-c core.pager -p status", &[("GIT_PAGER", MARK)]),
+        ("-c core.pager -p status", &[("GIT_PAGER", MARKING_PAGER)]),
         ("-c core.pager -c pager.status=cat status", &[]),
     ] {
-        assert_eq!(same(&sandbox, arguments, variables).0, 0);
+        assert_eq!(assert_same_on_terminal(&sandbox, arguments, variables).0, 0);
     }
     sandbox.write(".git/more", "[core]\n\n\tpager\n");
     sandbox.git(["config", "include.path", "more"]);
-    assert_eq!(same(&sandbox, "-p status", &[]).0, 128);
+    assert_eq!(assert_same_on_terminal(&sandbox, "-p status", &[]).0, 128);
 }
 
 #[test]
 fn outside_of_a_repository_nothing_but_help_is_paged() {
     let sandbox = Sandbox::empty();
-    let pager = ("GIT_PAGER", MARK);
-    let (code, text) = same(&sandbox, "-C / -p status", &[pager]);
+    let pager = ("GIT_PAGER", MARKING_PAGER);
+    let (code, text) = assert_same_on_terminal(&sandbox, "-C / -p status", &[pager]);
     assert_eq!((code, is_marked(&text)), (128, false), "{text}");
     for arguments in [
         "-C / -p status -h",
@@ -268,16 +281,16 @@ fn outside_of_a_repository_nothing_but_help_is_paged() {
         "-p",
         "-p no-such-command",
     ] {
-        let (_, text) = shown(&sandbox, "", &format!("{VIGIL} {arguments}"), &[pager]);
+        let (_, text) = terminal_output(&sandbox, "", &format!("{VIGIL} {arguments}"), &[pager]);
         assert!(is_marked(&text), "{text}");
     }
-    let (_, text) = shown(&sandbox, "", &format!("{VIGIL} version"), &[pager]);
+    let (_, text) = terminal_output(&sandbox, "", &format!("{VIGIL} version"), &[pager]);
     assert!(!is_marked(&text), "{text}");
 }
 
 #[test]
 fn vigil_s_own_commands_are_paged_by_the_same_rules() {
-    let sandbox = changed();
+    let sandbox = changed_repository();
     for (arguments, is_paged) in [
         ("-p why a", true),
         ("-c pager.why=true why a", true),
@@ -287,19 +300,19 @@ fn vigil_s_own_commands_are_paged_by_the_same_rules() {
         ("state show", false),
     ] {
         let script = format!("{VIGIL} {arguments}");
-        let (code, text) = shown(&sandbox, "", &script, &[("GIT_PAGER", MARK)]);
+        let (code, text) = terminal_output(&sandbox, "", &script, &[("GIT_PAGER", MARKING_PAGER)]);
         assert_eq!((code, is_marked(&text)), (0, is_paged), "{text}");
     }
 }
 
 #[test]
 fn the_pager_is_waited_for() {
-    let sandbox = changed();
+    let sandbox = changed_repository();
     let pager = ("GIT_PAGER", "cat >/dev/null; echo read; echo done >&2");
     for program in [VIGIL, "git"] {
         for arguments in ["-p status", "-p describe", "-p cat-file -p HEAD"] {
             let script = format!("{program} {arguments}; echo after");
-            let (code, text) = shown(&sandbox, "", &script, &[pager]);
+            let (code, text) = terminal_output(&sandbox, "", &script, &[pager]);
             assert_eq!((code, text.as_str()), (0, "read\r\ndone\r\nafter\r\n"));
         }
     }
@@ -326,7 +339,7 @@ fn a_pager_that_reads_no_further_ends_the_command() {
     ] {
         for program in [VIGIL, "git"] {
             let script = format!("{program} {arguments}; echo $?");
-            let (_, text) = shown(&sandbox, "", &script, &[pager]);
+            let (_, text) = terminal_output(&sandbox, "", &script, &[pager]);
             assert_eq!(text, format!("{first}\r\ndone\r\n141\r\n"), "{program}");
         }
     }
@@ -335,7 +348,7 @@ fn a_pager_that_reads_no_further_ends_the_command() {
 /// In most pagers this key means something else.
 #[test]
 fn the_interrupt_key_ends_the_command_only_after_the_pager() {
-    let sandbox = changed();
+    let sandbox = changed_repository();
     for program in [VIGIL, "git"] {
         let gate = sandbox.make_pipe("gate");
         let pager = format!(

@@ -14,15 +14,15 @@ fn modes_are_attributes() {
     let ask = || {
         for mode in ["100644", "100755", "120000", "040000", "160000", ""] {
             let spec = format!(":(attr:builtin_objectmode={mode})");
-            sandbox.same(&["status", "-s", "-uall", &spec]);
+            sandbox.assert_same_as_git(&["status", "-s", "-uall", &spec]);
         }
         let [files, others] =
             ["", "exclude,"].map(|magic| format!(":({magic}attr:builtin_objectmode=100644)"));
-        sandbox.same(&["status", "-s", &files, "new", "."]);
-        sandbox.same(&["status", "-s", &others]);
-        sandbox.same(&["status", "-s", ":(attr:builtin_objectmode)"]);
-        sandbox.same(&["status", "-s", ":(attr:!builtin_objectmode)"]);
-        sandbox.same(&["status", "-s", ":(attr:!builtin_other)"]);
+        sandbox.assert_same_as_git(&["status", "-s", &files, "new", "."]);
+        sandbox.assert_same_as_git(&["status", "-s", &others]);
+        sandbox.assert_same_as_git(&["status", "-s", ":(attr:builtin_objectmode)"]);
+        sandbox.assert_same_as_git(&["status", "-s", ":(attr:!builtin_objectmode)"]);
+        sandbox.assert_same_as_git(&["status", "-s", ":(attr:!builtin_other)"]);
     };
     ask();
     // Only files that exist match.
@@ -36,13 +36,13 @@ fn modes_are_attributes() {
 fn what_is_wrong_with_them_is_told_before_bad_values() {
     let sandbox = Sandbox::with_history();
     let bad = "--ignore-submodules=bad";
-    sandbox.same(&["status", bad]);
-    sandbox.same(&["status", bad, ":(bad)a"]);
-    sandbox.same(&["status", bad, "-ubad", ":(bad)a"]);
-    sandbox.same(&["status", bad, "--ignored=bad", ":(bad)a"]);
+    sandbox.assert_same_as_git(&["status", bad]);
+    sandbox.assert_same_as_git(&["status", bad, ":(bad)a"]);
+    sandbox.assert_same_as_git(&["status", bad, "-ubad", ":(bad)a"]);
+    sandbox.assert_same_as_git(&["status", bad, "--ignored=bad", ":(bad)a"]);
     sandbox.write(".git/index", "bad");
-    sandbox.same(&["status", bad, ":(bad)a"]);
-    sandbox.same(&["status", bad, "a"]);
+    sandbox.assert_same_as_git(&["status", bad, ":(bad)a"]);
+    sandbox.assert_same_as_git(&["status", bad, "a"]);
 }
 
 /// git looks for nothing untracked below a symbolic link, nor does it report an ignored directory on the way there.
@@ -59,7 +59,13 @@ fn nothing_untracked_is_behind_a_link() {
             for rest in ["", "/x", "/*", "*", "/x/y"] {
                 for mode in ["traditional", "matching", "no"] {
                     let mode = format!("--ignored={mode}");
-                    sandbox.same(&["status", "-s", &mode, "--", &format!("{link}{rest}")]);
+                    sandbox.assert_same_as_git(&[
+                        "status",
+                        "-s",
+                        &mode,
+                        "--",
+                        &format!("{link}{rest}"),
+                    ]);
                 }
             }
         }

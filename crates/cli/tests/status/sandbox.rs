@@ -16,10 +16,10 @@ impl Sandbox {
     /// The same, with options of `git init`.
     pub(crate) fn initialised(options: &[&str]) -> Self {
         let mut sandbox = vigil_testkit::sandbox::Sandbox::initialised(options);
-        sandbox.set("TERM", "xterm");
-        sandbox.set("COLUMNS", "60");
+        sandbox.set_variable("TERM", "xterm");
+        sandbox.set_variable("COLUMNS", "60");
         // The choice of a pager is part of the answer.
-        sandbox.unset("GIT_PAGER");
+        sandbox.hide_variable("GIT_PAGER");
         Self(sandbox)
     }
 
@@ -50,10 +50,10 @@ impl Sandbox {
     }
 
     /// Compares the plain status, with and without hints, and with colours and a comment prefix.
-    pub(crate) fn same_status(&self) {
-        self.same(&["status"]);
-        self.same(&["-c", "advice.statusHints=false", "status"]);
-        self.same(&[
+    pub(crate) fn assert_same_status(&self) {
+        self.assert_same_as_git(&["status"]);
+        self.assert_same_as_git(&["-c", "advice.statusHints=false", "status"]);
+        self.assert_same_as_git(&[
             "-c",
             "color.ui=always",
             "-c",

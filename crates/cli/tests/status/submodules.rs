@@ -17,7 +17,7 @@ fn with_submodule(modules: &str) -> Sandbox {
     sandbox
 }
 
-fn same(sandbox: &Sandbox) {
+fn assert_same_statuses(sandbox: &Sandbox) {
     for arguments in [
         &["status", "-s"][..],
         &["status", "--porcelain=v2", "--branch"],
@@ -25,8 +25,8 @@ fn same(sandbox: &Sandbox) {
         &["status", "-s", "-uno"],
         &["status", "-s", "--ignore-submodules=none"],
     ] {
-        sandbox.same(arguments);
-        sandbox.same(arguments);
+        sandbox.assert_same_as_git(arguments);
+        sandbox.assert_same_as_git(arguments);
     }
 }
 
@@ -36,22 +36,22 @@ const IGNORED: &str = "[submodule \"s\"]\n\tpath = s\n\turl = nowhere\n\tignore 
 #[test]
 fn rules_for_submodules_are_those_of_head_where_there_are_no_others() {
     let sandbox = with_submodule(IGNORED);
-    same(&sandbox);
+    assert_same_statuses(&sandbox);
     sandbox.git(["mv", ".gitmodules", "renamed"]);
-    same(&sandbox);
+    assert_same_statuses(&sandbox);
     sandbox.git(["commit", "-q", "-m", "renamed"]);
-    same(&sandbox);
+    assert_same_statuses(&sandbox);
     sandbox.git(["reset", "-q", "--soft", "HEAD^"]);
-    same(&sandbox);
+    assert_same_statuses(&sandbox);
     sandbox.git(["rm", "-q", "--cached", "renamed"]);
-    same(&sandbox);
+    assert_same_statuses(&sandbox);
     sandbox.git(["config", "submodule.s.ignore", "untracked"]);
-    same(&sandbox);
+    assert_same_statuses(&sandbox);
     let unborn = with_submodule(IGNORED);
     unborn.git(["rm", "-q", "--cached", ".gitmodules"]);
     std::fs::remove_file(unborn.top().join(".gitmodules")).unwrap();
     unborn.git(["update-ref", "-d", "HEAD"]);
-    same(&unborn);
+    assert_same_statuses(&unborn);
 }
 
 #[test]
@@ -68,15 +68,15 @@ fn what_is_no_configuration_in_a_blob_is_complained_of() {
         ] {
             let sandbox = with_submodule(&modules);
             std::fs::remove_file(sandbox.top().join(".gitmodules")).unwrap();
-            same(&sandbox);
+            assert_same_statuses(&sandbox);
             sandbox.git(["rm", "-q", "--cached", ".gitmodules"]);
-            same(&sandbox);
+            assert_same_statuses(&sandbox);
             sandbox.git(["reset", "-q", "--hard"]);
             sandbox.write("s/a", "changed");
-            same(&sandbox);
+            assert_same_statuses(&sandbox);
             std::fs::remove_file(sandbox.top().join(".gitmodules")).unwrap();
             std::fs::create_dir(sandbox.top().join(".gitmodules")).unwrap();
-            same(&sandbox);
+            assert_same_statuses(&sandbox);
         }
     }
 }
@@ -92,7 +92,7 @@ fn entries_below_a_submodule() {
             let empty = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
             let lines = stages.iter();
             let lines = lines.map(|stage| format!("100644 {empty} {stage}\t{aside}\n"));
-            sandbox.git_fed(["update-index", "--index-info"], lines.collect::<String>());
+            sandbox.git_with_input(["update-index", "--index-info"], lines.collect::<String>());
             let index = std::fs::read(sandbox.top().join(".git/index")).unwrap();
             let index = index.replace(&aside, name);
             std::fs::write(sandbox.top().join(".git/index"), index).unwrap();
@@ -101,8 +101,8 @@ fn entries_below_a_submodule() {
                 &["--no-optional-locks", "status", "-s", "-uall", "--ignored"],
                 &["--no-optional-locks", "status", "-s", "s"],
             ] {
-                sandbox.same(arguments);
-                sandbox.same(arguments);
+                sandbox.assert_same_as_git(arguments);
+                sandbox.assert_same_as_git(arguments);
             }
         }
     }
@@ -134,6 +134,6 @@ fn what_git_does_not_take_from_the_file_is_left_out_and_said() {
         all.push(with(name, "\tignore = all\n\turl = x\n"));
     }
     for modules in all {
-        same(&with_submodule(&modules));
+        assert_same_statuses(&with_submodule(&modules));
     }
 }

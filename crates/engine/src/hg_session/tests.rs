@@ -123,7 +123,7 @@ fn another_process_lists_nothing_that_is_as_it_was() {
     let status = copy.ask(&mut first, false, false).unwrap();
     assert_eq!((status.unknown.len(), status.modified.len()), (1, 0));
     // A stamp taken within the tick of the change is not trusted.
-    vigil_testkit::clock::tick();
+    vigil_testkit::clock::wait_for_tick();
     copy.ask(&mut first, false, false).unwrap();
     first.save(&NoSteps).unwrap();
     let mut second = copy.session(true);
@@ -345,7 +345,7 @@ fn what_is_watched_and_published_is_not_in_memory_as_well() {
     let copy = with_files();
     let mut watched = copy.session(true);
     watched.watch_by(Arc::new(Watcher::new().unwrap()));
-    vigil_testkit::clock::tick();
+    vigil_testkit::clock::wait_for_tick();
     copy.ask(&mut watched, false, false).unwrap();
     assert!(watched.save(&NoSteps).unwrap().is_new());
     let recorded = watched.recorded.as_ref().unwrap();
@@ -357,7 +357,7 @@ fn what_is_watched_and_published_is_not_in_memory_as_well() {
 fn an_audit_finds_what_was_not_heard_of() {
     let copy = with_files();
     // A dirstate read within the tick of its change is read again, and until then nothing is compared.
-    vigil_testkit::clock::tick();
+    vigil_testkit::clock::wait_for_tick();
     let mut session = copy.session(false);
     session.watch_by(Arc::new(Watcher::new().unwrap()));
     copy.ask(&mut session, false, false).unwrap();

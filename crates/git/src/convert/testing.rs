@@ -15,7 +15,7 @@ use crate::environment::Environment;
 use crate::repository::{Repository, discover};
 use vigil_rules::attributes::{Attributes, Blobs, IndexBlobs};
 use vigil_rules::messages::Messages;
-use vigil_testkit::sandbox::{Sandbox, answer};
+use vigil_testkit::sandbox::{Sandbox, run_with_input};
 
 /// The output of a run, and the messages of git itself: the programs that it starts may write more.
 #[derive(Debug, PartialEq, Eq)]
@@ -248,6 +248,6 @@ impl Fixture {
     ) -> Output {
         let mut command = self.command("git", place, arguments);
         command.envs(variables.iter().copied());
-        answer(command, input)
+        run_with_input(command, input)
     }
 }

@@ -85,12 +85,12 @@ impl Fixture {
             names.extend_from_slice(path.as_os_str().as_bytes());
             names.push(b'\n');
         }
-        self.git_fed(
+        self.git_with_input(
             ["hash-object", "-w", "--no-filters", "--stdin-paths"],
             &names,
         );
         self.git(["read-tree", "--empty"]);
-        self.git_fed(["update-index", "--index-info"], &lines);
+        self.git_with_input(["update-index", "--index-info"], &lines);
         ids
     }
 
@@ -265,7 +265,7 @@ fn random_contents_convert_as_in_git() {
         // The ids without an index, which hash-object does not read either.
         fixture.git(["read-tree", "--empty"]);
         let names: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
-        let hashed = fixture.git_fed(
+        let hashed = fixture.git_with_input(
             ["hash-object", "--stdin-paths"],
             names.join("\n").as_bytes(),
         );

@@ -25,7 +25,7 @@ impl std::ops::Deref for Repo {
 impl Repo {
     pub(crate) fn new() -> Self {
         let mut sandbox = Sandbox::new();
-        sandbox.set("GIT_OPTIONAL_LOCKS", "0");
+        sandbox.set_variable("GIT_OPTIONAL_LOCKS", "0");
         Self(sandbox)
     }
 

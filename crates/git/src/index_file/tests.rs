@@ -124,7 +124,7 @@ fn conflicts_and_sha256_are_read() {
     let repo = Repo::new();
     let id = "1234567890123456789012345678901234567890";
     let info = format!("100644 {id} 1\tx\n100755 {id} 2\tx\n120000 {id} 3\tx\n160000 {id} 0\ty\n");
-    repo.git_fed(["update-index", "--index-info"], info.as_bytes());
+    repo.git_with_input(["update-index", "--index-info"], info.as_bytes());
     assert_listed_as_by_git(&repo);
 
     std::fs::remove_dir_all(repo.git_dir()).unwrap();
@@ -147,7 +147,7 @@ fn an_index_longer_than_a_piece_is_read_whole() {
         .collect();
     info += &format!("100644 {id} 0\t{long}\n");
     for version in ["2", "4"] {
-        repo.git_fed(["update-index", "--index-info"], info.as_bytes());
+        repo.git_with_input(["update-index", "--index-info"], info.as_bytes());
         repo.git(["update-index", "--index-version", version]);
         let loaded = assert_listed_as_by_git(&repo);
         assert_eq!(loaded.index.entries().len(), 12_001);
@@ -228,7 +228,7 @@ fn a_split_index_is_joined_whatever_its_own_part_does_to_the_shared_one() {
     assert_eq!(is_split(), 7);
     // It replaces all; then it adds some before, between and after them.
     let all = repo.git(["ls-files", "-z"]);
-    repo.git_fed(["update-index", "-z", "--skip-worktree", "--stdin"], &all);
+    repo.git_with_input(["update-index", "-z", "--skip-worktree", "--stdin"], &all);
     assert_eq!(is_split(), 7);
     for path in ["A", "deep/file.x", "zz"] {
         repo.write(path, "added");
@@ -238,9 +238,9 @@ fn a_split_index_is_joined_whatever_its_own_part_does_to_the_shared_one() {
     // It removes stages, and puts others in their place.
     let id = "1234567890123456789012345678901234567890";
     let stages = format!("0 {id} 0\ta\n100644 {id} 1\ta\n100644 {id} 3\ta\n");
-    repo.git_fed(["update-index", "--index-info"], stages.as_bytes());
+    repo.git_with_input(["update-index", "--index-info"], stages.as_bytes());
     assert_eq!(is_split(), 11);
-    repo.git_fed(["update-index", "--force-remove", "-z", "--stdin"], &all);
+    repo.git_with_input(["update-index", "--force-remove", "-z", "--stdin"], &all);
     assert_eq!(is_split(), 3);
 }
 

@@ -80,7 +80,7 @@ fn a_clone_reads_in_another_thread() {
 #[test]
 fn objects_are_read_loose_packed_from_alternates_and_after_a_repack() {
     for (format, hash) in FORMATS {
-        let sandbox = Sandbox::with(format, hash);
+        let sandbox = Sandbox::with_formats(format, hash);
         sandbox.commit("one");
         let objects = sandbox.open_objects();
         check_all(&sandbox, &objects);
@@ -148,7 +148,7 @@ fn many_packs_after_opening_are_found() {
     let second = sandbox.commit("second");
     assert_eq!(objects.read(&second, &mut buf).unwrap(), Some(Kind::Commit));
     let names = format!("{second}\n");
-    sandbox.git_fed(
+    sandbox.git_with_input(
         [
             "pack-objects",
             "-q",
@@ -440,7 +440,7 @@ fn a_damaged_packed_object_is_named_with_its_pack() {
     let tree = sandbox.id("HEAD^{tree}");
     let path = pack_of(&sandbox, "pack");
     let index = fs::read(path.with_extension("idx")).unwrap();
-    let offsets = sandbox.git_fed(["show-index"], &index);
+    let offsets = sandbox.git_with_input(["show-index"], &index);
     let offset: usize = offsets
         .lines()
         .find(|l| l.contains(&tree.to_string()))
@@ -472,7 +472,7 @@ fn a_damaged_packed_object_is_named_with_its_pack() {
 #[test]
 fn abbreviations_tell_objects_apart() {
     for hash in [gix_hash::Kind::Sha1, gix_hash::Kind::Sha256] {
-        let sandbox = Sandbox::with(FORMATS[0].0, hash);
+        let sandbox = Sandbox::with_formats(FORMATS[0].0, hash);
         for n in 0..1500 {
             fs::write(sandbox.top().join(format!("f{n}")), n.to_string()).unwrap();
         }

@@ -17,7 +17,7 @@ fn action(sandbox: &Sandbox) -> String {
 
 /// Two branches of three commits each, of which every one conflicts with the other branch.
 fn in_conflict(format: RefFormat) -> Sandbox {
-    let sandbox = Sandbox::with(format, Kind::Sha1);
+    let sandbox = Sandbox::with_formats(format, Kind::Sha1);
     let write = |text: &str| {
         fs::write(sandbox.top().join("file"), text).unwrap();
         sandbox.git(["add", "file"]);

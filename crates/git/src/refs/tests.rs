@@ -25,7 +25,7 @@ fn by_git(sandbox: &Sandbox, folder: &Path) -> String {
 #[test]
 fn references_are_those_of_git_in_every_format() {
     for (format, hash) in FORMATS {
-        let sandbox = Sandbox::with(format, hash);
+        let sandbox = Sandbox::with_formats(format, hash);
         let refs = Refs::open(&sandbox.repository()).unwrap();
         assert_eq!(
             refs.head().unwrap(),
@@ -99,7 +99,7 @@ fn references_are_those_of_git_in_every_format() {
 #[test]
 fn a_linked_worktree_has_a_head_of_its_own_and_shares_branches() {
     for (format, hash) in FORMATS {
-        let sandbox = Sandbox::with(format, hash);
+        let sandbox = Sandbox::with_formats(format, hash);
         let id = sandbox.commit("one");
         let linked = sandbox.root().join("linked");
         sandbox.git([
@@ -138,7 +138,7 @@ fn a_linked_worktree_has_a_head_of_its_own_and_shares_branches() {
 #[test]
 fn stash_entries_are_counted_as_git_counts_them() {
     for (format, hash) in FORMATS {
-        let sandbox = Sandbox::with(format, hash);
+        let sandbox = Sandbox::with_formats(format, hash);
         sandbox.commit("one");
         let refs = Refs::open(&sandbox.repository()).unwrap();
         let by_git = || {
@@ -167,7 +167,7 @@ fn stash_entries_are_counted_as_git_counts_them() {
 fn broken_references_are_taken_as_git_takes_them() {
     let mut sandbox = Sandbox::new();
     // Where the search for a repository ends does not matter here.
-    sandbox.set("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
+    sandbox.set_variable("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
     sandbox.commit("one");
     let refs = Refs::open(&sandbox.repository()).unwrap();
     let main = sandbox.git_dir().join("refs/heads/main");
@@ -407,7 +407,7 @@ fn many_loose_references_are_read_as_by_git() {
         let names = (0..700).step_by(step).zip(commits.iter().cycle());
         let names =
             names.map(|(number, id)| format!("update refs/tags/{folder}{number:04} {id}\n"));
-        sandbox.git_fed(
+        sandbox.git_with_input(
             ["update-ref", "--stdin"],
             names.collect::<String>().as_bytes(),
         );

@@ -10,14 +10,14 @@ fn stack_of(sandbox: &Sandbox) -> Stack {
 
 /// A repository with enough references for an index of several levels.
 fn large(count: usize, block_size: &str) -> Sandbox {
-    let sandbox = Sandbox::with(RefFormat::Reftable, Kind::Sha1);
+    let sandbox = Sandbox::with_formats(RefFormat::Reftable, Kind::Sha1);
     sandbox.git(["config", "reftable.blockSize", block_size]);
     let id = sandbox.commit("one");
     let mut input = String::new();
     for n in 0..count {
         input.push_str(&format!("create refs/tags/{n:05} {id}\n"));
     }
-    sandbox.git_fed(["update-ref", "--stdin"], input.as_bytes());
+    sandbox.git_with_input(["update-ref", "--stdin"], input.as_bytes());
     sandbox.git(["pack-refs", "--all"]);
     sandbox
 }
@@ -57,7 +57,7 @@ fn every_reference_is_found_through_indexes_of_any_depth() {
 
 #[test]
 fn of_several_tables_the_last_counts() {
-    let sandbox = Sandbox::with(RefFormat::Reftable, Kind::Sha1);
+    let sandbox = Sandbox::with_formats(RefFormat::Reftable, Kind::Sha1);
     sandbox.commit("one");
     let first = sandbox.id("HEAD");
     sandbox.commit("two");
@@ -80,7 +80,7 @@ fn of_several_tables_the_last_counts() {
                 _ => format!("update {name} {second}\n"),
             });
         }
-        sandbox.git_fed(["update-ref", "--stdin"], input.as_bytes());
+        sandbox.git_with_input(["update-ref", "--stdin"], input.as_bytes());
         let stack = stack_of(&sandbox);
         let mut merged = Merged::default();
         merged.add(&stack.tables().unwrap(), |_| true);

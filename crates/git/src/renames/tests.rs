@@ -299,7 +299,7 @@ fn a_conflict_can_be_copied_from() {
         "0 {:040} 0\tconflict\n100644 {id} 1\tconflict\n100644 {id} 2\tconflict\n",
         0
     );
-    repo.git_fed(["update-index", "--index-info"], stages.as_bytes());
+    repo.git_with_input(["update-index", "--index-info"], stages.as_bytes());
     let changes = assert_same_as_git(&repo, &rule(true, 50, 0), "conflict");
     assert_eq!(changes[0].kind, ChangeKind::Copied);
     let changes = assert_same_as_git(&repo, &rule(false, 50, 0), "conflict");

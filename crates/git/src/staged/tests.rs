@@ -142,7 +142,7 @@ fn set_index(repo: &Repo, files: &BTreeMap<String, String>) {
         .iter()
         .map(|(path, entry)| format!("{entry} 0\t{path}\0"))
         .collect();
-    repo.git_fed(
+    repo.git_with_input(
         ["update-index", "-z", "--index-info"],
         lines.concat().as_bytes(),
     );
@@ -180,7 +180,7 @@ fn random_trees_and_indexes_compare_as_by_git() {
                     .map(|path| format!("0 {:040} 0\t{path}\n", 0))
                     .collect();
                 let input = gone.concat() + &lines.concat();
-                repo.git_fed(["update-index", "--index-info"], input.as_bytes());
+                repo.git_with_input(["update-index", "--index-info"], input.as_bytes());
             }
         }
         if random.below(2) == 0 {
@@ -206,7 +206,7 @@ fn conflicts_hide_the_change_and_tell_what_head_has() {
             }
         }
         input += &format!("100644 {:040x} 2\tnew\n100644 {:040x} 3\tnew\n", 1, 2);
-        repo.git_fed(["update-index", "--index-info"], input.as_bytes());
+        repo.git_with_input(["update-index", "--index-info"], input.as_bytes());
         let found = assert_same_as_git(&repo, &tree);
         assert!(found.unmerged.iter().any(|unmerged| unmerged.path == "new"));
     }
@@ -229,7 +229,7 @@ fn intent_to_add_is_not_in_the_index() {
 #[test]
 fn on_an_unborn_branch_all_is_added() {
     let repo = Repo::new();
-    let empty = repo.git_fed(["mktree"], "");
+    let empty = repo.git_with_input(["mktree"], "");
     repo.write("b", "");
     repo.write("a/b", "");
     repo.git(["add", "."]);
@@ -327,14 +327,14 @@ fn sparse_directories_are_compared_by_tree_and_expanded_where_they_differ() {
     assert_eq!(found.changes.len(), 3);
 
     // Against a HEAD that has none of the files.
-    let empty = repo.git_fed(["mktree"], "");
+    let empty = repo.git_with_input(["mktree"], "");
     assert_same_as_git(&repo, empty.trim_end());
 
     let objects = CatFile::new(&repo);
     // A file in its place fails one of git's own assertions; here the whole directory is added.
     let blob = String::from_utf8(repo.git(["rev-parse", "HEAD:in/a"])).unwrap();
     let entry = format!("100644 blob {}\tout\n", blob.trim_end());
-    let tree = repo.git_fed(["mktree"], entry.as_bytes());
+    let tree = repo.git_with_input(["mktree"], entry.as_bytes());
     let tree = ObjectId::from_hex(tree.as_bytes()).unwrap();
     let found = both(Some(&tree), &sparse, &objects, None).unwrap();
     let paths: Vec<_> = found.changes.iter().map(|change| &change.path).collect();
@@ -401,7 +401,7 @@ fn a_sparse_directory_may_be_all_that_is_in_another() {
     ]);
     assert!(index(&repo).find("out/deep/".into(), 0).is_some());
     assert_same_as_git(&repo, "HEAD");
-    let empty = repo.git_fed(["mktree"], "");
+    let empty = repo.git_with_input(["mktree"], "");
     let found = assert_same_as_git(&repo, empty.trim_end());
     assert_eq!(found.changes.len(), 1);
 }

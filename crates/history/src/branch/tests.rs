@@ -69,7 +69,7 @@ fn check(sandbox: &Sandbox) -> String {
 #[test]
 fn the_upstream_is_that_of_git_however_it_is_configured() {
     for (format, hash) in [FORMATS[0], FORMATS[3]] {
-        let sandbox = Sandbox::with(format, hash);
+        let sandbox = Sandbox::with_formats(format, hash);
         assert_eq!(check(&sandbox), "");
         sandbox.git(["config", "branch.main.remote", "origin"]);
         sandbox.git(["config", "branch.main.merge", "refs/heads/main"]);

@@ -172,8 +172,8 @@ fn every_commit_has_the_name_that_git_gives_it() {
     for seed in 0..12 {
         let mut chance = Chance::new(seed);
         let (format, hash) = FORMATS[chance.below(FORMATS.len())];
-        let sandbox = Sandbox::with(format, hash);
-        sandbox.git_fed(
+        let sandbox = Sandbox::with_formats(format, hash);
+        sandbox.git_with_input(
             ["fast-import", "--quiet", "--force"],
             history(&mut chance).as_bytes(),
         );
@@ -303,7 +303,7 @@ fn blobs_are_found_where_they_came_in() {
 fn tag_object(sandbox: &Sandbox, name: &str, commit: &str, time_s: u64) -> String {
     let id = sandbox.id(commit);
     let header = format!("object {id}\ntype commit\ntag {name}\ntagger T <t@t> {time_s} +0000\n");
-    sandbox.git_fed(["mktag"], format!("{header}\nx\n").as_bytes())
+    sandbox.git_with_input(["mktag"], format!("{header}\nx\n").as_bytes())
 }
 
 #[test]
@@ -461,7 +461,7 @@ fn chain_of_tags(sandbox: &Sandbox, count: usize) {
         )
         .unwrap();
     }
-    sandbox.git_fed(["fast-import", "--quiet", "--force"], stream.as_bytes());
+    sandbox.git_with_input(["fast-import", "--quiet", "--force"], stream.as_bytes());
 }
 
 #[test]
@@ -490,7 +490,7 @@ fn tags_in_a_circle_lead_nowhere() {
     sandbox.git(["tag", "-a", "-m", "x", "inner", "HEAD~1"]);
     let inner = sandbox.id("inner").to_string();
     let text = format!("object {inner}\ntype tag\ntag outer\ntagger T <t@t> 1 +0000\n\nx\n");
-    let outer = sandbox.git_fed(["mktag"], text.as_bytes());
+    let outer = sandbox.git_with_input(["mktag"], text.as_bytes());
     sandbox.git(["update-ref", "refs/tags/outer", &outer]);
     sandbox.git(["replace", "-f", &inner, &outer]);
     // git loops forever.
@@ -646,7 +646,7 @@ fn a_tag_that_cannot_be_unpacked_is_passed_over() {
 /// Makes the reference `name` lead to a new tag object with these contents, which need not be valid.
 fn craft_tag(sandbox: &Sandbox, name: &str, content: &str) {
     let arguments = ["hash-object", "-t", "tag", "-w", "--literally", "--stdin"];
-    let id = sandbox.git_fed(arguments, content.as_bytes());
+    let id = sandbox.git_with_input(arguments, content.as_bytes());
     std::fs::write(sandbox.git_dir().join(name), id + "\n").unwrap();
 }
 
@@ -773,7 +773,8 @@ fn make_plain(sandbox: &Sandbox, name: &str) {
 
 #[test]
 fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightweight_ones() {
-    let sandbox = Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1).with_five_commits();
+    let sandbox =
+        Sandbox::with_formats(RefFormat::Reftable, gix_hash::Kind::Sha1).with_five_commits();
     let [second, third] = ["HEAD~2", "HEAD~3"].map(|name| sandbox.id(name));
     sandbox.git(["tag", "-a", "-m", "t", "old", "HEAD~4"]);
     sandbox.git(["tag", "-a", "-m", "t", "new", "HEAD~1"]);
@@ -788,7 +789,7 @@ fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightwe
             )
         })
         .collect();
-    sandbox.git_fed(["fast-import", "--quiet"], light.as_bytes());
+    sandbox.git_with_input(["fast-import", "--quiet"], light.as_bytes());
     let ask = || {
         let questions = [
             &[][..],
@@ -822,7 +823,8 @@ fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightwe
 
 #[test]
 fn tables_that_do_not_say_where_tags_lead_are_not_taken_to_have_none() {
-    let sandbox = Sandbox::with(RefFormat::Reftable, gix_hash::Kind::Sha1).with_five_commits();
+    let sandbox =
+        Sandbox::with_formats(RefFormat::Reftable, gix_hash::Kind::Sha1).with_five_commits();
     for (name, commit) in [("one", "HEAD~3"), ("two", "HEAD~1"), ("nested", "two")] {
         sandbox.git(["tag", "-a", "-m", "t", name, commit]);
     }
@@ -859,7 +861,7 @@ fn a_tag_object_that_is_gone_or_replaced_among_many_tags_is_taken_as_git_takes_i
     let many: String = (0..300)
         .map(|number| format!("create refs/tags/many{number} {first}\n"))
         .collect();
-    sandbox.git_fed(["update-ref", "--stdin"], many.as_bytes());
+    sandbox.git_with_input(["update-ref", "--stdin"], many.as_bytes());
     sandbox.commit("two");
     sandbox.git(["tag", "-a", "-m", "t", "annotated"]);
     for (options, name) in [
@@ -908,7 +910,7 @@ fn of_many_tag_objects_the_latest_is_the_best() {
         format!("tag t{number}\nfrom {first}\ntagger A <a@b> {time} +0000\ndata 1\nt\n")
     };
     let many: String = (0..300).map(tag).collect();
-    sandbox.git_fed(["fast-import", "--quiet"], many.as_bytes());
+    sandbox.git_with_input(["fast-import", "--quiet"], many.as_bytes());
     let check = |remark: &str| {
         for names in [&["HEAD"][..], &["HEAD", "HEAD"]] {
             for options in [
@@ -963,7 +965,7 @@ fn tips_that_are_many_are_named_as_by_git() {
         )
     };
     let steps: String = (1..=300).map(step).collect();
-    sandbox.git_fed(["fast-import", "--quiet", "--force"], steps.as_bytes());
+    sandbox.git_with_input(["fast-import", "--quiet", "--force"], steps.as_bytes());
     let check = |remark: &str| {
         for name in ["HEAD", "HEAD~7", "HEAD~290"] {
             for options in [&["--contains"][..], &["--contains", "--all"]] {
@@ -979,7 +981,7 @@ fn tips_that_are_many_are_named_as_by_git() {
     let pack = pack.find(|path| path.extension().is_some_and(|it| it == "pack"));
     let contents = std::fs::read(pack.unwrap()).unwrap();
     std::fs::remove_dir_all(&packs).unwrap();
-    sandbox.git_fed(["unpack-objects", "-q"], &contents);
+    sandbox.git_with_input(["unpack-objects", "-q"], &contents);
     check("not in a pack");
     for gone in ["t290^{}", "t285"] {
         let id = sandbox.id(gone).to_string();

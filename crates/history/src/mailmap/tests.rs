@@ -213,14 +213,14 @@ fn people_in_headers_are_replaced_as_by_git() {
             let tag = format!("object {tree}\ntype tree\ntag t\ntagger {author}\n{body}");
             for (kind, text) in [("commit", commit), ("tag", tag)] {
                 let args = ["hash-object", "-w", "--literally", "-t", kind, "--stdin"];
-                ids.push(sandbox.git_fed(args, text.as_bytes()));
+                ids.push(sandbox.git_with_input(args, text.as_bytes()));
             }
         }
     }
     let opened = open(&sandbox, &top);
     let mailmap = load(&opened).mailmap;
     let args = ["cat-file", "--use-mailmap", "--batch=%(rest)"];
-    let theirs = sandbox.git_fed(args, (ids.join("\n") + "\n").as_bytes());
+    let theirs = sandbox.git_with_input(args, (ids.join("\n") + "\n").as_bytes());
     // The format has an empty line before each object.
     let theirs = theirs.trim_end_matches('\n');
     let mut ours = Vec::new();

@@ -10,7 +10,7 @@ use vigil_git::environment::Environment;
 use vigil_git::repository;
 use vigil_objects::hash::hash_blob;
 use vigil_testkit::sandbox::RefFormat;
-use vigil_testkit::sandbox::{FORMATS, Sandbox, TextOutput, answer};
+use vigil_testkit::sandbox::{FORMATS, Sandbox, TextOutput, run_with_input};
 
 #[test]
 fn names_lead_where_git_says() {
@@ -87,7 +87,7 @@ fn variables(sandbox: &Sandbox) -> Vec<(&'static str, String)> {
 fn git(sandbox: &Sandbox, folder: &Path, args: &[&str], input: &[u8]) -> TextOutput {
     let mut command = sandbox.command("git", folder, args);
     command.envs(variables(sandbox));
-    answer(command, input).into()
+    run_with_input(command, input).into()
 }
 
 /// The open repository that contains `folder`.
@@ -357,14 +357,14 @@ fn write_blob_like(sandbox: &Sandbox, prefix: &str) -> ObjectId {
         id.to_string().starts_with(prefix).then_some((content, id))
     });
     let (content, id) = found.unwrap();
-    let written = sandbox.git_fed(["hash-object", "-w", "--stdin"], content.as_bytes());
+    let written = sandbox.git_with_input(["hash-object", "-w", "--stdin"], content.as_bytes());
     assert_eq!(written, id.to_string());
     id
 }
 
 /// A repository with a history, tags of all kinds, branches with upstreams, logs, links and conflicts.
 fn repository_with_everything(format: RefFormat, hash: Kind) -> Sandbox {
-    let sandbox = Sandbox::with(format, hash);
+    let sandbox = Sandbox::with_formats(format, hash);
     let top = sandbox.top();
     let write = |path: &str, content: &str| {
         let path = top.join(path);
@@ -473,7 +473,7 @@ fn repository_with_everything(format: RefFormat, hash: Kind) -> Sandbox {
         "0 {} 0\tfought\n100644 {blob} 1\tfought\n100755 {lone} 2\tfought\n",
         "0".repeat(blob.len())
     );
-    sandbox.git_fed(["update-index", "--index-info"], stages.as_bytes());
+    sandbox.git_with_input(["update-index", "--index-info"], stages.as_bytes());
     write("untracked", "x");
     sandbox
 }

@@ -36,7 +36,7 @@ impl Asker {
 #[test]
 fn tags_are_those_of_git_at_every_step() {
     for (format, hash) in FORMATS {
-        let sandbox = Sandbox::with(format, hash);
+        let sandbox = Sandbox::with_formats(format, hash);
         let commit = sandbox.commit("one");
         let mut asker = Asker::new(&sandbox);
         assert_eq!(asker.ask(&commit), None);
@@ -132,7 +132,7 @@ fn damaged_tags_name_nothing() {
     fs::write(tags.join("missing"), format!("{}\n", "1".repeat(40))).unwrap();
     fs::write(tags.join("junk"), "junk\n").unwrap();
     let args = ["hash-object", "-t", "tag", "--literally", "-w", "--stdin"];
-    let broken = sandbox.git_fed(args, b"no tag at all\n");
+    let broken = sandbox.git_with_input(args, b"no tag at all\n");
     fs::write(tags.join("malformed"), format!("{broken}\n")).unwrap();
     assert_eq!(Asker::new(&sandbox).ask(&commit), Some("good".into()));
 }
@@ -140,7 +140,7 @@ fn damaged_tags_name_nothing() {
 #[test]
 fn tags_that_move_though_their_files_do_not_are_followed() {
     for (format, hash) in FORMATS {
-        let sandbox = Sandbox::with(format, hash);
+        let sandbox = Sandbox::with_formats(format, hash);
         let one = sandbox.commit("one");
         sandbox.git(["tag", "-m", "t", "annotated"]);
         sandbox.git(["tag", "z", "HEAD^{tree}"]);

@@ -62,7 +62,7 @@ fn parse(words: &mut Words) -> Result<Settings, String> {
         dirstate_v2: None,
         format: None,
         daemon: false,
-        parts: hg::Parts::default(),
+        partial: hg::PartialCheckouts::default(),
     };
     while let Some(name) = words.option() {
         match name.as_str() {
@@ -79,8 +79,8 @@ fn parse(words: &mut Words) -> Result<Settings, String> {
             "--dirstate" => settings.dirstate_v2 = Some(words.value()? == "2"),
             "--format" => settings.format = Some(words.number()?),
             "--daemon" => settings.daemon = true,
-            "--sparse" => settings.parts.sparse = true,
-            "--narrow" => settings.parts.narrow = true,
+            "--sparse" => settings.partial.sparse = true,
+            "--narrow" => settings.partial.narrow = true,
             "--root" => settings.parent = words.value()?.into(),
             other => return Err(format!("unknown argument {other}")),
         }

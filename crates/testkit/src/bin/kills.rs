@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use vigil_testkit::command_line::{self, Words};
-use vigil_testkit::kills::{Kills, run};
-use vigil_testkit::monitor::{Monitor, Way};
+use vigil_testkit::kills::{KillSettings, run};
+use vigil_testkit::monitor::{Monitor, Transport};
 
 const USAGE: &str = "usage: kills --vigil PATH [option]...
 
@@ -26,16 +26,16 @@ fn main() -> ExitCode {
     };
     match run(&kills) {
         Ok(report) => {
-            for text in &report.wrong {
+            for text in &report.failures {
                 println!("{text}");
             }
             println!(
                 "{} kills, {} of them while git ran; {} comparisons, {} wrong, {} as git alone is; {} questions answered",
                 report.kills,
-                report.during,
+                report.kills_during_git,
                 report.comparisons,
-                report.wrong.len(),
-                report.gits_own,
+                report.failures.len(),
+                report.git_faults,
                 report.answered
             );
             match report.is_good() {
@@ -50,11 +50,11 @@ fn main() -> ExitCode {
     }
 }
 
-fn parse(words: &mut Words) -> Result<Kills, String> {
-    let mut kills = Kills {
+fn parse(words: &mut Words) -> Result<KillSettings, String> {
+    let mut kills = KillSettings {
         monitor: Monitor {
             program: PathBuf::new(),
-            way: Way::Hook,
+            transport: Transport::Hook,
         },
         git: "git".into(),
         seed: 1,
@@ -66,10 +66,10 @@ fn parse(words: &mut Words) -> Result<Kills, String> {
             "--vigil" => kills.monitor.program = words.program()?,
             "--git" => kills.git = words.program()?,
             "--way" => {
-                kills.monitor.way = match words.value()?.as_str() {
-                    "hook" => Way::Hook,
-                    "socket" => Way::Socket,
-                    other => return Err(format!("{other} is no way")),
+                kills.monitor.transport = match words.value()?.as_str() {
+                    "hook" => Transport::Hook,
+                    "socket" => Transport::Socket,
+                    other => return Err(format!("--way is hook or socket, not {other}")),
                 }
             }
             "--count" => kills.count = words.number()?,

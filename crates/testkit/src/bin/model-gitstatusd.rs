@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use vigil_testkit::long_lived::oracle::{Expected, expect};
+use vigil_testkit::gitstatusd::oracle::{Expected, expected_response};
 use vigil_testkit::scenario::ServerOptions;
 
 fn main() -> ExitCode {
@@ -42,7 +42,7 @@ fn serve(git: &str, options: ServerOptions, fault: Option<usize>) -> io::Result<
             command
         };
         let mut response = id.to_vec();
-        match expect(&command, options) {
+        match expected_response(&command, options) {
             Ok(Expected::Fields(accepted)) => {
                 response.extend_from_slice(b"\x1f1");
                 for (number, field) in accepted.into_iter().enumerate() {

@@ -10,7 +10,7 @@ use vigil_testkit::campaign::{self, Campaign};
 use vigil_testkit::cases;
 use vigil_testkit::command_line::{self, Words};
 use vigil_testkit::daemon::Daemon;
-use vigil_testkit::monitor::{Monitor, Way};
+use vigil_testkit::monitor::{Monitor, Transport};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::operations::GROUPS as OPERATION_GROUPS;
 use vigil_testkit::random::questions::GROUPS as OPTION_GROUPS;
@@ -83,15 +83,15 @@ fn parse(words: &mut Words) -> Result<Arguments, String> {
         failures_max: 5,
         jobs: 2,
         plan,
-        shrinks: true,
-        keeps: false,
+        reduces_failures: true,
+        keeps_sandboxes: false,
     };
     let mut settings = Settings::new("", "git");
     let mut gits: Vec<PathBuf> = Vec::new();
     let mut runs = None;
     let mut daemon = false;
     let (mut mode, mut case, mut list) = ("status".to_owned(), String::new(), false);
-    let mut way = Way::Hook;
+    let mut transport = Transport::Hook;
     while let Some(name) = words.option() {
         match name.as_str() {
             "--vigil" => settings.candidate = words.program()?,
@@ -112,16 +112,16 @@ fn parse(words: &mut Words) -> Result<Arguments, String> {
             }
             "--case" => case = words.value()?,
             "--monitor" => {
-                way = match words.value()?.as_str() {
-                    "hook" => Way::Hook,
-                    "socket" => Way::Socket,
+                transport = match words.value()?.as_str() {
+                    "hook" => Transport::Hook,
+                    "socket" => Transport::Socket,
                     other => return Err(format!("there is no monitor {other}")),
                 }
             }
             "--daemon" => daemon = true,
             "--list" => list = true,
             "--max-failures" => campaign.failures_max = words.number()?,
-            "--no-shrink" => campaign.shrinks = false,
+            "--no-shrink" => campaign.reduces_failures = false,
             "--shrink-tries" => settings.shrink_tries_max = words.number()?,
             "--stderr" => settings.compare_errors = true,
             "--env" => {
@@ -133,7 +133,7 @@ fn parse(words: &mut Words) -> Result<Arguments, String> {
             }
             "--root" => settings.parent = words.value()?.into(),
             "--limit" => settings.limit = words.seconds()?,
-            "--keep" => campaign.keeps = true,
+            "--keep" => campaign.keeps_sandboxes = true,
             other => return Err(format!("unknown argument {other}")),
         }
     }
@@ -152,7 +152,7 @@ fn parse(words: &mut Words) -> Result<Arguments, String> {
     settings.accepted_gits = gits.collect();
     if mode == "fsmonitor" {
         let program = std::mem::replace(&mut settings.candidate, settings.oracle.clone());
-        settings.monitor = Some(Monitor { program, way });
+        settings.monitor = Some(Monitor { program, transport });
         daemon = true;
     }
     settings.may_write = git_version(&settings.candidate).is_some();

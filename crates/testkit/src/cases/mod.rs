@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bstr::ByteSlice;
 
 use crate::campaign::describe_differences;
-use crate::player::{Difference, Judge, Settings, play};
+use crate::player::{ComparedAnswers, Difference, Settings, play};
 use crate::sandbox::SandboxError;
 use crate::scenario::Scenario;
 pub use case::Case;
@@ -163,7 +163,7 @@ pub fn compare_cases(
 
 fn compare_case(settings: &Settings, case: &Case, prompts: bool) -> Result<Report, SandboxError> {
     let scenario = case.scenario(prompts);
-    let mut played = play(settings, &scenario, Judge::All)?;
+    let mut played = play(settings, &scenario, ComparedAnswers::All)?;
     let mut refused = 0;
     if CLEARER_REFUSALS.contains(&case.name) {
         let before = played.mismatches.len();

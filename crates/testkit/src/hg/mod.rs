@@ -7,5 +7,5 @@ mod run;
 pub mod sandbox;
 pub mod server;
 
-pub use operations::Parts;
+pub use operations::PartialCheckouts;
 pub use run::{FORMATS, Settings, Totals, run};

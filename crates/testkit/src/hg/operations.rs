@@ -52,19 +52,19 @@ pub(super) struct Player<'p> {
     pub(super) top: &'p Path,
     pub(super) rng: Rng,
     /// The operations so far, for a report.
-    pub(super) done: Vec<String>,
+    pub(super) operations_log: Vec<String>,
     /// The next mtime in seconds; no file has had it yet.
     next_s: i64,
     commits: u32,
     /// Whether Mercurial's version is before 7.
     pub(super) is_old: bool,
     /// Which partial working copies are tried.
-    pub(super) parts: Parts,
+    pub(super) partial: PartialCheckouts,
 }
 
 /// The ways in which a working copy may have only part of the files.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Parts {
+pub struct PartialCheckouts {
     /// The sparse patterns change.
     pub sparse: bool,
     /// The narrow patterns change.
@@ -72,15 +72,15 @@ pub struct Parts {
 }
 
 impl<'p> Player<'p> {
-    pub(super) fn new(top: &'p Path, rng: Rng, is_old: bool, parts: Parts) -> Self {
+    pub(super) fn new(top: &'p Path, rng: Rng, is_old: bool, partial: PartialCheckouts) -> Self {
         Self {
             top,
             rng,
-            done: Vec::new(),
+            operations_log: Vec::new(),
             next_s: 1_500_000_000,
             commits: 0,
             is_old,
-            parts,
+            partial,
         }
     }
 
@@ -102,12 +102,12 @@ impl<'p> Player<'p> {
     }
 
     /// The number of a changeset that is likely to exist.
-    pub(super) fn number(&mut self) -> String {
+    pub(super) fn changeset_number(&mut self) -> String {
         let limit = u64::from(self.commits.max(1));
         self.rng.below(limit).to_string()
     }
 
-    fn place(&self, path: &[u8]) -> PathBuf {
+    fn path_of(&self, path: &[u8]) -> PathBuf {
         self.top.join(OsStr::from_bytes(path))
     }
 
@@ -124,16 +124,16 @@ impl<'p> Player<'p> {
         contents
     }
 
-    pub(super) fn note(&mut self, what: impl Into<String>) {
-        self.done.push(what.into());
+    pub(super) fn log_operation(&mut self, what: impl Into<String>) {
+        self.operations_log.push(what.into());
     }
 
     /// Performs one operation, or nothing if it is impossible.
-    pub(super) fn step(&mut self, server: &mut Server) -> io::Result<()> {
-        if self.parts.sparse && self.rng.chance(20) {
+    pub(super) fn perform_operation(&mut self, server: &mut Server) -> io::Result<()> {
+        if self.partial.sparse && self.rng.chance(20) {
             return self.sparse(server);
         }
-        if self.parts.narrow && self.rng.chance(10) {
+        if self.partial.narrow && self.rng.chance(10) {
             let _ = self.narrow();
             return Ok(());
         }
@@ -156,19 +156,19 @@ impl<'p> Player<'p> {
 
     fn files(&mut self) -> io::Result<()> {
         let path = self.path();
-        let place = self.place(&path);
+        let place = self.path_of(&path);
         let shown = String::from_utf8_lossy(&path).into_owned();
         remove_fifo(&place)?;
         match self.rng.below(14) {
             0..5 => {
-                self.note(format!("write {shown:?}"));
+                self.log_operation(format!("write {shown:?}"));
                 let contents = self.contents();
                 let parent = place.parent().map(Path::to_path_buf);
                 fs::create_dir_all(parent.unwrap_or_default())?;
                 fs::write(&place, contents)
             }
             5 => {
-                self.note(format!("rewrite {shown:?}"));
+                self.log_operation(format!("rewrite {shown:?}"));
                 let mut contents = fs::read(&place)?;
                 if let Some(first) = contents.first_mut() {
                     *first = first.wrapping_add(1);
@@ -177,19 +177,19 @@ impl<'p> Player<'p> {
             }
             6 => {
                 let mode = self.rng.pick(&[0o644, 0o755, 0o744, 0o655]);
-                self.note(format!("chmod {mode:o} {shown:?}"));
+                self.log_operation(format!("chmod {mode:o} {shown:?}"));
                 fs::set_permissions(&place, fs::Permissions::from_mode(mode))
             }
             7 => {
                 let target = self
                     .rng
                     .pick::<&[u8]>(&[b"a", b"d", b"nowhere", b"../x", b"x"]);
-                self.note(format!("symlink {shown:?}"));
+                self.log_operation(format!("symlink {shown:?}"));
                 let _ = fs::remove_file(&place);
                 symlink(OsStr::from_bytes(target), &place)
             }
             8 => {
-                self.note(format!("rm {shown:?}"));
+                self.log_operation(format!("rm {shown:?}"));
                 fs::remove_file(&place)
             }
             9 => {
@@ -197,26 +197,26 @@ impl<'p> Player<'p> {
                 if directory.is_empty() {
                     return Ok(());
                 }
-                self.note(format!("rm -r {:?}", String::from_utf8_lossy(directory)));
-                fs::remove_dir_all(self.place(directory))
+                self.log_operation(format!("rm -r {:?}", String::from_utf8_lossy(directory)));
+                fs::remove_dir_all(self.path_of(directory))
             }
             10 => {
                 let other = self.path();
-                let to = self.place(&other);
-                self.note(format!(
+                let to = self.path_of(&other);
+                self.log_operation(format!(
                     "mv {shown:?} {:?}",
                     String::from_utf8_lossy(&other)
                 ));
                 fs::rename(&place, to)
             }
             11 => {
-                self.note(format!("mkdir {shown:?}"));
+                self.log_operation(format!("mkdir {shown:?}"));
                 let _ = fs::remove_file(&place);
                 fs::create_dir_all(&place)?;
                 fs::write(place.join("inner"), "i")
             }
             12 => {
-                self.note(format!("mkfifo {shown:?}"));
+                self.log_operation(format!("mkfifo {shown:?}"));
                 let _ = fs::remove_file(&place);
                 Ok(mknodat(
                     CWD,
@@ -229,9 +229,9 @@ impl<'p> Player<'p> {
             _ => {
                 // A directory is moved, and replaced by a link to its new place.
                 let directory = self.rng.pick::<&[u8]>(&[b"d", b"d/e", b"out"]);
-                self.note(format!("link {:?}", String::from_utf8_lossy(directory)));
-                let from = self.place(directory);
-                let to = self.place(b"moved");
+                self.log_operation(format!("link {:?}", String::from_utf8_lossy(directory)));
+                let from = self.path_of(directory);
+                let to = self.path_of(b"moved");
                 fs::rename(&from, &to)?;
                 symlink(&to, &from)
             }
@@ -281,21 +281,21 @@ impl<'p> Player<'p> {
         let file = self
             .rng
             .pick::<&[u8]>(&[b".hgignore", b".hgignore", b"more", b"d/more"]);
-        self.note(format!(
+        self.log_operation(format!(
             "ignore {:?}: {text:?}",
             String::from_utf8_lossy(file)
         ));
         if self.rng.chance(15) {
-            return fs::remove_file(self.place(file));
+            return fs::remove_file(self.path_of(file));
         }
-        let place = self.place(file);
+        let place = self.path_of(file);
         remove_fifo(&place)?;
         fs::write(place, text)
     }
 
     /// Gives each file an old mtime of its own, so that stat data decides once it is recorded.
     fn age_all(&mut self) {
-        self.note("age all");
+        self.log_operation("age all");
         let mut pending = vec![self.top.to_path_buf()];
         while let Some(folder) = pending.pop() {
             let Ok(entries) = fs::read_dir(&folder) else {
@@ -354,11 +354,11 @@ impl<'p> Player<'p> {
                 words(&["commit", "-m", &message, "-d", "0 0"])
             }
             20 | 21 => {
-                let revision = self.number();
+                let revision = self.changeset_number();
                 words(&["update", "-r", &revision])
             }
             22 => {
-                let revision = self.number();
+                let revision = self.changeset_number();
                 words(&["update", "-C", "-r", &revision])
             }
             23 => words(&["merge", "--tool", ":merge3"]),
@@ -375,7 +375,7 @@ impl<'p> Player<'p> {
             28 => words(&["debugrebuilddirstate"]),
             29 | 30 => {
                 let (kind, name) = (self.rng.below(3), self.rng.pick(&["one", "two", "0b"]));
-                let revision = self.number();
+                let revision = self.changeset_number();
                 match kind {
                     0 => words(&["bookmark", "-f", "-r", &revision, name]),
                     1 => words(&["tag", "-l", "-f", "-r", &revision, name]),
@@ -395,8 +395,8 @@ impl<'p> Player<'p> {
             .iter()
             .map(|word| String::from_utf8_lossy(word).into_owned())
             .collect();
-        let said = server.run(&arguments)?;
-        self.note(format!("hg {shown:?} = {}", said.code));
+        let output = server.run(&arguments)?;
+        self.log_operation(format!("hg {shown:?} = {}", output.code));
         Ok(())
     }
 }

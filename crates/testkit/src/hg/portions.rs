@@ -17,12 +17,12 @@ impl Player<'_> {
     pub(super) fn sparse(&mut self, server: &mut Server) -> io::Result<()> {
         let hg = |player: &mut Self, server: &mut Server, words: &[&str]| {
             let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
-            let said = server.run(&words)?;
+            let output = server.run(&words)?;
             let shown: Vec<_> = words
                 .iter()
                 .map(|word| String::from_utf8_lossy(word))
                 .collect();
-            player.note(format!("hg {shown:?} = {}", said.code));
+            player.log_operation(format!("hg {shown:?} = {}", output.code));
             Ok::<(), io::Error>(())
         };
         const PATTERNS: [&str; 12] = [
@@ -53,7 +53,7 @@ impl Player<'_> {
             8 | 9 => {
                 let file = self.rng.pick(&[PROFILE, PROFILE, INNER_PROFILE]);
                 let text = self.text_of_sparse(file == PROFILE, INNER_PROFILE);
-                self.note(format!("profile {file}: {text:?}"));
+                self.log_operation(format!("profile {file}: {text:?}"));
                 let place = self.top.join(file);
                 let _ = fs::create_dir_all(place.parent().unwrap_or(self.top));
                 let _ = fs::write(place, text);
@@ -62,7 +62,7 @@ impl Player<'_> {
             }
             10 => {
                 let text = self.text_of_sparse(true, PROFILE);
-                self.note(format!("sparse {text:?}"));
+                self.log_operation(format!("sparse {text:?}"));
                 let _ = fs::write(self.top.join(".hg/sparse"), text);
                 Ok(())
             }
@@ -70,7 +70,7 @@ impl Player<'_> {
                 let text = self
                     .rng
                     .pick(&["a", "d/a\nb.c", "d", "", "d/e\n", "./a\n.hidden"]);
-                self.note(format!("tempsparse {text:?}"));
+                self.log_operation(format!("tempsparse {text:?}"));
                 let _ = fs::write(self.top.join(".hg/tempsparse"), text);
                 Ok(())
             }
@@ -150,7 +150,7 @@ impl Player<'_> {
                 text.push('\n');
             }
         }
-        self.note(format!("narrowspec {text:?}"));
+        self.log_operation(format!("narrowspec {text:?}"));
         let is_stale = !self.is_old && self.rng.chance(10);
         fs::write(self.store().join("narrowspec"), &text)?;
         if !is_stale {
@@ -168,7 +168,7 @@ impl Player<'_> {
     }
 
     /// Turns the repository into a narrow one that has everything.
-    pub(super) fn begin_narrow(&mut self) -> io::Result<()> {
+    pub(super) fn start_narrow(&mut self) -> io::Result<()> {
         let stored = self.store().join("requires");
         let requires = match stored.exists() {
             true => stored,

@@ -88,7 +88,7 @@ pub(super) fn question(player: &mut Player<'_>) -> Vec<Vec<u8>> {
         ]);
         words.push(config.as_bytes().to_vec());
     }
-    if player.parts.sparse && player.rng.chance(5) {
+    if player.partial.sparse && player.rng.chance(5) {
         words.push(b"--config".to_vec());
         words.push(b"sparse.missingwarning=no".to_vec());
     }
@@ -152,7 +152,7 @@ fn changesets(player: &mut Player<'_>, words: &mut Vec<Vec<u8>>) {
 /// The name of a changeset, which may not exist.
 fn changeset(player: &mut Player<'_>) -> Vec<u8> {
     let mut name = match player.rng.chance(50) {
-        true => player.number().into_bytes(),
+        true => player.changeset_number().into_bytes(),
         false => {
             let known: &str = player.rng.pick(&[
                 ".",

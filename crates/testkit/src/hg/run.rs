@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use super::operations::{Parts, Player};
+use super::operations::{PartialCheckouts, Player};
 use super::questions::{plain_question, question};
 use super::sandbox::HgSandbox;
-use super::server::{Said, Server};
+use super::server::{HgOutput, Server};
 use crate::daemon::Daemon;
 use crate::random::rng::Rng;
 
@@ -50,7 +50,7 @@ pub struct Settings {
     /// Whether the candidate is asked through a daemon of its own.
     pub daemon: bool,
     /// Which partial working copies are tried.
-    pub parts: Parts,
+    pub partial: PartialCheckouts,
 }
 
 /// Rare store formats, as lines of Mercurial's configuration. A release ignores what it does not know.
@@ -71,7 +71,7 @@ pub struct Totals {
     /// Questions with equal answers.
     pub same: u64,
     /// Questions that the candidate left to Mercurial.
-    pub left: u64,
+    pub left_to_mercurial: u64,
     /// Questions where a separate Mercurial process agrees with the candidate, and the command server does not.
     pub doubtful: u64,
     /// Questions with different answers.
@@ -81,7 +81,7 @@ pub struct Totals {
     /// Questions that the daemon answered.
     pub by_daemon: u64,
     /// Questions that the daemon left to the client.
-    pub not_by_daemon: u64,
+    pub left_by_daemon: u64,
 }
 
 impl fmt::Display for Totals {
@@ -90,12 +90,12 @@ impl fmt::Display for Totals {
             f,
             "{} same, {} left to hg, {} doubtful, {} mismatches, {} seeds ended early, {} answered by a daemon and {} left by it",
             self.same,
-            self.left,
+            self.left_to_mercurial,
             self.doubtful,
             self.mismatches,
             self.broken,
             self.by_daemon,
-            self.not_by_daemon
+            self.left_by_daemon
         )
     }
 }
@@ -140,7 +140,7 @@ pub fn run(settings: &Settings, report: &Mutex<impl Write + Send>) -> io::Result
     if let Some(daemon) = &daemon {
         let status = daemon.final_status().map_err(io::Error::other)?;
         let mut totals = lock(&totals);
-        (totals.by_daemon, totals.not_by_daemon) = (status.answered, status.left);
+        (totals.by_daemon, totals.left_by_daemon) = (status.answered, status.left);
     }
     totals
         .into_inner()
@@ -164,14 +164,14 @@ fn play(
     let mut sandbox = HgSandbox::new(&settings.parent, &settings.oracle)?;
     if let Some(daemon) = daemon {
         let folder = daemon.runtime_folder();
-        sandbox.set("VIGIL_RUNTIME_DIR", &folder.to_string_lossy());
+        sandbox.set_variable("VIGIL_RUNTIME_DIR", &folder.to_string_lossy());
         // A busy machine is slow, but the daemon is to be used all the same.
-        sandbox.set("VIGIL_DAEMON_PATIENCE_MS", "60000");
-        sandbox.set("VIGIL_DAEMON_REST_S", "0");
+        sandbox.set_variable("VIGIL_DAEMON_PATIENCE_MS", "60000");
+        sandbox.set_variable("VIGIL_DAEMON_REST_S", "0");
     }
     let mut rng = Rng::new(seed);
     if rng.chance(10) {
-        sandbox.set("HGPLAIN", "1");
+        sandbox.set_variable("HGPLAIN", "1");
     }
     let is_v2 = settings.dirstate_v2.unwrap_or(seed.is_multiple_of(2));
     // Without its compiled extensions, Mercurial must be told that it may be slow.
@@ -197,7 +197,7 @@ fn play(
     if let Some(format) = format {
         config.push_str(format);
     }
-    let Parts { sparse, narrow } = settings.parts;
+    let PartialCheckouts { sparse, narrow } = settings.partial;
     if sparse || narrow {
         config.push_str("[extensions]\nsparse=\nnarrow=\n");
     }
@@ -205,16 +205,16 @@ fn play(
     let mut server = Server::start(&sandbox)?;
     server.run(&["init"])?;
     let top = sandbox.top();
-    let mut player = Player::new(&top, rng, is_old, settings.parts);
+    let mut player = Player::new(&top, rng, is_old, settings.partial);
     if narrow {
-        player.begin_narrow()?;
+        player.start_narrow()?;
     }
     for _ in 0..settings.steps {
-        player.step(&mut server)?;
+        player.perform_operation(&mut server)?;
         if let Some(rhg) = settings.rhg.as_ref().filter(|_| player.rng.chance(60)) {
             let output = sandbox.command(rhg, &top).arg("status").output()?;
             player
-                .done
+                .operations_log
                 .push(format!("rhg status = {:?}", output.status.code()));
         }
         for _ in 0..settings.questions {
@@ -232,9 +232,9 @@ fn play(
             if daemon.is_some() && player.rng.chance(20) {
                 candidate.env("VIGIL_NO_DAEMON", "1");
             }
-            let answer = of_output(&candidate.output()?);
-            if is_left(&answer) {
-                lock(totals).left += 1;
+            let answer = hg_output(&candidate.output()?);
+            if is_left_to_mercurial(&answer) {
+                lock(totals).left_to_mercurial += 1;
                 continue;
             }
             let expected = server.run(&words)?;
@@ -244,7 +244,7 @@ fn play(
             }
             let mut alone = sandbox.command(sandbox.hg_program(), &top);
             alone.args(words.iter().map(|word| OsStr::from_bytes(word)));
-            let alone = of_output(&alone.output()?);
+            let alone = hg_output(&alone.output()?);
             if answer == alone || has_crashed(&alone) {
                 lock(totals).doubtful += 1;
                 continue;
@@ -252,7 +252,7 @@ fn play(
             lock(totals).mismatches += 1;
             let mut text = format!("seed {seed}, dirstate v{}\n", 1 + u8::from(is_v2));
             text.push_str(format.copied().unwrap_or_default());
-            for line in &player.done {
+            for line in &player.operations_log {
                 let _ = writeln!(text, "  {line}");
             }
             let shown: Vec<_> = words
@@ -260,14 +260,14 @@ fn play(
                 .map(|word| String::from_utf8_lossy(word))
                 .collect();
             let _ = writeln!(text, "question {shown:?}");
-            for (name, said) in [
+            for (name, printed) in [
                 ("candidate", &answer),
                 ("hg", &expected),
                 ("hg alone", &alone),
             ] {
-                let _ = writeln!(text, "--- {name}: exit code {}", said.code);
-                text.push_str(&String::from_utf8_lossy(&said.stderr));
-                text.push_str(&String::from_utf8_lossy(&said.stdout));
+                let _ = writeln!(text, "--- {name}: exit code {}", printed.code);
+                text.push_str(&String::from_utf8_lossy(&printed.stderr));
+                text.push_str(&String::from_utf8_lossy(&printed.stdout));
             }
             writeln!(lock(report), "{text}")?;
             return Ok(());
@@ -289,19 +289,19 @@ fn is_old(settings: &Settings) -> io::Result<bool> {
 }
 
 /// Returns whether the candidate says that only Mercurial can answer.
-fn is_left(answer: &Said) -> bool {
-    let said = String::from_utf8_lossy(&answer.stderr);
-    answer.code == 255 && said.contains("vigil does not answer this")
+fn is_left_to_mercurial(answer: &HgOutput) -> bool {
+    let output = String::from_utf8_lossy(&answer.stderr);
+    answer.code == 255 && output.contains("vigil does not answer this")
 }
 
 /// Returns whether Mercurial itself crashed on the question.
-fn has_crashed(answer: &Said) -> bool {
-    let said = String::from_utf8_lossy(&answer.stderr);
-    answer.code == 1 && said.contains("** unknown exception encountered")
+fn has_crashed(answer: &HgOutput) -> bool {
+    let output = String::from_utf8_lossy(&answer.stderr);
+    answer.code == 1 && output.contains("** unknown exception encountered")
 }
 
-fn of_output(output: &std::process::Output) -> Said {
-    Said {
+fn hg_output(output: &std::process::Output) -> HgOutput {
+    HgOutput {
         stdout: output.stdout.clone(),
         stderr: output.stderr.clone(),
         code: output.status.code().unwrap_or(-1),

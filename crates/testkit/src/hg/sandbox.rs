@@ -14,7 +14,7 @@ pub struct HgSandbox {
 }
 
 /// Returns whether `hg` is a program that runs.
-pub fn is_there(hg: impl AsRef<OsStr>) -> bool {
+pub fn is_installed(hg: impl AsRef<OsStr>) -> bool {
     Command::new(hg)
         .arg("--version")
         .output()
@@ -61,7 +61,7 @@ impl HgSandbox {
     }
 
     /// Sets an environment variable for all programs.
-    pub fn set(&mut self, name: &str, value: &str) {
+    pub fn set_variable(&mut self, name: &str, value: &str) {
         self.variables.push((name.into(), value.into()));
     }
 

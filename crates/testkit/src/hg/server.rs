@@ -11,7 +11,7 @@ use super::sandbox::HgSandbox;
 
 /// The output of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct HgOutput {
     /// Standard output.
     pub stdout: Vec<u8>,
     /// Standard error.
@@ -37,7 +37,7 @@ const LIMIT: Timespec = Timespec {
 };
 
 /// The maximum length in bytes that is accepted for one piece.
-const PIECE_LEN_MAX: usize = 1 << 28;
+const CHUNK_LEN_MAX: usize = 1 << 28;
 
 impl Server {
     /// Starts a server at the top of the working copy of `sandbox`, which need not have a repository yet. It opens the repository
@@ -69,11 +69,11 @@ impl Server {
             output,
             top: sandbox.top().into_os_string().into_vec(),
         };
-        server.piece()?;
+        server.read_chunk()?;
         Ok(server)
     }
 
-    fn piece(&mut self) -> io::Result<(u8, Vec<u8>)> {
+    fn read_chunk(&mut self) -> io::Result<(u8, Vec<u8>)> {
         self.wait_for_more()?;
         let mut header = [0; 5];
         self.output.read_exact(&mut header)?;
@@ -85,7 +85,7 @@ impl Server {
             self.input.flush()?;
             return Ok((channel, Vec::new()));
         }
-        if len > PIECE_LEN_MAX {
+        if len > CHUNK_LEN_MAX {
             return Err(io::Error::other("the command server says too much"));
         }
         let mut bytes = vec![0; len];
@@ -112,23 +112,23 @@ impl Server {
     ///
     /// # Errors
     /// The process has ended.
-    pub fn run<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> io::Result<Said> {
-        let joined = in_folder(&self.top, arguments).join(&0);
+    pub fn run<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> io::Result<HgOutput> {
+        let joined = with_cwd(&self.top, arguments).join(&0);
         let len = u32::try_from(joined.len()).map_err(io::Error::other)?;
         self.input.write_all(b"runcommand\n")?;
         self.input.write_all(&len.to_be_bytes())?;
         self.input.write_all(&joined)?;
         self.input.flush()?;
-        let mut said = Said::default();
+        let mut output = HgOutput::default();
         loop {
-            let (channel, bytes) = self.piece()?;
+            let (channel, bytes) = self.read_chunk()?;
             match channel {
-                b'o' => said.stdout.extend(bytes),
-                b'e' => said.stderr.extend(bytes),
+                b'o' => output.stdout.extend(bytes),
+                b'e' => output.stderr.extend(bytes),
                 b'r' => {
                     let code = bytes.first_chunk().copied().map(i32::from_be_bytes);
-                    said.code = code.unwrap_or(-1) & 0xff;
-                    return Ok(said);
+                    output.code = code.unwrap_or(-1) & 0xff;
+                    return Ok(output);
                 }
                 _ => {}
             }
@@ -137,7 +137,7 @@ impl Server {
 }
 
 /// Adds `--cwd` with the top to `arguments`, unless they have it: the repository that the process has open is not used for them.
-fn in_folder<A: AsRef<[u8]>>(top: &[u8], arguments: &[A]) -> Vec<Vec<u8>> {
+fn with_cwd<A: AsRef<[u8]>>(top: &[u8], arguments: &[A]) -> Vec<Vec<u8>> {
     let option = b"--cwd".as_slice();
     let words = arguments.iter().map(AsRef::as_ref);
     let folder: &[&[u8]] = match words.clone().any(|word| word == option) {
@@ -163,10 +163,10 @@ mod tests {
     fn a_command_runs_in_the_top_unless_it_says_where() {
         let words = |words: &[&[u8]]| words.iter().map(|word| word.to_vec()).collect::<Vec<_>>();
         assert_eq!(
-            in_folder(b"/t", &[b"status".as_slice(), b"-A"]),
+            with_cwd(b"/t", &[b"status".as_slice(), b"-A"]),
             words(&[b"--cwd", b"/t", b"status", b"-A"])
         );
         let says_where = words(&[b"status", b"--cwd", b"d"]);
-        assert_eq!(in_folder(b"/t", &says_where), says_where);
+        assert_eq!(with_cwd(b"/t", &says_where), says_where);
     }
 }

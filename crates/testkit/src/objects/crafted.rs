@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
 use super::damage::Damage;
-use super::stock::Stock;
+use super::repositories::SoundRepository;
 use crate::random::rng::Rng;
 
 /// The maximum number of objects in a pack.
@@ -21,9 +21,9 @@ struct Entry {
 }
 
 /// A pack with chains of deltas that may be broken or circular, and its index.
-pub(super) fn pack(rng: &mut Rng, stock: &Stock) -> Vec<Damage> {
+pub(super) fn pack(rng: &mut Rng, repository: &SoundRepository) -> Vec<Damage> {
     let count = rng.pick(&[1, 2, 4, 8, COUNT_MAX]);
-    let mut ids: Vec<Vec<u8>> = (1..=count).map(|n| id(stock, n)).collect();
+    let mut ids: Vec<Vec<u8>> = (1..=count).map(|n| id(repository, n)).collect();
     ids.sort();
     let mut order = ids.clone();
     if rng.chance(50) {
@@ -41,7 +41,7 @@ pub(super) fn pack(rng: &mut Rng, stock: &Stock) -> Vec<Damage> {
             contents,
         });
     }
-    let checksum = vec![7; stock.id_len];
+    let checksum = vec![7; repository.id_len];
     pack.extend(&checksum);
     entries.sort_by(|a, b| a.id.cmp(&b.id));
     let index = index(rng, &entries, &checksum);
@@ -50,23 +50,23 @@ pub(super) fn pack(rng: &mut Rng, stock: &Stock) -> Vec<Damage> {
         Path::new(&name).to_owned()
     };
     vec![
-        Damage::Whole(path("pack"), pack),
-        Damage::Whole(path("idx"), index),
+        Damage::Written(path("pack"), pack),
+        Damage::Written(path("idx"), index),
     ]
 }
 
 /// An id that no real object has. Different copies of a real object must not exist, except by
 /// damage.
-fn id(stock: &Stock, number: u8) -> Vec<u8> {
-    let mut id = vec![0xcc; stock.id_len];
+fn id(repository: &SoundRepository, number: u8) -> Vec<u8> {
+    let mut id = vec![0xcc; repository.id_len];
     id.splice(..2, [number.wrapping_mul(37), number]);
     id
 }
 
 /// The ids of the objects that may be in a pack, as hexadecimal digits.
-pub(super) fn ids(stock: &Stock) -> Vec<String> {
+pub(super) fn ids(repository: &SoundRepository) -> Vec<String> {
     let hex = |id: Vec<u8>| id.iter().map(|byte| format!("{byte:02x}")).collect();
-    (1..=COUNT_MAX).map(|n| hex(id(stock, n))).collect()
+    (1..=COUNT_MAX).map(|n| hex(id(repository, n))).collect()
 }
 
 /// Adds an object to the pack. Returns its contents, as far as they make sense.

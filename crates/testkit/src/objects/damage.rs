@@ -10,7 +10,7 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
 use super::crafted;
-use super::stock::Stock;
+use super::repositories::SoundRepository;
 use crate::random::rng::Rng;
 
 /// The number of bytes of a damage that are printed.
@@ -22,11 +22,11 @@ pub enum Damage {
     /// Some bytes are overwritten.
     Bytes(PathBuf, usize, Vec<u8>),
     /// The file is truncated.
-    Cut(PathBuf, usize),
+    Truncated(PathBuf, usize),
     /// Bytes are appended.
-    Longer(PathBuf, Vec<u8>),
+    Appended(PathBuf, Vec<u8>),
     /// The file has these contents.
-    Whole(PathBuf, Vec<u8>),
+    Written(PathBuf, Vec<u8>),
     /// The file is removed.
     Removed(PathBuf),
     /// The file is replaced by a folder.
@@ -45,11 +45,11 @@ impl fmt::Display for Damage {
             Self::Bytes(path, at, bytes) => {
                 write!(f, "{} has at {at} {}", path.display(), shown(bytes))
             }
-            Self::Cut(path, len) => write!(f, "{} is cut to {len}", path.display()),
-            Self::Longer(path, bytes) => {
+            Self::Truncated(path, len) => write!(f, "{} is cut to {len}", path.display()),
+            Self::Appended(path, bytes) => {
                 write!(f, "{} goes on with {}", path.display(), shown(bytes))
             }
-            Self::Whole(path, bytes) => write!(f, "{} is {}", path.display(), shown(bytes)),
+            Self::Written(path, bytes) => write!(f, "{} is {}", path.display(), shown(bytes)),
             Self::Removed(path) => write!(f, "{} is removed", path.display()),
             Self::Folder(path) => write!(f, "{} is a folder", path.display()),
             Self::Link(path, to) => write!(f, "{} links to {}", path.display(), to.display()),
@@ -62,9 +62,9 @@ impl Damage {
     /// candidate may trust that they are sorted.
     pub fn is_of_index(&self) -> bool {
         let (Self::Bytes(path, ..)
-        | Self::Cut(path, _)
-        | Self::Longer(path, _)
-        | Self::Whole(path, _)
+        | Self::Truncated(path, _)
+        | Self::Appended(path, _)
+        | Self::Written(path, _)
         | Self::Removed(path)
         | Self::Folder(path)
         | Self::Link(path, _)) = self;
@@ -85,9 +85,9 @@ impl Damage {
                     .zip(bytes)
                     .for_each(|(old, new)| *old = *new);
             }),
-            Self::Cut(path, len) => edit(&top.join(path), |contents| contents.truncate(*len)),
-            Self::Longer(path, bytes) => edit(&top.join(path), |contents| contents.extend(bytes)),
-            Self::Whole(path, bytes) => {
+            Self::Truncated(path, len) => edit(&top.join(path), |contents| contents.truncate(*len)),
+            Self::Appended(path, bytes) => edit(&top.join(path), |contents| contents.extend(bytes)),
+            Self::Written(path, bytes) => {
                 let path = top.join(path);
                 if let Some(folder) = path.parent() {
                     fs::create_dir_all(folder)?;
@@ -142,20 +142,20 @@ fn edit(path: &Path, change: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
 ///
 /// # Errors
 /// The repository cannot be read.
-pub fn random(rng: &mut Rng, stock: &Stock) -> io::Result<Vec<Damage>> {
+pub fn random(rng: &mut Rng, repository: &SoundRepository) -> io::Result<Vec<Damage>> {
     let mut damages = Vec::new();
-    match stock.shape {
-        "crafted" => damages.extend(crafted::pack(rng, stock)),
-        "alternates" => damages.extend(alternates(rng, stock)),
+    match repository.shape {
+        "crafted" => damages.extend(crafted::pack(rng, repository)),
+        "alternates" => damages.extend(lists_of_alternates(rng, repository)),
         _ => {}
     }
-    let mut files = files(&stock.folder)?;
-    if stock.is_loose_and_packed() {
+    let mut files = files(&repository.folder)?;
+    if repository.is_loose_and_packed() {
         files.retain(|files| files.iter().all(|path| !is_loose(path)));
     }
     let count = rng.pick(&[0, 1, 1, 1, 1, 2, 2, 3]);
     for _ in 0..count {
-        damages.extend(one(rng, stock, &files)?);
+        damages.extend(random_damage(rng, repository, &files)?);
     }
     Ok(damages)
 }
@@ -165,7 +165,7 @@ fn files(top: &Path) -> io::Result<Vec<Vec<PathBuf>>> {
     let mut found = Vec::new();
     for folder in ["work/.git/objects", "a", "b", "c"] {
         if top.join(folder).is_dir() {
-            walk(top, Path::new(folder), &mut found)?;
+            collect_files(top, Path::new(folder), &mut found)?;
         }
     }
     found.sort();
@@ -198,12 +198,12 @@ fn is_loose(path: &Path) -> bool {
     name.len() >= 38 && name.iter().all(u8::is_ascii_hexdigit)
 }
 
-fn walk(top: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+fn collect_files(top: &Path, folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(top.join(folder))? {
         let entry = entry?;
         let path = folder.join(entry.file_name());
         if entry.file_type()?.is_dir() {
-            walk(top, &path, found)?;
+            collect_files(top, &path, found)?;
         } else {
             found.push(path);
         }
@@ -225,16 +225,20 @@ const INTEGERS: [u32; 10] = [
     u32::MAX,
 ];
 
-fn one(rng: &mut Rng, stock: &Stock, files: &[Vec<PathBuf>]) -> io::Result<Option<Damage>> {
+fn random_damage(
+    rng: &mut Rng,
+    repository: &SoundRepository,
+    files: &[Vec<PathBuf>],
+) -> io::Result<Option<Damage>> {
     let kind = rng.pick(files);
     let path = rng.pick(&kind);
     if kind.is_empty() {
         return Ok(None);
     }
-    let contents = fs::read(stock.folder.join(&path))?;
-    let at = interesting(rng, stock, &path, &contents)?;
+    let contents = fs::read(repository.folder.join(&path))?;
+    let at = interesting_offset(rng, repository, &path, &contents)?;
     let byte = contents.get(at).copied().unwrap_or_default();
-    let random_len = |rng: &mut Rng| below(rng, contents.len().saturating_add(1));
+    let random_len = |rng: &mut Rng| random_below(rng, contents.len().saturating_add(1));
     Ok(Some(match rng.below(100) {
         0..30 => Damage::Bytes(path, at, vec![byte ^ 1 << rng.below(8)]),
         30..36 => Damage::Bytes(path, at, vec![rng.next().to_le_bytes()[0]]),
@@ -242,32 +246,32 @@ fn one(rng: &mut Rng, stock: &Stock, files: &[Vec<PathBuf>]) -> io::Result<Optio
         46..52 => Damage::Bytes(path, at, vec![0; rng.pick(&[2, 8, 20, 100, 1000])]),
         52..60 => {
             let len = random_len(rng);
-            Damage::Cut(path, len)
+            Damage::Truncated(path, len)
         }
-        60..63 => Damage::Cut(path, contents.len().saturating_sub(below(rng, 40))),
-        63..67 => Damage::Longer(path, noise(rng)),
-        67..70 => Damage::Cut(path, 0),
-        70..73 => Damage::Whole(path, noise(rng)),
+        60..63 => Damage::Truncated(path, contents.len().saturating_sub(random_below(rng, 40))),
+        63..67 => Damage::Appended(path, random_bytes(rng)),
+        67..70 => Damage::Truncated(path, 0),
+        70..73 => Damage::Written(path, random_bytes(rng)),
         73..79 => Damage::Removed(path),
         79..81 if path.extension().is_some_and(|name| name == "pack") => Damage::Folder(path),
         81 => Damage::Link(path, "nowhere".into()),
         82 => Damage::Link(path.clone(), path.file_name().unwrap_or_default().into()),
         83..88 => {
             let other = rng.pick(&kind);
-            Damage::Whole(path, fs::read(stock.folder.join(other))?)
+            Damage::Written(path, fs::read(repository.folder.join(other))?)
         }
         _ => match reencoded(rng, &contents) {
-            Some(bytes) => Damage::Whole(path, bytes),
+            Some(bytes) => Damage::Written(path, bytes),
             None => Damage::Bytes(path, at, vec![byte ^ 0x80]),
         },
     }))
 }
 
-fn below(rng: &mut Rng, bound: usize) -> usize {
+fn random_below(rng: &mut Rng, bound: usize) -> usize {
     usize::try_from(rng.below(bound as u64)).unwrap_or_default()
 }
 
-fn noise(rng: &mut Rng) -> Vec<u8> {
+fn random_bytes(rng: &mut Rng) -> Vec<u8> {
     let len = rng.pick(&[1, 3, 12, 50, 2000]);
     let mut bytes = Vec::new();
     while bytes.len() < len {
@@ -278,17 +282,22 @@ fn noise(rng: &mut Rng) -> Vec<u8> {
 }
 
 /// An offset at which damage to the file is likely to matter.
-fn interesting(rng: &mut Rng, stock: &Stock, path: &Path, contents: &[u8]) -> io::Result<usize> {
-    let anywhere = below(rng, contents.len());
+fn interesting_offset(
+    rng: &mut Rng,
+    repository: &SoundRepository,
+    path: &Path,
+    contents: &[u8],
+) -> io::Result<usize> {
+    let anywhere = random_below(rng, contents.len());
     Ok(match rng.below(4) {
-        0 => below(rng, contents.len().min(110)),
+        0 => random_below(rng, contents.len().min(110)),
         1 => contents
             .len()
-            .saturating_sub(1 + below(rng, 2 * stock.id_len)),
+            .saturating_sub(1 + random_below(rng, 2 * repository.id_len)),
         2 if path.extension().is_some_and(|name| name == "pack") => {
-            let index = fs::read(stock.folder.join(path).with_extension("idx"))?;
-            let offsets = crafted::offsets(&index, stock.id_len);
-            rng.pick(&offsets) + below(rng, 6)
+            let index = fs::read(repository.folder.join(path).with_extension("idx"))?;
+            let offsets = crafted::offsets(&index, repository.id_len);
+            rng.pick(&offsets) + random_below(rng, 6)
         }
         _ => anywhere,
     })
@@ -336,7 +345,7 @@ fn reencoded(rng: &mut Rng, contents: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Lists of alternates.
-fn alternates(rng: &mut Rng, stock: &Stock) -> Vec<Damage> {
+fn lists_of_alternates(rng: &mut Rng, repository: &SoundRepository) -> Vec<Damage> {
     let lists = [
         ("work/.git/objects", "../../../"),
         ("a", "../"),
@@ -352,7 +361,7 @@ fn alternates(rng: &mut Rng, stock: &Stock) -> Vec<Damage> {
         for _ in 0..rng.pick(&[1, 1, 2, 3, 4]) {
             let other = rng.pick(&["a", "a", "b", "c", "work/.git/objects", "nowhere"]);
             let line = match rng.below(14) {
-                0 => format!("{}/{other}", stock.folder.display()),
+                0 => format!("{}/{other}", repository.folder.display()),
                 1 => format!("\"{up}{other}\""),
                 2 => format!("\"{}\"", other.replace('a', "\\141")),
                 3 => format!("\"{up}{other}"),
@@ -371,7 +380,7 @@ fn alternates(rng: &mut Rng, stock: &Stock) -> Vec<Damage> {
             text.pop();
         }
         let path = Path::new(folder).join("info/alternates");
-        damages.push(Damage::Whole(path, text.into_bytes()));
+        damages.push(Damage::Written(path, text.into_bytes()));
     }
     damages
 }

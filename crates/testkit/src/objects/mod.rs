@@ -5,7 +5,7 @@
 mod crafted;
 pub mod damage;
 pub mod question;
-pub mod stock;
+pub mod repositories;
 
 use std::fmt;
 use std::fs;
@@ -17,23 +17,23 @@ use std::time::Duration;
 
 use self::damage::Damage;
 use self::question::Question;
-use self::stock::{SHAPES, Stock, Stocks};
+use self::repositories::{SHAPES, SoundRepositories, SoundRepository};
 use crate::process::{self, Ending, Outcome};
 use crate::random::rng::Rng;
-use crate::sandbox::{Sandbox, SandboxError};
+use crate::sandbox::{Sandbox, SandboxError, while_doing};
 use crate::shell;
 use crate::shrink::shrink;
 
 /// The number of questions in one case.
 const QUESTIONS: usize = 3;
 /// The candidate's time limit as a multiple of git's, which only serves to detect that git hangs.
-const PATIENCE: u32 = 10;
+const CANDIDATE_LIMIT_FACTOR: u32 = 10;
 /// The maximum number of tries to reduce a failure.
 const SHRINK_TRIES_MAX: usize = 60;
 /// The number of differing lines shown for each side.
 const LINES_SHOWN_MAX: usize = 4;
 /// `SIGPIPE`, the signal for writing to a pipe that nobody reads.
-const PIPE: i32 = 13;
+const SIGPIPE: i32 = 13;
 
 /// The programs that are compared, and the extent of the test.
 #[derive(Clone, Debug)]
@@ -102,50 +102,45 @@ struct Case {
 impl Case {
     fn new(
         seed: u64,
-        stocks: &Stocks,
+        repositories: &SoundRepositories,
         settings: &Settings,
-    ) -> Result<(Self, Arc<Stock>), SandboxError> {
+    ) -> Result<(Self, Arc<SoundRepository>), SandboxError> {
         let mut rng = Rng::new(seed);
         let mut shapes = SHAPES.to_vec();
         shapes.retain(|shape| !settings.without.iter().any(|without| without == shape));
         // Releases differ in which of several copies is meant.
-        let is_simple = |shape: &str| shape != "crafted" && !stock::has_copies(shape);
+        let is_simple = |shape: &str| shape != "crafted" && !repositories::has_copies(shape);
         shapes.retain(|shape| !settings.is_old || is_simple(shape));
         let shape = rng.pick(&shapes);
         let hash = rng.pick(&["sha1", "sha1", "sha256"]);
         // Other stocks include the ids of its objects.
-        stocks.get("loose", hash)?;
-        let stock = stocks.get(shape, hash)?;
+        repositories.get("loose", hash)?;
+        let repository = repositories.get(shape, hash)?;
         let mut damages =
-            damage::random(&mut rng, &stock).map_err(while_doing("reading a repository"))?;
+            damage::random(&mut rng, &repository).map_err(while_doing("reading a repository"))?;
         if settings.is_old {
             damages.clear();
         }
-        let asks = question::Kinds {
+        let allowed = question::AllowedQuestions {
             lists: damages.is_empty()
-                || !stock.has_copies() && !damages.iter().any(Damage::is_of_index),
+                || !repository.has_copies() && !damages.iter().any(Damage::is_of_index),
             ids_only: settings.ids_only,
         };
-        let questions = (0..QUESTIONS).map(|_| question::random(&mut rng, &stock, asks));
+        let questions = (0..QUESTIONS).map(|_| question::random(&mut rng, &repository, allowed));
         let mut questions: Vec<Question> = questions.collect();
         if settings.is_old {
             questions.iter_mut().for_each(Question::make_old);
         }
         Ok((
             Self {
-                compares_stderr: damages.is_empty() || !stock.has_copies(),
+                compares_stderr: damages.is_empty() || !repository.has_copies(),
                 seed,
                 damages,
                 questions,
             },
-            stock,
+            repository,
         ))
     }
-}
-
-fn while_doing(deed: &str) -> impl FnOnce(io::Error) -> SandboxError {
-    let deed = deed.to_owned();
-    move |source| SandboxError::Io { deed, source }
 }
 
 /// Plays all cases, and writes each failure to `output` as soon as it is found.
@@ -153,23 +148,24 @@ fn while_doing(deed: &str) -> impl FnOnce(io::Error) -> SandboxError {
 /// # Errors
 /// A repository cannot be created, or a program cannot be started.
 pub fn run(settings: &Settings, output: &Mutex<dyn Write + Send>) -> Result<Totals, SandboxError> {
-    let stocks = Stocks::new(&settings.parent, &settings.oracle)?;
+    let repositories = SoundRepositories::new(&settings.parent, &settings.oracle)?;
     let next = AtomicU64::new(0);
     let stop = AtomicBool::new(false);
     let totals = Mutex::new(Totals::default());
     let work = |job: usize| {
-        let ground = Ground {
+        let runner = CaseRunner {
             settings,
-            sandbox: stocks.sandbox(),
-            folder: stocks.sandbox().place(format!("case-{job}")),
+            sandbox: repositories.sandbox(),
+            folder: repositories.sandbox().path_from_root(format!("case-{job}")),
         };
         while !stop.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= settings.cases {
                 break;
             }
-            let (case, stock) = Case::new(settings.seed.wrapping_add(number), &stocks, settings)?;
-            let one = ground.play(&case, &stock, output)?;
+            let (case, repository) =
+                Case::new(settings.seed.wrapping_add(number), &repositories, settings)?;
+            let one = runner.play(&case, &repository, output)?;
             if let Ok(mut totals) = totals.lock() {
                 totals.comparisons += one.comparisons;
                 totals.unjudged += one.unjudged;
@@ -194,7 +190,7 @@ pub fn run(settings: &Settings, output: &Mutex<dyn Write + Send>) -> Result<Tota
 }
 
 /// The place where one thread plays its cases.
-struct Ground<'a> {
+struct CaseRunner<'a> {
     settings: &'a Settings,
     sandbox: &'a Sandbox,
     folder: PathBuf,
@@ -208,22 +204,22 @@ enum Verdict {
     Different(String),
 }
 
-impl Ground<'_> {
+impl CaseRunner<'_> {
     fn play(
         &self,
         case: &Case,
-        stock: &Stock,
+        repository: &SoundRepository,
         output: &Mutex<dyn Write + Send>,
     ) -> Result<Totals, SandboxError> {
         let mut totals = Totals::default();
-        self.prepare(stock, &case.damages)?;
+        self.prepare(repository, &case.damages)?;
         for question in &case.questions {
             match self.ask(question, case.compares_stderr)? {
                 Verdict::Same => totals.comparisons += 1,
                 Verdict::Unjudged => totals.unjudged += 1,
                 Verdict::Different(_) => {
                     totals.mismatches += 1;
-                    let text = self.report(case, question, stock)?;
+                    let text = self.report(case, question, repository)?;
                     if let Ok(mut output) = output.lock() {
                         // A report that nobody reads is no reason to stop.
                         let _ = output.write_all(text.as_bytes());
@@ -236,13 +232,17 @@ impl Ground<'_> {
     }
 
     /// Recreates the repository with the given damage.
-    fn prepare(&self, stock: &Stock, damages: &[Damage]) -> Result<(), SandboxError> {
+    fn prepare(
+        &self,
+        repository: &SoundRepository,
+        damages: &[Damage],
+    ) -> Result<(), SandboxError> {
         let prepare = || {
             match fs::remove_dir_all(&self.folder) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
-            stock::copy(&stock.folder, &self.folder)?;
+            repositories::copy(&repository.folder, &self.folder)?;
             damages
                 .iter()
                 .try_for_each(|damage| damage.apply(&self.folder))
@@ -253,10 +253,14 @@ impl Ground<'_> {
     fn ask(&self, question: &Question, compares_stderr: bool) -> Result<Verdict, SandboxError> {
         let limit = self.settings.limit;
         let theirs = self.answer(&self.settings.oracle, question, limit)?;
-        if !matches!(theirs.ending, Ending::Exit(_) | Ending::Signal(PIPE)) {
+        if !matches!(theirs.ending, Ending::Exit(_) | Ending::Signal(SIGPIPE)) {
             return Ok(Verdict::Unjudged);
         }
-        let ours = self.answer(&self.settings.candidate, question, limit * PATIENCE)?;
+        let ours = self.answer(
+            &self.settings.candidate,
+            question,
+            limit * CANDIDATE_LIMIT_FACTOR,
+        )?;
         let [ours, theirs] = [ours, theirs].map(|outcome| Outcome {
             stderr: match compares_stderr {
                 true => comparable(&outcome.stderr, self.settings.is_old),
@@ -306,12 +310,12 @@ impl Ground<'_> {
         &self,
         case: &Case,
         question: &Question,
-        stock: &Stock,
+        repository: &SoundRepository,
     ) -> Result<String, SandboxError> {
         let mut error = None;
         let mut fails = |damages: &[Damage], question: &Question| {
             let asked = self
-                .prepare(stock, damages)
+                .prepare(repository, damages)
                 .and_then(|()| self.ask(question, case.compares_stderr));
             match asked {
                 Ok(Verdict::Different(differences)) => Some(differences),
@@ -337,7 +341,10 @@ impl Ground<'_> {
         if let Some(error) = error {
             return Err(error);
         }
-        let mut text = format!("\nMISMATCH with seed {} ({})\n", case.seed, stock.shape);
+        let mut text = format!(
+            "\nMISMATCH with seed {} ({})\n",
+            case.seed, repository.shape
+        );
         for damage in &damages {
             text.push_str(&format!("  {damage}\n"));
         }
@@ -349,7 +356,7 @@ impl Ground<'_> {
         if let Some(kept) = &self.settings.kept {
             let kept = kept.join(case.seed.to_string());
             text.push_str(&format!("  left in {}\n", kept.display()));
-            let copied = stock::copy(&self.folder, &kept);
+            let copied = repositories::copy(&self.folder, &kept);
             copied.map_err(while_doing("keeping a failure"))?;
         }
         Ok(text)
@@ -390,8 +397,8 @@ fn describe(what: &str, ours: &[u8], theirs: &[u8], text: &mut String) {
     let same = ours.lines().zip(theirs.lines());
     let same = same.take_while(|(ours, theirs)| ours == theirs).count();
     text.push_str(&format!("  {what} from line {same} on\n"));
-    for (who, said) in [("candidate", &ours), ("oracle", &theirs)] {
-        for line in said
+    for (who, output) in [("candidate", &ours), ("oracle", &theirs)] {
+        for line in output
             .lines()
             .skip(same.saturating_sub(1))
             .take(LINES_SHOWN_MAX)

@@ -1,6 +1,6 @@
 //! Questions about objects.
 
-use super::stock::Stock;
+use super::repositories::SoundRepository;
 use crate::random::rng::Rng;
 use crate::shell;
 
@@ -97,26 +97,30 @@ const FORMATS: [&str; 4] = [
 
 /// The kinds of questions that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kinds {
+pub struct AllowedQuestions {
     /// Questions about all objects.
     pub lists: bool,
     /// Only full ids as names of objects.
     pub ids_only: bool,
 }
 
-/// A random question about the objects of `stock`.
-pub fn random(rng: &mut Rng, stock: &Stock, Kinds { lists, ids_only }: Kinds) -> Question {
+/// A random question about the objects of `repository`.
+pub fn random(
+    rng: &mut Rng,
+    repository: &SoundRepository,
+    AllowedQuestions { lists, ids_only }: AllowedQuestions,
+) -> Question {
     let mut question = match rng.below(if lists { 100 } else { 75 }) {
-        0..30 => single(rng, stock, ids_only),
-        30..75 => batch(rng, stock, ids_only),
-        _ => all(rng),
+        0..30 => question_about_one_object(rng, repository, ids_only),
+        30..75 => batch_question(rng, repository, ids_only),
+        _ => question_about_all_objects(rng),
     };
     if rng.chance(4) {
         question
             .variables
             .push(("GIT_NO_REPLACE_OBJECTS", "1".into()));
     }
-    if stock.shape == "alternates" && rng.chance(25) {
+    if repository.shape == "alternates" && rng.chance(25) {
         let list = rng.pick(&[
             "../a",
             "../b:../c",
@@ -131,8 +135,8 @@ pub fn random(rng: &mut Rng, stock: &Stock, Kinds { lists, ids_only }: Kinds) ->
     question
 }
 
-fn name(rng: &mut Rng, stock: &Stock, ids_only: bool) -> String {
-    let id = rng.pick(&stock.ids);
+fn name(rng: &mut Rng, repository: &SoundRepository, ids_only: bool) -> String {
+    let id = rng.pick(&repository.ids);
     if ids_only {
         return id;
     }
@@ -158,17 +162,21 @@ fn name(rng: &mut Rng, stock: &Stock, ids_only: bool) -> String {
         }
         14 if rng.chance(30) => "0".repeat(id.len()),
         14 if rng.chance(30) => id.to_uppercase(),
-        14 if rng.chance(30) => "12".repeat(stock.id_len),
+        14 if rng.chance(30) => "12".repeat(repository.id_len),
         _ => rng.pick(&NAMES).to_owned(),
     }
 }
 
-fn single(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
+fn question_about_one_object(
+    rng: &mut Rng,
+    repository: &SoundRepository,
+    ids_only: bool,
+) -> Question {
     let mut arguments = Vec::new();
-    let name = name(rng, stock, ids_only);
+    let name = name(rng, repository, ids_only);
     match rng.below(12) {
         // For the type, git does not check the size.
-        3..5 if stock.shape != "crafted" => arguments.push("-t".to_owned()),
+        3..5 if repository.shape != "crafted" => arguments.push("-t".to_owned()),
         0..5 => arguments.push("-p".to_owned()),
         5..7 => arguments.push("-s".to_owned()),
         7 => arguments.push("-e".to_owned()),
@@ -224,7 +232,7 @@ fn filter(rng: &mut Rng, arguments: &mut Vec<String>) {
     }
 }
 
-fn batch(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
+fn batch_question(rng: &mut Rng, repository: &SoundRepository, ids_only: bool) -> Question {
     let mut arguments = vec![mode(
         rng,
         &["--batch", "--batch", "--batch-check", "--batch-command"],
@@ -257,7 +265,7 @@ fn batch(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
             .any(|argument| argument.contains("%(rest)"));
     let count = rng.pick(&[1, 1, 2, 3, 5, 10, 40]);
     let lines = (0..count).map(|number| {
-        let name = name(rng, stock, ids_only);
+        let name = name(rng, repository, ids_only);
         let rest = match rng.below(10) {
             0 => rng.pick(&PATHS),
             _ => "",
@@ -282,7 +290,7 @@ fn batch(rng: &mut Rng, stock: &Stock, ids_only: bool) -> Question {
     }
 }
 
-fn all(rng: &mut Rng) -> Question {
+fn question_about_all_objects(rng: &mut Rng) -> Question {
     let names: &[&str] = match rng.chance(95) {
         true => &["--batch", "--batch-check"],
         false => &["--batch-command"],

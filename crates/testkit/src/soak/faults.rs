@@ -46,7 +46,7 @@ pub(super) struct Victim {
     /// All processes that served, with the last known number of questions that each answered.
     answered: BTreeMap<u64, u64>,
     /// The processes that lost their folder.
-    homeless: BTreeSet<u64>,
+    without_folder: BTreeSet<u64>,
     pub(super) samples: Samples,
     pub(super) faults: BTreeMap<Fault, usize>,
 }
@@ -58,7 +58,7 @@ impl Victim {
             candidate: candidate.to_owned(),
             folder: folder.to_owned(),
             answered: BTreeMap::new(),
-            homeless: BTreeSet::new(),
+            without_folder: BTreeSet::new(),
             samples: Samples::default(),
             faults: BTreeMap::new(),
         };
@@ -67,30 +67,30 @@ impl Victim {
     }
 
     /// Records its status and its memory. Returns the process.
-    pub(super) fn sample(&mut self) -> Option<u64> {
+    pub(super) fn record_status(&mut self) -> Option<u64> {
         let status = daemon::ask(&self.candidate, &self.folder).ok()?;
         self.answered.insert(status.pid, status.answered);
-        self.samples.look_at(status.pid);
+        self.samples.take(status.pid);
         Some(status.pid)
     }
 
     /// The number of questions that were answered, as far as it is known.
-    pub(super) fn answered(&self) -> u64 {
+    pub(super) fn question_count(&self) -> u64 {
         self.answered.values().sum()
     }
 
     /// The number of processes that served.
-    pub(super) fn processes(&self) -> usize {
+    pub(super) fn process_count(&self) -> usize {
         self.answered.len()
     }
 
     /// Injects `fault`. Returns the process that is halted now, if one is.
     pub(super) fn inject(&mut self, fault: Fault) -> Option<u64> {
-        let pid = match self.sample() {
+        let pid = match self.record_status() {
             Some(pid) => pid,
             None => {
                 self.start();
-                self.sample()?
+                self.record_status()?
             }
         };
         *self.faults.entry(fault).or_default() += 1;
@@ -107,7 +107,7 @@ impl Victim {
             Fault::FolderRemoved => {
                 // A client that is about to start another daemon may recreate it in the meantime.
                 let _ = std::fs::remove_dir_all(daemon::runtime_folder(&self.folder));
-                self.homeless.insert(pid);
+                self.without_folder.insert(pid);
                 self.start();
             }
         }
@@ -130,7 +130,7 @@ impl Victim {
 impl Drop for Victim {
     fn drop(&mut self) {
         self.command("stop");
-        for pid in &self.homeless {
+        for pid in &self.without_folder {
             // The process id may have been reused.
             let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
             let folder = daemon::runtime_folder(&self.folder);

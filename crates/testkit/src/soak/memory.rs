@@ -7,15 +7,15 @@ const SAMPLES_MIN: usize = 30;
 const GROWTH_MIN_KIB: u64 = 8 << 10;
 
 /// Growth from one third to the next counts only if it exceeds this fraction (one in so many) of the earlier value.
-const GROWTH_PART: u64 = 20;
+const GROWTH_MIN_PART: u64 = 20;
 
 /// The resident memory of processes, in the order of the samples: process ids and KiB.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples(Vec<(u64, u64)>);
 
-/// The course of one process's resident memory, in KiB.
+/// The trend of one process's resident memory, in KiB.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Course {
+pub struct MemoryTrend {
     /// The number of samples.
     pub samples: usize,
     /// The first sample.
@@ -30,7 +30,7 @@ pub struct Course {
 
 impl Samples {
     /// Takes a sample of a process, if it exists.
-    pub(super) fn look_at(&mut self, pid: u64) {
+    pub(super) fn take(&mut self, pid: u64) {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let resident = status.lines().find_map(|line| {
             let value = line.strip_prefix("VmRSS:")?;
@@ -39,16 +39,16 @@ impl Samples {
         self.0.extend(resident.map(|kib| (pid, kib)));
     }
 
-    /// The course of the process with the most samples.
-    pub(super) fn course(&self) -> Course {
+    /// The trend of the process with the most samples.
+    pub(super) fn trend(&self) -> MemoryTrend {
         let of = |pid: u64| self.0.iter().filter(move |sample| sample.0 == pid);
         let longest = self.0.iter().max_by_key(|sample| of(sample.0).count());
         let Some((pid, _)) = longest else {
-            return Course::default();
+            return MemoryTrend::default();
         };
         let all: Vec<u64> = of(*pid).map(|sample| sample.1).collect();
         let at = |index: usize| all.get(index).copied().unwrap_or_default();
-        Course {
+        MemoryTrend {
             samples: all.len(),
             start_kib: at(0),
             middle_kib: at(all.len() / 2),
@@ -76,7 +76,7 @@ fn grows(all: &[u64]) -> bool {
     let [first, second, third] = medians[..] else {
         return false;
     };
-    let is_above = |later: u64, earlier: u64| later > earlier + earlier / GROWTH_PART;
+    let is_above = |later: u64, earlier: u64| later > earlier + earlier / GROWTH_MIN_PART;
     is_above(second, first) && is_above(third, second) && third - first >= GROWTH_MIN_KIB
 }
 
@@ -84,31 +84,31 @@ fn grows(all: &[u64]) -> bool {
 mod tests {
     use super::*;
 
-    fn course(values: impl Iterator<Item = u64>) -> Course {
-        Samples(values.map(|kib| (7, kib)).collect()).course()
+    fn trend_of(values: impl Iterator<Item = u64>) -> MemoryTrend {
+        Samples(values.map(|kib| (7, kib)).collect()).trend()
     }
 
     #[test]
-    fn what_grows_on_and_on_is_told_from_what_settles() {
-        let steady = course((0..100).map(|number| 10_000 + number * 300));
+    fn steady_growth_is_told_from_memory_that_settles() {
+        let steady = trend_of((0..100).map(|number| 10_000 + number * 300));
         assert!(steady.grows);
         assert_eq!((steady.start_kib, steady.end_kib), (10_000, 39_700));
         // It fills its caches, and then fluctuates.
         let settling =
             (0..100).map(|number| 10_000 + 30_000.min(number * 2000) + number % 7 * 2000);
-        assert!(!course(settling).grows);
-        assert!(!course((0..100).map(|number| 10_000 + number * 10)).grows);
-        assert!(!course((0..20).map(|number| number * 10_000)).grows);
+        assert!(!trend_of(settling).grows);
+        assert!(!trend_of((0..100).map(|number| 10_000 + number * 10)).grows);
+        assert!(!trend_of((0..20).map(|number| number * 10_000)).grows);
     }
 
     #[test]
     fn the_process_that_lived_longest_counts() {
         let mut samples = Samples(vec![(1, 5), (2, 10), (2, 20), (2, 30), (3, 7)]);
-        let course = samples.course();
-        assert_eq!((course.samples, course.middle_kib), (3, 20));
-        samples.look_at(u64::from(std::process::id()));
+        let trend = samples.trend();
+        assert_eq!((trend.samples, trend.middle_kib), (3, 20));
+        samples.take(u64::from(std::process::id()));
         assert_eq!(samples.0.len(), 6);
-        samples.look_at(u64::MAX);
+        samples.take(u64::MAX);
         assert_eq!(samples.0.len(), 6);
     }
 }

@@ -13,7 +13,7 @@ use vigil_git::repository::discover;
 use vigil_model::request::UntrackedMode;
 use vigil_rules::pathspec::Pathspec;
 use vigil_store::NoSteps;
-use vigil_testkit::clock::tick;
+use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
 
@@ -26,7 +26,7 @@ fn repository() -> Sandbox {
     sandbox.write("b/.gitignore", "*.x\n");
     sandbox.git(["add", "."]);
     sandbox.git(["commit", "-qm", "all"]);
-    tick();
+    wait_for_tick();
     sandbox
 }
 
@@ -50,9 +50,9 @@ fn a_state_that_cannot_be_in_the_repository_is_in_the_cache() {
         session.save(&NoSteps).unwrap()
     };
     assert!(matches!(answer(), PublishOutcome::Rewritten { .. }));
-    tick();
+    wait_for_tick();
     answer();
-    tick();
+    wait_for_tick();
     assert_eq!(answer(), PublishOutcome::Unchanged);
     assert!(home.path().join(".cache/vigil").is_dir());
 }
@@ -153,7 +153,7 @@ fn right_answer(sandbox: &Sandbox) -> (PublishOutcome, Session) {
 #[track_caller]
 fn settle_as_far_as_it_goes(sandbox: &Sandbox) {
     for _ in 0..3 {
-        tick();
+        wait_for_tick();
         right_answer(sandbox);
     }
 }
@@ -162,7 +162,7 @@ fn settle_as_far_as_it_goes(sandbox: &Sandbox) {
 #[track_caller]
 fn settle(sandbox: &Sandbox) -> Session {
     for _ in 0..3 {
-        tick();
+        wait_for_tick();
         let (published, session) = right_answer(sandbox);
         if published == PublishOutcome::Unchanged {
             return session;
@@ -355,7 +355,7 @@ fn what_is_watched_and_published_is_not_in_memory_as_well() {
     for name in ["m", "b/n", "b/c/one"] {
         sandbox.write(name, name);
         sandbox.git(["add", name]);
-        tick();
+        wait_for_tick();
         watched.status(&StatusRequest::default()).unwrap();
         assert!(watched.save(&NoSteps).unwrap().is_new());
         let index = watched.index.as_ref().unwrap();
@@ -371,7 +371,7 @@ fn what_is_watched_and_published_is_not_in_memory_as_well() {
         watched.status(&StatusRequest::default()).unwrap();
         assert_eq!(watched.save(&NoSteps).unwrap(), PublishOutcome::Superseded);
     }
-    tick();
+    wait_for_tick();
     watched.status(&StatusRequest::default()).unwrap();
     let published = watched.save(&NoSteps).unwrap();
     assert!(matches!(published, PublishOutcome::Rewritten { .. }));
@@ -553,7 +553,7 @@ fn what_changes_just_after_the_session_began_is_no_evidence() {
     let packs = sandbox.top().join(".git/objects/pack");
     // Within one tick, since files are stamped by a clock that lags behind.
     for _ in 0..8 {
-        tick();
+        wait_for_tick();
         let mut session = session(&sandbox);
         std::fs::write(packs.join("x.keep"), "").unwrap();
         std::fs::remove_file(packs.join("x.keep")).unwrap();
@@ -599,7 +599,7 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     file.set_modified(mtime).unwrap();
     assert!(!is_known(&session(&sandbox)));
     assert!(settled());
-    tick();
+    wait_for_tick();
     std::fs::write(&loose, vec![b'x'; contents.len()]).unwrap();
     file.set_modified(mtime).unwrap();
     assert!(is_refused());

@@ -38,7 +38,7 @@ fn history(commits: &[(Vec<usize>, i64)]) -> (Sandbox, Vec<ObjectId>) {
         }
         input.push('\n');
     }
-    sandbox.git_fed(["fast-import", "--quiet", "--force"], input.as_bytes());
+    sandbox.git_with_input(["fast-import", "--quiet", "--force"], input.as_bytes());
     let names = sandbox.git(["for-each-ref", "--format=%(objectname) %(refname:lstrip=2)"]);
     let mut ids = vec![ObjectId::null(gix_hash::Kind::Sha1); commits.len()];
     for line in names.lines() {

@@ -12,7 +12,7 @@ const FIRST: [&str; 3] = ["t0000", "t0001", "t0002"];
 
 /// A history with many lightweight tags, and a few others.
 fn sandbox(format: RefFormat) -> Sandbox {
-    let sandbox = Sandbox::with(format, gix_hash::Kind::Sha1).with_five_commits();
+    let sandbox = Sandbox::with_formats(format, gix_hash::Kind::Sha1).with_five_commits();
     sandbox.git(["tag", "-a", "-m", "t", "annotated", "HEAD~3"]);
     sandbox.git(["branch", "other", "HEAD~2"]);
     let tagged = TAGGED.map(|name| sandbox.id(name));
@@ -23,7 +23,7 @@ fn sandbox(format: RefFormat) -> Sandbox {
         RefFormat::Reftable => {
             let create = tags.map(|(name, id)| format!("create {name} {id}\n"));
             let create: String = create.collect();
-            sandbox.git_fed(["update-ref", "--stdin"], create.as_bytes());
+            sandbox.git_with_input(["update-ref", "--stdin"], create.as_bytes());
         }
         RefFormat::Files => {
             sandbox.git(["pack-refs", "--all"]);

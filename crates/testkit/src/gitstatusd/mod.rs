@@ -11,7 +11,7 @@ use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::ServerOptions;
 use crate::settings::Settings;
 use crate::verdict::{Difference, Verdict};
-use oracle::{Expected, Known};
+use oracle::{Expected, GitAnswers};
 
 /// The names of the response's fields, from the third on.
 pub const FIELDS: [&str; 27] = [
@@ -58,7 +58,7 @@ pub fn compare_prompt(
     directory: &BStr,
     options: ServerOptions,
     answer: Result<Vec<u8>, String>,
-    known: &mut Known,
+    known: &mut GitAnswers,
 ) -> Result<Verdict, SandboxError> {
     let git = || {
         let mut command = sandbox.isolated(&settings.oracle, directory);
@@ -66,7 +66,7 @@ pub fn compare_prompt(
         command.env("GIT_DISABLE_UNTRACKED_CACHE", "1");
         command
     };
-    let expected = oracle::expect_once(&git, options, known)?;
+    let expected = oracle::cached_response(&git, options, known)?;
     let one = |what: &str, candidate: &[u8], oracle: &[u8]| {
         let (what, candidate, oracle) = (what.to_owned(), candidate.to_vec(), oracle.to_vec());
         Verdict::Different(vec![Difference {

@@ -12,14 +12,14 @@ use bstr::{BStr, BString, ByteSlice};
 use super::ORACLE_LIMIT;
 use crate::broken_index;
 use crate::process::{self, Ending, Outcome};
-use crate::sandbox::{Sandbox, SandboxError};
+use crate::sandbox::{Sandbox, SandboxError, while_doing};
 use crate::scenario::ServerOptions;
 
 /// The maximum length of a commit's summary in a response, in bytes.
 const SUMMARY_MAX: usize = 256;
 
 /// The right answers for each field. If there are none, any answer is accepted.
-pub type Accepted = Vec<Vec<Vec<u8>>>;
+pub type AcceptedFields = Vec<Vec<Vec<u8>>>;
 
 /// The expected response.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,20 +27,20 @@ pub enum Expected {
     /// The directory is not in a repository with a working tree.
     NoRepository,
     /// These fields, from the third on.
-    Fields(Accepted),
+    Fields(AcceptedFields),
     /// git itself cannot answer, so there is nothing to compare with.
     Unknown,
 }
 
 /// git's answers, by the top of the working tree.
-pub type Known = BTreeMap<Vec<u8>, Expected>;
+pub type GitAnswers = BTreeMap<Vec<u8>, Expected>;
 
-/// Asks git about one directory.
-struct Asker<'a> {
+/// Runs git in one directory.
+struct GitRunner<'a> {
     git: &'a dyn Fn() -> Command,
 }
 
-impl Asker<'_> {
+impl GitRunner<'_> {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = (self.git)();
         command.envs(Sandbox::reading_variables()).args(arguments);
@@ -49,12 +49,8 @@ impl Asker<'_> {
 
     fn run(&self, arguments: &[&str]) -> Result<Outcome, SandboxError> {
         let run = || {
-            process::run(&mut self.command(arguments), None, ORACLE_LIMIT).map_err(|source| {
-                SandboxError::Io {
-                    deed: "starting git".to_owned(),
-                    source,
-                }
-            })
+            process::run(&mut self.command(arguments), None, ORACLE_LIMIT)
+                .map_err(while_doing("starting git"))
         };
         // A timeout may be due to a machine that stood still.
         match run()? {
@@ -163,22 +159,25 @@ impl Counts {
 ///
 /// # Errors
 /// git cannot be started.
-pub fn expect(git: &dyn Fn() -> Command, options: ServerOptions) -> Result<Expected, SandboxError> {
-    expect_once(git, options, &mut Known::new())
+pub fn expected_response(
+    git: &dyn Fn() -> Command,
+    options: ServerOptions,
+) -> Result<Expected, SandboxError> {
+    cached_response(git, options, &mut GitAnswers::new())
 }
 
-/// Same as [`expect`], but reuses `known` answers, which hold as long as nothing changes.
+/// Same as [`expected_response`], but reuses `known` answers, which hold as long as nothing changes.
 ///
 /// # Errors
 /// git cannot be started.
-pub fn expect_once(
+pub fn cached_response(
     git: &dyn Fn() -> Command,
     options: ServerOptions,
-    known: &mut Known,
+    known: &mut GitAnswers,
 ) -> Result<Expected, SandboxError> {
-    let asker = Asker { git };
-    let Some(workdir) = asker.line(&["rev-parse", "--show-toplevel"])? else {
-        return Ok(match asker.line(&["rev-parse", "--git-dir"])? {
+    let git = GitRunner { git };
+    let Some(workdir) = git.line(&["rev-parse", "--show-toplevel"])? else {
+        return Ok(match git.line(&["rev-parse", "--git-dir"])? {
             None => Expected::NoRepository,
             // In a git directory or a bare repository, programs differ in their answers.
             Some(_) => Expected::Unknown,
@@ -187,14 +186,14 @@ pub fn expect_once(
     if let Some(expected) = known.get(&workdir) {
         return Ok(expected.clone());
     }
-    let expected = expect_in(&asker, &workdir, options)?;
+    let expected = response_in(&git, &workdir, options)?;
     known.insert(workdir, expected.clone());
     Ok(expected)
 }
 
 /// git's answers about the working tree `workdir`.
-fn expect_in(
-    asker: &Asker<'_>,
+fn response_in(
+    git: &GitRunner<'_>,
     workdir: &[u8],
     options: ServerOptions,
 ) -> Result<Expected, SandboxError> {
@@ -209,12 +208,12 @@ fn expect_in(
         "-z",
         untracked,
     ];
-    let status = asker.run(&status)?;
+    let status = git.run(&status)?;
     if !status.success() {
         return Ok(Expected::Unknown);
     }
     let mut counts = Counts::parse(&status.stdout);
-    let settings = Settings::parse(&asker.run(&["config", "--list", "-z"])?.stdout);
+    let settings = Settings::parse(&git.run(&["config", "--list", "-z"])?.stdout);
     if settings.is_off("status.showuntrackedfiles") || settings.is_off("bash.showuntrackedfiles") {
         counts.untracked = 0;
     }
@@ -230,10 +229,10 @@ fn expect_in(
     }
     let text = |bytes: &[u8]| vec![printable(bytes)];
     let number = |count: usize| vec![count.to_string().into_bytes()];
-    let commit = asker
+    let commit = git
         .line(&["rev-parse", "--verify", "-q", "HEAD"])?
         .unwrap_or_default();
-    let head = asker
+    let head = git
         .line(&["symbolic-ref", "-q", "HEAD"])?
         .unwrap_or_default();
     let branch = head
@@ -241,8 +240,8 @@ fn expect_in(
         .unwrap_or_default()
         .to_vec();
     let is_unborn = commit.is_empty();
-    let upstream = upstream(asker, &settings, &branch, is_unborn)?;
-    let push = push_remote(asker, &settings, &branch)?;
+    let upstream = upstream(git, &settings, &branch, is_unborn)?;
+    let push = push_remote(git, &settings, &branch)?;
     let (ahead, behind) = match (&counts.ahead_behind, &upstream) {
         (Some((ahead, behind)), Some(_)) => (ahead.to_vec(), behind.to_vec()),
         _ => (b"0".to_vec(), b"0".to_vec()),
@@ -251,7 +250,7 @@ fn expect_in(
         size,
         skipped,
         assumed,
-    }) = index_facts(asker, &settings)?
+    }) = index_facts(git, &settings)?
     else {
         return Ok(Expected::Unknown);
     };
@@ -264,9 +263,9 @@ fn expect_in(
     let tag = if is_unborn {
         Vec::new()
     } else {
-        last_tag(asker)?
+        last_tag(git)?
     };
-    let (encoding, summary) = message(asker)?;
+    let (encoding, summary) = message(git)?;
     let upstream_field = |index: usize| match &upstream {
         // For a branch without commits, gitstatusd reports no upstream; git does. Both are accepted.
         _ if is_unborn => Vec::new(),
@@ -292,7 +291,7 @@ fn expect_in(
         upstream_field(0),
         upstream_field(1),
         upstream_field(2),
-        text(&action(asker)?),
+        text(&action(git)?),
         size,
         number(counts.staged),
         number(counts.unstaged),
@@ -332,7 +331,7 @@ fn printable(bytes: &[u8]) -> Vec<u8> {
 
 /// The branch, name and URL of the upstream's remote, if its reference exists.
 fn upstream(
-    asker: &Asker<'_>,
+    git: &GitRunner<'_>,
     settings: &Settings,
     branch: &[u8],
     is_unborn: bool,
@@ -343,7 +342,7 @@ fn upstream(
     let Some(name) = settings.get("branch", branch, "remote") else {
         return Ok(None);
     };
-    let Some(full) = asker.line(&["rev-parse", "--symbolic-full-name", "@{upstream}"])? else {
+    let Some(full) = git.line(&["rev-parse", "--symbolic-full-name", "@{upstream}"])? else {
         return Ok(None);
     };
     let branch = full
@@ -368,7 +367,7 @@ fn remote_url(settings: &Settings, name: &[u8]) -> Vec<u8> {
 
 /// The name and URL of the configured push remote, and the distance to its branch of the same name, if that exists.
 fn push_remote(
-    asker: &Asker<'_>,
+    git: &GitRunner<'_>,
     settings: &Settings,
     branch: &[u8],
 ) -> Result<Option<[Vec<u8>; 4]>, SandboxError> {
@@ -386,7 +385,7 @@ fn push_remote(
         name.to_str_lossy(),
         branch.to_str_lossy()
     );
-    let count = |range: String| asker.line(&["rev-list", "--count", &range, "--"]);
+    let count = |range: String| git.line(&["rev-list", "--count", &range, "--"]);
     let (Some(ahead), Some(behind)) = (
         count(format!("{reference}..HEAD"))?,
         count(format!("HEAD..{reference}"))?,
@@ -418,7 +417,10 @@ struct IndexFacts {
 /// The bits are those written in the index, as gitstatusd counts them; git itself drops some on reading, for files that exist
 /// although a sparse checkout leaves them out. Files that a sparse index stores as directories may be counted as files, as
 /// directories, or as files where their directory exists.
-fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFacts>, SandboxError> {
+fn index_facts(
+    git: &GitRunner<'_>,
+    settings: &Settings,
+) -> Result<Option<IndexFacts>, SandboxError> {
     let as_written = "sparse.expectFilesOutsideOfPatterns=true";
     // The listing omits deeper entries, but the index contains them.
     let deep = "core.maxTreeDepth=4096";
@@ -428,13 +430,12 @@ fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFac
         [&listing[..], &["--sparse", "-v", "-s", "-z", ":/"]].concat(),
     ];
     let is_sparse = settings.0.contains_key(BStr::new("core.sparsecheckout"));
-    if is_sparse && broken_index::is_misread_by(&|arguments| asker.command(arguments).output().ok())
-    {
+    if is_sparse && broken_index::is_misread_by(&|arguments| git.command(arguments).output().ok()) {
         return Ok(None);
     }
     let mut ranges: Option<[(usize, usize); 3]> = None;
     for arguments in all.into_iter().take(if is_sparse { 2 } else { 1 }) {
-        let outcome = asker.run(&arguments)?;
+        let outcome = git.run(&arguments)?;
         let mut counts = [0, 0, 0];
         let mut merged: Option<&[u8]> = None;
         for entry in outcome.stdout.split_str(b"\0") {
@@ -465,7 +466,7 @@ fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFac
     let mut ranges = ranges.unwrap_or_default();
     if is_sparse
         && let [(size, _), (skipped, _), _] = &mut ranges
-        && let Some(written) = sparse_index_size(asker)?
+        && let Some(written) = sparse_index_size(git)?
     {
         // With patterns that a sparse index does not support, git expands it before listing it.
         let expanded = size.saturating_sub(written);
@@ -486,8 +487,8 @@ fn index_facts(asker: &Asker<'_>, settings: &Settings) -> Result<Option<IndexFac
 }
 
 /// The number of entries in the file of a sparse index (gitformat-index(5)). `None` for any other index.
-fn sparse_index_size(asker: &Asker<'_>) -> Result<Option<usize>, SandboxError> {
-    let path = asker
+fn sparse_index_size(git: &GitRunner<'_>) -> Result<Option<usize>, SandboxError> {
+    let path = git
         .line(&["rev-parse", "--path-format=absolute", "--git-path", "index"])?
         .unwrap_or_default();
     let index = std::fs::read(path.to_path_lossy()).unwrap_or_default();
@@ -498,16 +499,16 @@ fn sparse_index_size(asker: &Asker<'_>) -> Result<Option<usize>, SandboxError> {
 }
 
 /// The last tag of HEAD in byte order.
-fn last_tag(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
-    let tags = asker
+fn last_tag(git: &GitRunner<'_>) -> Result<Vec<u8>, SandboxError> {
+    let tags = git
         .line(&["tag", "--points-at", "HEAD"])?
         .unwrap_or_default();
     Ok(tags.lines().max().unwrap_or_default().to_vec())
 }
 
 /// The encoding and the summary of HEAD's message, as the commit has them.
-fn message(asker: &Asker<'_>) -> Result<(Vec<u8>, Vec<u8>), SandboxError> {
-    let commit = asker.run(&["cat-file", "commit", "HEAD"])?;
+fn message(git: &GitRunner<'_>) -> Result<(Vec<u8>, Vec<u8>), SandboxError> {
+    let commit = git.run(&["cat-file", "commit", "HEAD"])?;
     if !commit.success() {
         return Ok(Default::default());
     }
@@ -546,8 +547,8 @@ fn summary(body: &[u8]) -> Vec<u8> {
 }
 
 /// The operation in progress, in libgit2's words and order, with the step and the number of steps.
-fn action(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
-    let directory = asker
+fn action(git: &GitRunner<'_>) -> Result<Vec<u8>, SandboxError> {
+    let directory = git
         .line(&["rev-parse", "--absolute-git-dir"])?
         .unwrap_or_default();
     let directory = Path::new(std::ffi::OsStr::new("")).join(directory.to_path_lossy());
@@ -556,9 +557,7 @@ fn action(asker: &Asker<'_>) -> Result<Vec<u8>, SandboxError> {
     let is_table = has("reftable");
     let has_reference = |name: &str| {
         if is_table {
-            Ok(asker
-                .line(&["rev-parse", "-q", "--verify", name])?
-                .is_some())
+            Ok(git.line(&["rev-parse", "-q", "--verify", name])?.is_some())
         } else {
             Ok::<_, SandboxError>(has(name))
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::crafted;
-use crate::sandbox::{Sandbox, SandboxError};
+use crate::sandbox::{Sandbox, SandboxError, while_doing};
 
 /// The ways of storing objects, as `history.sh` names them.
 pub const SHAPES: [&str; 14] = [
@@ -29,7 +29,7 @@ pub const SHAPES: [&str; 14] = [
 
 /// A sound repository, in the folder `work` below `folder`.
 #[derive(Clone, Debug)]
-pub struct Stock {
+pub struct SoundRepository {
     /// The folder.
     pub folder: PathBuf,
     /// Its shape, one of [`SHAPES`].
@@ -40,7 +40,7 @@ pub struct Stock {
     pub ids: Vec<String>,
 }
 
-impl Stock {
+impl SoundRepository {
     /// Whether objects are both in packs and in loose files. If a blob that is packed as a delta also has a loose file,
     /// git streams it from there; a candidate may ignore the file, and then comes across other damage.
     pub fn is_loose_and_packed(&self) -> bool {
@@ -55,7 +55,7 @@ impl Stock {
     }
 }
 
-/// [`Stock::has_copies`] for a shape.
+/// [`SoundRepository::has_copies`] for a shape.
 pub fn has_copies(shape: &str) -> bool {
     is_loose_and_packed(shape) || shape == "packs" || shape.starts_with("multi")
 }
@@ -66,12 +66,12 @@ fn is_loose_and_packed(shape: &str) -> bool {
 
 /// All the repositories created so far.
 #[derive(Debug)]
-pub struct Stocks {
+pub struct SoundRepositories {
     sandbox: Sandbox,
-    made: Mutex<BTreeMap<String, Arc<Stock>>>,
+    created: Mutex<BTreeMap<String, Arc<SoundRepository>>>,
 }
 
-impl Stocks {
+impl SoundRepositories {
     /// Starts without repositories. They are created in `parent` by the program `git`.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ impl Stocks {
     pub fn new(parent: &Path, git: &Path) -> Result<Self, SandboxError> {
         Ok(Self {
             sandbox: Sandbox::in_folder(parent, git)?,
-            made: Mutex::default(),
+            created: Mutex::default(),
         })
     }
 
@@ -92,21 +92,27 @@ impl Stocks {
     ///
     /// # Errors
     /// git cannot create it.
-    pub fn get(&self, shape: &'static str, hash: &str) -> Result<Arc<Stock>, SandboxError> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn get(
+        &self,
+        shape: &'static str,
+        hash: &str,
+    ) -> Result<Arc<SoundRepository>, SandboxError> {
+        let mut created = self.created.lock().unwrap_or_else(PoisonError::into_inner);
         let name = format!("stock/{shape}-{hash}");
-        if let Some(stock) = made.get(&name) {
-            return Ok(stock.clone());
+        if let Some(repository) = created.get(&name) {
+            return Ok(repository.clone());
         }
-        let folder = self.sandbox.place(&name);
-        fs::create_dir_all(&folder).map_err(while_making(&name))?;
+        let folder = self.sandbox.path_from_root(&name);
+        fs::create_dir_all(&folder).map_err(while_doing(format!("making {name}")))?;
         let mut command = self.sandbox.isolated("sh", name.as_bytes());
         command
             .args(["-c", include_str!("history.sh")])
             .env("GIT", self.sandbox.git_program())
             .env("HASH", hash)
             .env("SHAPE", shape);
-        let output = command.output().map_err(while_making(&name))?;
+        let output = command
+            .output()
+            .map_err(while_doing(format!("making {name}")))?;
         if !output.status.success() {
             return Err(SandboxError::Git {
                 arguments: name.into(),
@@ -124,29 +130,24 @@ impl Stocks {
             .lines()
             .map(str::to_owned)
             .collect();
-        if let Some(loose) = made.get(&format!("stock/loose-{hash}")) {
+        if let Some(loose) = created.get(&format!("stock/loose-{hash}")) {
             ids.extend(loose.ids.iter().cloned());
             ids.sort();
             ids.dedup();
         }
-        let mut stock = Stock {
+        let mut repository = SoundRepository {
             folder,
             shape,
             id_len: if hash == "sha1" { 20 } else { 32 },
             ids,
         };
         if shape == "crafted" {
-            stock.ids = crafted::ids(&stock);
+            repository.ids = crafted::ids(&repository);
         }
-        let stock = Arc::new(stock);
-        made.insert(name, stock.clone());
-        Ok(stock)
+        let repository = Arc::new(repository);
+        created.insert(name, repository.clone());
+        Ok(repository)
     }
-}
-
-fn while_making(name: &str) -> impl FnOnce(io::Error) -> SandboxError {
-    let deed = format!("making {name}");
-    move |source| SandboxError::Io { deed, source }
 }
 
 /// Copies the folder `from` to `to`, with the mtimes of packs, which decide the order in which packs are searched.

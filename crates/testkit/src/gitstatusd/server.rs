@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bstr::ByteSlice;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use crate::process::{Ending, WRITTEN_MAX, kill_group, remaining};
+use crate::process::{Ending, WRITTEN_MAX, kill_group, time_left};
 use crate::sandbox::{Sandbox, SandboxError};
 use crate::scenario::ServerOptions;
 use crate::settings::Settings;
@@ -27,7 +27,7 @@ pub struct Server {
 }
 
 /// The number of times a question is repeated: enough to count as asked in a row.
-const AGAIN: usize = 12;
+const REPEATS: usize = 12;
 
 impl Server {
     /// Starts the process without limits on its counts.
@@ -82,10 +82,11 @@ impl Server {
     /// There is no response, or one to another request, or it changed on repetition; the text says which.
     pub fn ask(&mut self, directory: &Path) -> Result<Vec<u8>, String> {
         let first = self.ask_once(directory)?;
-        let said = |response: &[u8]| response.splitn_str(2, b"\x1f").nth(1).map(<[u8]>::to_vec);
-        for _ in 0..AGAIN {
+        let without_id =
+            |response: &[u8]| response.splitn_str(2, b"\x1f").nth(1).map(<[u8]>::to_vec);
+        for _ in 0..REPEATS {
             let again = self.ask_once(directory)?;
-            if said(&again) != said(&first) {
+            if without_id(&again) != without_id(&first) {
                 return Err(format!(
                     "it says otherwise when it is asked again: {} and {}",
                     crate::shell::escaped(&first),
@@ -115,7 +116,7 @@ impl Server {
         let mut buffer = [0; 4096];
         while response.last() != Some(&0x1e) {
             let mut fds = [PollFd::new(&self.responses, PollFlags::IN)];
-            if poll(&mut fds, Some(&remaining(deadline))).map_err(|error| error.to_string())? == 0 {
+            if poll(&mut fds, Some(&time_left(deadline))).map_err(|error| error.to_string())? == 0 {
                 return Err(format!("nothing came within {:?}", self.limit));
             }
             match self.responses.read(&mut buffer) {
