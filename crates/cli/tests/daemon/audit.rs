@@ -3,51 +3,51 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use super::sandbox::{Sandbox, Serving, VIGIL};
+use super::sandbox::{RunningDaemon, Sandbox, VIGIL};
 
 impl Sandbox {
     /// Changes a file without an event: through another name, which it has where nothing is watched.
-    fn change_unheard(&self, name: &str) {
+    fn change_without_event(&self, name: &str) {
         std::fs::hard_link(self.path(&format!("work/{name}")), self.path("outside")).unwrap();
         self.write("outside", "changed by another name\n");
     }
 
-    fn short(&self, program: &str) -> String {
+    fn short_status(&self, program: &str) -> String {
         let mut command = self.command(program, "work", &["status", "-s"]);
         let output = command.env("GIT_OPTIONAL_LOCKS", "0").output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     }
 
     /// How often the repository was audited, and how many differences were found.
-    fn audited(&self) -> (u64, u64) {
-        let repository = &self.described()["repositories"][0];
+    fn audit_counts(&self) -> (u64, u64) {
+        let repository = &self.daemon_status()["repositories"][0];
         let count = |key: &str| repository[key].as_u64().unwrap();
         (count("audits"), count("differences"))
     }
 }
 
 #[test]
-fn an_audit_finds_and_heals_what_was_not_heard_of() {
+fn an_audit_finds_and_repairs_changes_without_events() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     assert_eq!(
-        sandbox.daemon(&["audit"]),
+        sandbox.vigil_daemon(&["audit"]),
         (Some(0), "nothing is kept\n".into())
     );
     sandbox.write("work/new", "");
-    assert_eq!(sandbox.short(VIGIL), "?? new\n");
+    assert_eq!(sandbox.short_status(VIGIL), "?? new\n");
     let top = sandbox.path("work");
     let top = top.display();
     let fine = format!("{top}: 2 files for 1 questions, 0 differences\n");
-    assert_eq!(sandbox.daemon(&["audit"]), (Some(0), fine));
-    assert_eq!(sandbox.audited(), (1, 0));
-    sandbox.change_unheard("dir/other");
+    assert_eq!(sandbox.vigil_daemon(&["audit"]), (Some(0), fine));
+    assert_eq!(sandbox.audit_counts(), (1, 0));
+    sandbox.change_without_event("dir/other");
     assert_eq!(
-        sandbox.short(VIGIL),
+        sandbox.short_status(VIGIL),
         "?? new\n",
         "it was heard of: this tests nothing"
     );
-    let (code, text) = sandbox.daemon(&["audit"]);
+    let (code, text) = sandbox.vigil_daemon(&["audit"]);
     let lines: Vec<&str> = text.lines().collect();
     let [first, second] = lines[..] else {
         panic!("{text}")
@@ -60,21 +60,21 @@ fn an_audit_finds_and_heals_what_was_not_heard_of() {
     let told = "dir/other: kept as unchanged, found changed (untracked normal, ignored no; ";
     assert!(second.trim_start().starts_with(told), "{text}");
     assert!(second.ends_with(" changes heard of, none of it)"), "{text}");
-    assert_eq!(sandbox.audited(), (2, 1));
-    let log = std::fs::read_to_string(sandbox.run().join("daemon.log")).unwrap();
+    assert_eq!(sandbox.audit_counts(), (2, 1));
+    let log = std::fs::read_to_string(sandbox.runtime_folder().join("daemon.log")).unwrap();
     assert!(log.contains(&format!(" {top}: {told}")), "{log}");
-    let table = sandbox.daemon(&["status"]).1;
+    let table = sandbox.vigil_daemon(&["status"]).1;
     assert!(
         table.contains("\n    found wrong and forgotten: 1 "),
         "{table}"
     );
-    assert_eq!(sandbox.short(VIGIL), sandbox.short("git"));
-    assert_eq!(sandbox.daemon(&["audit"]).0, Some(0));
-    assert_eq!(sandbox.audited(), (3, 1));
+    assert_eq!(sandbox.short_status(VIGIL), sandbox.short_status("git"));
+    assert_eq!(sandbox.vigil_daemon(&["audit"]).0, Some(0));
+    assert_eq!(sandbox.audit_counts(), (3, 1));
 }
 
 #[test]
-fn all_kinds_of_changes_that_were_heard_of_are_no_difference() {
+fn an_audit_finds_no_difference_after_changes_with_events() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     let same = || {
@@ -85,7 +85,7 @@ fn all_kinds_of_changes_that_were_heard_of_are_no_difference() {
         ] {
             sandbox.vigil("work", arguments);
         }
-        let (code, text) = sandbox.daemon(&["audit"]);
+        let (code, text) = sandbox.vigil_daemon(&["audit"]);
         assert_eq!(code, Some(0), "{text}");
         assert!(text.contains(" questions, 0 differences\n"), "{text}");
     };
@@ -105,24 +105,24 @@ fn all_kinds_of_changes_that_were_heard_of_are_no_difference() {
     same();
     // Something that is not asked about again has changed since, too.
     sandbox.write("work/later", "");
-    assert_eq!(sandbox.daemon(&["audit"]).0, Some(0));
+    assert_eq!(sandbox.vigil_daemon(&["audit"]).0, Some(0));
 }
 
 #[test]
-fn samples_are_compared_while_nobody_asks_and_whoever_watches_is_told() {
+fn an_idle_daemon_audits_samples_and_tells_watchers() {
     let sandbox = Sandbox::with_repository();
     let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
     command.env("VIGIL_DAEMON_SAMPLE_S", "1");
-    let _serving = Serving::start(command);
+    let _serving = RunningDaemon::start(command);
     let mut command = sandbox.command(VIGIL, "work", &["watch"]);
     let mut watching = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
     let first = lines.next().unwrap().unwrap();
     assert!(first.contains(" unstaged 0 "), "{first}");
-    sandbox.change_unheard("file");
+    sandbox.change_without_event("file");
     let second = lines.next().unwrap().unwrap();
     assert!(second.contains(" unstaged 1 "), "{second}");
-    let (audits, differences) = sandbox.audited();
+    let (audits, differences) = sandbox.audit_counts();
     assert!(audits > 0 && differences == 1, "{audits}, {differences}");
     watching.kill().unwrap();
     watching.wait().unwrap();

@@ -1,6 +1,8 @@
 //! `vigil status` answers the same with the daemon and without.
 
-use std::process::{Command, Output};
+use std::process::Command;
+
+use vigil_testkit::sandbox::TextOutput;
 
 use super::sandbox::{Sandbox, VIGIL};
 
@@ -22,45 +24,41 @@ const FORMATS: [&[&str]; 15] = [
     &["--column", "-uall"],
 ];
 
-fn text(output: &Output) -> (Option<i32>, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
-}
-
-fn without(mut command: Command) -> Output {
-    command.env("VIGIL_NO_DAEMON", "1").output().unwrap()
+fn output_without_daemon(mut command: Command) -> TextOutput {
+    command.env("VIGIL_NO_DAEMON", "1").output().unwrap().into()
 }
 
 impl Sandbox {
-    /// Asserts that both answers are the same. Returns whether the daemon answered.
-    fn says_the_same(&self, folder: &str, arguments: &[&str], with: &[(&str, &str)]) -> bool {
+    /// Asserts that the answer is the same without the daemon. Returns whether the daemon gave its own.
+    fn assert_same_without_daemon(
+        &self,
+        folder: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> bool {
         let arguments = [&["status"], arguments].concat();
         let command = || {
             let mut command = self.command(VIGIL, folder, &arguments);
-            command.envs(with.iter().copied());
+            command.envs(variables.iter().copied());
             command
         };
-        let (answered, declined) = self.counts();
-        let ours = command().output().unwrap();
-        let alone = without(command());
-        assert_eq!(text(&ours), text(&alone), "{folder}: {arguments:?}");
-        let after = self.counts();
+        let (answered, declined) = self.question_counts();
+        let ours = TextOutput::from(command().output().unwrap());
+        let alone = output_without_daemon(command());
+        assert_eq!(ours, alone, "{folder}: {arguments:?}");
+        let after = self.question_counts();
         assert_eq!(
             after.0 + after.1,
             answered + declined + 1,
-            "it was not asked"
+            "the daemon was not asked"
         );
         after.0 > answered
     }
 
     /// Asserts the same in all formats, all answered by the daemon.
-    fn is_served(&self, folder: &str) {
+    fn assert_served_in_all_formats(&self, folder: &str) {
         for arguments in FORMATS {
-            let is_served = self.says_the_same(folder, arguments, &[]);
+            let is_served = self.assert_same_without_daemon(folder, arguments, &[]);
             assert!(is_served, "{folder}: {arguments:?} was left to the client");
         }
     }
@@ -72,8 +70,8 @@ fn after_each_change_the_answer_is_the_same_in_all_formats() {
     let _serving = sandbox.serve();
     let git = |arguments: &[&str]| sandbox.git_in("work", arguments);
     let same = || {
-        sandbox.is_served("work");
-        sandbox.is_served("work/dir");
+        sandbox.assert_served_in_all_formats("work");
+        sandbox.assert_served_in_all_formats("work/dir");
     };
     same();
     sandbox.write("work/file", "changed\n");
@@ -108,20 +106,20 @@ fn after_each_change_the_answer_is_the_same_in_all_formats() {
     same();
     git(&["checkout", "-q", "--detach"]);
     git(&["rm", "-q", "-r", "dir"]);
-    sandbox.is_served("work");
+    sandbox.assert_served_in_all_formats("work");
     sandbox.write("home-ignore", "file\n");
     sandbox.write(".gitconfig", "[core]\n\texcludesFile = ~/home-ignore\n");
     sandbox.write("work/sub/file", "");
-    sandbox.is_served("work");
+    sandbox.assert_served_in_all_formats("work");
 }
 
 #[test]
 fn repositories_of_every_kind_are_served() {
     let sandbox = Sandbox::new();
     let _serving = sandbox.serve();
-    sandbox.repository("plain", &[]);
-    sandbox.repository("sha256", &["--object-format=sha256"]);
-    sandbox.repository("outer", &[]);
+    sandbox.make_repository("plain", &[]);
+    sandbox.make_repository("sha256", &["--object-format=sha256"]);
+    sandbox.make_repository("outer", &[]);
     let inner = sandbox.path("plain");
     let add = [
         "submodule",
@@ -133,7 +131,7 @@ fn repositories_of_every_kind_are_served() {
     sandbox.git_in("outer", &add);
     sandbox.git_in("outer", &["commit", "-qm", "with a submodule"]);
     sandbox.git_in("plain", &["worktree", "add", "-q", "../linked"]);
-    sandbox.repository("sparse", &[]);
+    sandbox.make_repository("sparse", &[]);
     sandbox.git_in(
         "sparse",
         &["sparse-checkout", "set", "--sparse-index", "none"],
@@ -147,18 +145,18 @@ fn repositories_of_every_kind_are_served() {
         "sparse",
     ];
     for folder in all {
-        sandbox.is_served(folder);
+        sandbox.assert_served_in_all_formats(folder);
     }
     for folder in all {
         sandbox.write(&format!("{folder}/file"), "changed\n");
         sandbox.write(&format!("{folder}/new"), "");
-        sandbox.is_served(folder);
+        sandbox.assert_served_in_all_formats(folder);
     }
-    sandbox.is_served("outer");
+    sandbox.assert_served_in_all_formats("outer");
 }
 
 #[test]
-fn who_sees_it_otherwise_is_answered_otherwise() {
+fn clients_with_other_variables_get_their_own_answers() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     sandbox.write("other/.gitconfig", "[core]\n\texcludesFile = ~/ignored\n");
@@ -169,7 +167,7 @@ fn who_sees_it_otherwise_is_answered_otherwise() {
     let index = sandbox.path("index");
     let index = index.to_str().unwrap();
     for _ in 0..2 {
-        for with in [
+        for variables in [
             &[][..],
             &[("HOME", home)],
             &[("GIT_INDEX_FILE", index)],
@@ -178,15 +176,15 @@ fn who_sees_it_otherwise_is_answered_otherwise() {
             &[("COLUMNS", "20")],
         ] {
             for folder in ["work", "work/dir"] {
-                sandbox.says_the_same(folder, &["-s"], with);
-                sandbox.says_the_same(folder, &["--column"], with);
+                sandbox.assert_same_without_daemon(folder, &["-s"], variables);
+                sandbox.assert_same_without_daemon(folder, &["--column"], variables);
             }
         }
     }
 }
 
 #[test]
-fn what_only_the_caller_can_do_he_does() {
+fn what_only_the_client_can_answer_is_left_to_it() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     sandbox.write("work/file", "changed\n");
@@ -198,7 +196,7 @@ fn what_only_the_caller_can_do_he_does() {
         &["-s", "--ignore-submodules=nonsense"],
         &["-s", "../elsewhere"],
     ] {
-        let is_served = sandbox.says_the_same("work", arguments, &[]);
+        let is_served = sandbox.assert_same_without_daemon("work", arguments, &[]);
         assert!(!is_served, "{arguments:?}");
     }
     // A filter runs where the user sees its messages, and runs only once.
@@ -218,24 +216,24 @@ fn what_only_the_caller_can_do_he_does() {
     std::fs::remove_file(sandbox.path("work/.gitattributes")).unwrap();
     sandbox.write("work/.gitattributes", "!x text\n");
     for _ in 0..3 {
-        sandbox.says_the_same("work", &["-s"], &[]);
+        sandbox.assert_same_without_daemon("work", &["-s"], &[]);
     }
     std::fs::remove_file(sandbox.path("work/.gitattributes")).unwrap();
 }
 
 #[test]
-fn what_git_says_of_a_file_of_grafts_is_said_as_soon_as_there_is_one() {
+fn the_advice_about_grafts_is_printed_as_soon_as_there_are_some() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
-    assert!(sandbox.says_the_same("work", &["-s"], &[]));
+    assert!(sandbox.assert_same_without_daemon("work", &["-s"], &[]));
     sandbox.write("work/.git/info/grafts", "nonsense\n");
-    assert!(!sandbox.says_the_same("work", &["-s"], &[]));
+    assert!(!sandbox.assert_same_without_daemon("work", &["-s"], &[]));
     let output = sandbox.vigil("work", &["status", "-s"]);
     assert!(output.stderr.starts_with(b"hint: "), "{output:?}");
 }
 
 #[test]
-fn without_the_objects_of_head_it_says_what_git_says() {
+fn without_the_objects_of_head_the_errors_are_those_of_git() {
     let sandbox = Sandbox::with_repository();
     let clone = ["clone", "-q", "-s", ".", "../shared"];
     sandbox.git_in("work", &clone);
@@ -243,8 +241,8 @@ fn without_the_objects_of_head_it_says_what_git_says() {
     let move_away = |name: &str| {
         let (path, away) = (sandbox.path(name), sandbox.path("away"));
         let same = || {
-            sandbox.is_answered_as_by_git("work");
-            sandbox.is_answered_as_by_git("shared");
+            sandbox.assert_answered_as_by_git("work");
+            sandbox.assert_answered_as_by_git("shared");
         };
         same();
         std::fs::rename(&path, &away).unwrap();
@@ -254,7 +252,7 @@ fn without_the_objects_of_head_it_says_what_git_says() {
     };
     for object in ["HEAD", "HEAD^{tree}", "HEAD^{tree}:dir"] {
         let mut command = sandbox.command("git", "work", &["rev-parse", object]);
-        let (_, id, _) = text(&command.output().unwrap());
+        let id = TextOutput::from(command.output().unwrap()).stdout;
         let id = id.trim();
         move_away(&format!("work/.git/objects/{}/{}", &id[..2], &id[2..]));
     }

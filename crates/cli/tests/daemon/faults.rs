@@ -1,30 +1,25 @@
 //! Faults of a daemon while it is being asked: a client that asks right after gets git's answer.
 
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 
 use rustix::process::Signal;
 use vigil_testkit::chance::Chance;
 
-use super::sandbox::{Sandbox, Serving, VIGIL};
+use super::sandbox::{RunningDaemon, Sandbox};
 use super::shell::Shell;
 
-/// Makes the command wait only as long as it would for a user.
-fn impatient(mut command: Command) -> Command {
-    command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
-    command
-}
-
 /// Starts a client that asks.
-fn asking(sandbox: &Sandbox) -> Child {
+fn start_status(sandbox: &Sandbox) -> Child {
     let arguments = ["status", "--porcelain=v2", "-uall"];
-    impatient(sandbox.command(VIGIL, "work", &arguments))
+    sandbox
+        .impatient_command("work", &arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap()
 }
 
-fn git_says(sandbox: &Sandbox) -> Vec<u8> {
+fn git_status(sandbox: &Sandbox) -> Vec<u8> {
     let arguments = ["status", "--porcelain=v2", "-uall"];
     let mut command = sandbox.command("git", "work", &arguments);
     command
@@ -43,11 +38,13 @@ fn assert_answer(output: &Output, expected: &[u8], what: &str) {
 }
 
 #[test]
-fn halted_killed_or_stopped_while_many_ask_it_costs_no_answer() {
+fn a_daemon_that_is_halted_killed_or_stopped_while_many_ask_costs_no_answer() {
     let mut random = Chance::new(1);
     let sandbox = Sandbox::with_repository();
-    let mut shell = Shell::start(impatient(sandbox.shell_command()));
-    let mut lone = sandbox.lone_shell();
+    let mut command = sandbox.shell_command();
+    command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
+    let mut shell = Shell::start(command);
+    let mut lone = sandbox.shell_without_daemon();
     let mut serving = sandbox.serve();
     for round in 0..24 {
         sandbox.write(&format!("work/new{round}"), "");
@@ -55,7 +52,9 @@ fn halted_killed_or_stopped_while_many_ask_it_costs_no_answer() {
         if round % 5 == 4 {
             sandbox.git_in("work", &["add", "-A"]);
         }
-        let early: Vec<Child> = (0..random.below(4)).map(|_| asking(&sandbox)).collect();
+        let early: Vec<Child> = (0..random.below(4))
+            .map(|_| start_status(&sandbox))
+            .collect();
         // Chance decides how many questions are in progress, and how far they are.
         for _ in 0..random.below(2000) {
             std::thread::yield_now();
@@ -65,11 +64,11 @@ fn halted_killed_or_stopped_while_many_ask_it_costs_no_answer() {
             0 => serving.signal(Signal::STOP),
             1 => serving.signal(Signal::KILL),
             2 => serving.signal(Signal::TERM),
-            _ => std::fs::remove_dir_all(sandbox.run()).unwrap(),
+            _ => std::fs::remove_dir_all(sandbox.runtime_folder()).unwrap(),
         }
-        let late: Vec<Child> = (0..2).map(|_| asking(&sandbox)).collect();
+        let late: Vec<Child> = (0..2).map(|_| start_status(&sandbox)).collect();
         let prompt = shell.ask(&sandbox, "work");
-        let expected = git_says(&sandbox);
+        let expected = git_status(&sandbox);
         for child in early.into_iter().chain(late) {
             let output = child.wait_with_output().unwrap();
             assert_answer(&output, &expected, &format!("round {round}, fault {fault}"));
@@ -83,34 +82,34 @@ fn halted_killed_or_stopped_while_many_ask_it_costs_no_answer() {
             serving.signal(Signal::CONT);
         } else {
             // The shell may have started another daemon.
-            sandbox.daemon(&["stop"]);
-            serving.signal_if_there(Signal::KILL);
+            sandbox.vigil_daemon(&["stop"]);
+            serving.signal_if_running(Signal::KILL);
             serving = sandbox.serve();
         }
         assert_answer(
-            &asking(&sandbox).wait_with_output().unwrap(),
+            &start_status(&sandbox).wait_with_output().unwrap(),
             &expected,
             "after it",
         );
     }
     drop(serving);
     shell.end();
-    sandbox.daemon(&["stop"]);
+    sandbox.vigil_daemon(&["stop"]);
 }
 
 #[test]
-fn one_whose_folder_is_gone_makes_no_answer_wrong_and_is_replaced() {
+fn a_daemon_whose_folder_is_gone_makes_no_answer_wrong_and_is_replaced() {
     let sandbox = Sandbox::with_repository();
-    let _old: Serving = sandbox.serve();
-    sandbox.is_answered_as_by_git("work");
-    std::fs::remove_dir_all(sandbox.run()).unwrap();
+    let _old: RunningDaemon = sandbox.serve();
+    sandbox.assert_answered_as_by_git("work");
+    std::fs::remove_dir_all(sandbox.runtime_folder()).unwrap();
     sandbox.write("work/new", "");
-    sandbox.is_answered_as_by_git("work");
+    sandbox.assert_answered_as_by_git("work");
     let _new = sandbox.serve();
     for name in ["newer", "newest"] {
         sandbox.write(&format!("work/{name}"), "");
-        let (answered, _) = sandbox.counts();
-        sandbox.is_answered_as_by_git("work");
-        assert_eq!(sandbox.counts().0, answered + 2);
+        let (answered, _) = sandbox.question_counts();
+        sandbox.assert_answered_as_by_git("work");
+        assert_eq!(sandbox.question_counts().0, answered + 2);
     }
 }

@@ -18,32 +18,32 @@ use vigil_testkit::random::Plan;
 use crate::sandbox::{Sandbox, VIGIL};
 
 /// The available gits, each of which is tested, and whether it can ask at a socket.
-fn gits() -> Vec<(String, bool)> {
+fn available_gits() -> Vec<(String, bool)> {
     let newest = std::env::var("GIT_NEWEST").ok();
     let all = [
         Some("/usr/local/bin/git".to_owned()),
         Some("/usr/bin/git".to_owned()),
         newest,
     ];
-    let mut gits = Vec::new();
+    let mut available_gits = Vec::new();
     for git in all.into_iter().flatten() {
-        let said = std::process::Command::new(&git)
+        let printed = std::process::Command::new(&git)
             .args(["version", "--build-options"])
             .output();
-        let Ok(said) = said else {
+        let Ok(printed) = printed else {
             continue;
         };
-        let has_monitor = String::from_utf8(said.stdout)
+        let has_monitor = String::from_utf8(printed.stdout)
             .unwrap()
             .contains("fsmonitor--daemon");
-        gits.push((git, has_monitor));
+        available_gits.push((git, has_monitor));
     }
-    assert!(!gits.is_empty());
-    gits
+    assert!(!available_gits.is_empty());
+    available_gits
 }
 
 /// The status by `git` of `work`, with or without the monitor.
-fn said(sandbox: &Sandbox, git: &str, by_monitor: bool) -> String {
+fn git_status(sandbox: &Sandbox, git: &str, by_monitor: bool) -> String {
     let options: &[&str] = match by_monitor {
         true => &["status", "--porcelain=v2"],
         false => &["-c", "core.fsmonitor=false", "status", "--porcelain=v2"],
@@ -63,16 +63,16 @@ fn said(sandbox: &Sandbox, git: &str, by_monitor: bool) -> String {
 }
 
 #[track_caller]
-fn same(sandbox: &Sandbox, git: &str, what: &str) {
-    let ours = said(sandbox, git, true);
-    assert_eq!(ours, said(sandbox, git, false), "{git}: {what}");
+fn assert_same_without_monitor(sandbox: &Sandbox, git: &str, what: &str) {
+    let ours = git_status(sandbox, git, true);
+    assert_eq!(ours, git_status(sandbox, git, false), "{git}: {what}");
 }
 
-fn at(sandbox: &Sandbox, name: &str) -> PathBuf {
+fn work_path(sandbox: &Sandbox, name: &str) -> PathBuf {
     sandbox.path("work").join(name)
 }
 
-fn install(sandbox: &Sandbox, is_socket: bool) {
+fn install_monitor(sandbox: &Sandbox, is_socket: bool) {
     let way = if is_socket { "--socket" } else { "--hook" };
     let output = sandbox.vigil("work", &["fsmonitor", "install", way]);
     assert!(output.status.success(), "{output:?}");
@@ -99,9 +99,9 @@ fn a_configuration_that_cannot_be_written_is_complained_about_once() {
     sandbox.write("work/.git/config.lock", "");
     let output = sandbox.vigil("work", &["fsmonitor", "install", "--hook"]);
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8(output.stderr).unwrap();
+    let printed = String::from_utf8(output.stderr).unwrap();
     assert_eq!(
-        said,
+        printed,
         "error: could not lock config file .git/config: File exists\n"
     );
 }
@@ -112,28 +112,32 @@ fn git_says_the_same_with_the_monitor_after_each_operation() {
     let operations: [Operation; 25] = [
         ("edit", |s| s.write("work/a/b/c/file", "edited")),
         ("nested rename", |s| {
-            fs::rename(at(s, "a/b"), at(s, "a/e")).unwrap()
+            fs::rename(work_path(s, "a/b"), work_path(s, "a/e")).unwrap()
         }),
         ("edit below", |s| s.write("work/a/e/d/file", "edited")),
         ("rename above", |s| {
-            fs::rename(at(s, "a"), at(s, "g")).unwrap()
+            fs::rename(work_path(s, "a"), work_path(s, "g")).unwrap()
         }),
         ("new below", |s| s.write("work/g/e/d/deep/new", "")),
-        ("and back", |s| fs::rename(at(s, "g"), at(s, "a")).unwrap()),
-        ("back", |s| fs::rename(at(s, "a/e"), at(s, "a/b")).unwrap()),
+        ("and back", |s| {
+            fs::rename(work_path(s, "g"), work_path(s, "a")).unwrap()
+        }),
+        ("back", |s| {
+            fs::rename(work_path(s, "a/e"), work_path(s, "a/b")).unwrap()
+        }),
         ("untracked file", |s| s.write("work/u/v/w/newer", "")),
         ("exchange of untracked folders", |s| {
-            fs::create_dir_all(at(s, "empty/v/w")).unwrap();
-            fs::rename(at(s, "u"), at(s, "old")).unwrap();
-            fs::rename(at(s, "empty"), at(s, "u")).unwrap();
+            fs::create_dir_all(work_path(s, "empty/v/w")).unwrap();
+            fs::rename(work_path(s, "u"), work_path(s, "old")).unwrap();
+            fs::rename(work_path(s, "empty"), work_path(s, "u")).unwrap();
         }),
-        ("gone", |s| fs::remove_dir_all(at(s, "old")).unwrap()),
+        ("gone", |s| fs::remove_dir_all(work_path(s, "old")).unwrap()),
         ("only file of a folder", |s| s.write("work/u/v/w/only", "")),
         ("and gone", |s| {
-            fs::remove_file(at(s, "u/v/w/only")).unwrap()
+            fs::remove_file(work_path(s, "u/v/w/only")).unwrap()
         }),
         ("hard link", |s| {
-            fs::hard_link(at(s, "x/y/file"), s.path("outside")).unwrap();
+            fs::hard_link(work_path(s, "x/y/file"), s.path("outside")).unwrap();
             // The new name is noticed with the next event on the file.
             s.write("work/x/y/file", "written");
         }),
@@ -141,11 +145,11 @@ fn git_says_the_same_with_the_monitor_after_each_operation() {
             s.write("outside", "written outside")
         }),
         ("a folder in a file's place", |s| {
-            fs::remove_file(at(s, "x/y/file")).unwrap();
-            fs::create_dir(at(s, "x/y/file")).unwrap();
+            fs::remove_file(work_path(s, "x/y/file")).unwrap();
+            fs::create_dir(work_path(s, "x/y/file")).unwrap();
         }),
         ("and a file again", |s| {
-            fs::remove_dir(at(s, "x/y/file")).unwrap();
+            fs::remove_dir(work_path(s, "x/y/file")).unwrap();
             s.write("work/x/y/file", "x/y");
         }),
         ("renamed in the index alone", |s| {
@@ -168,19 +172,19 @@ fn git_says_the_same_with_the_monitor_after_each_operation() {
             s.git_in("work", &["checkout", "-q", "ORIG_HEAD"])
         }),
     ];
-    for (git, has_monitor) in gits() {
+    for (git, has_monitor) in available_gits() {
         for is_socket in [false, has_monitor] {
             let sandbox = with_folders();
             let _serving = sandbox.serve();
-            install(&sandbox, is_socket);
+            install_monitor(&sandbox, is_socket);
             // The first answer is that everything may have changed.
-            same(&sandbox, &git, "first");
-            same(&sandbox, &git, "second");
+            assert_same_without_monitor(&sandbox, &git, "first");
+            assert_same_without_monitor(&sandbox, &git, "second");
             for (what, operation) in &operations {
                 operation(&sandbox);
-                same(&sandbox, &git, what);
+                assert_same_without_monitor(&sandbox, &git, what);
             }
-            let (answered, _) = sandbox.counts();
+            let (answered, _) = sandbox.question_counts();
             assert!(answered > 20, "{git}: {answered}");
         }
     }
@@ -201,7 +205,7 @@ fn query_in(sandbox: &Sandbox, top: &str, token: &str) -> (String, Vec<String>) 
 }
 
 /// A token since which nothing has changed.
-fn settled(sandbox: &Sandbox) -> String {
+fn settled_token(sandbox: &Sandbox) -> String {
     let mut token = String::new();
     for _ in 0..3 {
         token = query(sandbox, &token).0;
@@ -214,13 +218,13 @@ fn settled(sandbox: &Sandbox) -> String {
 const EVERYTHING: [&str; 1] = ["/"];
 
 #[test]
-fn a_sparse_index_is_told_of_by_paths() {
+fn changes_in_a_sparse_index_are_reported_by_paths() {
     type Operation = (&'static str, fn(&Sandbox));
     let operations: [Operation; 9] = [
         ("edit", |s| s.write("work/a/b/c/file", "edited")),
         ("outside", |s| s.write("work/x/y/new", "")),
         ("outside again", |s| s.write("work/x/y/file", "x/z")),
-        ("gone", |s| fs::remove_dir_all(at(s, "x")).unwrap()),
+        ("gone", |s| fs::remove_dir_all(work_path(s, "x")).unwrap()),
         ("add", |s| s.git_in("work", &["add", "a"])),
         ("wider", |s| {
             s.git_in("work", &["sparse-checkout", "set", "a", "x"]);
@@ -231,53 +235,53 @@ fn a_sparse_index_is_told_of_by_paths() {
             s.git_in("work", &["sparse-checkout", "set", "a/b"]);
         }),
     ];
-    for (git, has_monitor) in gits() {
+    for (git, has_monitor) in available_gits() {
         for is_socket in [false, has_monitor] {
             let sandbox = with_folders();
             let set = ["sparse-checkout", "set", "--cone", "--sparse-index", "a"];
             sandbox.git_in("work", &set);
             let _serving = sandbox.serve();
-            install(&sandbox, is_socket);
-            same(&sandbox, &git, "first");
-            let token = settled(&sandbox);
+            install_monitor(&sandbox, is_socket);
+            assert_same_without_monitor(&sandbox, &git, "first");
+            let token = settled_token(&sandbox);
             sandbox.write("work/a/new", "");
             assert_eq!(query(&sandbox, &token).1, ["a/new"]);
-            same(&sandbox, &git, "second");
+            assert_same_without_monitor(&sandbox, &git, "second");
             for (what, operation) in &operations {
                 operation(&sandbox);
-                same(&sandbox, &git, what);
-                same(&sandbox, &git, what);
+                assert_same_without_monitor(&sandbox, &git, what);
+                assert_same_without_monitor(&sandbox, &git, what);
             }
         }
     }
 }
 
 #[test]
-fn attributes_from_a_tree_are_no_reason_to_tell_of_everything() {
-    for (git, _) in gits() {
+fn attributes_from_a_tree_are_no_reason_to_report_everything() {
+    for (git, _) in available_gits() {
         let sandbox = with_folders();
         sandbox.write("work/.gitattributes", "file text\n");
         sandbox.git_in("work", &["add", "."]);
         sandbox.git_in("work", &["commit", "-qm", "attributes"]);
         sandbox.git_in("work", &["config", "attr.tree", "HEAD"]);
         let _serving = sandbox.serve();
-        install(&sandbox, false);
-        same(&sandbox, &git, "first");
-        let token = settled(&sandbox);
+        install_monitor(&sandbox, false);
+        assert_same_without_monitor(&sandbox, &git, "first");
+        let token = settled_token(&sandbox);
         sandbox.write("work/a/b/c/file", "a/b/c\r\n");
         assert_eq!(query(&sandbox, &token).1, ["a/b/c/file"]);
-        same(&sandbox, &git, "by the tree");
+        assert_same_without_monitor(&sandbox, &git, "by the tree");
         sandbox.git_in("work", &["rm", "-q", "--cached", ".gitattributes"]);
         sandbox.git_in("work", &["commit", "-qm", "none"]);
         // Attributes now come from another tree.
         assert_eq!(query(&sandbox, &token).1, EVERYTHING);
-        same(&sandbox, &git, "by another tree");
-        let token = settled(&sandbox);
+        assert_same_without_monitor(&sandbox, &git, "by another tree");
+        let token = settled_token(&sandbox);
         sandbox.write("work/u/z/newer", "");
         assert_eq!(query(&sandbox, &token).1, ["u/z/newer"]);
         // A missing tree counts as none, unless it is named explicitly.
         sandbox.git_in("work", &["config", "attr.tree", "no-such-tree"]);
-        same(&sandbox, &git, "no tree");
+        assert_same_without_monitor(&sandbox, &git, "no tree");
         let mut command = sandbox.command(VIGIL, "work", &["fsmonitor", "query", &token]);
         command.env("GIT_ATTR_SOURCE", "no-such-tree");
         let output = command.output().unwrap();
@@ -286,10 +290,10 @@ fn attributes_from_a_tree_are_no_reason_to_tell_of_everything() {
 }
 
 #[test]
-fn random_states_are_told_to_git() {
+fn random_changes_are_reported_to_git() {
     let parent = std::path::Path::new("/dev/shm");
     let daemon = Daemon::start(VIGIL.as_ref(), parent).unwrap();
-    for (number, (git, has_monitor)) in (0..).zip(gits()) {
+    for (number, (git, has_monitor)) in (0..).zip(available_gits()) {
         let transport = match has_monitor {
             true => Transport::Socket,
             false => Transport::Hook,
@@ -330,14 +334,14 @@ fn random_states_are_told_to_git() {
 }
 
 #[test]
-fn listings_that_git_kept_while_nobody_listened_are_looked_at() {
-    for (git, has_monitor) in gits() {
+fn folders_that_changed_while_no_daemon_ran_are_reported() {
+    for (git, has_monitor) in available_gits() {
         for is_socket in [false, has_monitor] {
             let sandbox = with_folders();
             let serving = sandbox.serve();
-            install(&sandbox, is_socket);
+            install_monitor(&sandbox, is_socket);
             for _ in 0..3 {
-                same(&sandbox, &git, "first");
+                assert_same_without_monitor(&sandbox, &git, "first");
             }
             drop(serving);
             sandbox.write("work/u/z/while", "");
@@ -358,7 +362,7 @@ fn listings_that_git_kept_while_nobody_listened_are_looked_at() {
                 .output()
                 .unwrap();
             assert!(output.status.success(), "{output:?}");
-            same(&sandbox, &git, "untracked meanwhile");
+            assert_same_without_monitor(&sandbox, &git, "untracked meanwhile");
         }
     }
 }
@@ -366,29 +370,29 @@ fn listings_that_git_kept_while_nobody_listened_are_looked_at() {
 #[test]
 fn a_daemon_that_is_killed_between_commands_costs_no_answer() {
     let sandbox = with_folders();
-    install(&sandbox, false);
+    install_monitor(&sandbox, false);
     for round in 0..4 {
         let serving = sandbox.serve();
-        same(&sandbox, "git", "served");
+        assert_same_without_monitor(&sandbox, "git", "served");
         sandbox.write("work/u/v/w/newer", &round.to_string());
         sandbox.write("work/a/b/c/file", &round.to_string());
-        same(&sandbox, "git", "served again");
+        assert_same_without_monitor(&sandbox, "git", "served again");
         serving.signal(Signal::KILL);
         drop(serving);
         sandbox.write(&format!("work/u/z/{round}"), "");
-        fs::rename(at(&sandbox, "x"), at(&sandbox, "x2")).unwrap();
+        fs::rename(work_path(&sandbox, "x"), work_path(&sandbox, "x2")).unwrap();
         // Prevent that a daemon is started, which this test would have to end.
         let mut command = sandbox.command("git", "work", &["status", "--porcelain=v2"]);
         let ours = command.env("VIGIL_NO_DAEMON", "1").output().unwrap();
         assert_eq!(
             String::from_utf8(ours.stdout).unwrap(),
-            said(&sandbox, "git", false)
+            git_status(&sandbox, "git", false)
         );
-        fs::rename(at(&sandbox, "x2"), at(&sandbox, "x")).unwrap();
+        fs::rename(work_path(&sandbox, "x2"), work_path(&sandbox, "x")).unwrap();
     }
 }
 
-fn kills(git: &std::path::Path, transport: Transport, count: usize) -> kills::Report {
+fn run_kills(git: &std::path::Path, transport: Transport, count: usize) -> kills::Report {
     let kills = KillSettings {
         monitor: Monitor {
             program: VIGIL.into(),
@@ -404,13 +408,13 @@ fn kills(git: &std::path::Path, transport: Transport, count: usize) -> kills::Re
 
 #[test]
 fn a_daemon_that_is_killed_at_any_moment_makes_no_status_wrong() {
-    for (git, has_monitor) in gits() {
+    for (git, has_monitor) in available_gits() {
         let transports = [
             Some(Transport::Hook),
             has_monitor.then_some(Transport::Socket),
         ];
         for transport in transports.into_iter().flatten() {
-            let report = kills(git.as_ref(), transport, 5);
+            let report = run_kills(git.as_ref(), transport, 5);
             assert_eq!(report.kills, 5, "{report:?}");
             assert!(report.is_good(), "{report:?}");
         }
@@ -418,30 +422,30 @@ fn a_daemon_that_is_killed_at_any_moment_makes_no_status_wrong() {
 }
 
 #[test]
-fn a_git_that_is_wrong_by_a_monitor_is_found_by_kills() {
+fn the_kill_test_finds_a_git_that_its_monitor_makes_wrong() {
     let sandbox = Sandbox::with_repository();
     let text = "#!/bin/sh\ngit \"$@\"\n[ \"$*\" != 'status --porcelain=v2' ] || echo '? wrong'\n";
     sandbox.write("git", text);
     let git = sandbox.path("git");
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     fs::set_permissions(&git, mode).unwrap();
-    let report = kills(&git, Transport::Hook, 5);
+    let report = run_kills(&git, Transport::Hook, 5);
     assert!(!report.is_good() && report.kills <= 1, "{report:?}");
 }
 
 /// The answer of `socket` to a client that sends `bytes`.
-fn told(socket: &PathBuf, bytes: &[u8]) -> Vec<u8> {
+fn socket_answer(socket: &PathBuf, bytes: &[u8]) -> Vec<u8> {
     let mut stream = UnixStream::connect(socket).unwrap();
     stream.write_all(bytes).unwrap();
     stream.shutdown(std::net::Shutdown::Write).unwrap();
-    let mut told = Vec::new();
+    let mut answer = Vec::new();
     // If the daemon hangs up, reading may fail.
-    let _ = stream.read_to_end(&mut told);
-    told
+    let _ = stream.read_to_end(&mut answer);
+    answer
 }
 
 #[test]
-fn a_socket_that_is_left_makes_way_and_one_that_is_served_does_not() {
+fn a_stale_socket_is_replaced_and_a_served_one_is_not() {
     let sandbox = Sandbox::with_repository();
     let socket = sandbox.path("work/.git/fsmonitor--daemon.ipc");
     let start = || sandbox.vigil("work", &["fsmonitor", "start"]);
@@ -466,11 +470,14 @@ fn a_socket_that_is_left_makes_way_and_one_that_is_served_does_not() {
     // A client that is not at the top of the working tree, or sends no token, is told that everything may have changed.
     let everything = b"\0/\0";
     for question in [&b"0010builtin:fake0000"[..], b"0009flush0000", b"00040000"] {
-        let told = told(&socket, question);
-        assert!(told.windows(3).any(|part| part == everything), "{told:?}");
+        let answer = socket_answer(&socket, question);
+        assert!(
+            answer.windows(3).any(|part| part == everything),
+            "{answer:?}"
+        );
     }
     for garbage in [&b"GET / HTTP/1.1\r\n"[..], b"0001", b"ffff", b"00"] {
-        assert_eq!(told(&socket, garbage), b"");
+        assert_eq!(socket_answer(&socket, garbage), b"");
     }
     // If another socket takes its place, that is not removed.
     fs::remove_file(&socket).unwrap();
@@ -486,7 +493,7 @@ fn a_socket_that_is_left_makes_way_and_one_that_is_served_does_not() {
     assert!(socket.exists());
     let _serving = sandbox.serve();
     assert!(start().status.success());
-    assert_eq!(told(&socket, b"0008quit0000"), b"0000");
+    assert_eq!(socket_answer(&socket, b"0008quit0000"), b"0000");
     assert!(!socket.exists() && !serves());
     let file = fs::write(&socket, "");
     assert!(file.is_ok() && !start().status.success());
@@ -498,7 +505,7 @@ fn the_daemon_names_its_sockets_and_what_they_are_about() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     sandbox.git_in("work", &["worktree", "add", "-q", "../linked"]);
-    let monitors = || sandbox.described()["monitors"].clone();
+    let monitors = || sandbox.daemon_status()["monitors"].clone();
     assert_eq!(monitors(), serde_json::json!([]));
     for top in ["work", "linked"] {
         let started = sandbox.vigil(top, &["fsmonitor", "start"]);
@@ -512,7 +519,7 @@ fn the_daemon_names_its_sockets_and_what_they_are_about() {
         serde_json::json!({ "socket": sandbox.path(socket), "path": sandbox.path(top) })
     });
     assert_eq!(monitors(), serde_json::json!(named));
-    let (_, table) = sandbox.daemon(&["status"]);
+    let (_, table) = sandbox.vigil_daemon(&["status"]);
     for (top, socket) in sockets.map(|(top, socket)| (sandbox.path(top), sandbox.path(socket))) {
         let line = format!("git asks about {} at {}\n", top.display(), socket.display());
         assert!(table.contains(&line), "{table}");
@@ -524,9 +531,9 @@ fn the_daemon_names_its_sockets_and_what_they_are_about() {
 }
 
 #[test]
-fn after_a_flush_tokens_of_before_are_old() {
+fn a_flush_makes_earlier_tokens_invalid() {
     let sandbox = with_folders();
-    sandbox.repository("other", &[]);
+    sandbox.make_repository("other", &[]);
     let _serving = sandbox.serve();
     for top in ["work", "other"] {
         let started = sandbox.vigil(top, &["fsmonitor", "start"]);
@@ -534,10 +541,10 @@ fn after_a_flush_tokens_of_before_are_old() {
     }
     let flush = |top: &str| {
         let socket = sandbox.path(top).join(".git/fsmonitor--daemon.ipc");
-        let told = told(&socket, b"000aflush\x000000");
-        assert!(told.ends_with(b"\0/\x000000"), "{told:?}");
+        let answer = socket_answer(&socket, b"000aflush\x000000");
+        assert!(answer.ends_with(b"\0/\x000000"), "{answer:?}");
     };
-    let token = settled(&sandbox);
+    let token = settled_token(&sandbox);
     flush("other");
     assert_eq!(query(&sandbox, &token).1, Vec::<String>::new());
     flush("work");
@@ -551,7 +558,7 @@ fn after_a_flush_tokens_of_before_are_old() {
 
 /// A user may have few instances of inotify(7), however many working trees there are.
 #[test]
-fn linked_worktrees_are_heard_by_one_instance() {
+fn linked_worktrees_share_one_inotify_instance() {
     const LINKED: usize = 12;
     let sandbox = with_folders();
     let serving = sandbox.serve();
@@ -562,7 +569,7 @@ fn linked_worktrees_are_heard_by_one_instance() {
             .filter(|target| target.ends_with("anon_inode:inotify"))
             .count()
     };
-    settled(&sandbox);
+    settled_token(&sandbox);
     let of_one = instances();
     assert!(of_one > 0);
     let tops: Vec<String> = (0..LINKED)
@@ -598,26 +605,29 @@ fn a_repository_that_was_moved_is_not_answered_for() {
             .success()
     );
     fs::rename(sandbox.path("work"), sandbox.path("moved")).unwrap();
-    sandbox.repository("work", &[]);
-    let told = told(
+    sandbox.make_repository("work", &[]);
+    let answer = socket_answer(
         &sandbox.path("moved/.git/fsmonitor--daemon.ipc"),
         b"0010builtin:fake0000",
     );
-    assert!(told.ends_with(b"builtin:none.0.0:0\0/\x000000"), "{told:?}");
+    assert!(
+        answer.ends_with(b"builtin:none.0.0:0\0/\x000000"),
+        "{answer:?}"
+    );
 }
 
 #[test]
-fn what_was_configured_before_is_put_back() {
+fn uninstalling_restores_the_earlier_configuration() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     sandbox.git_in("work", &["config", "core.fsmonitor", "./old hook"]);
     let config = || fs::read_to_string(sandbox.path("work/.git/config")).unwrap();
     let before = config();
     for is_socket in [false, true] {
-        install(&sandbox, is_socket);
+        install_monitor(&sandbox, is_socket);
         assert!(config().contains("untrackedCache = true"), "{}", config());
         // A second installation does not change what is restored.
-        install(&sandbox, is_socket);
+        install_monitor(&sandbox, is_socket);
         let output = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
         assert!(output.status.success(), "{output:?}");
         let values = |config: &str| -> Vec<String> {
@@ -637,7 +647,7 @@ fn what_was_configured_before_is_put_back() {
     let again = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
     assert_eq!(again.status.code(), Some(1));
     // A value that somebody else has set since stays.
-    install(&sandbox, false);
+    install_monitor(&sandbox, false);
     sandbox.git_in("work", &["config", "core.fsmonitor", "mine"]);
     let output = sandbox.vigil("work", &["fsmonitor", "uninstall"]);
     assert!(

@@ -2,14 +2,14 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::process::Output;
 use std::thread::JoinHandle;
 
 use rustix::process::Uid;
 use rustix::thread::set_thread_res_uid;
+use vigil_testkit::sandbox::{TextOutput, skip_test};
 
-use super::sandbox::{Sandbox, VIGIL};
-use super::strangers::frame;
+use super::connections::frame;
+use super::sandbox::Sandbox;
 
 const ANSWER: u8 = 69;
 
@@ -23,7 +23,7 @@ impl Sandbox {
     fn impostor_of(&self, user: Option<Uid>, reply: Vec<u8>) -> Option<Impostor> {
         // A daemon that starts and ends makes the folder.
         drop(self.serve());
-        let path = self.run().join("daemon.sock");
+        let path = self.runtime_folder().join("daemon.sock");
         let _ = std::fs::remove_file(&path);
         let (told, listens) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -48,32 +48,29 @@ impl Sandbox {
         });
         let is_there = listens.recv().unwrap();
         is_there.then(|| Impostor {
-            path: self.run().join("daemon.sock"),
+            path: self.runtime_folder().join("daemon.sock"),
             thread: Some(thread),
         })
     }
 
-    fn impatient(&self, arguments: &[&str]) -> Output {
-        let mut command = self.command(VIGIL, "work", arguments);
-        command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
-        command.output().unwrap()
-    }
-
-    fn is_right_nevertheless(&self, what: &str) {
+    fn assert_right_in_spite_of(&self, what: &str) {
         // Remove the note of a client that waited in vain: it would keep the next client from asking.
-        let _ = std::fs::remove_file(self.run().join("daemon.slow"));
-        let output = self.impatient(&["status", "-sb"]);
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let said = (
-            output.status.code(),
-            text(&output.stdout),
-            text(&output.stderr),
-        );
-        let right = (Some(0), "## main\n".into(), String::new());
-        assert_eq!(said, right, "{what}");
+        let _ = std::fs::remove_file(self.runtime_folder().join("daemon.slow"));
+        let mut command = self.impatient_command("work", &["status", "-sb"]);
+        let output = TextOutput::from(command.output().unwrap());
+        let right = TextOutput {
+            code: 0,
+            stdout: "## main\n".to_owned(),
+            stderr: String::new(),
+        };
+        assert_eq!(output, right, "{what}");
         let mut shell = self.impatient_shell();
         let answer = shell.ask(self, "work");
-        assert_eq!(answer, self.lone_shell().ask(self, "work"), "{what}");
+        assert_eq!(
+            answer,
+            self.shell_without_daemon().ask(self, "work"),
+            "{what}"
+        );
     }
 }
 
@@ -105,7 +102,7 @@ impl Drop for Impostor {
 }
 
 #[test]
-fn garbage_in_its_place_costs_no_answer() {
+fn an_impostor_that_sends_garbage_costs_no_answer() {
     let sandbox = Sandbox::with_repository();
     let answer = frame(ANSWER, &[&[0; 4][..], b"\x04\0\0\0lies\0\0\0\0"].concat());
     for (what, reply) in [
@@ -118,12 +115,12 @@ fn garbage_in_its_place_costs_no_answer() {
         ("an unknown message", frame(99, b"").repeat(2)),
     ] {
         let _impostor = sandbox.impostor(reply);
-        sandbox.is_right_nevertheless(what);
-        let (code, said) = sandbox.daemon(&["status"]);
+        sandbox.assert_right_in_spite_of(what);
+        let (code, output) = sandbox.vigil_daemon(&["status"]);
         assert_eq!(
-            (code, said.starts_with("error: ")),
+            (code, output.starts_with("error: ")),
             (Some(1), true),
-            "{said}"
+            "{output}"
         );
     }
 }
@@ -133,30 +130,30 @@ fn another_users_socket_is_not_asked() {
     let sandbox = Sandbox::with_repository();
     let user = Uid::from_raw(12345);
     let Some(_impostor) = sandbox.impostor_of(Some(user), Vec::new()) else {
-        return;
+        return skip_test("another user's socket", "only root may change the user");
     };
-    sandbox.is_right_nevertheless("a socket");
+    sandbox.assert_right_in_spite_of("a socket");
     for command in ["status", "stop", "start"] {
-        let (code, said) = sandbox.daemon(&[command]);
+        let (code, output) = sandbox.vigil_daemon(&[command]);
         assert_eq!(code, Some(1));
-        assert!(said.ends_with("is served by user 12345\n"), "{said}");
+        assert!(output.ends_with("is served by user 12345\n"), "{output}");
     }
 }
 
 #[test]
-fn what_is_no_socket_in_its_place_is_replaced_or_told_of() {
+fn what_is_in_the_place_of_the_socket_is_replaced_or_reported() {
     let sandbox = Sandbox::with_repository();
     drop(sandbox.serve());
-    let path = sandbox.run().join("daemon.sock");
+    let path = sandbox.runtime_folder().join("daemon.sock");
     let remove = || std::fs::remove_file(&path).unwrap();
     remove();
     std::fs::create_dir(&path).unwrap();
-    sandbox.is_right_nevertheless("a directory");
+    sandbox.assert_right_in_spite_of("a directory");
     // The daemon that the shell started ends by itself.
-    while !sandbox.daemons().is_empty() {}
+    while !sandbox.daemon_pids().is_empty() {}
     let shown = path.display();
     let text = format!("error: cannot serve: cannot remove {shown}: Is a directory\n");
-    assert_eq!(sandbox.daemon(&["run"]), (Some(1), text));
+    assert_eq!(sandbox.vigil_daemon(&["run"]), (Some(1), text));
     std::fs::remove_dir(&path).unwrap();
     let target = sandbox.path("work/file");
     for is_link in [false, true] {
@@ -165,18 +162,18 @@ fn what_is_no_socket_in_its_place_is_replaced_or_told_of() {
             false => std::fs::write(&path, "").unwrap(),
         }
         let serving = sandbox.serve();
-        assert_eq!(sandbox.described()["pid"], serving.pid());
+        assert_eq!(sandbox.daemon_status()["pid"], serving.pid());
         drop(serving);
         remove();
     }
     assert_eq!(std::fs::read(target).unwrap(), b"recorded\n");
     // A lock file that is a symbolic link is not used.
-    let lock = sandbox.run().join("daemon.lock");
+    let lock = sandbox.runtime_folder().join("daemon.lock");
     std::fs::remove_file(&lock).unwrap();
     std::os::unix::fs::symlink(sandbox.path("work/file"), &lock).unwrap();
     let shown = lock.display();
     let text = format!("error: cannot lock {shown}: Too many levels of symbolic links\n");
-    assert_eq!(sandbox.daemon(&["run"]), (Some(1), text));
+    assert_eq!(sandbox.vigil_daemon(&["run"]), (Some(1), text));
     assert_eq!(
         std::fs::read(sandbox.path("work/file")).unwrap(),
         b"recorded\n"

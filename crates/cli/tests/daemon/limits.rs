@@ -2,8 +2,8 @@
 
 use bstr::ByteSlice;
 
-use super::namespaces::{is_inside, run};
-use super::sandbox::{Sandbox, Serving, VIGIL};
+use super::namespaces::{is_in_namespaces, run_in_namespaces};
+use super::sandbox::{RunningDaemon, Sandbox, VIGIL};
 
 impl Sandbox {
     /// A repository `work` of 40 folders, nested and side by side.
@@ -18,8 +18,8 @@ impl Sandbox {
     }
 
     /// Asserts right answers after one change of some kind in each of the folders.
-    fn hears_of_every_folder(&self) {
-        self.is_answered_as_by_git("work");
+    fn assert_changes_in_every_folder_are_seen(&self) {
+        self.assert_answered_as_by_git("work");
         for number in 0..40 {
             let file = folder_file(number);
             match number % 4 {
@@ -31,24 +31,24 @@ impl Sandbox {
                 }
             }
             if number % 16 < 4 {
-                self.is_answered_as_by_git("work");
+                self.assert_answered_as_by_git("work");
             }
         }
         let folder = |name| self.path("work").join(name);
         std::fs::rename(folder("few/2"), folder("many")).unwrap();
-        self.is_answered_as_by_git("work");
+        self.assert_answered_as_by_git("work");
         self.write("work/many/file2", "in a folder that moved\n");
-        self.is_answered_as_by_git("work");
+        self.assert_answered_as_by_git("work");
         self.git_in("work", &["reset", "-q", "--hard"]);
-        self.is_answered_as_by_git("work");
+        self.assert_answered_as_by_git("work");
         self.git_in("work", &["clean", "-qfd"]);
-        self.is_answered_as_by_git("work");
+        self.assert_answered_as_by_git("work");
     }
 
     /// Starts a daemon under `limit`, which is set by a shell.
-    fn serve_limited(&self, limit: &str) -> Option<Serving> {
+    fn serve_limited(&self, limit: &str) -> Option<RunningDaemon> {
         let script = format!("{limit} && exec {VIGIL} daemon run 2>/dev/null");
-        Serving::try_start(self.command("sh", "", &["-c", &script]))
+        RunningDaemon::try_start(self.command("sh", "", &["-c", &script]))
     }
 }
 
@@ -56,107 +56,107 @@ fn folder_file(number: usize) -> String {
     format!("work/few/{}/{}/file{number}", number % 5, number / 5)
 }
 
-fn allow(what: &str, count: usize) {
+fn set_inotify_limit(what: &str, count: usize) {
     let path = format!("/proc/sys/user/max_inotify_{what}");
     std::fs::write(path, count.to_string()).unwrap();
 }
 
 #[test]
 fn without_watches_for_all_folders_every_change_is_seen() {
-    run("limits::few_watches", &[]);
+    run_in_namespaces("limits::few_watches", &[]);
 }
 
 #[test]
 #[ignore = "run by the test above"]
 fn few_watches() {
-    if !is_inside() {
+    if !is_in_namespaces() {
         return;
     }
     for count in [0, 1, 7, 30] {
-        allow("watches", count);
+        set_inotify_limit("watches", count);
         let sandbox = Sandbox::with_folders();
         let mut serving = sandbox.serve();
-        sandbox.hears_of_every_folder();
-        assert!(sandbox.watches() <= count as u64);
-        assert!(sandbox.counts().0 > 10, "{count}");
+        sandbox.assert_changes_in_every_folder_are_seen();
+        assert!(sandbox.watch_count() <= count as u64);
+        assert!(sandbox.question_counts().0 > 10, "{count}");
         // The limit rises suddenly, and then falls below what is in use.
         for later in [10_000, 3] {
-            allow("watches", later);
-            sandbox.hears_of_every_folder();
+            set_inotify_limit("watches", later);
+            sandbox.assert_changes_in_every_folder_are_seen();
         }
-        assert!(serving.lives());
+        assert!(serving.is_running());
     }
 }
 
 #[test]
-fn who_is_asked_about_has_the_watches_of_who_is_not() {
-    run("limits::watches_for_one", &[]);
+fn the_repository_that_is_asked_about_gets_the_watches_of_another() {
+    run_in_namespaces("limits::watches_for_one", &[]);
 }
 
 #[test]
 #[ignore = "run by the test above"]
 fn watches_for_one() {
-    if !is_inside() {
+    if !is_in_namespaces() {
         return;
     }
-    allow("watches", 70);
+    set_inotify_limit("watches", 70);
     let sandbox = Sandbox::with_folders();
     sandbox.git_in("", &["clone", "-q", "work", "other"]);
     let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
     command.env("VIGIL_DAEMON_IDLE_S", "12");
-    let _serving = Serving::start(command);
+    let _serving = RunningDaemon::start(command);
     let is_watched = |name: &str| {
         let path = sandbox.path(name);
-        let described = sandbox.described();
+        let described = sandbox.daemon_status();
         let mut all = described["repositories"].as_array().unwrap().iter();
         let one = all.find(|one| one["path"].as_str() == path.to_str());
         one.is_some_and(|one| one["scanned"].as_array().unwrap().is_empty())
     };
-    sandbox.is_answered_as_by_git("other");
+    sandbox.assert_answered_as_by_git("other");
     assert!(is_watched("other"));
-    sandbox.is_answered_as_by_git("work");
+    sandbox.assert_answered_as_by_git("work");
     assert!(!is_watched("work"), "there were watches for both");
     while !is_watched("work") {
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
     }
     // It was asked about, so it keeps its watches.
-    sandbox.is_answered_as_by_git("other");
+    sandbox.assert_answered_as_by_git("other");
     assert!(!is_watched("other"));
-    sandbox.hears_of_every_folder();
+    sandbox.assert_changes_in_every_folder_are_seen();
 }
 
 #[test]
-fn without_an_instance_every_change_is_seen() {
-    run("limits::few_instances", &[]);
+fn without_an_inotify_instance_every_change_is_seen() {
+    run_in_namespaces("limits::few_instances", &[]);
 }
 
 #[test]
 #[ignore = "run by the test above"]
 fn few_instances() {
-    if !is_inside() {
+    if !is_in_namespaces() {
         return;
     }
     for count in [0, 1] {
-        allow("instances", count);
+        set_inotify_limit("instances", count);
         let sandbox = Sandbox::with_folders();
         let mut serving = sandbox.serve();
-        sandbox.hears_of_every_folder();
-        assert!(sandbox.counts().0 > 10, "{count}");
-        assert!(serving.lives());
+        sandbox.assert_changes_in_every_folder_are_seen();
+        assert!(sandbox.question_counts().0 > 10, "{count}");
+        assert!(serving.is_running());
     }
 }
 
 #[test]
-fn where_it_may_write_nothing_it_answers_and_leaves_nothing() {
+fn a_daemon_that_may_write_no_files_sees_every_change() {
     let sandbox = Sandbox::with_folders();
     let mut serving = sandbox.serve_limited("ulimit -f 0").unwrap();
-    sandbox.hears_of_every_folder();
-    assert!(sandbox.counts().0 > 10);
-    assert!(serving.lives());
+    sandbox.assert_changes_in_every_folder_are_seen();
+    assert!(sandbox.question_counts().0 > 10);
+    assert!(serving.is_running());
 }
 
 #[test]
-fn with_few_descriptors_it_is_never_wrong() {
+fn with_few_descriptors_no_answer_is_wrong() {
     let mut most = 0;
     for count in [6, 12, 20, 64] {
         let mut sandbox = Sandbox::with_folders();
@@ -165,8 +165,8 @@ fn with_few_descriptors_it_is_never_wrong() {
         let Some(mut serving) = sandbox.serve_limited(&format!("ulimit -n {count}")) else {
             continue;
         };
-        sandbox.hears_of_every_folder();
-        assert!(serving.lives(), "{count}");
+        sandbox.assert_changes_in_every_folder_are_seen();
+        assert!(serving.is_running(), "{count}");
         most = count;
     }
     assert_eq!(most, 64);
@@ -195,7 +195,7 @@ fn with_few_descriptors_no_prompt_misses_its_repository() {
 }
 
 #[test]
-fn with_little_memory_it_is_never_wrong() {
+fn with_little_memory_no_answer_is_wrong() {
     let mut served = 0;
     for mebibytes in [16, 32, 64, 128, 256] {
         let mut sandbox = Sandbox::with_folders();
@@ -203,7 +203,7 @@ fn with_little_memory_it_is_never_wrong() {
         let limit = format!("ulimit -v {}", mebibytes << 10);
         // It may end for lack of memory.
         let serving = sandbox.serve_limited(&limit);
-        sandbox.hears_of_every_folder();
+        sandbox.assert_changes_in_every_folder_are_seen();
         served += usize::from(serving.is_some());
     }
     assert!(served > 0);

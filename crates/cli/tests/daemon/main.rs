@@ -5,22 +5,22 @@
 #![allow(clippy::indexing_slicing, reason = "all of this is tests")]
 
 mod audit;
+mod connections;
 mod doors;
-mod ends;
+mod event_storms;
 mod faults;
 mod fsmonitor;
 mod impostors;
-mod lent;
-mod life;
+mod lifecycle;
 mod limits;
 mod mounts;
 mod namespaces;
-mod older;
+mod older_version;
 mod renames;
 mod sandbox;
 mod shell;
-mod shown;
-mod storms;
-mod strangers;
+mod socket_activation;
+mod status_table;
+mod unresponsive;
 mod watch;
 mod why;

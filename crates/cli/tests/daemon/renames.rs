@@ -28,7 +28,7 @@ fn with_folders() -> Sandbox {
 }
 
 #[test]
-fn two_that_change_places_are_told_apart() {
+fn files_and_folders_that_change_places_are_told_apart() {
     for (one, other, is_asked_between) in [
         ("a", "b", false),
         ("a", "b", true),
@@ -40,11 +40,11 @@ fn two_that_change_places_are_told_apart() {
     ] {
         let sandbox = with_folders();
         let _serving = sandbox.serve();
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         let [one, other] = [one, other].map(|name| format!("work/{name}"));
         assert!(exchange(&sandbox, &one, &other));
         if is_asked_between {
-            sandbox.is_answered_as_by_git("work");
+            sandbox.assert_answered_as_by_git("work");
         }
         let (one, other) = match sandbox.path(&other).is_dir() {
             true => (one, other),
@@ -56,14 +56,14 @@ fn two_that_change_places_are_told_apart() {
             false => format!("{other}/moved"),
         };
         assert!(rename(&sandbox, &one, &below));
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         sandbox.write(&format!("{below}.txt"), "new");
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
     }
 }
 
 #[test]
-fn what_is_where_is_known_whatever_is_renamed() {
+fn every_rename_is_seen() {
     for seed in 0..4 {
         let mut random = Chance::new(seed);
         let sandbox = with_folders();
@@ -82,13 +82,13 @@ fn what_is_where_is_known_whatever_is_renamed() {
                     _ => rename(&sandbox, &one, &other),
                 };
             }
-            sandbox.is_answered_as_by_git("work");
+            sandbox.assert_answered_as_by_git("work");
         }
     }
 }
 
 #[test]
-fn what_is_written_by_another_name_is_seen() {
+fn what_is_written_through_another_hard_link_is_seen() {
     let sandbox = with_folders();
     sandbox.write("work/.gitignore", "*.o\n");
     sandbox.git_in("work", &["add", "-A"]);
@@ -105,38 +105,38 @@ fn what_is_written_by_another_name_is_seen() {
         fs::write(path, text).unwrap();
     };
     for (recorded, other) in [("f", "a/other"), ("b/3", "a/x.o"), ("a/1", "b/s/4")] {
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         let _ = fs::remove_file(sandbox.path(&format!("work/{other}")));
         link(recorded, other);
         append(other);
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         append(other);
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         fs::remove_file(sandbox.path(&format!("work/{other}"))).unwrap();
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         append(recorded);
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         // Once more.
         link(recorded, other);
         append(other);
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
     }
     // Files that are no longer those of the index, but have the same contents.
     for (recorded, other) in [("a/s/2", "a/again"), ("c/only/5", "y.o")] {
         let [path, copy] = [recorded, "copy"].map(|name| sandbox.path(&format!("work/{name}")));
         fs::copy(&path, &copy).unwrap();
         fs::rename(&copy, &path).unwrap();
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         link(recorded, other);
         append(other);
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         append(other);
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
     }
 }
 
 #[test]
-fn rules_that_are_written_by_another_name_are_seen() {
+fn rules_that_are_written_through_another_hard_link_are_seen() {
     let sandbox = with_folders();
     sandbox.write("work/a/new.o", "");
     sandbox.write("work/new/new.o", "");
@@ -153,22 +153,22 @@ fn rules_that_are_written_by_another_name_are_seen() {
             sandbox.path(&format!("work/{rules}")),
         )
         .unwrap();
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         for text in ["*.o\n", "new\n", "*.o\n.gitignore\n"] {
             // Write in place, through a name outside the watched folders.
             sandbox.write("rules", text);
-            sandbox.is_answered_as_by_git("work");
+            sandbox.assert_answered_as_by_git("work");
         }
         fs::remove_file(sandbox.path(&format!("work/{rules}"))).unwrap();
         fs::remove_file(sandbox.path("rules")).unwrap();
     }
     // The hard link is made later.
     sandbox.write("work/.gitignore", "nothing\n");
-    sandbox.is_answered_as_by_git("work");
+    sandbox.assert_answered_as_by_git("work");
     fs::hard_link(sandbox.path("work/.gitignore"), sandbox.path("rules")).unwrap();
     for text in ["*.o\n", "nothing\n"] {
         sandbox.write("rules", text);
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
     }
     fs::remove_file(sandbox.path("rules")).unwrap();
     for attributes in ["a/.gitattributes", ".gitattributes"] {
@@ -176,17 +176,17 @@ fn rules_that_are_written_by_another_name_are_seen() {
         let path = sandbox.path(&format!("work/{attributes}"));
         let _ = fs::remove_file(&path);
         fs::hard_link(sandbox.path("rules"), path).unwrap();
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         for text in ["* text eol=crlf\n", "* -text\n", "1 text\n"] {
             sandbox.write("rules", text);
-            sandbox.is_answered_as_by_git("work");
+            sandbox.assert_answered_as_by_git("work");
         }
         fs::remove_file(sandbox.path("rules")).unwrap();
     }
 }
 
 #[test]
-fn what_is_written_by_a_name_that_is_gone_is_seen() {
+fn what_is_written_through_a_removed_name_is_seen() {
     let sandbox = with_folders();
     let _serving = sandbox.serve();
     let at = |name: &str| sandbox.path(&format!("work/{name}"));
@@ -194,7 +194,7 @@ fn what_is_written_by_a_name_that_is_gone_is_seen() {
         file.rewind().unwrap();
         file.write_all(text.as_bytes()).unwrap();
     };
-    sandbox.is_answered_as_by_git("work");
+    sandbox.assert_answered_as_by_git("work");
     // A file that had no name, and then takes the name of a tracked file.
     for (name, contents) in [("f", "f"), ("a/s/2", "a/s/2")] {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
@@ -204,10 +204,10 @@ fn what_is_written_by_a_name_that_is_gone_is_seen() {
         fs::remove_file(at(name)).unwrap();
         let shown = format!("/proc/self/fd/{}", file.as_raw_fd());
         linkat(CWD, shown, CWD, at(name), AtFlags::SYMLINK_FOLLOW).unwrap();
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         for text in [contents.replace(['f', '2'], "X"), contents.to_owned()] {
             write(&file, &text);
-            sandbox.is_answered_as_by_git("work");
+            sandbox.assert_answered_as_by_git("work");
         }
     }
     // A file that lost the name by which it was opened, and got another one.
@@ -217,29 +217,29 @@ fn what_is_written_by_a_name_that_is_gone_is_seen() {
         fs::remove_file(at(name)).unwrap();
         fs::rename(sandbox.path("kept"), at(other)).unwrap();
         sandbox.git_in("work", &["add", "-A"]);
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         for text in ["X", "Y"] {
             write(&file, text);
-            sandbox.is_answered_as_by_git("work");
+            sandbox.assert_answered_as_by_git("work");
         }
     }
 }
 
 #[test]
-fn what_is_written_by_another_name_in_a_new_folder_is_seen() {
+fn what_is_written_through_another_hard_link_in_a_new_folder_is_seen() {
     let sandbox = with_folders();
     sandbox.git_in("work", &["commit", "-qm", "with folders"]);
     let _serving = sandbox.serve();
     let at = |name: &str| sandbox.path(&format!("work/{name}"));
     for (recorded, folder) in [("f", "new"), ("a/s/2", "b/new/deep"), ("b/3", "new/deeper")] {
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         // The folder is not watched yet.
         fs::create_dir_all(at(folder)).unwrap();
         let other = format!("work/{folder}/link");
         fs::hard_link(at(recorded), sandbox.path(&other)).unwrap();
         sandbox.write(&other, "written");
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         sandbox.write(&other, "more");
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
     }
 }

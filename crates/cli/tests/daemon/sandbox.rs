@@ -3,10 +3,14 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
+
+/// A generous time limit for what should happen at once.
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
@@ -26,11 +30,11 @@ impl Sandbox {
     /// Makes one with a repository `work` that has one commit of the files `file` and `dir/other`.
     pub(crate) fn with_repository() -> Self {
         let sandbox = Self::new();
-        sandbox.repository("work", &[]);
+        sandbox.make_repository("work", &[]);
         sandbox
     }
 
-    pub(crate) fn repository(&self, name: &str, options: &[&str]) {
+    pub(crate) fn make_repository(&self, name: &str, options: &[&str]) {
         std::fs::create_dir_all(self.path(name)).unwrap();
         self.git_in(name, &[&["init", "-q", "-b", "main"], options].concat());
         self.write(&format!("{name}/file"), "recorded\n");
@@ -44,7 +48,7 @@ impl Sandbox {
     }
 
     /// The daemon's folder.
-    pub(crate) fn run(&self) -> PathBuf {
+    pub(crate) fn runtime_folder(&self) -> PathBuf {
         self.path("run")
     }
 
@@ -67,7 +71,7 @@ impl Sandbox {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.path(""))
-            .env("VIGIL_RUNTIME_DIR", self.run())
+            .env("VIGIL_RUNTIME_DIR", self.runtime_folder())
             // A busy machine is slow; that is no reason to do without the daemon here.
             .env("VIGIL_DAEMON_PATIENCE_MS", "60000")
             .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -85,25 +89,32 @@ impl Sandbox {
         self.command(VIGIL, folder, arguments).output().unwrap()
     }
 
+    /// A command that runs Vigil and waits for the daemon only as long as it would for a user.
+    pub(crate) fn impatient_command(&self, folder: &str, arguments: &[&str]) -> Command {
+        let mut command = self.command(VIGIL, folder, arguments);
+        command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
+        command
+    }
+
     /// Runs `vigil daemon` with `arguments`. Returns its exit code, and its output on both streams.
-    pub(crate) fn daemon(&self, arguments: &[&str]) -> (Option<i32>, String) {
+    pub(crate) fn vigil_daemon(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let output = self.vigil("", &[&["daemon"], arguments].concat());
-        let said = [output.stdout, output.stderr].concat();
-        (output.status.code(), String::from_utf8(said).unwrap())
+        let printed = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(printed).unwrap())
     }
 
     /// Starts a daemon that ends with the test.
-    pub(crate) fn serve(&self) -> Serving {
-        Serving::start(self.command(VIGIL, "", &["daemon", "run"]))
+    pub(crate) fn serve(&self) -> RunningDaemon {
+        RunningDaemon::start(self.command(VIGIL, "", &["daemon", "run"]))
     }
 
-    /// The status of `folder` by `program` in two formats that show everything.
-    pub(crate) fn everything_said_by(&self, program: &str, folder: &str) -> String {
+    /// The status of `folder` by `program`, in two formats that together show everything.
+    pub(crate) fn full_status_by(&self, program: &str, folder: &str) -> String {
         let formats = [
             &["status", "--porcelain=v2", "--branch", "-uall"][..],
             &["status", "-s", "--ignored"],
         ];
-        let said = formats.map(|arguments| {
+        let printed = formats.map(|arguments| {
             let mut command = self.command(program, folder, arguments);
             if self.is_impatient {
                 command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
@@ -115,33 +126,33 @@ impl Sandbox {
                 String::from_utf8(output.stdout).unwrap()
             )
         });
-        said.concat()
+        printed.concat()
     }
 
     /// Asserts that the answers for `folder` are git's. Vigil is asked first and immediately.
     #[track_caller]
-    pub(crate) fn is_answered_as_by_git(&self, folder: &str) {
-        let ours = self.everything_said_by(VIGIL, folder);
-        assert_eq!(ours, self.everything_said_by("git", folder), "{folder}");
+    pub(crate) fn assert_answered_as_by_git(&self, folder: &str) {
+        let ours = self.full_status_by(VIGIL, folder);
+        assert_eq!(ours, self.full_status_by("git", folder), "{folder}");
     }
 
     /// The daemon's description of itself.
-    pub(crate) fn described(&self) -> serde_json::Value {
-        let (code, text) = self.daemon(&["status", "--json"]);
+    pub(crate) fn daemon_status(&self) -> serde_json::Value {
+        let (code, text) = self.vigil_daemon(&["status", "--json"]);
         assert_eq!(code, Some(0), "{text}");
         serde_json::from_str(&text).unwrap()
     }
 
     /// How many questions the daemon has answered, and how many it has declined.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        let daemon = self.described();
+    pub(crate) fn question_counts(&self) -> (u64, u64) {
+        let daemon = self.daemon_status();
         let count = |key: &str| daemon[key].as_u64().unwrap();
         (count("questions"), count("declined"))
     }
 
     /// The daemons of this sandbox, including those that are just starting.
-    pub(crate) fn daemons(&self) -> Vec<i32> {
-        let folder = format!("VIGIL_RUNTIME_DIR={}\0", self.run().display());
+    pub(crate) fn daemon_pids(&self) -> Vec<i32> {
+        let folder = format!("VIGIL_RUNTIME_DIR={}\0", self.runtime_folder().display());
         let is_ours = |pid: &i32| {
             let of = |name: &str| std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
             of("cmdline").starts_with(b"vigil\0daemon\0run\0")
@@ -153,12 +164,15 @@ impl Sandbox {
     }
 
     /// The number of folders that the daemon watches.
-    pub(crate) fn watches(&self) -> u64 {
-        self.described()["watches"].as_u64().unwrap()
+    pub(crate) fn watch_count(&self) -> u64 {
+        self.daemon_status()["watches"].as_u64().unwrap()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        std::fs::read_dir(self.run()).unwrap().next().is_none()
+    pub(crate) fn is_runtime_folder_empty(&self) -> bool {
+        std::fs::read_dir(self.runtime_folder())
+            .unwrap()
+            .next()
+            .is_none()
     }
 }
 
@@ -174,17 +188,17 @@ pub(crate) fn signal(pid: i32, signal: Signal) {
 }
 
 /// A daemon in the foreground. Dropping this kills it.
-pub(crate) struct Serving {
+pub(crate) struct RunningDaemon {
     child: Child,
 }
 
-impl Serving {
+impl RunningDaemon {
     /// Starts it and waits until it can be asked.
     pub(crate) fn start(command: Command) -> Self {
         Self::try_start(command).unwrap()
     }
 
-    /// The same; `None` if it does not get to serve.
+    /// Same as [`Self::start`], but returns `None` if the daemon does not get to serve.
     pub(crate) fn try_start(mut command: Command) -> Option<Self> {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -194,7 +208,7 @@ impl Serving {
         line.starts_with("serving on ").then_some(serving)
     }
 
-    pub(crate) fn lives(&mut self) -> bool {
+    pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
 
@@ -207,12 +221,12 @@ impl Serving {
     }
 
     pub(crate) fn has_ended(&mut self) -> bool {
-        !self.lives()
+        !self.is_running()
     }
 
-    /// The same, unless the daemon has ended.
-    pub(crate) fn signal_if_there(&mut self, which: Signal) {
-        if self.lives() {
+    /// Same as [`Self::signal`], unless the daemon has ended.
+    pub(crate) fn signal_if_running(&mut self, which: Signal) {
+        if self.is_running() {
             self.signal(which);
         }
     }
@@ -224,20 +238,20 @@ impl Serving {
     /// Waits until a signal has stopped it.
     pub(crate) fn wait_until_halted(&self) {
         let path = format!("/proc/{}/stat", self.pid());
-        while state(Path::new(&path)) != "T" {
+        while process_state(Path::new(&path)) != "T" {
             std::thread::yield_now();
         }
     }
 }
 
 /// The process state in `/proc/PID/stat`.
-fn state(path: &Path) -> String {
+fn process_state(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let rest = text.rsplit_once(") ").unwrap().1;
     rest.split(' ').next().unwrap().to_owned()
 }
 
-impl Drop for Serving {
+impl Drop for RunningDaemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

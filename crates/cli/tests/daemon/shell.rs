@@ -97,7 +97,7 @@ impl Sandbox {
     }
 
     /// Starts one that answers without the daemon.
-    pub(crate) fn lone_shell(&self) -> Shell {
+    pub(crate) fn shell_without_daemon(&self) -> Shell {
         let mut command = self.shell_command();
         command.env("VIGIL_NO_DAEMON", "1");
         Shell::start(command)
@@ -108,14 +108,18 @@ impl Sandbox {
 fn the_daemon_answers_for_all_shells_as_each_would() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
-    let (mut one, mut two, mut lone) = (sandbox.shell(), sandbox.shell(), sandbox.lone_shell());
+    let (mut one, mut two, mut lone) = (
+        sandbox.shell(),
+        sandbox.shell(),
+        sandbox.shell_without_daemon(),
+    );
     let mut asked = 0;
     let mut same = |directory: &str| {
         let want = lone.ask(&sandbox, directory);
         assert_eq!(one.ask(&sandbox, directory), want, "{directory}");
         assert_eq!(two.ask(&sandbox, directory), want, "{directory}");
         asked += 2;
-        assert_eq!(sandbox.counts().0, asked);
+        assert_eq!(sandbox.question_counts().0, asked);
     };
     same("work");
     sandbox.write("work/file", "changed\n");
@@ -140,13 +144,13 @@ fn the_daemon_answers_for_all_shells_as_each_would() {
 fn a_shell_starts_the_daemon_that_the_next_question_finds() {
     let sandbox = Sandbox::with_repository();
     let mut shell = sandbox.shell();
-    let mut lone = sandbox.lone_shell();
+    let mut lone = sandbox.shell_without_daemon();
     let first = shell.ask(&sandbox, "work");
     assert_eq!(lone.ask(&sandbox, "work"), first);
     assert_eq!(lone.children(), "");
-    while sandbox.daemon(&["status"]).0 != Some(0) {}
+    while sandbox.vigil_daemon(&["status"]).0 != Some(0) {}
     // The shell may have repeated its question as soon as the daemon was there.
-    let counts = || sandbox.counts().0;
+    let counts = || sandbox.question_counts().0;
     while counts() == 0 {
         assert_eq!(shell.ask(&sandbox, "work"), first);
     }
@@ -157,21 +161,21 @@ fn a_shell_starts_the_daemon_that_the_next_question_finds() {
     // The daemon outlives the shell.
     assert_eq!(sandbox.shell().ask(&sandbox, "work"), first);
     assert_eq!(counts(), asked + 2);
-    assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
+    assert_eq!(sandbox.vigil_daemon(&["stop"]).0, Some(0));
 }
 
 #[test]
-fn who_wants_no_daemon_gets_none() {
+fn no_daemon_is_started_for_a_shell_that_wants_none() {
     let sandbox = Sandbox::with_repository();
     sandbox.write(".gitconfig", "[vigil]\n\tdaemon = false\n");
     let mut shell = sandbox.shell();
     shell.ask(&sandbox, "work");
     assert_eq!(shell.children(), "");
-    assert!(!sandbox.run().exists());
+    assert!(!sandbox.runtime_folder().exists());
     let _serving = sandbox.serve();
     shell.ask(&sandbox, "work");
-    assert_eq!(sandbox.counts(), (0, 0));
+    assert_eq!(sandbox.question_counts(), (0, 0));
     // Nor does it answer for a repository whose configuration forbids it.
     sandbox.vigil("work", &["status"]);
-    assert_eq!(sandbox.counts(), (0, 1));
+    assert_eq!(sandbox.question_counts(), (0, 1));
 }

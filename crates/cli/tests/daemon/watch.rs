@@ -3,23 +3,20 @@
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::Signal;
 
-use super::sandbox::{Sandbox, VIGIL, signal};
-
-/// A generous time limit for what should happen at once.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::sandbox::{Sandbox, TIME_LIMIT, VIGIL, signal};
 
 /// A running `vigil watch`. Dropping this kills it.
-struct Watching {
+struct WatchProcess {
     child: Child,
     /// `None` once nobody reads.
     lines: Option<BufReader<ChildStdout>>,
 }
 
-impl Watching {
+impl WatchProcess {
     fn start(mut command: Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
@@ -31,7 +28,7 @@ impl Watching {
         Self { child, lines }
     }
 
-    fn next(&mut self) -> String {
+    fn next_line(&mut self) -> String {
         let mut line = String::new();
         let lines = self.lines.as_mut().unwrap();
         lines.read_line(&mut line).unwrap();
@@ -40,8 +37,8 @@ impl Watching {
 
     /// Returns the next line, and asserts that it contains `part`. No two successive lines are equal.
     #[track_caller]
-    fn says(&mut self, part: &str) -> String {
-        let line = self.next();
+    fn assert_next_contains(&mut self, part: &str) -> String {
+        let line = self.next_line();
         assert!(line.contains(part), "{part:?} is not in {line:?}");
         line
     }
@@ -59,7 +56,7 @@ impl Watching {
     }
 }
 
-impl Drop for Watching {
+impl Drop for WatchProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -67,18 +64,18 @@ impl Drop for Watching {
 }
 
 impl Sandbox {
-    fn watch(&self, folder: &str, arguments: &[&str]) -> Watching {
-        Watching::start(self.command(VIGIL, folder, &[&["watch"], arguments].concat()))
+    fn watch(&self, folder: &str, arguments: &[&str]) -> WatchProcess {
+        WatchProcess::start(self.command(VIGIL, folder, &[&["watch"], arguments].concat()))
     }
 
     /// Starts one that does without the daemon.
-    fn watch_alone(&self, folder: &str) -> Watching {
+    fn watch_without_daemon(&self, folder: &str) -> WatchProcess {
         let mut command = self.command(VIGIL, folder, &["watch"]);
         command.env("VIGIL_NO_DAEMON", "1");
-        Watching::start(command)
+        WatchProcess::start(command)
     }
 
-    fn says_now(&self, format: &str) -> String {
+    fn status_as(&self, format: &str) -> String {
         let output = self.vigil("work", &["status", &format!("--format={format}")]);
         String::from_utf8(output.stdout).unwrap()
     }
@@ -88,7 +85,7 @@ const CLEAN: &str =
     "main ahead - behind - staged 0 unstaged 0 untracked 0 conflicted 0 stashes 0 action -\n";
 
 #[test]
-fn each_change_is_a_line_for_all_who_watch_and_nothing_else_is() {
+fn each_change_is_one_line_for_every_watcher_and_nothing_else_is() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     let mut lines = [
@@ -99,13 +96,13 @@ fn each_change_is_a_line_for_all_who_watch_and_nothing_else_is() {
     let mut json = sandbox.watch("work", &["--format=json"]);
     let mut all_say = |part: &str| {
         for one in &mut lines {
-            let line = one.says(part);
-            assert_eq!(line, sandbox.says_now("line"));
+            let line = one.assert_next_contains(part);
+            assert_eq!(line, sandbox.status_as("line"));
         }
-        let mut object = json.next();
-        while object != sandbox.says_now("json") {
+        let mut object = json.next_line();
+        while object != sandbox.status_as("json") {
             // JSON also shows what the line leaves out.
-            object = json.next();
+            object = json.next_line();
         }
     };
     all_say(CLEAN);
@@ -125,99 +122,102 @@ fn each_change_is_a_line_for_all_who_watch_and_nothing_else_is() {
     sandbox.write("work/file", "otherwise\n");
     sandbox.git_in("work", &["stash", "-q"]);
     all_say(" stashes 1 action -");
-    let daemon = sandbox.described();
+    let daemon = sandbox.daemon_status();
     assert_eq!(daemon["connections"], 5, "{daemon}");
 }
 
 #[test]
-fn what_cannot_be_heard_of_is_looked_at() {
+fn changes_without_events_are_found_by_watch() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     std::fs::hard_link(sandbox.path("work/file"), sandbox.path("outside")).unwrap();
     let mut watching = sandbox.watch("work", &[]);
-    watching.says(" unstaged 0 ");
+    watching.assert_next_contains(" unstaged 0 ");
     sandbox.write("outside", "changed\n");
-    watching.says(" unstaged 1 ");
+    watching.assert_next_contains(" unstaged 1 ");
 }
 
 #[test]
-fn a_daemon_that_is_killed_and_one_that_comes_cost_no_line() {
+fn a_daemon_that_is_killed_or_started_costs_watch_no_line() {
     let sandbox = Sandbox::with_repository();
     let first = sandbox.serve();
     let mut watching = sandbox.watch("work", &[]);
-    watching.says(" untracked 0 ");
+    watching.assert_next_contains(" untracked 0 ");
     drop(first);
     sandbox.write("work/one", "");
-    watching.says(" untracked 1 ");
+    watching.assert_next_contains(" untracked 1 ");
     // The watcher has started another daemon, or would have.
-    sandbox.daemon(&["start"]);
-    let deadline = Instant::now() + PATIENCE;
-    while sandbox.described()["connections"] != 2 {
+    sandbox.vigil_daemon(&["start"]);
+    let deadline = Instant::now() + TIME_LIMIT;
+    while sandbox.daemon_status()["connections"] != 2 {
         assert!(Instant::now() < deadline, "it does not connect again");
         std::thread::yield_now();
     }
     sandbox.write("work/two", "");
-    watching.says(" untracked 2 ");
+    watching.assert_next_contains(" untracked 2 ");
     // Not an interrupt: if tests run in the background, it is ignored.
     watching.signal(Signal::TERM);
     let (status, errors) = watching.end();
     assert_eq!((status.signal(), errors.as_str()), (Some(15), ""));
-    sandbox.daemon(&["stop"]);
+    sandbox.vigil_daemon(&["stop"]);
 }
 
 #[test]
-fn one_that_is_halted_costs_no_line() {
+fn a_halted_daemon_costs_watch_no_line() {
     let sandbox = Sandbox::with_repository();
     let serving = sandbox.serve();
     let mut command = sandbox.command(VIGIL, "work", &["watch"]);
     command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
-    let mut watching = Watching::start(command);
-    watching.says(" untracked 0 ");
+    let mut watching = WatchProcess::start(command);
+    watching.assert_next_contains(" untracked 0 ");
     serving.signal(Signal::STOP);
     sandbox.write("work/one", "");
-    watching.says(" untracked 1 ");
+    watching.assert_next_contains(" untracked 1 ");
     serving.signal(Signal::CONT);
     sandbox.write("work/two", "");
-    watching.says(" untracked 2 ");
+    watching.assert_next_contains(" untracked 2 ");
 }
 
 #[test]
-fn it_starts_a_daemon_where_one_is_wanted() {
+fn watch_starts_a_daemon_where_one_is_wanted() {
     let sandbox = Sandbox::with_repository();
-    let mut alone = sandbox.watch_alone("work");
-    alone.says(CLEAN);
+    let mut alone = sandbox.watch_without_daemon("work");
+    alone.assert_next_contains(CLEAN);
     sandbox.git_in("work", &["config", "vigil.daemon", "false"]);
     let mut unwanted = sandbox.watch("work", &[]);
-    unwanted.says(CLEAN);
+    unwanted.assert_next_contains(CLEAN);
     sandbox.write("work/one", "");
-    unwanted.says(" untracked 1 ");
-    alone.says(" untracked 1 ");
-    assert!(sandbox.daemons().is_empty());
+    unwanted.assert_next_contains(" untracked 1 ");
+    alone.assert_next_contains(" untracked 1 ");
+    assert!(sandbox.daemon_pids().is_empty());
     sandbox.git_in("work", &["config", "--unset", "vigil.daemon"]);
     let mut wanted = sandbox.watch("work", &[]);
-    wanted.says(" untracked 1 ");
-    let deadline = Instant::now() + PATIENCE;
-    while sandbox.daemons().is_empty() {
+    wanted.assert_next_contains(" untracked 1 ");
+    let deadline = Instant::now() + TIME_LIMIT;
+    while sandbox.daemon_pids().is_empty() {
         assert!(Instant::now() < deadline, "it starts none");
         std::thread::yield_now();
     }
     sandbox.write("work/two", "");
-    wanted.says(" untracked 2 ");
-    alone.says(" untracked 2 ");
+    wanted.assert_next_contains(" untracked 2 ");
+    alone.assert_next_contains(" untracked 2 ");
     alone.signal(Signal::TERM);
     let (status, errors) = alone.end();
     assert_eq!((status.signal(), errors.as_str()), (Some(15), ""));
     drop(wanted);
-    sandbox.daemon(&["start"]);
-    sandbox.daemon(&["stop"]);
+    sandbox.vigil_daemon(&["start"]);
+    sandbox.vigil_daemon(&["stop"]);
 }
 
 #[test]
-fn it_ends_when_nobody_reads_though_nothing_changes() {
+fn watch_ends_when_nobody_reads_though_nothing_changes() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
-    for mut watching in [sandbox.watch("work", &[]), sandbox.watch_alone("work")] {
-        watching.says(CLEAN);
+    for mut watching in [
+        sandbox.watch("work", &[]),
+        sandbox.watch_without_daemon("work"),
+    ] {
+        watching.assert_next_contains(CLEAN);
         watching.lines = None;
         let (status, errors) = watching.end();
         assert_eq!(status.signal(), Some(13));
@@ -226,7 +226,7 @@ fn it_ends_when_nobody_reads_though_nothing_changes() {
 }
 
 #[test]
-fn where_there_is_no_repository_or_none_any_more_it_says_so_as_git_does() {
+fn watch_reports_a_missing_or_removed_repository_as_git_does() {
     let sandbox = Sandbox::with_repository();
     let git = |folder: &str| {
         let output = sandbox
@@ -244,9 +244,9 @@ fn where_there_is_no_repository_or_none_any_more_it_says_so_as_git_does() {
     assert_eq!(status.code(), Some(128));
     let _serving = sandbox.serve();
     let mut told = sandbox.watch("work", &[]);
-    let mut alone = sandbox.watch_alone("work");
-    told.says(CLEAN);
-    alone.says(CLEAN);
+    let mut alone = sandbox.watch_without_daemon("work");
+    told.assert_next_contains(CLEAN);
+    alone.assert_next_contains(CLEAN);
     std::fs::remove_dir_all(sandbox.path("work/.git")).unwrap();
     for watching in [told, alone] {
         let (status, errors) = watching.end();

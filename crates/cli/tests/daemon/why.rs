@@ -4,7 +4,7 @@ use super::sandbox::{Sandbox, VIGIL};
 
 impl Sandbox {
     /// The last line about `path`, without the path.
-    fn last_why(&self, path: &str) -> String {
+    fn last_explanation(&self, path: &str) -> String {
         let output = self.vigil("work", &["why", path]);
         assert!(output.status.success());
         let text = String::from_utf8(output.stdout).unwrap();
@@ -12,32 +12,35 @@ impl Sandbox {
         last.strip_prefix(&format!("{path}: ")).unwrap().to_owned()
     }
 
-    fn document(&self, path: &str) -> serde_json::Value {
+    fn daemon_json(&self, path: &str) -> serde_json::Value {
         let output = self.vigil("work", &["why", "--format=json", path]);
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         document["paths"][0]["daemon"].clone()
     }
 
     /// Has the daemon answer.
-    fn asked(&self) {
+    fn let_daemon_answer(&self) {
         let output = self.vigil("work", &["status", "--porcelain"]);
         assert!(output.status.success());
     }
 }
 
 #[test]
-fn what_was_heard_and_looked_at_is_told() {
+fn why_tells_of_events_and_scans() {
     let sandbox = Sandbox::with_repository();
     let told = "the daemon ";
-    assert!(!sandbox.last_why("dir/other").contains(told));
+    assert!(!sandbox.last_explanation("dir/other").contains(told));
     let _serving = sandbox.serve();
     // Nobody has asked for a status yet, and this question does not make the daemon begin.
-    assert!(!sandbox.last_why("dir/other").contains(told));
-    assert!(sandbox.document("dir/other").is_null());
-    assert_eq!(sandbox.described()["repositories"], serde_json::json!([]));
+    assert!(!sandbox.last_explanation("dir/other").contains(told));
+    assert!(sandbox.daemon_json("dir/other").is_null());
+    assert_eq!(
+        sandbox.daemon_status()["repositories"],
+        serde_json::json!([])
+    );
 
-    sandbox.asked();
-    let nothing = sandbox.last_why("dir/other");
+    sandbox.let_daemon_answer();
+    let nothing = sandbox.last_explanation("dir/other");
     assert!(
         nothing.starts_with("the daemon looked at everything "),
         "{nothing}"
@@ -48,33 +51,40 @@ fn what_was_heard_and_looked_at_is_told() {
     );
     sandbox.write("work/dir/other", "changed\n");
     // By now the daemon may have looked, or not.
-    let heard = sandbox.document("dir/other");
+    let heard = sandbox.daemon_json("dir/other");
     assert_eq!(heard["heard"]["path"], "dir/other");
-    sandbox.asked();
-    let heard = sandbox.last_why("dir/other");
+    sandbox.let_daemon_answer();
+    let heard = sandbox.last_explanation("dir/other");
     assert!(heard.starts_with("the daemon was told "), "{heard}");
     assert!(
         heard.ends_with(" ago that it changed, and looked at it then"),
         "{heard}"
     );
-    assert!(sandbox.last_why("file").ends_with("no change to it since"));
+    assert!(
+        sandbox
+            .last_explanation("file")
+            .ends_with("no change to it since")
+    );
 
     sandbox.write("work/dir/.gitignore", "x\n");
-    sandbox.asked();
-    let governed = sandbox.document("dir/other");
+    sandbox.let_daemon_answer();
+    let governed = sandbox.daemon_json("dir/other");
     assert_eq!(governed["heard"]["path"], "dir/.gitignore");
     assert_eq!(governed["heard"]["is_looked_at"], true);
-    assert_eq!(sandbox.document("file")["heard"], serde_json::Value::Null);
+    assert_eq!(
+        sandbox.daemon_json("file")["heard"],
+        serde_json::Value::Null
+    );
 }
 
 #[test]
-fn what_is_looked_at_each_time_is_told() {
+fn why_tells_what_is_looked_at_for_every_question() {
     let sandbox = Sandbox::with_repository();
     std::fs::hard_link(sandbox.path("work/file"), sandbox.path("outside")).unwrap();
     let _serving = sandbox.serve();
-    sandbox.asked();
+    sandbox.let_daemon_answer();
     assert_eq!(
-        sandbox.last_why("file"),
+        sandbox.last_explanation("file"),
         "the daemon looks at it for every question: it has other names, or is a link or converted"
     );
     let output = sandbox.command(VIGIL, "work", &["why", "file"]);

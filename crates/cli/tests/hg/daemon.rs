@@ -159,7 +159,7 @@ fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_aw
 }
 
 #[test]
-fn an_audit_finds_and_heals_what_was_not_heard_of() {
+fn an_audit_finds_and_repairs_changes_without_events() {
     for hg in programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
@@ -371,7 +371,7 @@ fn what_patterns_match_is_known_wherever_one_stands() {
 }
 
 #[test]
-fn what_is_written_by_another_name_is_seen() {
+fn what_is_written_through_another_hard_link_is_seen() {
     for hg in programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;

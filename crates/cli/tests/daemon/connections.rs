@@ -29,30 +29,30 @@ fn hello(version: u32) -> Vec<u8> {
 
 impl Sandbox {
     fn connect(&self) -> UnixStream {
-        UnixStream::connect(self.run().join("daemon.sock")).unwrap()
+        UnixStream::connect(self.runtime_folder().join("daemon.sock")).unwrap()
     }
 
     /// Asserts that the daemon answers a proper client.
-    fn is_answered(&self) {
-        let (answered, _) = self.counts();
+    fn assert_proper_client_is_answered(&self) {
+        let (answered, _) = self.question_counts();
         let output = self.vigil("work", &["status", "-s"]);
         assert_eq!(
             (output.status.code(), output.stdout.as_slice()),
             (Some(0), &b""[..])
         );
-        assert_eq!(self.counts().0, answered + 1);
+        assert_eq!(self.question_counts().0, answered + 1);
     }
 }
 
 /// Reads until the connection ends. Data that the other end did not read may cut this short.
-fn all_of(stream: &mut UnixStream) -> Vec<u8> {
+fn read_to_end(stream: &mut UnixStream) -> Vec<u8> {
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all);
     all
 }
 
 #[test]
-fn garbage_and_other_versions_are_refused_in_words() {
+fn garbage_and_other_versions_are_refused_with_a_message() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     for (bytes, reason) in [
@@ -68,37 +68,37 @@ fn garbage_and_other_versions_are_refused_in_words() {
     ] {
         let mut stream = sandbox.connect();
         stream.write_all(&bytes).unwrap();
-        let said = all_of(&mut stream);
-        assert_eq!(said.get(4), Some(&REFUSED), "{reason}: {said:?}");
-        assert_eq!(String::from_utf8_lossy(&said[9..]), reason);
+        let output = read_to_end(&mut stream);
+        assert_eq!(output.get(4), Some(&REFUSED), "{reason}: {output:?}");
+        assert_eq!(String::from_utf8_lossy(&output[9..]), reason);
     }
     for bytes in [frame(99, b"x"), hello(1), frame(DESCRIBE, b"x")] {
         let mut stream = sandbox.connect();
         stream.write_all(&[hello(1), bytes].concat()).unwrap();
-        let said = all_of(&mut stream);
-        assert_eq!(said.get(4), Some(&WELCOME));
-        let len = usize::from(said[0]) + 4;
-        assert_eq!(said.get(len + 4), Some(&REFUSED), "{said:?}");
+        let output = read_to_end(&mut stream);
+        assert_eq!(output.get(4), Some(&WELCOME));
+        let len = usize::from(output[0]) + 4;
+        assert_eq!(output.get(len + 4), Some(&REFUSED), "{output:?}");
     }
-    sandbox.is_answered();
+    sandbox.assert_proper_client_is_answered();
 }
 
 /// More than there are answering threads.
-const MANY: usize = 70;
+const CLIENTS: usize = 70;
 
 #[test]
-fn half_messages_and_whoever_never_reads_hold_up_nobody() {
+fn half_messages_and_clients_that_never_read_hold_up_nobody() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     let mut halves = Vec::new();
-    for len in [0, 1, 4, 5, 20].into_iter().cycle().take(MANY) {
+    for len in [0, 1, 4, 5, 20].into_iter().cycle().take(CLIENTS) {
         let mut stream = sandbox.connect();
         stream.write_all(&hello(1)[..len]).unwrap();
         halves.push(stream);
     }
     let many = frame(DESCRIBE, b"").repeat(10_000);
     let mut silent = Vec::new();
-    for _ in 0..MANY {
+    for _ in 0..CLIENTS {
         let mut stream = sandbox.connect();
         stream.set_nonblocking(true).unwrap();
         stream.write_all(&hello(1)).unwrap();
@@ -106,7 +106,7 @@ fn half_messages_and_whoever_never_reads_hold_up_nobody() {
         while stream.write(&many).is_ok() {}
         silent.push(stream);
     }
-    sandbox.is_answered();
+    sandbox.assert_proper_client_is_answered();
     // The daemon did not have to give up on them first.
     for stream in &mut silent {
         let error = stream.write(&many).unwrap_err();
@@ -116,7 +116,7 @@ fn half_messages_and_whoever_never_reads_hold_up_nobody() {
         stream.write_all(b"\0").unwrap();
     }
     drop((halves, silent));
-    sandbox.is_answered();
+    sandbox.assert_proper_client_is_answered();
 }
 
 #[test]
@@ -127,11 +127,11 @@ fn too_many_connections_are_closed_at_once() {
     // The first ones have been idle for the longest time.
     let last = streams.split_off(399);
     for stream in &mut streams[..100] {
-        assert_eq!(all_of(stream), b"");
+        assert_eq!(read_to_end(stream), b"");
     }
     let open = std::fs::read_dir(format!("/proc/{}/fd", serving.pid())).unwrap();
     assert!(open.count() < 300);
-    sandbox.is_answered();
+    sandbox.assert_proper_client_is_answered();
     // The last client is accepted, and so are those after it.
     for mut stream in last {
         stream.write_all(&hello(1)).unwrap();
@@ -140,7 +140,7 @@ fn too_many_connections_are_closed_at_once() {
         assert_eq!(head[4], WELCOME);
     }
     drop(streams);
-    sandbox.is_answered();
+    sandbox.assert_proper_client_is_answered();
 }
 
 #[test]
@@ -155,16 +155,16 @@ fn a_connection_is_kept_and_may_be_closed_at_any_time() {
         shell.ask(&sandbox, directory);
         assert_eq!(shell.daemon_sockets(), kept, "{directory}");
     }
-    assert_eq!(sandbox.counts().0, 4);
+    assert_eq!(sandbox.question_counts().0, 4);
     // Other connections take its place, without its noticing.
     let mut others: Vec<UnixStream> = (0..400).map(|_| sandbox.connect()).collect();
     for stream in &mut others[..100] {
-        assert_eq!(all_of(stream), b"");
+        assert_eq!(read_to_end(stream), b"");
     }
     let answer = shell.ask(&sandbox, "work");
-    assert_eq!(answer, sandbox.lone_shell().ask(&sandbox, "work"));
+    assert_eq!(answer, sandbox.shell_without_daemon().ask(&sandbox, "work"));
     assert_ne!(shell.daemon_sockets(), kept);
-    assert_eq!(sandbox.counts().0, 5);
+    assert_eq!(sandbox.question_counts().0, 5);
     drop(others);
 }
 
@@ -179,16 +179,16 @@ fn a_shell_asks_the_daemon_that_has_taken_the_place_of_another() {
         serving.wait();
         serving = sandbox.serve();
         assert_eq!(shell.ask(&sandbox, "work"), first);
-        assert_eq!(sandbox.counts(), (1, 0));
+        assert_eq!(sandbox.question_counts(), (1, 0));
     }
     assert_eq!(shell.children(), "");
 }
 
 #[test]
-fn whoever_is_killed_or_ends_leaves_no_connection() {
+fn clients_that_end_or_are_killed_leave_no_connection() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
-    let connections = || sandbox.described()["connections"].as_u64().unwrap();
+    let connections = || sandbox.daemon_status()["connections"].as_u64().unwrap();
     let [mut ended, mut killed] = [(); 2].map(|()| sandbox.shell());
     for shell in [&mut ended, &mut killed] {
         shell.ask(&sandbox, "work");

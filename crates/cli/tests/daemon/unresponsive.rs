@@ -1,26 +1,19 @@
 //! A daemon that is killed or stopped while it is being asked: the answers arrive and are the same.
 
-use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use rustix::process::Signal;
 
-use super::sandbox::{Sandbox, Serving, VIGIL};
+use super::sandbox::{RunningDaemon, Sandbox, VIGIL};
 use super::shell::Shell;
-
-/// Makes the command wait only as long as it would for a user.
-fn impatient(mut command: Command) -> Command {
-    command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
-    command
-}
 
 impl Sandbox {
     pub(crate) fn impatient_shell(&self) -> Shell {
-        Shell::start(impatient(self.command(VIGIL, "", &["gitstatusd"])))
+        Shell::start(self.impatient_command("", &["gitstatusd"]))
     }
 
     fn impatient_status(&self) -> String {
-        let mut command = impatient(self.command(VIGIL, "work", &["status", "-sb"]));
+        let mut command = self.impatient_command("work", &["status", "-sb"]);
         let output = command.output().unwrap();
         assert!(output.status.success());
         assert_eq!(output.stderr, b"");
@@ -29,7 +22,7 @@ impl Sandbox {
 }
 
 #[test]
-fn one_that_is_halted_costs_no_answer() {
+fn a_halted_daemon_costs_no_answer() {
     let sandbox = Sandbox::with_repository();
     let serving = sandbox.serve();
     let mut shell = sandbox.impatient_shell();
@@ -39,10 +32,10 @@ fn one_that_is_halted_costs_no_answer() {
     sandbox.write("work/new", "");
     assert_eq!(sandbox.impatient_status(), "## main\n?? new\n");
     let answer = shell.ask(&sandbox, "work");
-    assert_eq!(answer, sandbox.lone_shell().ask(&sandbox, "work"));
+    assert_eq!(answer, sandbox.shell_without_daemon().ask(&sandbox, "work"));
     // Fill the socket's backlog with clients that connect meanwhile.
     let queue: Vec<_> = std::iter::repeat_with(|| {
-        std::os::unix::net::UnixStream::connect(sandbox.run().join("daemon.sock"))
+        std::os::unix::net::UnixStream::connect(sandbox.runtime_folder().join("daemon.sock"))
     })
     .take(100)
     .collect();
@@ -54,7 +47,7 @@ fn one_that_is_halted_costs_no_answer() {
 }
 
 #[test]
-fn one_that_is_killed_while_it_is_asked_costs_no_answer() {
+fn a_daemon_that_is_killed_while_it_is_asked_costs_no_answer() {
     let sandbox = Sandbox::with_repository();
     let mut serving = sandbox.serve();
     let mut shell = sandbox.shell();
@@ -73,16 +66,16 @@ fn one_that_is_killed_while_it_is_asked_costs_no_answer() {
         (Some(0), &b"?? new\n"[..])
     );
     let answer = shell.ask(&sandbox, "work");
-    assert_eq!(answer, sandbox.lone_shell().ask(&sandbox, "work"));
+    assert_eq!(answer, sandbox.shell_without_daemon().ask(&sandbox, "work"));
     // The daemon that the shell started in its place is nobody's child here.
     shell.end();
-    while !sandbox.daemon(&["stop"]).1.starts_with("stopped") {}
+    while !sandbox.vigil_daemon(&["stop"]).1.starts_with("stopped") {}
 }
 
 #[test]
-fn one_that_was_slow_with_a_first_look_is_asked_again_after_it() {
+fn a_daemon_that_was_slow_with_its_first_scan_is_asked_again() {
     let sandbox = Sandbox::with_repository();
-    let note = sandbox.run().join("daemon.slow");
+    let note = sandbox.runtime_folder().join("daemon.slow");
     // A client that finds this note sees from its time that it may ask.
     let note_slow_long_ago = || {
         let file = std::fs::File::create(&note).unwrap();
@@ -96,7 +89,7 @@ fn one_that_was_slow_with_a_first_look_is_asked_again_after_it() {
     };
     let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
     command.env("VIGIL_DAEMON_PATIENCE_MS", "0");
-    let hasty = Serving::start(command);
+    let hasty = RunningDaemon::start(command);
     assert!(is_forgotten_after_status());
     // A daemon that is slow every time is left alone.
     assert!(!is_forgotten_after_status());
@@ -106,15 +99,15 @@ fn one_that_was_slow_with_a_first_look_is_asked_again_after_it() {
 }
 
 #[test]
-fn one_that_was_too_slow_is_not_asked_by_every_command() {
+fn a_daemon_that_was_too_slow_is_not_asked_for_a_while() {
     let sandbox = Sandbox::with_repository();
     let serving = sandbox.serve();
-    let note = sandbox.run().join("daemon.slow");
+    let note = sandbox.runtime_folder().join("daemon.slow");
     let is_asked = || {
-        let (answered, declined) = sandbox.counts();
+        let (answered, declined) = sandbox.question_counts();
         let output = sandbox.vigil("work", &["status", "-sb"]);
         assert_eq!(output.stdout, b"## main\n");
-        let after = sandbox.counts();
+        let after = sandbox.question_counts();
         assert_eq!(after.1, declined);
         after.0 > answered
     };
@@ -124,7 +117,7 @@ fn one_that_was_too_slow_is_not_asked_by_every_command() {
         assert_eq!(sandbox.impatient_status(), "## main\n");
         serving.signal(Signal::CONT);
         // The abandoned question is still answered, and counted.
-        while sandbox.described()["connections"] != 1 {}
+        while sandbox.daemon_status()["connections"] != 1 {}
     };
     assert!(is_asked());
     late();
@@ -157,6 +150,6 @@ fn one_that_was_too_slow_is_not_asked_by_every_command() {
     let after = other.metadata().unwrap().modified().unwrap();
     assert_eq!(after, before - hour);
     // Nothing remains of the note.
-    assert_eq!(sandbox.daemon(&["stop"]).0, Some(0));
-    assert!(sandbox.is_empty());
+    assert_eq!(sandbox.vigil_daemon(&["stop"]).0, Some(0));
+    assert!(sandbox.is_runtime_folder_empty());
 }

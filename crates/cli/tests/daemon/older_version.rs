@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use rustix::fs::{FlockOperation, flock, inotify};
 
+use super::connections::frame;
 use super::sandbox::{Sandbox, VIGIL, pid_in};
-use super::strangers::frame;
 
 const STOP: u8 = 3;
 const DESCRIBE: u8 = 4;
@@ -20,11 +20,11 @@ const DESCRIPTION: u8 = 68;
 const ANSWER: u8 = 69;
 
 /// A byte string in the encoding of messages.
-fn text(text: &[u8]) -> Vec<u8> {
+fn encoded_text(text: &[u8]) -> Vec<u8> {
     [&u32::try_from(text.len()).unwrap().to_le_bytes()[..], text].concat()
 }
 
-fn read(stream: &mut UnixStream) -> Option<u8> {
+fn read_frame_kind(stream: &mut UnixStream) -> Option<u8> {
     let mut len = [0; 4];
     stream.read_exact(&mut len).ok()?;
     let mut frame = vec![0; u32::from_le_bytes(len) as usize];
@@ -33,21 +33,27 @@ fn read(stream: &mut UnixStream) -> Option<u8> {
 }
 
 /// Answers one question; false if told to stop.
-fn converse(mut stream: UnixStream) -> bool {
-    read(&mut stream);
+fn answer_as_older_version(mut stream: UnixStream) -> bool {
+    read_frame_kind(&mut stream);
     let pid = std::process::id().to_le_bytes();
-    let welcome = frame(WELCOME, &[text(b"0.0.9"), pid.to_vec()].concat());
-    let kind = read(&mut stream);
+    let welcome = frame(WELCOME, &[encoded_text(b"0.0.9"), pid.to_vec()].concat());
+    let kind = read_frame_kind(&mut stream);
     let answer = match kind {
         Some(DESCRIBE) => {
             let pid = u64::from(std::process::id()).to_le_bytes();
-            let field = |key: u32, value: &[u8]| [&key.to_le_bytes()[..], &text(value)].concat();
+            let field =
+                |key: u32, value: &[u8]| [&key.to_le_bytes()[..], &encoded_text(value)].concat();
             let fields = [field(99, b"x"), field(1, &pid), field(2, b"0.0.9")].concat();
             frame(DESCRIPTION, &fields)
         }
         Some(STATUS) => frame(
             ANSWER,
-            &[&[0; 4][..], &text(b"old news\n"), &text(b"")].concat(),
+            &[
+                &[0; 4][..],
+                &encoded_text(b"old news\n"),
+                &encoded_text(b""),
+            ]
+            .concat(),
         ),
         _ => frame(DONE, b""),
     };
@@ -69,33 +75,33 @@ fn an_older_daemon() {
     }
     let listener = UnixListener::bind(folder.join("daemon.sock")).unwrap();
     println!("\nready");
-    while converse(listener.accept().unwrap().0) {}
+    while answer_as_older_version(listener.accept().unwrap().0) {}
     std::fs::remove_file(folder.join("daemon.sock")).unwrap();
     std::fs::remove_file(folder.join("daemon.lock")).unwrap();
 }
 
-fn an_older_one(sandbox: &Sandbox) -> Command {
+fn older_daemon_command(sandbox: &Sandbox) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args([
             "--exact",
-            "older::an_older_daemon",
+            "older_version::an_older_daemon",
             "--ignored",
             "--nocapture",
         ])
-        .env("VIGIL_TEST_FOLDER", sandbox.run())
+        .env("VIGIL_TEST_FOLDER", sandbox.runtime_folder())
         .stdout(Stdio::piped());
     command
 }
 
 #[test]
-fn one_that_has_the_lock_and_no_socket_yet_is_waited_for_and_stopped() {
+fn a_daemon_with_the_lock_and_no_socket_yet_is_waited_for_and_stopped() {
     let sandbox = Sandbox::new();
     drop(sandbox.serve());
-    let path = sandbox.run().join("daemon.lock");
+    let path = sandbox.runtime_folder().join("daemon.lock");
     let lock = File::create(&path).unwrap();
     flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
-    let _ = std::fs::remove_file(sandbox.run().join("daemon.sock"));
+    let _ = std::fs::remove_file(sandbox.runtime_folder().join("daemon.sock"));
     let looks = inotify::init(inotify::CreateFlags::NONBLOCK).unwrap();
     inotify::add_watch(&looks, &path, inotify::WatchFlags::OPEN).unwrap();
     let mut stop = sandbox.command(VIGIL, "", &["daemon", "stop"]);
@@ -105,7 +111,7 @@ fn one_that_has_the_lock_and_no_socket_yet_is_waited_for_and_stopped() {
         std::thread::yield_now();
     }
     // It found no socket. Now there will be one, of a process that holds this same lock.
-    let mut older = an_older_one(&sandbox);
+    let mut older = older_daemon_command(&sandbox);
     older.env("VIGIL_TEST_LOCKED", "1").stdin(lock);
     let mut older = older.spawn().unwrap();
     assert_eq!(
@@ -116,12 +122,12 @@ fn one_that_has_the_lock_and_no_socket_yet_is_waited_for_and_stopped() {
 }
 
 #[test]
-fn it_is_not_believed_and_makes_way_for_a_newer_one() {
+fn an_older_daemon_is_not_believed_and_makes_way_for_a_newer_one() {
     let sandbox = Sandbox::with_repository();
     // A daemon that starts and stops makes the folder.
     drop(sandbox.serve());
-    let _ = std::fs::remove_file(sandbox.run().join("daemon.sock"));
-    let mut older = an_older_one(&sandbox).spawn().unwrap();
+    let _ = std::fs::remove_file(sandbox.runtime_folder().join("daemon.sock"));
+    let mut older = older_daemon_command(&sandbox).spawn().unwrap();
     let mut lines = BufReader::new(older.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap() == "ready"));
     let output = sandbox.vigil("work", &["status", "-s"]);
@@ -129,16 +135,16 @@ fn it_is_not_believed_and_makes_way_for_a_newer_one() {
         (output.status.code(), output.stdout.as_slice()),
         (Some(0), &b""[..])
     );
-    let (code, said) = sandbox.daemon(&["status"]);
+    let (code, printed) = sandbox.vigil_daemon(&["status"]);
     let old = i32::try_from(older.id()).unwrap();
-    assert_eq!((code, pid_in(&said)), (Some(0), old), "{said}");
-    let (code, said) = sandbox.daemon(&["start"]);
-    assert_eq!(code, Some(0), "{said}");
+    assert_eq!((code, pid_in(&printed)), (Some(0), old), "{printed}");
+    let (code, printed) = sandbox.vigil_daemon(&["start"]);
+    assert_eq!(code, Some(0), "{printed}");
     assert!(older.wait().unwrap().success());
-    let new = pid_in(&said);
+    let new = pid_in(&printed);
     assert_ne!(new, old);
     assert_eq!(
-        sandbox.daemon(&["stop"]),
+        sandbox.vigil_daemon(&["stop"]),
         (Some(0), format!("stopped (pid {new})\n"))
     );
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::Signal;
+use vigil_testkit::sandbox::skip_test;
 
-use super::namespaces::skipped;
 use super::sandbox::{Sandbox, VIGIL};
 
 /// How many files make a storm, unless `VIGIL_TEST_STORM_FILES` is set.
@@ -15,15 +15,15 @@ const STORM_FILES: usize = 20_000;
 /// The longest event queue that is made to overflow.
 const QUEUE_MAX: usize = 200_000;
 
-fn make(folder: &Path, count: usize) {
+fn make_files(folder: &Path, count: usize) {
     fs::create_dir_all(folder).unwrap();
     for number in 0..count {
         fs::write(folder.join(format!("f{number}")), "").unwrap();
     }
 }
 
-/// Asks continuously while `deed` runs. Returns all output, with the exit codes.
-fn ask_during(sandbox: &Sandbox, deed: impl FnOnce() + Send) -> Vec<(Option<i32>, Vec<u8>)> {
+/// Asks continuously while `change` runs. Returns all output, with the exit codes.
+fn ask_during(sandbox: &Sandbox, change: impl FnOnce() + Send) -> Vec<(Option<i32>, Vec<u8>)> {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let clients = [(); 2].map(|()| {
@@ -45,33 +45,30 @@ fn ask_during(sandbox: &Sandbox, deed: impl FnOnce() + Send) -> Vec<(Option<i32>
                 }
             })
         });
-        scope.spawn(deed).join().unwrap();
+        scope.spawn(change).join().unwrap();
         is_over.store(true, Ordering::Relaxed);
         clients.map(|client| client.join().unwrap()).concat()
     })
 }
 
 #[test]
-fn events_that_are_lost_are_made_up_for() {
+fn lost_events_make_no_answer_wrong() {
     let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let limit: usize = limit.trim().parse().unwrap();
     if limit > QUEUE_MAX {
-        return skipped(
-            "events_that_are_lost_are_made_up_for",
-            "its queue is too long",
-        );
+        return skip_test("lost_events_make_no_answer_wrong", "its queue is too long");
     }
     let sandbox = Sandbox::with_repository();
     sandbox.write("work/burst/first", "");
     let serving = sandbox.serve();
     for round in 0..3 {
-        sandbox.is_answered_as_by_git("work");
-        assert!(sandbox.watches() > 0);
+        sandbox.assert_answered_as_by_git("work");
+        assert!(sandbox.watch_count() > 0);
         serving.signal(Signal::STOP);
         serving.wait_until_halted();
         // Each of these causes at least one event, and consecutive names differ.
-        make(&sandbox.path(&format!("work/burst/{round}")), 1);
-        make(&sandbox.path("work/burst"), limit / 2 + 1);
+        make_files(&sandbox.path(&format!("work/burst/{round}")), 1);
+        make_files(&sandbox.path("work/burst"), limit / 2 + 1);
         fs::remove_dir_all(sandbox.path("work/burst")).unwrap();
         fs::create_dir(sandbox.path("work/burst")).unwrap();
         // There are no events for what follows.
@@ -85,11 +82,11 @@ fn events_that_are_lost_are_made_up_for() {
         };
         fs::rename(sandbox.path(&from), sandbox.path(&to)).unwrap();
         serving.signal(Signal::CONT);
-        let (answered, _) = sandbox.counts();
-        sandbox.is_answered_as_by_git("work");
-        assert_eq!(sandbox.counts().0, answered + 2);
+        let (answered, _) = sandbox.question_counts();
+        sandbox.assert_answered_as_by_git("work");
+        assert_eq!(sandbox.question_counts().0, answered + 2);
         sandbox.write(&format!("{to}/newer"), "");
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
     }
 }
 
@@ -100,35 +97,41 @@ fn a_folder_of_very_many_files_comes_and_goes_while_it_is_asked() {
     let sandbox = Sandbox::with_repository();
     sandbox.write("work/.gitignore", "ignored\n");
     let mut serving = sandbox.serve();
-    sandbox.is_answered_as_by_git("work");
+    sandbox.assert_answered_as_by_git("work");
     let storm = sandbox.path("work/storm");
     for (round, folder) in ["storm", "ignored"].into_iter().enumerate() {
-        let said = ask_during(&sandbox, || {
-            make(&storm, count);
+        let output = ask_during(&sandbox, || {
+            make_files(&storm, count);
             fs::rename(&storm, sandbox.path("work/dir").join(folder)).unwrap();
         });
-        assert!(said.iter().all(|(code, _)| *code == Some(0)), "{said:?}");
+        assert!(
+            output.iter().all(|(code, _)| *code == Some(0)),
+            "{output:?}"
+        );
         sandbox.write("work/file", &format!("changed {round}\n"));
-        sandbox.is_answered_as_by_git("work");
-        let said = ask_during(&sandbox, || {
+        sandbox.assert_answered_as_by_git("work");
+        let output = ask_during(&sandbox, || {
             fs::remove_dir_all(sandbox.path("work/dir").join(folder)).unwrap();
         });
-        assert!(said.iter().all(|(code, _)| *code == Some(0)), "{said:?}");
-        sandbox.is_answered_as_by_git("work");
+        assert!(
+            output.iter().all(|(code, _)| *code == Some(0)),
+            "{output:?}"
+        );
+        sandbox.assert_answered_as_by_git("work");
     }
-    assert!(serving.lives());
+    assert!(serving.is_running());
 }
 
 #[test]
 fn a_repository_that_is_replaced_or_goes_while_it_is_asked() {
     let sandbox = Sandbox::with_repository();
-    sandbox.repository("other", &[]);
+    sandbox.make_repository("other", &[]);
     sandbox.write("other/file", "changed\n");
     sandbox.write("other/only here", "");
     let mut serving = sandbox.serve();
     for _ in 0..3 {
-        sandbox.is_answered_as_by_git("work");
-        sandbox.is_answered_as_by_git("other");
+        sandbox.assert_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("other");
     }
     let [work, other, away] = ["work", "other", "away"].map(|name| sandbox.path(name));
     let swap = || {
@@ -138,23 +141,23 @@ fn a_repository_that_is_replaced_or_goes_while_it_is_asked() {
     };
     for _ in 0..4 {
         ask_during(&sandbox, || (0..51).for_each(|_| swap()));
-        sandbox.is_answered_as_by_git("work");
-        sandbox.is_answered_as_by_git("other");
+        sandbox.assert_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("other");
         sandbox.write("work/new", "");
-        sandbox.is_answered_as_by_git("work");
+        sandbox.assert_answered_as_by_git("work");
         fs::remove_file(work.join("new")).unwrap();
     }
     ask_during(&sandbox, || fs::remove_dir_all(work.join(".git")).unwrap());
-    sandbox.is_answered_as_by_git("work");
+    sandbox.assert_answered_as_by_git("work");
     ask_during(&sandbox, || {
         fs::remove_dir_all(&work).unwrap();
         fs::rename(&other, &work).unwrap();
     });
-    sandbox.is_answered_as_by_git("work");
+    sandbox.assert_answered_as_by_git("work");
     ask_during(&sandbox, || {
         fs::remove_dir_all(&work).unwrap();
-        sandbox.repository("work", &[]);
+        sandbox.make_repository("work", &[]);
     });
-    sandbox.is_answered_as_by_git("work");
-    assert!(serving.lives());
+    sandbox.assert_answered_as_by_git("work");
+    assert!(serving.is_running());
 }

@@ -1,17 +1,14 @@
 //! What `vigil daemon status` shows of the repositories.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::sandbox::Sandbox;
-
-/// A generous time limit for what should happen at once.
-const PATIENCE: Duration = Duration::from_secs(60);
+use super::sandbox::{Sandbox, TIME_LIMIT};
 
 #[test]
 fn each_repository_has_a_row_however_it_was_asked_about() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
-    sandbox.repository("odd\nname", &[]);
+    sandbox.make_repository("odd\nname", &[]);
     sandbox.write("odd\nname/more", "");
     sandbox.git_in("odd\nname", &["add", "more"]);
     let mut shell = sandbox.shell();
@@ -20,7 +17,7 @@ fn each_repository_has_a_row_however_it_was_asked_about() {
     sandbox.vigil("work/dir", &["status"]);
     sandbox.vigil("odd\nname", &["status"]);
     shell.ask(&sandbox, "odd\nname");
-    let daemon = sandbox.described();
+    let daemon = sandbox.daemon_status();
     let rows: Vec<(&str, u64, u64)> = daemon["repositories"]
         .as_array()
         .unwrap()
@@ -44,7 +41,7 @@ fn each_repository_has_a_row_however_it_was_asked_about() {
     assert_eq!(rows, want);
     assert_eq!(daemon["files"], 5);
     assert_eq!(daemon["questions"], 5);
-    let (code, table) = sandbox.daemon(&["status"]);
+    let (code, table) = sandbox.vigil_daemon(&["status"]);
     assert_eq!(code, Some(0));
     // Between these lines there may be others, about what is scanned for each question.
     let mut lines = table.lines();
@@ -54,24 +51,24 @@ fn each_repository_has_a_row_however_it_was_asked_about() {
 }
 
 #[test]
-fn what_changed_is_looked_at_before_anybody_asks() {
+fn changes_are_scanned_before_anybody_asks() {
     let sandbox = Sandbox::with_repository();
     let _serving = sandbox.serve();
     let mut shell = sandbox.shell();
     shell.ask(&sandbox, "work");
     sandbox.vigil("work/dir", &["status"]);
     let ahead = || {
-        sandbox.described()["repositories"][0]["ahead"]
+        sandbox.daemon_status()["repositories"][0]["ahead"]
             .as_u64()
             .unwrap()
     };
     let before = ahead();
     sandbox.write("work/new", "");
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIME_LIMIT;
     while ahead() == before {
         assert!(Instant::now() < deadline, "it waits to be asked");
     }
-    let questions = sandbox.described()["questions"].clone();
+    let questions = sandbox.daemon_status()["questions"].clone();
     assert_eq!(questions, 2, "nobody asked");
     let status = sandbox.vigil("work", &["status", "--porcelain"]);
     assert!(status.stdout.ends_with(b"?? new\n"));
