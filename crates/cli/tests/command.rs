@@ -27,7 +27,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Exit code, standard output, standard error.
-fn outcome(arguments: &[&str]) -> (i32, String, String) {
+fn vigil_outcome(arguments: &[&str]) -> (i32, String, String) {
     let sandbox = Sandbox::empty();
     let output = run(&sandbox, VIGIL, arguments);
     (
@@ -38,21 +38,21 @@ fn outcome(arguments: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
-fn vigil_tells_of_itself() {
-    let (code, stdout, stderr) = outcome(&["--version"]);
+fn vigil_prints_its_version_and_help() {
+    let (code, stdout, stderr) = vigil_outcome(&["--version"]);
     assert_eq!((code, stderr.as_str()), (0, ""));
     assert!(stdout.starts_with("vigil version "), "{stdout}");
-    assert_eq!(outcome(&["-p", "version"]).1, stdout);
+    assert_eq!(vigil_outcome(&["-p", "version"]).1, stdout);
 
-    let (code, stdout, stderr) = outcome(&["--help"]);
+    let (code, stdout, stderr) = vigil_outcome(&["--help"]);
     assert_eq!((code, stderr.as_str()), (0, ""));
     assert!(stdout.starts_with("usage: vigil "), "{stdout}");
-    assert_eq!(outcome(&["help"]), outcome(&["-h"]));
-    assert_eq!(outcome(&[]), (1, stdout, stderr));
+    assert_eq!(vigil_outcome(&["help"]), vigil_outcome(&["-h"]));
+    assert_eq!(vigil_outcome(&[]), (1, stdout, stderr));
 }
 
 /// The segments of an ELF program (elf(5)): type, flags, and offset and length in the file.
-fn segments(program: &[u8]) -> Vec<(u32, u32, usize, usize)> {
+fn elf_segments(program: &[u8]) -> Vec<(u32, u32, usize, usize)> {
     let headers_at = u64::from_ne_bytes(bytes_at(program, 0x20));
     let size = usize::from(u16::from_ne_bytes(bytes_at(program, 0x36)));
     let count = usize::from(u16::from_ne_bytes(bytes_at(program, 0x38)));
@@ -74,7 +74,7 @@ fn bytes_at<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 fn the_program_needs_no_libraries_of_the_system() {
     const PT_INTERP: u32 = 3;
     let program = std::fs::read(VIGIL).unwrap();
-    let mut segments = segments(&program).into_iter();
+    let mut segments = elf_segments(&program).into_iter();
     assert_eq!(
         segments.any(|(kind, ..)| kind == PT_INTERP),
         !cfg!(target_feature = "crt-static")
@@ -93,7 +93,7 @@ fn the_program_is_hardened() {
     const DT_FLAGS_1: u64 = 0x6fff_fffb;
     let program = std::fs::read(VIGIL).unwrap();
     assert_eq!(u16::from_ne_bytes(bytes_at(&program, 0x10)), ET_DYN);
-    let segments = segments(&program);
+    let segments = elf_segments(&program);
     assert!(segments.iter().any(|(kind, ..)| *kind == PT_GNU_RELRO));
     // None is both executable and writable.
     assert!(segments.iter().all(|(_, flags, ..)| flags & 3 != 3));
@@ -120,7 +120,7 @@ fn the_program_is_hardened() {
 
 #[test]
 fn an_unknown_command_is_refused() {
-    let (code, stdout, stderr) = outcome(&["-P", "frobnicate", "-h"]);
+    let (code, stdout, stderr) = vigil_outcome(&["-P", "frobnicate", "-h"]);
     assert_eq!((code, stdout.as_str()), (1, ""));
     assert_eq!(
         stderr,
@@ -129,7 +129,7 @@ fn an_unknown_command_is_refused() {
 }
 
 #[test]
-fn a_damaged_configuration_is_said_before_an_unknown_option() {
+fn a_damaged_configuration_is_reported_before_an_unknown_option() {
     let sandbox = Sandbox::empty();
     std::fs::write(sandbox.home().join(".gitconfig"), "[broken\n").unwrap();
     for arguments in [
@@ -147,18 +147,18 @@ fn a_damaged_configuration_is_said_before_an_unknown_option() {
 
 #[test]
 fn usage_of_status_needs_no_repository() {
-    let (code, stdout, stderr) = outcome(&["status", "-h"]);
+    let (code, stdout, stderr) = vigil_outcome(&["status", "-h"]);
     assert_eq!((code, stderr.as_str()), (0, ""));
     assert!(stdout.starts_with("usage: vigil status [<options>]"));
     assert!(stdout.contains("--[no-]format[=<format>]"));
-    let (code, stdout, _) = outcome(&["status", "--help-all"]);
+    let (code, stdout, _) = vigil_outcome(&["status", "--help-all"]);
     assert_eq!(code, 0);
     assert!(stdout.contains("--[no-]format[=<format>]"));
 }
 
 #[test]
 fn each_command_that_is_listed_says_how_it_is_used() {
-    let overview = outcome(&["help"]).1;
+    let overview = vigil_outcome(&["help"]).1;
     let listed = overview.lines().filter_map(|line| line.strip_prefix("   "));
     let commands: Vec<&str> = listed
         .filter_map(|line| line.split(' ').next())
@@ -169,7 +169,7 @@ fn each_command_that_is_listed_says_how_it_is_used() {
         if ["help", "version"].contains(&command) {
             continue;
         }
-        let (code, stdout, stderr) = outcome(&[command, "--help"]);
+        let (code, stdout, stderr) = vigil_outcome(&[command, "--help"]);
         assert_eq!((code, stderr.as_str()), (0, ""), "{command}");
         let first = stdout.lines().next().unwrap_or_default();
         let names_it = first.to_lowercase().starts_with("usage: ") && first.contains(command);
@@ -180,17 +180,17 @@ fn each_command_that_is_listed_says_how_it_is_used() {
 #[test]
 fn help_of_a_command_is_its_page() {
     for command in ["status", "gitstatusd", "help"] {
-        let (code, stdout, stderr) = outcome(&["help", command]);
+        let (code, stdout, stderr) = vigil_outcome(&["help", command]);
         assert_eq!((code, stderr.as_str()), (0, ""), "{command}");
         assert!(stdout.contains(&format!("vigil-{command} - ")), "{stdout}");
-        assert_eq!(outcome(&["--help", command]).1, stdout);
+        assert_eq!(vigil_outcome(&["--help", command]).1, stdout);
     }
-    let overview = outcome(&["help"]);
+    let overview = vigil_outcome(&["help"]);
     for command in ["version", "-h", "--help", "--version"] {
-        assert_eq!(outcome(&["help", command]), overview, "{command}");
+        assert_eq!(vigil_outcome(&["help", command]), overview, "{command}");
     }
     assert_eq!(
-        outcome(&["help", "frobnicate"]),
+        vigil_outcome(&["help", "frobnicate"]),
         (
             1,
             String::new(),
@@ -198,7 +198,7 @@ fn help_of_a_command_is_its_page() {
         )
     );
     assert_eq!(
-        outcome(&["help", "status", "why"]),
+        vigil_outcome(&["help", "status", "why"]),
         (
             129,
             String::new(),
@@ -208,7 +208,7 @@ fn help_of_a_command_is_its_page() {
 }
 
 /// Exit code and output of the program called by another name.
-fn called(
+fn run_under_name(
     sandbox: &Sandbox,
     name: &str,
     folder: &Path,
@@ -258,12 +258,13 @@ fn usage_has_the_name_of_the_call() {
         ("git-why", &["-h"], "git why [--format=json]", true),
         ("vigil", &["why", "-h"], "vigil why [--format=json]", true),
     ] {
-        let (code, stdout, stderr) = called(&sandbox, name, sandbox.root(), arguments);
+        let (code, stdout, stderr) = run_under_name(&sandbox, name, sandbox.root(), arguments);
         assert_eq!((code, stderr.as_str()), (0, ""), "{name} {arguments:?}");
         assert!(stdout.starts_with(&format!("usage: {usage}")), "{stdout}");
         assert_eq!(stdout.contains("--[no-]format["), has_format, "{stdout}");
     }
-    let (code, stdout, stderr) = called(&sandbox, "git", sandbox.root(), &["status", "--bogus"]);
+    let (code, stdout, stderr) =
+        run_under_name(&sandbox, "git", sandbox.root(), &["status", "--bogus"]);
     assert_eq!((code, stdout.as_str()), (129, ""));
     let start = "error: unknown option `bogus'\nusage: git status [<options>]";
     assert!(stderr.starts_with(start), "{stderr}");
@@ -271,7 +272,7 @@ fn usage_has_the_name_of_the_call() {
 
 /// git runs a program with such a name as one of its commands.
 #[test]
-fn a_link_is_a_command_of_git() {
+fn a_link_named_git_vigil_is_a_command_of_git() {
     let sandbox = Sandbox::empty();
     let programs = sandbox.root().join("programs");
     std::fs::create_dir(&programs).unwrap();
@@ -305,18 +306,21 @@ fn a_link_is_a_command_of_git() {
     assert_eq!((code, stdout.starts_with("{\"schema\":")), (0, true));
     // There are no options before the name, and what follows is not a command.
     assert_eq!(
-        called(&sandbox, "git-status", &top, &["-P", "status"]).0,
+        run_under_name(&sandbox, "git-status", &top, &["-P", "status"]).0,
         129
     );
     assert_eq!(
-        called(&sandbox, "git-status", &top, &["-s", "status"]).1,
+        run_under_name(&sandbox, "git-status", &top, &["-s", "status"]).1,
         ""
     );
-    assert_eq!(called(&sandbox, "git-describe", &top, &["--always"]), {
-        let theirs = sandbox.output(&top, ["describe", "--always"], "");
-        let code = theirs.status.code().unwrap();
-        (code, text(&theirs.stdout), text(&theirs.stderr))
-    });
+    assert_eq!(
+        run_under_name(&sandbox, "git-describe", &top, &["--always"]),
+        {
+            let theirs = sandbox.output(&top, ["describe", "--always"], "");
+            let code = theirs.status.code().unwrap();
+            (code, text(&theirs.stdout), text(&theirs.stderr))
+        }
+    );
 }
 
 #[test]
@@ -344,7 +348,7 @@ fn json_and_a_format_of_git_s_exclude_each_other() {
 
 /// Follows the newest git; older versions exit with 129.
 #[test]
-fn to_ask_for_help_is_no_mistake() {
+fn asking_for_help_succeeds() {
     let sandbox = Sandbox::empty();
     run(&sandbox, "git", &["init", "-q"]);
     for arguments in [
@@ -371,7 +375,7 @@ fn to_ask_for_help_is_no_mistake() {
 
 /// Follows the newest git; older versions print this usage text on standard output.
 #[test]
-fn usage_that_nobody_asked_for_is_a_complaint() {
+fn usage_after_a_mistake_is_an_error() {
     let sandbox = Sandbox::empty();
     run(&sandbox, "git", &["init", "-q"]);
     for (arguments, complaint) in [
@@ -467,7 +471,7 @@ fn bad_configuration_is_refused_as_in_git_before_the_options_are_read() {
 }
 
 #[test]
-fn a_directory_that_is_gone_hurts_only_who_stands_in_it() {
+fn a_removed_current_directory_is_an_error_only_where_it_is_needed() {
     let sandbox = Sandbox::empty();
     let script = "mkdir gone && cd gone && rmdir ../gone && exec \"$0\" \"$@\"";
     let in_gone = |arguments: &[&str]| {

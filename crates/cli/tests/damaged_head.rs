@@ -9,7 +9,7 @@ use vigil_testkit::sandbox::{TextOutput, run_with_input};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
-const STATUS: &[&[&str]] = &[
+const STATUS_COMMANDS: &[&[&str]] = &[
     &["status"],
     &["status", "-sb"],
     &["status", "--porcelain=v2", "--branch"],
@@ -77,16 +77,8 @@ impl Sandbox {
         self.loose_object(self.git(["rev-parse", name]).trim())
     }
 
-    /// The only file with this extension among the packs.
-    fn pack_file(&self, extension: &str) -> PathBuf {
-        let packs = std::fs::read_dir(self.git_dir().join("objects/pack")).unwrap();
-        let mut paths = packs.map(|entry| entry.unwrap().path());
-        let path = paths.find(|path| path.extension().is_some_and(|it| it == extension));
-        path.unwrap()
-    }
-
     #[track_caller]
-    fn compare(&self, arguments: &[&str], what: &str) {
+    fn assert_same(&self, arguments: &[&str], what: &str) {
         let [ours, theirs] = [VIGIL, "git"].map(|program| {
             TextOutput::from(run_with_input(self.command(program, "", arguments), b""))
         });
@@ -94,14 +86,14 @@ impl Sandbox {
     }
 
     #[track_caller]
-    fn compare_all(&self, what: &str) {
-        for arguments in STATUS {
-            self.compare(arguments, what);
+    fn assert_same_statuses(&self, what: &str) {
+        for arguments in STATUS_COMMANDS {
+            self.assert_same(arguments, what);
         }
     }
 }
 
-fn change(path: &Path, damage: Damage) {
+fn damage_file(path: &Path, damage: Damage) {
     let bytes = damage(&std::fs::read(path).unwrap());
     std::fs::remove_file(path).unwrap();
     std::fs::write(path, bytes).unwrap();
@@ -112,25 +104,25 @@ fn a_damaged_file_of_head_is_named() {
     for name in ["HEAD", "HEAD^{tree}", "HEAD:dir"] {
         for (what, damage) in DAMAGES {
             let sandbox = Sandbox::new();
-            change(&sandbox.object_file(name), damage);
-            sandbox.compare_all(&format!("{name} {what}"));
+            damage_file(&sandbox.object_file(name), damage);
+            sandbox.assert_same_statuses(&format!("{name} {what}"));
         }
         let sandbox = Sandbox::new();
         std::fs::remove_file(sandbox.object_file(name)).unwrap();
-        sandbox.compare_all(&format!("{name} is gone"));
+        sandbox.assert_same_statuses(&format!("{name} is gone"));
     }
 }
 
 #[test]
-fn a_folder_of_objects_that_is_gone_is_told_of_once() {
+fn a_missing_folder_of_objects_is_reported_once() {
     let sandbox = Sandbox::new();
     sandbox.write(".git/objects/info/alternates", "/no/such/folder\n");
     std::fs::remove_file(sandbox.object_file("HEAD")).unwrap();
-    for arguments in STATUS {
+    for arguments in STATUS_COMMANDS {
         let [ours, theirs] = [VIGIL, "git"].map(|program| {
             let output = run_with_input(sandbox.command(program, "", *arguments), b"");
-            let said = String::from_utf8(output.stderr).unwrap();
-            said.lines().map(str::to_owned).collect::<Vec<_>>()
+            let printed = String::from_utf8(output.stderr).unwrap();
+            printed.lines().map(str::to_owned).collect::<Vec<_>>()
         });
         // Some versions repeat themselves.
         let mut once = theirs;
@@ -141,12 +133,12 @@ fn a_folder_of_objects_that_is_gone_is_told_of_once() {
 }
 
 #[test]
-fn another_tree_in_the_place_of_heads_is_none() {
+fn another_tree_in_the_place_of_heads_is_not_used() {
     let sandbox = Sandbox::new();
     let tree = sandbox.object_file("HEAD^{tree}");
     std::fs::remove_file(&tree).unwrap();
     std::fs::copy(sandbox.object_file("HEAD~1^{tree}"), &tree).unwrap();
-    sandbox.compare_all("");
+    sandbox.assert_same_statuses("");
 }
 
 #[test]
@@ -155,13 +147,13 @@ fn a_damaged_pack_of_head_is_named() {
         for (what, damage) in DAMAGES {
             let sandbox = Sandbox::new();
             sandbox.git(["repack", "-q", "-a", "-d"]);
-            change(&sandbox.pack_file(extension), damage);
-            sandbox.compare_all(&format!("{extension} {what}"));
+            damage_file(&sandbox.pack_file(extension), damage);
+            sandbox.assert_same_statuses(&format!("{extension} {what}"));
         }
         let sandbox = Sandbox::new();
         sandbox.git(["repack", "-q", "-a", "-d"]);
         std::fs::remove_file(sandbox.pack_file(extension)).unwrap();
-        sandbox.compare_all(&format!("{extension} is gone"));
+        sandbox.assert_same_statuses(&format!("{extension} is gone"));
     }
 }
 
@@ -172,14 +164,14 @@ fn a_damaged_commit_that_is_in_the_graph_has_a_status() {
         for (what, damage) in DAMAGES {
             let sandbox = Sandbox::new();
             sandbox.git(["commit-graph", "write", "--reachable"]);
-            change(&sandbox.object_file(name), damage);
-            sandbox.compare_all(&format!("{name} {what}"));
-            let said = run_with_input(sandbox.command(VIGIL, "", ["status"]), b"");
-            assert_eq!(said.status.success(), is_answered, "{name} {what}");
+            damage_file(&sandbox.object_file(name), damage);
+            sandbox.assert_same_statuses(&format!("{name} {what}"));
+            let output = run_with_input(sandbox.command(VIGIL, "", ["status"]), b"");
+            assert_eq!(output.status.success(), is_answered, "{name} {what}");
         }
         let sandbox = Sandbox::new();
         sandbox.git(["commit-graph", "write", "--reachable"]);
         std::fs::remove_file(sandbox.object_file(name)).unwrap();
-        sandbox.compare_all(&format!("{name} is gone"));
+        sandbox.assert_same_statuses(&format!("{name} is gone"));
     }
 }

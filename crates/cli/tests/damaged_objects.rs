@@ -25,13 +25,13 @@ vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 /// An answer, with each line of standard error once: git sometimes looks twice where one look is enough.
 #[derive(Debug, PartialEq)]
-struct TextOutput {
+struct DeduplicatedOutput {
     stdout: String,
     stderr: Vec<String>,
     code: Option<i32>,
 }
 
-impl From<Output> for TextOutput {
+impl From<Output> for DeduplicatedOutput {
     fn from(output: Output) -> Self {
         let mut stderr: Vec<String> = Vec::new();
         for line in String::from_utf8_lossy(&output.stderr).lines() {
@@ -54,21 +54,21 @@ impl Sandbox {
         ]))
     }
 
-    fn say(&self, program: &str, arguments: &[&str], input: &str) -> TextOutput {
+    fn cat_file(&self, program: &str, arguments: &[&str], input: &str) -> DeduplicatedOutput {
         let arguments = [&["cat-file"], arguments].concat();
         run_with_input(self.command(program, "", arguments), input.as_bytes()).into()
     }
 
     /// Asserts that both programs answer alike, and returns the answer.
     #[track_caller]
-    fn same(&self, arguments: &[&str], input: &str) -> TextOutput {
-        let [ours, theirs] = [VIGIL, "git"].map(|program| self.say(program, arguments, input));
+    fn assert_same(&self, arguments: &[&str], input: &str) -> DeduplicatedOutput {
+        let [ours, theirs] = [VIGIL, "git"].map(|program| self.cat_file(program, arguments, input));
         assert_eq!(ours, theirs, "{arguments:?} {input}");
         theirs
     }
 
     fn add_pack(&self, objects: &[Object]) {
-        let (pack, index) = packed(objects);
+        let (pack, index) = pack_and_index(objects);
         self.write(".git/objects/pack/pack-crafted.pack", pack);
         self.write(".git/objects/pack/pack-crafted.idx", index);
     }
@@ -76,14 +76,12 @@ impl Sandbox {
     /// Adds a loose object with `bytes` as its header and contents.
     fn add_loose(&self, id: &str, bytes: &[u8]) {
         let (folder, name) = id.split_at(2);
-        self.write(format!(".git/objects/{folder}/{name}"), stored(bytes));
+        self.write(format!(".git/objects/{folder}/{name}"), stored_zlib(bytes));
     }
 
-    fn file(&self, extension: &str) -> PathBuf {
-        let packs = std::fs::read_dir(self.top().join(".git/objects/pack")).unwrap();
-        let mut packs = packs.map(|entry| entry.unwrap().path());
-        let path = packs.find(|path| path.extension().is_some_and(|it| it == extension));
-        let path = path.unwrap();
+    /// The only file with this extension among the packs, made writable.
+    fn writable_pack_file(&self, extension: &str) -> PathBuf {
+        let path = self.pack_file(extension);
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
         std::fs::set_permissions(&path, mode).unwrap();
         path
@@ -105,7 +103,7 @@ impl Object {
             number,
             kind,
             size: contents.len() as u8,
-            bytes: stored(contents),
+            bytes: stored_zlib(contents),
         }
     }
 
@@ -125,7 +123,7 @@ fn id(number: u8) -> String {
 }
 
 /// A pack of the objects, which are in the order of their numbers, and its index of version 1.
-fn packed(objects: &[Object]) -> (Vec<u8>, Vec<u8>) {
+fn pack_and_index(objects: &[Object]) -> (Vec<u8>, Vec<u8>) {
     let mut pack = b"PACK\0\0\0\x02".to_vec();
     pack.extend((objects.len() as u32).to_be_bytes());
     let mut rows = Vec::new();
@@ -150,7 +148,7 @@ fn packed(objects: &[Object]) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// `bytes` as an uncompressed zlib stream (RFC 1950, RFC 1951).
-fn stored(bytes: &[u8]) -> Vec<u8> {
+fn stored_zlib(bytes: &[u8]) -> Vec<u8> {
     let len = bytes.len() as u16;
     let (mut low, mut high) = (1u32, 0u32);
     for byte in bytes {
@@ -165,20 +163,24 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
     stream
 }
 
-const FORMAT: &str = "--batch-check=%(objectname) %(objecttype) %(objectsize)";
+const CHECK_OPTION: &str = "--batch-check=%(objectname) %(objecttype) %(objectsize)";
 
 /// A base that cannot be read is known to be damaged when its own turn comes, whichever thread found out.
 #[test]
-fn all_objects_are_told_as_by_one_who_goes_through_them() {
+fn all_objects_are_printed_as_by_a_single_thread() {
     let sandbox = Sandbox::new();
     let delta = Object::delta(1, 2, &[4, 4, 0x84, 4]);
     let mut objects = vec![delta, Object::new(2, BAD, b"base")];
     objects.extend((3..=200).map(|number| Object::new(number, BLOB, b"sound")));
     sandbox.add_pack(&objects);
-    for options in [&["--batch"][..], &[FORMAT], &[FORMAT, "--buffer"]] {
-        let said = sandbox.same(&[&["--batch-all-objects"], options].concat(), "");
-        assert!(said.stdout.contains(&format!("{} missing", id(2))));
-        assert_eq!(said.stderr, [""; 0]);
+    for options in [
+        &["--batch"][..],
+        &[CHECK_OPTION],
+        &[CHECK_OPTION, "--buffer"],
+    ] {
+        let output = sandbox.assert_same(&[&["--batch-all-objects"], options].concat(), "");
+        assert!(output.stdout.contains(&format!("{} missing", id(2))));
+        assert_eq!(output.stderr, [""; 0]);
     }
     // What was written before the damage was found is not written again.
     let mut noise = 1u32;
@@ -198,8 +200,8 @@ fn all_objects_are_told_as_by_one_who_goes_through_them() {
     sandbox.add_pack(&objects[2..]);
     let [ours, theirs] = [VIGIL, "git"].map(|program| {
         let all = ["--batch-all-objects", "--batch", "--unordered"];
-        let said = sandbox.say(program, &all, "");
-        (said.stdout, said.code)
+        let output = sandbox.cat_file(program, &all, "");
+        (output.stdout, output.code)
     });
     assert!(ours == theirs);
     assert_eq!(ours.1, Some(128));
@@ -207,7 +209,7 @@ fn all_objects_are_told_as_by_one_who_goes_through_them() {
 
 /// An object whose size cannot be read counts as missing, and nothing is concluded about its base.
 #[test]
-fn a_look_ahead_leaves_no_trace() {
+fn reading_ahead_changes_no_answer() {
     let sandbox = Sandbox::new();
     let mut broken = Object::delta(1, 2, &[4, 4, 0x84, 4]);
     broken.bytes[20] = 0;
@@ -217,30 +219,30 @@ fn a_look_ahead_leaves_no_trace() {
         Object::delta(2, 3, &wild),
         Object::new(3, BLOB, b"base"),
     ]);
-    let said = sandbox.same(&["--batch"], &format!("{}\n{}\n", id(1), id(2)));
+    let output = sandbox.assert_same(&["--batch"], &format!("{}\n{}\n", id(1), id(2)));
     assert_eq!(
-        said.stdout,
+        output.stdout,
         format!("{} missing\n{} blob 4\n", id(1), id(2))
     );
 }
 
 #[test]
-fn what_another_copy_holds_is_compared_with_what_was_told() {
+fn another_copy_of_an_object_must_have_the_type_and_size_already_printed() {
     let sandbox = Sandbox::new();
     let mut broken = Object::new(1, COMMIT, b"abc");
     broken.bytes.fill(0);
     sandbox.add_pack(&[broken]);
     for loose in [&b"tree 4\0none"[..], b"commit 4\0none"] {
         sandbox.add_loose(&id(1), loose);
-        let said = sandbox.same(&["--batch"], &format!("{}\n", id(1)));
-        assert_eq!(said.stdout, format!("{} commit 3\n", id(1)));
-        let last = said.stderr.last().unwrap();
+        let output = sandbox.assert_same(&["--batch"], &format!("{}\n", id(1)));
+        assert_eq!(output.stdout, format!("{} commit 3\n", id(1)));
+        let last = output.stderr.last().unwrap();
         assert!(last.contains("changed "), "{last}");
     }
 }
 
 #[test]
-fn sizes_after_mailmap_are_those_of_what_can_be_read() {
+fn sizes_after_mailmap_are_those_of_readable_objects() {
     let sandbox = Sandbox::new();
     let wild = [4, 4, 0x94, 200, 4];
     let mut cut = Object::new(3, BLOB, b"cut off");
@@ -251,13 +253,13 @@ fn sizes_after_mailmap_are_those_of_what_can_be_read() {
         cut,
     ]);
     for number in [1, 2, 3] {
-        sandbox.same(&["-s", "--use-mailmap", &id(number)], "");
+        sandbox.assert_same(&["-s", "--use-mailmap", &id(number)], "");
     }
-    assert_eq!(sandbox.same(&["-s", &id(1)], "").code, Some(0));
+    assert_eq!(sandbox.assert_same(&["-s", &id(1)], "").code, Some(0));
 }
 
 #[test]
-fn names_are_looked_for_in_all_but_blobs() {
+fn mailmap_applies_to_all_types_but_blobs() {
     let sandbox = Sandbox::new();
     sandbox.write(
         ".mailmap",
@@ -266,19 +268,19 @@ fn names_are_looked_for_in_all_but_blobs() {
     let author = "author Wrong <wrong@example.com> 1700000000 +0000\n";
     let tree = format!("tree {}\0{author}", author.len());
     sandbox.add_loose(&id(1), tree.as_bytes());
-    let said = sandbox.same(&["--batch", "--use-mailmap"], &format!("{}\n", id(1)));
-    assert!(said.stdout.contains("Right"), "{}", said.stdout);
+    let output = sandbox.assert_same(&["--batch", "--use-mailmap"], &format!("{}\n", id(1)));
+    assert!(output.stdout.contains("Right"), "{}", output.stdout);
 }
 
 #[test]
-fn what_a_program_is_to_show_is_read_or_not() {
+fn unreadable_input_of_a_textconv_program_is_fatal() {
     let sandbox = Sandbox::new();
     sandbox.git(["config", "diff.up.textconv", "tr a-z A-Z <"]);
     sandbox.write(".gitattributes", "*.up diff=up\n");
     let mut damaged = Object::new(1, BLOB, b"damaged");
     damaged.bytes[8] ^= 1;
     sandbox.add_pack(&[damaged]);
-    let mut file = stored(&[&b"blob 60\0"[..], &[b'a'; 60]].concat());
+    let mut file = stored_zlib(&[&b"blob 60\0"[..], &[b'a'; 60]].concat());
     *file.last_mut().unwrap() ^= 1;
     sandbox.write(
         format!(".git/objects/{}/{}", &id(2)[..2], &id(2)[2..]),
@@ -289,36 +291,36 @@ fn what_a_program_is_to_show_is_read_or_not() {
         if number == 1 && git_is_at_least("git", 55) {
             continue;
         }
-        let single = sandbox.same(&["--textconv", "--path=a.up", &id(number)], "");
-        let batch = sandbox.same(
+        let single = sandbox.assert_same(&["--textconv", "--path=a.up", &id(number)], "");
+        let batch = sandbox.assert_same(
             &["--batch=%(rest)", "--textconv"],
             &format!("{} a.up\n", id(number)),
         );
-        for said in [single, batch] {
-            let words = said.stderr.last().unwrap();
+        for output in [single, batch] {
+            let words = output.stderr.last().unwrap();
             assert!(words.starts_with("fatal: unable to read "), "{words}");
         }
     }
 }
 
 #[test]
-fn a_stream_that_goes_on_behind_the_pack_ends_git() {
+fn a_stream_that_goes_on_beyond_the_pack_is_fatal() {
     let sandbox = Sandbox::new();
     let mut endless = Object::new(1, BLOB, &[b'a'; 100]);
     endless.bytes.truncate(30);
     sandbox.add_pack(&[endless]);
     for arguments in [&["-p", &id(1)][..], &["-s", &id(1)], &["--batch"]] {
-        sandbox.same(arguments, &format!("{}\n", id(1)));
+        sandbox.assert_same(arguments, &format!("{}\n", id(1)));
     }
     let mut delta = Object::delta(2, 1, &[b'a'; 100]);
     delta.bytes.truncate(30);
     sandbox.add_pack(&[Object::new(1, BLOB, b"base"), delta]);
     for arguments in [&["-p", &id(2)][..], &["--batch"]] {
-        sandbox.same(arguments, &format!("{}\n", id(2)));
+        sandbox.assert_same(arguments, &format!("{}\n", id(2)));
     }
-    let said = sandbox.same(&["-p", &id(2)], "");
+    let output = sandbox.assert_same(&["-p", &id(2)], "");
     assert_eq!(
-        said.stderr,
+        output.stderr,
         ["fatal: offset beyond end of packfile (truncated pack?)"]
     );
 }
@@ -331,8 +333,8 @@ fn a_size_that_is_cut_off_ends_with_zeros() {
         Object::delta(1, 2, &[4, 0xb7]),
         Object::new(2, BLOB, b"base"),
     ]);
-    let said = sandbox.say(VIGIL, &["-s", &id(1)], "");
-    assert_eq!((said.stdout.as_str(), said.code), ("55\n", Some(0)));
+    let output = sandbox.cat_file(VIGIL, &["-s", &id(1)], "");
+    assert_eq!((output.stdout.as_str(), output.code), ("55\n", Some(0)));
 }
 
 #[test]
@@ -346,19 +348,19 @@ fn a_file_is_streamed_where_the_copy_of_a_pack_is_not() {
         (&["-p", &id(1)][..], "whole".to_owned()),
         (&["--batch"], format!("{} blob 5\nwhole\n", id(1))),
     ] {
-        let said = sandbox.say(VIGIL, arguments, &format!("{}\n", id(1)));
+        let output = sandbox.cat_file(VIGIL, arguments, &format!("{}\n", id(1)));
         // Before 2.55, git read the packed copy, too.
         if git_is_at_least("git", 55) {
-            sandbox.same(arguments, &format!("{}\n", id(1)));
+            sandbox.assert_same(arguments, &format!("{}\n", id(1)));
         }
-        assert_eq!((said.stdout, said.stderr), (stdout, Vec::new()));
+        assert_eq!((output.stdout, output.stderr), (stdout, Vec::new()));
     }
 }
 
 /// If the index is valid otherwise, a wrong table of offsets is used as it is.
 #[test]
 fn sizes_on_disk_are_counted_as_git_counts_them() {
-    const DISK: &str = "--batch-check=%(objectname) %(objectsize:disk)";
+    const DISK_SIZE_OPTION: &str = "--batch-check=%(objectname) %(objectsize:disk)";
     let sandbox = Sandbox::new();
     for number in 0..20 {
         sandbox.write(format!("file{number}"), number.to_string());
@@ -372,11 +374,11 @@ fn sizes_on_disk_are_counted_as_git_counts_them() {
         "--batch-all-objects",
         "--batch-check=%(objectname)",
     ]);
-    let rev = sandbox.file("rev");
+    let rev = sandbox.writable_pack_file("rev");
     let sound = std::fs::read(&rev).unwrap();
     let compare = || {
         for id in ids.lines() {
-            sandbox.same(&[DISK], &format!("{id}\n"));
+            sandbox.assert_same(&[DISK_SIZE_OPTION], &format!("{id}\n"));
         }
     };
     if git_is_at_least("git", 41) {
@@ -402,7 +404,7 @@ fn sizes_on_disk_are_counted_as_git_counts_them() {
         }
     }
     std::fs::remove_file(&rev).unwrap();
-    let index = sandbox.file("idx");
+    let index = sandbox.writable_pack_file("idx");
     let mut bytes = std::fs::read(&index).unwrap();
     let count = ids.lines().count();
     // The sixth object's offset refers to the table of wide offsets, which is empty.
@@ -412,16 +414,16 @@ fn sizes_on_disk_are_counted_as_git_counts_them() {
 }
 
 #[test]
-fn a_folder_in_the_place_of_a_file_of_objects_ends_git() {
+fn a_folder_in_the_place_of_an_object_file_is_fatal() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "a");
     sandbox.git(["add", "a"]);
     sandbox.git(["commit", "-q", "-m", "a"]);
     let ask = |arguments: &[&str]| {
-        let said = |program| -> TextOutput {
+        let printed = |program| -> DeduplicatedOutput {
             run_with_input(sandbox.command(program, "", arguments), b"").into()
         };
-        assert_eq!(said(VIGIL), said("git"), "{arguments:?}");
+        assert_eq!(printed(VIGIL), printed("git"), "{arguments:?}");
     };
     let compare = || {
         ask(&["cat-file", "-p", "HEAD"]);

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// The exit code of a program that panicked.
-const PANICKED: i32 = 101;
+const PANIC_EXIT_CODE: i32 = 101;
 
 struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
@@ -26,28 +26,28 @@ impl Sandbox {
             let name = format!("dir{}/file{number}", number % 40);
             sandbox.write(&name, "recorded\n");
         }
-        sandbox.sh("git add . && git commit -q -m all");
+        sandbox.run_script("git add . && git commit -q -m all");
         sandbox.write("dir3/file3", "changed\n");
         sandbox.write("new", "");
         sandbox
     }
 
-    fn shell(&self, script: &str) -> Command {
+    fn shell_command(&self, script: &str) -> Command {
         self.command("sh", "", ["-c", script])
     }
 
-    fn sh(&self, script: &str) -> Output {
-        self.shell(script).output().unwrap()
+    fn run_script(&self, script: &str) -> Output {
+        self.shell_command(script).output().unwrap()
     }
 }
 
 #[test]
-fn with_little_stack_the_answers_are_the_same() {
+fn with_a_small_stack_the_answers_are_the_same() {
     let sandbox = Sandbox::new();
     for command in ["status", "status --porcelain=v2 --branch -uall", "prompt"] {
-        let answer = sandbox.sh(&format!("$VIGIL {command}"));
+        let answer = sandbox.run_script(&format!("$VIGIL {command}"));
         assert!(answer.status.success() && !answer.stdout.is_empty());
-        let same = sandbox.sh(&format!("ulimit -s 64 && exec $VIGIL {command}"));
+        let same = sandbox.run_script(&format!("ulimit -s 64 && exec $VIGIL {command}"));
         assert_eq!(same, answer, "{command}");
     }
 }
@@ -55,10 +55,10 @@ fn with_little_stack_the_answers_are_the_same() {
 #[test]
 fn a_state_that_may_not_be_so_long_is_not_written_and_leaves_nothing() {
     let sandbox = Sandbox::new();
-    let expected = sandbox.sh("git status --porcelain").stdout;
+    let expected = sandbox.run_script("git status --porcelain").stdout;
     assert!(!expected.is_empty());
     for blocks in [0, 1, 8, 20] {
-        let told = sandbox.sh(&format!(
+        let told = sandbox.run_script(&format!(
             "ulimit -f {blocks} && exec $VIGIL status --porcelain"
         ));
         assert_eq!(told.status.code(), Some(0), "{blocks}: {told:?}");
@@ -67,21 +67,21 @@ fn a_state_that_may_not_be_so_long_is_not_written_and_leaves_nothing() {
         assert_eq!(sandbox.state_files(), [""; 0], "{blocks}");
     }
     // An existing state stays as it is.
-    assert!(sandbox.sh("$VIGIL status").status.success());
+    assert!(sandbox.run_script("$VIGIL status").status.success());
     let list = "stat -c '%n %s %i' .git/vigil/* | sort";
-    let before = sandbox.sh(list).stdout;
+    let before = sandbox.run_script(list).stdout;
     assert_eq!(sandbox.state_files().len(), 2);
     sandbox.write("dir5/new", "");
-    let expected = sandbox.sh("git status --porcelain").stdout;
-    let told = sandbox.sh("ulimit -f 0 && exec $VIGIL status --porcelain");
+    let expected = sandbox.run_script("git status --porcelain").stdout;
+    let told = sandbox.run_script("ulimit -f 0 && exec $VIGIL status --porcelain");
     assert_eq!((told.status.code(), told.stdout), (Some(0), expected));
-    assert_eq!(sandbox.sh(list).stdout, before);
+    assert_eq!(sandbox.run_script(list).stdout, before);
 }
 
 #[test]
 fn a_long_lived_process_lives_on_where_nothing_may_be_written() {
     let sandbox = Sandbox::new();
-    let mut shell = sandbox.shell("ulimit -f 0 && exec $VIGIL gitstatusd");
+    let mut shell = sandbox.shell_command("ulimit -f 0 && exec $VIGIL gitstatusd");
     let piped = shell.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = piped.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -99,17 +99,17 @@ fn a_long_lived_process_lives_on_where_nothing_may_be_written() {
 }
 
 #[test]
-fn what_is_started_is_stopped_at_its_own_limit() {
+fn programs_that_vigil_starts_have_their_own_limits() {
     let sandbox = Sandbox::new();
     sandbox.write(".gitattributes", "filtered filter=told\n");
     sandbox.write("filtered", "one\n");
-    sandbox.sh("git add . && git commit -q -m filtered");
+    sandbox.run_script("git add . && git commit -q -m filtered");
     sandbox.write("filtered", "two\n");
     let filter = "grep -E '^Sig(Ign|Cgt)' /proc/self/status >../told; cat";
-    sandbox.sh(&format!("git config filter.told.clean \"{filter}\""));
+    sandbox.run_script(&format!("git config filter.told.clean \"{filter}\""));
     let signals = |prelude: &str, program: &str| {
         sandbox.write("filtered", format!("{}\n", program.get(..3).unwrap()));
-        let told = sandbox.sh(&format!("{prelude} exec {program} status"));
+        let told = sandbox.run_script(&format!("{prelude} exec {program} status"));
         assert!(told.status.success(), "{told:?}");
         std::fs::read_to_string(sandbox.root().join("told")).unwrap()
     };
@@ -128,26 +128,27 @@ fn what_is_started_is_stopped_at_its_own_limit() {
 }
 
 #[test]
-fn whoever_has_little_fails_in_an_orderly_way() {
+fn under_tight_limits_commands_fail_in_an_orderly_way() {
     let sandbox = Sandbox::new();
-    let id = String::from_utf8(sandbox.sh("git rev-parse HEAD").stdout).unwrap();
-    sandbox.sh("git repack -q -a -d");
+    let id = String::from_utf8(sandbox.run_script("git rev-parse HEAD").stdout).unwrap();
+    sandbox.run_script("git repack -q -a -d");
     let questions = [
         "status --porcelain",
         "cat-file --batch-all-objects --batch --unordered",
         "describe --all --dirty",
     ];
-    let whole = questions.map(|question| sandbox.sh(&format!("git {question} | sort")).stdout);
+    let whole =
+        questions.map(|question| sandbox.run_script(&format!("git {question} | sort")).stdout);
     let descriptors = (3..24).map(|count| format!("ulimit -n {count}"));
     let memory = (8..48).map(|count| format!("ulimit -v {}", count * 1000));
     let (mut answered, mut refused) = (0, 0);
     for limit in descriptors.chain(memory) {
         for (question, whole) in questions.iter().zip(&whole) {
             let script = format!("rm -rf .git/vigil; {limit} && exec $VIGIL {question}");
-            let told = sandbox.sh(&script);
+            let told = sandbox.run_script(&script);
             assert_ne!(
                 told.status.code(),
-                Some(PANICKED),
+                Some(PANIC_EXIT_CODE),
                 "{limit} {question}: {told:?}"
             );
             if told.status.code() == Some(0) {
@@ -172,7 +173,7 @@ fn whoever_has_little_fails_in_an_orderly_way() {
 }
 
 #[test]
-fn a_file_for_which_there_is_no_memory_ends_a_command_in_words() {
+fn a_file_too_large_for_memory_ends_a_command_with_a_message() {
     const LONG: u64 = 20 << 30;
     let sandbox = Sandbox::new();
     for name in [
@@ -191,7 +192,7 @@ fn a_file_for_which_there_is_no_memory_ends_a_command_in_words() {
         for limit in [300_000, 2_000_000] {
             for question in ["status", "describe --always", "cat-file -t HEAD"] {
                 let script = format!("ulimit -v {limit} && exec $VIGIL {question}");
-                let told = sandbox.sh(&script);
+                let told = sandbox.run_script(&script);
                 assert!(
                     matches!(told.status.code(), Some(0 | 128)),
                     "{name} {limit} {question}: {told:?}"

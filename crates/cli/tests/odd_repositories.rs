@@ -16,11 +16,11 @@ vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
     fn new() -> Self {
-        Self::with("files")
+        Self::with_ref_format("files")
     }
 
     /// Makes one with references in this format.
-    fn with(format: &str) -> Self {
+    fn with_ref_format(format: &str) -> Self {
         let format = format!("--ref-format={format}");
         let sandbox = Self(vigil_testkit::sandbox::Sandbox::initialised(&[&format]));
         for (name, tag) in [("a", Some("good")), ("b", Some("v2")), ("c", None)] {
@@ -39,17 +39,17 @@ impl Sandbox {
     }
 
     /// Writes a file inside `.git`.
-    fn write(&self, path: &str, content: &str) {
+    fn write_in_git_dir(&self, path: &str, content: &str) {
         self.0.write(Path::new(".git").join(path), content);
     }
 
-    fn ours(&self, arguments: &[&str], input: &str) -> TextOutput {
+    fn vigil_output(&self, arguments: &[&str], input: &str) -> TextOutput {
         self.run(VIGIL, arguments, input).into()
     }
 
     /// Asserts that both programs answer alike.
-    fn compare(&self, arguments: &[&str], input: &str) {
-        let ours = self.ours(arguments, input);
+    fn assert_same(&self, arguments: &[&str], input: &str) {
+        let ours = self.vigil_output(arguments, input);
         let mut theirs = TextOutput::from(self.run("git", arguments, input));
         // As newer versions of git word it.
         theirs.stderr = theirs
@@ -58,13 +58,13 @@ impl Sandbox {
         assert_eq!(ours, theirs, "{arguments:?} {input:?}");
     }
 
-    /// As [`Self::compare`], with one input line for `cat-file --batch-check`.
-    fn compare_name(&self, name: &str) {
-        self.compare(&["cat-file", "--batch-check"], &format!("{name}\n"));
+    /// As [`Self::assert_same`], with one input line for `cat-file --batch-check`.
+    fn assert_same_name(&self, name: &str) {
+        self.assert_same(&["cat-file", "--batch-check"], &format!("{name}\n"));
     }
 }
 
-fn failed(message: &str) -> TextOutput {
+fn fatal_output(message: &str) -> TextOutput {
     TextOutput {
         code: 128,
         stdout: String::new(),
@@ -72,14 +72,14 @@ fn failed(message: &str) -> TextOutput {
     }
 }
 
-const STATUS: &[&[&str]] = &[
+const STATUS_COMMANDS: &[&[&str]] = &[
     &["status"],
     &["status", "-sb"],
     &["status", "--porcelain=v2", "--branch"],
 ];
 
 #[test]
-fn a_missing_replacement_ends_what_reads_the_object() {
+fn a_missing_replacement_ends_commands_that_read_the_object() {
     const GONE: &str = "2222222222222222222222222222222222222222";
     for replaced in [
         "HEAD",
@@ -91,46 +91,46 @@ fn a_missing_replacement_ends_what_reads_the_object() {
     ] {
         let sandbox = Sandbox::new();
         let id = sandbox.git(["rev-parse", replaced]);
-        sandbox.write(&format!("refs/replace/{id}"), &format!("{GONE}\n"));
+        sandbox.write_in_git_dir(&format!("refs/replace/{id}"), &format!("{GONE}\n"));
         for name in ["HEAD^{tree}", "HEAD:b", "HEAD", "v2", "HEAD:", &id] {
-            sandbox.compare_name(name);
-            sandbox.compare(&["cat-file", "--batch"], &format!("{name}\n"));
-            sandbox.compare(&["cat-file", "-p", name], "");
-            sandbox.compare(&["cat-file", "-t", name], "");
+            sandbox.assert_same_name(name);
+            sandbox.assert_same(&["cat-file", "--batch"], &format!("{name}\n"));
+            sandbox.assert_same(&["cat-file", "-p", name], "");
+            sandbox.assert_same(&["cat-file", "-t", name], "");
         }
         // Older versions of git give up if only a tag is missing.
         if replaced != "v2" {
-            sandbox.compare(&["describe", "--dirty"], "");
-            sandbox.compare(&["describe", "--tags", "good"], "");
+            sandbox.assert_same(&["describe", "--dirty"], "");
+            sandbox.assert_same(&["describe", "--tags", "good"], "");
         }
-        for arguments in STATUS {
-            sandbox.compare(arguments, "");
+        for arguments in STATUS_COMMANDS {
+            sandbox.assert_same(arguments, "");
         }
         std::fs::write(sandbox.top().join("b"), "changed").unwrap();
-        for arguments in STATUS {
-            sandbox.compare(arguments, "");
+        for arguments in STATUS_COMMANDS {
+            sandbox.assert_same(arguments, "");
         }
     }
     // Older versions of git differ in what they read.
     let sandbox = Sandbox::new();
     let id = sandbox.git(["rev-parse", "HEAD~2"]);
-    sandbox.write(&format!("refs/replace/{id}"), &format!("{GONE}\n"));
+    sandbox.write_in_git_dir(&format!("refs/replace/{id}"), &format!("{GONE}\n"));
     let fatal = format!("fatal: replacement {GONE} not found for {id}\n");
     for arguments in [&["describe"][..], &["describe", "--contains", "good"]] {
-        assert_eq!(sandbox.ours(arguments, ""), failed(&fatal));
+        assert_eq!(sandbox.vigil_output(arguments, ""), fatal_output(&fatal));
     }
     std::fs::remove_dir_all(sandbox.top().join(".git/refs/replace")).unwrap();
     let head = sandbox.git(["rev-parse", "HEAD"]);
-    sandbox.write(&format!("refs/replace/{head}"), &format!("{GONE}\n"));
+    sandbox.write_in_git_dir(&format!("refs/replace/{head}"), &format!("{GONE}\n"));
     let fatal = format!("fatal: replacement {GONE} not found for {head}\n");
     let asked = &["describe", "--contains", "good"];
-    assert_eq!(sandbox.ours(asked, ""), failed(&fatal));
+    assert_eq!(sandbox.vigil_output(asked, ""), fatal_output(&fatal));
 }
 
 #[test]
 fn references_of_other_worktrees_are_found() {
     for format in ["files", "reftable"] {
-        let sandbox = Sandbox::with(format);
+        let sandbox = Sandbox::with_ref_format(format);
         sandbox.git(["update-ref", "refs/worktree/mine", "HEAD~2"]);
         sandbox.git(["update-ref", "ORIG_HEAD", "HEAD~1"]);
         sandbox.git(["worktree", "add", "-q", "--detach", "linked", "HEAD~1"]);
@@ -155,16 +155,16 @@ fn references_of_other_worktrees_are_found() {
             }
         }
         for folder in [".", "linked"] {
-            sandbox.compare(&["-C", folder, "cat-file", "--batch-check"], &names);
+            sandbox.assert_same(&["-C", folder, "cat-file", "--batch-check"], &names);
             for name in [
                 "main-worktree/HEAD",
                 "worktrees/linked/HEAD",
                 "worktrees/HEAD",
             ] {
-                sandbox.compare(&["-C", folder, "describe", "--always", name], "");
-                sandbox.compare(&["-C", folder, "describe", "--contains", name], "");
+                sandbox.assert_same(&["-C", folder, "describe", "--always", name], "");
+                sandbox.assert_same(&["-C", folder, "describe", "--contains", name], "");
             }
-            sandbox.compare(
+            sandbox.assert_same(
                 &["-C", folder, "cat-file", "--batch-check"],
                 "main-worktree/HEAD@{9}\n",
             );
@@ -189,8 +189,8 @@ fn numbers_of_log_entries_wrap_around_as_in_git() {
         "100000001",
         "00000000000000000001",
     ] {
-        sandbox.compare_name(&format!("HEAD@{{{digits}}}"));
-        sandbox.compare(&["cat-file", "-t", &format!("main@{{{digits}}}")], "");
+        sandbox.assert_same_name(&format!("HEAD@{{{digits}}}"));
+        sandbox.assert_same(&["cat-file", "-t", &format!("main@{{{digits}}}")], "");
     }
 }
 
@@ -205,10 +205,10 @@ fn a_bad_length_of_abbreviations_ends_each_command() {
             &["describe"],
             &["status", "-sb"],
         ] {
-            sandbox.compare(arguments, "");
+            sandbox.assert_same(arguments, "");
         }
-        sandbox.compare_name("HEAD");
-        sandbox.compare_name("nonsense");
+        sandbox.assert_same_name("HEAD");
+        sandbox.assert_same_name("nonsense");
     }
 }
 
@@ -236,7 +236,7 @@ const QUESTIONS: &[&[&str]] = &[
 ];
 
 #[test]
-fn grafts_are_told_to_be_deprecated_where_a_commit_is_read() {
+fn grafts_are_called_deprecated_when_a_commit_is_read() {
     for (lines, advice) in [
         ("", None),
         ("bad line\n", None),
@@ -251,15 +251,15 @@ fn grafts_are_told_to_be_deprecated_where_a_commit_is_read() {
             let id = sandbox.git(["rev-parse", &format!("HEAD~{back}")]);
             lines = lines.replace(&format!("{{{back}}}"), &id);
         }
-        sandbox.write("info/grafts", &lines);
+        sandbox.write_in_git_dir("info/grafts", &lines);
         if let Some(advice) = advice {
             sandbox.run("git", &["config", "advice.graftFileDeprecated", advice], "");
         }
         for arguments in QUESTIONS {
-            sandbox.compare(arguments, "");
+            sandbox.assert_same(arguments, "");
         }
-        sandbox.compare_name(":/b");
-        sandbox.compare(
+        sandbox.assert_same_name(":/b");
+        sandbox.assert_same(
             &["cat-file", "--batch-check"],
             "HEAD~1\nHEAD\nHEAD~1^{tree}\n",
         );
@@ -267,7 +267,7 @@ fn grafts_are_told_to_be_deprecated_where_a_commit_is_read() {
 }
 
 #[test]
-fn alternates_that_are_gone_are_told_of_where_an_object_is_asked_for() {
+fn missing_alternates_are_reported_when_an_object_is_asked_for() {
     for lines in [
         "/nonexistent/objects\n",
         "../no\n",
@@ -275,26 +275,26 @@ fn alternates_that_are_gone_are_told_of_where_an_object_is_asked_for() {
         "/dev/null\n",
     ] {
         let sandbox = Sandbox::new();
-        sandbox.write("objects/info/alternates", lines);
+        sandbox.write_in_git_dir("objects/info/alternates", lines);
         for arguments in QUESTIONS {
-            sandbox.compare(arguments, "");
+            sandbox.assert_same(arguments, "");
         }
         for name in ["HEAD", ":/b", "abcd", "HEAD~1:x", ":a", ":x"] {
-            sandbox.compare_name(name);
-            sandbox.compare(&["cat-file", "--batch-check"], &format!("{name}\n{name}\n"));
+            sandbox.assert_same_name(name);
+            sandbox.assert_same(&["cat-file", "--batch-check"], &format!("{name}\n{name}\n"));
         }
-        sandbox.compare(&["cat-file", "--batch-check"], "");
+        sandbox.assert_same(&["cat-file", "--batch-check"], "");
         // Older versions of git look for them again, and repeat the message.
         let missing = "1".repeat(40) + "\n";
         let stderr = sandbox
-            .ours(&["cat-file", "--batch-check"], &missing)
+            .vigil_output(&["cat-file", "--batch-check"], &missing)
             .stderr;
         assert_eq!(stderr.lines().count(), lines.lines().count(), "{stderr}");
     }
 }
 
 #[test]
-fn files_of_a_repository_that_are_links_to_nowhere_or_hold_nuls_are_taken_as_git_takes_them() {
+fn repository_files_that_are_dangling_links_or_hold_nuls_are_read_as_by_git() {
     let sandbox = Sandbox::new();
     sandbox.0.write("a", "changed");
     sandbox.git(["add", "a"]);
@@ -304,11 +304,11 @@ fn files_of_a_repository_that_are_links_to_nowhere_or_hold_nuls_are_taken_as_git
     };
     let remove = |path: &str| std::fs::remove_file(sandbox.path(".git").join(path)).unwrap();
     link("MERGE_HEAD");
-    sandbox.compare(&["status"], "");
+    sandbox.assert_same(&["status"], "");
     remove("MERGE_HEAD");
     link("commondir");
     for arguments in [&["status"][..], &["describe"], &["cat-file", "-t", "HEAD"]] {
-        sandbox.compare(arguments, "");
+        sandbox.assert_same(arguments, "");
     }
     remove("commondir");
     std::fs::create_dir(sandbox.path(".git/rebase-merge")).unwrap();
@@ -319,16 +319,16 @@ fn files_of_a_repository_that_are_links_to_nowhere_or_hold_nuls_are_taken_as_git
         "detached HEAD\0",
         "a\0\n",
     ] {
-        sandbox.write("rebase-merge/head-name", name);
-        sandbox.compare(&["status"], "");
-        sandbox.write("rebase-merge/onto", name);
-        sandbox.compare(&["status"], "");
+        sandbox.write_in_git_dir("rebase-merge/head-name", name);
+        sandbox.assert_same(&["status"], "");
+        sandbox.write_in_git_dir("rebase-merge/onto", name);
+        sandbox.assert_same(&["status"], "");
         remove("rebase-merge/onto");
     }
 }
 
 #[test]
-fn variables_that_make_no_sense_are_refused_as_git_refuses_them() {
+fn nonsensical_variables_are_refused_as_by_git() {
     let sandbox = Sandbox::new();
     for (name, value) in [
         ("GIT_OPTIONAL_LOCKS", "bad"),
@@ -340,17 +340,17 @@ fn variables_that_make_no_sense_are_refused_as_git_refuses_them() {
         ("GIT_ATTR_NOSYSTEM", "1k"),
         ("GIT_ATTR_NOSYSTEM", "0x0"),
     ] {
-        let said = |program: &str| {
+        let printed = |program: &str| {
             let mut command = sandbox.command(program, "", ["status"]);
             command.env(name, value);
             TextOutput::from(run_with_input(command, b""))
         };
-        assert_eq!(said(VIGIL), said("git"), "{name}={value}");
+        assert_eq!(printed(VIGIL), printed("git"), "{name}={value}");
     }
 }
 
 #[test]
-fn the_end_of_packed_references_is_looked_at_first() {
+fn the_end_of_packed_references_is_checked_first() {
     let sandbox = Sandbox::new();
     sandbox.git(["pack-refs", "--all"]);
     let path = sandbox.0.path(".git/packed-refs");
@@ -375,13 +375,13 @@ fn the_end_of_packed_references_is_looked_at_first() {
             &["cat-file", "-t", "HEAD"],
             &["cat-file", "-t", "v2"],
         ] {
-            sandbox.compare(arguments, "");
+            sandbox.assert_same(arguments, "");
         }
     }
 }
 
 #[test]
-fn an_empty_path_is_no_working_tree() {
+fn an_empty_path_is_not_a_working_tree() {
     let sandbox = Sandbox::new();
     sandbox.git(["config", "core.worktree", ""]);
     for arguments in [
@@ -389,12 +389,12 @@ fn an_empty_path_is_no_working_tree() {
         &["describe"],
         &["cat-file", "-t", "HEAD"],
     ] {
-        sandbox.compare(arguments, "");
+        sandbox.assert_same(arguments, "");
     }
 }
 
 /// Changes before something, in path order, that cannot be read: to a file's contents, by its absence, or to what is staged.
-const EARLIER: [&[&str]; 4] = [
+const EARLIER_CHANGES: [&[&str]; 4] = [
     &["rm", "-q", "--cached", "a"],
     &["update-index", "--force-remove", "a"],
     &["update-index", "--chmod=+x", "a"],
@@ -405,14 +405,14 @@ const EARLIER: [&[&str]; 4] = [
     ],
 ];
 
-const MARKS: [&[&str]; 3] = [
+const DESCRIBE_WITH_MARKS: [&[&str]; 3] = [
     &["describe", "--dirty"],
     &["describe", "--broken"],
     &["describe", "--dirty", "--broken"],
 ];
 
 #[test]
-fn what_comes_after_the_first_difference_does_not_make_a_mark_fail() {
+fn errors_after_the_first_difference_do_not_make_a_mark_fail() {
     let sandbox = Sandbox::new();
     sandbox.0.write("z/file", "z");
     sandbox.git(["add", "z"]);
@@ -421,18 +421,18 @@ fn what_comes_after_the_first_difference_does_not_make_a_mark_fail() {
     sandbox.0.write("z/file", "changed");
     sandbox.git(["add", "z"]);
     std::fs::remove_file(sandbox.loose_object(tree.trim())).unwrap();
-    for arguments in MARKS {
-        sandbox.compare(arguments, "");
+    for arguments in DESCRIBE_WITH_MARKS {
+        sandbox.assert_same(arguments, "");
     }
     sandbox.0.write("a", "changed");
-    for arguments in MARKS {
-        sandbox.compare(arguments, "");
+    for arguments in DESCRIBE_WITH_MARKS {
+        sandbox.assert_same(arguments, "");
     }
     sandbox.0.write("a", "a");
-    for earlier in EARLIER {
+    for earlier in EARLIER_CHANGES {
         sandbox.git(earlier.iter().copied());
-        for arguments in MARKS {
-            sandbox.compare(arguments, "");
+        for arguments in DESCRIBE_WITH_MARKS {
+            sandbox.assert_same(arguments, "");
         }
         sandbox.git(["update-index", "--add", "--chmod=-x", "a"]);
     }
@@ -447,8 +447,8 @@ fn a_submodule_after_the_first_difference_is_not_asked() {
     sandbox.git(["commit", "-q", "-m", "m"]);
     sandbox.0.write("m/.git/index", "no index");
     let compare = |change: &str| {
-        for arguments in MARKS {
-            sandbox.compare(arguments, change);
+        for arguments in DESCRIBE_WITH_MARKS {
+            sandbox.assert_same(arguments, change);
         }
     };
     compare("nothing");
@@ -468,8 +468,8 @@ fn the_configuration_of_a_submodule_is_named_by_its_whole_path() {
     sandbox.git(["add", "m"]);
     for text in ["[bad", "[core]\nbare = x"] {
         sandbox.0.write("m/.git/config", text);
-        for arguments in STATUS.iter().chain(&[MARKS[0]]) {
-            sandbox.compare(arguments, text);
+        for arguments in STATUS_COMMANDS.iter().chain(&[DESCRIBE_WITH_MARKS[0]]) {
+            sandbox.assert_same(arguments, text);
         }
     }
 }
@@ -508,25 +508,25 @@ fn bad_values_end_the_commands_that_look_them_up() {
     ];
     let sandbox = Sandbox::new();
     for text in ODD_VALUES {
-        sandbox.write("config", text);
+        sandbox.write_in_git_dir("config", text);
         for arguments in COMMANDS {
-            sandbox.compare(arguments, text);
+            sandbox.assert_same(arguments, text);
         }
     }
     // Filters matter once contents are read.
     sandbox.0.write("a", "b");
     for text in ODD_VALUES {
-        sandbox.write("config", text);
+        sandbox.write_in_git_dir("config", text);
         for arguments in &COMMANDS[..3] {
-            sandbox.compare(arguments, text);
+            sandbox.assert_same(arguments, text);
         }
     }
-    sandbox.write("config", "[core]\nsharedRepository = x");
-    sandbox.compare(&["--no-optional-locks", "status", "-s"], "");
-    sandbox.compare(&["--no-optional-locks", "describe", "--dirty"], "");
-    sandbox.write("config", "[core]\nwarnAmbiguousRefs = x");
+    sandbox.write_in_git_dir("config", "[core]\nsharedRepository = x");
+    sandbox.assert_same(&["--no-optional-locks", "status", "-s"], "");
+    sandbox.assert_same(&["--no-optional-locks", "describe", "--dirty"], "");
+    sandbox.write_in_git_dir("config", "[core]\nwarnAmbiguousRefs = x");
     sandbox.git(["symbolic-ref", "HEAD", "refs/heads/unborn"]);
-    sandbox.compare(&["status", "-s"], "");
+    sandbox.assert_same(&["status", "-s"], "");
 }
 
 #[test]
@@ -540,7 +540,7 @@ fn a_bad_value_for_advice_ends_each_status() {
         &["status"],
         &["describe", "--dirty"],
     ] {
-        sandbox.compare(arguments, "");
+        sandbox.assert_same(arguments, "");
     }
 }
 
@@ -553,7 +553,7 @@ fn change_index(sandbox: &Sandbox, change: impl FnOnce(&mut Vec<u8>)) {
 }
 
 #[test]
-fn recorded_modes_that_git_does_not_write_are_taken_as_git_takes_them() {
+fn modes_that_git_never_writes_are_read_as_by_git() {
     const MODE_AT: usize = 12 + 24;
     for mode in [
         0o100_600_u32,
@@ -572,8 +572,8 @@ fn recorded_modes_that_git_does_not_write_are_taken_as_git_takes_them() {
             index[MODE_AT..MODE_AT + 4].copy_from_slice(&mode.to_be_bytes());
         });
         let compare = || {
-            for arguments in STATUS {
-                sandbox.compare(&[&["--no-optional-locks"], *arguments].concat(), "");
+            for arguments in STATUS_COMMANDS {
+                sandbox.assert_same(&[&["--no-optional-locks"], *arguments].concat(), "");
             }
         };
         compare();
@@ -585,7 +585,7 @@ fn recorded_modes_that_git_does_not_write_are_taken_as_git_takes_them() {
 }
 
 #[test]
-fn extensions_of_the_index_that_cannot_be_used_are_told_of() {
+fn unusable_extensions_of_the_index_are_reported() {
     const MODES: &[u8] = b"path\x00100644\x000\x000\0";
     let undo = |ids: &[u8]| [MODES, ids].concat();
     let extensions: &[(&[u8; 4], &[u8])] = &[
@@ -625,28 +625,28 @@ fn extensions_of_the_index_that_cannot_be_used_are_told_of() {
             &["cat-file", "-t", ":a"],
             &["cat-file", "-p", ":b"],
         ] {
-            let said = |program| sandbox.run(program, arguments, "");
-            let (ours, theirs) = (said(VIGIL), said("git"));
+            let printed = |program| sandbox.run(program, arguments, "");
+            let (ours, theirs) = (printed(VIGIL), printed("git"));
             assert_eq!(ours, theirs, "{arguments:?} {name:?} {data:?}");
         }
     }
 }
 
 #[test]
-fn names_that_replace_nothing_are_warned_of_once() {
+fn malformed_replace_references_are_warned_of_once() {
     let sandbox = Sandbox::new();
     let head = sandbox.git(["rev-parse", "HEAD"]);
     let head = head.trim();
     let blob = sandbox.git(["rev-parse", "HEAD:a"]);
     let other = sandbox.git(["rev-parse", "HEAD:b"]);
-    sandbox.write(&format!("refs/replace/folder/{}", blob.trim()), &other);
+    sandbox.write_in_git_dir(&format!("refs/replace/folder/{}", blob.trim()), &other);
     for name in ["bad", "in/folder", &head[1..]] {
-        sandbox.write(&format!("refs/replace/{name}"), &format!("{head}\n"));
+        sandbox.write_in_git_dir(&format!("refs/replace/{name}"), &format!("{head}\n"));
     }
-    sandbox.write("objects/info/alternates", "/nowhere\n");
+    sandbox.write_in_git_dir("objects/info/alternates", "/nowhere\n");
     let compare = || {
-        for arguments in STATUS {
-            sandbox.compare(arguments, "");
+        for arguments in STATUS_COMMANDS {
+            sandbox.assert_same(arguments, "");
         }
         for arguments in [
             &["describe"][..],
@@ -657,9 +657,9 @@ fn names_that_replace_nothing_are_warned_of_once() {
             &["--no-replace-objects", "cat-file", "-t", "HEAD"],
             &["-c", "core.useReplaceRefs=no", "status", "-s"],
         ] {
-            sandbox.compare(arguments, "");
+            sandbox.assert_same(arguments, "");
         }
-        sandbox.compare_name("HEAD");
+        sandbox.assert_same_name("HEAD");
     };
     compare();
     sandbox.git(["pack-refs", "--all"]);
@@ -667,19 +667,19 @@ fn names_that_replace_nothing_are_warned_of_once() {
 }
 
 #[test]
-fn all_objects_are_listed_whatever_references_are_like() {
+fn all_objects_are_listed_in_spite_of_broken_references() {
     let sandbox = Sandbox::new();
     sandbox.git(["pack-refs", "--all"]);
     let path = sandbox.git_dir().join("packed-refs");
     let packed = std::fs::read_to_string(&path).unwrap();
     std::fs::write(path, packed + "no line\n").unwrap();
-    sandbox.compare(&["cat-file", "--batch-all-objects", "--batch-check"], "");
-    sandbox.compare(&["cat-file", "--batch-all-objects", "--batch"], "");
-    sandbox.compare_name("HEAD");
+    sandbox.assert_same(&["cat-file", "--batch-all-objects", "--batch-check"], "");
+    sandbox.assert_same(&["cat-file", "--batch-all-objects", "--batch"], "");
+    sandbox.assert_same_name("HEAD");
 }
 
 #[test]
-fn values_of_gitmodules_for_which_git_ends_are_refused() {
+fn fatal_values_in_gitmodules_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.git(["init", "-q", "m"]);
     sandbox.git(["-C", "m", "commit", "-q", "--allow-empty", "-m", "x"]);
@@ -706,21 +706,21 @@ fn values_of_gitmodules_for_which_git_ends_are_refused() {
             let text = format!("[submodule \"{submodule}\"]\npath = m\n{text}\n");
             sandbox.0.write(".gitmodules", &text);
             for arguments in [&["status", "-s"][..], &["describe", "--dirty"]] {
-                sandbox.compare(arguments, &text);
+                sandbox.assert_same(arguments, &text);
             }
         }
     }
 }
 
 #[test]
-fn files_are_named_as_they_were_given() {
+fn errors_name_files_as_they_were_given() {
     let mut sandbox = Sandbox::new();
-    sandbox.write("config", "[core]\nabbrev = 1\n");
+    sandbox.write_in_git_dir("config", "[core]\nabbrev = 1\n");
     for folder in [".git", ".git/refs"] {
-        sandbox.compare(&["-C", folder, "describe"], "");
-        sandbox.compare(&["-C", folder, "cat-file", "-t", "HEAD"], "");
+        sandbox.assert_same(&["-C", folder, "describe"], "");
+        sandbox.assert_same(&["-C", folder, "cat-file", "-t", "HEAD"], "");
     }
-    sandbox.write("config", "");
+    sandbox.write_in_git_dir("config", "");
     sandbox.0.write("folder/file", "");
     let folder = sandbox.top().join("folder");
     for index in [folder.as_path(), Path::new("folder"), Path::new(".")] {
@@ -728,7 +728,7 @@ fn files_are_named_as_they_were_given() {
             .0
             .set_variable("GIT_INDEX_FILE", index.as_os_str().as_encoded_bytes());
         for arguments in [&["status", "-s"][..], &["cat-file", "-t", ":a"]] {
-            sandbox.compare(arguments, "");
+            sandbox.assert_same(arguments, "");
         }
     }
 }
@@ -738,7 +738,7 @@ fn an_empty_pathspec_is_refused_before_settings_are() {
     let mut sandbox = Sandbox::new();
     sandbox.0.set_variable("GIT_NOGLOB_PATHSPECS", "x");
     for pathspecs in [&[""][..], &["a", ""], &["a"]] {
-        sandbox.compare(&[&["status", "-s", "--"], pathspecs].concat(), "");
+        sandbox.assert_same(&[&["status", "-s", "--"], pathspecs].concat(), "");
     }
 }
 
@@ -754,7 +754,7 @@ fn a_configuration_that_cannot_be_opened_is_warned_of_as_often_as_it_is_tried() 
             &["cat-file", "-t", "HEAD"],
             &["-C", ".git", "describe"],
         ] {
-            sandbox.compare(arguments, "");
+            sandbox.assert_same(arguments, "");
         }
     };
     std::fs::remove_file(&config).unwrap();
@@ -766,24 +766,24 @@ fn a_configuration_that_cannot_be_opened_is_warned_of_as_often_as_it_is_tried() 
 }
 
 #[test]
-fn broken_references_that_replace_nothing_are_warned_of() {
+fn broken_replace_references_are_warned_of() {
     let sandbox = Sandbox::new();
     let ask = || {
-        for arguments in STATUS {
-            sandbox.compare(arguments, "");
+        for arguments in STATUS_COMMANDS {
+            sandbox.assert_same(arguments, "");
         }
-        sandbox.compare(&["cat-file", "-p", "HEAD"], "");
-        sandbox.compare(&["describe"], "");
+        sandbox.assert_same(&["cat-file", "-p", "HEAD"], "");
+        sandbox.assert_same(&["describe"], "");
     };
     for content in ["", "nonsense\n", "ref: refs/heads/none\n"] {
-        sandbox.write("refs/replace/abc", content);
+        sandbox.write_in_git_dir("refs/replace/abc", content);
         ask();
     }
     std::fs::remove_file(sandbox.git_dir().join("refs/replace/abc")).unwrap();
     let blob = sandbox.git(["rev-parse", "HEAD:b"]);
-    sandbox.write(&format!("refs/replace/{blob}"), "nonsense\n");
+    sandbox.write_in_git_dir(&format!("refs/replace/{blob}"), "nonsense\n");
     ask();
-    sandbox.compare_name("HEAD:b");
+    sandbox.assert_same_name("HEAD:b");
 }
 
 #[test]
@@ -794,8 +794,8 @@ fn a_log_of_the_stash_that_cannot_be_opened_has_no_records() {
     let log = sandbox.git_dir().join("logs/refs/stash");
     let logs = sandbox.git_dir().join("logs");
     let ask = || {
-        sandbox.compare(&["status", "--show-stash"], "");
-        sandbox.compare(&["status", "--porcelain=v2", "--show-stash"], "");
+        sandbox.assert_same(&["status", "--show-stash"], "");
+        sandbox.assert_same(&["status", "--porcelain=v2", "--show-stash"], "");
     };
     std::fs::remove_file(&log).unwrap();
     std::os::unix::fs::symlink("stash", &log).unwrap();
@@ -804,7 +804,7 @@ fn a_log_of_the_stash_that_cannot_be_opened_has_no_records() {
     std::os::unix::fs::symlink("logs", &logs).unwrap();
     ask();
     std::fs::remove_file(&logs).unwrap();
-    sandbox.write("logs", "");
+    sandbox.write_in_git_dir("logs", "");
     ask();
 }
 
@@ -824,9 +824,9 @@ fn files_at_the_top_are_compared_whatever_the_cache_tree_says() {
             let at = index.windows(20).position(|bytes| bytes == id).unwrap();
             index.splice(at..at + 20, other.iter().copied());
         });
-        for arguments in STATUS {
+        for arguments in STATUS_COMMANDS {
             let arguments = [&["--no-optional-locks"], *arguments].concat();
-            sandbox.compare(&arguments, name);
+            sandbox.assert_same(&arguments, name);
         }
     }
 }

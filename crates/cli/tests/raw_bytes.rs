@@ -11,7 +11,7 @@ use vigil_testkit::sandbox::Sandbox;
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
-const ALL: &[&[&str]] = &[
+const COMMANDS: &[&[&str]] = &[
     &["status", "-s"],
     &["describe"],
     &["describe", "--dirty"],
@@ -35,7 +35,7 @@ fn repository() -> (Sandbox, PathBuf) {
 }
 
 /// Asserts that both programs write the same bytes, and that these are not UTF-8.
-fn compare<A: AsRef<[u8]>>(
+fn assert_same_bytes<A: AsRef<[u8]>>(
     sandbox: &Sandbox,
     top: &Path,
     variables: &[(&str, &[u8])],
@@ -92,8 +92,8 @@ fn values_and_names_of_the_configuration() {
     ];
     for text in texts {
         std::fs::write(top.join(".git/config"), text).unwrap();
-        for arguments in ALL {
-            compare(&sandbox, &top, &[], arguments, text);
+        for arguments in COMMANDS {
+            assert_same_bytes(&sandbox, &top, &[], arguments, text);
         }
     }
     std::fs::write(top.join(".git/config"), "").unwrap();
@@ -101,7 +101,7 @@ fn values_and_names_of_the_configuration() {
     for text in ["[core", "[core]\nbare=x"] {
         std::fs::write(&file, text).unwrap();
         let variable = [("GIT_CONFIG_GLOBAL", file.as_os_str().as_bytes())];
-        compare(
+        assert_same_bytes(
             &sandbox,
             &top,
             &variable,
@@ -136,7 +136,7 @@ fn arguments_and_variables() {
         &[b"cat-file", b"--batch=%(\xff)"],
     ];
     for arguments in arguments {
-        compare(&sandbox, &top, &[], arguments, &arguments.join(&b' '));
+        assert_same_bytes(&sandbox, &top, &[], arguments, &arguments.join(&b' '));
     }
     for (name, value) in [
         ("GIT_DIR", b"/\xff"),
@@ -146,8 +146,8 @@ fn arguments_and_variables() {
         ("GIT_CONFIG_PARAMETERS", b"x\xff"),
         ("GIT_OPTIONAL_LOCKS", b"x\xff"),
     ] {
-        for arguments in ALL {
-            compare(&sandbox, &top, &[(name, value)], arguments, name.as_bytes());
+        for arguments in COMMANDS {
+            assert_same_bytes(&sandbox, &top, &[(name, value)], arguments, name.as_bytes());
         }
     }
 }
@@ -181,8 +181,8 @@ fn files_of_the_repository() {
         assert!(add.success());
         std::fs::write(top.join("file"), "changed").unwrap();
         std::fs::write(top.join(OsStr::from_bytes(path)), contents).unwrap();
-        for arguments in ALL {
-            compare(&sandbox, &top, &[], arguments, &[*path, contents].concat());
+        for arguments in COMMANDS {
+            assert_same_bytes(&sandbox, &top, &[], arguments, &[*path, contents].concat());
         }
     }
 }
@@ -201,5 +201,5 @@ fn a_filter_that_must_not_fail() {
     std::fs::write(top.join(".gitattributes"), b"* filter=\xff\n").unwrap();
     let config = b"[filter \"\xff\"]\nclean=false\nrequired\n";
     std::fs::write(top.join(".git/config"), config).unwrap();
-    compare(&sandbox, &top, &[], &["status", "-s"], config);
+    assert_same_bytes(&sandbox, &top, &[], &["status", "-s"], config);
 }

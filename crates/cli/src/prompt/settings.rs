@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_say_what_it_looks_like() {
+    fn variables_configure_the_prompt() {
         let settings = settings(&[
             ("HOME", "/home/me/"),
             ("LANG", "de_DE.UTF-8"),

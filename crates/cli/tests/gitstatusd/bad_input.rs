@@ -9,18 +9,19 @@ use std::os::unix::process::CommandExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::ByteSlice;
+use vigil_testkit::sandbox::skip_test;
 
-use super::daemon::{Daemon, VIGIL};
+use super::daemon::{Gitstatusd, VIGIL};
 use super::sandbox::Sandbox;
 
 #[test]
-fn directories_that_are_none_have_no_repository() {
+fn directories_that_do_not_exist_have_no_repository() {
     let sandbox = Sandbox::with_repository();
     symlink("loop", sandbox.path("loop")).unwrap();
     symlink("b", sandbox.path("a")).unwrap();
     symlink("a", sandbox.path("b")).unwrap();
     symlink("work", sandbox.path("link")).unwrap();
-    let mut daemon = sandbox.daemon(&[]);
+    let mut daemon = sandbox.gitstatusd(&[]);
     for name in [
         "loop",
         "loop/x",
@@ -30,10 +31,10 @@ fn directories_that_are_none_have_no_repository() {
         "work/nowhere",
         "work\0",
     ] {
-        assert!(!daemon.ask(sandbox.path(name)).is_some(), "{name}");
+        assert!(!daemon.ask(sandbox.path(name)).is_repository(), "{name}");
     }
     let long = "d/".repeat(4096);
-    assert!(!daemon.ask(sandbox.path(long)).is_some());
+    assert!(!daemon.ask(sandbox.path(long)).is_repository());
     for name in ["work", "link", "work/../work", "./work//", "link/."] {
         let answer = daemon.ask(sandbox.path(name));
         assert_eq!(answer.field(3), sandbox.top().as_os_str().as_bytes());
@@ -43,8 +44,10 @@ fn directories_that_are_none_have_no_repository() {
 #[test]
 fn a_forbidden_directory_has_no_repository() {
     if !rustix::process::geteuid().is_root() {
-        // Only root may run a program as another user.
-        return;
+        return skip_test(
+            "a_forbidden_directory_has_no_repository",
+            "only root may run a program as another user",
+        );
     }
     const NOBODY: u32 = 65534;
     let sandbox = Sandbox::with_repository();
@@ -54,7 +57,7 @@ fn a_forbidden_directory_has_no_repository() {
     fs::copy(VIGIL, sandbox.path("vigil")).unwrap();
     mode("..", 0o755);
     mode("", 0o755);
-    fs::write(sandbox.settings(), "[safe]\n\tdirectory = *\n").unwrap();
+    fs::write(sandbox.user_config(), "[safe]\n\tdirectory = *\n").unwrap();
     fs::create_dir(sandbox.top().join("dir")).unwrap();
     let mut command = sandbox.isolated(sandbox.path("vigil"), b"");
     command
@@ -62,41 +65,41 @@ fn a_forbidden_directory_has_no_repository() {
         .uid(NOBODY)
         .gid(NOBODY)
         .current_dir("/");
-    let mut daemon = Daemon::start(command);
+    let mut daemon = Gitstatusd::start(command);
     let dir = sandbox.top().join("dir");
-    assert!(daemon.ask(&dir).is_some());
+    assert!(daemon.ask(&dir).is_repository());
     mode("work", 0o700);
-    assert!(!daemon.ask(&dir).is_some());
-    assert!(!daemon.ask(sandbox.top()).is_some());
+    assert!(!daemon.ask(&dir).is_repository());
+    assert!(!daemon.ask(sandbox.top()).is_repository());
     mode("work", 0o755);
-    assert!(daemon.ask(&dir).is_some());
+    assert!(daemon.ask(&dir).is_repository());
     // If another user owns the repository and nothing says that it is safe, it counts as none.
-    fs::write(sandbox.settings(), "").unwrap();
-    assert!(!daemon.ask(&dir).is_some());
-    fs::write(sandbox.settings(), "[safe]\n\tdirectory = *\n").unwrap();
+    fs::write(sandbox.user_config(), "").unwrap();
+    assert!(!daemon.ask(&dir).is_repository());
+    fs::write(sandbox.user_config(), "[safe]\n\tdirectory = *\n").unwrap();
     mode("work/dir", 0o000);
-    assert!(!daemon.ask(&dir).is_some());
+    assert!(!daemon.ask(&dir).is_repository());
     mode("work/.git/index", 0o000);
-    assert!(!daemon.ask(sandbox.top()).is_some());
+    assert!(!daemon.ask(sandbox.top()).is_repository());
     mode("work/.git/index", 0o644);
     mode("work/.git/objects", 0o000);
-    assert!(!daemon.ask(sandbox.top()).is_some());
+    assert!(!daemon.ask(sandbox.top()).is_repository());
     mode("work/.git/objects", 0o755);
-    assert!(daemon.ask(sandbox.top()).is_some());
+    assert!(daemon.ask(sandbox.top()).is_repository());
 }
 
 #[test]
 fn a_bad_setting_costs_the_answers_of_its_repository_and_no_more() {
     let sandbox = Sandbox::with_repository();
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     let sound = daemon.ask(sandbox.top());
-    assert!(sound.is_some());
+    assert!(sound.is_repository());
     for key in ["vigil.stateFile", "vigil.threads", "core.fileMode"] {
         let config = sandbox.top().join(".git/config");
         let before = fs::read_to_string(&config).unwrap();
         let (section, name) = key.split_once('.').unwrap();
         fs::write(&config, format!("{before}[{section}]\n\t{name} = banana\n")).unwrap();
-        assert!(!daemon.ask(sandbox.top()).is_some(), "{key}");
+        assert!(!daemon.ask(sandbox.top()).is_repository(), "{key}");
         fs::write(&config, before).unwrap();
         assert_eq!(daemon.ask(sandbox.top()), sound, "{key}");
     }
@@ -105,12 +108,12 @@ fn a_bad_setting_costs_the_answers_of_its_repository_and_no_more() {
 #[test]
 fn a_repository_may_vanish_and_another_take_its_place() {
     let sandbox = Sandbox::with_repository();
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     let first = daemon.ask(sandbox.top());
     fs::rename(sandbox.top(), sandbox.path("away")).unwrap();
-    assert!(!daemon.ask(sandbox.top()).is_some());
+    assert!(!daemon.ask(sandbox.top()).is_repository());
     fs::create_dir(sandbox.top()).unwrap();
-    assert!(!daemon.ask(sandbox.top()).is_some());
+    assert!(!daemon.ask(sandbox.top()).is_repository());
     sandbox.repository("work");
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "another"]);
     let second = daemon.ask(sandbox.top());
@@ -122,7 +125,7 @@ fn a_repository_may_vanish_and_another_take_its_place() {
     // A repository in between, and a parent that is renamed.
     let below = sandbox.top().join("dir/sub");
     fs::create_dir_all(&below).unwrap();
-    let top = |daemon: &mut Daemon| daemon.ask(&below).field(3).to_vec();
+    let top = |daemon: &mut Gitstatusd| daemon.ask(&below).field(3).to_vec();
     assert_eq!(top(&mut daemon), sandbox.top().as_os_str().as_bytes());
     let nested = sandbox.top().join("dir");
     sandbox.git_in(&nested, ["init", "-q"]);
@@ -141,14 +144,14 @@ fn a_repository_may_vanish_and_another_take_its_place() {
 }
 
 #[test]
-fn a_tree_in_motion_is_answered_for_each_time() {
+fn a_tree_that_keeps_changing_is_answered_for_each_time() {
     let sandbox = Sandbox::with_repository();
     for n in 0..300 {
         sandbox.write(format!("dir{}/{n}", n % 10), "recorded\n");
     }
     sandbox.git(["add", "-A"]);
     sandbox.git(["commit", "-q", "-m", "many"]);
-    let mut daemon = sandbox.daemon(&["-s-1", "-u-1", "-d-1", "-t4", "-vFATAL"]);
+    let mut daemon = sandbox.gitstatusd(&["-s-1", "-u-1", "-d-1", "-t4", "-vFATAL"]);
     let quiet = daemon.ask(sandbox.top());
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -177,7 +180,7 @@ fn a_tree_in_motion_is_answered_for_each_time() {
             }
         });
         for _ in 0..300 {
-            daemon.ask(sandbox.top()).is_some();
+            daemon.ask(sandbox.top()).is_repository();
         }
         is_done.store(true, Ordering::Relaxed);
     });
@@ -202,7 +205,7 @@ fn names_may_hold_anything() {
     for name in names {
         sandbox.write(OsStr::from_bytes(name), "x");
     }
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     assert_eq!(daemon.ask(sandbox.top()).counts(), [0, 0, 0, names.len()]);
     sandbox.git(["add", "-A"]);
     assert_eq!(daemon.ask(sandbox.top()).counts(), [names.len(), 0, 0, 0]);
@@ -226,7 +229,7 @@ fn links_are_not_followed_within_a_working_tree() {
     symlink("..", sandbox.top().join("up")).unwrap();
     symlink("y", sandbox.top().join("x")).unwrap();
     symlink("x", sandbox.top().join("y")).unwrap();
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     assert_eq!(daemon.ask(sandbox.top()).counts(), [0, 0, 0, 4]);
     fs::rename(&dir, sandbox.top().join("moved")).unwrap();
     symlink("moved", &dir).unwrap();
@@ -251,12 +254,12 @@ fn a_directory_of_many_entries_is_counted() {
             fs::hard_link(&first, path).unwrap();
         }
     }
-    assert_eq!(sandbox.unlimited().ask(sandbox.top()).number(14), 1);
-    let mut each = sandbox.daemon(&["-d-1", "-e"]);
+    assert_eq!(sandbox.without_limits().ask(sandbox.top()).number(14), 1);
+    let mut each = sandbox.gitstatusd(&["-d-1", "-e"]);
     for _ in 0..2 {
         assert_eq!(each.ask(&dir).number(14), FILES);
     }
-    assert_eq!(sandbox.daemon(&["-e"]).ask(&dir).number(14), 1);
+    assert_eq!(sandbox.gitstatusd(&["-e"]).ask(&dir).number(14), 1);
 }
 
 #[test]
@@ -268,7 +271,7 @@ fn a_deep_path_is_walked() {
     }
     fs::create_dir_all(&dir).unwrap();
     fs::write(dir.join("f"), "").unwrap();
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     for _ in 0..2 {
         assert_eq!(daemon.ask(&dir).counts(), [0, 0, 0, 1]);
     }
@@ -305,12 +308,12 @@ fn an_index_with_names_that_no_directory_has_is_answered() {
         assert_ne!(odd, bytes);
         for limit in limits {
             fs::write(&place, &sound).unwrap();
-            let mut daemon = sandbox.unlimited();
+            let mut daemon = sandbox.without_limits();
             assert_eq!(daemon.ask(sandbox.top()).counts(), [0, 0, 0, 0]);
             daemon.end();
             for is_new in [true, false, true] {
                 if is_new {
-                    daemon = sandbox.daemon(&limit);
+                    daemon = sandbox.gitstatusd(&limit);
                 }
                 fs::write(&place, &odd).unwrap();
                 let unstaged = usize::from(!is_there);

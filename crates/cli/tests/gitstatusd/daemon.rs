@@ -15,16 +15,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// After this time the process counts as hung.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// A running process.
-pub(crate) struct Daemon {
+pub(crate) struct Gitstatusd {
     child: Child,
     requests: Option<ChildStdin>,
     responses: ChildStdout,
     messages: Option<ChildStderr>,
     /// The part of its log that was read and not yet examined.
-    unseen: Vec<u8>,
+    unread_messages: Vec<u8>,
     read: Vec<u8>,
 }
 
@@ -57,14 +57,14 @@ impl Answer {
     }
 
     /// Returns whether it is about a repository. Asserts that it has the right number of fields.
-    pub(crate) fn is_some(&self) -> bool {
+    pub(crate) fn is_repository(&self) -> bool {
         let is_some = self.field(2) == b"1";
         assert_eq!(self.0.len(), if is_some { 29 } else { 2 }, "{self:?}");
         is_some
     }
 }
 
-impl Daemon {
+impl Gitstatusd {
     /// Starts `command`, which already has its arguments and environment.
     pub(crate) fn start(mut command: Command) -> Self {
         let mut child = command
@@ -77,7 +77,7 @@ impl Daemon {
             requests: child.stdin.take(),
             responses: child.stdout.take().unwrap(),
             messages: child.stderr.take(),
-            unseen: Vec::new(),
+            unread_messages: Vec::new(),
             child,
             read: Vec::new(),
         }
@@ -94,7 +94,7 @@ impl Daemon {
 
     /// Reads the next response.
     pub(crate) fn answer(&mut self) -> Answer {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIME_LIMIT;
         loop {
             if let Some(end) = self.read.iter().position(|byte| *byte == 0x1e) {
                 let record: Vec<u8> = self.read.drain(..=end).collect();
@@ -131,8 +131,8 @@ impl Daemon {
 
     /// Waits for its end; returns the same.
     pub(crate) fn wait(&mut self) -> (ExitStatus, String) {
-        let deadline = Instant::now() + PATIENCE;
-        let mut messages = std::mem::take(&mut self.unseen);
+        let deadline = Instant::now() + TIME_LIMIT;
+        let mut messages = std::mem::take(&mut self.unread_messages);
         if let Some(mut stream) = self.messages.take() {
             let mut buffer = [0; 4096];
             loop {
@@ -152,24 +152,24 @@ impl Daemon {
 
     /// Reads its log up to and including `text`.
     pub(crate) fn wait_for_message(&mut self, text: &str) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIME_LIMIT;
         let mut stream = self.messages.take().unwrap();
         let end = loop {
-            if let Some(start) = self.unseen.find(text) {
+            if let Some(start) = self.unread_messages.find(text) {
                 break start + text.len();
             }
             wait_for(&stream, deadline);
             let mut buffer = [0; 4096];
             let len = stream.read(&mut buffer).unwrap();
             assert!(len > 0, "it ended without saying {text:?}");
-            self.unseen.extend_from_slice(&buffer[..len]);
+            self.unread_messages.extend_from_slice(&buffer[..len]);
         };
-        self.unseen.drain(..end);
+        self.unread_messages.drain(..end);
         self.messages = Some(stream);
     }
 
     /// The number of its inotify instances.
-    pub(crate) fn instances(&self) -> usize {
+    pub(crate) fn inotify_count(&self) -> usize {
         let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
         let targets = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
         targets
@@ -178,7 +178,7 @@ impl Daemon {
     }
 
     /// Its resident memory, in bytes.
-    pub(crate) fn memory(&self) -> u64 {
+    pub(crate) fn resident_bytes(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find(|line| line.starts_with("VmRSS:"));
         let kilobytes = line.unwrap().split_ascii_whitespace().nth(1).unwrap();
@@ -186,7 +186,7 @@ impl Daemon {
     }
 }
 
-impl Drop for Daemon {
+impl Drop for Gitstatusd {
     fn drop(&mut self) {
         // It is usually gone already.
         let _ = self.child.kill();

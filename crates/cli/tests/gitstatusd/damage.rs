@@ -29,7 +29,7 @@ fn repository() -> Sandbox {
 }
 
 /// The files that may be damaged.
-fn files(git_dir: &Path) -> Vec<std::path::PathBuf> {
+fn damageable_files(git_dir: &Path) -> Vec<std::path::PathBuf> {
     let mut files: Vec<_> = [
         "HEAD",
         "config",
@@ -62,10 +62,10 @@ fn files(git_dir: &Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn each_damage_is_answered_and_repair_is_seen() {
     let sandbox = repository();
-    let mut daemon = sandbox.daemon(&["-s-1", "-u-1", "-c-1", "-d-1", "-t3"]);
+    let mut daemon = sandbox.gitstatusd(&["-s-1", "-u-1", "-c-1", "-d-1", "-t3"]);
     let whole = daemon.ask(sandbox.top());
     assert_eq!(whole.counts(), [0, 1, 0, 1]);
-    for path in files(&sandbox.top().join(".git")) {
+    for path in damageable_files(&sandbox.top().join(".git")) {
         let contents = fs::read(&path).unwrap();
         let cut = |len: usize| contents[..len].to_vec();
         let flip = |at: usize| {
@@ -88,22 +88,25 @@ fn each_damage_is_answered_and_repair_is_seen() {
             // Objects are read-only.
             fs::remove_file(&path).unwrap();
             fs::write(&path, damaged).unwrap();
-            daemon.ask(sandbox.top()).is_some();
+            daemon.ask(sandbox.top()).is_repository();
             // As a new process sees it.
-            sandbox.daemon(&["-vFATAL"]).ask(sandbox.top()).is_some();
+            sandbox
+                .gitstatusd(&["-vFATAL"])
+                .ask(sandbox.top())
+                .is_repository();
         }
         fs::remove_file(&path).unwrap();
-        daemon.ask(sandbox.top()).is_some();
+        daemon.ask(sandbox.top()).is_repository();
         fs::create_dir(&path).unwrap();
-        daemon.ask(sandbox.top()).is_some();
+        daemon.ask(sandbox.top()).is_repository();
         fs::remove_dir(&path).unwrap();
         for target in [&path, Path::new("nowhere"), Path::new("/dev/null")] {
             symlink(target, &path).unwrap();
-            daemon.ask(sandbox.top()).is_some();
+            daemon.ask(sandbox.top()).is_repository();
             fs::remove_file(&path).unwrap();
         }
         rustix::fs::mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        daemon.ask(sandbox.top()).is_some();
+        daemon.ask(sandbox.top()).is_repository();
         fs::remove_file(&path).unwrap();
         fs::write(&path, &contents).unwrap();
         assert_eq!(daemon.ask(sandbox.top()), whole, "{}", path.display());
@@ -135,7 +138,7 @@ fn pipes_and_devices_in_the_working_tree_do_not_stop_it() {
     }
     fs::remove_file(sandbox.top().join("dir/file")).unwrap();
     fifo("dir/file");
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     for _ in 0..2 {
         let answer = daemon.ask(sandbox.top());
         assert_eq!(answer.counts()[..2], [0, 1]);
@@ -152,7 +155,7 @@ fn cut_in_place(path: &Path, len: u64) -> Vec<u8> {
 }
 
 /// The lengths to which the file `path` is cut.
-fn lengths(path: &Path) -> [u64; 4] {
+fn lengths_to_cut_to(path: &Path) -> [u64; 4] {
     let len = fs::metadata(path).unwrap().len();
     [0, len / 2, len - 1, len.saturating_sub(4096)]
 }
@@ -179,13 +182,13 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
             sandbox.git(["commit-graph", "write", "--reachable"]);
             sandbox.git(["multi-pack-index", "write"]);
         }
-        let mut first = sandbox.unlimited();
+        let mut first = sandbox.without_limits();
         let whole = first.ask(sandbox.top());
-        assert!(whole.is_some());
+        assert!(whole.is_repository());
         // The state is saved before the next question is read.
         assert_eq!(first.ask(sandbox.top()), whole);
-        let mut daemon = sandbox.unlimited();
-        let mut paths = files(&git_dir);
+        let mut daemon = sandbox.without_limits();
+        let mut paths = damageable_files(&git_dir);
         paths.extend([git_dir.join("objects/info/commit-graph")]);
         let is_mapped = |path: &&std::path::PathBuf| {
             let name = path.file_name().unwrap().to_str().unwrap();
@@ -194,12 +197,12 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
         };
         let mut cuts = 0;
         for path in paths.iter().filter(is_mapped) {
-            for left in lengths(path) {
+            for left in lengths_to_cut_to(path) {
                 assert_eq!(daemon.ask(sandbox.top()), whole);
                 let contents = cut_in_place(path, left);
                 let told = daemon.ask(sandbox.top());
                 // A new process sees only what is left.
-                let expected = sandbox.unlimited().ask(sandbox.top());
+                let expected = sandbox.without_limits().ask(sandbox.top());
                 assert_eq!(told, expected, "{} {left}", path.display());
                 fs::write(path, contents).unwrap();
                 cuts += 1;
@@ -210,7 +213,7 @@ fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
         for at in [0, 1, 3] {
             assert_eq!(daemon.ask(sandbox.top()), whole);
             let state = sandbox.state_data();
-            cut_in_place(&state, lengths(&state)[at]);
+            cut_in_place(&state, lengths_to_cut_to(&state)[at]);
             assert_eq!(daemon.ask(sandbox.top()), whole, "{at}");
             // After one more answer, a whole state has taken its place.
             assert_eq!(daemon.ask(sandbox.top()), whole, "{at}");

@@ -3,23 +3,23 @@
 use std::fs;
 use std::path::Path;
 
-use super::daemon::Daemon;
+use super::daemon::Gitstatusd;
 use super::sandbox::Sandbox;
 
 /// The process without limits and with some variables set.
-fn daemon(sandbox: &Sandbox, variables: &[(&str, &Path)]) -> Daemon {
-    let mut command = sandbox.daemon_command(&["-s-1", "-u-1", "-c-1", "-d-1"]);
+fn with_variables(sandbox: &Sandbox, variables: &[(&str, &Path)]) -> Gitstatusd {
+    let mut command = sandbox.gitstatusd_command(&["-s-1", "-u-1", "-c-1", "-d-1"]);
     command.envs(variables.iter().copied());
-    Daemon::start(command)
+    Gitstatusd::start(command)
 }
 
 #[test]
-fn what_is_about_one_repository_does_not_hold_for_others() {
+fn variables_about_one_repository_are_ignored() {
     let sandbox = Sandbox::with_repository();
     let other = sandbox.repository("other");
     sandbox.write("untracked", "");
     let git_dir = sandbox.top().join(".git");
-    let expected = sandbox.unlimited().ask(&other);
+    let expected = sandbox.without_limits().ask(&other);
     assert_eq!(expected.counts(), [0; 4]);
     for name in [
         "GIT_DIR",
@@ -39,21 +39,27 @@ fn what_is_about_one_repository_does_not_hold_for_others() {
         "GIT_ATTR_SOURCE",
     ] {
         for value in [git_dir.as_path(), Path::new("0"), Path::new("")] {
-            let mut daemon = daemon(&sandbox, &[(name, value)]);
+            let mut daemon = with_variables(&sandbox, &[(name, value)]);
             assert_eq!(daemon.ask(&other), expected, "{name}={value:?}");
-            assert!(!daemon.ask(sandbox.root()).is_some(), "{name}={value:?}");
+            assert!(
+                !daemon.ask(sandbox.root()).is_repository(),
+                "{name}={value:?}"
+            );
         }
     }
 }
 
 #[test]
-fn what_is_about_the_user_holds_as_it_was_at_the_start() {
+fn variables_about_the_user_are_used() {
     let sandbox = Sandbox::with_repository();
     sandbox.write("untracked", "");
     let settings = sandbox.path("settings");
     fs::write(&settings, "[bash]\n\tshowUntrackedFiles = false\n").unwrap();
-    let untracked =
-        |variables: &[(&str, &Path)]| daemon(&sandbox, variables).ask(sandbox.top()).number(14);
+    let untracked = |variables: &[(&str, &Path)]| {
+        with_variables(&sandbox, variables)
+            .ask(sandbox.top())
+            .number(14)
+    };
     assert_eq!(untracked(&[]), 1);
     assert_eq!(untracked(&[("GIT_CONFIG_GLOBAL", &settings)]), 0);
     let off = [
@@ -69,21 +75,29 @@ fn what_is_about_the_user_holds_as_it_was_at_the_start() {
 
     let below = sandbox.top().join("dir");
     fs::create_dir(&below).unwrap();
-    assert!(daemon(&sandbox, &[]).ask(&below).is_some());
+    assert!(with_variables(&sandbox, &[]).ask(&below).is_repository());
     let ceiling = [("GIT_CEILING_DIRECTORIES", sandbox.top())];
     let ceiling = [(ceiling[0].0, ceiling[0].1.as_path())];
-    assert!(!daemon(&sandbox, &ceiling).ask(&below).is_some());
-    assert!(daemon(&sandbox, &ceiling).ask(sandbox.top()).is_some());
+    assert!(
+        !with_variables(&sandbox, &ceiling)
+            .ask(&below)
+            .is_repository()
+    );
+    assert!(
+        with_variables(&sandbox, &ceiling)
+            .ask(sandbox.top())
+            .is_repository()
+    );
 }
 
 #[test]
 fn the_users_settings_are_read_again_when_they_change() {
     let sandbox = Sandbox::with_repository();
     sandbox.write("untracked", "");
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     let mut untracked = || daemon.ask(sandbox.top()).number(14);
     assert_eq!(untracked(), 1);
-    let settings = sandbox.settings();
+    let settings = sandbox.user_config();
     for _ in 0..3 {
         fs::write(&settings, "[bash]\n\tshowUntrackedFiles = false\n").unwrap();
         assert_eq!(untracked(), 0);
@@ -99,15 +113,15 @@ fn the_users_settings_are_read_again_when_they_change() {
 }
 
 #[test]
-fn it_stands_nowhere() {
+fn it_does_not_need_the_directory_where_it_was_started() {
     let sandbox = Sandbox::with_repository();
     let gone = sandbox.path("gone");
     fs::create_dir(&gone).unwrap();
-    let mut command = sandbox.daemon_command(&[]);
+    let mut command = sandbox.gitstatusd_command(&[]);
     command.current_dir(&gone);
-    let mut daemon = Daemon::start(command);
-    assert!(daemon.ask(sandbox.top()).is_some());
+    let mut daemon = Gitstatusd::start(command);
+    assert!(daemon.ask(sandbox.top()).is_repository());
     fs::remove_dir(&gone).unwrap();
-    assert!(daemon.ask(sandbox.top()).is_some());
-    assert!(!daemon.ask(&gone).is_some());
+    assert!(daemon.ask(sandbox.top()).is_repository());
+    assert!(!daemon.ask(&gone).is_repository());
 }

@@ -5,7 +5,10 @@ use std::fs;
 use super::sandbox::Sandbox;
 
 fn outcome(arguments: &[&str]) -> (Option<i32>, String, String) {
-    let output = Sandbox::new().daemon_command(arguments).output().unwrap();
+    let output = Sandbox::new()
+        .gitstatusd_command(arguments)
+        .output()
+        .unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (
         output.status.code(),
@@ -15,7 +18,7 @@ fn outcome(arguments: &[&str]) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn exit_codes_tell_bad_arguments_from_another_version() {
+fn exit_codes_tell_bad_arguments_from_a_wrong_version() {
     for (arguments, code) in [
         (&["-V"][..], 0),
         (&["--help"], 0),
@@ -52,7 +55,7 @@ fn exit_codes_tell_bad_arguments_from_another_version() {
 }
 
 /// A repository with three staged files (one new, one deleted), three changed (one deleted), three untracked, two in conflict.
-fn dirty() -> Sandbox {
+fn dirty_repository() -> Sandbox {
     let sandbox = Sandbox::with_repository();
     for name in ["a", "b", "c", "d", "e", "x", "y"] {
         sandbox.write(name, "recorded\n");
@@ -82,7 +85,7 @@ fn dirty() -> Sandbox {
 
 #[test]
 fn no_count_exceeds_its_cap_and_each_is_right_below() {
-    let sandbox = dirty();
+    let sandbox = dirty_repository();
     let real = [3, 3, 2, 3];
     for caps in [
         [usize::MAX; 4],
@@ -103,7 +106,7 @@ fn no_count_exceeds_its_cap_and_each_is_right_below() {
             })
             .collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let mut daemon = sandbox.daemon(&arguments);
+        let mut daemon = sandbox.gitstatusd(&arguments);
         // The second answer comes from memory, and may look only at what was found first.
         for _ in 0..3 {
             let answer = daemon.ask(sandbox.top());
@@ -119,7 +122,7 @@ fn no_count_exceeds_its_cap_and_each_is_right_below() {
         }
     }
     // Without options, each limit is one.
-    assert_eq!(sandbox.daemon(&[]).ask(sandbox.top()).counts(), [1; 4]);
+    assert_eq!(sandbox.gitstatusd(&[]).ask(sandbox.top()).counts(), [1; 4]);
 }
 
 #[test]
@@ -129,7 +132,7 @@ fn capped_answers_follow_what_changes() {
     sandbox.write("dir/sub/b", "recorded\n");
     sandbox.git(["add", "-A"]);
     sandbox.git(["commit", "-q", "-m", "more"]);
-    let mut daemon = sandbox.daemon(&[]);
+    let mut daemon = sandbox.gitstatusd(&[]);
     let mut counts = || {
         let [_, unstaged, _, untracked] = daemon.ask(sandbox.top()).counts();
         (unstaged, untracked)
@@ -155,15 +158,15 @@ fn capped_answers_follow_what_changes() {
 
 #[test]
 fn a_large_index_is_not_compared_with_the_working_tree() {
-    let sandbox = dirty();
-    let size: usize = sandbox.unlimited().ask(sandbox.top()).number(10);
+    let sandbox = dirty_repository();
+    let size: usize = sandbox.without_limits().ask(sandbox.top()).number(10);
     for (option, counts) in [
         (format!("-m{size}"), [1, 1, 1, 1]),
         (format!("-m{}", size - 1), [1, 0, 1, 0]),
         ("-m0".into(), [1, 0, 1, 0]),
         ("-m-1".into(), [1, 1, 1, 1]),
     ] {
-        let answer = sandbox.daemon(&[&option]).ask(sandbox.top());
+        let answer = sandbox.gitstatusd(&[&option]).ask(sandbox.top());
         assert_eq!(answer.counts(), counts, "{option}");
         assert_eq!(answer.number(10), size);
     }
@@ -171,7 +174,7 @@ fn a_large_index_is_not_compared_with_the_working_tree() {
 
 #[test]
 fn settings_switch_counts_off_unless_options_ignore_them() {
-    let sandbox = dirty();
+    let sandbox = dirty_repository();
     for (setting, option, on, off) in [
         (
             "status.showUntrackedFiles=no",
@@ -201,19 +204,19 @@ fn settings_switch_counts_off_unless_options_ignore_them() {
         ),
     ] {
         let (key, value) = setting.split_once('=').unwrap();
-        let mut daemon = sandbox.daemon(&[]);
+        let mut daemon = sandbox.gitstatusd(&[]);
         assert_eq!(daemon.ask(sandbox.top()).counts(), [1; 4]);
         sandbox.git(["config", key, value]);
         assert_eq!(daemon.ask(sandbox.top()).counts(), off, "{setting}");
         assert_eq!(
-            sandbox.daemon(&[option]).ask(sandbox.top()).counts(),
+            sandbox.gitstatusd(&[option]).ask(sandbox.top()).counts(),
             on,
             "{setting}"
         );
         sandbox.git(["config", "--unset", key]);
         assert_eq!(daemon.ask(sandbox.top()).counts(), [1; 4], "{setting}");
     }
-    let each = sandbox.daemon(&["-d", "-1", "-e"]).ask(sandbox.top());
+    let each = sandbox.gitstatusd(&["-d", "-1", "-e"]).ask(sandbox.top());
     assert_eq!(each.number(14), 4);
 }
 
@@ -228,7 +231,7 @@ fn a_summary_is_cut_to_so_many_bytes() {
         (&["-z0"], 0),
         (&["--max-commit-summary-length=-1"], 400),
     ] {
-        let answer = sandbox.daemon(arguments).ask(sandbox.top());
+        let answer = sandbox.gitstatusd(arguments).ask(sandbox.top());
         assert_eq!(answer.field(29), &summary.as_bytes()[..len]);
     }
 }

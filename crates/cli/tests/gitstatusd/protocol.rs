@@ -9,7 +9,7 @@ use super::daemon::request;
 use super::sandbox::Sandbox;
 
 /// A repository for which each of the 29 fields has a different value.
-fn rich() -> Sandbox {
+fn repository_with_all_fields() -> Sandbox {
     let sandbox = Sandbox::new();
     let origin = sandbox.repository("origin");
     let mine = sandbox.repository("mine");
@@ -58,9 +58,9 @@ fn rich() -> Sandbox {
 }
 
 #[test]
-fn each_of_the_29_fields_is_in_its_place() {
-    let sandbox = rich();
-    let mut daemon = sandbox.unlimited();
+fn each_of_the_29_fields_has_its_position() {
+    let sandbox = repository_with_all_fields();
+    let mut daemon = sandbox.without_limits();
     let work = sandbox.top();
     let root = sandbox.root();
     let expected = [
@@ -103,7 +103,7 @@ fn each_of_the_29_fields_is_in_its_place() {
                 "{name}"
             );
         }
-        assert!(answer.is_some());
+        assert!(answer.is_repository());
     }
     // Without reading the index, its fields are zero and the others stay.
     let answer = daemon.ask_with(&work, b"\x1f1");
@@ -129,7 +129,7 @@ fn a_conflict_is_neither_staged_nor_unstaged() {
     sandbox.write("file", "ours\n");
     sandbox.git(["commit", "-q", "-a", "-m", "ours"]);
     assert_ne!(sandbox.try_git(["merge", "-q", "other"]).code, 0);
-    let answer = sandbox.unlimited().ask(sandbox.top());
+    let answer = sandbox.without_limits().ask(sandbox.top());
     assert_eq!(answer.counts(), [0, 0, 1, 0]);
     assert_eq!(answer.field(9), b"merge");
 }
@@ -141,24 +141,24 @@ fn an_unborn_branch_has_a_name_and_no_commit() {
     sandbox.write("a", "");
     sandbox.write("b", "");
     sandbox.git(["add", "a"]);
-    let answer = sandbox.unlimited().ask(sandbox.top());
+    let answer = sandbox.without_limits().ask(sandbox.top());
     assert_eq!(answer.counts(), [1, 0, 0, 1]);
     assert_eq!((answer.field(4), answer.field(5)), (&b""[..], &b"main"[..]));
     assert_eq!((answer.field(18), answer.field(29)), (&b""[..], &b""[..]));
 }
 
 #[test]
-fn a_colon_says_that_the_path_is_the_repository() {
+fn a_colon_means_that_the_path_is_the_git_dir() {
     let sandbox = Sandbox::with_repository();
     let linked = sandbox.path("linked");
     sandbox.git(["worktree", "add", "-q", linked.to_str().unwrap()]);
     let bare = sandbox.path("bare");
     sandbox.git(["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     let mut work_tree = |dir: &str| {
         let answer = daemon.ask(format!(":{dir}"));
         answer
-            .is_some()
+            .is_repository()
             .then(|| String::from_utf8(answer.field(3).to_vec()).unwrap())
     };
     let root = sandbox.root();
@@ -182,7 +182,7 @@ fn a_colon_says_that_the_path_is_the_repository() {
     }
     assert_eq!(work_tree("work/.git"), None);
     assert_eq!(work_tree(""), None);
-    assert!(!daemon.ask(bare).is_some());
+    assert!(!daemon.ask(bare).is_repository());
 }
 
 #[test]
@@ -193,11 +193,11 @@ fn inside_of_a_repository_the_answer_is_about_the_working_tree_around_it() {
     let bare = sandbox.path("bare");
     sandbox.git(["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
     sandbox.git(["config", "--global", "safe.bareRepository", "explicit"]);
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     let mut work_tree = |dir: &str| {
         let answer = daemon.ask(sandbox.root().join(dir));
         answer
-            .is_some()
+            .is_repository()
             .then(|| String::from_utf8(answer.field(3).to_vec()).unwrap())
     };
     let around = sandbox.top().to_str().unwrap().to_owned();
@@ -211,7 +211,7 @@ fn inside_of_a_repository_the_answer_is_about_the_working_tree_around_it() {
 #[test]
 fn requests_may_come_in_any_pieces() {
     let sandbox = Sandbox::with_repository();
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     let ids: Vec<String> = (0..50).map(|n| n.to_string()).collect();
     let all: Vec<u8> = ids
         .iter()
@@ -224,7 +224,7 @@ fn requests_may_come_in_any_pieces() {
         for id in &ids {
             let answer = daemon.answer();
             assert_eq!(answer.field(1), id.as_bytes());
-            assert!(answer.is_some());
+            assert!(answer.is_repository());
         }
     }
 }
@@ -232,7 +232,7 @@ fn requests_may_come_in_any_pieces() {
 #[test]
 fn what_was_asked_before_the_end_of_input_is_answered() {
     let sandbox = Sandbox::with_repository();
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     let mut all: Vec<u8> = Vec::new();
     for id in ["1", "2", "3"] {
         all.extend(request(id, &sandbox.top()));
@@ -252,7 +252,7 @@ fn what_was_asked_before_the_end_of_input_is_answered() {
 fn a_reader_that_takes_its_time_gets_every_answer() {
     const REQUESTS: usize = 3000;
     let sandbox = Sandbox::with_repository();
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     let mut requests = daemon.take_requests();
     let work = sandbox.top();
     // More than both pipes hold, so the process has to wait before this side reads.
@@ -266,14 +266,14 @@ fn a_reader_that_takes_its_time_gets_every_answer() {
     for id in 0..REQUESTS {
         let answer = daemon.answer();
         assert_eq!(answer.field(1), id.to_string().as_bytes());
-        assert!(answer.is_some());
+        assert!(answer.is_repository());
     }
     writer.join().unwrap();
     assert!(daemon.end().0.success());
 }
 
 #[test]
-fn what_does_not_print_is_a_question_mark() {
+fn unprintable_characters_are_question_marks() {
     let sandbox = Sandbox::new();
     let name = OsStr::from_bytes(b"a\nb\x1fc\xff\xc3\xa9\x7f");
     let top = sandbox.repository("work");
@@ -283,7 +283,7 @@ fn what_does_not_print_is_a_question_mark() {
         &odd,
         ["commit", "-q", "--allow-empty", "-m", "tab\there \u{e9}"],
     );
-    let mut daemon = sandbox.unlimited();
+    let mut daemon = sandbox.without_limits();
     // A request cannot contain a separator, so use a symbolic link to the repository.
     let link = sandbox.path("link");
     std::os::unix::fs::symlink(&odd, &link).unwrap();
@@ -298,9 +298,9 @@ fn what_does_not_print_is_a_question_mark() {
 }
 
 #[test]
-fn what_is_no_request_is_passed_over() {
+fn malformed_requests_are_skipped() {
     let sandbox = Sandbox::with_repository();
-    let mut daemon = sandbox.daemon(&["-v", "FATAL"]);
+    let mut daemon = sandbox.gitstatusd(&["-v", "FATAL"]);
     for silent in [
         "",
         "no separator",
@@ -309,7 +309,7 @@ fn what_is_no_request_is_passed_over() {
         "id\x1f/\x1f0\x1f0",
     ] {
         daemon.send(format!("{silent}\x1e").as_bytes());
-        assert!(daemon.ask(sandbox.top()).is_some(), "{silent:?}");
+        assert!(daemon.ask(sandbox.top()).is_repository(), "{silent:?}");
     }
     for nothing in [
         "",
@@ -321,7 +321,7 @@ fn what_is_no_request_is_passed_over() {
         "/nowhere",
         "/dev/null",
     ] {
-        assert!(!daemon.ask(nothing).is_some(), "{nothing:?}");
+        assert!(!daemon.ask(nothing).is_repository(), "{nothing:?}");
     }
     daemon.send(b"}hello\x1f\x1e");
     assert_eq!(format!("{:?}", daemon.answer()), "}hello|0");
@@ -334,14 +334,14 @@ fn what_is_no_request_is_passed_over() {
 fn a_long_request_costs_bounded_memory_and_keeps_its_id() {
     const LEN: usize = 10 << 20;
     let sandbox = Sandbox::with_repository();
-    let mut daemon = sandbox.daemon(&[]);
-    assert!(daemon.ask(sandbox.top()).is_some());
-    let before = daemon.memory();
+    let mut daemon = sandbox.gitstatusd(&[]);
+    assert!(daemon.ask(sandbox.top()).is_repository());
+    let before = daemon.resident_bytes();
     let long = vec![b'x'; LEN];
     daemon.send(&[b"long\x1f/", &long[..], b"\x1e"].concat());
     assert_eq!(format!("{:?}", daemon.answer()), "long|0");
     daemon.send(&[&long[..], b"\x1e"].concat());
-    assert!(daemon.ask(sandbox.top()).is_some());
-    let grown = daemon.memory().saturating_sub(before);
+    assert!(daemon.ask(sandbox.top()).is_repository());
+    let grown = daemon.resident_bytes().saturating_sub(before);
     assert!(grown < LEN as u64 / 2, "{grown} bytes more");
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::daemon::Daemon;
+use super::daemon::Gitstatusd;
 
 pub(crate) struct Sandbox(vigil_testkit::sandbox::Sandbox);
 
@@ -38,24 +38,24 @@ impl Sandbox {
     }
 
     /// The user's configuration.
-    pub(crate) fn settings(&self) -> PathBuf {
+    pub(crate) fn user_config(&self) -> PathBuf {
         self.home().join(".gitconfig")
     }
 
     /// The command for the program with `arguments`.
-    pub(crate) fn daemon_command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn gitstatusd_command(&self, arguments: &[&str]) -> Command {
         let mut command = self.vigil([&["gitstatusd"], arguments].concat());
         command.current_dir("/");
         command
     }
 
     /// Starts the program with `arguments`.
-    pub(crate) fn daemon(&self, arguments: &[&str]) -> Daemon {
-        Daemon::start(self.daemon_command(arguments))
+    pub(crate) fn gitstatusd(&self, arguments: &[&str]) -> Gitstatusd {
+        Gitstatusd::start(self.gitstatusd_command(arguments))
     }
 
     /// Starts the program without limits.
-    pub(crate) fn unlimited(&self) -> Daemon {
-        self.daemon(&["-s", "-1", "-u", "-1", "-c", "-1", "-d", "-1"])
+    pub(crate) fn without_limits(&self) -> Gitstatusd {
+        self.gitstatusd(&["-s", "-1", "-u", "-1", "-c", "-1", "-d", "-1"])
     }
 }

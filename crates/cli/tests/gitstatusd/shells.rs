@@ -7,7 +7,7 @@ use super::daemon::VIGIL;
 use super::sandbox::Sandbox;
 
 #[test]
-fn a_zsh_starts_greets_asks_and_stops_it() {
+fn zsh_starts_greets_asks_and_stops_the_process() {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/plugins");
     let sandbox = Sandbox::with_repository();
     sandbox.write("file", "changed and longer\n");

@@ -12,7 +12,7 @@ use vigil_testkit::sandbox::{TextOutput, vigil_program};
 use crate::sandbox::Sandbox;
 
 /// A sandbox with a runtime folder that no daemon of the user uses.
-fn sandbox() -> (tempfile::TempDir, Sandbox) {
+fn sandbox_and_runtime_folder() -> (tempfile::TempDir, Sandbox) {
     let run = tempfile::tempdir().unwrap();
     (run, Sandbox::new())
 }
@@ -30,14 +30,14 @@ fn doctor_in(
 }
 
 /// The command for Vigil at the top of the working tree.
-fn vigil(sandbox: &Sandbox, arguments: &[&str]) -> Command {
+fn vigil_command(sandbox: &Sandbox, arguments: &[&str]) -> Command {
     sandbox.command(vigil_program(), "", arguments)
 }
 
 /// A daemon that ends with the test.
-struct Served(Child);
+struct RunningDaemon(Child);
 
-impl Drop for Served {
+impl Drop for RunningDaemon {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -45,9 +45,9 @@ impl Drop for Served {
 }
 
 /// The subject, verdict, fact and remedy of each check.
-fn checks(said: &TextOutput) -> Vec<(String, String, String, Option<String>)> {
-    assert_eq!(said.stderr, "");
-    let document: Value = serde_json::from_str(&said.stdout).unwrap();
+fn checks(output: &TextOutput) -> Vec<(String, String, String, Option<String>)> {
+    assert_eq!(output.stderr, "");
+    let document: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(document["schema"], 1);
     let checks = document["checks"].as_array().unwrap().iter();
     let checks: Vec<_> = checks
@@ -60,14 +60,14 @@ fn checks(said: &TextOutput) -> Vec<(String, String, String, Option<String>)> {
         .collect();
     let problems = checks.iter().filter(|check| check.1 == "problem").count();
     assert_eq!(document["problems"], problems);
-    assert_eq!(said.code, i32::from(problems > 0));
+    assert_eq!(output.code, i32::from(problems > 0));
     checks
 }
 
 /// The verdict on `subject`, and the fact.
 #[track_caller]
-fn verdict(said: &TextOutput, subject: &str) -> (String, String) {
-    let checks = checks(said);
+fn verdict(output: &TextOutput, subject: &str) -> (String, String) {
+    let checks = checks(output);
     let mut found = checks.iter().filter(|check| check.0 == subject);
     let Some((_, verdict, fact, _)) = found.next() else {
         return (String::new(), format!("{checks:?}"));
@@ -75,20 +75,26 @@ fn verdict(said: &TextOutput, subject: &str) -> (String, String) {
     (verdict.clone(), fact.clone())
 }
 
-/// Asserts that the verdict on `subject` is `expected`, and that `mend` changes it.
+/// Asserts that the verdict on `subject` is `expected`, and that `fix` changes it.
 #[track_caller]
-fn fires(sandbox: &Sandbox, run: &Path, subject: &str, expected: &str, mend: impl FnOnce()) {
+fn assert_reported_until_fixed(
+    sandbox: &Sandbox,
+    run: &Path,
+    subject: &str,
+    expected: &str,
+    fix: impl FnOnce(),
+) {
     let before = doctor_in(sandbox, run, &sandbox.top(), &[]);
     assert_eq!(verdict(&before, subject).0, expected, "{before:?}");
-    mend();
+    fix();
     let after = doctor_in(sandbox, run, &sandbox.top(), &[]);
     assert_eq!(verdict(&after, subject).0, "ok", "{after:?}");
 }
 
 #[test]
 fn in_a_small_repository_nothing_is_wrong_and_nothing_is_changed() {
-    let (run, sandbox) = sandbox();
-    sandbox.status();
+    let (run, sandbox) = sandbox_and_runtime_folder();
+    sandbox.assert_same_status();
     let contents = |folder: &Path| {
         let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap()).collect();
         names.sort_by_key(fs::DirEntry::path);
@@ -98,7 +104,7 @@ fn in_a_small_repository_nothing_is_wrong_and_nothing_is_changed() {
     };
     let folders = [sandbox.top(), sandbox.git_dir(), sandbox.state_folder()];
     let before: Vec<_> = folders.iter().map(|folder| contents(folder)).collect();
-    let said = doctor_in(&sandbox, run.path(), &sandbox.path("src"), &[]);
+    let output = doctor_in(&sandbox, run.path(), &sandbox.path("src"), &[]);
     let of_repository = [
         "repository",
         "repository's disk",
@@ -116,24 +122,24 @@ fn in_a_small_repository_nothing_is_wrong_and_nothing_is_changed() {
         "commit-graph",
     ];
     for subject in of_repository {
-        assert_eq!(verdict(&said, subject).0, "ok", "{subject}: {said:?}");
+        assert_eq!(verdict(&output, subject).0, "ok", "{subject}: {output:?}");
     }
-    assert_eq!(verdict(&said, "vigil").1, env!("CARGO_PKG_VERSION"));
-    assert!(verdict(&said, "git").1.starts_with("2."));
-    assert!(verdict(&said, "state").1.starts_with("of 3 files in "));
+    assert_eq!(verdict(&output, "vigil").1, env!("CARGO_PKG_VERSION"));
+    assert!(verdict(&output, "git").1.starts_with("2."));
+    assert!(verdict(&output, "state").1.starts_with("of 3 files in "));
     let after: Vec<_> = folders.iter().map(|folder| contents(folder)).collect();
     assert_eq!(before, after);
     assert!(!run.path().join("vigil").exists());
 }
 
 #[test]
-fn without_a_repository_the_machine_is_told_of() {
-    let (run, sandbox) = sandbox();
-    let said = doctor_in(&sandbox, run.path(), sandbox.root(), &[]);
+fn without_a_repository_the_machine_is_described() {
+    let (run, sandbox) = sandbox_and_runtime_folder();
+    let output = doctor_in(&sandbox, run.path(), sandbox.root(), &[]);
     let none = ("ok".to_owned(), "none here".to_owned());
-    assert_eq!(verdict(&said, "repository"), none);
-    assert_ne!(verdict(&said, "inotify watches").0, "");
-    assert_eq!(verdict(&said, "index").0, "");
+    assert_eq!(verdict(&output, "repository"), none);
+    assert_ne!(verdict(&output, "inotify watches").0, "");
+    assert_eq!(verdict(&output, "index").0, "");
     let git_dir = doctor_in(&sandbox, run.path(), &sandbox.git_dir(), &[]);
     assert_eq!(verdict(&git_dir, "repository").0, "ok");
     assert_eq!(verdict(&git_dir, "index").0, "");
@@ -142,22 +148,22 @@ fn without_a_repository_the_machine_is_told_of() {
 
 #[test]
 fn text_has_a_line_for_each_check_and_the_remedy_below() {
-    let (run, sandbox) = sandbox();
-    let mut command = vigil(&sandbox, &["doctor"]);
+    let (run, sandbox) = sandbox_and_runtime_folder();
+    let mut command = vigil_command(&sandbox, &["doctor"]);
     command.env("VIGIL_RUNTIME_DIR", run.path().join("vigil"));
-    let said = TextOutput::from(command.output().unwrap());
+    let output = TextOutput::from(command.output().unwrap());
     let wanted = "note     daemon wanted             no, by VIGIL_NO_DAEMON: every question \
         is answered from the disk\n                                   fix: unset VIGIL_NO_DAEMON\n";
-    assert!(said.stdout.contains(wanted), "{}", said.stdout);
-    let last = said.stdout.lines().last().unwrap();
+    assert!(output.stdout.contains(wanted), "{}", output.stdout);
+    let last = output.stdout.lines().last().unwrap();
     assert!(last.contains("problem") && last.contains("note"), "{last}");
-    let wrong = vigil(&sandbox, &["doctor", "x"]).output().unwrap();
+    let wrong = vigil_command(&sandbox, &["doctor", "x"]).output().unwrap();
     assert_eq!(TextOutput::from(wrong).code, 129);
 }
 
 #[test]
-fn the_daemon_is_told_of_as_it_is() {
-    let (run, sandbox) = sandbox();
+fn the_daemon_is_described_in_each_of_its_states() {
+    let (run, sandbox) = sandbox_and_runtime_folder();
     let top = sandbox.top();
     let ask = |variables: &[(&str, &str)]| doctor_in(&sandbox, run.path(), &top, variables);
     // A busy machine may be slow.
@@ -200,19 +206,19 @@ fn the_daemon_is_told_of_as_it_is() {
     drop(listener);
     assert_eq!(verdict(&ask(&wanted), "daemon"), none);
 
-    let mut serve = vigil(&sandbox, &["daemon", "run"]);
+    let mut serve = vigil_command(&sandbox, &["daemon", "run"]);
     serve.env("VIGIL_RUNTIME_DIR", &folder);
-    let mut daemon = Served(serve.stdout(Stdio::piped()).spawn().unwrap());
+    let mut daemon = RunningDaemon(serve.stdout(Stdio::piped()).spawn().unwrap());
     let mut lines = std::io::BufReader::new(daemon.0.stdout.take().unwrap());
     std::io::BufRead::read_line(&mut lines, &mut String::new()).unwrap();
-    let said = ask(&wanted);
-    assert_eq!(verdict(&said, "heard of by the daemon").0, "");
-    let mut status = vigil(&sandbox, &["status"]);
+    let output = ask(&wanted);
+    assert_eq!(verdict(&output, "heard of by the daemon").0, "");
+    let mut status = vigil_command(&sandbox, &["status"]);
     status.envs(wanted).env("VIGIL_RUNTIME_DIR", &folder);
     assert!(status.status().unwrap().success());
     let heard = verdict(&ask(&wanted), "heard of by the daemon");
     assert_eq!(heard, ("ok".to_owned(), "all of it".to_owned()));
-    let (verdict, fact) = verdict(&said, "daemon");
+    let (verdict, fact) = verdict(&output, "daemon");
     assert!(["ok", "note"].contains(&verdict.as_str()), "{fact}");
     assert!(
         fact.starts_with(&format!("pid {}, 0 repositories", daemon.0.id())),
@@ -222,20 +228,20 @@ fn the_daemon_is_told_of_as_it_is() {
 
 #[test]
 fn few_open_files_are_a_problem() {
-    let (run, sandbox) = sandbox();
+    let (run, sandbox) = sandbox_and_runtime_folder();
     for (limit, expected) in [("100", "problem"), ("512", "ok")] {
         let script = format!("ulimit -n {limit}; exec \"$0\" doctor --json");
         let mut command = sandbox.command("sh", "", ["-c".into(), script]);
         command.arg(vigil_program());
         command.env("VIGIL_RUNTIME_DIR", run.path().join("vigil"));
-        let said = TextOutput::from(command.output().unwrap());
-        assert_eq!(verdict(&said, "open files").0, expected, "{said:?}");
+        let output = TextOutput::from(command.output().unwrap());
+        assert_eq!(verdict(&output, "open files").0, expected, "{output:?}");
     }
 }
 
 #[test]
-fn what_piles_up_is_told_until_it_is_mended() {
-    let (run, sandbox) = sandbox();
+fn what_piles_up_is_reported_until_it_is_cleaned_up() {
+    let (run, sandbox) = sandbox_and_runtime_folder();
     let run = run.path();
     let head = sandbox.git(["rev-parse", "HEAD"]);
     let branches = sandbox.git_dir().join("refs/heads/many");
@@ -243,7 +249,7 @@ fn what_piles_up_is_told_until_it_is_mended() {
     for number in 0..1001 {
         fs::write(branches.join(number.to_string()), &head).unwrap();
     }
-    fires(&sandbox, run, "loose references", "note", || {
+    assert_reported_until_fixed(&sandbox, run, "loose references", "note", || {
         sandbox.git(["pack-refs", "--all"]);
     });
     let objects = sandbox.git_dir().join("objects/17");
@@ -251,7 +257,7 @@ fn what_piles_up_is_told_until_it_is_mended() {
     for number in 0..27 {
         fs::write(objects.join(format!("{number:038}")), "").unwrap();
     }
-    fires(&sandbox, run, "objects", "note", || {
+    assert_reported_until_fixed(&sandbox, run, "objects", "note", || {
         fs::remove_dir_all(&objects).unwrap();
     });
     for number in 0..100 {
@@ -262,33 +268,35 @@ fn what_piles_up_is_told_until_it_is_mended() {
     for number in 0..100 {
         sandbox.age(format!("src/many/{number}"), 50);
     }
-    fires(&sandbox, run, "time stamps", "note", || {
+    assert_reported_until_fixed(&sandbox, run, "time stamps", "note", || {
         sandbox.git(["update-index", "-q", "--refresh"]);
     });
     sandbox.git(["init", "-q", "src/nested"]);
-    fires(&sandbox, run, "nested repositories", "note", || {
+    assert_reported_until_fixed(&sandbox, run, "nested repositories", "note", || {
         sandbox.write(".git/info/exclude", "nested\n");
     });
     for number in 0..10_000 {
         fs::create_dir_all(sandbox.path("out/deep")).unwrap();
         fs::write(sandbox.path(format!("out/deep/{number}")), "").unwrap();
     }
-    let said = doctor_in(&sandbox, run, &sandbox.top(), &[]);
-    let crowd = checks(&said).into_iter().find(|check| check.1 == "problem");
+    let output = doctor_in(&sandbox, run, &sandbox.top(), &[]);
+    let crowd = checks(&output)
+        .into_iter()
+        .find(|check| check.1 == "problem");
     let crowd = crowd.filter(|check| check.0 == "many untracked files");
     let remedy = crowd.unwrap().3.unwrap();
-    fires(&sandbox, run, "many untracked files", "problem", || {
+    assert_reported_until_fixed(&sandbox, run, "many untracked files", "problem", || {
         let mut command = sandbox.command("sh", "src", ["-c", &remedy]);
         assert!(command.status().unwrap().success());
     });
 }
 
 #[test]
-fn settings_of_git_that_cost_something_are_told_until_they_are_changed() {
-    let (run, sandbox) = sandbox();
+fn costly_settings_of_git_are_reported_until_they_are_changed() {
+    let (run, sandbox) = sandbox_and_runtime_folder();
     let run = run.path();
     sandbox.git(["config", "status.showUntrackedFiles", "all"]);
-    fires(&sandbox, run, "untracked files", "note", || {
+    assert_reported_until_fixed(&sandbox, run, "untracked files", "note", || {
         sandbox.git(["config", "status.showUntrackedFiles", "normal"]);
     });
     let trace = sandbox.path_from_root("trace");
@@ -309,43 +317,43 @@ fn settings_of_git_that_cost_something_are_told_until_they_are_changed() {
     }
     sandbox.write(".gitattributes", "* filter=f\n");
     sandbox.age("src/a.c", 1000);
-    fires(&sandbox, run, "git's own monitor", "note", || {
+    assert_reported_until_fixed(&sandbox, run, "git's own monitor", "note", || {
         sandbox.git(["config", "core.fsmonitor", "false"]);
     });
-    let hooked = vigil(&sandbox, &["-p", "doctor"]).output().unwrap();
+    let hooked = vigil_command(&sandbox, &["-p", "doctor"]).output().unwrap();
     assert!(!hooked.stdout.is_empty());
     assert!(!trace.exists(), "something of the repository's was run");
     sandbox.vigil(&["status"]);
     assert!(trace.exists(), "a status runs the filter");
     let socket = sandbox.git_dir().join("fsmonitor--daemon.ipc");
     let listener = UnixListener::bind(&socket).unwrap();
-    fires(&sandbox, run, "git's own monitor", "note", || {
+    assert_reported_until_fixed(&sandbox, run, "git's own monitor", "note", || {
         drop(listener);
         fs::remove_file(&socket).unwrap();
     });
     sandbox.git(["config", "vigil.stateFile", "false"]);
-    fires(&sandbox, run, "state", "note", || {
+    assert_reported_until_fixed(&sandbox, run, "state", "note", || {
         sandbox.git(["config", "--unset-all", "vigil.stateFile"]);
     });
 }
 
 #[test]
-fn a_state_that_is_not_used_is_told_of_until_it_is_dropped() {
-    let (run, sandbox) = sandbox();
-    sandbox.status();
+fn an_unused_state_is_reported_until_it_is_dropped() {
+    let (run, sandbox) = sandbox_and_runtime_folder();
+    sandbox.assert_same_status();
     fs::write(sandbox.state_folder().join("state"), "garbage").unwrap();
-    fires(&sandbox, run.path(), "state", "note", || {
+    assert_reported_until_fixed(&sandbox, run.path(), "state", "note", || {
         sandbox.text(&["state", "drop"]);
     });
     fs::write(sandbox.state_folder(), "").unwrap();
-    fires(&sandbox, run.path(), "state", "problem", || {
+    assert_reported_until_fixed(&sandbox, run.path(), "state", "problem", || {
         fs::remove_file(sandbox.state_folder()).unwrap();
     });
 }
 
 #[test]
 fn a_git_in_the_working_copy_is_not_run() {
-    let (run, sandbox) = sandbox();
+    let (run, sandbox) = sandbox_and_runtime_folder();
     let trace = sandbox.path_from_root("trace");
     sandbox.write(
         "bin/git",
@@ -369,7 +377,7 @@ fn a_git_in_the_working_copy_is_not_run() {
 
 #[test]
 fn hostile_repositories_are_a_problem_and_no_more() {
-    let (run, sandbox) = sandbox();
+    let (run, sandbox) = sandbox_and_runtime_folder();
     let top = sandbox.top();
     let git_dir = sandbox.git_dir();
     let ask = || doctor_in(&sandbox, run.path(), &top, &[]);
@@ -404,7 +412,7 @@ fn hostile_repositories_are_a_problem_and_no_more() {
 
 #[test]
 fn names_are_shown_escaped_and_never_as_commands() {
-    let (run, sandbox) = sandbox();
+    let (run, sandbox) = sandbox_and_runtime_folder();
     let name = "a\x1b[2J$(touch x)\u{202e}\u{9b}1m\nb".to_owned() + &"n".repeat(150);
     let mut deep = name.clone();
     for _ in 0..15 {
@@ -419,7 +427,7 @@ fn names_are_shown_escaped_and_never_as_commands() {
     sandbox.git(["init", "-q", &format!("{name}-tracked/nested")]);
     sandbox.git(["config", "status.showUntrackedFiles", &name]);
     sandbox.git(["config", "core.fsmonitor", &name]);
-    let mut command = vigil(&sandbox, &["doctor"]);
+    let mut command = vigil_command(&sandbox, &["doctor"]);
     command.env("VIGIL_RUNTIME_DIR", run.path().join(&name));
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

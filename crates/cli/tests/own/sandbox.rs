@@ -35,9 +35,13 @@ impl Sandbox {
 
     /// The output of a command that must succeed.
     pub(crate) fn text(&self, arguments: &[&str]) -> String {
-        let said = self.vigil(arguments);
-        assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{arguments:?}");
-        said.stdout
+        let output = self.vigil(arguments);
+        assert_eq!(
+            (output.code, output.stderr.as_str()),
+            (0, ""),
+            "{arguments:?}"
+        );
+        output.stdout
     }
 
     /// The same output, parsed as JSON.
@@ -46,7 +50,7 @@ impl Sandbox {
     }
 
     /// Has the state written, and asserts that both status commands print the same.
-    pub(crate) fn status(&self) {
+    pub(crate) fn assert_same_status(&self) {
         let arguments = ["status", "--porcelain"];
         assert_eq!(
             self.text(&arguments).into_bytes(),

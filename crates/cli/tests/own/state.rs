@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::sandbox::Sandbox;
 
-fn show(sandbox: &Sandbox) -> Value {
+fn show_state(sandbox: &Sandbox) -> Value {
     sandbox.json(&["state", "show", "-v", "--format=json"])
 }
 
 /// The standing of the listings of each directory, by path.
-fn standings(report: &Value) -> Vec<(&str, Vec<&str>)> {
+fn listing_standings(report: &Value) -> Vec<(&str, Vec<&str>)> {
     let directories = report["directories"].as_array().unwrap().iter();
     directories
         .map(|directory| {
@@ -28,8 +28,8 @@ fn before_the_first_status_there_is_no_state() {
     let folder = sandbox.state_folder();
     let text = sandbox.text(&["state", "show"]);
     assert!(text.starts_with(&format!("no state in {}\n", folder.display())));
-    assert_eq!(show(&sandbox)["state"], Value::Null);
-    assert_eq!(show(&sandbox)["directories"], json!([]));
+    assert_eq!(show_state(&sandbox)["state"], Value::Null);
+    assert_eq!(show_state(&sandbox)["directories"], json!([]));
     assert_eq!(sandbox.text(&["state", "verify"]), "there is no state\n");
     assert_eq!(sandbox.text(&["state", "drop"]), "there is no state\n");
     assert!(!folder.exists());
@@ -38,8 +38,8 @@ fn before_the_first_status_there_is_no_state() {
 #[test]
 fn show_tells_what_is_recorded_and_what_of_it_holds() {
     let sandbox = Sandbox::new();
-    sandbox.status();
-    let report = show(&sandbox);
+    sandbox.assert_same_status();
+    let report = show_state(&sandbox);
     let state = &report["state"];
     assert_eq!(report["unkept"], Value::Null);
     assert_eq!(state["generation"], 1);
@@ -60,7 +60,7 @@ fn show_tells_what_is_recorded_and_what_of_it_holds() {
         ("src", vec!["holds"]),
         ("src/deep", vec!["holds"]),
     ];
-    assert_eq!(standings(&report), all_hold);
+    assert_eq!(listing_standings(&report), all_hold);
     let top = &report["directories"][0]["listings"][0];
     assert_eq!(top["untracked_files"], "normal");
     assert_eq!(top["untracked"], 1);
@@ -87,45 +87,57 @@ fn show_tells_why_a_listing_holds_no_more() {
     sandbox.write("src/sub/.gitignore", "x\n");
     sandbox.write("src/sub/y", "");
     sandbox.settle();
-    sandbox.status();
-    assert_eq!(standings(&show(&sandbox))[1], ("src", vec!["holds"]));
+    sandbox.assert_same_status();
+    assert_eq!(
+        listing_standings(&show_state(&sandbox))[1],
+        ("src", vec!["holds"])
+    );
 
     sandbox.write("src/sub/.gitignore", "x\ny\n");
-    let report = show(&sandbox);
-    assert_eq!(standings(&report)[1], ("src", vec!["below"]));
+    let report = show_state(&sandbox);
+    assert_eq!(listing_standings(&report)[1], ("src", vec!["below"]));
     let listing = &report["directories"][1]["listings"][0];
     assert_eq!(listing["moved_path"], "sub/.gitignore");
     sandbox.write("src/deep/other", "");
     assert_eq!(
-        standings(&show(&sandbox))[2],
+        listing_standings(&show_state(&sandbox))[2],
         ("src/deep", vec!["directory"])
     );
     sandbox.write(".gitignore", "*.o\n*.a\n");
-    let report = show(&sandbox);
-    assert_eq!(standings(&report)[0], ("", vec!["ignore_file"]));
+    let report = show_state(&sandbox);
+    assert_eq!(listing_standings(&report)[0], ("", vec!["ignore_file"]));
     // Directories below need a new look for that, too, but this one first of all because it changed itself.
-    assert_eq!(standings(&report)[2], ("src/deep", vec!["directory"]));
+    assert_eq!(
+        listing_standings(&report)[2],
+        ("src/deep", vec!["directory"])
+    );
     std::fs::remove_file(sandbox.top().join("src/deep/other")).unwrap();
     sandbox.settle();
-    sandbox.status();
+    sandbox.assert_same_status();
     sandbox.write(".git/info/exclude", "z\n");
-    let report = show(&sandbox);
-    assert_eq!(standings(&report)[0], ("", vec!["rules"]));
+    let report = show_state(&sandbox);
+    assert_eq!(listing_standings(&report)[0], ("", vec!["rules"]));
     std::fs::remove_dir_all(sandbox.top().join("src/deep")).unwrap();
-    let report = show(&sandbox);
-    assert_eq!(standings(&report)[2], ("src/deep", vec!["directory"]));
+    let report = show_state(&sandbox);
+    assert_eq!(
+        listing_standings(&report)[2],
+        ("src/deep", vec!["directory"])
+    );
     assert_eq!(
         report["directories"][2]["listings"][0]["moved_at"],
         Value::Null
     );
     sandbox.git(["rm", "-q", "--cached", "src/a.c"]);
-    assert_eq!(show(&sandbox)["state"]["index"]["relation"], "changed");
+    assert_eq!(
+        show_state(&sandbox)["state"]["index"]["relation"],
+        "changed"
+    );
 }
 
 #[test]
 fn a_state_that_is_off_is_not_used_but_can_be_dropped() {
     let sandbox = Sandbox::new();
-    sandbox.status();
+    sandbox.assert_same_status();
     sandbox.git(["config", "vigil.stateFile", "false"]);
     let off = "vigil.stateFile is false: no state is kept or used\n";
     assert_eq!(sandbox.text(&["state", "show"]), off);
@@ -157,7 +169,7 @@ fn what_older_versions_left_is_ignored_and_dropped() {
     let both: String = folders.iter().map(|folder| removed(folder)).collect();
     leave();
     assert_eq!(sandbox.text(&["describe", "--tags"]), "t\n");
-    sandbox.status();
+    sandbox.assert_same_status();
     assert_eq!(sandbox.vigil(&["state", "verify"]).code, 0);
     assert!(folders.iter().all(|folder| folder.join("state").exists()));
     let dropped = sandbox.text(&["state", "drop"]);
@@ -201,20 +213,20 @@ fn describe_keeps_nothing_on_disk() {
 #[test]
 fn a_dropped_state_is_gone_and_comes_back() {
     let sandbox = Sandbox::new();
-    sandbox.status();
+    sandbox.assert_same_status();
     let folder = sandbox.state_folder();
     let dropped = sandbox.vigil_in(&sandbox.top().join("src"), &["state", "drop"]);
     assert_eq!(dropped.stdout, format!("removed {}\n", folder.display()));
     assert!(!folder.exists());
     assert_eq!(sandbox.text(&["state", "drop"]), "there is no state\n");
-    sandbox.status();
+    sandbox.assert_same_status();
     assert!(folder.exists());
 }
 
 #[test]
 fn a_folder_that_stays_is_not_said_to_be_removed() {
     let sandbox = Sandbox::new();
-    sandbox.status();
+    sandbox.assert_same_status();
     let folder = sandbox.state_folder();
     std::fs::write(folder.join("notes"), "").unwrap();
     let dropped = sandbox.text(&["state", "drop"]);
@@ -228,14 +240,14 @@ fn a_folder_that_stays_is_not_said_to_be_removed() {
 }
 
 #[test]
-fn a_file_in_the_place_of_the_state_is_one_error() {
+fn a_file_in_the_place_of_the_state_is_reported_once() {
     let sandbox = Sandbox::new();
     let folder = sandbox.state_folder();
     std::fs::write(&folder, "").unwrap();
-    let said = sandbox.vigil(&["state", "drop"]);
+    let output = sandbox.vigil(&["state", "drop"]);
     let error = format!("error: {} is not a directory\n", folder.display());
     assert_eq!(
-        (said.code, said.stdout, said.stderr),
+        (output.code, output.stdout, output.stderr),
         (1, String::new(), error)
     );
     assert!(folder.is_file());
@@ -254,25 +266,33 @@ fn whether_a_state_is_kept_must_be_a_boolean() {
     ];
     for command in commands {
         let setting = ["-c", "vigil.stateFile=banana"];
-        let said = sandbox.vigil(&[&setting, command].concat());
-        assert_eq!((said.code, said.stderr.as_str()), (128, bad), "{command:?}");
-        assert_eq!(said.stdout, "");
+        let output = sandbox.vigil(&[&setting, command].concat());
+        assert_eq!(
+            (output.code, output.stderr.as_str()),
+            (128, bad),
+            "{command:?}"
+        );
+        assert_eq!(output.stdout, "");
         // As in git, each of the values counts.
         let later = ["-c", "vigil.stateFile=banana", "-c", "vigil.stateFile=yes"];
-        let said = sandbox.vigil(&[&later, command].concat());
-        assert_eq!((said.code, said.stderr.as_str()), (128, bad), "{command:?}");
+        let output = sandbox.vigil(&[&later, command].concat());
+        assert_eq!(
+            (output.code, output.stderr.as_str()),
+            (128, bad),
+            "{command:?}"
+        );
     }
     // The command removes what is left, whatever the setting is.
-    sandbox.status();
-    let said = sandbox.vigil(&["-c", "vigil.stateFile=banana", "state", "drop"]);
-    assert_eq!(said.code, 0, "{}", said.stderr);
+    sandbox.assert_same_status();
+    let output = sandbox.vigil(&["-c", "vigil.stateFile=banana", "state", "drop"]);
+    assert_eq!(output.code, 0, "{}", output.stderr);
     assert!(!sandbox.state_folder().exists());
 }
 
 #[test]
-fn a_state_is_right_whatever_changed_since() {
+fn a_state_gives_right_answers_whatever_changed_since() {
     let sandbox = Sandbox::new();
-    sandbox.status();
+    sandbox.assert_same_status();
     let right = sandbox.text(&["state", "verify"]);
     assert!(right.starts_with("the state is right ("), "{right}");
     assert!(right.contains(" 3 entries of the index and 3 answers were compared"));
@@ -283,7 +303,10 @@ fn a_state_is_right_whatever_changed_since() {
     let more = sandbox.text(&["state", "verify"]);
     assert!(more.contains(" 4 entries of the index "), "{more}");
     // Nothing was written.
-    assert_eq!(show(&sandbox)["state"]["index"]["relation"], "changed");
+    assert_eq!(
+        show_state(&sandbox)["state"]["index"]["relation"],
+        "changed"
+    );
 }
 
 /// git takes a missing index for a sparse one; there is a state of it.
@@ -293,24 +316,24 @@ fn an_index_that_is_to_be_split_and_sparse_is_refused_with_a_state_too() {
     sandbox.git(["sparse-checkout", "set", "--cone", "--sparse-index", "src"]);
     std::fs::remove_file(sandbox.state_folder().with_file_name("index")).unwrap();
     let split = ["-c", "core.splitIndex=true", "status"];
-    let said = sandbox.vigil(&split);
+    let output = sandbox.vigil(&split);
     let wanted = sandbox.try_git(split);
-    assert_eq!((said.code, &said.stderr), (wanted.code, &wanted.stderr));
-    assert_eq!(said.code, 128);
+    assert_eq!((output.code, &output.stderr), (wanted.code, &wanted.stderr));
+    assert_eq!(output.code, 128);
     sandbox.vigil(&["status"]);
     assert!(sandbox.state_folder().exists());
     let again = sandbox.vigil(&split);
-    assert_eq!((again.code, again.stderr), (said.code, said.stderr));
+    assert_eq!((again.code, again.stderr), (output.code, output.stderr));
 }
 
 #[test]
 fn verify_finds_any_byte_that_is_not_as_it_was_written_and_status_answers_rightly() {
     let sandbox = Sandbox::new();
     sandbox.write("src/a.c", "int changed;\n");
-    sandbox.status();
+    sandbox.assert_same_status();
     let path = sandbox.state_data();
     let whole = std::fs::read(&path).unwrap();
-    let state = &show(&sandbox)["state"];
+    let state = &show_state(&sandbox)["state"];
     assert_eq!(state["dead_len"], 0);
     let mut found = 0;
     // Bytes between blocks are not significant.
@@ -319,14 +342,14 @@ fn verify_finds_any_byte_that_is_not_as_it_was_written_and_status_answers_rightl
         let mut flipped = whole.clone();
         flipped[at] ^= 0x10;
         std::fs::write(&path, &flipped).unwrap();
-        let said = sandbox.vigil(&["state", "verify"]);
-        assert_eq!((said.code, said.stderr.as_str()), (1, ""), "byte {at}");
-        assert!(said.stdout.contains(" is damaged: "), "{}", said.stdout);
+        let output = sandbox.vigil(&["state", "verify"]);
+        assert_eq!((output.code, output.stderr.as_str()), (1, ""), "byte {at}");
+        assert!(output.stdout.contains(" is damaged: "), "{}", output.stdout);
         assert_eq!(sandbox.vigil(&["state", "show", "-v"]).code, 0);
         found += 1;
         if found % 4 == 0 {
             let docket = std::fs::read(sandbox.state_folder().join("state")).unwrap();
-            sandbox.status();
+            sandbox.assert_same_status();
             std::fs::remove_dir_all(sandbox.state_folder()).unwrap();
             std::fs::create_dir(sandbox.state_folder()).unwrap();
             std::fs::write(sandbox.state_folder().join("state"), docket).unwrap();
@@ -340,15 +363,16 @@ fn verify_finds_any_byte_that_is_not_as_it_was_written_and_status_answers_rightl
     let mut flipped = std::fs::read(&docket).unwrap();
     flipped[100] ^= 1;
     std::fs::write(&docket, &flipped).unwrap();
-    let said = sandbox.vigil(&["state", "verify"]);
-    assert_eq!(said.code, 1);
+    let output = sandbox.vigil(&["state", "verify"]);
+    assert_eq!(output.code, 1);
     assert!(
-        said.stdout
+        output
+            .stdout
             .contains("state is damaged: its checksum is wrong\n")
     );
     let shown = sandbox.text(&["state", "show"]);
     assert!(shown.contains("state is damaged: its checksum is wrong\n"));
-    sandbox.status();
+    sandbox.assert_same_status();
     assert_eq!(sandbox.vigil(&["state", "verify"]).code, 0);
 }
 
@@ -385,33 +409,33 @@ fn wrong_command_lines_are_refused_with_the_usage() {
             "error: option `format' requires a value\n",
         ),
     ] {
-        let said = sandbox.vigil(arguments);
+        let output = sandbox.vigil(arguments);
         assert_eq!(
-            (said.code, said.stdout.as_str()),
+            (output.code, output.stdout.as_str()),
             (129, ""),
             "{arguments:?}"
         );
-        assert!(said.stderr.starts_with(complaint), "{}", said.stderr);
+        assert!(output.stderr.starts_with(complaint), "{}", output.stderr);
     }
     for arguments in [&["state", "-h"][..], &["state", "drop", "-h"]] {
-        let said = sandbox.vigil(arguments);
-        assert_eq!((said.code, said.stderr.as_str()), (0, ""));
-        assert!(said.stdout.starts_with("usage: vigil state show"));
+        let output = sandbox.vigil(arguments);
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""));
+        assert!(output.stdout.starts_with("usage: vigil state show"));
     }
     let elsewhere = tempfile::tempdir().unwrap();
     for command in ["show", "verify", "drop"] {
-        let said = sandbox.vigil_in(elsewhere.path(), &["state", command]);
-        assert_eq!((said.code, said.stdout.as_str()), (128, ""));
-        assert!(said.stderr.starts_with("fatal: not a git repository"));
+        let output = sandbox.vigil_in(elsewhere.path(), &["state", command]);
+        assert_eq!((output.code, output.stdout.as_str()), (128, ""));
+        assert!(output.stderr.starts_with("fatal: not a git repository"));
     }
     let help = sandbox.text(&["help"]);
     assert!(help.contains("\n   state  "), "{help}");
 }
 
 #[test]
-fn a_state_that_is_not_used_is_told_to_whoever_asks() {
+fn an_unused_state_is_reported_by_state_show() {
     let sandbox = Sandbox::new();
-    sandbox.status();
+    sandbox.assert_same_status();
     let docket = sandbox.state_folder().join("state");
     let mut bytes = std::fs::read(&docket).unwrap();
     bytes[8] = 99;
@@ -425,10 +449,13 @@ fn a_state_that_is_not_used_is_told_to_whoever_asks() {
         String::from_utf8(output.stderr).unwrap()
     };
     assert_eq!(ask(None), "");
-    let said = ask(Some("1"));
-    assert!(said.starts_with("debug: the state is not used: "), "{said}");
-    assert!(said.contains("format version 99"), "{said}");
-    assert_eq!(said.lines().count(), 1);
+    let printed = ask(Some("1"));
+    assert!(
+        printed.starts_with("debug: the state is not used: "),
+        "{printed}"
+    );
+    assert!(printed.contains("format version 99"), "{printed}");
+    assert_eq!(printed.lines().count(), 1);
     // The state has been replaced.
     assert_eq!(
         sandbox.text(&["state", "verify"]).lines().count(),

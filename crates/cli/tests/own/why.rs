@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::sandbox::Sandbox;
 
 /// The lines about one path, without the path.
-fn why(sandbox: &Sandbox, path: &str) -> Vec<String> {
+fn explanation(sandbox: &Sandbox, path: &str) -> Vec<String> {
     let text = sandbox.text(&["why", path]);
     let lines = text.lines();
     let prefix = format!("{path}: ");
@@ -19,25 +19,25 @@ fn why(sandbox: &Sandbox, path: &str) -> Vec<String> {
 
 #[track_caller]
 fn assert_why(sandbox: &Sandbox, path: &str, expected: &[&str]) {
-    assert_eq!(why(sandbox, path), expected, "{path}");
+    assert_eq!(explanation(sandbox, path), expected, "{path}");
 }
 
 /// Asserts how the last line starts and ends; times are in between.
 #[track_caller]
-fn assert_about(sandbox: &Sandbox, path: &str, start: &str, end: &str) {
-    let said = why(sandbox, path);
-    let last = said.last().unwrap();
-    assert!(last.starts_with(start) && last.ends_with(end), "{said:?}");
+fn assert_last_line(sandbox: &Sandbox, path: &str, start: &str, end: &str) {
+    let output = explanation(sandbox, path);
+    let last = output.last().unwrap();
+    assert!(last.starts_with(start) && last.ends_with(end), "{output:?}");
 }
 
 #[test]
-fn facts_decide() {
+fn why_names_the_deciding_stat_facts() {
     let sandbox = Sandbox::new();
     for file in ["src/a.c", "src/deep/b.c", ".gitignore"] {
         sandbox.age(file, 100);
     }
     sandbox.git(["update-index", "-q", "--refresh"]);
-    assert_about(
+    assert_last_line(
         &sandbox,
         "src/deep/b.c",
         "unchanged: its stat data match the index of 20",
@@ -59,15 +59,15 @@ fn facts_decide() {
     std::fs::remove_file(&path).unwrap();
     assert_why(&sandbox, "src/deep/b.c", &["deleted: nothing is there"]);
     symlink("../a.c", &path).unwrap();
-    let said = why(&sandbox, "src/deep/b.c");
-    assert!(said[0].starts_with("type changed: mode is 120000, the index recorded 100644"));
+    let output = explanation(&sandbox, "src/deep/b.c");
+    assert!(output[0].starts_with("type changed: mode is 120000, the index recorded 100644"));
     std::fs::remove_file(&path).unwrap();
     let fifo = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(fifo.unwrap().success());
-    let said = why(&sandbox, "src/deep/b.c");
+    let output = explanation(&sandbox, "src/deep/b.c");
     assert!(
-        said[0].starts_with("modified: it is a pipe, socket or device"),
-        "{said:?}"
+        output[0].starts_with("modified: it is a pipe, socket or device"),
+        "{output:?}"
     );
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
@@ -88,7 +88,7 @@ fn facts_decide() {
 }
 
 #[test]
-fn contents_decide_where_facts_do_not() {
+fn why_names_the_contents_where_stat_facts_do_not_decide() {
     let sandbox = Sandbox::new();
     sandbox.write(".gitattributes", "# comment\n\n*.c text=auto ident\n");
     sandbox.age("src/a.c", 100);
@@ -96,7 +96,7 @@ fn contents_decide_where_facts_do_not() {
     sandbox.age("src/a.c", 50);
     let steps = "; line endings converted if it is text by text=auto (.gitattributes:3); $Id$ collapsed by ident \
                  (.gitattributes:3)";
-    assert_about(
+    assert_last_line(
         &sandbox,
         "src/a.c",
         "unchanged: its stat data do not decide (mtime moved from 20",
@@ -104,7 +104,7 @@ fn contents_decide_where_facts_do_not() {
     );
     sandbox.write("src/a.c", "int b;\n");
     sandbox.age("src/a.c", 25);
-    assert_about(
+    assert_last_line(
         &sandbox,
         "src/a.c",
         "modified: its stat data do not decide (mtime moved from 20",
@@ -114,11 +114,14 @@ fn contents_decide_where_facts_do_not() {
     sandbox.git(["update-index", "src/a.c"]);
     sandbox.write("src/a.c", "int c;\n");
     sandbox.age("src/a.c", -100);
-    let said = why(&sandbox, "src/a.c");
-    assert_eq!(said.len(), 2);
-    assert!(said[0].starts_with("staged: modified (blob "), "{said:?}");
+    let output = explanation(&sandbox, "src/a.c");
+    assert_eq!(output.len(), 2);
+    assert!(
+        output[0].starts_with("staged: modified (blob "),
+        "{output:?}"
+    );
     sandbox.git(["update-index", "src/a.c"]);
-    assert_about(
+    assert_last_line(
         &sandbox,
         "src/a.c",
         "unchanged: its stat data do not decide (racy: its mtime is not before that of the index, 20",
@@ -136,15 +139,15 @@ fn contents_decide_where_facts_do_not() {
     assert_eq!(contents["steps"][0]["line"], 3);
     assert_eq!(contents["steps"][1]["treatment"], "ident");
     sandbox.write(".gitattributes", "");
-    let said = sandbox.text(&["-c", "core.autocrlf=input", "why", "src/a.c"]);
+    let output = sandbox.text(&["-c", "core.autocrlf=input", "why", "src/a.c"]);
     assert!(
-        said.contains("; line endings converted if it is text by core.autocrlf\n"),
-        "{said}"
+        output.contains("; line endings converted if it is text by core.autocrlf\n"),
+        "{output}"
     );
 }
 
 #[test]
-fn what_the_state_knows_is_told() {
+fn why_tells_what_the_state_knows() {
     let sandbox = Sandbox::new();
     // Stat data that does not decide.
     sandbox.age("src/a.c", 100);
@@ -152,7 +155,7 @@ fn what_the_state_knows_is_told() {
     sandbox.settle();
     let recorded =
         "contents compared: equal; the comparison is recorded in the state, the file is not read";
-    assert_about(
+    assert_last_line(
         &sandbox,
         "src/a.c",
         "unchanged: ",
@@ -161,13 +164,13 @@ fn what_the_state_knows_is_told() {
     assert_why(&sandbox, "new", &["untracked: no rule matches"]);
     // This question does not save anything.
     assert!(!sandbox.state_folder().exists());
-    sandbox.status();
-    assert_about(&sandbox, "src/a.c", "unchanged: ", recorded);
+    sandbox.assert_same_status();
+    assert_last_line(&sandbox, "src/a.c", "unchanged: ", recorded);
     let listing =
         "untracked: no rule matches; the state has the listing of ./, still valid (mtime 20";
-    assert_about(&sandbox, "new", listing, " UTC): nothing is listed again");
+    assert_last_line(&sandbox, "new", listing, " UTC): nothing is listed again");
     let holds = ": it is not listed again";
-    assert_about(
+    assert_last_line(
         &sandbox,
         "src",
         "directory, entries of the index: 2, staged: 0, changed in the working tree: 0, in conflict: 0, untracked: 0; \
@@ -175,26 +178,26 @@ fn what_the_state_knows_is_told() {
         holds,
     );
     sandbox.age("src/a.c", 50);
-    assert_about(
+    assert_last_line(
         &sandbox,
         "src/a.c",
         "unchanged: ",
         "contents compared: equal",
     );
-    assert_about(&sandbox, "src/deep/b.c", "unchanged: ", recorded);
+    assert_last_line(&sandbox, "src/deep/b.c", "unchanged: ", recorded);
     sandbox.write("src/other", "");
-    assert_about(&sandbox, "src", "directory, ", ", untracked: 1");
+    assert_last_line(&sandbox, "src", "directory, ", ", untracked: 1");
     assert_why(&sandbox, "src/other", &["untracked: no rule matches"]);
-    assert_about(&sandbox, "src/deep", "directory, ", holds);
+    assert_last_line(&sandbox, "src/deep", "directory, ", holds);
     // A new entry elsewhere affects nothing; one in the directory does.
     sandbox.git(["add", "src/other"]);
-    assert_about(&sandbox, "new", listing, " UTC): nothing is listed again");
-    assert_about(&sandbox, "src/deep/b.c", "unchanged: ", recorded);
+    assert_last_line(&sandbox, "new", listing, " UTC): nothing is listed again");
+    assert_last_line(&sandbox, "src/deep/b.c", "unchanged: ", recorded);
     sandbox.git(["add", "new"]);
     sandbox.write("other", "");
     assert_why(&sandbox, "other", &["untracked: no rule matches"]);
     sandbox.git(["config", "vigil.stateFile", "false"]);
-    assert_about(
+    assert_last_line(
         &sandbox,
         "src/deep/b.c",
         "unchanged: ",
@@ -203,7 +206,7 @@ fn what_the_state_knows_is_told() {
 }
 
 #[test]
-fn rules_are_told_with_their_place() {
+fn why_names_rules_with_file_and_line() {
     let sandbox = Sandbox::new();
     sandbox.write(".gitignore", "# objects\n*.o\n!keep.o\nbuild/\n");
     for name in [
@@ -247,12 +250,12 @@ fn rules_are_told_with_their_place() {
             "not there: neither in the index nor in the working tree",
         ),
     ] {
-        let said = why(&sandbox, path);
-        let said: Vec<_> = said
+        let output = explanation(&sandbox, path);
+        let output: Vec<_> = output
             .iter()
             .map(|line| line.replace(&format!("{}/", sandbox.top().display()), ""))
             .collect();
-        assert_eq!(said, [expected], "{path}");
+        assert_eq!(output, [expected], "{path}");
     }
     let all = ["-c", "status.showUntrackedFiles=all", "why", "dir"];
     let expected = "dir: untracked: no rule matches; what is in it is shown file by file\n";
@@ -262,13 +265,13 @@ fn rules_are_told_with_their_place() {
     assert_eq!(sandbox.text(&none), expected);
     // Tracked files below the directory remain tracked.
     sandbox.write(".gitignore", "src/\n");
-    assert_about(
+    assert_last_line(
         &sandbox,
         "src",
         "directory, entries of the index: 2",
         "; what is untracked in it is ignored by .gitignore:1: src/ (src)",
     );
-    assert_about(&sandbox, "src/a.c", "unchanged: ", "");
+    assert_last_line(&sandbox, "src/a.c", "unchanged: ", "");
     assert_why(
         &sandbox,
         "src/new",
@@ -277,7 +280,7 @@ fn rules_are_told_with_their_place() {
 }
 
 #[test]
-fn marks_and_staged_changes_are_told() {
+fn why_tells_of_index_flags_and_staged_changes() {
     let sandbox = Sandbox::new();
     let id = |name: &str| {
         let id = sandbox.git(["rev-parse", "--short", name]);
@@ -310,7 +313,7 @@ fn marks_and_staged_changes_are_told() {
     );
     sandbox.git(["add", "new"]);
     let added = format!("staged: added (blob {}, mode 100644)", id(":new"));
-    assert_eq!(why(&sandbox, "new")[0], added);
+    assert_eq!(explanation(&sandbox, "new")[0], added);
     sandbox.git(["update-index", "--skip-worktree", "src/a.c"]);
     let skipped = "unchanged: it is not expected in the working tree (skip-worktree)";
     assert_why(
@@ -329,11 +332,11 @@ fn marks_and_staged_changes_are_told() {
     sandbox.write("src/a.c", "int other;\n");
     sandbox.git(["add", "src/a.c"]);
     let blobs = format!("staged: modified (blob {a} -> {})", id(":src/a.c"));
-    assert_eq!(why(&sandbox, "src/a.c")[0], blobs);
+    assert_eq!(explanation(&sandbox, "src/a.c")[0], blobs);
 }
 
 #[test]
-fn conflicts_and_submodules_are_told() {
+fn why_tells_of_conflicts_and_submodules() {
     let sandbox = Sandbox::new();
     sandbox.git(["switch", "-q", "-c", "other"]);
     sandbox.write("src/a.c", "int other;\n");
@@ -370,7 +373,7 @@ fn conflicts_and_submodules_are_told() {
     assert_why(&sandbox, "sub/file", &["in the submodule sub: ask there"]);
     let one = id(":sub");
     let as_recorded = format!("commit {one} is checked out in the submodule, as recorded");
-    let last = || why(&sandbox, "sub").pop().unwrap();
+    let last = || explanation(&sandbox, "sub").pop().unwrap();
     assert_eq!(last(), format!("unchanged: {as_recorded}"));
     std::fs::write(folder.join("file"), "changed").unwrap();
     std::fs::write(folder.join("other"), "").unwrap();
@@ -387,7 +390,7 @@ fn conflicts_and_submodules_are_told() {
 }
 
 #[test]
-fn renames_are_called_what_status_calls_them() {
+fn why_calls_renames_what_status_calls_them() {
     let sandbox = Sandbox::new();
     let text = "one\ntwo\nthree\nfour\n";
     for name in ["moved", "copied", "away"] {
@@ -402,9 +405,9 @@ fn renames_are_called_what_status_calls_them() {
     let blob = blob.trim();
     let what = format!("(blob {blob}, mode 100644)");
     let renamed = format!("staged: renamed from moved, 100 % alike {what}");
-    assert_eq!(why(&sandbox, "src/moved")[0], renamed);
+    assert_eq!(explanation(&sandbox, "src/moved")[0], renamed);
     let gone = format!("staged: renamed to src/moved (HEAD has blob {blob})");
-    assert_eq!(why(&sandbox, "moved")[0], gone);
+    assert_eq!(explanation(&sandbox, "moved")[0], gone);
     assert_why(
         &sandbox,
         "here",
@@ -425,21 +428,21 @@ fn renames_are_called_what_status_calls_them() {
 
     sandbox.git(["config", "status.renames", "false"]);
     let added = format!("staged: added {what}");
-    assert_eq!(why(&sandbox, "src/moved")[0], added);
+    assert_eq!(explanation(&sandbox, "src/moved")[0], added);
     assert_why(&sandbox, "away", &["deleted: nothing is there"]);
     // A copy and its source.
     sandbox.git(["config", "status.renames", "copies"]);
     sandbox.write("copy", format!("{text}copied\n"));
     sandbox.write("copied", format!("{text}changed\n"));
     sandbox.git(["add", "copy", "copied"]);
-    let copied = &why(&sandbox, "copy")[0];
+    let copied = &explanation(&sandbox, "copy")[0];
     let start = "staged: copied from copied, 100 % alike (blob ";
     assert!(copied.starts_with(start), "{copied}");
-    assert!(why(&sandbox, "copied")[0].starts_with("staged: modified ("));
+    assert!(explanation(&sandbox, "copied")[0].starts_with("staged: modified ("));
 }
 
 /// The two letters for each path that git lists.
-fn letters(sandbox: &Sandbox) -> BTreeMap<String, String> {
+fn git_letters(sandbox: &Sandbox) -> BTreeMap<String, String> {
     let options = [
         "--no-optional-locks",
         "status",
@@ -454,7 +457,7 @@ fn letters(sandbox: &Sandbox) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn letter(kind: &Value) -> &'static str {
+fn letter_of(kind: &Value) -> &'static str {
     match kind.as_str() {
         None => " ",
         Some("added") => "A",
@@ -488,8 +491,8 @@ fn verdicts_are_those_of_git() {
     sandbox.write("many/new/a", "");
     sandbox.write("many/x.o", "");
     sandbox.git(["add", "-N", "new"]);
-    sandbox.status();
-    let expected = letters(&sandbox);
+    sandbox.assert_same_status();
+    let expected = git_letters(&sandbox);
     assert!(expected.len() > 10, "{expected:?}");
     let tracked = sandbox.git(["ls-files"]);
     let all: Vec<&str> = tracked
@@ -502,20 +505,20 @@ fn verdicts_are_those_of_git() {
     for (path, why) in all.iter().zip(paths) {
         assert_eq!(why["path"], *path);
         let change = &why["change"];
-        let said = match why["found"]["kind"].as_str().unwrap() {
+        let output = match why["found"]["kind"].as_str().unwrap() {
             "ignored" => "!!".to_owned(),
             "untracked" if change.is_null() => "??".to_owned(),
             // git has two lines for such a path, and in the map above the later one wins.
             "untracked" => "??".to_owned(),
             _ => {
                 let both = [&change["staged"], &change["unstaged"]]
-                    .map(letter)
+                    .map(letter_of)
                     .concat();
                 both.trim_end().to_owned()
             }
         };
         let expected = expected.get(*path).map_or("", String::as_str);
-        assert_eq!(said, expected, "{path}: {why}");
+        assert_eq!(output, expected, "{path}: {why}");
     }
 }
 
@@ -523,19 +526,19 @@ fn verdicts_are_those_of_git() {
 fn paths_are_those_of_the_caller() {
     let sandbox = Sandbox::new();
     let src = sandbox.top().join("src");
-    let said = sandbox.vigil_in(&src, &["why", "../new", "deep/", "./gone"]);
-    assert_eq!((said.code, said.stderr.as_str()), (0, ""));
+    let output = sandbox.vigil_in(&src, &["why", "../new", "deep/", "./gone"]);
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""));
     let starts = [
         "../new: untracked: ",
         "deep: directory, ",
         "gone: not there: ",
     ];
-    for (line, start) in said.stdout.lines().zip(starts) {
+    for (line, start) in output.stdout.lines().zip(starts) {
         assert!(line.starts_with(start), "{line}");
     }
     let absolute = src.join("../new");
-    let said = sandbox.text(&["why", absolute.to_str().unwrap()]);
-    assert_eq!(said, "new: untracked: no rule matches\n");
+    let output = sandbox.text(&["why", absolute.to_str().unwrap()]);
+    assert_eq!(output, "new: untracked: no rule matches\n");
     for outside in ["../../x", "/etc/passwd", ""] {
         let ours = sandbox.vigil_in(&src, &["why", "--", outside]);
         let theirs = sandbox.try_git(["-C", "src", "status", "--", outside]);
@@ -554,20 +557,20 @@ fn wrong_command_lines_are_refused_with_the_usage() {
             "error: unknown option `frob'\nusage: ",
         ),
     ] {
-        let said = sandbox.vigil(arguments);
+        let output = sandbox.vigil(arguments);
         assert_eq!(
-            (said.code, said.stdout.as_str()),
+            (output.code, output.stdout.as_str()),
             (129, ""),
             "{arguments:?}"
         );
-        assert!(said.stderr.starts_with(complaint), "{}", said.stderr);
+        assert!(output.stderr.starts_with(complaint), "{}", output.stderr);
     }
-    let said = sandbox.vigil(&["why", "-h"]);
-    assert_eq!(said.code, 0);
-    assert!(said.stdout.starts_with("usage: vigil why "));
+    let output = sandbox.vigil(&["why", "-h"]);
+    assert_eq!(output.code, 0);
+    assert!(output.stdout.starts_with("usage: vigil why "));
     let elsewhere = tempfile::tempdir().unwrap();
-    let said = sandbox.vigil_in(elsewhere.path(), &["why", "x"]);
-    assert_eq!(said.code, 128);
-    assert!(said.stderr.starts_with("fatal: not a git repository"));
+    let output = sandbox.vigil_in(elsewhere.path(), &["why", "x"]);
+    assert_eq!(output.code, 128);
+    assert!(output.stderr.starts_with("fatal: not a git repository"));
     assert!(sandbox.text(&["help"]).contains("\n   why  "));
 }

@@ -1,9 +1,9 @@
 //! Completions in bash.
 
-use crate::sandbox::{BRANCH, CASES, Sandbox, repository, script, sorted};
+use crate::sandbox::{COMPLETIONS, EVIL_BRANCH, Sandbox, repository, script, sorted};
 
 /// Run before the questions; none of it may change an answer.
-const SURROUNDINGS: [&str; 4] = [
+const SETTINGS_BEFORE: [&str; 4] = [
     "",
     "set -euo pipefail; IFS=xyzaeiou; shopt -s nullglob failglob nocaseglob; set -f",
     "set -o posix; set -u; shopt -s extglob failglob; alias local=false",
@@ -11,7 +11,7 @@ const SURROUNDINGS: [&str; 4] = [
 ];
 
 /// Completes `line` as readline would: `=` and `:` are words of their own, unless `breaks` is false.
-fn question(line: &str, breaks: bool) -> String {
+fn completion_call(line: &str, breaks: bool) -> String {
     let parted = if breaks {
         line.replace('=', " = ")
     } else {
@@ -56,13 +56,15 @@ fn ask(sandbox: &Sandbox, before: &str, questions: &[String]) -> Vec<String> {
 #[test]
 fn commands_options_and_values_are_completed() {
     let sandbox = repository();
-    for before in SURROUNDINGS {
+    for before in SETTINGS_BEFORE {
         for breaks in [true, false] {
-            let questions: Vec<String> =
-                CASES.iter().map(|case| question(case.0, breaks)).collect();
+            let questions: Vec<String> = COMPLETIONS
+                .iter()
+                .map(|case| completion_call(case.0, breaks))
+                .collect();
             let answers = ask(&sandbox, before, &questions);
-            assert_eq!(answers.len(), CASES.len());
-            for ((line, words), answer) in CASES.iter().zip(answers) {
+            assert_eq!(answers.len(), COMPLETIONS.len());
+            for ((line, words), answer) in COMPLETIONS.iter().zip(answers) {
                 let is_of_git = *line == "vigil describe v" && before.contains("PATH");
                 let words = if is_of_git { "" } else { words };
                 let prefix = line.rsplit(' ').next().unwrap_or_default();
@@ -83,7 +85,11 @@ fn commands_options_and_values_are_completed() {
 #[test]
 fn a_name_that_is_inserted_runs_nothing() {
     let sandbox = repository();
-    let answers = ask(&sandbox, "", &[question("vigil describe evil", true)]);
+    let answers = ask(
+        &sandbox,
+        "",
+        &[completion_call("vigil describe evil", true)],
+    );
     let [answer] = answers.as_slice() else {
         panic!("{answers:?}");
     };
@@ -92,7 +98,7 @@ fn a_name_that_is_inserted_runs_nothing() {
         .args(["-c", &format!("printf %s {answer}")])
         .output()
         .unwrap();
-    assert_eq!(String::from_utf8_lossy(&unquoted.stdout), BRANCH);
+    assert_eq!(String::from_utf8_lossy(&unquoted.stdout), EVIL_BRANCH);
     assert!(!sandbox.root().join("work/ran").exists());
 }
 

@@ -6,15 +6,19 @@ use vigil_testkit::sandbox::{Sandbox, TextOutput};
 
 use crate::shell::VIGIL;
 
-fn said(sandbox: &Sandbox, folder: &str, arguments: &[&str]) -> TextOutput {
+fn run_vigil(sandbox: &Sandbox, folder: &str, arguments: &[&str]) -> TextOutput {
     let mut command = sandbox.command(VIGIL, folder, arguments);
     command.env("TERM", "xterm").output().unwrap().into()
 }
 
-fn shown(sandbox: &Sandbox, folder: &str, options: &[&str]) -> String {
-    let said = said(sandbox, folder, &[&["prompt"], options].concat());
-    assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{options:?}");
-    said.stdout
+fn prompt_text(sandbox: &Sandbox, folder: &str, options: &[&str]) -> String {
+    let output = run_vigil(sandbox, folder, &[&["prompt"], options].concat());
+    assert_eq!(
+        (output.code, output.stderr.as_str()),
+        (0, ""),
+        "{options:?}"
+    );
+    output.stdout
 }
 
 #[test]
@@ -49,29 +53,32 @@ fn a_segment_is_printed_for_each_shell() {
         (&["--format={tag}"], ""),
     ] {
         for folder in ["", "in"] {
-            assert_eq!(shown(&sandbox, folder, options), want, "{options:?}");
+            assert_eq!(prompt_text(&sandbox, folder, options), want, "{options:?}");
         }
     }
-    assert_eq!(shown(&sandbox, "../home", &[]), "");
+    assert_eq!(prompt_text(&sandbox, "../home", &[]), "");
 }
 
 #[test]
-fn variables_say_what_it_looks_like() {
+fn variables_configure_the_prompt() {
     let mut sandbox = Sandbox::new();
     sandbox.commit("first");
     sandbox.write("new", "");
     sandbox.set_variable("VIGIL_PROMPT_FORMAT", "on {branch}, {untracked}");
     sandbox.set_variable("VIGIL_PROMPT_SYMBOL_UNTRACKED", "…");
     sandbox.set_variable("VIGIL_PROMPT_COLOR_CLEAN", "bright-blue");
-    assert_eq!(shown(&sandbox, "", &[]), "on main, …1\n");
+    assert_eq!(prompt_text(&sandbox, "", &[]), "on main, …1\n");
     assert_eq!(
-        shown(&sandbox, "", &["--color=always", "--format={where}"]),
+        prompt_text(&sandbox, "", &["--color=always", "--format={where}"]),
         "\x1b[38;5;12mmain\x1b[39m\n"
     );
     sandbox.set_variable("NO_COLOR", "1");
-    assert_eq!(shown(&sandbox, "", &["--shell=fish"]), "on main, …1\n");
+    assert_eq!(
+        prompt_text(&sandbox, "", &["--shell=fish"]),
+        "on main, …1\n"
+    );
     sandbox.set_variable("GIT_DIR", "work/.git");
-    assert_eq!(shown(&sandbox, "..", &[]), "on main, …1\n");
+    assert_eq!(prompt_text(&sandbox, "..", &[]), "on main, …1\n");
 }
 
 #[test]
@@ -108,10 +115,10 @@ fn wrong_command_lines_are_refused() {
             "gitstatusd: unrecognized option '--prompt=zsh'",
         ),
     ] {
-        let said = said(&sandbox, "", arguments);
-        assert_eq!(said.code, code, "{arguments:?}");
-        assert!(said.stderr.starts_with(complaint), "{}", said.stderr);
-        assert_eq!(said.stdout, "");
+        let output = run_vigil(&sandbox, "", arguments);
+        assert_eq!(output.code, code, "{arguments:?}");
+        assert!(output.stderr.starts_with(complaint), "{}", output.stderr);
+        assert_eq!(output.stdout, "");
     }
 }
 
@@ -130,7 +137,7 @@ fn a_script_has_the_path_by_which_the_program_was_found() {
     ] {
         let mut command = sandbox.isolated("vigil", b"");
         command.env("PATH", &path).args(["init", shell]);
-        let said = TextOutput::from(command.output().unwrap());
-        assert!(said.stdout.contains(want), "{}", &said.stdout[..2000]);
+        let printed = TextOutput::from(command.output().unwrap());
+        assert!(printed.stdout.contains(want), "{}", &printed.stdout[..2000]);
     }
 }

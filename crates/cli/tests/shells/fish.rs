@@ -1,6 +1,6 @@
 //! Completions in fish.
 
-use crate::sandbox::{BRANCH, CASES, Sandbox, repository, script, sorted};
+use crate::sandbox::{COMPLETIONS, EVIL_BRANCH, Sandbox, repository, script, sorted};
 
 fn ask(sandbox: &Sandbox, before: &str, lines: &[&str]) -> Vec<Vec<String>> {
     let file = script(sandbox, "fish");
@@ -26,11 +26,11 @@ fn ask(sandbox: &Sandbox, before: &str, lines: &[&str]) -> Vec<Vec<String>> {
 #[test]
 fn commands_options_and_values_are_completed() {
     let sandbox = repository();
-    let lines: Vec<&str> = CASES.iter().map(|case| case.0).collect();
+    let lines: Vec<&str> = COMPLETIONS.iter().map(|case| case.0).collect();
     for before in ["", "set -g PATH /nowhere"] {
         let answers = ask(&sandbox, before, &lines);
-        assert_eq!(answers.len(), CASES.len());
-        for ((line, words), answer) in CASES.iter().zip(answers) {
+        assert_eq!(answers.len(), COMPLETIONS.len());
+        for ((line, words), answer) in COMPLETIONS.iter().zip(answers) {
             let is_of_git = *line == "vigil describe v" && !before.is_empty();
             let words = if is_of_git { "" } else { words };
             let last = line.rsplit(' ').next().unwrap_or_default();
@@ -85,7 +85,7 @@ fn paths_and_folders_are_completed_where_they_belong() {
 fn a_name_is_inserted_as_it_is() {
     let sandbox = repository();
     let answers = ask(&sandbox, "", &["vigil describe evil"]);
-    assert_eq!(answers, [[BRANCH]]);
+    assert_eq!(answers, [[EVIL_BRANCH]]);
     assert!(!sandbox.root().join("work/ran").exists());
 }
 

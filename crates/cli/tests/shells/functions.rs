@@ -44,10 +44,10 @@ fn expected(sandbox: &Sandbox, state: &str) -> BTreeMap<String, String> {
     let mut command = sandbox.isolated(VIGIL, b"");
     let ask = format!("--ask={}/{state}", sandbox.root().display());
     command.args(["gitstatusd", "-s-1", "-u-1", "-c-1", "-d-1", &ask]);
-    let said = command.output().unwrap().stdout;
-    let said = String::from_utf8(said).unwrap();
+    let printed = command.output().unwrap().stdout;
+    let printed = String::from_utf8(printed).unwrap();
     // The first field would be the id, which is missing here.
-    let fields: Vec<&str> = said.lines().collect();
+    let fields: Vec<&str> = printed.lines().collect();
     let mut all = BTreeMap::new();
     let mut set = |name: &str, value: &str| {
         all.insert(format!("VCS_STATUS_{name}"), value.to_owned());
@@ -112,7 +112,7 @@ fn every_shell_sets_what_the_program_says_in_every_state() {
 }
 
 /// Writes `words` and the exit code of the last command to the file.
-fn tell(shell: Shell, words: &str) -> String {
+fn report_exit_code(shell: Shell, words: &str) -> String {
     format!("echo {words} {} >>\"$OUT\"\n", shell.status())
 }
 
@@ -121,8 +121,8 @@ fn exit_codes_are_those_of_the_plugins() {
     for shell in SHELLS {
         let sandbox = Sandbox::new();
         sandbox.write("new", "");
-        let call = |name, options| shell.call(name, options) + " 2>/dev/null\n";
-        let mut text = shell.line("");
+        let call = |name, options| shell.function_call(name, options) + " 2>/dev/null\n";
+        let mut text = shell.init_line("");
         for (word, what) in [
             ("check-before", call("check", "")),
             ("query-before", call("query", "")),
@@ -138,18 +138,18 @@ fn exit_codes_are_those_of_the_plugins() {
             ("query-no-index", call("query", "-p -d work")),
         ] {
             text += &what;
-            text += &tell(shell, word);
+            text += &report_exit_code(shell, word);
         }
         text += "echo untracked $VCS_STATUS_NUM_UNTRACKED >>\"$OUT\"\n";
         text += &call("query", "-d home -t 30");
-        text += &tell(
+        text += &report_exit_code(
             shell,
             "elsewhere $VCS_STATUS_RESULT \"<$VCS_STATUS_COMMIT_SUMMARY>\"",
         );
         text += &call("stop", "");
-        text += &tell(shell, "stop");
+        text += &report_exit_code(shell, "stop");
         text += &call("check", "");
-        text += &tell(shell, "check-after");
+        text += &report_exit_code(shell, "check-after");
         text += "exit\n";
         let written = run(&sandbox, shell, &text);
         let want = "check-before 1\nquery-before 1\nstop-before 0\nbad-option 1\nbad-number 1\n\
@@ -160,11 +160,11 @@ fn exit_codes_are_those_of_the_plugins() {
 }
 
 #[test]
-fn zsh_hears_of_what_takes_longer() {
+fn zsh_is_told_when_a_late_answer_arrives() {
     let sandbox = Sandbox::new();
     sandbox.write("new", "");
     let shell = Shell::Zsh;
-    let text = shell.line("")
+    let text = shell.init_line("")
         + &shell.start()
         + "late() { print -r -- late $VCS_STATUS_RESULT $VCS_STATUS_NUM_UNTRACKED $1 >>$OUT }\n\
            gitstatus_query -d work -t 0 T; print -r -- none $VCS_STATUS_RESULT $? >>$OUT\n\
@@ -190,22 +190,22 @@ fn a_directory_that_no_request_can_hold_has_no_repository() {
         for name in ["a\x1fb", "a\x1eb"] {
             fs::create_dir(sandbox.root().join("work").join(name)).unwrap();
         }
-        let mut text = shell.line("") + &shell.start();
+        let mut text = shell.init_line("") + &shell.start();
         text += "long=$(printf %70000s); root=$PWD\n";
         for dir in [
             "$root/work/$'a\\x1fb'",
             "$root/work/$'a\\x1eb'",
             "\"$root/${long// /x}\"",
         ] {
-            text += &(shell.call("query", &format!("-d {dir}")) + "\n");
-            text += &tell(shell, "given $VCS_STATUS_RESULT");
+            text += &(shell.function_call("query", &format!("-d {dir}")) + "\n");
+            text += &report_exit_code(shell, "given $VCS_STATUS_RESULT");
             text += &format!("cd {dir} 2>/dev/null\n");
-            text += &(shell.call("query", "") + "\n");
-            text += &tell(shell, "there $VCS_STATUS_RESULT");
+            text += &(shell.function_call("query", "") + "\n");
+            text += &report_exit_code(shell, "there $VCS_STATUS_RESULT");
         }
         text += "cd $root/work\n";
-        text += &(shell.call("query", "") + "\n");
-        text += &tell(shell, "$VCS_STATUS_RESULT");
+        text += &(shell.function_call("query", "") + "\n");
+        text += &report_exit_code(shell, "$VCS_STATUS_RESULT");
         text += "exit\n";
         let written = run(&sandbox, shell, &text);
         let none = "given norepo-sync 0\nthere norepo-sync 0\n";
@@ -217,14 +217,14 @@ fn a_directory_that_no_request_can_hold_has_no_repository() {
 fn an_index_that_is_too_large_has_unknown_changes() {
     for shell in SHELLS {
         let sandbox = Sandbox::new().with_five_commits();
-        let mut text = shell.line("");
+        let mut text = shell.init_line("");
         for most in ["4", "5"] {
-            text += &shell.call("start", &format!("-m {most}"));
+            text += &shell.function_call("start", &format!("-m {most}"));
             text += "\n";
-            text += &shell.call("query", "-d work");
+            text += &shell.function_call("query", "-d work");
             text += "\necho $VCS_STATUS_HAS_UNSTAGED $VCS_STATUS_HAS_CONFLICTED \
                      $VCS_STATUS_HAS_UNTRACKED $VCS_STATUS_HAS_STAGED >>\"$OUT\"\n";
-            text += &shell.call("stop", "");
+            text += &shell.function_call("stop", "");
             text += "\n";
         }
         let written = run(&sandbox, shell, &(text + "exit\n"));

@@ -8,8 +8,8 @@ use vigil_testkit::sandbox::TextOutput;
 
 use crate::sandbox::{Sandbox, VIGIL};
 
-/// Runs `make` at the top of the sources, without a program that could build, and with a umask that keeps others out.
-fn make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -> TextOutput {
+/// Runs `run_make` at the top of the sources, without a program that could build, and with a umask that keeps others out.
+fn run_make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -> TextOutput {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = sandbox.isolated("sh", b"");
     command
@@ -26,7 +26,7 @@ fn make(sandbox: &Sandbox, target: &str, destination: &Path, prefix: &str) -> Te
 }
 
 /// All that is in `folder`: relative paths and modes, `None` for a symbolic link.
-fn contents(folder: &Path) -> BTreeMap<PathBuf, Option<u32>> {
+fn paths_and_modes(folder: &Path) -> BTreeMap<PathBuf, Option<u32>> {
     let mut found = BTreeMap::new();
     let mut pending = vec![folder.to_owned()];
     while let Some(path) = pending.pop() {
@@ -44,12 +44,12 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Option<u32>> {
 }
 
 #[test]
-fn all_is_in_its_place_for_everybody_and_can_be_taken_away() {
+fn everything_is_installed_readable_for_all_and_can_be_uninstalled() {
     let sandbox = Sandbox::empty();
     let destination = sandbox.root().join("package");
-    let made = make(&sandbox, "install", &destination, "/usr");
+    let made = run_make(&sandbox, "install", &destination, "/usr");
     assert_eq!((made.code, made.stderr.as_str()), (0, ""));
-    let found = contents(&destination);
+    let found = paths_and_modes(&destination);
     for (path, mode) in &found {
         let is_program = path == Path::new("usr/bin/vigil");
         let is_folder = destination.join(path).is_dir();
@@ -82,11 +82,11 @@ fn all_is_in_its_place_for_everybody_and_can_be_taken_away() {
         "{service}"
     );
     // Install again, over the existing files.
-    assert_eq!(make(&sandbox, "install", &destination, "/usr").code, 0);
-    assert_eq!(contents(&destination), found);
-    let gone = make(&sandbox, "uninstall", &destination, "/usr");
+    assert_eq!(run_make(&sandbox, "install", &destination, "/usr").code, 0);
+    assert_eq!(paths_and_modes(&destination), found);
+    let gone = run_make(&sandbox, "uninstall", &destination, "/usr");
     assert_eq!((gone.code, gone.stderr.as_str()), (0, ""));
-    let left = contents(&destination);
+    let left = paths_and_modes(&destination);
     assert!(
         left.keys().all(|path| destination.join(path).is_dir()),
         "{left:?}"
@@ -94,10 +94,10 @@ fn all_is_in_its_place_for_everybody_and_can_be_taken_away() {
 }
 
 #[test]
-fn from_there_everything_works() {
+fn everything_works_from_where_it_is_installed() {
     let sandbox = Sandbox::empty();
     let prefix = sandbox.root().join("a prefix");
-    let made = make(&sandbox, "install", Path::new(""), prefix.to_str().unwrap());
+    let made = run_make(&sandbox, "install", Path::new(""), prefix.to_str().unwrap());
     assert_eq!((made.code, made.stderr.as_str()), (0, ""));
     let run = |program: &str, arguments: &[&str]| -> TextOutput {
         let mut command = sandbox.isolated(program, b"");
@@ -176,14 +176,17 @@ fn another_gitstatusd_is_left_alone() {
         }
         let before = other.symlink_metadata().unwrap();
         let prefix = prefix.to_str().unwrap();
-        let made = make(&sandbox, "install", Path::new(""), prefix);
+        let made = run_make(&sandbox, "install", Path::new(""), prefix);
         assert_eq!(made.code, 0);
         assert!(
             made.stderr.starts_with("left as it is: "),
             "{}",
             made.stderr
         );
-        assert_eq!(make(&sandbox, "uninstall", Path::new(""), prefix).code, 0);
+        assert_eq!(
+            run_make(&sandbox, "uninstall", Path::new(""), prefix).code,
+            0
+        );
         assert_eq!(other.symlink_metadata().unwrap().ino(), before.ino());
     }
 }
@@ -192,7 +195,7 @@ fn another_gitstatusd_is_left_alone() {
 fn an_odd_prefix_is_quoted_for_systemd_and_one_that_is_not_absolute_refused() {
     let sandbox = Sandbox::empty();
     let prefix = sandbox.root().join("50%\"\\");
-    let made = make(&sandbox, "install", Path::new(""), prefix.to_str().unwrap());
+    let made = run_make(&sandbox, "install", Path::new(""), prefix.to_str().unwrap());
     assert_eq!((made.code, made.stderr.as_str()), (0, ""));
     let service = std::fs::read_to_string(prefix.join("lib/systemd/user/vigil.service")).unwrap();
     let quoted = format!(
@@ -200,7 +203,7 @@ fn an_odd_prefix_is_quoted_for_systemd_and_one_that_is_not_absolute_refused() {
         sandbox.root().display()
     );
     assert!(service.contains(&quoted), "{service}");
-    let refused = make(&sandbox, "install", Path::new(""), "relative");
+    let refused = run_make(&sandbox, "install", Path::new(""), "relative");
     assert_ne!(refused.code, 0);
     assert!(
         refused

@@ -7,7 +7,7 @@ use vigil_testkit::sandbox::TextOutput;
 use crate::sandbox::{Sandbox, VIGIL};
 
 /// The output of Vigil for `arguments`, with `path` as its `PATH`.
-fn said(sandbox: &Sandbox, path: &str, arguments: &[&str]) -> TextOutput {
+fn run_vigil(sandbox: &Sandbox, path: &str, arguments: &[&str]) -> TextOutput {
     let mut command = sandbox.isolated(VIGIL, b"");
     command
         .env("PATH", path)
@@ -17,21 +17,21 @@ fn said(sandbox: &Sandbox, path: &str, arguments: &[&str]) -> TextOutput {
         .into()
 }
 
-fn names() -> Vec<String> {
-    let said = said(&Sandbox::empty(), "", &["man", "--list"]);
-    assert_eq!(said.code, 0);
-    said.stdout.lines().map(str::to_owned).collect()
+fn page_names() -> Vec<String> {
+    let output = run_vigil(&Sandbox::empty(), "", &["man", "--list"]);
+    assert_eq!(output.code, 0);
+    output.stdout.lines().map(str::to_owned).collect()
 }
 
 #[test]
 fn every_command_has_a_page_with_all_sections() {
     let sandbox = Sandbox::empty();
-    let overview = said(&sandbox, "", &["help"]).stdout;
-    let names = names();
+    let overview = run_vigil(&sandbox, "", &["help"]).stdout;
+    let names = page_names();
     assert!(names.len() > 10);
     for name in names {
         assert!(overview.contains(&format!("\n   {name} ")), "{name}");
-        let text = said(&sandbox, "", &["help", &name]);
+        let text = run_vigil(&sandbox, "", &["help", &name]);
         assert_eq!((text.code, text.stderr.as_str()), (0, ""), "{name}");
         let headings: Vec<&str> = text
             .stdout
@@ -65,8 +65,8 @@ fn every_command_has_a_page_with_all_sections() {
 fn the_options_of_a_page_are_those_of_the_usage() {
     let sandbox = Sandbox::empty();
     for name in ["status", "cat-file", "describe", "why", "doctor"] {
-        let usage = said(&sandbox, "", &[name, "-h"]).stdout;
-        let page = said(&sandbox, "", &["help", name]).stdout;
+        let usage = run_vigil(&sandbox, "", &[name, "-h"]).stdout;
+        let page = run_vigil(&sandbox, "", &["help", name]).stdout;
         let options = usage.lines().filter_map(|line| line.strip_prefix("    -"));
         let mut count = 0;
         for option in options {
@@ -81,10 +81,12 @@ fn the_options_of_a_page_are_those_of_the_usage() {
 #[test]
 fn man_renders_each_page_without_a_warning() {
     let sandbox = Sandbox::empty();
-    let pages = names().into_iter().map(|name| vec!["man".to_owned(), name]);
+    let pages = page_names()
+        .into_iter()
+        .map(|name| vec!["man".to_owned(), name]);
     for arguments in pages.chain([vec!["man".to_owned()]]) {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let page = said(&sandbox, "", &arguments);
+        let page = run_vigil(&sandbox, "", &arguments);
         assert_eq!(page.code, 0);
         let file = sandbox.root().join("page.1");
         std::fs::write(&file, &page.stdout).unwrap();
@@ -120,20 +122,20 @@ fn man_shows_a_page_that_it_finds() {
         "case $1 in\n-w) echo /bin/sh ;;\n*) echo \"shows $*\"; exit 3 ;;\nesac",
     );
     for arguments in [["help", "status"], ["--help", "status"]] {
-        let shown = said(&sandbox, &path, &arguments);
+        let shown = run_vigil(&sandbox, &path, &arguments);
         assert_eq!(
             (shown.code, shown.stdout.as_str()),
             (3, "shows vigil-status\n")
         );
     }
-    let shown = said(&sandbox, &path, &["help", "vigil"]);
+    let shown = run_vigil(&sandbox, &path, &["help", "vigil"]);
     assert_eq!(shown.stdout, "shows vigil\n");
 }
 
 #[test]
 fn where_man_finds_nothing_the_text_is_shown() {
     let sandbox = Sandbox::empty();
-    let plain = said(&sandbox, "", &["help", "status"]);
+    let plain = run_vigil(&sandbox, "", &["help", "status"]);
     assert!(
         plain
             .stdout
@@ -146,7 +148,11 @@ fn where_man_finds_nothing_the_text_is_shown() {
         "exit 0",
     ] {
         let path = fake_man(&sandbox, text);
-        assert_eq!(said(&sandbox, &path, &["help", "status"]), plain, "{text}");
+        assert_eq!(
+            run_vigil(&sandbox, &path, &["help", "status"]),
+            plain,
+            "{text}"
+        );
     }
 }
 
@@ -184,7 +190,7 @@ fn a_wrong_command_line_is_refused() {
     let sandbox = Sandbox::empty();
     let usage = "usage: vigil man [--list | <command>]\n";
     for arguments in [&["man", "nonsense"][..], &["man", "status", "why"]] {
-        let refused = said(&sandbox, "", arguments);
+        let refused = run_vigil(&sandbox, "", arguments);
         assert_eq!((refused.code, refused.stderr.as_str()), (129, usage));
     }
     for (arguments, complaint) in [
@@ -195,7 +201,7 @@ fn a_wrong_command_line_is_refused() {
             "error: too many arguments\n",
         ),
     ] {
-        let refused = said(&sandbox, "", arguments);
+        let refused = run_vigil(&sandbox, "", arguments);
         let usage = "usage: vigil completions (bash | fish | zsh)\n\n\n";
         assert_eq!(
             (refused.code, refused.stderr),

@@ -13,16 +13,16 @@ pub(crate) const UNTRACKED: &str = "\x1b[38;5;39m";
 pub(crate) const STALE: &str = "\x1b[38;5;244m";
 
 /// A shell that waits as long as an answer takes.
-fn session(sandbox: &Sandbox, shell: Shell) -> Session {
-    Session::start(sandbox, shell, &patient(shell))
+fn patient_session(sandbox: &Sandbox, shell: Shell) -> Session {
+    Session::start(sandbox, shell, &patient_rc(shell))
 }
 
-pub(crate) fn patient(shell: Shell) -> String {
-    with_patience(shell, 60_000) + "\n" + &shell.line("--prompt")
+pub(crate) fn patient_rc(shell: Shell) -> String {
+    set_patience(shell, 60_000) + "\n" + &shell.init_line("--prompt")
 }
 
 /// From now on prompts wait this long.
-pub(crate) fn with_patience(shell: Shell, ms: u32) -> String {
+pub(crate) fn set_patience(shell: Shell, ms: u32) -> String {
     match shell {
         Shell::Fish => format!("set -g VIGIL_PROMPT_PATIENCE_MS {ms}"),
         _ => format!("VIGIL_PROMPT_PATIENCE_MS={ms}"),
@@ -34,7 +34,7 @@ fn the_prompt_shows_what_changed() {
     for shell in SHELLS {
         let sandbox = Sandbox::new();
         sandbox.commit("first");
-        let mut session = session(&sandbox, shell);
+        let mut session = patient_session(&sandbox, shell);
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main"));
         session.send("echo >new");
@@ -55,7 +55,7 @@ fn the_prompt_shows_what_changed_in_a_working_copy_of_mercurial() {
         let dot_hg = sandbox.root().join("copy/.hg");
         fs::create_dir_all(&dot_hg).unwrap();
         fs::write(dot_hg.join("requires"), "revlogv1\n").unwrap();
-        let mut session = session(&sandbox, shell);
+        let mut session = patient_session(&sandbox, shell);
         session.send("cd copy");
         session.wait_for(&format!("{CLEAN}default"));
         session.send("echo >new");
@@ -76,7 +76,7 @@ fn the_prompt_shows_where_the_shell_is_whatever_its_git_dir() {
         let of_mercurial = sandbox.root().join("mercurial/.hg");
         fs::create_dir_all(&of_mercurial).unwrap();
         fs::write(of_mercurial.join("requires"), "revlogv1\n").unwrap();
-        let mut session = session(&sandbox, shell);
+        let mut session = patient_session(&sandbox, shell);
         let root = sandbox.root().display();
         session.send(&format!("export GIT_DIR={root}/work/.git"));
         session.wait_for(&format!("{CLEAN}main"));
@@ -95,7 +95,7 @@ fn the_prompt_shows_where_the_shell_is_whatever_its_git_dir() {
 }
 
 #[test]
-fn another_home_is_the_users_from_then_on() {
+fn a_changed_home_is_used_from_then_on() {
     for shell in SHELLS {
         let sandbox = Sandbox::new();
         sandbox.commit("first");
@@ -105,7 +105,7 @@ fn another_home_is_the_users_from_then_on() {
         fs::write(home.join("excluded"), "new\n").unwrap();
         let config = "[core]\n\texcludesFile = ~/excluded\n";
         fs::write(home.join(".gitconfig"), config).unwrap();
-        let mut session = session(&sandbox, shell);
+        let mut session = patient_session(&sandbox, shell);
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main {UNTRACKED}?1"));
         let home = home.display();
@@ -128,7 +128,7 @@ fn a_directory_that_cannot_be_asked_about_is_shown_without_a_segment() {
         let sandbox = Sandbox::new();
         sandbox.commit("first");
         fs::create_dir(sandbox.root().join("odd\x1fname")).unwrap();
-        let mut session = session(&sandbox, shell);
+        let mut session = patient_session(&sandbox, shell);
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main"));
         session.send("cd ../odd*; echo a''t,");
@@ -144,7 +144,7 @@ fn a_directory_that_cannot_be_asked_about_is_shown_without_a_segment() {
 fn a_directory_that_is_gone_is_not_complained_about() {
     for shell in SHELLS {
         let sandbox = Sandbox::new();
-        let mut session = session(&sandbox, shell);
+        let mut session = patient_session(&sandbox, shell);
         session.send("mkdir work/gone && cd work/gone && rmdir ../gone; echo a''t,");
         session.wait_for("at,");
         let mut seen = session.wait_for("gone");
@@ -158,14 +158,14 @@ fn a_directory_that_is_gone_is_not_complained_about() {
 }
 
 #[test]
-fn what_the_last_command_left_is_the_users() {
+fn exit_codes_and_the_last_argument_are_left_to_the_user() {
     for (shell, line, want) in [
         (Shell::Zsh, "(exit 3) | true", "code 0 3 0 end"),
         (Shell::Bash, "(exit 3) | true", "code 0 3 0 end"),
         (Shell::Fish, "sh -c 'exit 3' | true", "code 0 3 0 end"),
     ] {
         let sandbox = Sandbox::new();
-        let mut session = session(&sandbox, shell);
+        let mut session = patient_session(&sandbox, shell);
         session.send("cd work");
         session.wait_for("work");
         session.wait_for("main");
@@ -202,12 +202,13 @@ fn what_the_last_command_left_is_the_users() {
 }
 
 #[test]
-fn a_users_own_commands_before_the_prompt_see_the_same() {
+fn the_users_own_prompt_commands_see_the_same_exit_codes() {
     let sandbox = Sandbox::new();
     for rc in [
         "PROMPT_COMMAND='echo own $? ${PIPESTATUS[*]} $_ end'\n".to_owned()
-            + &Shell::Bash.line("--prompt"),
-        Shell::Bash.line("--prompt") + "PROMPT_COMMAND+=('echo own $? ${PIPESTATUS[*]} $_ end')\n",
+            + &Shell::Bash.init_line("--prompt"),
+        Shell::Bash.init_line("--prompt")
+            + "PROMPT_COMMAND+=('echo own $? ${PIPESTATUS[*]} $_ end')\n",
     ] {
         let mut session = Session::start(&sandbox, Shell::Bash, &rc);
         session.wait_for("own");
@@ -231,7 +232,7 @@ fn a_prompt_command_may_be_added_to_as_a_text() {
     ] {
         let rc = format!(
             "{earlier}{}PROMPT_COMMAND=\"{addition}\"\n",
-            patient(Shell::Bash)
+            patient_rc(Shell::Bash)
         );
         let mut session = Session::start(&sandbox, Shell::Bash, &rc);
         let mut seen = session.wait_for("later");
@@ -248,7 +249,7 @@ fn a_prompt_command_may_be_added_to_as_a_text() {
 }
 
 #[test]
-fn options_and_traps_of_a_user_are_about_his_own_commands() {
+fn the_users_options_and_traps_apply_only_to_the_users_commands() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
     for (shell, set) in [
@@ -265,7 +266,7 @@ fn options_and_traps_of_a_user_are_about_his_own_commands() {
             "trap 'echo ERR''ed' ZERR; trap 'echo DEB''ugged' DEBUG\n",
         ),
     ] {
-        let rc = patient(shell) + set;
+        let rc = patient_rc(shell) + set;
         let mut session = Session::start(&sandbox, shell, &rc);
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main"));
@@ -300,8 +301,14 @@ fn bash_preexec_calls_what_is_called_before_prompts() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
     for rc in [
-        format!("{PREEXEC}PROMPT_COMMAND=invoke\n{}", patient(Shell::Bash)),
-        format!("{}{PREEXEC}PROMPT_COMMAND=invoke\n", patient(Shell::Bash)),
+        format!(
+            "{PREEXEC}PROMPT_COMMAND=invoke\n{}",
+            patient_rc(Shell::Bash)
+        ),
+        format!(
+            "{}{PREEXEC}PROMPT_COMMAND=invoke\n",
+            patient_rc(Shell::Bash)
+        ),
     ] {
         let mut session = Session::start(&sandbox, Shell::Bash, &rc);
         session.send("cd work; sh -c 'exit 5'");
@@ -322,7 +329,7 @@ fn bash_preexec_calls_what_is_called_before_prompts() {
 }
 
 #[test]
-fn a_key_that_leads_elsewhere_has_the_prompt_say_so() {
+fn a_key_that_changes_the_directory_updates_the_prompt() {
     for (shell, bound) in [
         (
             Shell::Zsh,
@@ -336,7 +343,7 @@ fn a_key_that_leads_elsewhere_has_the_prompt_say_so() {
         let sandbox = Sandbox::new();
         sandbox.commit("first");
         fs::create_dir(sandbox.root().join("away")).unwrap();
-        let mut session = Session::start(&sandbox, shell, &(patient(shell) + bound));
+        let mut session = Session::start(&sandbox, shell, &(patient_rc(shell) + bound));
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main"));
         session.type_in("\x14");
@@ -358,7 +365,7 @@ fn a_directory_with_a_newline_in_its_name_is_one() {
         sandbox.commit("first");
         let odd = sandbox.root().join("work\n");
         fs::create_dir_all(odd.join("b\nc/d")).unwrap();
-        let mut session = session(&sandbox, shell);
+        let mut session = patient_session(&sandbox, shell);
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main"));
         for (line, end) in [
@@ -381,7 +388,7 @@ fn a_directory_with_a_newline_in_its_name_is_one() {
 }
 
 #[test]
-fn what_is_set_is_as_good_as_exported() {
+fn variables_need_not_be_exported() {
     for shell in SHELLS {
         let sandbox = Sandbox::new();
         sandbox.commit("first");
@@ -390,7 +397,7 @@ fn what_is_set_is_as_good_as_exported() {
             Shell::Fish => "set -g VIGIL_PROMPT_SYMBOL_UNTRACKED NEW\nset -g NO_COLOR 1\n",
             _ => "VIGIL_PROMPT_SYMBOL_UNTRACKED=NEW\nNO_COLOR=1\n",
         };
-        let mut session = Session::start(&sandbox, shell, &(set.to_owned() + &patient(shell)));
+        let mut session = Session::start(&sandbox, shell, &(set.to_owned() + &patient_rc(shell)));
         session.send("cd work");
         session.wait_for("main NEW1");
         session.send("exit");
@@ -399,10 +406,10 @@ fn what_is_set_is_as_good_as_exported() {
 }
 
 #[test]
-fn marks_for_who_edits_the_line_are_for_him_alone() {
+fn marks_for_line_editing_are_printed_only_for_line_editing() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
-    let rc = patient(Shell::Bash) + "set +o emacs\nset +o vi\n";
+    let rc = patient_rc(Shell::Bash) + "set +o emacs\nset +o vi\n";
     let mut session = Session::start(&sandbox, Shell::Bash, &rc);
     session.send("cd work");
     let seen = session.wait_for(&format!("{CLEAN}main"));
@@ -412,11 +419,12 @@ fn marks_for_who_edits_the_line_are_for_him_alone() {
 }
 
 #[test]
-fn a_prompt_command_that_is_set_later_stands_beside_it() {
+fn a_prompt_command_that_is_set_later_runs_beside_ours() {
     let sandbox = Sandbox::new();
     sandbox.commit("first");
     for earlier in ["", "PROMPT_COMMAND='echo own'\n"] {
-        let rc = earlier.to_owned() + &patient(Shell::Bash) + "PROMPT_COMMAND='echo later $?,'\n";
+        let rc =
+            earlier.to_owned() + &patient_rc(Shell::Bash) + "PROMPT_COMMAND='echo later $?,'\n";
         let mut session = Session::start(&sandbox, Shell::Bash, &rc);
         session.send("cd work; sh -c 'exit 5'");
         session.wait_for("later 5,");
@@ -431,7 +439,7 @@ fn a_process_that_is_killed_or_halted_costs_no_prompt() {
     for shell in [Shell::Zsh, Shell::Bash] {
         let sandbox = Sandbox::new();
         sandbox.commit("first");
-        let mut session = session(&sandbox, shell);
+        let mut session = patient_session(&sandbox, shell);
         let pid = match shell {
             Shell::Zsh => "$GITSTATUS_DAEMON_PID_VIGIL",
             _ => "$GITSTATUS_DAEMON_PID",
@@ -516,7 +524,7 @@ fn no_name_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
                 Shell::Fish => "",
             },
         ] {
-            let rc = format!("{}{options}\n", patient(shell));
+            let rc = format!("{}{options}\n", patient_rc(shell));
             let mut session = Session::start(&sandbox, shell, &rc);
             let numbered = NAMES.iter().enumerate();
             let numbered = numbered.flat_map(|name| [("repository", name), ("mercurial", name)]);
@@ -568,7 +576,7 @@ fn no_directory_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
             Shell::Fish => "function fish_title; end\n",
             _ => "",
         };
-        let rc = format!("{}{title}", patient(shell));
+        let rc = format!("{}{title}", patient_rc(shell));
         let mut session = Session::start(&sandbox, shell, &rc);
         for line in ["cd host*", "cd .", "true"] {
             session.send(&format!("{line}; echo a''t {},", line.len()));
@@ -593,11 +601,11 @@ fn no_directory_is_expanded_executed_or_sent_to_the_terminal_as_it_is() {
 }
 
 #[test]
-fn a_line_that_stands_twice_is_as_good_as_once() {
+fn an_rc_line_that_is_there_twice_is_as_good_as_once() {
     for shell in SHELLS {
         let sandbox = Sandbox::new();
         sandbox.commit("first");
-        let rc = patient(shell) + &shell.line("--prompt");
+        let rc = patient_rc(shell) + &shell.init_line("--prompt");
         let mut session = Session::start(&sandbox, shell, &rc);
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main"));
@@ -633,7 +641,7 @@ fn a_daemon_that_is_halted_costs_no_prompt() {
         let status = String::from_utf8(vigil(&["daemon", "status"]).stdout).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("pid "));
         let pid = line.unwrap().trim().to_owned();
-        let mut session = session(&sandbox, shell);
+        let mut session = patient_session(&sandbox, shell);
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main"));
         for signal in ["STOP", "KILL"] {

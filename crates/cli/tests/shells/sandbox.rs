@@ -8,7 +8,7 @@ pub(crate) use vigil_testkit::sandbox::Sandbox;
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// A branch that would run a command if its name were expanded.
-pub(crate) const BRANCH: &str = "evil-$(touch${IFS}ran)";
+pub(crate) const EVIL_BRANCH: &str = "evil-$(touch${IFS}ran)";
 
 /// A repository with a file, a folder, a tag and two branches.
 pub(crate) fn repository() -> Sandbox {
@@ -18,7 +18,7 @@ pub(crate) fn repository() -> Sandbox {
     sandbox.git(["add", "."]);
     sandbox.git(["commit", "-q", "-m", "first"]);
     sandbox.git(["tag", "v1"]);
-    sandbox.git(["branch", BRANCH]);
+    sandbox.git(["branch", EVIL_BRANCH]);
     sandbox
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn script(sandbox: &Sandbox, shell: &str) -> PathBuf {
 }
 
 /// The expected completions: a command line, and the words that complete it, separated by spaces.
-pub(crate) const CASES: &[(&str, &str)] = &[
+pub(crate) const COMPLETIONS: &[(&str, &str)] = &[
     ("vigil wa", "watch"),
     ("vigil --git-dir=x wa", "watch"),
     ("vigil -C watch wa", "watch"),
@@ -64,7 +64,7 @@ pub(crate) const CASES: &[(&str, &str)] = &[
     ("vigil nonsense --x", ""),
 ];
 
-/// The sorted words of `text`, without duplicates, to be compared with those of [`CASES`].
+/// The sorted words of `text`, without duplicates, to be compared with those of [`COMPLETIONS`].
 pub(crate) fn sorted(text: &str) -> Vec<String> {
     let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
     words.sort();

@@ -12,7 +12,7 @@ use vigil_testkit::sandbox::Sandbox;
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// After this time a shell counts as hung.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shell {
@@ -24,10 +24,10 @@ pub(crate) enum Shell {
 pub(crate) const SHELLS: [Shell; 3] = [Shell::Zsh, Shell::Bash, Shell::Fish];
 
 /// Finds those descriptors of a bash that are pipes and were not pipes when `old` was set.
-pub(crate) const FIND_ENDS: &str = "ends=(); for end in /proc/$$/fd/*; do \
+pub(crate) const FIND_PIPES: &str = "ends=(); for end in /proc/$$/fd/*; do \
                          [[ ! -p $end || $old == *\" $end \"* ]] || ends+=(${end##*/}); done";
 /// To be run after that. Sets `old`.
-pub(crate) const KEEP_ENDS: &str = "old=\" ${ends[*]/#//proc/$$/fd/} \"";
+pub(crate) const REMEMBER_PIPES: &str = "old=\" ${ends[*]/#//proc/$$/fd/} \"";
 
 impl Shell {
     pub(crate) fn name(self) -> &'static str {
@@ -39,7 +39,7 @@ impl Shell {
     }
 
     /// The line for an rc file. `options` are those of `vigil init`.
-    pub(crate) fn line(self, options: &str) -> String {
+    pub(crate) fn init_line(self, options: &str) -> String {
         let name = self.name();
         match self {
             Self::Fish => format!("'{VIGIL}' init {options} {name} | source\n"),
@@ -56,7 +56,7 @@ impl Shell {
     }
 
     /// A call of the function `gitstatus_NAME`. zsh also wants a name for the process.
-    pub(crate) fn call(self, name: &str, options: &str) -> String {
+    pub(crate) fn function_call(self, name: &str, options: &str) -> String {
         match self {
             Self::Zsh => format!("gitstatus_{name} {options} T"),
             _ => format!("gitstatus_{name} {options}"),
@@ -65,7 +65,7 @@ impl Shell {
 
     /// A call that starts the process without limits on counts.
     pub(crate) fn start(self) -> String {
-        self.call("start", "-s -1 -u -1 -c -1 -d -1") + "\n"
+        self.function_call("start", "-s -1 -u -1 -c -1 -d -1") + "\n"
     }
 
     /// The variable with the exit code of the last command.
@@ -111,7 +111,7 @@ pub(crate) fn run(sandbox: &Sandbox, shell: Shell, text: &str) -> String {
 }
 
 /// The processes of the program whose parent, according to their options, is `pid`.
-pub(crate) fn served_by(pid: u32) -> Vec<u32> {
+pub(crate) fn processes_of_shell(pid: u32) -> Vec<u32> {
     processes_with(&format!("--parent-pid={pid}\0"))
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn processes_with(text: &str) -> Vec<u32> {
 
 /// Waits until `condition` holds.
 pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIME_LIMIT;
     while !condition() {
         assert!(Instant::now() < deadline, "waited in vain until {what}");
         std::thread::yield_now();
@@ -192,7 +192,7 @@ impl Session {
 
     /// Waits until the terminal shows `text`, and returns everything up to its end.
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIME_LIMIT;
         loop {
             let found = self
                 .seen

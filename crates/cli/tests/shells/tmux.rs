@@ -43,7 +43,7 @@ fn a_repository_is_shown_and_no_name_is_executed() {
             fs::write(folder.join(".git/HEAD"), head).unwrap();
         }
         let rc = "PATH=$PWD/bin:$PATH HOME=$PWD\n";
-        let _ended = Ended(root.join("socket"));
+        let _ended = TmuxServer(root.join("socket"));
         let mut session = Session::start(&sandbox, Shell::Bash, rc);
         session.send("tmux -S socket -f tmux.conf new-session bash --norc");
         for (number, name) in DIRECTORIES.iter().enumerate() {
@@ -64,9 +64,9 @@ fn a_repository_is_shown_and_no_name_is_executed() {
 }
 
 /// A tmux on this socket, which ends with the test.
-struct Ended(PathBuf);
+struct TmuxServer(PathBuf);
 
-impl Drop for Ended {
+impl Drop for TmuxServer {
     fn drop(&mut self) {
         // It has usually ended already.
         let mut tmux = Command::new("tmux");

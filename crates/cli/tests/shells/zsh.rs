@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::sandbox::{CASES, Sandbox, repository, script, sorted};
+use crate::sandbox::{COMPLETIONS, Sandbox, repository, script, sorted};
 
 /// Run before the completions are loaded; none of it may change an answer.
-const SURROUNDINGS: [&str; 3] = [
+const SETTINGS_BEFORE: [&str; 3] = [
     "",
     "setopt ksh_arrays sh_word_split no_glob err_exit no_unset no_bare_glob_qual; IFS=aeiou",
     "path=(/nowhere)",
@@ -51,14 +51,14 @@ fn ask(sandbox: &Sandbox, setup: &str, lines: &[&str]) -> Vec<String> {
 fn commands_options_and_values_are_completed() {
     let sandbox = repository();
     let file = script(&sandbox, "zsh");
-    let lines: Vec<&str> = CASES.iter().map(|case| case.0).collect();
-    for before in SURROUNDINGS {
+    let lines: Vec<&str> = COMPLETIONS.iter().map(|case| case.0).collect();
+    for before in SETTINGS_BEFORE {
         let answers = ask(
             &sandbox,
             &format!("{before}\nsource {}", file.display()),
             &lines,
         );
-        for ((line, words), answer) in CASES.iter().zip(answers) {
+        for ((line, words), answer) in COMPLETIONS.iter().zip(answers) {
             let is_of_git = *line == "vigil describe v" && before.contains("path");
             let words = if is_of_git { "" } else { words };
             let plain = |text: &str| sorted(text.replace("= ", " ").trim_end_matches('='));

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 
+use vigil_testkit::sandbox::skip_test;
+
 use crate::sandbox::{Sandbox, VIGIL};
 
 const GRAFTS: &str = "\
@@ -32,13 +34,13 @@ const HOW_TO_STOP: &str =
 
 /// Asserts that both begin their messages with the same line; the rest depends on git's version. Returns Vigil's.
 fn advice(sandbox: &Sandbox, arguments: &[&str]) -> String {
-    let said = |program| {
+    let printed = |program| {
         let mut command = sandbox.command(program, sandbox.top(), arguments);
         let output = command.output().unwrap();
         assert!(output.status.success());
         String::from_utf8(output.stderr).unwrap()
     };
-    let (ours, theirs) = (said(VIGIL), said("git"));
+    let (ours, theirs) = (printed(VIGIL), printed("git"));
     let begins = |text: &str| text.lines().next().map(str::to_owned);
     assert_eq!(begins(&ours), begins(&theirs), "{arguments:?}");
     ours
@@ -163,8 +165,10 @@ fn a_warning_is_cut_and_cleaned_as_any_other_report() {
 #[test]
 fn below_a_folder_that_cannot_be_listed_only_what_is_tracked_is_told_of() {
     if !rustix::process::geteuid().is_root() {
-        // Only root may run a program as another user.
-        return;
+        return skip_test(
+            "below_a_folder_that_cannot_be_listed_only_what_is_tracked_is_told_of",
+            "only root may run a program as another user",
+        );
     }
     const NOBODY: u32 = 65534;
     let sandbox = Sandbox::with_history();
@@ -183,15 +187,15 @@ fn below_a_folder_that_cannot_be_listed_only_what_is_tracked_is_told_of() {
     };
     mode(&above, 0o755);
     let same = |folder: &str, rights, arguments: &[&str]| {
-        let said = |program: &std::ffi::OsStr| {
+        let printed = |program: &std::ffi::OsStr| {
             let options = ["-c", "safe.directory=*", "--no-optional-locks", "status"];
             let arguments = [&options, arguments].concat();
             let mut command = sandbox.command(program, sandbox.top(), arguments);
             let output = command.uid(NOBODY).gid(NOBODY).output().unwrap();
             assert!(output.status.success(), "{output:?}");
-            [output.stdout, output.stderr].map(|said| String::from_utf8(said).unwrap())
+            [output.stdout, output.stderr].map(|printed| String::from_utf8(printed).unwrap())
         };
-        let (ours, theirs) = (said(vigil.as_ref()), said("git".as_ref()));
+        let (ours, theirs) = (printed(vigil.as_ref()), printed("git".as_ref()));
         assert_eq!(ours, theirs, "{folder:?} {rights:o} {arguments:?}");
     };
     for (folder, rights) in [

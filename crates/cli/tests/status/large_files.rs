@@ -34,14 +34,14 @@ fn remove(sandbox: &Sandbox, name: &str) {
 fn assert_same_with_little_memory(sandbox: &Sandbox, arguments: &[&str]) {
     let script = format!("ulimit -v {MEMORY_KIB} && exec \"$0\" \"$@\"");
     let ours = [&["-c", &script, VIGIL], arguments].concat();
-    let said = |program, arguments: &[&str]| {
+    let printed = |program, arguments: &[&str]| {
         let mut command = sandbox.command(program, sandbox.top(), arguments);
         let output = command.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
         (output.status.code(), stdout, stderr)
     };
-    let (ours, theirs) = (said("sh", &ours), said("git", arguments));
+    let (ours, theirs) = (printed("sh", &ours), printed("git", arguments));
     assert!(
         ours == theirs,
         "{arguments:?}: {ours:.300?}\n{theirs:.300?}"
@@ -264,8 +264,12 @@ fn pipes_and_endless_devices_are_not_waited_for() {
             ] {
                 let command = sandbox.command(VIGIL, sandbox.top(), arguments);
                 let output = { command }.output().unwrap();
-                let said = String::from_utf8_lossy(&output.stderr).into_owned();
-                assert!(!said.contains("panicked"), "{} {said}", path.display());
+                let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(
+                    !printed.contains("panicked"),
+                    "{} {printed}",
+                    path.display()
+                );
                 assert!(output.status.code().is_some(), "{}", path.display());
             }
         };

@@ -220,8 +220,11 @@ fn nothing_is_paged_but_a_terminal() {
         &[("GIT_PAGER", MARKING_PAGER)],
     );
     assert_eq!(text, "");
-    let said = std::fs::read_to_string(sandbox.top().join("err")).unwrap();
-    assert!(said.starts_with("error: unknown option `bogus'"), "{said}");
+    let printed = std::fs::read_to_string(sandbox.top().join("err")).unwrap();
+    assert!(
+        printed.starts_with("error: unknown option `bogus'"),
+        "{printed}"
+    );
 }
 
 #[test]

@@ -1,4 +1,3 @@
-use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
@@ -21,15 +20,6 @@ fn filled() -> Sandbox {
     sandbox.git(["tag", "-a", "-m", "t", "one"]);
     sandbox.git(["tag", "-a", "-m", "t", "two", "one"]);
     sandbox
-}
-
-/// Returns a file of the pack directory with this extension.
-fn pack_of(sandbox: &Sandbox, extension: &str) -> PathBuf {
-    fs::read_dir(sandbox.git_dir().join("objects/pack"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .find(|path| path.extension() == Some(OsStr::new(extension)))
-        .unwrap()
 }
 
 /// Returns git's stderr for reading `tree`, run at the top of the working tree, to which file names in
@@ -138,7 +128,7 @@ fn many_packs_after_opening_are_found() {
             .is_some()
     );
     sandbox.git(["repack", "-adq"]);
-    let pack = pack_of(&sandbox, "pack");
+    let pack = sandbox.pack_file("pack");
     for n in 0..150 {
         for extension in ["pack", "idx"] {
             let copy = format!("pack-{n:040x}.{extension}");
@@ -263,7 +253,7 @@ fn damage_is_told_each_time_and_repair_is_seen() {
     let sandbox = filled();
     sandbox.git(["repack", "-adfq"]);
     let tree = sandbox.id("HEAD^{tree}");
-    let path = pack_of(&sandbox, "pack");
+    let path = sandbox.pack_file("pack");
     let good = fs::read(&path).unwrap();
     let objects = sandbox.open_objects();
     let put = |bytes: &[u8]| {
@@ -401,7 +391,7 @@ fn damaged_packs_and_indexes_never_trip() {
     let ids = all_ids(&sandbox);
     let mut failures = 0;
     for extension in ["pack", "idx"] {
-        let path = pack_of(&sandbox, extension);
+        let path = sandbox.pack_file(extension);
         let good = fs::read(&path).unwrap();
         let mut check = |bytes: &[u8]| {
             // A new file each time, because a mapped one must not be truncated.
@@ -438,7 +428,7 @@ fn a_damaged_packed_object_is_named_with_its_pack() {
     let sandbox = filled();
     sandbox.git(["repack", "-adfq"]);
     let tree = sandbox.id("HEAD^{tree}");
-    let path = pack_of(&sandbox, "pack");
+    let path = sandbox.pack_file("pack");
     let index = fs::read(path.with_extension("idx")).unwrap();
     let offsets = sandbox.git_with_input(["show-index"], &index);
     let offset: usize = offsets

@@ -975,12 +975,8 @@ fn tips_that_are_many_are_named_as_by_git() {
     };
     check("loose");
     // The objects of a commit and of a tag are deleted.
-    let packs = sandbox.git_dir().join("objects/pack");
-    let pack = std::fs::read_dir(&packs).unwrap();
-    let mut pack = pack.map(|entry| entry.unwrap().path());
-    let pack = pack.find(|path| path.extension().is_some_and(|it| it == "pack"));
-    let contents = std::fs::read(pack.unwrap()).unwrap();
-    std::fs::remove_dir_all(&packs).unwrap();
+    let contents = std::fs::read(sandbox.pack_file("pack")).unwrap();
+    std::fs::remove_dir_all(sandbox.git_dir().join("objects/pack")).unwrap();
     sandbox.git_with_input(["unpack-objects", "-q"], &contents);
     check("not in a pack");
     for gone in ["t290^{}", "t285"] {

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{chown, symlink};
 
+use vigil_testkit::sandbox::skip_test;
+
 use super::*;
 
 fn refused(store: &Store, changes: Changes<'_>) -> StoreError {
@@ -46,7 +48,7 @@ fn a_folder_that_cannot_be_made_is_named() {
 #[test]
 fn another_users_files_are_not_used_and_nothing_is_left_in_their_folders() {
     if !rustix::process::geteuid().is_root() {
-        return;
+        return skip_test("another user's files", "only root may give files away");
     }
     let sandbox = Sandbox::new();
     let state = sandbox.after(None, set(&[(Table::Seen, 0, b"one")]), 1);

@@ -610,10 +610,7 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     sandbox.git(["repack", "-adq"]);
     assert!(!is_known(&session(&sandbox)));
     assert!(settled());
-    let pack = std::fs::read_dir(objects.join("pack")).unwrap();
-    let mut pack = pack.map(|entry| entry.unwrap().path());
-    let pack = pack.find(|path| path.extension().is_some_and(|of| of == "pack"));
-    let pack = pack.unwrap();
+    let pack = sandbox.pack_file("pack");
     let contents = std::fs::read(&pack).unwrap();
     std::fs::remove_file(&pack).unwrap();
     assert!(is_refused());

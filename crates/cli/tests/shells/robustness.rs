@@ -5,14 +5,14 @@ use std::time::Instant;
 use vigil_testkit::sandbox::Sandbox;
 
 use crate::shell::{
-    FIND_ENDS, KEEP_ENDS, SHELLS, Session, Shell, VIGIL, run, served_by, wait_until,
+    FIND_PIPES, REMEMBER_PIPES, SHELLS, Session, Shell, VIGIL, processes_of_shell, run, wait_until,
 };
 
 /// More than anything may take, and much less than waiting for something that never happens would.
-const SHORT_S: u64 = 20;
+const TIME_LIMIT_S: u64 = 20;
 
 /// The shells that have a process of their own.
-const SERVED: [Shell; 2] = [Shell::Zsh, Shell::Bash];
+const SHELLS_WITH_PROCESS: [Shell; 2] = [Shell::Zsh, Shell::Bash];
 
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -22,11 +22,11 @@ fn sandbox() -> Sandbox {
 }
 
 #[test]
-fn one_that_is_killed_or_halted_is_missed_by_no_question() {
-    for shell in SERVED {
+fn a_process_that_is_killed_or_halted_is_missed_by_no_question() {
+    for shell in SHELLS_WITH_PROCESS {
         let sandbox = sandbox();
-        let mut text = shell.line("") + &shell.start();
-        let query = shell.call("query", "-d work -t 30");
+        let mut text = shell.init_line("") + &shell.start();
+        let query = shell.function_call("query", "-d work -t 30");
         let pid = shell.pid_variable();
         let tell =
             format!("{query}\necho $? $VCS_STATUS_RESULT $VCS_STATUS_NUM_UNTRACKED >>\"$OUT\"\n");
@@ -36,7 +36,7 @@ fn one_that_is_killed_or_halted_is_missed_by_no_question() {
         // Fill the pipe of a process that is stopped and never answers.
         text += &format!("kill -STOP {pid}\n");
         for _ in 0..100 {
-            text += &shell.call("query", "-d work -t 0");
+            text += &shell.function_call("query", "-d work -t 0");
             text += "\n";
         }
         text += &tell;
@@ -47,15 +47,15 @@ fn one_that_is_killed_or_halted_is_missed_by_no_question() {
             "0 ok-sync 1\n".repeat(4),
             "{shell:?}"
         );
-        assert!(start.elapsed().as_secs() < SHORT_S);
+        assert!(start.elapsed().as_secs() < TIME_LIMIT_S);
     }
 }
 
 #[test]
-fn what_was_asked_of_one_that_is_killed_is_answered_late_by_the_next() {
+fn a_question_to_a_killed_process_is_answered_late_by_the_next() {
     let sandbox = sandbox();
     let shell = Shell::Zsh;
-    let text = shell.line("")
+    let text = shell.init_line("")
         + &shell.start()
         + "late() { print -r -- late $VCS_STATUS_RESULT $VCS_STATUS_NUM_UNTRACKED >>$OUT }\n\
            kill -STOP $GITSTATUS_DAEMON_PID_T\n\
@@ -67,7 +67,7 @@ fn what_was_asked_of_one_that_is_killed_is_answered_late_by_the_next() {
 }
 
 /// Settings before the line of the rc file, for shells with many options.
-fn soups(shell: Shell) -> Vec<&'static str> {
+fn rc_settings(shell: Shell) -> Vec<&'static str> {
     match shell {
         Shell::Zsh => vec![
             "emulate sh",
@@ -116,9 +116,9 @@ fn soups(shell: Shell) -> Vec<&'static str> {
 }
 
 #[test]
-fn whatever_is_set_in_a_shell_it_is_answered() {
+fn every_shell_is_answered_whatever_its_settings() {
     for shell in SHELLS {
-        for soup in soups(shell) {
+        for soup in rc_settings(shell) {
             let sandbox = sandbox();
             let root = sandbox.root().display();
             // No program of the system can be found any more.
@@ -126,8 +126,8 @@ fn whatever_is_set_in_a_shell_it_is_answered() {
                 Shell::Fish => "set -gx PATH\n",
                 _ => "PATH=\n",
             };
-            let mut text = format!("{soup}\n{}{path}{}", shell.line(""), shell.start());
-            text += &shell.call("query", &format!("-t 30 -d '{root}/work'"));
+            let mut text = format!("{soup}\n{}{path}{}", shell.init_line(""), shell.start());
+            text += &shell.function_call("query", &format!("-t 30 -d '{root}/work'"));
             let told = ["RESULT", "NUM_UNTRACKED", "LOCAL_BRANCH"];
             let told = told.map(|name| format!("\"$VCS_STATUS_{name}\""));
             // Quoting prevents the expansion of aliases.
@@ -136,7 +136,7 @@ fn whatever_is_set_in_a_shell_it_is_answered() {
                 _ => "'builtin'",
             };
             text += &format!("\n{builtin} echo {} >>\"$OUT\"\n", told.join(" "));
-            text += &shell.call("stop", "");
+            text += &shell.function_call("stop", "");
             text += &format!("\n{builtin} exit\n");
             let written = run(&sandbox, shell, &text);
             assert_eq!(written, "ok-sync 1 main\n", "{shell:?}: {soup}");
@@ -145,7 +145,7 @@ fn whatever_is_set_in_a_shell_it_is_answered() {
 }
 
 /// Everything that a shell has defined and set, except what the line of an rc file has to define.
-fn inventory(shell: Shell) -> &'static str {
+fn everything_defined(shell: Shell) -> &'static str {
     match shell {
         Shell::Zsh => {
             "{ setopt; trap; jobs; alias; print -rl -- ${(ok)functions}; print -rl -- ${(ok)parameters} } \
@@ -170,7 +170,7 @@ fn nothing_else_is_defined_or_set_and_twice_is_as_good_as_once() {
                 Shell::Zsh => "zmodload zsh/datetime zsh/system zsh/parameter zsh/zle\n",
                 _ => "",
             };
-            let text = format!("{before}{line}{}exit\n", inventory(shell));
+            let text = format!("{before}{line}{}exit\n", everything_defined(shell));
             let written = run(&sandbox, shell, &text);
             let is_ours = |line: &&str| line.contains("vigil_") || line.contains("gitstatus_");
             let known = [
@@ -188,7 +188,7 @@ fn nothing_else_is_defined_or_set_and_twice_is_as_good_as_once() {
         };
         let plain = inventory_of("");
         assert!(plain.len() > 20, "{plain:?}");
-        let line = shell.line("");
+        let line = shell.init_line("");
         assert_eq!(inventory_of(&line), plain, "{shell:?}");
         assert_eq!(inventory_of(&(line.clone() + &line)), plain, "{shell:?}");
     }
@@ -196,7 +196,7 @@ fn nothing_else_is_defined_or_set_and_twice_is_as_good_as_once() {
 
 #[test]
 fn a_shell_that_ends_however_it_ends_leaves_no_process() {
-    for shell in SERVED {
+    for shell in SHELLS_WITH_PROCESS {
         for end in [
             "exit",
             "kill -KILL $$",
@@ -206,15 +206,16 @@ fn a_shell_that_ends_however_it_ends_leaves_no_process() {
         ] {
             let sandbox = sandbox();
             // A child of the shell, in zsh a copy of it, inherits its open files and lives on.
-            let rc = shell.line("") + &shell.start() + "sleep 1000 & echo ready $$ $!,; disown\n";
+            let rc =
+                shell.init_line("") + &shell.start() + "sleep 1000 & echo ready $$ $!,; disown\n";
             let mut session = Session::start(&sandbox, shell, &rc);
             session.wait_for("ready ");
             let numbers = session.wait_for(",");
             let (pid, child) = numbers.trim_end_matches(',').split_once(' ').unwrap();
             let pid: u32 = pid.parse().unwrap();
-            assert_eq!(served_by(pid).len(), 1, "{shell:?}");
+            assert_eq!(processes_of_shell(pid).len(), 1, "{shell:?}");
             session.send(end);
-            wait_until("its process is gone", || served_by(pid).is_empty());
+            wait_until("its process is gone", || processes_of_shell(pid).is_empty());
             // It may have ended with the terminal.
             let _ = std::process::Command::new("kill").arg(child).output();
             session.end();
@@ -224,12 +225,12 @@ fn a_shell_that_ends_however_it_ends_leaves_no_process() {
 
 #[test]
 fn shells_in_shells_have_processes_of_their_own() {
-    for shell in SERVED {
+    for shell in SHELLS_WITH_PROCESS {
         let sandbox = sandbox();
-        let line = shell.line("");
+        let line = shell.init_line("");
         let inner = sandbox.root().join("inner");
-        let query = shell.call("query", "-d work -t 30");
-        let (start, stop) = (shell.start(), shell.call("stop", ""));
+        let query = shell.function_call("query", "-d work -t 30");
+        let (start, stop) = (shell.start(), shell.function_call("stop", ""));
         let tell = "echo $VCS_STATUS_RESULT >>\"$OUT\"\n";
         std::fs::write(
             &inner,
@@ -254,16 +255,16 @@ fn shells_in_shells_have_processes_of_their_own() {
 
 #[test]
 fn subshells_that_ask_at_once_take_no_answer_from_each_other() {
-    for shell in SERVED {
+    for shell in SHELLS_WITH_PROCESS {
         let sandbox = sandbox();
-        let query = shell.call("query", "-d work -t 30");
+        let query = shell.function_call("query", "-d work -t 30");
         let tell = "echo $? $VCS_STATUS_RESULT >>\"$OUT\"";
         let pid = shell.pid_variable();
         let text = format!(
             "{}{}old={pid}\n\
              for one in 1 2 3 4 5 6; do ( {query}; {tell} ) & done; wait\n\
              {query}; {tell}; [[ $old == {pid} ]] && echo same >>\"$OUT\"\nexit\n",
-            shell.line(""),
+            shell.init_line(""),
             shell.start(),
         );
         let want = "0 ok-sync\n".repeat(7) + "same\n";
@@ -272,19 +273,19 @@ fn subshells_that_ask_at_once_take_no_answer_from_each_other() {
 }
 
 #[test]
-fn a_descriptor_that_the_user_takes_for_his_own_stays_his() {
+fn a_descriptor_that_the_user_takes_over_stays_the_users() {
     let shell = Shell::Bash;
-    let query = shell.call("query", "-d work -t 30");
-    let stop = shell.call("stop", "");
+    let query = shell.function_call("query", "-d work -t 30");
+    let stop = shell.function_call("stop", "");
     for end in 0..2 {
         let sandbox = sandbox();
         let text = format!(
-            "old=; {FIND_ENDS}; {KEEP_ENDS}\n{}{}{FIND_ENDS}\n\
+            "old=; {FIND_PIPES}; {REMEMBER_PIPES}\n{}{}{FIND_PIPES}\n\
              own=${{ends[{end}]}}; eval \"exec $own<>own\"; echo ${{#ends[@]}} >>\"$OUT\"\n\
              {query}; echo $? $VCS_STATUS_RESULT >>\"$OUT\"\n\
              echo mine >&$own; {stop}; echo still mine >&$own; cat own >>\"$OUT\"\n\
-             {FIND_ENDS}; echo ${{#ends[@]}} >>\"$OUT\"\nexit\n",
-            shell.line(""),
+             {FIND_PIPES}; echo ${{#ends[@]}} >>\"$OUT\"\nexit\n",
+            shell.init_line(""),
             shell.start(),
         );
         let written = run(&sandbox, shell, &text);
@@ -293,18 +294,18 @@ fn a_descriptor_that_the_user_takes_for_his_own_stays_his() {
 }
 
 #[test]
-fn a_program_that_is_gone_is_said_once_and_costs_no_shell() {
+fn a_missing_program_is_reported_once_and_costs_no_shell() {
     for shell in SHELLS {
         let sandbox = sandbox();
         let link = sandbox.root().join("vigil");
         std::os::unix::fs::symlink(VIGIL, &link).unwrap();
-        let line = shell.line("").replace(VIGIL, link.to_str().unwrap());
+        let line = shell.init_line("").replace(VIGIL, link.to_str().unwrap());
         let text = format!(
             "{line}rm '{}'\n{}echo {} >>\"$OUT\"\n{} 2>/dev/null\necho {} >>\"$OUT\"\nexit\n",
             link.display(),
             shell.start().trim_end().to_owned() + " 2>/dev/null\n",
             shell.status(),
-            shell.call("query", "-d work"),
+            shell.function_call("query", "-d work"),
             shell.status(),
         );
         assert_eq!(run(&sandbox, shell, &text), "1\n1\n", "{shell:?}");
@@ -312,10 +313,10 @@ fn a_program_that_is_gone_is_said_once_and_costs_no_shell() {
 }
 
 #[test]
-fn a_shell_that_becomes_restricted_shows_nothing_that_is_no_longer_found_out() {
-    for shell in SERVED {
+fn a_shell_that_becomes_restricted_shows_no_stale_answer() {
+    for shell in SHELLS_WITH_PROCESS {
         let sandbox = sandbox();
-        let rc = shell.line("--prompt") + "cd work\n";
+        let rc = shell.init_line("--prompt") + "cd work\n";
         let mut session = Session::start(&sandbox, shell, &rc);
         session.wait_for("main");
         session.send("set -r; echo fr''om now on");
@@ -330,9 +331,9 @@ fn a_shell_that_becomes_restricted_shows_nothing_that_is_no_longer_found_out() {
 
 #[test]
 fn a_restricted_shell_that_may_start_nothing_has_a_prompt_without_complaints() {
-    for shell in SERVED {
+    for shell in SHELLS_WITH_PROCESS {
         let sandbox = sandbox();
-        let mut session = Session::start(&sandbox, shell, &shell.line("--prompt"));
+        let mut session = Session::start(&sandbox, shell, &shell.init_line("--prompt"));
         session.wait_for("\x1b[39m ");
         let rc = sandbox.root().join("rc.bash/bashrc");
         match shell {

@@ -52,7 +52,7 @@ impl Sandbox {
     }
 
     /// The exit code and standard output.
-    fn told(&self, program: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    fn code_and_stdout(&self, program: &str, arguments: &[&str]) -> (Option<i32>, String) {
         let output = self.command(program, "", arguments).output().unwrap();
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.code().is_some(), "{arguments:?}: {output:?}");
@@ -60,7 +60,7 @@ impl Sandbox {
     }
 
     /// The files in a folder of the repository whose names end in `end`.
-    fn files(&self, folder: &str, end: &str) -> Vec<PathBuf> {
+    fn files_ending_in(&self, folder: &str, end: &str) -> Vec<PathBuf> {
         let files = fs::read_dir(self.top().join(".git").join(folder)).unwrap();
         let files = files.map(|file| file.unwrap().path());
         files
@@ -70,7 +70,7 @@ impl Sandbox {
 
     /// Makes a file `filtered` that goes through a filter. When the file is looked at, once per answer, the filter cuts each of
     /// `files` to `left` bytes.
-    fn cut_when_filtered(&self, files: &[PathBuf], left: usize) {
+    fn truncate_when_filtered(&self, files: &[PathBuf], left: usize) {
         let names: Vec<&str> = files.iter().map(|path| path.to_str().unwrap()).collect();
         let filter = match files {
             [] => "cat".to_owned(),
@@ -82,15 +82,15 @@ impl Sandbox {
 }
 
 /// A file and its original contents.
-struct Kept(PathBuf, Vec<u8>);
+struct SavedFile(PathBuf, Vec<u8>);
 
-impl Kept {
-    fn of(path: &Path) -> Self {
+impl SavedFile {
+    fn read(path: &Path) -> Self {
         fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
         Self(path.to_owned(), fs::read(path).unwrap())
     }
 
-    fn cut(&self, left: usize) {
+    fn truncate(&self, left: usize) {
         let file = File::options().write(true).open(&self.0).unwrap();
         file.set_len(left as u64).unwrap();
     }
@@ -100,13 +100,13 @@ impl Kept {
     }
 
     /// The lengths to cut it to: nothing, and a part.
-    fn lengths(&self) -> [usize; 2] {
+    fn lengths_to_cut_to(&self) -> [usize; 2] {
         [0, self.1.len() / 2]
     }
 }
 
 #[test]
-fn commands_answer_anew_what_a_file_was_cut_for() {
+fn commands_start_again_when_a_file_is_cut() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.top().join("filtered"), "recorded\n").unwrap();
     fs::write(
@@ -125,7 +125,12 @@ fn commands_answer_anew_what_a_file_was_cut_for() {
         ("objects/info", "commit-graph"),
         ("", "packed-refs"),
     ] {
-        kept.extend(sandbox.files(folder, end).iter().map(|path| Kept::of(path)));
+        kept.extend(
+            sandbox
+                .files_ending_in(folder, end)
+                .iter()
+                .map(|path| SavedFile::read(path)),
+        );
     }
     assert_eq!(kept.len(), 4);
     let questions: [&[&str]; 3] = [
@@ -134,16 +139,16 @@ fn commands_answer_anew_what_a_file_was_cut_for() {
         &["describe", "--all", "--dirty", "--abbrev=4"],
     ];
     for file in &kept {
-        for left in file.lengths() {
+        for left in file.lengths_to_cut_to() {
             for question in questions {
                 file.restore();
-                sandbox.cut_when_filtered(&[], 0);
-                let whole = sandbox.told("git", question);
-                sandbox.cut_when_filtered(std::slice::from_ref(&file.0), left);
-                let ours = sandbox.told(VIGIL, question);
+                sandbox.truncate_when_filtered(&[], 0);
+                let whole = sandbox.code_and_stdout("git", question);
+                sandbox.truncate_when_filtered(std::slice::from_ref(&file.0), left);
+                let ours = sandbox.code_and_stdout(VIGIL, question);
                 // The answer is git's about what is left, or the whole truth if the missing part was not needed.
                 assert_eq!(fs::metadata(&file.0).unwrap().len(), left as u64);
-                let theirs = sandbox.told("git", question);
+                let theirs = sandbox.code_and_stdout("git", question);
                 let is_right = ours == theirs || ours == whole;
                 assert!(
                     is_right,
@@ -157,7 +162,7 @@ fn commands_answer_anew_what_a_file_was_cut_for() {
 }
 
 #[test]
-fn a_state_that_is_cut_while_it_is_read_is_done_without() {
+fn a_state_that_is_cut_while_it_is_read_is_not_used() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.top().join("filtered"), "recorded\n").unwrap();
     fs::write(
@@ -170,17 +175,20 @@ fn a_state_that_is_cut_while_it_is_read_is_done_without() {
     let question = ["status", "--porcelain=v2", "-b", "-uall"];
     for part in 0..8 {
         // The state is that of the last saved answer.
-        let before = sandbox.told(VIGIL, &question);
-        let states = sandbox.files("vigil", "");
+        let before = sandbox.code_and_stdout(VIGIL, &question);
+        let states = sandbox.files_ending_in("vigil", "");
         let data = states.iter().find(|path| path.extension().is_some());
-        let data = Kept::of(data.unwrap());
+        let data = SavedFile::read(data.unwrap());
         fs::write(sandbox.top().join("dir3/file3"), part.to_string()).unwrap();
-        sandbox.cut_when_filtered(std::slice::from_ref(&data.0), data.1.len() / 8 * part);
-        let ours = sandbox.told(VIGIL, &question);
-        assert_eq!(ours, sandbox.told("git", &question), "{part}");
+        sandbox.truncate_when_filtered(std::slice::from_ref(&data.0), data.1.len() / 8 * part);
+        let ours = sandbox.code_and_stdout(VIGIL, &question);
+        assert_eq!(ours, sandbox.code_and_stdout("git", &question), "{part}");
         sandbox.git(["config", "filter.cut.clean", "cat"]);
-        assert_eq!(sandbox.told(VIGIL, &question), ours, "{part}");
-        assert_eq!(sandbox.told(VIGIL, &["state", "verify"]).0, Some(0));
+        assert_eq!(sandbox.code_and_stdout(VIGIL, &question), ours, "{part}");
+        assert_eq!(
+            sandbox.code_and_stdout(VIGIL, &["state", "verify"]).0,
+            Some(0)
+        );
         assert!(before.0 == Some(0));
     }
 }
@@ -238,14 +246,19 @@ fn a_batch_goes_on_when_a_file_is_cut_between_two_questions() {
         if with_midx {
             sandbox.git(["multi-pack-index", "write"]);
         }
-        let mut kept: Vec<Kept> = Vec::new();
+        let mut kept: Vec<SavedFile> = Vec::new();
         for (folder, end) in [
             ("objects/pack", ".pack"),
             ("objects/pack", ".idx"),
             ("objects/pack", "multi-pack-index"),
             ("", "packed-refs"),
         ] {
-            kept.extend(sandbox.files(folder, end).iter().map(|path| Kept::of(path)));
+            kept.extend(
+                sandbox
+                    .files_ending_in(folder, end)
+                    .iter()
+                    .map(|path| SavedFile::read(path)),
+            );
         }
         for (arguments, contents) in [
             (["cat-file", "--batch-check"], false),
@@ -262,7 +275,7 @@ fn a_batch_goes_on_when_a_file_is_cut_between_two_questions() {
                 (answer, batch.end())
             };
             for file in &kept {
-                for left in file.lengths() {
+                for left in file.lengths_to_cut_to() {
                     let mut batch = Batch::start(&sandbox, &arguments);
                     let whole = names.map(|name| batch.ask(&question(name), contents));
                     assert!(
@@ -271,7 +284,7 @@ fn a_batch_goes_on_when_a_file_is_cut_between_two_questions() {
                             .take(4)
                             .all(|answer| !answer.contains("missing"))
                     );
-                    file.cut(left);
+                    file.truncate(left);
                     for (name, whole) in names.iter().zip(&whole) {
                         // The answer is that of a new process, which may end with git's message about what is left. Or it is the
                         // truth, if the needed part is not gone.
@@ -292,7 +305,7 @@ fn a_batch_goes_on_when_a_file_is_cut_between_two_questions() {
 }
 
 #[test]
-fn all_objects_are_never_made_up_of_what_is_gone() {
+fn all_objects_are_never_listed_from_files_that_are_gone() {
     let sandbox = Sandbox::new();
     let mut large = String::new();
     for number in 0..400_000 {
@@ -304,16 +317,16 @@ fn all_objects_are_never_made_up_of_what_is_gone() {
     sandbox.git(["-c", "core.compression=0", "repack", "-q", "-a", "-d", "-f"]);
     let list = "--batch-all-objects";
     let whole = sandbox
-        .told(VIGIL, &["cat-file", list, "--batch", "--unordered"])
+        .code_and_stdout(VIGIL, &["cat-file", list, "--batch", "--unordered"])
         .1;
     for (end, part) in [(".pack", 2), (".pack", 3), (".idx", 2), (".idx", 3)] {
-        let file = Kept::of(&sandbox.files("objects/pack", end)[0]);
+        let file = SavedFile::read(&sandbox.files_ending_in("objects/pack", end)[0]);
         let mut child = sandbox.start(VIGIL, &["cat-file", list, "--batch", "--unordered"]);
         let mut output = child.stdout.take().unwrap();
         // The command has started and is blocked, since its output does not fit into the pipe.
         let mut told = vec![0; 1000];
         output.read_exact(&mut told).unwrap();
-        file.cut(file.1.len() / part);
+        file.truncate(file.1.len() / part);
         output.read_to_end(&mut told).unwrap();
         let status = child.wait().unwrap();
         assert!(status.code().is_some(), "{status:?}");

@@ -23,7 +23,7 @@ const QUESTIONS: [&[&str]; 4] = [
 ];
 
 /// Changes something in the working tree or the index.
-fn change(sandbox: &Sandbox, random: &mut Chance, round: usize) {
+fn change_something(sandbox: &Sandbox, random: &mut Chance, round: usize) {
     let (dir, file) = (random.below(12), random.below(12));
     let name = format!("d{dir}/e{}/f{file}", dir % 3);
     match random.below(7) {
@@ -61,7 +61,7 @@ fn ask(sandbox: &Sandbox, question: usize, expected: &[Vec<u8>], kill_after: Opt
 }
 
 #[test]
-fn a_crowd_of_which_some_are_killed_is_answered_rightly() {
+fn concurrent_processes_answer_correctly_though_some_are_killed() {
     let rounds = std::env::var("VIGIL_CROWD_ROUNDS").map_or(12, |text| text.parse().unwrap());
     let mut sandbox = Sandbox::new();
     sandbox.set_variable("GIT_OPTIONAL_LOCKS", "0");
@@ -74,7 +74,7 @@ fn a_crowd_of_which_some_are_killed_is_answered_rightly() {
     sandbox.git(["commit", "-qm", "all"]);
     let mut random = Chance::new(0);
     for round in 0..rounds {
-        change(&sandbox, &mut random, round);
+        change_something(&sandbox, &mut random, round);
         let expected: Vec<Vec<u8>> = QUESTIONS
             .iter()
             .map(|question| sandbox.git_bytes(*question))

@@ -10,23 +10,23 @@ use rustix::fs::FlockOperation;
 use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::daemon::{Daemon, VIGIL, request};
+use super::daemon::{Gitstatusd, VIGIL, request};
 use super::sandbox::Sandbox;
 
 #[test]
-fn the_end_of_input_is_its_end() {
-    let (status, messages) = Sandbox::new().daemon(&[]).end();
+fn it_ends_with_its_input() {
+    let (status, messages) = Sandbox::new().gitstatusd(&[]).end();
     assert_eq!(status.code(), Some(0));
     assert_eq!(messages, "");
 }
 
 #[test]
-fn a_dead_parent_is_its_end() {
+fn it_ends_with_its_parent() {
     let sandbox = Sandbox::with_repository();
     let mut parent = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
     let option = format!("--parent-pid={}", parent.id());
-    let mut daemon = sandbox.daemon(&[&option]);
-    assert!(daemon.ask(sandbox.top()).is_some());
+    let mut daemon = sandbox.gitstatusd(&[&option]);
+    assert!(daemon.ask(sandbox.top()).is_repository());
     drop(parent.stdin.take());
     parent.wait().unwrap();
     let (status, messages) = daemon.wait();
@@ -35,7 +35,7 @@ fn a_dead_parent_is_its_end() {
 }
 
 #[test]
-fn one_that_its_shell_may_not_open_is_not_left_in_the_background() {
+fn a_process_that_its_shell_may_not_open_is_not_left_in_the_background() {
     const NOBODY: u32 = 65534;
     let sandbox = Sandbox::with_repository();
     let mode = |name: &str, mode| {
@@ -69,8 +69,8 @@ fn one_that_its_shell_may_not_open_is_not_left_in_the_background() {
             .filter(lives)
             .filter_map(|entry| entry.file_name().into_string().ok())
             .collect();
-        let said = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(left.join(" "), said.trim_end());
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(left.join(" "), printed.trim_end());
         for pid in left {
             let pid = Pid::from_raw(pid.parse().unwrap()).unwrap();
             kill_process(pid, Signal::KILL).unwrap();
@@ -79,17 +79,17 @@ fn one_that_its_shell_may_not_open_is_not_left_in_the_background() {
 }
 
 #[test]
-fn a_lost_lock_is_its_end() {
+fn it_ends_when_its_lock_is_released() {
     let sandbox = Sandbox::with_repository();
     let path = sandbox.path("lock");
     let file = File::create(&path).unwrap();
     rustix::fs::fcntl_lock(&file, FlockOperation::LockExclusive).unwrap();
     rustix::io::fcntl_setfd(&file, FdFlags::empty()).unwrap();
     let fd = file.as_raw_fd().to_string();
-    let mut daemon = sandbox.daemon(&["-l", &fd]);
+    let mut daemon = sandbox.gitstatusd(&["-l", &fd]);
     // The shell removes the file. The lock belongs to the open file.
     fs::remove_file(path).unwrap();
-    assert!(daemon.ask(sandbox.top()).is_some());
+    assert!(daemon.ask(sandbox.top()).is_repository());
     rustix::fs::fcntl_lock(file.as_fd(), FlockOperation::Unlock).unwrap();
     let (status, messages) = daemon.wait();
     assert_eq!(status.code(), Some(0));
@@ -97,11 +97,11 @@ fn a_lost_lock_is_its_end() {
 }
 
 #[test]
-fn nobody_who_reads_is_its_end() {
+fn it_ends_when_nobody_reads_its_answers() {
     let sandbox = Sandbox::with_repository();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let mut command = sandbox.daemon_command(&[]);
+    let mut command = sandbox.gitstatusd_command(&[]);
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(writer)
@@ -115,7 +115,7 @@ fn nobody_who_reads_is_its_end() {
 #[test]
 fn an_idle_repository_is_forgotten_and_found_again() {
     let sandbox = Sandbox::with_repository();
-    let mut daemon = sandbox.daemon(&["-r", "0"]);
+    let mut daemon = sandbox.gitstatusd(&["-r", "0"]);
     let first = daemon.ask(sandbox.top());
     daemon.wait_for_message("forgot");
     assert_eq!(daemon.ask(sandbox.top()), first);
@@ -124,7 +124,7 @@ fn an_idle_repository_is_forgotten_and_found_again() {
 }
 
 #[test]
-fn it_is_gitstatusd_by_its_name_or_by_the_option_that_plugins_put_first() {
+fn vigil_is_gitstatusd_by_its_name_or_by_the_option_that_plugins_put_first() {
     let sandbox = Sandbox::with_repository();
     for (name, arguments) in [
         ("/opt/gitstatusd", &["-s", "1"][..]),
@@ -134,8 +134,11 @@ fn it_is_gitstatusd_by_its_name_or_by_the_option_that_plugins_put_first() {
     ] {
         let mut command = sandbox.isolated(VIGIL, b"");
         command.arg0(name).args(arguments);
-        let mut daemon = Daemon::start(command);
-        assert!(daemon.ask(sandbox.top()).is_some(), "{name} {arguments:?}");
+        let mut daemon = Gitstatusd::start(command);
+        assert!(
+            daemon.ask(sandbox.top()).is_repository(),
+            "{name} {arguments:?}"
+        );
     }
     let mut command = Command::new(VIGIL);
     let output = command.args(["-G", "v0"]).output().unwrap();
@@ -143,28 +146,32 @@ fn it_is_gitstatusd_by_its_name_or_by_the_option_that_plugins_put_first() {
 }
 
 #[test]
-fn no_more_than_some_repositories_are_kept_and_none_that_is_gone() {
+fn few_repositories_are_kept_and_none_that_is_gone() {
     let sandbox = Sandbox::with_repository();
     let copies = "for number in $(seq 100); do cp -R work copy$number; done";
     let mut copy = sandbox.isolated("sh", b"");
     copy.args(["-c", copies]);
     assert!(copy.status().unwrap().success());
-    let mut daemon = sandbox.daemon(&["-v", "INFO"]);
+    let mut daemon = sandbox.gitstatusd(&["-v", "INFO"]);
     let forgot = |path: &str| format!("forgot {}/.git", sandbox.path(path).display());
     for number in 1..=100 {
-        assert!(daemon.ask(sandbox.path(format!("copy{number}"))).is_some());
+        assert!(
+            daemon
+                .ask(sandbox.path(format!("copy{number}")))
+                .is_repository()
+        );
     }
     // Those that were first asked about are dropped first.
     daemon.wait_for_message(&forgot("copy1"));
     daemon.wait_for_message(&forgot("copy36"));
-    assert!(daemon.ask(sandbox.path("copy1")).is_some());
+    assert!(daemon.ask(sandbox.path("copy1")).is_repository());
     for number in 90..=99 {
         fs::remove_dir_all(sandbox.path(format!("copy{number}"))).unwrap();
     }
     // With each question, one of them is examined.
     for _ in 0..50 {
-        assert!(daemon.ask(sandbox.path("copy100")).is_some());
-        assert!(daemon.ask(sandbox.path("copy89")).is_some());
+        assert!(daemon.ask(sandbox.path("copy100")).is_repository());
+        assert!(daemon.ask(sandbox.path("copy89")).is_repository());
     }
     let (status, messages) = daemon.end();
     assert!(status.success());

@@ -8,23 +8,24 @@ use std::process::Command;
 use rustix::fs::{Mode, OFlags, open};
 use vigil_testkit::sandbox::Sandbox;
 
-use crate::prompt::{CLEAN, STALE, UNTRACKED, patient, plain, with_patience};
+use crate::prompt::{CLEAN, STALE, UNTRACKED, patient_rc, plain, set_patience};
 use crate::shell::{
-    FIND_ENDS, KEEP_ENDS, SHELLS, Session, Shell, VIGIL, processes_with, served_by, wait_until,
+    FIND_PIPES, REMEMBER_PIPES, SHELLS, Session, Shell, VIGIL, processes_of_shell, processes_with,
+    wait_until,
 };
 
 /// Repositories in which a status blocks as long as a certain pipe exists and nobody writes to it.
-struct Slow {
+struct SlowRepositories {
     sandbox: Sandbox,
 }
 
-impl Slow {
+impl SlowRepositories {
     /// Makes one in the folder `work`.
     fn new() -> Self {
         let slow = Self {
             sandbox: Sandbox::new(),
         };
-        slow.prepare(&slow.top());
+        slow.set_up_repository(&slow.top());
         slow
     }
 
@@ -33,15 +34,15 @@ impl Slow {
     }
 
     /// Adds a repository with the branch `branch`.
-    fn add(&self, folder: &str, branch: &str) -> PathBuf {
+    fn add_repository(&self, folder: &str, branch: &str) -> PathBuf {
         let top = self.sandbox.root().join(folder);
         fs::create_dir(&top).unwrap();
         self.sandbox.git_in(&top, ["init", "-q", "-b", branch]);
-        self.prepare(&top);
+        self.set_up_repository(&top);
         top
     }
 
-    fn prepare(&self, top: &Path) {
+    fn set_up_repository(&self, top: &Path) {
         let git = |arguments: &[&str]| self.sandbox.git_in(top, arguments);
         let pipe = top.join(".git/pipe");
         let place = pipe.display();
@@ -69,8 +70,8 @@ impl Slow {
     }
 
     /// From now on a status blocks. `age_s` must differ each time, so that the file is read again.
-    fn halt(&self, age_s: i64) {
-        self.halt_in(&self.top(), age_s);
+    fn block_status(&self, age_s: i64) {
+        self.block_status_in(&self.top(), age_s);
     }
 
     /// Waits until the process that answers the prompt is blocked. In fish, a short-lived process may have got there before it.
@@ -91,16 +92,16 @@ impl Slow {
         let flags = OFlags::WRONLY | OFlags::NONBLOCK;
         // Perhaps nobody is blocked.
         if let Ok(pipe) = open(top.join(".git/pipe"), flags, Mode::empty()) {
-            Self::let_go(&mut File::from(pipe));
+            Self::release_readers(&mut File::from(pipe));
         }
     }
 
     /// Releases several: in fish, a short-lived process may have left its filter behind, and a reader may have been killed.
-    fn let_go(pipe: &mut File) {
+    fn release_readers(pipe: &mut File) {
         let _ = pipe.write_all(&b"go\n".repeat(16));
     }
 
-    fn halt_in(&self, top: &Path, age_s: i64) {
+    fn block_status_in(&self, top: &Path, age_s: i64) {
         self.sandbox.age(top.join("file"), age_s);
         let pipe = top.join(".git/pipe");
         // It exists only if somebody has been blocked.
@@ -110,24 +111,24 @@ impl Slow {
     }
 
     /// Releases a status once it is blocked.
-    fn go_on(&self) {
-        self.go_on_after(|| {});
+    fn release_status(&self) {
+        self.release_status_after(|| {});
     }
 
-    fn go_on_in(&self, top: &Path) {
-        Self::go_on_at(&top.join(".git/pipe"), || {});
+    fn release_status_in(&self, top: &Path) {
+        Self::release_pipe_after(&top.join(".git/pipe"), || {});
     }
 
-    /// The same, with `deed` done before the release.
-    fn go_on_after(&self, deed: impl FnOnce()) {
-        Self::go_on_at(&self.sandbox.git_dir().join("pipe"), deed);
+    /// The same, with `change` done before the release.
+    fn release_status_after(&self, change: impl FnOnce()) {
+        Self::release_pipe_after(&self.sandbox.git_dir().join("pipe"), change);
     }
 
-    fn go_on_at(place: &Path, deed: impl FnOnce()) {
+    fn release_pipe_after(place: &Path, change: impl FnOnce()) {
         let mut pipe = File::options().write(true).open(place).unwrap();
-        deed();
+        change();
         fs::remove_file(place).unwrap();
-        Self::let_go(&mut pipe);
+        Self::release_readers(&mut pipe);
     }
 }
 
@@ -155,34 +156,34 @@ fn press_until(session: &mut Session, shell: Shell, text: &str) -> String {
 }
 
 #[test]
-fn an_answer_that_takes_long_is_drawn_when_it_comes() {
+fn a_late_answer_is_drawn_when_it_arrives() {
     for shell in SHELLS {
-        let slow = Slow::new();
-        slow.halt(200);
-        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
+        let slow = SlowRepositories::new();
+        slow.block_status(200);
+        let mut session = Session::start(&slow.sandbox, shell, &shell.init_line("--prompt"));
         // There is a prompt although nothing is known yet.
         session.send("cd work");
         session.wait_for("work");
         session.send("");
         session.wait_for("work");
-        slow.go_on();
+        slow.release_status();
         wait_for_redraw(&mut session, shell, &format!("{CLEAN}main\x1b[39m"));
         // Meanwhile what was known is shown.
-        slow.halt(300);
+        slow.block_status(300);
         slow.sandbox.write("new", "");
         session.send("");
         session.wait_for(&format!("{STALE}main\x1b[39m"));
-        slow.go_on();
+        slow.release_status();
         let fresh = format!("{CLEAN}main {UNTRACKED}?1\x1b[39m");
         wait_for_redraw(&mut session, shell, &fresh);
         // A command is run meanwhile.
-        slow.halt(400);
+        slow.block_status(400);
         session.send("");
         session.wait_for(STALE);
         session.send("echo he''re");
         session.wait_for("here");
         session.wait_for(STALE);
-        slow.go_on();
+        slow.release_status();
         wait_for_redraw(&mut session, shell, &fresh);
         session.send("exit");
         session.end();
@@ -192,14 +193,14 @@ fn an_answer_that_takes_long_is_drawn_when_it_comes() {
 #[test]
 fn an_interrupt_ends_a_question_and_no_shell() {
     for shell in SHELLS {
-        let slow = Slow::new();
-        slow.halt(200);
-        let rc = shell.line("") + &shell.start();
+        let slow = SlowRepositories::new();
+        slow.block_status(200);
+        let rc = shell.init_line("") + &shell.start();
         let mut session = Session::start(&slow.sandbox, shell, &rc);
-        let query = shell.call("query", "-d work");
+        let query = shell.function_call("query", "-d work");
         session.send(&query);
         // Once the pipe is opened, the question has got that far.
-        slow.go_on_after(|| session.type_in("\x03"));
+        slow.release_status_after(|| session.type_in("\x03"));
         session.send("stty cols 40; echo ali''ve");
         session.wait_for("alive");
         session.send(&format!(
@@ -214,18 +215,20 @@ fn an_interrupt_ends_a_question_and_no_shell() {
 #[test]
 fn a_process_that_dies_in_a_question_and_has_no_successor_costs_no_shell() {
     for shell in [Shell::Zsh, Shell::Bash] {
-        let slow = Slow::new();
-        slow.halt(200);
+        let slow = SlowRepositories::new();
+        slow.block_status(200);
         let program = slow.sandbox.root().join("vigil");
         std::os::unix::fs::symlink(VIGIL, &program).unwrap();
-        let line = shell.line("").replace(VIGIL, program.to_str().unwrap());
+        let line = shell
+            .init_line("")
+            .replace(VIGIL, program.to_str().unwrap());
         let rc = line + &shell.start() + &format!("echo pi''d {},\n", shell.pid_variable());
         let mut session = Session::start(&slow.sandbox, shell, &rc);
         session.wait_for("pid ");
         let pid = session.wait_for(",");
-        let query = shell.call("query", "-d work");
+        let query = shell.function_call("query", "-d work");
         session.send(&format!("{query}; echo co''de $?,"));
-        slow.go_on_after(|| {
+        slow.release_status_after(|| {
             fs::remove_file(&program).unwrap();
             let killed = Command::new("kill")
                 .args(["-KILL", pid.trim_end_matches(',')])
@@ -239,21 +242,21 @@ fn a_process_that_dies_in_a_question_and_has_no_successor_costs_no_shell() {
 }
 
 #[test]
-fn what_is_always_late_is_shown_by_a_later_prompt() {
+fn an_answer_that_is_always_late_is_shown_by_a_later_prompt() {
     for shell in SHELLS {
-        let slow = Slow::new();
-        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
-        slow.halt(200);
+        let slow = SlowRepositories::new();
+        let mut session = Session::start(&slow.sandbox, shell, &shell.init_line("--prompt"));
+        slow.block_status(200);
         session.send("cd work");
         session.wait_for("work");
         for age_s in [300, 400] {
             // Otherwise a short-lived process takes the line that is meant for the one that stays.
-            Slow::wait_until_reached(&slow.top(), shell);
-            slow.go_on();
-            slow.halt(age_s);
+            SlowRepositories::wait_until_reached(&slow.top(), shell);
+            slow.release_status();
+            slow.block_status(age_s);
             press_until(&mut session, shell, "main\x1b[39m");
         }
-        slow.go_on();
+        slow.release_status();
         session.send("exit");
         session.end();
     }
@@ -262,13 +265,13 @@ fn what_is_always_late_is_shown_by_a_later_prompt() {
 #[test]
 fn a_question_of_a_subshell_takes_no_answer_from_the_prompt() {
     for shell in [Shell::Zsh, Shell::Bash] {
-        let slow = Slow::new();
-        let other = slow.add("other", "second");
-        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
-        slow.halt(200);
+        let slow = SlowRepositories::new();
+        let other = slow.add_repository("other", "second");
+        let mut session = Session::start(&slow.sandbox, shell, &shell.init_line("--prompt"));
+        slow.block_status(200);
         session.send("cd work");
         session.wait_for("work\x1b[39m");
-        Slow::wait_until_reached(&slow.top(), shell);
+        SlowRepositories::wait_until_reached(&slow.top(), shell);
         let name = match shell {
             Shell::Zsh => " VIGIL",
             _ => "",
@@ -279,7 +282,7 @@ fn a_question_of_a_subshell_takes_no_answer_from_the_prompt() {
         ));
         session.wait_for("asks");
         // A process that was asked by both answers the prompt first.
-        slow.go_on();
+        slow.release_status();
         session.wait_for("got second");
         wait_for_redraw(&mut session, shell, &format!("{CLEAN}main\x1b[39m"));
         session.send("exit");
@@ -288,23 +291,23 @@ fn a_question_of_a_subshell_takes_no_answer_from_the_prompt() {
 }
 
 #[test]
-fn an_answer_is_shown_where_it_is_about() {
+fn a_late_answer_is_shown_only_in_its_repository() {
     for shell in SHELLS {
-        let slow = Slow::new();
-        let other = slow.add("other", "second");
-        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
-        slow.halt(200);
-        slow.halt_in(&other, 200);
+        let slow = SlowRepositories::new();
+        let other = slow.add_repository("other", "second");
+        let mut session = Session::start(&slow.sandbox, shell, &shell.init_line("--prompt"));
+        slow.block_status(200);
+        slow.block_status_in(&other, 200);
         session.send("cd work");
         session.wait_for("work\x1b[39m");
-        Slow::wait_until_reached(&slow.top(), shell);
+        SlowRepositories::wait_until_reached(&slow.top(), shell);
         session.send("cd ../other; echo a''t,");
         session.wait_for("at,");
         let mut seen = session.wait_for("other\x1b[39m");
-        slow.go_on();
+        slow.release_status();
         session.send("echo he''re");
         seen += &session.wait_for("here");
-        slow.go_on_in(&other);
+        slow.release_status_in(&other);
         // The earlier output is in the same text.
         let fresh = format!("{CLEAN}second\x1b[39m");
         seen += &match shell {
@@ -318,38 +321,38 @@ fn an_answer_is_shown_where_it_is_about() {
 }
 
 #[test]
-fn what_was_known_is_shown_in_the_same_working_copy_alone() {
+fn the_last_answer_is_shown_only_in_the_same_working_copy() {
     for shell in SHELLS {
-        let slow = Slow::new();
+        let slow = SlowRepositories::new();
         fs::create_dir(slow.sandbox.path("folder")).unwrap();
-        let inner = slow.add("work/inner", "nested");
+        let inner = slow.add_repository("work/inner", "nested");
         let link = slow.sandbox.root().join("link");
         std::os::unix::fs::symlink(slow.sandbox.path("folder"), link).unwrap();
         fs::write(slow.sandbox.path(".git/info/exclude"), "inner\n").unwrap();
-        let mut session = Session::start(&slow.sandbox, shell, &patient(shell));
+        let mut session = Session::start(&slow.sandbox, shell, &patient_rc(shell));
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main\x1b[39m"));
-        session.send(&with_patience(shell, 50));
+        session.send(&set_patience(shell, 50));
         session.wait_for(&format!("{CLEAN}main\x1b[39m"));
         // The same place by another name, through a symbolic link.
-        slow.halt(200);
+        slow.block_status(200);
         session.send("cd ../link");
         session.wait_for(&format!("link\x1b[39m {STALE}main\x1b[39m"));
         session.send("cd ../work/folder; echo a''t,");
         session.wait_for("at,");
         session.wait_for(&format!("folder\x1b[39m {STALE}main\x1b[39m"));
         // A repository nested in it is another one.
-        slow.halt_in(&inner, 200);
+        slow.block_status_in(&inner, 200);
         session.send("cd ../inner; echo i''n,");
         session.wait_for("in,");
         let mut seen = session.wait_for("inner\x1b[39m");
         session.send("echo st''ill");
         seen += &session.wait_for("still");
         assert!(!seen.contains("main"), "{shell:?}: {seen}");
-        slow.go_on_in(&inner);
+        slow.release_status_in(&inner);
         wait_for_redraw(&mut session, shell, &format!("{CLEAN}nested\x1b[39m"));
         // So is a place without a repository.
-        Slow::release(&slow.top());
+        SlowRepositories::release(&slow.top());
         session.send("rm -rf ../../work; echo go''ne,");
         session.wait_for("gone,");
         let mut seen = session.wait_for("inner");
@@ -364,7 +367,7 @@ fn what_was_known_is_shown_in_the_same_working_copy_alone() {
 #[test]
 fn a_directory_is_shown_the_same_way_while_an_answer_is_awaited() {
     for shell in SHELLS {
-        let mut slow = Slow::new();
+        let mut slow = SlowRepositories::new();
         slow.sandbox
             .set_variable("VIGIL_PROMPT_COLOR_DIRECTORY", "77");
         let odd = slow.sandbox.path("odd\u{9b}\u{202e}\u{200b}name");
@@ -374,14 +377,14 @@ fn a_directory_is_shown_the_same_way_while_an_answer_is_awaited() {
             Shell::Fish => "function fish_title; end\n",
             _ => "",
         };
-        let rc = format!("{}{title}", shell.line("--prompt"));
+        let rc = format!("{}{title}", shell.init_line("--prompt"));
         let mut session = Session::start(&slow.sandbox, shell, &rc);
-        slow.halt(200);
+        slow.block_status(200);
         session.send("cd work/odd*");
         session.wait_for("\x1b[38;5;77m");
         let seen = session.wait_for("name\x1b[39m");
         assert!(plain(&seen).ends_with("odd???name"), "{shell:?}: {seen:?}");
-        slow.go_on();
+        slow.release_status();
         wait_for_redraw(&mut session, shell, &format!("{CLEAN}main\x1b[39m"));
         session.send("exit");
         session.end();
@@ -389,18 +392,18 @@ fn a_directory_is_shown_the_same_way_while_an_answer_is_awaited() {
 }
 
 #[test]
-fn what_was_asked_before_a_command_is_no_answer_after_it() {
+fn a_question_from_before_a_command_is_no_answer_after_it() {
     for shell in SHELLS {
-        let slow = Slow::new();
-        let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
-        slow.halt(200);
+        let slow = SlowRepositories::new();
+        let mut session = Session::start(&slow.sandbox, shell, &shell.init_line("--prompt"));
+        slow.block_status(200);
         session.send("cd work");
         session.wait_for("work\x1b[39m");
-        Slow::wait_until_reached(&slow.top(), shell);
+        SlowRepositories::wait_until_reached(&slow.top(), shell);
         session.send("echo >new; echo he''re");
         session.wait_for("here");
         session.wait_for("work\x1b[39m");
-        slow.go_on();
+        slow.release_status();
         let fresh = format!("{CLEAN}main {UNTRACKED}?1\x1b[39m");
         let seen = match shell {
             Shell::Bash => press_until(&mut session, shell, &fresh),
@@ -414,13 +417,13 @@ fn what_was_asked_before_a_command_is_no_answer_after_it() {
 
 #[test]
 fn a_late_answer_does_not_interrupt_what_a_command_opens() {
-    let (slow, shell) = (Slow::new(), Shell::Fish);
+    let (slow, shell) = (SlowRepositories::new(), Shell::Fish);
     let pipe = slow.sandbox.make_pipe("pipe");
-    let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
-    slow.halt(200);
+    let mut session = Session::start(&slow.sandbox, shell, &shell.init_line("--prompt"));
+    slow.block_status(200);
     session.send("cd work");
     session.wait_for("work\x1b[39m");
-    Slow::wait_until_reached(&slow.top(), shell);
+    SlowRepositories::wait_until_reached(&slow.top(), shell);
     session.send("echo be''gins; read line <../pipe; echo got $line,");
     session.wait_for("begins");
     let run = slow.sandbox.root().join("vigil");
@@ -430,7 +433,7 @@ fn a_late_answer_does_not_interrupt_what_a_command_opens() {
         names.any(|name| name.starts_with(beginning))
     };
     assert!(is_there("held."));
-    slow.go_on();
+    slow.release_status();
     wait_until("the answer is left", || is_there("answer."));
     wait_until("nobody finds out", || !is_there("asker."));
     fs::write(pipe, "text\n").unwrap();
@@ -441,12 +444,12 @@ fn a_late_answer_does_not_interrupt_what_a_command_opens() {
 }
 
 #[test]
-fn one_at_a_time_finds_out_and_one_that_is_halted_is_replaced() {
-    let (slow, shell) = (Slow::new(), Shell::Fish);
-    let other = slow.add("other", "second");
-    let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
-    slow.halt(200);
-    slow.halt_in(&other, 200);
+fn one_process_at_a_time_works_and_a_halted_one_is_replaced() {
+    let (slow, shell) = (SlowRepositories::new(), Shell::Fish);
+    let other = slow.add_repository("other", "second");
+    let mut session = Session::start(&slow.sandbox, shell, &shell.init_line("--prompt"));
+    slow.block_status(200);
+    slow.block_status_in(&other, 200);
     let asking = || processes_with("--leave-for=");
     for (number, folder) in ["work", "other", "work", "other"].into_iter().enumerate() {
         let up = if number == 0 { "" } else { "../" };
@@ -462,18 +465,18 @@ fn one_at_a_time_finds_out_and_one_that_is_halted_is_replaced() {
     wait_until("another one finds out", || {
         asking().iter().any(|one| one.to_string() != pid) && asking().len() == 1
     });
-    Slow::release(&slow.top());
-    slow.go_on_in(&other);
+    SlowRepositories::release(&slow.top());
+    slow.release_status_in(&other);
     session.wait_for(&format!("{CLEAN}second\x1b[39m"));
     session.send("exit");
     session.end();
 }
 
 #[test]
-fn who_is_awaited_is_no_job_and_keeps_nobody() {
-    let (slow, shell) = (Slow::new(), Shell::Fish);
-    let mut session = Session::start(&slow.sandbox, shell, &shell.line("--prompt"));
-    slow.halt(200);
+fn a_process_that_is_waited_for_is_no_job_and_ends_with_the_shell() {
+    let (slow, shell) = (SlowRepositories::new(), Shell::Fish);
+    let mut session = Session::start(&slow.sandbox, shell, &shell.init_line("--prompt"));
+    slow.block_status(200);
     // fish itself may start something in the background.
     session.send("set before x$last_pid; cd work");
     session.wait_for("work\x1b[39m");
@@ -482,26 +485,26 @@ fn who_is_awaited_is_no_job_and_keeps_nobody() {
     let root = slow.sandbox.root().display();
     let working = || processes_with(&format!("--ask={root}/work\0"));
     wait_until("somebody finds out", || !working().is_empty());
-    Slow::wait_until_reached(&slow.top(), shell);
+    SlowRepositories::wait_until_reached(&slow.top(), shell);
     session.type_in("\x04");
     let seen = session.end();
     assert!(!seen.contains("jobs"), "{seen}");
     wait_until("he is gone", || working().is_empty());
-    Slow::release(&slow.top());
+    SlowRepositories::release(&slow.top());
 }
 
 #[test]
-fn what_is_drawn_again_keeps_a_second_prompt_and_a_search() {
-    let (slow, shell) = (Slow::new(), Shell::Zsh);
-    let rc = shell.line("--prompt") + "TRAPZERR() { echo trap''ped }\n";
+fn a_redraw_keeps_a_continuation_prompt_and_a_search() {
+    let (slow, shell) = (SlowRepositories::new(), Shell::Zsh);
+    let rc = shell.init_line("--prompt") + "TRAPZERR() { echo trap''ped }\n";
     let mut session = Session::start(&slow.sandbox, shell, &rc);
-    slow.halt(200);
+    slow.block_status(200);
     session.send("cd work; sh -c 'exit 3'");
     session.wait_for("trapped");
     session.wait_for("\x1b[38;5;196m");
     session.send("for one in 1 2");
     session.wait_for("for> ");
-    slow.go_on();
+    slow.release_status();
     let seen = session.wait_for("for");
     assert!(!seen.contains("trapped"), "{seen}");
     let seen = session.wait_for(">");
@@ -509,12 +512,12 @@ fn what_is_drawn_again_keeps_a_second_prompt_and_a_search() {
     session.send("do echo do''ne $one; done");
     session.wait_for("done 2");
     session.wait_for(&format!("{CLEAN}main\x1b[39m"));
-    slow.halt(300);
+    slow.block_status(300);
     session.send("");
     session.wait_for(STALE);
     session.type_in("\x12");
     session.wait_for("bck-i-search:");
-    slow.go_on();
+    slow.release_status();
     session.wait_for(&format!("{CLEAN}main\x1b[39m"));
     // The search line is drawn again, too, and still works.
     session.wait_for("bck-i-search: _");
@@ -526,9 +529,9 @@ fn what_is_drawn_again_keeps_a_second_prompt_and_a_search() {
 }
 
 #[test]
-fn what_is_drawn_again_has_the_exit_codes_of_all_commands() {
-    let (slow, shell) = (Slow::new(), Shell::Zsh);
-    let rc = shell.line("--prompt") + "PROMPT='<${pipestatus[*]}|%?> '$PROMPT\n";
+fn a_redraw_has_the_exit_codes_of_all_commands() {
+    let (slow, shell) = (SlowRepositories::new(), Shell::Zsh);
+    let rc = shell.init_line("--prompt") + "PROMPT='<${pipestatus[*]}|%?> '$PROMPT\n";
     let mut session = Session::start(&slow.sandbox, shell, &rc);
     session.send("cd work");
     session.wait_for("<0|0>");
@@ -538,10 +541,10 @@ fn what_is_drawn_again_has_the_exit_codes_of_all_commands() {
         (400, "sh -c 'exit 4'", "<4|4>"),
         (500, "true | true", "<0 0|0>"),
     ] {
-        slow.halt(age_s);
+        slow.block_status(age_s);
         session.send(pipeline);
         session.wait_for(codes);
-        slow.go_on();
+        slow.release_status();
         let seen = session.wait_for(&format!("{CLEAN}main\x1b[39m"));
         assert!(seen.contains(codes), "{pipeline}: {seen}");
     }
@@ -550,44 +553,49 @@ fn what_is_drawn_again_has_the_exit_codes_of_all_commands() {
 }
 
 #[test]
-fn a_line_that_is_read_again_leaves_nobody_behind() {
+fn an_rc_line_that_is_read_again_leaves_no_process_behind() {
     for shell in [Shell::Zsh, Shell::Bash] {
         let sandbox = Sandbox::new();
         sandbox.commit("first");
-        let mut session = Session::start(&sandbox, shell, &patient(shell));
+        let mut session = Session::start(&sandbox, shell, &patient_rc(shell));
         session.send("cd work");
         session.wait_for(&format!("{CLEAN}main"));
         for _ in 0..2 {
-            session.send(shell.line("--prompt").trim_end());
+            session.send(shell.init_line("--prompt").trim_end());
             session.wait_for(&format!("{CLEAN}main"));
         }
         session.send("echo pi''d $$,; ls -l /proc/$$/fd | grep -c pipe:");
         session.wait_for("pid ");
         let pid = session.wait_for(",");
         let pid = pid.trim_end_matches(',').parse().unwrap();
-        wait_until("there is one process", || served_by(pid).len() == 1);
+        wait_until("there is one process", || {
+            processes_of_shell(pid).len() == 1
+        });
         session.send("exit");
         session.end();
     }
 }
 
 #[test]
-fn what_waits_to_be_read_from_the_users_own_descriptor_is_left_there() {
-    let (slow, shell) = (Slow::new(), Shell::Bash);
+fn unread_input_of_the_users_own_descriptor_is_left_there() {
+    let (slow, shell) = (SlowRepositories::new(), Shell::Bash);
     fs::write(slow.sandbox.root().join("own"), "first\nsecond\n").unwrap();
-    let rc = format!("old=; {FIND_ENDS}; {KEEP_ENDS}\n{}", shell.line("--prompt"));
+    let rc = format!(
+        "old=; {FIND_PIPES}; {REMEMBER_PIPES}\n{}",
+        shell.init_line("--prompt")
+    );
     let mut session = Session::start(&slow.sandbox, shell, &rc);
-    slow.halt(200);
+    slow.block_status(200);
     session.send("cd work");
     session.wait_for("work\x1b[39m");
     session.send(&format!(
-        "{FIND_ENDS}; eval \"exec ${{ends[1]}}<../own\"; echo he''re"
+        "{FIND_PIPES}; eval \"exec ${{ends[1]}}<../own\"; echo he''re"
     ));
     session.wait_for("here");
     session.wait_for("work\x1b[39m");
     session.send("read one <&${ends[1]}; echo go''t $one,");
     session.wait_for("got first,");
-    slow.go_on();
+    slow.release_status();
     session.send("exit");
     session.end();
 }
