@@ -7,21 +7,21 @@ use std::process::{Output, Stdio};
 use vigil_testkit::daemon::Daemon;
 use vigil_testkit::sandbox::default_parent;
 
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 use super::sparse::EXTENSIONS;
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
 /// A working copy, and a daemon that its clients find.
 pub(crate) struct WithDaemon {
-    pub(crate) working: Working,
+    pub(crate) working: WorkingCopy,
     daemon: Daemon,
 }
 
 impl WithDaemon {
     pub(crate) fn new(hg: &Path) -> Self {
         let daemon = Daemon::start(Path::new(VIGIL), &default_parent()).unwrap();
-        let mut working = Working::new(hg, true);
+        let mut working = WorkingCopy::new(hg, true);
         let folder = daemon.runtime_folder();
         working
             .0
@@ -42,13 +42,22 @@ impl WithDaemon {
 
     /// Checks that `arguments` print the same with and without the daemon. Returns whether the daemon answered.
     #[track_caller]
-    pub(crate) fn same(&self, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
-        self.same_in(&self.working.path(""), arguments, variables)
+    pub(crate) fn assert_same_without_daemon(
+        &self,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> bool {
+        self.assert_same_without_daemon_in(&self.working.path(""), arguments, variables)
     }
 
     /// Does the same in `folder`.
     #[track_caller]
-    fn same_in(&self, folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> bool {
+    fn assert_same_without_daemon_in(
+        &self,
+        folder: &Path,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> bool {
         let before = self.daemon.status().unwrap().answered;
         let by_daemon = self.run_in(folder, arguments, variables);
         let answered = self.daemon.status().unwrap().answered > before;
@@ -76,13 +85,13 @@ pub(crate) const DOORS: [&[&str]; 8] = [
 ];
 
 #[test]
-fn after_each_change_the_daemon_answers_as_whoever_looks() {
-    for hg in programs() {
+fn after_each_change_the_daemon_answers_as_a_new_process() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         let same = || {
             for door in RECORDED_ONLY.into_iter().chain(DOORS) {
-                assert!(served.same(door, &[]), "{door:?}");
+                assert!(served.assert_same_without_daemon(door, &[]), "{door:?}");
             }
         };
         same();
@@ -121,7 +130,7 @@ fn after_each_change_the_daemon_answers_as_whoever_looks() {
         working.hg(&["debugsetparents", "0"]);
         same();
         std::fs::remove_dir_all(working.path(".hg")).unwrap();
-        assert!(!served.same(&["hg", "status"], &[]));
+        assert!(!served.assert_same_without_daemon(&["hg", "status"], &[]));
         working.hg(&["init"]);
         same();
     }
@@ -129,7 +138,7 @@ fn after_each_change_the_daemon_answers_as_whoever_looks() {
 
 #[test]
 fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_away() {
-    for hg in programs() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         for name in ["d/a", "d/e/b", "out/c"] {
@@ -138,11 +147,11 @@ fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_aw
         working.commit("first");
         let same = || {
             for door in DOORS {
-                assert!(served.same(door, &[]), "{door:?}");
+                assert!(served.assert_same_without_daemon(door, &[]), "{door:?}");
             }
             // Mercurial may refuse to look into another repository.
             for door in RECORDED_ONLY {
-                served.same(door, &[]);
+                served.assert_same_without_daemon(door, &[]);
             }
         };
         for patterns in ["d/\nout/\n", "syntax: glob\nd\nout\n", "d/e\n"] {
@@ -160,7 +169,7 @@ fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_aw
 
 #[test]
 fn an_audit_finds_and_repairs_changes_without_events() {
-    for hg in programs() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.write("d/f", "seven.\n");
@@ -179,34 +188,37 @@ fn an_audit_finds_and_repairs_changes_without_events() {
         dirstate.set_modified(later).unwrap();
         let audit = || {
             let output = served.run(&["daemon", "audit"], &[]);
-            let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
-            (output.status.code(), said)
+            let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+            (output.status.code(), printed)
         };
-        assert!(served.same(&["hg", "status"], &[]));
-        let (code, said) = audit();
-        assert_eq!(code, Some(0), "{said}");
-        assert!(said.contains(" 1 questions, 0 differences\n"), "{said}");
+        assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
+        let (code, printed) = audit();
+        assert_eq!(code, Some(0), "{printed}");
+        assert!(
+            printed.contains(" 1 questions, 0 differences\n"),
+            "{printed}"
+        );
         // A change through another name, which was made where nothing is watched.
         let outside = working.0.root().join("outside");
         std::fs::hard_link(working.path("d/f"), &outside).unwrap();
         std::fs::write(&outside, "changed by another name\n").unwrap();
         let unheard = served.run(&["hg", "status"], &[]).stdout;
         assert_eq!(unheard, b"", "it was heard of: this tests nothing");
-        let (code, said) = audit();
-        assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains(" questions, 1 differences\n"), "{said}");
+        let (code, printed) = audit();
+        assert_eq!(code, Some(1), "{printed}");
+        assert!(printed.contains(" questions, 1 differences\n"), "{printed}");
         assert!(
-            said.contains("d/f: kept as unchanged, found changed"),
-            "{said}"
+            printed.contains("d/f: kept as unchanged, found changed"),
+            "{printed}"
         );
-        assert!(served.same(&["hg", "status"], &[]));
+        assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
         assert_eq!(audit().0, Some(0));
     }
 }
 
 #[test]
-fn each_is_answered_by_his_own_configuration() {
-    for hg in programs() {
+fn each_client_is_answered_by_its_own_configuration() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.write("a", "");
@@ -216,19 +228,19 @@ fn each_is_answered_by_his_own_configuration() {
         std::fs::write(working.0.home().join("patterns"), "a\n").unwrap();
         let other: &[(&str, &str)] = &[("HGRCPATH", rc.to_str().unwrap())];
         for _ in 0..2 {
-            assert!(served.same(&["hg", "status"], &[]));
-            assert!(served.same(&["hg", "status"], other));
+            assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
+            assert!(served.assert_same_without_daemon(&["hg", "status"], other));
         }
         assert_eq!(served.run(&["status"], other).stdout, b"? b\n");
         std::fs::write(working.0.home().join("patterns"), "b\n").unwrap();
-        assert!(served.same(&["hg", "status"], other));
+        assert!(served.assert_same_without_daemon(&["hg", "status"], other));
         // A variable that only the client knows.
         std::fs::write(&rc, "[ui]\nignore = $WHERE/patterns\n").unwrap();
         let home = working.0.home();
         let knowing = [other, &[("WHERE", home.to_str().unwrap())]].concat();
-        assert!(!served.same(&["hg", "status"], &knowing));
+        assert!(!served.assert_same_without_daemon(&["hg", "status"], &knowing));
         std::fs::write(&rc, "[ui]\ncolor=always\n[alias]\nx=y\n").unwrap();
-        assert!(served.same(&["hg", "status"], other));
+        assert!(served.assert_same_without_daemon(&["hg", "status"], other));
         for refused in [
             "[vigil]\ndaemon = no\n",
             "[ui]\nignore = nowhere\n",
@@ -236,16 +248,22 @@ fn each_is_answered_by_his_own_configuration() {
             "nonsense\n",
         ] {
             std::fs::write(&rc, refused).unwrap();
-            assert!(!served.same(&["hg", "status"], other), "{refused}");
+            assert!(
+                !served.assert_same_without_daemon(&["hg", "status"], other),
+                "{refused}"
+            );
         }
         std::fs::write(&rc, "[ui]\nquiet = yes\n").unwrap();
-        assert!(served.same(&["hg", "status"], other));
+        assert!(served.assert_same_without_daemon(&["hg", "status"], other));
         for arguments in [
             &["hg", "status", "-m"][..],
             &["hg", "status", "a"],
             &["hg", "status", "-A", "path:b", "."],
         ] {
-            assert!(served.same(arguments, &[]), "{arguments:?}");
+            assert!(
+                served.assert_same_without_daemon(arguments, &[]),
+                "{arguments:?}"
+            );
         }
         for arguments in [
             &["hg", "status", "-i"][..],
@@ -254,16 +272,22 @@ fn each_is_answered_by_his_own_configuration() {
             &["hg", "status", "-T", "{nothing"],
             &["hg", "status", "re:("],
         ] {
-            assert!(!served.same(arguments, &[]), "{arguments:?}");
+            assert!(
+                !served.assert_same_without_daemon(arguments, &[]),
+                "{arguments:?}"
+            );
             // This says nothing about other questions.
-            assert!(served.same(&["hg", "status"], &[]), "{arguments:?}");
+            assert!(
+                served.assert_same_without_daemon(&["hg", "status"], &[]),
+                "{arguments:?}"
+            );
         }
     }
 }
 
 #[test]
-fn no_state_is_written_for_whoever_wants_none() {
-    for hg in programs() {
+fn no_state_is_written_for_a_client_that_wants_none() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let state = served.working.path(".hg/vigil");
         served.working.write("a", "1\n");
@@ -289,8 +313,8 @@ fn no_state_is_written_for_whoever_wants_none() {
 }
 
 #[test]
-fn what_patterns_match_is_known_wherever_one_stands() {
-    for hg in programs() {
+fn the_daemon_matches_patterns_from_every_current_directory() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         for name in ["a", "b.c", "d/a", "d/e/x", "out/o"] {
@@ -337,17 +361,26 @@ fn what_patterns_match_is_known_wherever_one_stands() {
         ];
         for words in within {
             let arguments = [&["hg", "status"], words].concat();
-            assert!(served.same(&arguments, &[]), "{words:?}");
+            assert!(
+                served.assert_same_without_daemon(&arguments, &[]),
+                "{words:?}"
+            );
         }
         for words in outside {
             let arguments = [&["hg", "status"], words].concat();
-            assert!(served.same_in(Path::new("/"), &arguments, &[]), "{words:?}");
+            assert!(
+                served.assert_same_without_daemon_in(Path::new("/"), &arguments, &[]),
+                "{words:?}"
+            );
         }
         // The daemon hears of a new file, whatever the form of the question.
         working.write("d/newer.c", "");
         for words in within {
             let arguments = [&["hg", "status"], words].concat();
-            assert!(served.same(&arguments, &[]), "{words:?}");
+            assert!(
+                served.assert_same_without_daemon(&arguments, &[]),
+                "{words:?}"
+            );
         }
         working.write("names", "a\n");
         let names = format!("listfile:{top}/names");
@@ -365,68 +398,71 @@ fn what_patterns_match_is_known_wherever_one_stands() {
             &["-X", "glob:{"],
         ] {
             let arguments = [&["hg", "status"], words].concat();
-            assert!(!served.same(&arguments, &[]), "{words:?}");
+            assert!(
+                !served.assert_same_without_daemon(&arguments, &[]),
+                "{words:?}"
+            );
         }
     }
 }
 
 #[test]
 fn what_is_written_through_another_hard_link_is_seen() {
-    for hg in programs() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.write("f", "1\n");
         working.write("d/g", "1\n");
         working.write(".hgignore", "syntax: glob\n*.o\n");
         working.commit("first");
-        assert!(served.same(&["hg", "status"], &[]));
+        assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
         for other in ["d/h", "d/h.o"] {
             let other = working.path(other);
             for text in ["other\n", "1\n"] {
                 std::fs::hard_link(working.path("f"), &other).unwrap();
                 std::fs::write(&other, text).unwrap();
-                assert!(served.same(&["hg", "status"], &[]));
+                assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
                 std::fs::remove_file(&other).unwrap();
-                assert!(served.same(&["hg", "status"], &[]));
+                assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
             }
         }
     }
 }
 
 #[test]
-fn why_says_by_what_the_daemon_knows() {
-    for hg in programs() {
+fn why_tells_how_the_daemon_knows() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.write("d/a", "1\n");
         working.write("d/b", "1\n");
         working.commit("first");
         // The daemon does not keep the working copy yet.
-        let said = |variables: &[(&str, &str)], path: &str| {
-            let said = served.run(&["why", path], variables).stdout;
-            let said = String::from_utf8(said).unwrap();
-            let known = said.lines().nth(1).map(str::to_owned);
+        let printed = |variables: &[(&str, &str)], path: &str| {
+            let printed = served.run(&["why", path], variables).stdout;
+            let printed = String::from_utf8(printed).unwrap();
+            let known = printed.lines().nth(1).map(str::to_owned);
             known.map(|known| known.strip_prefix(path).unwrap().to_owned())
         };
-        assert_eq!(said(&[], "d/a"), None);
+        assert_eq!(printed(&[], "d/a"), None);
         served.run(&["hg", "status"], &[]);
-        let nothing = said(&[], "d/a").unwrap();
+        let nothing = printed(&[], "d/a").unwrap();
         assert!(
             nothing.starts_with(": the daemon looked at everything "),
             "{nothing}"
         );
         assert!(nothing.ends_with(" ago, and was told of no change to it since"));
         working.write("d/a", "12\n");
-        let heard = said(&[], "d/a").unwrap();
+        let heard = printed(&[], "d/a").unwrap();
         assert!(heard.starts_with(": the daemon was told "), "{heard}");
         assert!(heard.ends_with(" ago that it changed, and looks at it for the next question"));
         served.run(&["hg", "status"], &[]);
-        let looked = said(&[], "d/a").unwrap();
+        let looked = printed(&[], "d/a").unwrap();
         assert!(
             looked.ends_with(" ago that it changed, and looked at it then"),
             "{looked}"
         );
-        let other = said(&[], "d/b").unwrap();
+        let other = printed(&[], "d/b").unwrap();
         assert!(other.ends_with("told of no change to it since"), "{other}");
         let json = served
             .run(&["why", "--format=json", "d/a", "d/b"], &[])
@@ -437,22 +473,22 @@ fn why_says_by_what_the_daemon_knows() {
         assert_eq!(heard(0)["is_looked_at"], true);
         assert!(heard(1).is_null());
         working.write(".hgignore", "syntax: glob\n*.o\n");
-        let governed = said(&[], "d/b").unwrap();
+        let governed = printed(&[], "d/b").unwrap();
         assert!(
             governed.contains(" that .hgignore changed, and "),
             "{governed}"
         );
         // Without the daemon, there is nothing to tell.
-        assert_eq!(said(&[("VIGIL_NO_DAEMON", "1")], "d/a"), None);
+        assert_eq!(printed(&[("VIGIL_NO_DAEMON", "1")], "d/a"), None);
     }
 }
 
 #[test]
 fn a_daemon_that_is_gone_costs_no_answer() {
-    for hg in programs() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         served.working.write("a", "");
-        assert!(served.same(&["status"], &[]));
+        assert!(served.assert_same_without_daemon(&["status"], &[]));
         let WithDaemon { working, daemon } = served;
         drop(daemon);
         let output = working
@@ -465,8 +501,8 @@ fn a_daemon_that_is_gone_costs_no_answer() {
 }
 
 #[test]
-fn whoever_watches_is_told() {
-    for hg in programs() {
+fn watchers_are_told_of_changes() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         let mut command = working.0.command(VIGIL, &working.path(""));
@@ -484,7 +520,7 @@ fn whoever_watches_is_told() {
         working.hg(&["commit", "-q", "-m", "first", "-d", "0 0"]);
         next(" added 0 ");
         // Which part of the files there is changes, and nothing else.
-        working.configure(EXTENSIONS);
+        working.append_config(EXTENSIONS);
         working.hg(&["debugsparse", "-f", "--exclude", "path:other"]);
         working.write("d/one", "");
         next(" unknown 1 ");

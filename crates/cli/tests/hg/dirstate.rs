@@ -2,11 +2,11 @@
 
 use std::fs;
 
-use super::sandbox::Working;
+use super::sandbox::WorkingCopy;
 
 /// The start of a docket's metadata, and of the hash of the ignore patterns in it.
-const METADATA: usize = 12 + 64;
-const IGNORE_HASH: usize = METADATA + 24;
+const METADATA_AT: usize = 12 + 64;
+const IGNORE_HASH_AT: usize = METADATA_AT + 24;
 const NODE_LEN: usize = 44;
 
 /// The bytes of a node.
@@ -27,7 +27,7 @@ impl Node<'_> {
     }
 }
 
-impl Working {
+impl WorkingCopy {
     /// Calls `change` for each node with its path and whether it has children. Replaces the hash of the ignore
     /// patterns, if one is given.
     pub(crate) fn rewrite_dirstate(
@@ -41,12 +41,15 @@ impl Working {
             u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
         };
         if let Some(hash) = ignore_hash {
-            docket[IGNORE_HASH..IGNORE_HASH + 20].copy_from_slice(&hash);
+            docket[IGNORE_HASH_AT..IGNORE_HASH_AT + 20].copy_from_slice(&hash);
         }
-        let id = &docket[METADATA + NODE_LEN + 5..];
+        let id = &docket[METADATA_AT + NODE_LEN + 5..];
         let data_path = self.path(&format!(".hg/dirstate.{}", str::from_utf8(id).unwrap()));
         let mut data = fs::read(&data_path).unwrap();
-        let mut pending = vec![(number(&docket, METADATA), number(&docket, METADATA + 4))];
+        let mut pending = vec![(
+            number(&docket, METADATA_AT),
+            number(&docket, METADATA_AT + 4),
+        )];
         while let Some((start, count)) = pending.pop() {
             for node in (0..count).map(|n| start + n * NODE_LEN) {
                 let children = (number(&data, node + 14), number(&data, node + 18));

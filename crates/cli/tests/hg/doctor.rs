@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::sandbox::{FORMATS, Working, programs};
+use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
 /// The verdict on each subject, with the fact and the remedy.
 type Checks = BTreeMap<String, (String, String, String)>;
 
-impl Working {
+impl WorkingCopy {
     fn doctor(&self) -> Checks {
         let vigil = env!("CARGO_BIN_EXE_vigil");
         let mut command = self.0.command(vigil, &self.path(""));
@@ -34,9 +34,9 @@ impl Working {
 
 #[test]
 fn nothing_is_wrong_with_a_small_working_copy() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             working.write("d/f", "1");
             working.commit("first");
             working.vigil(&["status"]);
@@ -71,8 +71,8 @@ fn nothing_is_wrong_with_a_small_working_copy() {
 
 #[test]
 fn what_keeps_answers_from_being_given_is_a_problem() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         working.write(".hg/hgrc", "[extensions]\neol =\n");
         let (verdict, fact, remedy) = working.doctor()["extensions and filters"].clone();
         assert_eq!(verdict, "problem");
@@ -104,8 +104,8 @@ fn what_keeps_answers_from_being_given_is_a_problem() {
 
 #[test]
 fn files_that_must_be_compared_are_counted() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         for number in 0..120 {
             working.write(&format!("f{number}"), "1");
         }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use vigil_testkit::hg::FORMATS;
 use vigil_testkit::hg::server::Server;
 
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 
 const SECOND_VERSION: &str =
     "[experimental]\nrevlogv2=enable-unstable-format-and-corrupt-my-data\n";
@@ -14,12 +14,12 @@ const CHANGELOG: &str =
 const COPIES: &str = "[format]\nexp-use-copies-side-data-changeset=yes\n";
 const TREES: &str = "[experimental]\ntreemanifest=yes\n";
 
-impl Working {
+impl WorkingCopy {
     fn copy_and_move(&self, server: &mut Server, pairs: &[(&str, &str)], message: &str) {
         for (from, to) in pairs {
             match to.strip_prefix('=') {
-                Some(to) => done(server, &["copy", "-q", from, to]),
-                None => done(server, &["move", "-q", from, to]),
+                Some(to) => run_successfully(server, &["copy", "-q", from, to]),
+                None => run_successfully(server, &["move", "-q", from, to]),
             }
         }
         commit(server, message);
@@ -31,7 +31,7 @@ impl Working {
     }
 
     /// The only file in the store whose name has this ending.
-    fn stored(&self, end: &str) -> PathBuf {
+    fn store_file(&self, end: &str) -> PathBuf {
         let files = std::fs::read_dir(self.path(".hg/store")).unwrap();
         let mut found = files
             .map(|entry| entry.unwrap().path())
@@ -43,17 +43,17 @@ impl Working {
 }
 
 /// Runs a command that builds the history; one process runs them all.
-fn done(server: &mut Server, arguments: &[&str]) {
-    let said = server.run(arguments).unwrap();
-    assert_eq!(said.code, 0, "{arguments:?}: {said:?}");
+fn run_successfully(server: &mut Server, arguments: &[&str]) {
+    let output = server.run(arguments).unwrap();
+    assert_eq!(output.code, 0, "{arguments:?}: {output:?}");
 }
 
 fn commit(server: &mut Server, message: &str) {
-    done(server, &["commit", "-q", "-A", "-m", message, "-d", "0 0"]);
+    run_successfully(server, &["commit", "-q", "-A", "-m", message, "-d", "0 0"]);
 }
 
 /// Commits six changesets, two of them on a branch that is merged, with copies on both sides.
-fn history(working: &Working, server: &mut Server) {
+fn history(working: &WorkingCopy, server: &mut Server) {
     let long: String = (0..3000).map(|line| format!("line {line}\n")).collect();
     for (path, text) in [
         ("a", "a\n"),
@@ -75,17 +75,17 @@ fn history(working: &Working, server: &mut Server) {
     working.write("large", format!("{long}more\n"));
     working.write("a", "a\nb\n");
     working.copy_and_move(server, &[("UPPER/a", "b"), ("h", "=d/h")], "third");
-    done(server, &["update", "-q", "0"]);
+    run_successfully(server, &["update", "-q", "0"]);
     working.write("escaped", "\u{1}\nother");
     working.copy_and_move(
         server,
         &[("a", "c"), ("d/e/f", "=i/f"), ("UPPER/x.i/f", "x")],
         "side",
     );
-    done(server, &["remove", "d/e-f"]);
+    run_successfully(server, &["remove", "d/e-f"]);
     commit(server, "gone");
-    done(server, &["merge", "-q", "--tool", ":local", "-r", "2"]);
-    done(server, &["resolve", "-q", "--mark", "--all"]);
+    run_successfully(server, &["merge", "-q", "--tool", ":local", "-r", "2"]);
+    run_successfully(server, &["resolve", "-q", "--mark", "--all"]);
     commit(server, "both");
     let tip = server.run(&["log", "-r", "tip", "-T", "{rev}"]).unwrap();
     assert_eq!(tip.stdout, b"5");
@@ -93,12 +93,13 @@ fn history(working: &Working, server: &mut Server) {
 
 #[test]
 fn contents_and_comparisons_are_answered_in_rare_formats() {
-    for hg in programs() {
+    for hg in hg_programs() {
         for format in FORMATS {
-            let working = Working::with(&hg, format);
+            let working = WorkingCopy::with_config(&hg, format);
             let mut server = working.server();
             history(&working, &mut server);
-            let mut same = |arguments: &[&str]| working.same_by(&mut server, arguments);
+            let mut same =
+                |arguments: &[&str]| working.assert_same_as_hg_server(&mut server, arguments);
             same(&["status", "-A"]);
             for number in ["0", "1", "2", "3", "4", "5"] {
                 same(&["status", "-AC", "--change", number]);
@@ -118,10 +119,10 @@ fn contents_and_comparisons_are_answered_in_rare_formats() {
             }
             same(&["status", "-C", "--rev", "1", "--rev", "2", "d"]);
             // Only the contents can tell.
-            done(&mut server, &["debugrebuilddirstate"]);
+            run_successfully(&mut server, &["debugrebuilddirstate"]);
             working.write("large", "changed\n");
             working.write("escaped", "\u{1}\nOTHER");
-            done(&mut server, &["copy", "c", "k"]);
+            run_successfully(&mut server, &["copy", "c", "k"]);
             working.write("d/new", "");
             for arguments in [
                 &["status"][..],
@@ -131,21 +132,21 @@ fn contents_and_comparisons_are_answered_in_rare_formats() {
                 &["status", "-C", "--rev", "desc(third)"],
                 &["status", "-A", "--rev", "null"],
             ] {
-                working.same_by(&mut server, arguments);
+                working.assert_same_as_hg_server(&mut server, arguments);
             }
         }
     }
 }
 
 #[test]
-fn the_formats_are_those_that_are_meant() {
-    for hg in programs() {
-        let required = |format: &str| Working::with(&hg, format).requires();
+fn the_test_repositories_have_the_intended_formats() {
+    for hg in hg_programs() {
+        let required = |format: &str| WorkingCopy::with_config(&hg, format).requires();
         assert!(required(CHANGELOG).contains("exp-changelog-v2"));
         assert!(required(SECOND_VERSION).contains("exp-revlogv2.2"));
         assert!(required(COPIES).contains("exp-copies-sidedata-changeset"));
         assert!(required(TREES).contains("treemanifest"));
-        let working = Working::with(&hg, SECOND_VERSION);
+        let working = WorkingCopy::with_config(&hg, SECOND_VERSION);
         if working.is_from_version_7() {
             assert!(working.requires().contains("fileindex-v1"));
             let underscored = "exp-very-fragile-and-unsafe-plain-store-encoding";
@@ -158,8 +159,8 @@ fn the_formats_are_those_that_are_meant() {
 
 #[test]
 fn requirements_that_exclude_each_other_are_refused() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         if !working.is_from_version_7() {
             continue;
         }
@@ -171,15 +172,15 @@ fn requirements_that_exclude_each_other_are_refused() {
             "plain-store-encode\n",
         ] {
             std::fs::write(&path, format!("{before}{added}")).unwrap();
-            working.same(&["status"]);
+            working.assert_same_as_hg(&["status"]);
         }
         std::fs::write(&path, "revlogv1\nstore\nfileindex-v1\ntreemanifest\n").unwrap();
-        working.same(&["status"]);
+        working.assert_same_as_hg(&["status"]);
     }
 }
 
 /// Where the docket, as this release writes it, has the length `number`.
-fn lengths_at(working: &Working, number: usize) -> std::ops::Range<usize> {
+fn lengths_at(working: &WorkingCopy, number: usize) -> std::ops::Range<usize> {
     let width = if working.is_from_version_7() { 8 } else { 4 };
     let start = 10 + number * width;
     start..start + width
@@ -192,10 +193,10 @@ fn damage(path: &Path, change: impl Fn(&mut Vec<u8>)) {
 }
 
 #[test]
-fn a_damaged_docket_is_told() {
-    for hg in programs() {
+fn a_damaged_docket_is_reported() {
+    for hg in hg_programs() {
         for format in [CHANGELOG, COPIES] {
-            let working = Working::with(&hg, format);
+            let working = WorkingCopy::with_config(&hg, format);
             working.write("a", "1");
             working.commit("first");
             working.hg(&["copy", "a", "b"]);
@@ -203,13 +204,13 @@ fn a_damaged_docket_is_told() {
             let docket = working.path(".hg/store/00changelog.i");
             let whole = std::fs::read(&docket).unwrap();
             let index_len = lengths_at(&working, 0);
-            let index = working.stored(".idx");
+            let index = working.store_file(".idx");
             let index_bytes = std::fs::read(&index).unwrap();
             let arguments = ["status", "--rev", "0", "--rev", "1"];
             // In Mercurial's words.
             let same = |change: &dyn Fn(&mut Vec<u8>)| {
                 damage(&docket, change);
-                working.same(&arguments);
+                working.assert_same_as_hg(&arguments);
                 std::fs::write(&docket, &whole).unwrap();
             };
             let pending_len = lengths_at(&working, 1);
@@ -225,14 +226,14 @@ fn a_damaged_docket_is_told() {
             same(&|bytes| bytes[3] ^= 1);
             same(&|bytes| bytes[1] = 8);
             std::fs::write(&index, &index_bytes[..100]).unwrap();
-            working.same(&arguments);
+            working.assert_same_as_hg(&arguments);
             std::fs::remove_file(&index).unwrap();
-            working.same(&arguments);
+            working.assert_same_as_hg(&arguments);
             std::fs::write(&index, &index_bytes).unwrap();
             // The valid length is less than what was written, and bytes of a later write are there.
             same(&|bytes| bytes[index_len.end - 1] = 0);
             damage(&index, |bytes| bytes.extend([7; 50]));
-            working.same(&arguments);
+            working.assert_same_as_hg(&arguments);
             // In clearer words: Mercurial prints a traceback.
             let refused = |change: &dyn Fn(&mut Vec<u8>)| {
                 damage(&docket, change);
@@ -251,30 +252,30 @@ fn a_damaged_docket_is_told() {
                 refused(&|bytes| bytes[id_at + 3] = letter);
             }
             // With the docket restored, the answers agree again.
-            working.same(&arguments);
+            working.assert_same_as_hg(&arguments);
         }
     }
 }
 
 #[test]
-fn damaged_chunks_and_sidedata_are_told() {
-    for hg in programs() {
-        let working = Working::with(&hg, COPIES);
+fn damaged_chunks_and_sidedata_are_reported() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_config(&hg, COPIES);
         working.write("a", "1");
         working.commit("first");
         working.hg(&["copy", "a", "b"]);
         working.commit("second");
         let arguments = ["status", "-C", "--change", "1"];
-        working.same(&arguments);
+        working.assert_same_as_hg(&arguments);
         let refused = |end: &str, change: &dyn Fn(&mut Vec<u8>)| {
-            let path = working.stored(end);
+            let path = working.store_file(end);
             let whole = std::fs::read(&path).unwrap();
             damage(&path, change);
             let (out, err, code) = working.vigil(&arguments);
             assert_eq!((out.as_str(), code), ("", Some(255)), "{err}");
             assert!(err.starts_with("abort: "), "{err}");
             std::fs::write(&path, whole).unwrap();
-            working.same(&arguments);
+            working.assert_same_as_hg(&arguments);
         };
         refused(".dat", &|bytes| bytes[20] ^= 1);
         refused(".dat", &|bytes| bytes.truncate(20));
@@ -291,9 +292,9 @@ fn damaged_chunks_and_sidedata_are_told() {
 }
 
 #[test]
-fn directories_with_manifests_of_their_own_are_read_or_missed() {
-    for hg in programs() {
-        let working = Working::with(&hg, TREES);
+fn directories_with_their_own_manifests_are_read_or_reported_missing() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_config(&hg, TREES);
         for path in [
             "a", "d/e/f", "d/e.f", "d/e-f", "UPPER/x", ".dot/f", "con/aux",
         ] {
@@ -308,16 +309,16 @@ fn directories_with_manifests_of_their_own_are_read_or_missed() {
         working.hg(&["remove", "-q", "d", "UPPER"]);
         working.commit("third");
         for (from, to) in [("0", "1"), ("1", "2"), ("2", "0"), ("null", "1")] {
-            working.same(&["status", "-A", "--rev", from, "--rev", to]);
+            working.assert_same_as_hg(&["status", "-A", "--rev", from, "--rev", to]);
         }
         working.hg(&["update", "-q", "1"]);
         working.hg(&["debugrebuilddirstate"]);
-        working.same(&["status", "-A"]);
+        working.assert_same_as_hg(&["status", "-A"]);
         let manifest = working.path(".hg/store/meta/d/e/00manifest.i");
         let whole = std::fs::read(&manifest).unwrap();
         let arguments = ["status", "--rev", "0", "--rev", "1"];
         std::fs::remove_file(&manifest).unwrap();
-        working.same(&arguments);
+        working.assert_same_as_hg(&arguments);
         for len in [0, 30, whole.len() - 1] {
             std::fs::write(&manifest, &whole[..len]).unwrap();
             let (out, err, code) = working.vigil(&arguments);
@@ -325,15 +326,15 @@ fn directories_with_manifests_of_their_own_are_read_or_missed() {
             assert!(err.starts_with("abort: "), "{err}");
         }
         std::fs::write(&manifest, &whole).unwrap();
-        working.same(&arguments);
+        working.assert_same_as_hg(&arguments);
     }
 }
 
 /// Copies on branches that split and merge: the later record wins, and of simultaneous ones that of the first parent.
 #[test]
-fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
-    for hg in programs() {
-        let working = Working::with(&hg, COPIES);
+fn copies_in_changesets_are_combined_where_branches_merge() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_config(&hg, COPIES);
         for path in ["a", "b", "c", "d"] {
             working.write(path, format!("{path}\n"));
         }
@@ -346,20 +347,20 @@ fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
             &[("a", "=x"), ("d", "=z")],
         ];
         for side in sides {
-            done(server, &["update", "-q", "-C", "0"]);
+            run_successfully(server, &["update", "-q", "-C", "0"]);
             working.copy_and_move(server, side, "side");
             working.copy_and_move(server, &[("x", "v"), ("v", "=u")], "again");
         }
         // Changesets 2, 4 and 6 are the heads.
         let merge =
             |server: &mut Server, first: &str, second: &str, tool: &str, change: &dyn Fn()| {
-                done(server, &["update", "-q", "-C", first]);
+                run_successfully(server, &["update", "-q", "-C", first]);
                 server
                     .run(&["merge", "-q", "--tool", tool, "-r", second])
                     .unwrap();
-                done(server, &["resolve", "-q", "--mark", "--all"]);
+                run_successfully(server, &["resolve", "-q", "--mark", "--all"]);
                 change();
-                done(server, &["commit", "-q", "-m", "merge", "-d", "0 0"]);
+                run_successfully(server, &["commit", "-q", "-m", "merge", "-d", "0 0"]);
             };
         merge(server, "2", "4", ":local", &|| {});
         merge(server, "4", "2", ":other", &|| {
@@ -373,7 +374,7 @@ fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
         });
         merge(server, "10", "9", ":local", &|| {});
         // Another root.
-        done(server, &["update", "-q", "-C", "null"]);
+        run_successfully(server, &["update", "-q", "-C", "null"]);
         working.write("a", "other\n");
         commit(server, "root");
         working.copy_and_move(server, &[("a", "=t")], "more");
@@ -385,7 +386,7 @@ fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
             for to in 0..15 {
                 let (from, to) = (from.to_string(), to.to_string());
                 let arguments = ["status", "-C", "--rev", &from, "--rev", &to];
-                working.same_by(server, &arguments);
+                working.assert_same_as_hg_server(server, &arguments);
                 copied += working.vigil(&arguments).0.matches("\n  ").count();
             }
         }
@@ -393,6 +394,7 @@ fn copies_that_changesets_tell_are_put_together_where_ways_meet() {
         // This setting would matter only if file versions recorded the copies.
         let setting = "experimental.copies.read-from=filelog-only";
         let arguments = ["status", "-C", "--rev", "0", "--rev", "14"];
-        working.same_by(server, &[&arguments[..], &["--config", setting]].concat());
+        working
+            .assert_same_as_hg_server(server, &[&arguments[..], &["--config", setting]].concat());
     }
 }

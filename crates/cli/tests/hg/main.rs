@@ -6,27 +6,27 @@
     reason = "all of this is tests"
 )]
 
-mod codes;
-mod configured;
 mod daemon;
+mod defaults_and_aliases;
 mod dirstate;
 mod doctor;
+mod exit_codes;
 mod formats;
-mod here;
-mod listed;
-mod named;
 mod narrow;
 mod odd_names;
 mod random;
+mod recorded_listings;
+mod revision_sets;
 mod revisions;
-mod rewritten;
+mod rewritten_store;
 mod sandbox;
-mod sets;
 mod sparse;
 mod state;
-mod stored;
+mod status;
+mod store_contents;
 mod subrepositories;
 mod templates;
-mod unfinished;
+mod unfinished_operations;
 mod unreadable;
+mod vigils_own_commands;
 mod why;

@@ -1,19 +1,19 @@
 //! Narrow clones, which have the history of only part of the files.
 
-use super::sandbox::{FORMATS, Working, programs};
+use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
-impl Working {
+impl WorkingCopy {
     /// Restricts the repository to this part.
-    pub(super) fn narrow(&self, spec: &str) {
+    pub(super) fn set_narrowspec(&self, spec: &str) {
         let requires = ["store/requires", "requires"].map(|name| self.path(".hg").join(name));
         let requires = requires.iter().find(|path| path.exists()).unwrap();
         let text = std::fs::read_to_string(requires).unwrap();
         let text = text.replace("narrowhg-experimental\n", "");
         std::fs::write(requires, text + "narrowhg-experimental\n").unwrap();
-        self.say(spec, spec);
+        self.write_narrowspecs(spec, spec);
     }
 
-    fn say(&self, stored: &str, checked_out: &str) {
+    fn write_narrowspecs(&self, stored: &str, checked_out: &str) {
         std::fs::write(self.path(".hg/store/narrowspec"), stored).unwrap();
         std::fs::write(self.path(".hg/narrowspec.dirstate"), checked_out).unwrap();
     }
@@ -36,12 +36,12 @@ const QUESTIONS: [&[&str]; 13] = [
 ];
 
 #[test]
-fn what_is_not_there_is_not_told() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::with_extensions(&hg, is_v2);
-            working.fill();
-            working.change();
+fn files_outside_the_narrowspec_are_not_shown() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::with_sparse_and_narrow(&hg, is_v2);
+            working.commit_files_twice();
+            working.change_files();
             let mut server = None;
             for spec in [
                 "[include]\npath:d\n",
@@ -54,10 +54,10 @@ fn what_is_not_there_is_not_told() {
                 "[exclude]\npath:a\n",
                 "",
             ] {
-                working.narrow(spec);
+                working.set_narrowspec(spec);
                 let server = server.get_or_insert_with(|| working.server());
                 for question in QUESTIONS {
-                    working.same_by(server, question);
+                    working.assert_same_as_hg_server(server, question);
                 }
             }
         }
@@ -66,14 +66,14 @@ fn what_is_not_there_is_not_told() {
 
 /// Checks the behavior of newer Mercurial releases.
 #[test]
-fn what_is_included_again_is_there() {
-    for hg in programs() {
-        let working = Working::with_extensions(&hg, true);
+fn files_that_are_included_again_are_shown() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_sparse_and_narrow(&hg, true);
         if !working.is_from_version_7() {
             continue;
         }
-        working.fill();
-        working.change();
+        working.commit_files_twice();
+        working.change_files();
         for spec in [
             "[include]\npath:\npath:d/e\n[exclude]\npath:d\n",
             "[include]\npath:d/e/a\npath:d\n[exclude]\npath:d/e\n",
@@ -83,46 +83,46 @@ fn what_is_included_again_is_there() {
             // Both narrowspec files are read.
             "[include]\n/x\npath:d/a\n",
         ] {
-            working.narrow(spec);
+            working.set_narrowspec(spec);
             for question in QUESTIONS {
-                working.same(question);
+                working.assert_same_as_hg(question);
             }
         }
     }
 }
 
 #[test]
-fn what_is_committed_elsewhere_is_missed_by_nobody() {
-    for hg in programs() {
-        let working = Working::with_extensions(&hg, true);
-        working.fill();
-        working.change();
-        working.narrow("[include]\npath:d\n");
+fn store_files_outside_the_narrowspec_are_not_needed() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_sparse_and_narrow(&hg, true);
+        working.commit_files_twice();
+        working.change_files();
+        working.set_narrowspec("[include]\npath:d\n");
         for file in ["other", "a.i"] {
             let stored = working.path(".hg/store/data").join(file);
             let _ = std::fs::remove_dir_all(&stored);
             let _ = std::fs::remove_file(&stored);
         }
         for question in QUESTIONS {
-            working.same(question);
+            working.assert_same_as_hg(question);
         }
     }
 }
 
 #[test]
-fn a_working_copy_of_another_part_is_told() {
-    for hg in programs() {
-        let working = Working::with_extensions(&hg, true);
-        working.fill();
-        working.narrow("[include]\npath:d\n");
-        working.say("[include]\npath:d\n", "[include]\npath:other\n");
+fn a_working_copy_with_another_narrowspec_is_reported() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_sparse_and_narrow(&hg, true);
+        working.commit_files_twice();
+        working.set_narrowspec("[include]\npath:d\n");
+        working.write_narrowspecs("[include]\npath:d\n", "[include]\npath:other\n");
         for question in [
             &["status"][..],
             &["status", "--rev", "0", "--rev", "1"],
             &["status", "--config", "ui.detailed-exit-code=yes"],
             &["status", "re:("],
         ] {
-            working.same(question);
+            working.assert_same_as_hg(question);
         }
         for spec in [
             "[include]\nglob:d\n",
@@ -131,11 +131,11 @@ fn a_working_copy_of_another_part_is_told() {
             "path:d\n",
             "[exclude]\npath:d\n[include]\npath:d/e\n",
         ] {
-            working.say(spec, spec);
-            working.same(&["status"]);
+            working.write_narrowspecs(spec, spec);
+            working.assert_same_as_hg(&["status"]);
         }
-        working.same(&["status", "--config", "extensions.narrow=!"]);
-        working.configure("[extensions]\nnarrow=!\n");
-        working.same(&["status"]);
+        working.assert_same_as_hg(&["status", "--config", "extensions.narrow=!"]);
+        working.append_config("[extensions]\nnarrow=!\n");
+        working.assert_same_as_hg(&["status"]);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::os::unix::fs::symlink;
 
-use super::sandbox::{FORMATS, Working, programs};
+use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
 #[test]
 fn below_the_top_only_a_folder_makes_a_repository() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             for name in ["tracked/f", "ignored.o"] {
                 working.write(name, "1");
             }
@@ -29,21 +29,21 @@ fn below_the_top_only_a_folder_makes_a_repository() {
                 &["status", "file/.hg"],
                 &["status", "-i", "-X", "tracked"],
             ] {
-                working.same(arguments);
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
+                working.assert_same_as_hg(arguments);
             }
             // What is not a folder may become one.
             std::fs::remove_file(working.path("tracked/.hg")).unwrap();
             working.write("tracked/.hg/f", "");
-            working.same(&["status", "-A"]);
+            working.assert_same_as_hg(&["status", "-A"]);
         }
     }
 }
 
 #[test]
 fn a_path_that_begins_at_the_top_twice_is_refused() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("d/a", "");
         for pattern in ["path:/d", "rootglob:/d/*", "path:/d/a", "path:/nothing"] {
             let (_, stderr, code) = working.vigil(&["status", pattern]);
@@ -53,15 +53,15 @@ fn a_path_that_begins_at_the_top_twice_is_refused() {
                 "{stderr}"
             );
         }
-        working.same(&["status", "-I", "path:/d"]);
-        working.same(&["status", "-X", "rootglob:/d/*"]);
+        working.assert_same_as_hg(&["status", "-I", "path:/d"]);
+        working.assert_same_as_hg(&["status", "-X", "rootglob:/d/*"]);
     }
 }
 
 #[test]
 fn paths_are_refused_that_other_systems_take_for_mercurials_folder() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         for name in ["q/.hg./f", ".HG./f", "q/HG~1/f", "q/.hg\u{200c}/f"] {
             working.write(name, "");
         }
@@ -79,7 +79,7 @@ fn paths_are_refused_that_other_systems_take_for_mercurials_folder() {
             ".\u{200d}hg",
             "q/.hg\u{200c}/f",
         ] {
-            working.same_by(&mut server, &["status", path]);
+            working.assert_same_as_hg_server(&mut server, &["status", path]);
         }
     }
 }

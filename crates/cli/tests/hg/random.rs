@@ -6,28 +6,28 @@ use std::time::Duration;
 use vigil_testkit::hg::{PartialCheckouts, Settings, run};
 use vigil_testkit::sandbox::default_parent;
 
-use super::sandbox::programs;
+use super::sandbox::hg_programs;
 
 #[test]
 fn random_operations_are_answered_as_mercurial_does() {
-    play(false, PartialCheckouts::default());
+    run_tester(false, PartialCheckouts::default());
 }
 
 #[test]
 fn random_operations_on_parts_of_repositories_are_answered_as_mercurial_does() {
     for sparse in [true, false] {
         let narrow = !sparse;
-        play(false, PartialCheckouts { sparse, narrow });
+        run_tester(false, PartialCheckouts { sparse, narrow });
     }
 }
 
 #[test]
 fn random_operations_are_answered_as_mercurial_does_through_a_daemon() {
-    play(true, PartialCheckouts::default());
+    run_tester(true, PartialCheckouts::default());
 }
 
-fn play(daemon: bool, partial: PartialCheckouts) {
-    for oracle in programs() {
+fn run_tester(daemon: bool, partial: PartialCheckouts) {
+    for oracle in hg_programs() {
         let settings = Settings {
             candidate: env!("CARGO_BIN_EXE_vigil").into(),
             oracle,
@@ -48,8 +48,8 @@ fn play(daemon: bool, partial: PartialCheckouts) {
         };
         let report = Mutex::new(Vec::new());
         let totals = run(&settings, &report).unwrap();
-        let said = String::from_utf8_lossy(&report.into_inner().unwrap()).into_owned();
-        assert_eq!(totals.mismatches, 0, "{said}");
+        let output = String::from_utf8_lossy(&report.into_inner().unwrap()).into_owned();
+        assert_eq!(totals.mismatches, 0, "{output}");
         assert!(totals.same > totals.left_to_mercurial, "{totals}");
         assert!(!daemon || totals.by_daemon > 20, "{totals}");
     }

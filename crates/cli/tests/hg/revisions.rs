@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::symlink;
 
-use super::sandbox::{FORMATS, Working, programs};
+use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
 /// Makes a history with two branches that are merged, copies on both, tags and bookmarks.
-fn history(working: &Working) {
+fn history(working: &WorkingCopy) {
     for name in ["a", "b", "c", "d/e", "d/f", "x"] {
         working.write(name, format!("{name}\n{}", "text\n".repeat(20)));
     }
@@ -38,7 +38,7 @@ fn history(working: &Working) {
 }
 
 /// Makes the working copy differ from its parent.
-fn changes(working: &Working) {
+fn changes(working: &WorkingCopy) {
     working.write("a", "a\ntext\n");
     working.write("b", "other\n");
     working.hg(&["copy", "d/f", "d/new"]);
@@ -54,10 +54,10 @@ fn changes(working: &Working) {
 
 #[test]
 fn changesets_are_found_by_their_names() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
-        working.same(&["status", "--rev", "tip", "--rev", "null"]);
-        working.same(&["status", "--rev", "0"]);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.assert_same_as_hg(&["status", "--rev", "tip", "--rev", "null"]);
+        working.assert_same_as_hg(&["status", "--rev", "0"]);
         history(&working);
         let mut server = working.server();
         let node = working.hg(&["log", "-r", "1", "-T", "{node}"]).stdout;
@@ -131,8 +131,8 @@ fn changesets_are_found_by_their_names() {
             "fffff",
             "ffffffffffffffffffffffffffffffffffffffff",
         ] {
-            working.same_by(&mut server, &["status", "--rev", name, "-A"]);
-            working.same_by(&mut server, &["status", "--change", name, "-C"]);
+            working.assert_same_as_hg_server(&mut server, &["status", "--rev", name, "-A"]);
+            working.assert_same_as_hg_server(&mut server, &["status", "--change", name, "-C"]);
         }
         for (one, other) in [
             ("0", "4"),
@@ -143,48 +143,51 @@ fn changesets_are_found_by_their_names() {
             ("wdir()", "wdir()"),
             ("nothing", "0"),
         ] {
-            working.same(&["status", "--rev", one, "--rev", other]);
+            working.assert_same_as_hg(&["status", "--rev", one, "--rev", other]);
         }
-        working.same(&["status", "--rev", "1", "--rev", "2", "--rev", "1"]);
+        working.assert_same_as_hg(&["status", "--rev", "1", "--rev", "2", "--rev", "1"]);
         working.hg(&["tag", "--local", "-r", "1", "odd name"]);
-        working.same(&["status", "--change", "odd name"]);
-        working.same(&["status", "--rev", "odd name:2"]);
-        working.same(&["status", "--rev", "odd name", "--rev", "2"]);
+        working.assert_same_as_hg(&["status", "--change", "odd name"]);
+        working.assert_same_as_hg(&["status", "--rev", "odd name:2"]);
+        working.assert_same_as_hg(&["status", "--rev", "odd name", "--rev", "2"]);
         let (_, stderr, code) = working.vigil(&["status", "--rev", "odd name"]);
         assert_eq!(code, Some(255));
         assert!(stderr.contains("set of revisions 'odd name'"), "{stderr}");
-        working.same(&["status", "--rev", "1", "--change", "1"]);
-        working.same(&["status", "--rev", "1", "--terse", "u"]);
-        working.same(&[
+        working.assert_same_as_hg(&["status", "--rev", "1", "--change", "1"]);
+        working.assert_same_as_hg(&["status", "--rev", "1", "--terse", "u"]);
+        working.assert_same_as_hg(&[
             "status",
             "--rev",
             "1",
             "--config",
             "commands.status.terse=u",
         ]);
-        working.same(&["status", "--change", "1", "--terse", "mardu", "-A"]);
+        working.assert_same_as_hg(&["status", "--change", "1", "--terse", "mardu", "-A"]);
         for detailed in ["nothing", "5^3", "0^", ""] {
             let option = "ui.detailed-exit-code=yes";
-            working.same(&["status", "--rev", detailed, "--config", option]);
+            working.assert_same_as_hg(&["status", "--rev", detailed, "--config", option]);
         }
     }
 }
 
 #[test]
 fn changesets_and_the_working_copy_are_compared() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             history(&working);
             changes(&working);
             let names = ["null", "0", "1", "2", "4", "5", "tip", "wdir()"];
             let mut server = working.server();
             for from in names {
-                working.same_by(&mut server, &["status", "-A", "--rev", from]);
-                working.same_by(&mut server, &["status", "-m", "--rev", from, "d", "a"]);
+                working.assert_same_as_hg_server(&mut server, &["status", "-A", "--rev", from]);
+                working.assert_same_as_hg_server(
+                    &mut server,
+                    &["status", "-m", "--rev", from, "d", "a"],
+                );
                 for to in names {
                     let question = ["status", "-A", "--rev", from, "--rev", to];
-                    working.same_by(&mut server, &question);
+                    working.assert_same_as_hg_server(&mut server, &question);
                 }
             }
             for more in [
@@ -200,32 +203,32 @@ fn changesets_and_the_working_copy_are_compared() {
                 &["--rev", "1", "x/y"],
                 &["-n", "--change", "4"],
             ] {
-                working.same_by(&mut server, &[&["status"], more].concat());
+                working.assert_same_as_hg_server(&mut server, &[&["status"], more].concat());
             }
-            working.same_in("d", &["status", "--rev", "4", "nowhere", ".."]);
-            working.same_in("d", &["status", "-A", "--rev", "4", "--rev", "0", "."]);
+            working.assert_same_as_hg_in("d", &["status", "--rev", "4", "nowhere", ".."]);
+            working.assert_same_as_hg_in("d", &["status", "-A", "--rev", "4", "--rev", "0", "."]);
         }
     }
 }
 
 #[test]
 fn a_merge_in_progress_is_compared_with_others() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         history(&working);
         working.hg(&["update", "-q", "-C", "4"]);
         working.hg(&["merge", "-q", "-r", "1"]);
         for from in ["0", "1", "p2()", ".", "wdir()^2", "tip"] {
-            working.same(&["status", "-AC", "--rev", from]);
-            working.same(&["status", "-AC", "--rev", "wdir()", "--rev", from]);
+            working.assert_same_as_hg(&["status", "-AC", "--rev", from]);
+            working.assert_same_as_hg(&["status", "-AC", "--rev", "wdir()", "--rev", from]);
         }
     }
 }
 
 #[test]
-fn names_are_ambiguous_or_hidden() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+fn ambiguous_and_hidden_names_are_refused() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         for n in 0..30 {
             working.write("a", format!("{n}"));
             working.commit(&format!("{n}"));
@@ -237,11 +240,11 @@ fn names_are_ambiguous_or_hidden() {
                 format!("{digit}{digit}"),
                 format!("{digit}^"),
             ] {
-                working.same_by(&mut server, &["status", "--change", &name]);
+                working.assert_same_as_hg_server(&mut server, &["status", "--change", &name]);
             }
         }
         std::fs::remove_dir_all(working.path(".hg/cache")).unwrap();
-        working.same(&["status", "--change", "default"]);
+        working.assert_same_as_hg(&["status", "--change", "default"]);
         let hides = ["--config", "experimental.evolution=all"];
         let node = working.hg(&["log", "-r", "29", "-T", "{node}"]).stdout;
         let node = String::from_utf8(node).unwrap();
@@ -250,13 +253,14 @@ fn names_are_ambiguous_or_hidden() {
         let (_, stderr, code) = working.vigil(&["status", "--rev", "tip"]);
         assert_eq!(code, Some(255));
         assert!(stderr.contains("obsolete markers"), "{stderr}");
-        working.same(&["status", "--rev", "."]);
+        working.assert_same_as_hg(&["status", "--rev", "."]);
         let mut server = working.server();
         for name in ["tip", "29", "-1", &node, "28"] {
-            working.same_by(&mut server, &["status", "--hidden", "--rev", name]);
-            working.same_by(&mut server, &["status", "--hidden", "--change", name]);
+            working.assert_same_as_hg_server(&mut server, &["status", "--hidden", "--rev", name]);
+            working
+                .assert_same_as_hg_server(&mut server, &["status", "--hidden", "--change", name]);
         }
-        working.same(&["status", "-A", "--hidden", "--traceback"]);
+        working.assert_same_as_hg(&["status", "-A", "--hidden", "--traceback"]);
         let (_, stderr, _) = working.vigil(&["status", "--hidden", "--rev", "default"]);
         assert!(stderr.contains("names of branches"), "{stderr}");
     }
@@ -264,21 +268,21 @@ fn names_are_ambiguous_or_hidden() {
 
 #[test]
 fn aliases_of_revisions_are_left_to_mercurial() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         working.write("a", "1");
         working.commit("0");
         let alias = "revsetalias.there=0";
         let (_, stderr, _) = working.vigil(&["status", "--rev", "there", "--config", alias]);
         assert!(stderr.contains("revsetalias"), "{stderr}");
-        working.same(&["status", "--rev", "0", "--config", alias]);
+        working.assert_same_as_hg(&["status", "--rev", "0", "--config", alias]);
     }
 }
 
 #[test]
 fn a_command_that_an_alias_makes_another_is_left_to_mercurial() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         working.write("a", "1");
         for (command, alias) in [
             ("st", "st=!status"),
@@ -294,22 +298,22 @@ fn a_command_that_an_alias_makes_another_is_left_to_mercurial() {
         }
         for (command, alias) in [("st", "stx"), ("stat", "st"), ("status", "st")] {
             let alias = format!("alias.{alias}=status -m");
-            working.same(&[command, "--config", &alias]);
+            working.assert_same_as_hg(&[command, "--config", &alias]);
         }
     }
 }
 
 #[test]
 fn names_of_patches_are_left_to_mercurial() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("f", "1");
         working.commit("0");
         working.write("f", "2");
         let mq = ["--config", "extensions.mq="];
-        working.same(&[&["status", "--rev", "."][..], &mq].concat());
+        working.assert_same_as_hg(&[&["status", "--rev", "."][..], &mq].concat());
         working.hg(&[&["qnew", "-q", "patch"][..], &mq].concat());
-        working.same(&[&["status"][..], &mq].concat());
+        working.assert_same_as_hg(&[&["status"][..], &mq].concat());
         let (_, stderr, _) = working.vigil(&[&["status", "--rev", "patch^"][..], &mq].concat());
         assert!(stderr.contains("patches of mq"), "{stderr}");
     }
@@ -317,8 +321,8 @@ fn names_of_patches_are_left_to_mercurial() {
 
 #[test]
 fn changesets_are_found_by_what_their_descriptions_say() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         for (number, message) in [
             "First one",
             "second ONE",
@@ -346,13 +350,13 @@ fn changesets_are_found_by_what_their_descriptions_say() {
             "desc(first)::desc(third)",
             "(desc(first))",
         ] {
-            working.same(&["status", "--rev", text]);
-            working.same(&["status", "--change", text]);
+            working.assert_same_as_hg(&["status", "--rev", text]);
+            working.assert_same_as_hg(&["status", "--change", text]);
             if text != "desc(\"ONE\")" && !text.contains("):") {
-                working.same(&["status", "--rev", text, "--rev", "tip"]);
+                working.assert_same_as_hg(&["status", "--rev", text, "--rev", "tip"]);
             }
         }
-        working.same(&["status", "--rev", "desc(first)", "--rev", "desc('i-0')"]);
-        working.same(&["status", "--rev", "desc(nowhere)", "--rev", "desc(first)"]);
+        working.assert_same_as_hg(&["status", "--rev", "desc(first)", "--rev", "desc('i-0')"]);
+        working.assert_same_as_hg(&["status", "--rev", "desc(nowhere)", "--rev", "desc(first)"]);
     }
 }

@@ -9,7 +9,7 @@ use vigil_testkit::hg::server::Server;
 use vigil_testkit::sandbox::{default_parent, skip_test};
 
 /// Returns the installed Mercurial programs of those in `VIGIL_TESTS_HG`, a list with colons between, or `hg`.
-pub(crate) fn programs() -> Vec<PathBuf> {
+pub(crate) fn hg_programs() -> Vec<PathBuf> {
     let listed = std::env::var("VIGIL_TESTS_HG").unwrap_or_else(|_| "hg".into());
     let programs = listed.split(':').map(PathBuf::from);
     let there: Vec<PathBuf> = programs.filter(|program| is_installed(program)).collect();
@@ -20,18 +20,18 @@ pub(crate) fn programs() -> Vec<PathBuf> {
 }
 
 /// A working copy in a sandbox, for Mercurial and Vigil.
-pub(crate) struct Working(pub(crate) HgSandbox);
+pub(crate) struct WorkingCopy(pub(crate) HgSandbox);
 
 /// Whether the dirstate is of the second format.
-pub(crate) const FORMATS: [bool; 2] = [false, true];
+pub(crate) const IS_DIRSTATE_V2: [bool; 2] = [false, true];
 
-impl Working {
+impl WorkingCopy {
     pub(crate) fn new(hg: &Path, is_v2: bool) -> Self {
-        Self::with(hg, &format!("[format]\nuse-dirstate-v2={is_v2}\n"))
+        Self::with_config(hg, &format!("[format]\nuse-dirstate-v2={is_v2}\n"))
     }
 
-    /// One with this configuration.
-    pub(crate) fn with(hg: &Path, config: &str) -> Self {
+    /// Makes a working copy with this configuration.
+    pub(crate) fn with_config(hg: &Path, config: &str) -> Self {
         let sandbox = HgSandbox::new(&default_parent(), hg).unwrap();
         // Some formats are slow without compiled extensions, which is refused in two ways.
         let allowed = "[storage]\nall-slow-path=allow\ndirstate-v2.slow-path=allow\n";
@@ -66,7 +66,13 @@ impl Working {
         self.hg(&["commit", "-q", "-A", "-m", message, "-d", "0 0"]);
     }
 
-    fn said(&self, program: &Path, is_vigil: bool, folder: &Path, arguments: &[&str]) -> Said {
+    fn run_in(
+        &self,
+        program: &Path,
+        is_vigil: bool,
+        folder: &Path,
+        arguments: &[&str],
+    ) -> ProgramOutput {
         let mut command = self.0.command(program, folder);
         if is_vigil {
             command.arg("hg");
@@ -82,14 +88,23 @@ impl Working {
         )
     }
 
-    pub(crate) fn vigil(&self, arguments: &[&str]) -> Said {
+    pub(crate) fn vigil(&self, arguments: &[&str]) -> ProgramOutput {
         let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
-        self.said(vigil, true, &self.0.top(), arguments)
+        self.run_in(vigil, true, &self.0.top(), arguments)
     }
 
-    /// Checks that Vigil and Mercurial print the same.
-    pub(crate) fn same(&self, arguments: &[&str]) {
-        self.same_in("", arguments);
+    /// Runs one of Vigil's own commands in a folder of the working copy, without the daemon.
+    pub(crate) fn run_vigil(&self, folder: &str, arguments: &[&str]) -> Output {
+        let vigil = env!("CARGO_BIN_EXE_vigil");
+        let mut command = self.0.command(vigil, &self.path(folder));
+        command.args(arguments).env("VIGIL_NO_DAEMON", "1");
+        command.output().unwrap()
+    }
+
+    /// Asserts that Vigil and Mercurial print the same.
+    #[track_caller]
+    pub(crate) fn assert_same_as_hg(&self, arguments: &[&str]) {
+        self.assert_same_as_hg_in("", arguments);
     }
 
     /// Returns whether this is Mercurial 7 or newer.
@@ -105,27 +120,33 @@ impl Working {
         Server::start(&self.0).unwrap()
     }
 
-    /// Checks that both print the same, with one Mercurial process for many questions.
-    pub(crate) fn same_by(&self, server: &mut Server, arguments: &[&str]) {
-        let said = server.run(arguments).unwrap();
+    /// Does the same, with one Mercurial process for many questions.
+    #[track_caller]
+    pub(crate) fn assert_same_as_hg_server(&self, server: &mut Server, arguments: &[&str]) {
+        let output = server.run(arguments).unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let expected = (text(&said.stdout), text(&said.stderr), Some(said.code));
+        let expected = (
+            text(&output.stdout),
+            text(&output.stderr),
+            Some(output.code),
+        );
         assert_eq!(self.vigil(arguments), expected, "{arguments:?}");
     }
 
-    /// Checks that both print the same in a folder.
-    pub(crate) fn same_in(&self, folder: &str, arguments: &[&str]) {
+    /// Does the same in a folder.
+    #[track_caller]
+    pub(crate) fn assert_same_as_hg_in(&self, folder: &str, arguments: &[&str]) {
         let folder = self.path(folder);
         let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
-        let answer = self.said(vigil, true, &folder, arguments);
-        let expected = self.said(self.0.hg_program(), false, &folder, arguments);
+        let answer = self.run_in(vigil, true, &folder, arguments);
+        let expected = self.run_in(self.0.hg_program(), false, &folder, arguments);
         let records = || {
             let all = ["debugstate", "--all"];
-            self.said(self.0.hg_program(), false, &folder, &all).0
+            self.run_in(self.0.hg_program(), false, &folder, &all).0
         };
         assert_eq!(answer, expected, "{arguments:?}\n{}", records());
     }
 }
 
 /// Standard output, standard error and exit code.
-pub(crate) type Said = (String, String, Option<i32>);
+pub(crate) type ProgramOutput = (String, String, Option<i32>);

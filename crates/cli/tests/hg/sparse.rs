@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::daemon::{DOORS, RECORDED_ONLY, WithDaemon};
-use super::sandbox::{FORMATS, Working, programs};
+use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
 /// The configuration of the extensions for partial repositories.
 pub(super) const EXTENSIONS: &str = "[extensions]\nsparse=\nnarrow=\n";
@@ -30,23 +30,23 @@ const QUESTIONS: [&[&str]; 16] = [
     &["status", "-T", "json"],
 ];
 
-impl Working {
+impl WorkingCopy {
     /// Makes a working copy with these extensions enabled.
-    pub(super) fn with_extensions(hg: &Path, is_v2: bool) -> Self {
+    pub(super) fn with_sparse_and_narrow(hg: &Path, is_v2: bool) -> Self {
         let working = Self::new(hg, is_v2);
-        working.configure(EXTENSIONS);
+        working.append_config(EXTENSIONS);
         working
     }
 
     /// Appends to the configuration.
-    pub(super) fn configure(&self, text: &str) {
+    pub(super) fn append_config(&self, text: &str) {
         let hgrc = self.0.home().join("hgrc");
         let before = std::fs::read_to_string(&hgrc).unwrap();
         std::fs::write(hgrc, before + text).unwrap();
     }
 
     /// Commits files twice, and changes some.
-    pub(super) fn fill(&self) {
+    pub(super) fn commit_files_twice(&self) {
         for file in ["a", "d/a", "d/b", "d/e/a", "other/a", "other/b", "other/c"] {
             self.write(file, "1\n");
         }
@@ -61,7 +61,7 @@ impl Working {
     }
 
     /// Changes files everywhere.
-    pub(super) fn change(&self) {
+    pub(super) fn change_files(&self) {
         self.write("d/a", "changed\n");
         self.write("other/new", "");
         self.write("other/x.o", "");
@@ -73,29 +73,29 @@ impl Working {
 }
 
 #[test]
-fn what_is_left_out_is_not_told() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::with_extensions(&hg, is_v2);
-            working.fill();
+fn files_outside_the_sparse_profile_are_not_shown() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::with_sparse_and_narrow(&hg, is_v2);
+            working.commit_files_twice();
             working.hg(&["debugsparse", "--include", "d", "--exclude", "path:d/e"]);
-            working.same(&["status"]);
+            working.assert_same_as_hg(&["status"]);
             working.hg(&["debugsparse", "--reset"]);
             working.hg(&["debugsparse", "--exclude", "other"]);
-            working.change();
+            working.change_files();
             let mut server = working.server();
-            working.same_in("d", &["status", "-A"]);
+            working.assert_same_as_hg_in("d", &["status", "-A"]);
             for question in QUESTIONS {
-                working.same_by(&mut server, question);
+                working.assert_same_as_hg_server(&mut server, question);
             }
             // Files are left out though the dirstate has them.
             std::fs::write(working.path(".hg/sparse"), "[include]\npath:d/e\nglob:o*\n").unwrap();
             for question in QUESTIONS {
-                working.same_by(&mut server, question);
+                working.assert_same_as_hg_server(&mut server, question);
             }
             working.hg(&["debugsparse", "-f", "--reset"]);
             for question in QUESTIONS {
-                working.same_by(&mut server, question);
+                working.assert_same_as_hg_server(&mut server, question);
             }
         }
     }
@@ -103,43 +103,43 @@ fn what_is_left_out_is_not_told() {
 
 #[test]
 fn profiles_are_those_of_the_parents() {
-    for hg in programs() {
-        let working = Working::with_extensions(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_sparse_and_narrow(&hg, true);
         working.write("base", "[include]\npath:d\n");
         working.write(
             "all",
             "%include base\n[include]\nbase\nall\n/rooted\n[exclude]\nd/b\n",
         );
-        working.fill();
+        working.commit_files_twice();
         working.hg(&["debugsparse", "--enable-profile", "all"]);
-        working.change();
-        working.same(&["status", "-A"]);
+        working.change_files();
+        working.assert_same_as_hg(&["status", "-A"]);
         // An uncommitted profile does not count.
         working.write("base", "[include]\nother\n");
-        working.same(&["status", "-A"]);
+        working.assert_same_as_hg(&["status", "-A"]);
         working.hg(&["commit", "-q", "-m", "2", "-d", "0 0", "base"]);
-        working.same(&["status", "-A"]);
+        working.assert_same_as_hg(&["status", "-A"]);
         working.hg(&["update", "-q", "-r", "0", "--clean"]);
-        working.same(&["status", "-A"]);
+        working.assert_same_as_hg(&["status", "-A"]);
         working.write("d/side", "1\n");
         working.hg(&["add", "-q", "d/side"]);
         working.hg(&["commit", "-q", "-m", "3", "-d", "0 0"]);
         working.hg(&["merge", "-q", "-r", "2"]);
         for question in QUESTIONS {
-            working.same(question);
+            working.assert_same_as_hg(question);
         }
         std::fs::write(working.path(".hg/tempsparse"), "other/c\nother\n").unwrap();
-        working.same(&["status", "-A"]);
+        working.assert_same_as_hg(&["status", "-A"]);
     }
 }
 
 #[test]
-fn what_is_odd_is_told_as_mercurial_does() {
-    for hg in programs() {
-        let working = Working::with_extensions(&hg, false);
-        working.fill();
+fn unusual_sparse_files_are_reported_as_by_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_sparse_and_narrow(&hg, false);
+        working.commit_files_twice();
         working.hg(&["debugsparse", "--include", "path:d"]);
-        working.change();
+        working.change_files();
         let sparse = working.path(".hg/sparse");
         let huge = "[include]\n".to_owned() + &"x".repeat(100) + &"y\n".repeat(1000);
         for text in [
@@ -171,44 +171,44 @@ fn what_is_odd_is_told_as_mercurial_does() {
                     "sparse.missingwarning=no",
                 ],
             ] {
-                working.same(question);
+                working.assert_same_as_hg(question);
             }
             working.write(".hgignore", "syntax: none\n");
-            working.same(&["status"]);
+            working.assert_same_as_hg(&["status"]);
             working.write(".hgignore", "\\.o$\n");
         }
         std::fs::write(&sparse, "[include]\nd/**\n").unwrap();
         std::fs::remove_dir_all(working.path("d")).unwrap();
         symlink("other", working.path("d")).unwrap();
-        working.same(&["status"]);
+        working.assert_same_as_hg(&["status"]);
         std::fs::remove_file(&sparse).unwrap();
         std::fs::create_dir(&sparse).unwrap();
-        working.same(&["status"]);
+        working.assert_same_as_hg(&["status"]);
     }
 }
 
 #[test]
-fn what_takes_an_extension_is_refused_without_it() {
-    for hg in programs() {
-        let working = Working::with_extensions(&hg, true);
-        working.fill();
+fn sparse_and_narrow_repositories_are_refused_without_their_extension() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_sparse_and_narrow(&hg, true);
+        working.commit_files_twice();
         working.hg(&["debugsparse", "--include", "path:d"]);
         for off in ["extensions.sparse=!", "extensions.narrow=!"] {
-            working.same(&["status", "--config", off]);
-            working.same(&["status", "--config", off, "--rev", "0", "--rev", "1"]);
+            working.assert_same_as_hg(&["status", "--config", off]);
+            working.assert_same_as_hg(&["status", "--config", off, "--rev", "0", "--rev", "1"]);
         }
         let wrong = &["status", "--config", "sparse.missingwarning=what"];
-        working.same(wrong);
+        working.assert_same_as_hg(wrong);
         std::fs::write(working.path(".hg/sparse"), "%include nowhere\n").unwrap();
-        working.same(wrong);
+        working.assert_same_as_hg(wrong);
     }
 }
 
 #[test]
 fn patterns_that_are_no_file_or_have_no_end_are_refused() {
-    for hg in programs() {
-        let working = Working::with_extensions(&hg, true);
-        working.fill();
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_sparse_and_narrow(&hg, true);
+        working.commit_files_twice();
         working.hg(&["debugsparse", "--include", "path:d"]);
         let sparse = working.path(".hg/sparse");
         let refused = |what: &str| {
@@ -238,23 +238,27 @@ fn patterns_that_are_no_file_or_have_no_end_are_refused() {
         for file in ["d/new", "d/e/new", "other/new"] {
             working.write(file, "");
         }
-        working.same(&["status", "-A"]);
+        working.assert_same_as_hg(&["status", "-A"]);
     }
 }
 
 #[test]
-fn the_daemon_answers_for_the_part_that_there_is_now() {
-    for hg in programs() {
+fn the_daemon_answers_for_the_current_sparse_profile() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
-        working.configure(EXTENSIONS);
+        working.append_config(EXTENSIONS);
         working.write("one", "[include]\npath:d\n");
-        working.fill();
+        working.commit_files_twice();
         let same = |is_by_daemon: bool| {
             for door in DOORS.into_iter().chain(RECORDED_ONLY) {
-                assert_eq!(served.same(door, &[]), is_by_daemon, "{door:?}");
+                assert_eq!(
+                    served.assert_same_without_daemon(door, &[]),
+                    is_by_daemon,
+                    "{door:?}"
+                );
             }
-            working.same(&["status", "-A"]);
+            working.assert_same_as_hg(&["status", "-A"]);
         };
         same(true);
         working.hg(&["debugsparse", "--exclude", "path:d/e"]);
@@ -300,9 +304,13 @@ fn the_daemon_answers_for_the_part_that_there_is_now() {
             ("[include]\npath:.\n[exclude]\npath:d\n", true),
             ("[include]\n/a\npath:d\nrootfilesin:.\n", false),
         ] {
-            working.narrow(spec);
+            working.set_narrowspec(spec);
             for door in DOORS {
-                assert_eq!(served.same(door, &[]), is_by_daemon, "{door:?}");
+                assert_eq!(
+                    served.assert_same_without_daemon(door, &[]),
+                    is_by_daemon,
+                    "{door:?}"
+                );
             }
         }
     }

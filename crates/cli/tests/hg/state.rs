@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 
 /// Returns the inodes and times of all files and folders below `folder` but those of the state: a
 /// write would change them.
-fn all_below(folder: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
+fn stat_facts_below(folder: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
     let mut all = BTreeMap::new();
     let mut pending = vec![folder.to_owned()];
     while let Some(path) = pending.pop() {
@@ -26,28 +26,27 @@ fn all_below(folder: &Path) -> BTreeMap<PathBuf, (u64, i64, i64)> {
     all
 }
 
-impl Working {
+impl WorkingCopy {
     fn state(&self, arguments: &[&str]) -> String {
-        let mut command = self.0.command(env!("CARGO_BIN_EXE_vigil"), &self.path(""));
-        let output = command.arg("state").args(arguments).output().unwrap();
+        let output = self.run_vigil("", &[&["state"], arguments].concat());
         String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
     }
 }
 
 #[test]
 fn nothing_is_written_but_the_state() {
-    for hg in programs() {
+    for hg in hg_programs() {
         for is_v2 in [false, true] {
-            let working = Working::new(&hg, is_v2);
+            let working = WorkingCopy::new(&hg, is_v2);
             working.write("d/f", "1");
             working.commit("first");
             working.write("d/f", "2");
-            let before = all_below(&working.path(""));
+            let before = stat_facts_below(&working.path(""));
             for arguments in [&["status"][..], &["status", "-A"], &["status", "d"]] {
                 working.vigil(arguments);
             }
             assert!(working.path(".hg/vigil/state").exists());
-            assert_eq!(all_below(&working.path("")), before);
+            assert_eq!(stat_facts_below(&working.path("")), before);
             let shown = working.state(&["show"]);
             assert!(
                 shown.contains("/.hg/vigil\n") && shown.contains("dirstate "),
@@ -60,7 +59,7 @@ fn nothing_is_written_but_the_state() {
             );
             let verified = working.state(&["verify"]);
             assert!(verified.starts_with("the state is right ("), "{verified}");
-            assert_eq!(all_below(&working.path("")), before);
+            assert_eq!(stat_facts_below(&working.path("")), before);
             assert!(working.state(&["drop"]).starts_with("removed "));
             assert!(!working.path(".hg/vigil").exists());
             assert_eq!(working.state(&["drop"]), "there is no state\n");
@@ -69,8 +68,8 @@ fn nothing_is_written_but_the_state() {
             assert!(!working.path(".hg/vigil").exists());
             // The owner of the home does not matter: a state that cannot be written here is kept elsewhere.
             std::fs::write(working.path(".hg/vigil"), "in the way").unwrap();
-            working.same(&["status"]);
-            working.same(&["status"]);
+            working.assert_same_as_hg(&["status"]);
+            working.assert_same_as_hg(&["status"]);
             assert_eq!(
                 std::fs::read(working.path(".hg/vigil")).unwrap(),
                 b"in the way"
@@ -80,10 +79,10 @@ fn nothing_is_written_but_the_state() {
 }
 
 #[test]
-fn a_state_that_is_wrong_is_found_out() {
-    for hg in programs() {
+fn a_wrong_state_is_found_by_verify() {
+    for hg in hg_programs() {
         for is_v2 in [false, true] {
-            let working = Working::new(&hg, is_v2);
+            let working = WorkingCopy::new(&hg, is_v2);
             for number in 0..20 {
                 working.write(&format!("d{}/f{number}", number % 3), "1");
             }
@@ -112,7 +111,7 @@ fn a_state_that_is_wrong_is_found_out() {
             let verified = working.state(&["verify"]);
             let wrong = "the state is wrong: 'vigil state drop' removes it (";
             assert!(verified.contains(wrong), "{verified}");
-            working.same(&["status", "-A"]);
+            working.assert_same_as_hg(&["status", "-A"]);
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use super::sandbox::{FORMATS, Working, programs};
+use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
 /// Makes a repository with two subrepositories, one of them with a subrepository of its own. All differ from what is committed.
-fn nested(working: &Working) {
+fn with_subrepositories(working: &WorkingCopy) {
     for folder in ["sub", "d/other", "sub/inner"] {
         working.hg(&["init", folder]);
         working.write(&format!("{folder}/a"), "1\n");
@@ -34,10 +34,10 @@ fn nested(working: &Working) {
 }
 
 #[test]
-fn subrepositories_that_are_not_allowed_are_not_told() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
-        nested(&working);
+fn subrepositories_that_are_not_allowed_are_not_shown() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        with_subrepositories(&working);
         for setting in [
             "subrepos.allowed=no",
             "subrepos.hg:allowed=no",
@@ -50,18 +50,18 @@ fn subrepositories_that_are_not_allowed_are_not_told() {
                 &["-S", "--rev", "0"],
                 &["-S", "--change", "null"],
             ] {
-                working.same(&[&["status", "--config", setting], more].concat());
+                working.assert_same_as_hg(&[&["status", "--config", setting], more].concat());
             }
         }
     }
 }
 
 #[test]
-fn subrepositories_are_told_where_that_is_asked() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
-            nested(&working);
+fn subrepositories_are_shown_on_request() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
+            with_subrepositories(&working);
             for arguments in [
                 &["status"][..],
                 &["status", "-A"],
@@ -78,21 +78,21 @@ fn subrepositories_are_told_where_that_is_asked() {
                 &["status", "-S", "-t", "u"],
                 &["status", "-S", "-T", "{path}\\n"],
             ] {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
             working.hg(&["--cwd", "sub", "commit", "-q", "-m", "2", "-d", "0 0", "a"]);
-            working.same(&["status", "-S"]);
+            working.assert_same_as_hg(&["status", "-S"]);
             working.write(".hgsub", "sub = sub\n");
-            working.same(&["status", "-S"]);
+            working.assert_same_as_hg(&["status", "-S"]);
         }
     }
 }
 
 #[test]
-fn what_needs_more_than_that_is_named() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
-        nested(&working);
+fn errors_name_what_is_unsupported_in_subrepositories() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        with_subrepositories(&working);
         for arguments in [
             &["status", "-S", "sub/a"][..],
             &["status", "-S", "sub/inner", "top"],
@@ -115,33 +115,33 @@ fn what_needs_more_than_that_is_named() {
         let (_, stderr, _) = working.vigil(&["status", "-S", "--config", allowed]);
         assert!(stderr.contains("none of Mercurial's"), "{stderr}");
         working.write(".hgsub", "sub = [git x\n");
-        working.same(&["status"]);
+        working.assert_same_as_hg(&["status"]);
         // An error names the place of what is not understood.
         working.write(".hgsub", "sub = sub\n");
         working.write(".hgsubstate", "\n\nnonsense\n");
-        working.same(&["status", "-S"]);
-        working.same_in("d", &["status", "."]);
-        working.same_in("..", &["status", "-R", "work"]);
+        working.assert_same_as_hg(&["status", "-S"]);
+        working.assert_same_as_hg_in("d", &["status", "."]);
+        working.assert_same_as_hg_in("..", &["status", "-R", "work"]);
         std::fs::remove_file(working.path(".hgsub")).unwrap();
-        working.same(&["status"]);
-        working.same_in("d", &["status", "-S", "."]);
-        working.same(&["status", "-A", "--rev", "0"]);
+        working.assert_same_as_hg(&["status"]);
+        working.assert_same_as_hg_in("d", &["status", "-S", "."]);
+        working.assert_same_as_hg(&["status", "-A", "--rev", "0"]);
         // The text of a symbolic link is its target.
         symlink("nowhere", working.path(".hgsub")).unwrap();
         let (stdout, stderr, code) = working.vigil(&["status"]);
         assert_eq!((stdout.as_str(), code), ("", Some(255)));
         assert!(stderr.contains("the line 'nowhere' of .hgsub"), "{stderr}");
         // A `.hgsub` that is not tracked means nothing.
-        let working = Working::new(&hg, true);
+        let working = WorkingCopy::new(&hg, true);
         working.write(".hgsub", "sub = [git]x\n");
-        working.same(&["status", "-S"]);
+        working.assert_same_as_hg(&["status", "-S"]);
     }
 }
 
 #[test]
 fn damage_in_the_working_copy_does_not_matter_between_changesets() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         working.write("f", "1");
         working.commit("first");
         working.write("f", "12");
@@ -157,16 +157,16 @@ fn damage_in_the_working_copy_does_not_matter_between_changesets() {
             &["status", "--rev", "0", "--rev", "1"][..],
             &["status", "--change", "1"],
         ] {
-            working.same(arguments);
+            working.assert_same_as_hg(arguments);
         }
     }
 }
 
 #[test]
 fn patterns_hold_in_subrepositories_too() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
-        nested(&working);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        with_subrepositories(&working);
         for arguments in [
             &["status", "-S", "-I", "**a"][..],
             &["status", "-SA", "-X", "sub/inner"],
@@ -180,17 +180,17 @@ fn patterns_hold_in_subrepositories_too() {
             &["status", "-S", "--rev", "0", "--rev", "1", "sub/a"],
             &["status", "-S", "--change", "0", "sub/inner", "top"],
         ] {
-            working.same(arguments);
+            working.assert_same_as_hg(arguments);
         }
-        working.same_in("d", &["status", "-S", "."]);
+        working.assert_same_as_hg_in("d", &["status", "-S", "."]);
     }
 }
 
 #[test]
-fn what_is_asked_for_in_a_subrepository_is_for_that_to_say() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
-        nested(&working);
+fn paths_in_a_subrepository_are_left_to_it() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        with_subrepositories(&working);
         for names in [
             &["sub"][..],
             &["sub/a"],
@@ -209,10 +209,10 @@ fn what_is_asked_for_in_a_subrepository_is_for_that_to_say() {
                 &["status", "-u"],
                 &["status", "--rev", "0"],
             ] {
-                working.same(&[more, names].concat());
+                working.assert_same_as_hg(&[more, names].concat());
             }
         }
-        working.same_in("sub/../d", &["status", "other/a", "../top"]);
+        working.assert_same_as_hg_in("sub/../d", &["status", "other/a", "../top"]);
         // Only a subrepository itself says which subrepositories it has.
         let (_, stderr, code) = working.vigil(&["status", "sub/inner/a"]);
         assert_eq!(code, Some(255));
@@ -224,10 +224,10 @@ fn what_is_asked_for_in_a_subrepository_is_for_that_to_say() {
 }
 
 #[test]
-fn what_is_in_the_place_of_a_subrepository_is_not_told() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+fn other_things_in_the_place_of_a_subrepository_are_not_shown() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             working.write(".hgignore", "\\.o$\n");
             working.write("top", "1\n");
             let node = "ffcae53422e35ff408ac4fda8d687ae9a1d31b94";
@@ -267,7 +267,7 @@ fn what_is_in_the_place_of_a_subrepository_is_not_told() {
                 &["status", "-t", "u"],
                 &["status", "-I", "**new"],
             ] {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
             std::fs::set_permissions(&locked, Permissions::from_mode(0o700)).unwrap();
         }

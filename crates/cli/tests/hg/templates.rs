@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStringExt;
 
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 
 const TEMPLATES: [&str; 54] = [
     "{path}\\n",
@@ -63,8 +63,8 @@ const TEMPLATES: [&str; 54] = [
 
 #[test]
 fn each_file_is_shown_by_a_template() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         for name in ["a", "d/e", "d/Sp \u{e9}", "q'<&>", "-x"] {
             working.write(name, "1\n");
         }
@@ -84,21 +84,21 @@ fn each_file_is_shown_by_a_template() {
         for template in TEMPLATES {
             let is_of_text = template.contains("utf8");
             let path = if is_of_text { "d/e" } else { "." };
-            working.same_by(&mut server, &["status", "-AC", "-T", template, path]);
+            working.assert_same_as_hg_server(&mut server, &["status", "-AC", "-T", template, path]);
         }
         for template in [
             "{label('status.added', '{path}\\n')}",
             "{label('status.clean ui.error', path)}",
             "{label('x', path)}",
         ] {
-            working.same_by(
+            working.assert_same_as_hg_server(
                 &mut server,
                 &["status", "-A", "--color=always", "-T", template],
             );
         }
-        working.same_in("d", &["status", "-A", "-T", "{relpath(path)} {path}\\n"]);
-        working.same(&["status", "-n", "-0", "-T", "{status} {path}\\n"]);
-        working.same(&["status", "--change", "0", "-T", "{status} {path}\\n"]);
+        working.assert_same_as_hg_in("d", &["status", "-A", "-T", "{relpath(path)} {path}\\n"]);
+        working.assert_same_as_hg(&["status", "-n", "-0", "-T", "{status} {path}\\n"]);
+        working.assert_same_as_hg(&["status", "--change", "0", "-T", "{status} {path}\\n"]);
         for template in [
             "status",
             "debug",
@@ -117,19 +117,19 @@ fn each_file_is_shown_by_a_template() {
 }
 
 #[test]
-fn letters_of_other_encodings_are_left_to_mercurial() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn case_conversion_of_other_encodings_is_left_to_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("a", "");
         for encoding in ["latin-1", "ascii", "utf8", "UTF-8"] {
-            working.same(&["status", "-T", "{path|upper}", "--encoding", encoding]);
+            working.assert_same_as_hg(&["status", "-T", "{path|upper}", "--encoding", encoding]);
         }
         working.write("\u{e9}", "");
         for encoding in ["utf8", "UTF-8"] {
-            working.same(&["status", "-T", "{path|upper}", "--encoding", encoding]);
+            working.assert_same_as_hg(&["status", "-T", "{path|upper}", "--encoding", encoding]);
         }
-        working.same(&["status", "-T", "{path|json}", "--encoding", "latin-1"]);
-        working.same(&["status", "--rev", "null", "--encoding", "latin-1"]);
+        working.assert_same_as_hg(&["status", "-T", "{path|json}", "--encoding", "latin-1"]);
+        working.assert_same_as_hg(&["status", "--rev", "null", "--encoding", "latin-1"]);
         for question in [
             &["-T", "{path|upper}", "--encoding=latin-1"][..],
             &["--rev", "\u{e9}", "--encoding=ascii"],
@@ -139,7 +139,7 @@ fn letters_of_other_encodings_are_left_to_mercurial() {
             assert!(stderr.contains("another encoding than UTF-8"), "{stderr}");
         }
         for pager in ["no", "auto", "nothing"] {
-            working.same(&["status", "--pager", pager]);
+            working.assert_same_as_hg(&["status", "--pager", pager]);
         }
     }
 }

@@ -3,10 +3,15 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 
 /// Replaces the file at `name` while `look` runs.
-fn with_replaced(working: &Working, name: &str, put: impl Fn(&std::path::Path), look: impl Fn()) {
+fn with_replaced(
+    working: &WorkingCopy,
+    name: &str,
+    put: impl Fn(&std::path::Path),
+    look: impl Fn(),
+) {
     let (path, aside) = (working.path(name), working.path(".hg/aside"));
     let was_there = fs::rename(&path, &aside).is_ok();
     put(&path);
@@ -20,9 +25,9 @@ fn with_replaced(working: &Working, name: &str, put: impl Fn(&std::path::Path), 
 }
 
 #[test]
-fn what_cannot_be_read_is_named_where_it_is_needed() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn unreadable_files_are_named_where_they_are_needed() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("a", "1");
         working.commit("one");
         working.hg(&["bookmark", "mark"]);
@@ -41,7 +46,7 @@ fn what_cannot_be_read_is_named_where_it_is_needed() {
                     &working,
                     &name,
                     |path| fs::create_dir(path).unwrap(),
-                    || same(&working),
+                    || assert_same_statuses(&working),
                 );
             }
             let to_itself = |path: &std::path::Path| symlink(path.file_name().unwrap(), path);
@@ -49,13 +54,13 @@ fn what_cannot_be_read_is_named_where_it_is_needed() {
                 &working,
                 &name,
                 |path| to_itself(path).unwrap(),
-                || same(&working),
+                || assert_same_statuses(&working),
             );
         }
     }
 }
 
-fn same(working: &Working) {
+fn assert_same_statuses(working: &WorkingCopy) {
     for arguments in [
         &["status"][..],
         &["status", "--rev", "."],
@@ -64,19 +69,19 @@ fn same(working: &Working) {
         &["status", "--change", "."],
         &["status", "--change", "tip"],
     ] {
-        working.same(arguments);
+        working.assert_same_as_hg(arguments);
     }
 }
 
 #[test]
 fn damaged_roots_of_phases_are_named() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("a", "1");
         working.commit("one");
         for text in ["x", "1 0", "7 0000000000000000000000000000000000000000"] {
             working.write(".hg/store/phaseroots", text);
-            working.same(&["status", "--rev", "."]);
+            working.assert_same_as_hg(&["status", "--rev", "."]);
             // Mercurial fails with a Python error.
             let (stdout, stderr, code) = working.vigil(&["status", "--rev", "0"]);
             assert_eq!((stdout.as_str(), code), ("", Some(255)), "{text}");
@@ -90,8 +95,8 @@ fn damaged_roots_of_phases_are_named() {
 
 #[test]
 fn damaged_files_of_the_store_are_named_as_the_newest_mercurial_names_them() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         for text in ["1", "2"] {
             working.write("d/a", text);
             working.commit(text);
@@ -100,16 +105,16 @@ fn damaged_files_of_the_store_are_named_as_the_newest_mercurial_names_them() {
         let index = working.path(".hg/store/data/d/a.i");
         let sound = fs::read(&index).unwrap();
         let of_another_version = [b"text".as_slice(), &sound[4..]].concat();
-        for (damaged, said) in [
+        for (damaged, expected) in [
             (of_another_version, "unknown version (30836) in revlog d/a"),
             (Vec::new(), "abort: d/a@"),
         ] {
             fs::write(&index, damaged).unwrap();
             if working.is_from_version_7() {
-                working.same(&["status"]);
+                working.assert_same_as_hg(&["status"]);
             }
             let (_, stderr, _) = working.vigil(&["status"]);
-            assert!(stderr.contains(said), "{stderr}");
+            assert!(stderr.contains(expected), "{stderr}");
         }
     }
 }

@@ -5,34 +5,34 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use super::sandbox::{FORMATS, Working, programs};
+use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
-impl Working {
+impl WorkingCopy {
     fn why_output(&self, folder: &str, arguments: &[&str]) -> Output {
-        let vigil = env!("CARGO_BIN_EXE_vigil");
-        let mut command = self.0.command(vigil, &self.path(folder));
-        command.arg("why").args(arguments);
-        command.output().unwrap()
+        self.run_vigil(folder, &[&["why"], arguments].concat())
     }
 
     /// Returns the explanation of a path, without the path.
-    fn why(&self, path: &str) -> String {
+    fn explanation(&self, path: &str) -> String {
         let output = self.why_output("", &[path]);
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-        let said = String::from_utf8(output.stdout).unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
         let prefix = format!("{path}: ");
-        let line = said.strip_prefix(&prefix).unwrap_or(&said);
+        let line = printed.strip_prefix(&prefix).unwrap_or(&printed);
         line.strip_suffix('\n').unwrap().to_owned()
     }
 
     /// Checks the explanation of a path, and that its first word is Mercurial's status.
     #[track_caller]
-    fn explains(&self, path: &str, start: &str, end: &str) {
-        let said = self.why(path);
-        assert!(said.starts_with(start) && said.ends_with(end), "{said}");
+    fn assert_explanation(&self, path: &str, start: &str, end: &str) {
+        let output = self.explanation(path);
+        assert!(
+            output.starts_with(start) && output.ends_with(end),
+            "{output}"
+        );
         let path = format!("path:{path}");
         let theirs = self.hg(&["status", "-A", &path]).stdout;
-        let letter = match said.split([':', ' ']).next().unwrap() {
+        let letter = match output.split([':', ' ']).next().unwrap() {
             "modified" => b"M ",
             "added" => b"A ",
             "removed" => b"R ",
@@ -43,8 +43,8 @@ impl Working {
             _ => &b""[..],
         };
         let theirs_said = String::from_utf8_lossy(&theirs);
-        assert!(theirs.starts_with(letter), "{said}, not {theirs_said}");
-        assert_eq!(letter.is_empty(), theirs.is_empty(), "{said}");
+        assert!(theirs.starts_with(letter), "{output}, not {theirs_said}");
+        assert_eq!(letter.is_empty(), theirs.is_empty(), "{output}");
     }
 
     /// Gives a file an old mtime.
@@ -56,10 +56,10 @@ impl Working {
 }
 
 #[test]
-fn facts_and_contents_decide() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+fn why_names_the_deciding_facts_or_contents() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             for name in ["a", "b", "c", "d", "e", "gone", "d.d/f"] {
                 working.write(name, "seven.\n");
                 working.age(name);
@@ -69,48 +69,48 @@ fn facts_and_contents_decide() {
             working.hg(&["status"]);
             let same =
                 "clean: size, mode and mtime are those in the dirstate (2001-09-09 01:46:40 UTC)";
-            working.explains("a", same, same);
+            working.assert_explanation("a", same, same);
             working.write("a", "eight..\n");
             let size = "modified: size is 8, the dirstate recorded 7";
-            working.explains("a", size, size);
+            working.assert_explanation("a", size, size);
             let executable = PermissionsExt::from_mode(0o755);
             std::fs::set_permissions(working.path("b"), executable).unwrap();
             let mode = "modified: it may be executed, and might not when it was recorded";
-            working.explains("b", mode, mode);
+            working.assert_explanation("b", mode, mode);
             std::fs::remove_file(working.path("gone")).unwrap();
-            working.explains("gone", "deleted: nothing is there", "there");
+            working.assert_explanation("gone", "deleted: nothing is there", "there");
             std::fs::create_dir(working.path("gone")).unwrap();
             let replaced = "deleted: a directory is there in its place";
-            working.explains("gone", replaced, replaced);
+            working.assert_explanation("gone", replaced, replaced);
             working.write("c", "other.\n");
             let start = "modified: its stat data do not decide (";
             let end = "), contents compared with the first parent's: different";
-            working.explains("c", start, end);
-            assert!(working.why("c").contains("2001-09-09"));
+            working.assert_explanation("c", start, end);
+            assert!(working.explanation("c").contains("2001-09-09"));
             working.write("d", "seven.\n");
             let start = "clean: its stat data do not decide (mtime moved from 2001-09-09 01:46:40 UTC to 20";
             let end = "), contents compared with the first parent's: equal";
-            working.explains("d", start, end);
+            working.assert_explanation("d", start, end);
             std::fs::remove_file(working.path("e")).unwrap();
             symlink("seven.", working.path("e")).unwrap();
-            working.explains("e", "modified: ", "");
+            working.assert_explanation("e", "modified: ", "");
             std::fs::rename(working.path("d.d"), working.path("other")).unwrap();
             symlink("other", working.path("d.d")).unwrap();
-            let said = working.why("d.d/f");
+            let output = working.explanation("d.d/f");
             assert!(
-                said.starts_with("deleted: no status looks there: ")
-                    && said.ends_with("traverses symbolic link 'd.d'"),
-                "{said}"
+                output.starts_with("deleted: no status looks there: ")
+                    && output.ends_with("traverses symbolic link 'd.d'"),
+                "{output}"
             );
         }
     }
 }
 
 #[test]
-fn what_is_recorded_of_merges_copies_and_removals_decides() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+fn why_names_recorded_merges_copies_and_removals() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             for name in ["f", "g", "h"] {
                 working.write(name, "1\n");
             }
@@ -122,42 +122,42 @@ fn what_is_recorded_of_merges_copies_and_removals_decides() {
             working.commit("third");
             working.hg(&["merge", "-q", "1"]);
             let merged = "modified: a merge took something of it from the second parent";
-            working.explains("f", merged, merged);
+            working.assert_explanation("f", merged, merged);
             working.hg(&["update", "-q", "-C", "0"]);
             working.hg(&["remove", "g"]);
-            working.explains("g", "removed: it is no longer tracked", "tracked");
+            working.assert_explanation("g", "removed: it is no longer tracked", "tracked");
             working.write("g", "");
             let there = "removed: it is no longer tracked, though a file is there";
-            working.explains("g", there, there);
+            working.assert_explanation("g", there, there);
             working.write("new", "");
             working.hg(&["add", "new"]);
             let new = "added: it is tracked, and in no parent";
-            working.explains("new", new, new);
+            working.assert_explanation("new", new, new);
             working.hg(&["copy", "h", "copy"]);
             let copy = "added: it is tracked, and in no parent; recorded as a copy of h";
-            working.explains("copy", copy, copy);
+            working.assert_explanation("copy", copy, copy);
         }
     }
 }
 
 #[test]
-fn the_line_that_has_it_ignored_is_the_one_that_mercurial_names() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn why_names_the_same_ignore_line_as_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         let text = "# none\nsyntax: glob\n*.o\nbuild\nre:^x\\d$\nsubinclude:d/more\n";
         working.write(".hgignore", text);
         working.write("d/more", "^in$\n");
         for name in ["a.o", "build/deep/a", "x1", "d/in", "d/out"] {
             working.write(name, "");
         }
-        working.explains("a.o", "ignored by .hgignore:3: *.o", "*.o");
+        working.assert_explanation("a.o", "ignored by .hgignore:3: *.o", "*.o");
         let build = "ignored by .hgignore:4: build, which matches build";
-        working.explains("build/deep/a", build, build);
-        working.explains("x1", "ignored by .hgignore:5: ", "");
+        working.assert_explanation("build/deep/a", build, build);
+        working.assert_explanation("x1", "ignored by .hgignore:5: ", "");
         let in_folder = "ignored by d/more:1: ^in$";
-        working.explains("d/in", in_folder, in_folder);
+        working.assert_explanation("d/in", in_folder, in_folder);
         let unknown = "unknown: it is not recorded, and no pattern ignores it";
-        working.explains("d/out", unknown, unknown);
+        working.assert_explanation("d/out", unknown, unknown);
         for (path, line) in [("a.o", 3), ("build/deep/a", 4), ("x1", 5)] {
             let theirs = working.hg(&["debugignore", path]).stdout;
             let theirs = String::from_utf8(theirs).unwrap();
@@ -168,57 +168,65 @@ fn the_line_that_has_it_ignored_is_the_one_that_mercurial_names() {
         }
         // Paths are relative to the folder.
         let output = working.why_output("d", &["in", "../a.o"]);
-        let said = String::from_utf8(output.stdout).unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
         assert_eq!(
-            said,
+            printed,
             "in: ignored by d/more:1: ^in$\n../a.o: ignored by .hgignore:3: *.o\n"
         );
     }
 }
 
 #[test]
-fn what_no_status_tells_of_is_told_too() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+fn why_also_explains_paths_that_no_status_shows() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         working.write("d/f", "1");
         working.write("d/e/f", "1");
         working.commit("first");
         working.write("d/new", "");
         working.write("d/f", "12");
         assert_eq!(
-            working.why("d"),
+            working.explanation("d"),
             "directory, files that are recorded: 2, modified: 1, added: 0, removed: 0, deleted: 0, unknown: 1, clean: 1"
         );
-        assert!(working.why(".").contains("recorded: 2, modified: 1"));
-        std::fs::create_dir_all(working.path("empty")).unwrap();
-        assert!(working.why("empty").starts_with("not shown: a directory"));
-        let absent = "not there: neither in the dirstate nor in the working copy";
-        working.explains("absent", absent, absent);
         assert!(
             working
-                .why(".hg/requires")
+                .explanation(".")
+                .contains("recorded: 2, modified: 1")
+        );
+        std::fs::create_dir_all(working.path("empty")).unwrap();
+        assert!(
+            working
+                .explanation("empty")
+                .starts_with("not shown: a directory")
+        );
+        let absent = "not there: neither in the dirstate nor in the working copy";
+        working.assert_explanation("absent", absent, absent);
+        assert!(
+            working
+                .explanation(".hg/requires")
                 .starts_with("no status looks there: ")
         );
         std::fs::create_dir_all(working.path("inner/.hg")).unwrap();
         working.write("inner/f", "");
-        let inner = working.why("inner/f");
+        let inner = working.explanation("inner/f");
         assert!(inner.contains("is inside nested repo 'inner'"), "{inner}");
         let output = working.why_output("", &["/elsewhere"]);
-        let said = String::from_utf8(output.stderr).unwrap();
+        let printed = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(255));
         assert!(
-            said.starts_with("abort: /elsewhere not under root"),
-            "{said}"
+            printed.starts_with("abort: /elsewhere not under root"),
+            "{printed}"
         );
-        let name = working.why("a\x1b[31m\nb");
+        let name = working.explanation("a\x1b[31m\nb");
         assert!(name.starts_with("\"a\\033[31m\\nb\": not there"), "{name}");
     }
 }
 
 #[test]
-fn programs_are_told_the_same() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn why_says_the_same_in_json() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write(".hgignore", "syntax: glob\n*.o\n");
         working.write("f", "seven.\n");
         working.age("f");
@@ -247,32 +255,38 @@ fn programs_are_told_the_same() {
 }
 
 #[test]
-fn what_is_left_out_is_told() {
-    for hg in programs() {
-        let working = Working::with_extensions(&hg, true);
-        working.fill();
-        working.change();
+fn why_tells_of_files_outside_the_sparse_profile() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_sparse_and_narrow(&hg, true);
+        working.commit_files_twice();
+        working.change_files();
         working.write("d/e/new", "");
         let sparse = "[include]\nd\n[exclude]\npath:d/e\n";
         working.hg(&["debugsparse", "-f", "--include", "d"]);
         std::fs::write(working.path(".hg/sparse"), sparse).unwrap();
         for path in ["other/a", "other/new", "d/e", "d/e/new", "nowhere"] {
             assert!(
-                working.why(path).ends_with("without it (hg debugsparse)"),
+                working
+                    .explanation(path)
+                    .ends_with("without it (hg debugsparse)"),
                 "{path}: {}",
-                working.why(path)
+                working.explanation(path)
             );
         }
-        assert!(working.why(".").contains("unknown: 1, "));
+        assert!(working.explanation(".").contains("unknown: 1, "));
         for (path, start) in [
             ("d/a", "modified: "),
             ("d/new", "unknown: "),
             ("d/x.o", "ignored "),
         ] {
-            working.explains(path, start, "");
+            working.assert_explanation(path, start, "");
         }
-        working.narrow("[include]\npath:other\n");
-        assert!(working.why("d/a").ends_with("without it (hg tracked)"));
+        working.set_narrowspec("[include]\npath:other\n");
+        assert!(
+            working
+                .explanation("d/a")
+                .ends_with("without it (hg tracked)")
+        );
         let output = working.why_output("", &["--format=json", "d/a", "other/a"]);
         let told: Value = serde_json::from_slice(&output.stdout).unwrap();
         let by = |at: usize| &told["paths"][at]["found"];
@@ -282,17 +296,17 @@ fn what_is_left_out_is_told() {
 }
 
 #[test]
-fn what_the_status_refuses_is_not_explained() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+fn why_explains_nothing_that_the_status_refuses() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         working.write("f", "");
         working.write(".hg/hgrc", "[extensions]\neol =\n");
         let output = working.why_output("", &["f"]);
-        let said = String::from_utf8(output.stderr).unwrap();
+        let printed = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(255));
         assert!(
-            said.contains("vigil does not answer this: the extension 'eol'"),
-            "{said}"
+            printed.contains("vigil does not answer this: the extension 'eol'"),
+            "{printed}"
         );
     }
 }

@@ -33,7 +33,7 @@ const HOW_TO_STOP: &str =
     "hint: Disable this message with \"git config set advice.sparseIndexExpanded false\"\n";
 
 /// Asserts that both begin their messages with the same line; the rest depends on git's version. Returns Vigil's.
-fn advice(sandbox: &Sandbox, arguments: &[&str]) -> String {
+fn assert_same_first_line(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let printed = |program| {
         let mut command = sandbox.command(program, sandbox.top(), arguments);
         let output = command.output().unwrap();
@@ -50,15 +50,15 @@ fn advice(sandbox: &Sandbox, arguments: &[&str]) -> String {
 fn grafts_are_advised_against() {
     let sandbox = Sandbox::empty();
     sandbox.write(".git/info/grafts", "");
-    assert_eq!(advice(&sandbox, &["status"]), "");
-    let sandbox = sandbox.committed();
-    assert_eq!(advice(&sandbox, &["status"]), GRAFTS);
-    assert_eq!(advice(&sandbox, &["status", "-s"]), GRAFTS);
+    assert_eq!(assert_same_first_line(&sandbox, &["status"]), "");
+    let sandbox = sandbox.with_commits();
+    assert_eq!(assert_same_first_line(&sandbox, &["status"]), GRAFTS);
+    assert_eq!(assert_same_first_line(&sandbox, &["status", "-s"]), GRAFTS);
     let key = "advice.graftFileDeprecated";
     let wanted = ["-c", &format!("{key}=true"), "status", "-s"];
-    assert_eq!(advice(&sandbox, &wanted), GRAFTS);
+    assert_eq!(assert_same_first_line(&sandbox, &wanted), GRAFTS);
     sandbox.git(["config", key, "false"]);
-    assert_eq!(advice(&sandbox, &["status"]), "");
+    assert_eq!(assert_same_first_line(&sandbox, &["status"]), "");
 
     let head = sandbox.id("HEAD");
     let grafts = format!("# comment\n\nbad {head}\n{head}\n{head}\n \n");
@@ -73,29 +73,29 @@ fn a_sparse_index_that_grows_is_advised_against() {
     sandbox.git(["add", "."]);
     sandbox.git(["commit", "-q", "-m", "other"]);
     sandbox.git(["sparse-checkout", "set", "--cone", "--sparse-index", "dir"]);
-    assert_eq!(advice(&sandbox, &["status", "-s"]), "");
+    assert_eq!(assert_same_first_line(&sandbox, &["status", "-s"]), "");
     let both = [SPARSE_INDEX, HOW_TO_STOP].concat();
     let full = ["-c", "index.sparse=false", "--no-optional-locks", "status"];
-    assert_eq!(advice(&sandbox, &full), both);
+    assert_eq!(assert_same_first_line(&sandbox, &full), both);
     sandbox.write("other/g", "g");
     let plain = ["--no-optional-locks", "status"];
-    assert_eq!(advice(&sandbox, &plain), both);
+    assert_eq!(assert_same_first_line(&sandbox, &plain), both);
     let wanted = [
         "-c",
         "advice.sparseIndexExpanded",
         "--no-optional-locks",
         "status",
     ];
-    assert_eq!(advice(&sandbox, &wanted), SPARSE_INDEX);
+    assert_eq!(assert_same_first_line(&sandbox, &wanted), SPARSE_INDEX);
     let unwanted = [
         "-c",
         "advice.sparseIndexExpanded=no",
         "--no-optional-locks",
         "status",
     ];
-    assert_eq!(advice(&sandbox, &unwanted), "");
+    assert_eq!(assert_same_first_line(&sandbox, &unwanted), "");
     let none = ["--no-advice", "--no-optional-locks", "status"];
-    assert_eq!(advice(&sandbox, &none), "");
+    assert_eq!(assert_same_first_line(&sandbox, &none), "");
     let colored = [
         "-c",
         "color.advice=always",
@@ -107,11 +107,11 @@ fn a_sparse_index_that_grows_is_advised_against() {
     ];
     let line =
         "\x1b[34mhint: The sparse index is expanding to a full index, a slow operation.\x1b[m";
-    assert!(advice(&sandbox, &colored).starts_with(line));
+    assert!(assert_same_first_line(&sandbox, &colored).starts_with(line));
 }
 
 #[test]
-fn an_untracked_cache_that_was_made_elsewhere_is_not_used() {
+fn an_untracked_cache_from_another_place_is_not_used() {
     let sandbox = Sandbox::with_history();
     sandbox.git(["update-index", "--force-untracked-cache"]);
     sandbox.git(["status"]);
@@ -163,10 +163,10 @@ fn a_warning_is_cut_and_cleaned_as_any_other_report() {
 }
 
 #[test]
-fn below_a_folder_that_cannot_be_listed_only_what_is_tracked_is_told_of() {
+fn below_an_unlistable_folder_only_tracked_files_are_reported() {
     if !rustix::process::geteuid().is_root() {
         return skip_test(
-            "below_a_folder_that_cannot_be_listed_only_what_is_tracked_is_told_of",
+            "below_an_unlistable_folder_only_tracked_files_are_reported",
             "only root may run a program as another user",
         );
     }
@@ -262,7 +262,7 @@ fn help_comes_after_a_look_for_the_repository() {
 }
 
 #[test]
-fn a_variable_that_names_nothing_names_no_folder() {
+fn an_empty_variable_names_no_folder() {
     for (variable, folder) in [
         ("GIT_INDEX_FILE", ""),
         ("GIT_INDEX_FILE", "dir"),
@@ -283,7 +283,7 @@ fn a_variable_that_names_nothing_names_no_folder() {
             sandbox.assert_same_as_git_in(&folder, &["status", "-s"]);
         }
     }
-    let sandbox = Sandbox::empty().committed();
+    let sandbox = Sandbox::empty().with_commits();
     sandbox.assert_same_as_git_in(sandbox.top().join(".git"), &["--git-dir=", "status", "-s"]);
 }
 

@@ -8,11 +8,11 @@ use rustix::fs::{CWD, FileType, Mode};
 use crate::sandbox::{Sandbox, VIGIL};
 
 /// More than the memory available in these tests.
-const HUGE: u64 = 1 << 31;
+const LARGER_THAN_MEMORY: u64 = 1 << 31;
 /// The memory available to Vigil, in KiB.
 const MEMORY_KIB: u64 = 700_000;
 /// More than is read of any configuration file.
-const LARGE: u64 = 80 << 20;
+const LARGER_THAN_CONFIG_MAX: u64 = 80 << 20;
 
 /// Extends the file `name` to `len` bytes with a hole.
 fn extend_with_hole(sandbox: &Sandbox, name: &str, len: u64) {
@@ -79,11 +79,11 @@ fn an_index_is_read_as_far_as_it_makes_sense() {
         extension(b"xyzw", 1 << 30),
     ] {
         std::fs::write(&place, [body, &more].concat()).unwrap();
-        extend_with_hole(&sandbox, ".git/index", HUGE);
+        extend_with_hole(&sandbox, ".git/index", LARGER_THAN_MEMORY);
         assert_same_with_little_memory(&sandbox, &["--no-optional-locks", "status", "--porcelain"]);
     }
     std::fs::write(&place, "").unwrap();
-    extend_with_hole(&sandbox, ".git/index", HUGE);
+    extend_with_hole(&sandbox, ".git/index", LARGER_THAN_MEMORY);
     assert_same_with_little_memory(&sandbox, &["status", "--porcelain"]);
 }
 
@@ -108,7 +108,7 @@ fn packed_references_are_shown_as_far_as_they_are_text() {
         let command = &["status", "-sb"];
         assert_same_with_file(&sandbox, ".git/packed-refs", command, || {
             sandbox.write(".git/packed-refs", &contents);
-            extend_with_hole(&sandbox, ".git/packed-refs", LARGE);
+            extend_with_hole(&sandbox, ".git/packed-refs", LARGER_THAN_CONFIG_MAX);
         });
     }
 }
@@ -118,7 +118,10 @@ fn a_large_configuration_is_read_up_to_its_first_bad_line() {
     let sandbox = Sandbox::with_history();
     let place = sandbox.top().join(".git/config");
     let sound = std::fs::read_to_string(&place).unwrap();
-    for (contents, len) in [(String::new(), LARGE), (sound, HUGE)] {
+    for (contents, len) in [
+        (String::new(), LARGER_THAN_CONFIG_MAX),
+        (sound, LARGER_THAN_MEMORY),
+    ] {
         assert_same_with_file(&sandbox, ".git/config", &["status", "-s"], || {
             sandbox.write(".git/config", &contents);
             extend_with_hole(&sandbox, ".git/config", len);
@@ -170,8 +173,8 @@ fn histories_are_changed_by_what_can_be_read() {
     };
     sandbox.git(["config", "advice.graftFileDeprecated", "false"]);
     for contents in ["", "x", "x\n", "0123456789012345678901234567890123456789\n"] {
-        stretched(".git/shallow", contents, HUGE);
-        stretched(".git/info/grafts", contents, LARGE);
+        stretched(".git/shallow", contents, LARGER_THAN_MEMORY);
+        stretched(".git/info/grafts", contents, LARGER_THAN_CONFIG_MAX);
     }
     let long = "0123456789".repeat(500);
     sandbox.write(".git/shallow", &long);
@@ -184,7 +187,7 @@ fn histories_are_changed_by_what_can_be_read() {
 fn a_common_folder_is_named_by_text() {
     let sandbox = Sandbox::with_history();
     for contents in ["", ".\n", "../.git\n", "x"] {
-        for len in [LARGE, 1000] {
+        for len in [LARGER_THAN_CONFIG_MAX, 1000] {
             assert_same_with_file(&sandbox, ".git/commondir", &["status", "-sb"], || {
                 sandbox.write(".git/commondir", contents);
                 extend_with_hole(&sandbox, ".git/commondir", len);

@@ -270,7 +270,7 @@ fn detached_heads() {
         .code
         == 0
     {
-        sandboxes.push(Sandbox::initialised(&[option]).committed());
+        sandboxes.push(Sandbox::initialised(&[option]).with_commits());
     }
     for sandbox in sandboxes {
         sandbox.git(["tag", "-a", "-m", "tag", "v1"]);
@@ -316,7 +316,7 @@ fn with_conflicts() -> Sandbox {
     sandbox
 }
 
-fn resolve(sandbox: &Sandbox) {
+fn resolve_conflicts(sandbox: &Sandbox) {
     for name in ["a", "b", "new"] {
         sandbox.write(name, "resolved");
     }
@@ -330,7 +330,7 @@ fn a_merge() {
     sandbox.assert_same_status();
     sandbox.assert_same_as_git(&["-c", "status.relativePaths=no", "status"]);
     sandbox.assert_same_as_git_in("dir", &["status"]);
-    resolve(&sandbox);
+    resolve_conflicts(&sandbox);
     sandbox.assert_same_status();
 }
 
@@ -357,12 +357,12 @@ fn rebases() {
     sandbox.git(["checkout", "-q", "side"]);
     assert_ne!(sandbox.try_git(["rebase", "main"]).code, 0);
     sandbox.assert_same_status();
-    resolve(&sandbox);
+    resolve_conflicts(&sandbox);
     sandbox.assert_same_status();
     sandbox.git(["rebase", "--abort"]);
     assert_ne!(sandbox.try_git(["rebase", "--apply", "main"]).code, 0);
     sandbox.assert_same_status();
-    resolve(&sandbox);
+    resolve_conflicts(&sandbox);
     sandbox.assert_same_status();
     sandbox.git(["rebase", "--abort"]);
     sandbox.git(["checkout", "-q", "--detach"]);
@@ -481,17 +481,17 @@ fn picks_and_reverts() {
     let sandbox = with_conflicts();
     assert_ne!(sandbox.try_git(["cherry-pick", "side~1"]).code, 0);
     sandbox.assert_same_status();
-    resolve(&sandbox);
+    resolve_conflicts(&sandbox);
     sandbox.assert_same_status();
     sandbox.git(["cherry-pick", "--abort"]);
     assert_ne!(sandbox.try_git(["cherry-pick", "side~1", "side"]).code, 0);
-    resolve(&sandbox);
+    resolve_conflicts(&sandbox);
     sandbox.git(["commit", "-q", "-m", "picked"]);
     sandbox.assert_same_status();
     sandbox.git(["cherry-pick", "--quit"]);
     assert_ne!(sandbox.try_git(["revert", "--no-edit", "HEAD~2"]).code, 0);
     sandbox.assert_same_status();
-    resolve(&sandbox);
+    resolve_conflicts(&sandbox);
     sandbox.assert_same_status();
     sandbox.git(["revert", "--abort"]);
     assert_ne!(
@@ -500,7 +500,7 @@ fn picks_and_reverts() {
             .code,
         0
     );
-    resolve(&sandbox);
+    resolve_conflicts(&sandbox);
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "reverted"]);
     sandbox.assert_same_status();
 }
@@ -546,7 +546,7 @@ fn sparse_checkouts() {
 }
 
 #[test]
-fn an_index_that_git_makes_sparse_wrongly_is_told_as_it_is() {
+fn an_index_that_git_made_sparse_wrongly_is_shown_as_it_is() {
     let sandbox = Sandbox::empty();
     for path in ["dir/a", "other/b", "top"] {
         sandbox.write(path, path);
@@ -657,7 +657,7 @@ fn sections_and_options() {
 }
 
 #[test]
-fn attributes_of_a_tree_that_is_not_there_are_missed_where_they_are_asked_for() {
+fn a_missing_attribute_tree_is_reported_where_attributes_are_needed() {
     let sandbox = Sandbox::with_history();
     sandbox.assert_same_as_git(&["--attr-source=HEAD~2", "status"]);
     sandbox.assert_same_as_git(&["--attr-source=HEAD~7", "status"]);

@@ -94,7 +94,7 @@ fn assert_same_with_and_without_state(sandbox: &Sandbox, bytes: &[u8]) {
 /// Directories that have no name, or that of another, cannot be entered. But files below them are looked up by the system, which
 /// ignores empty names, and may follow the other ones out of the working tree.
 #[test]
-fn names_that_no_directory_has() {
+fn impossible_names_in_the_index() {
     let sandbox = repository();
     let id = sandbox.git(["rev-parse", "HEAD:f1"]);
     for path in [

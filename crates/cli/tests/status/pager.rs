@@ -156,7 +156,7 @@ fn without_a_pager_the_default_is_less() {
 }
 
 #[test]
-fn a_pager_knows_of_the_terminal_and_is_told_how_to_behave() {
+fn a_pager_gets_the_terminal_and_its_default_options() {
     let sandbox = changed_repository();
     let look = "cat >/dev/null; env | grep -E '^(LESS|LV|COLUMNS|GIT_PAGER_IN_USE)=' | sort";
     let (_, text) = assert_same_on_terminal(&sandbox, "-p status", &[("GIT_PAGER", look)]);
@@ -228,7 +228,7 @@ fn nothing_is_paged_but_a_terminal() {
 }
 
 #[test]
-fn a_pager_that_cannot_be_run_is_told_in_git_s_words() {
+fn a_pager_that_cannot_be_run_is_reported_in_gits_words() {
     let sandbox = changed_repository();
     let missing = "error: cannot run no-such-pager: No such file or directory\r\n\
                    fatal: unable to execute pager 'no-such-pager'\r\n";

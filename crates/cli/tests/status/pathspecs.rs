@@ -3,7 +3,7 @@
 use crate::sandbox::Sandbox;
 
 #[test]
-fn modes_are_attributes() {
+fn builtin_objectmode_matches_files_by_mode() {
     let sandbox = Sandbox::with_history();
     sandbox.git(["update-index", "--chmod=+x", "c"]);
     sandbox.write("new/file", "file");
@@ -33,7 +33,7 @@ fn modes_are_attributes() {
 }
 
 #[test]
-fn what_is_wrong_with_them_is_told_before_bad_values() {
+fn errors_in_pathspecs_are_reported_before_bad_values() {
     let sandbox = Sandbox::with_history();
     let bad = "--ignore-submodules=bad";
     sandbox.assert_same_as_git(&["status", bad]);
@@ -47,7 +47,7 @@ fn what_is_wrong_with_them_is_told_before_bad_values() {
 
 /// git looks for nothing untracked below a symbolic link, nor does it report an ignored directory on the way there.
 #[test]
-fn nothing_untracked_is_behind_a_link() {
+fn nothing_untracked_is_looked_for_behind_a_link() {
     let sandbox = Sandbox::with_history();
     sandbox.write(".gitignore", "/build\n");
     sandbox.write("build/deep/file", "text");

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use crate::sandbox::{Sandbox, VIGIL};
 
 /// A repository in which examining one file blocks until somebody writes to the pipe `gate`.
-fn held_up() -> Sandbox {
+fn blocked_repository() -> Sandbox {
     let sandbox = Sandbox::empty();
     let gate = sandbox.make_pipe("gate");
     sandbox.write(".gitattributes", "held filter=gate\n");
@@ -28,8 +28,8 @@ fn held_up() -> Sandbox {
 
 /// Everything a terminal shows for `arguments`, and the part before the gate was opened: up to a line or carriage return that
 /// contains `mark`.
-fn on_a_terminal(arguments: &str, mark: Option<&str>) -> String {
-    let sandbox = held_up();
+fn terminal_output(arguments: &str, mark: Option<&str>) -> String {
+    let sandbox = blocked_repository();
     let command = format!("{VIGIL} {arguments}");
     let mut terminal = sandbox
         .on_a_terminal("", &command)
@@ -57,9 +57,9 @@ fn on_a_terminal(arguments: &str, mark: Option<&str>) -> String {
 }
 
 #[test]
-fn a_long_look_shows_how_far_it_is() {
+fn a_long_scan_shows_its_progress() {
     for arguments in ["status", "status --short"] {
-        let shown = on_a_terminal(arguments, Some("Refreshing index: "));
+        let shown = terminal_output(arguments, Some("Refreshing index: "));
         assert!(
             shown.contains("Refreshing index: 100% (2/2), done."),
             "{shown:?}"
@@ -69,9 +69,9 @@ fn a_long_look_shows_how_far_it_is() {
 }
 
 #[test]
-fn formats_for_programs_show_none() {
+fn formats_for_programs_show_no_progress() {
     for arguments in ["status --porcelain", "status -z", "status --format=json"] {
-        let shown = on_a_terminal(arguments, None);
+        let shown = terminal_output(arguments, None);
         assert!(!shown.contains("Refreshing"), "{shown:?}");
     }
 }

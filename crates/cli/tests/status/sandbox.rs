@@ -25,10 +25,10 @@ impl Sandbox {
 
     /// Makes one with three commits that change the file `a`, and a few other files.
     pub(crate) fn with_history() -> Self {
-        Self::empty().committed()
+        Self::empty().with_commits()
     }
 
-    pub(crate) fn committed(self) -> Self {
+    pub(crate) fn with_commits(self) -> Self {
         let this = self;
         for name in ["b", "c", "dir/d", "dir/e"] {
             this.write(name, format!("{name}\nsome\nmore\nlines\n"));

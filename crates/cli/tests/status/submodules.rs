@@ -55,7 +55,7 @@ fn rules_for_submodules_are_those_of_head_where_there_are_no_others() {
 }
 
 #[test]
-fn what_is_no_configuration_in_a_blob_is_complained_of() {
+fn a_blob_that_is_no_configuration_is_reported() {
     for bad in [
         "[bad\n",
         "nonsense\n",
@@ -109,7 +109,7 @@ fn entries_below_a_submodule() {
 }
 
 #[test]
-fn what_git_does_not_take_from_the_file_is_left_out_and_said() {
+fn unusable_values_of_gitmodules_are_skipped_and_reported() {
     let with = |name: &str, rest: &str| format!("[submodule \"{name}\"]\n\tpath = s\n{rest}");
     let claimed_twice = "[submodule \"a\"]\n\tpath = s\n\tignore = all\n[submodule \"b\"]\n\tpath = s\n\
                          [submodule \"a\"]\n\tpath = s\n";

@@ -199,7 +199,7 @@ fn row() -> Sandbox {
 }
 
 #[test]
-fn what_cannot_be_described_is_refused_in_git_s_words() {
+fn commits_that_cannot_be_described_are_refused_in_gits_words() {
     let sandbox = row();
     let null = "0".repeat(40);
     let names = [

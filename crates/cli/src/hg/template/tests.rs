@@ -6,7 +6,7 @@ use vigil_testkit::random::rng::Rng;
 use super::*;
 
 /// Returns the text of a template for a file with an odd name, or `None` if the template is refused.
-fn said(text: &str) -> Option<BString> {
+fn rendered(text: &str) -> Option<BString> {
     let template = Template::read(text.into(), Path::new("/"), |_| false).ok()?;
     let config = Config::default();
     let colors = Colors::new(&config, None, true, false, true);
@@ -29,23 +29,23 @@ fn said(text: &str) -> Option<BString> {
 #[test]
 fn a_template_nests_no_deeper_than_the_stack_is() {
     let filters = |number| format!("{{path{}}}", "|lower".repeat(number));
-    assert_eq!(said(&filters(20)).unwrap(), b"d/a\"\xff&");
-    assert_eq!(said(&filters(100_000)), None);
+    assert_eq!(rendered(&filters(20)).unwrap(), b"d/a\"\xff&");
+    assert_eq!(rendered(&filters(100_000)), None);
     let nested =
         |number: usize| format!("{{{}path{}}}", "if(".repeat(number), ",'')".repeat(number));
-    assert!(said(&nested(5)).is_some());
-    assert_eq!(said(&nested(100_000)), None);
+    assert!(rendered(&nested(5)).is_some());
+    assert_eq!(rendered(&nested(100_000)), None);
 }
 
 #[test]
-fn what_grows_with_each_filter_does_not_grow_for_ever() {
+fn output_that_grows_with_each_filter_is_limited() {
     let quotes = |number| format!("{{status|json{}}}", "|json".repeat(number));
-    assert_eq!(said(&quotes(1)).unwrap(), r#""\"M\"""#);
-    assert_eq!(said(&quotes(28)), None);
+    assert_eq!(rendered(&quotes(1)).unwrap(), r#""\"M\"""#);
+    assert_eq!(rendered(&quotes(28)), None);
 }
 
 #[test]
-fn whatever_a_template_is_it_is_shown_or_refused() {
+fn every_template_is_shown_or_refused() {
     const WORDS: [&str; 36] = [
         "{",
         "}",
@@ -95,7 +95,7 @@ fn whatever_a_template_is_it_is_shown_or_refused() {
         if rng.chance(70) {
             text = format!("{{{text}}}");
         }
-        shown += usize::from(said(&text).is_some());
+        shown += usize::from(rendered(&text).is_some());
     }
     assert!(shown > 200, "{shown}");
 }

@@ -2,9 +2,9 @@
 
 use vigil_testkit::hg::server::Server;
 
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 
-fn all(working: &Working, server: &mut Server) {
+fn assert_same_verbose_statuses(working: &WorkingCopy, server: &mut Server) {
     for arguments in [
         &["status", "-v"][..],
         &["status", "-A", "-v"],
@@ -25,15 +25,15 @@ fn all(working: &Working, server: &mut Server) {
         ],
         &["status", "-v", "--change", "0"],
     ] {
-        working.same_by(server, arguments);
+        working.assert_same_as_hg_server(server, arguments);
     }
-    working.same_by(server, &["status", "-v", "--cwd", "d"]);
+    working.assert_same_as_hg_server(server, &["status", "-v", "--cwd", "d"]);
 }
 
 #[test]
-fn a_verbose_status_tells_what_is_unfinished() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn a_verbose_status_reports_unfinished_operations() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         for (branch, text) in ["1\n", "2\n", "3\n"].into_iter().enumerate() {
             if branch > 0 {
                 working.hg(&["update", "-q", "0"]);
@@ -44,21 +44,21 @@ fn a_verbose_status_tells_what_is_unfinished() {
         }
         let mut server = working.server();
         let may_fail = |arguments: &[&str]| drop(working.0.hg(arguments).unwrap());
-        all(&working, &mut server);
+        assert_same_verbose_statuses(&working, &mut server);
         may_fail(&["merge", "-q", "-r", "1", "--tool", ":fail"]);
-        all(&working, &mut server);
+        assert_same_verbose_statuses(&working, &mut server);
         working.hg(&["resolve", "-q", "-m", "a"]);
-        all(&working, &mut server);
+        assert_same_verbose_statuses(&working, &mut server);
         let (_, stderr, _) = working.vigil(&["status", "-v", "-T", "json"]);
         assert!(stderr.contains("by a template"), "{stderr}");
         working.hg(&["resolve", "-q", "-m", "d/b"]);
-        all(&working, &mut server);
+        assert_same_verbose_statuses(&working, &mut server);
         working.hg(&["bisect", "-g", "0"]);
-        all(&working, &mut server);
+        assert_same_verbose_statuses(&working, &mut server);
         working.hg(&["bisect", "-r"]);
         working.hg(&["update", "-q", "-C", "2"]);
         may_fail(&["graft", "-q", "1", "--tool", ":fail"]);
-        all(&working, &mut server);
+        assert_same_verbose_statuses(&working, &mut server);
         working.hg(&["graft", "-q", "--abort"]);
         may_fail(&[
             "rebase",
@@ -70,9 +70,9 @@ fn a_verbose_status_tells_what_is_unfinished() {
             "--config",
             "extensions.rebase=",
         ]);
-        all(&working, &mut server);
+        assert_same_verbose_statuses(&working, &mut server);
         for extension in ["extensions.rebase=", "extensions.hgext.histedit="] {
-            working.same(&["status", "-v", "--config", extension]);
+            working.assert_same_as_hg(&["status", "-v", "--config", extension]);
         }
         working.hg(&["rebase", "-q", "--abort", "--config", "extensions.rebase="]);
         working.write("a", "4\n");
@@ -86,10 +86,10 @@ fn a_verbose_status_tells_what_is_unfinished() {
             "--config",
             "extensions.shelve=",
         ]);
-        all(&working, &mut server);
+        assert_same_verbose_statuses(&working, &mut server);
         for name in ["updatestate", "histedit-state"] {
             working.write(&format!(".hg/{name}"), "");
-            working.same(&["status", "-v", "--config", "extensions.histedit="]);
+            working.assert_same_as_hg(&["status", "-v", "--config", "extensions.histedit="]);
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use super::sandbox::{FORMATS, Working, programs};
+use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
 /// Makes a working copy with every kind of file.
-fn all_kinds(working: &Working) {
+fn all_kinds(working: &WorkingCopy) {
     for name in [
         "clean",
         "modified",
@@ -41,10 +41,10 @@ fn all_kinds(working: &Working) {
 }
 
 #[test]
-fn every_kind_of_file_is_told_with_every_option() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+fn every_kind_of_file_is_shown_with_every_option() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             all_kinds(&working);
             for arguments in [
                 &["status"][..],
@@ -89,21 +89,21 @@ fn every_kind_of_file_is_told_with_every_option() {
                 &["status", "--unk", "--cle"],
                 &["status", "--", "d"],
             ] {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
-            working.same_in("d", &["status", "-A"]);
-            working.same_in("d", &["status", "-A", "."]);
-            working.same_in("d/e", &["status", "..", "nowhere"]);
-            working.same_in("d", &["status", "--config", "ui.relative-paths=yes"]);
-            working.same_in("d", &["status", "-R", "../.."]);
+            working.assert_same_as_hg_in("d", &["status", "-A"]);
+            working.assert_same_as_hg_in("d", &["status", "-A", "."]);
+            working.assert_same_as_hg_in("d/e", &["status", "..", "nowhere"]);
+            working.assert_same_as_hg_in("d", &["status", "--config", "ui.relative-paths=yes"]);
+            working.assert_same_as_hg_in("d", &["status", "-R", "../.."]);
         }
     }
 }
 
 #[test]
 fn ignore_files_are_read_as_mercurial_does() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         for name in [
             "a.o",
             "a.c",
@@ -150,20 +150,20 @@ fn ignore_files_are_read_as_mercurial_does() {
                 &["status", "-i"],
                 &["status", "d/e", "a.o"],
             ] {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
         }
         std::fs::write(working.0.home().join("more"), "a\n").unwrap();
         std::fs::remove_file(working.path(".hgignore")).unwrap();
-        working.same(&["status", "--config", "ui.ignore=~/more"]);
-        working.same(&["status", "--config", "ui.ignore.x=$HOME/more", "-i"]);
+        working.assert_same_as_hg(&["status", "--config", "ui.ignore=~/more"]);
+        working.assert_same_as_hg(&["status", "--config", "ui.ignore.x=$HOME/more", "-i"]);
     }
 }
 
 #[test]
-fn a_pattern_that_is_none_matters_where_it_is_looked_up() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn an_invalid_pattern_matters_only_where_it_is_used() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         for name in ["c", "d/a", "d/e/b"] {
             working.write(name, "1\n");
         }
@@ -199,16 +199,16 @@ fn a_pattern_that_is_none_matters_where_it_is_looked_up() {
                 &["status", "-m", "d"],
                 &["status", "-q", "-I", ".", "d/e"],
             ] {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
         }
     }
 }
 
 #[test]
-fn what_is_no_file_is_looked_up_in_no_pattern() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn only_files_and_folders_are_matched_with_patterns() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("d/a", "1\n");
         working.write("d/more", "*bad\n");
         working.commit("first");
@@ -217,18 +217,18 @@ fn what_is_no_file_is_looked_up_in_no_pattern() {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
         for arguments in [&["status"][..], &["status", "-A"], &["status", "-i"]] {
-            working.same(arguments);
+            working.assert_same_as_hg(arguments);
         }
         // A file is looked up.
         working.write("d/b", "");
-        working.same(&["status"]);
+        working.assert_same_as_hg(&["status"]);
     }
 }
 
 #[test]
 fn a_pattern_that_matches_the_top_ignores_all() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("c", "1\n");
         working.commit("first");
         for name in ["a\nb", "d/e", "d/new\nline", "x\ny/z"] {
@@ -254,16 +254,16 @@ fn a_pattern_that_matches_the_top_ignores_all() {
                 &["status", "a\nb"],
                 &["status", "-i", "a\nb", "d/e"],
             ] {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
         }
     }
 }
 
 #[test]
-fn wrong_options_are_answered_with_the_help() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn wrong_options_print_the_help() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         for arguments in [
             &["status", "--from", "0"][..],
             &["status", "--re", "0"],
@@ -298,15 +298,15 @@ fn wrong_options_are_answered_with_the_help() {
             &["--conf", "ui.quiet=1", "status"],
             &["status", "--rep", ".", "--cw", "."],
         ] {
-            working.same(arguments);
+            working.assert_same_as_hg(arguments);
         }
     }
 }
 
 #[test]
-fn what_is_said_twice_or_against_each_other_is_so() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn repeated_and_contradictory_options_are_treated_as_by_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("a", "1");
         working.commit("0");
         working.write("new", "");
@@ -326,7 +326,7 @@ fn what_is_said_twice_or_against_each_other_is_so() {
             ],
             &["status", "--debug", "-q"],
         ] {
-            working.same(arguments);
+            working.assert_same_as_hg(arguments);
         }
         // Patterns are read for paths on the command line, even if neither ignored nor unknown files are asked for.
         working.write(".hgignore", "*bad\n");
@@ -335,15 +335,15 @@ fn what_is_said_twice_or_against_each_other_is_so() {
             &["status", "-q", "a"],
             &["status", "-q"],
         ] {
-            working.same(arguments);
+            working.assert_same_as_hg(arguments);
         }
     }
 }
 
 #[test]
 fn directories_keep_their_slash_from_wherever_they_are_shown() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         for name in ["d/e/x", "d/f/g", "out/f"] {
             working.write(name, "");
         }
@@ -352,23 +352,23 @@ fn directories_keep_their_slash_from_wherever_they_are_shown() {
                 &["status", "-t", "u", "re:"][..],
                 &["status", "-t", "u", "-T", "{relpath(path)}\\n"],
             ] {
-                working.same_in(folder, arguments);
+                working.assert_same_as_hg_in(folder, arguments);
             }
         }
         // Flags must come first in a regular expression, and `filepath:` patterns do not come before them.
         if working.is_from_version_7() {
-            working.same(&["status", "filepath:d/e/x", "re:(?i)OUT"]);
-            working.same(&["status", "-I", "filepath:d/e/x", "-I", "re:(?i)OUT"]);
+            working.assert_same_as_hg(&["status", "filepath:d/e/x", "re:(?i)OUT"]);
+            working.assert_same_as_hg(&["status", "-I", "filepath:d/e/x", "-I", "re:(?i)OUT"]);
         }
-        working.same(&["status", "path:d/e/x", "re:(?i)OUT"]);
+        working.assert_same_as_hg(&["status", "path:d/e/x", "re:(?i)OUT"]);
     }
 }
 
 #[test]
-fn other_repositories_and_odd_files_are_passed_over() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+fn nested_repositories_and_special_files_are_skipped() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             for name in ["d/f", "e/f", "g/h/f"] {
                 working.write(name, "1");
             }
@@ -386,17 +386,17 @@ fn other_repositories_and_odd_files_are_passed_over() {
                 &["status", "nested/f"],
                 &["status", "d", "e"],
             ] {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
         }
     }
 }
 
 #[test]
-fn a_merge_is_told() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+fn a_merge_is_shown() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             working.write("a", "1\n");
             working.write("b", "1\n");
             working.commit("first");
@@ -407,17 +407,17 @@ fn a_merge_is_told() {
             working.write("b", "2\n");
             working.commit("other");
             working.hg(&["merge", "-q"]);
-            working.same(&["status", "-A"]);
+            working.assert_same_as_hg(&["status", "-A"]);
             std::fs::remove_file(working.path("new")).unwrap();
-            working.same(&["status"]);
+            working.assert_same_as_hg(&["status"]);
         }
     }
 }
 
 #[test]
-fn what_cannot_be_answered_is_named() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+fn errors_name_what_cannot_be_answered() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         working.write("d/f", "");
         symlink("d", working.path("to")).unwrap();
         for (arguments, what) in [
@@ -494,8 +494,8 @@ fn what_cannot_be_answered_is_named() {
 
 #[test]
 fn from_outside_paths_lead_to_the_repository() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("d/f", "");
         working.write("f", "");
         let root = working.0.top().to_str().unwrap().to_owned();
@@ -513,32 +513,32 @@ fn from_outside_paths_lead_to_the_repository() {
                 &["status", "-T", "{relpath(path)}\\n"],
                 &["status", "--rev", "null", &below("nowhere")],
             ] {
-                working.same_in(folder, &[arguments, &["-R", top]].concat());
+                working.assert_same_as_hg_in(folder, &[arguments, &["-R", top]].concat());
                 // Without `-R`, all paths together may tell which repository is meant.
-                working.same_in(folder, arguments);
+                working.assert_same_as_hg_in(folder, arguments);
             }
         }
-        working.same(&["status", "-R", &root, "--cwd", "/", &root]);
+        working.assert_same_as_hg(&["status", "-R", &root, "--cwd", "/", &root]);
     }
 }
 
 #[test]
-fn defaults_are_tweaked_where_that_is_wanted() {
-    const TWEAKED: &str = "ui.tweakdefaults=yes";
-    for hg in programs() {
-        let mut working = Working::new(&hg, true);
+fn ui_tweakdefaults_changes_the_defaults() {
+    const TWEAKDEFAULTS: &str = "ui.tweakdefaults=yes";
+    for hg in hg_programs() {
+        let mut working = WorkingCopy::new(&hg, true);
         all_kinds(&working);
         let home = working.0.home().join("hgrc");
         let written = std::fs::read_to_string(&home).unwrap();
         let set = |text: &str| std::fs::write(&home, format!("{written}{text}")).unwrap();
-        let said = |working: &Working| {
+        let printed = |working: &WorkingCopy| {
             for arguments in [
                 &["status"][..],
-                &["status", "--config", TWEAKED],
+                &["status", "--config", TWEAKDEFAULTS],
                 &[
                     "status",
                     "--config",
-                    TWEAKED,
+                    TWEAKDEFAULTS,
                     "--config",
                     "ui.relative-paths=no",
                 ],
@@ -547,34 +547,34 @@ fn defaults_are_tweaked_where_that_is_wanted() {
                     "--config",
                     "ui.statuscopies=no",
                     "--config",
-                    TWEAKED,
+                    TWEAKDEFAULTS,
                 ],
                 &[
                     "status",
                     "--config",
-                    TWEAKED,
+                    TWEAKDEFAULTS,
                     "--config",
                     "ui.tweakdefaults=no",
                 ],
                 &["status", "--config", "ui.tweakdefaults=no"],
                 &["status", "--config", "ui.tweakdefaults=what"],
             ] {
-                working.same_in("d", arguments);
+                working.assert_same_as_hg_in("d", arguments);
             }
         };
-        said(&working);
+        printed(&working);
         set("[ui]\ntweakdefaults=yes\n");
-        said(&working);
+        printed(&working);
         working.write(".hg/hgrc", "[ui]\nstatuscopies=no\ntweakdefaults=no\n");
-        said(&working);
+        printed(&working);
         set("[ui]\ntweakdefaults=yes\nrelative-paths=no\n[commands]\nstatus.verbose=no\n");
-        said(&working);
+        printed(&working);
         for plain in ["", "tweakdefaults", "i18n"] {
             working.0.set_variable("HGPLAIN", "1");
             working.0.set_variable("HGPLAINEXCEPT", plain);
-            working.same_in("d", &["status"]);
+            working.assert_same_as_hg_in("d", &["status"]);
         }
-        let working = Working::new(&hg, true);
+        let working = WorkingCopy::new(&hg, true);
         working.write(".hg/hgrc", "[ui]\ntweakdefaults=yes\n");
         let (_, stderr, _) = working.vigil(&["status"]);
         assert!(
@@ -585,9 +585,9 @@ fn defaults_are_tweaked_where_that_is_wanted() {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_where_it_can() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn a_write_error_is_reported_on_the_other_stream() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("f", "");
         let full = || {
             std::fs::File::options()
@@ -595,7 +595,7 @@ fn what_cannot_be_written_is_told_where_it_can() {
                 .open("/dev/full")
                 .unwrap()
         };
-        let said = |program: &str, arguments: &[&str]| {
+        let printed = |program: &str, arguments: &[&str]| {
             [true, false].map(|is_stdout| {
                 let mut command = working.0.command(program, &working.0.top());
                 command.args(arguments);
@@ -608,10 +608,10 @@ fn what_cannot_be_written_is_told_where_it_can() {
             })
         };
         for file in ["f", "nowhere"] {
-            let vigil = said(env!("CARGO_BIN_EXE_vigil"), &["hg", "status", file]);
+            let vigil = printed(env!("CARGO_BIN_EXE_vigil"), &["hg", "status", file]);
             assert_eq!(
                 vigil,
-                said(hg.to_str().unwrap(), &["status", file]),
+                printed(hg.to_str().unwrap(), &["status", file]),
                 "{file}"
             );
         }
@@ -619,13 +619,13 @@ fn what_cannot_be_written_is_told_where_it_can() {
 }
 
 #[test]
-fn repositories_that_are_none_or_odd_are_told() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
-        working.same(&["status", "-R", "nowhere"]);
-        working.same(&["status", "--cwd", "nowhere"]);
+fn invalid_and_unusual_repositories_are_reported() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.assert_same_as_hg(&["status", "-R", "nowhere"]);
+        working.assert_same_as_hg(&["status", "--cwd", "nowhere"]);
         working.write(".hg/hgrc", "[ui]\nnonsense\n");
-        working.same(&["status"]);
+        working.assert_same_as_hg(&["status"]);
         std::fs::remove_file(working.path(".hg/hgrc")).unwrap();
         let requires = std::fs::read_to_string(working.path(".hg/requires")).unwrap();
         working.write(".hg/requires", format!("{requires}of-an-extension\n"));
@@ -633,11 +633,11 @@ fn repositories_that_are_none_or_odd_are_told() {
         assert!(stderr.contains("the extension 'some'"), "{stderr}");
         for more in ["unknown-feature\nanother\n", "-\n"] {
             working.write(".hg/requires", format!("{requires}{more}"));
-            working.same(&["status"]);
+            working.assert_same_as_hg(&["status"]);
         }
         working.write(".hg/requires", requires);
         std::fs::create_dir(working.0.root().join("outside")).unwrap();
-        working.same_in("../outside", &["status"]);
+        working.assert_same_as_hg_in("../outside", &["status"]);
         working.hg(&[
             "--config",
             "extensions.share=",
@@ -647,13 +647,13 @@ fn repositories_that_are_none_or_odd_are_told() {
             "../share",
         ]);
         working.write("../share/f", "");
-        working.same_in("../share", &["status"]);
+        working.assert_same_as_hg_in("../share", &["status"]);
         let requires = std::fs::read_to_string(working.path("../share/.hg/requires")).unwrap();
         working.write(
             "../share/.hg/requires",
             requires.replace("share-safe\n", ""),
         );
-        working.same_in("../share", &["status"]);
+        working.assert_same_as_hg_in("../share", &["status"]);
         let allows = "share.safe-mismatch.source-safe=allow";
         let (_, stderr, _) = working.vigil(&["status", "-R", "../share", "--config", allows]);
         assert!(stderr.contains("vigil does not answer this"), "{stderr}");
@@ -661,18 +661,18 @@ fn repositories_that_are_none_or_odd_are_told() {
 }
 
 #[test]
-fn a_dirstate_that_is_cut_off_is_told() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+fn a_truncated_dirstate_is_reported() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             working.write("f", "");
             working.commit("first");
             for start in ["x", "I ate your data\n"] {
                 working.write(".hg/dirstate", start);
                 // Older versions do not know of interrupted upgrades.
                 if !is_v2 || working.is_from_version_7() {
-                    working.same(&["status"]);
-                    working.same(&["status", "--config", "ui.detailed-exit-code=yes"]);
+                    working.assert_same_as_hg(&["status"]);
+                    working.assert_same_as_hg(&["status", "--config", "ui.detailed-exit-code=yes"]);
                 }
             }
         }
@@ -680,9 +680,9 @@ fn a_dirstate_that_is_cut_off_is_told() {
 }
 
 #[test]
-fn of_two_errors_that_is_told_which_mercurial_meets_first() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn of_two_errors_the_one_that_mercurial_meets_first_is_reported() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         for name in ["d/f", "e/f"] {
             working.write(name, "1\n");
         }
@@ -699,16 +699,16 @@ fn of_two_errors_that_is_told_which_mercurial_meets_first() {
             &["status", "-c", "d", "moved/f"],
             &["status"],
         ] {
-            working.same(arguments);
+            working.assert_same_as_hg(arguments);
         }
     }
 }
 
 #[test]
 fn behind_a_link_only_files_are_not_read_and_those_that_mercurial_would_read() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             for name in ["d/later", "d/switched"] {
                 working.write(name, "1\n");
             }
@@ -717,23 +717,23 @@ fn behind_a_link_only_files_are_not_read_and_those_that_mercurial_would_read() {
             std::fs::rename(working.path("d"), working.path("moved")).unwrap();
             symlink("moved", working.path("d")).unwrap();
             working.hg(&["debugrebuilddirstate"]);
-            working.same(&["status", "-q"]);
+            working.assert_same_as_hg(&["status", "-q"]);
             std::fs::remove_file(working.path("moved/later")).unwrap();
-            working.same(&["status", "-q"]);
+            working.assert_same_as_hg(&["status", "-q"]);
             let executable = std::fs::Permissions::from_mode(0o755);
             std::fs::set_permissions(working.path("moved/switched"), executable).unwrap();
-            working.same(&["status", "-q"]);
+            working.assert_same_as_hg(&["status", "-q"]);
             std::fs::remove_file(working.path("moved/switched")).unwrap();
-            working.same(&["status", "-q"]);
+            working.assert_same_as_hg(&["status", "-q"]);
         }
     }
 }
 
 #[test]
 fn what_is_ignored_in_a_nested_repository_is_not_listed_either() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             working.write("d/recorded", "1\n");
             working.write("e/recorded", "1\n");
             working.commit("first");
@@ -745,18 +745,18 @@ fn what_is_ignored_in_a_nested_repository_is_not_listed_either() {
             working.hg(&["init", "other"]);
             working.write("d/recorded", "22\n");
             for options in ["-i", "-ai", "-mi", "-iu", "-A", "-mdi", "-c"] {
-                working.same(&["status", options]);
+                working.assert_same_as_hg(&["status", options]);
             }
-            working.same(&["status", "-i", "d"]);
+            working.assert_same_as_hg(&["status", "-i", "d"]);
         }
     }
 }
 
 #[test]
-fn where_mercurial_does_not_walk_whatever_is_in_the_place_of_a_file_is_that_file() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+fn where_mercurial_does_not_walk_anything_in_the_place_of_a_file_counts_as_it() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             for name in ["a", "d/a", "d/x", "d/copied", "e/a"] {
                 working.write(name, "1\n");
             }
@@ -790,7 +790,7 @@ fn where_mercurial_does_not_walk_whatever_is_in_the_place_of_a_file_is_that_file
                 &["status", "-u", "-I", "d/b"],
             ];
             for arguments in questions {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
             if working.is_from_version_7() {
                 for patterns in [
@@ -798,7 +798,7 @@ fn where_mercurial_does_not_walk_whatever_is_in_the_place_of_a_file_is_that_file
                     ["rootfilesin:d", "filepath:b"],
                 ] {
                     for options in ["-A", "-mardu"] {
-                        working.same(&["status", options, patterns[0], patterns[1]]);
+                        working.assert_same_as_hg(&["status", options, patterns[0], patterns[1]]);
                     }
                 }
             }
@@ -813,24 +813,24 @@ fn where_mercurial_does_not_walk_whatever_is_in_the_place_of_a_file_is_that_file
             )
             .unwrap();
             for arguments in questions {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
             // Nothing is looked for behind a symbolic link or in another repository.
             std::fs::rename(working.path("d"), working.path("moved")).unwrap();
             symlink("moved", working.path("d")).unwrap();
             working.hg(&["init", "e"]);
             for arguments in questions {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
         }
     }
 }
 
 #[test]
-fn a_pattern_that_is_none_is_met_only_where_mercurial_walks() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+fn an_invalid_pattern_is_reported_only_where_mercurial_walks() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             working.write("clean", "");
             working.commit("first");
             working.write(".hgignore", "subinclude:d/more\n");
@@ -847,7 +847,7 @@ fn a_pattern_that_is_none_is_met_only_where_mercurial_walks() {
                 &["status", "d/e/missing"],
                 &["status"],
             ] {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
         }
     }
@@ -855,14 +855,14 @@ fn a_pattern_that_is_none_is_met_only_where_mercurial_walks() {
 
 #[test]
 fn the_working_copy_is_compared_whole_where_it_is_asked_for_a_directory_it_may_have() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             for name in ["d/a", "e/a"] {
                 working.write(name, "1\n");
             }
             working.commit("first");
-            working.same(&["status", "--rev", "wdir()", "nowhere", "e"]);
+            working.assert_same_as_hg(&["status", "--rev", "wdir()", "nowhere", "e"]);
             std::fs::rename(working.path("d"), working.path("moved")).unwrap();
             symlink("moved", working.path("d")).unwrap();
             working.hg(&["debugrebuilddirstate"]);
@@ -873,7 +873,7 @@ fn the_working_copy_is_compared_whole_where_it_is_asked_for_a_directory_it_may_h
                 &["status", "--rev", "wdir()", "--rev", "wdir()", "nowhere"],
                 &["status", "--rev", "0", "nowhere", "e"],
             ] {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
         }
     }
@@ -882,8 +882,8 @@ fn the_working_copy_is_compared_whole_where_it_is_asked_for_a_directory_it_may_h
 #[test]
 fn a_file_behind_a_link_is_read_where_its_second_alone_proves_nothing() {
     const SECOND_AMBIGUOUS: u16 = 1 << 12;
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("d/e/file", "1");
         working.commit("first");
         let path = working.path("d/e/file");
@@ -900,8 +900,8 @@ fn a_file_behind_a_link_is_read_where_its_second_alone_proves_nothing() {
             });
             std::fs::rename(working.path("d"), working.path("moved")).unwrap();
             symlink("moved", working.path("d")).unwrap();
-            working.same(&["status", "-c"]);
-            working.same(&["status", "-mardi"]);
+            working.assert_same_as_hg(&["status", "-c"]);
+            working.assert_same_as_hg(&["status", "-mardi"]);
             std::fs::remove_file(working.path("d")).unwrap();
             std::fs::rename(working.path("moved"), working.path("d")).unwrap();
         }
@@ -909,18 +909,18 @@ fn a_file_behind_a_link_is_read_where_its_second_alone_proves_nothing() {
 }
 
 #[test]
-fn files_without_end_cost_neither_time_nor_memory() {
-    const ASK: &str = "ulimit -v 1000000; \"$0\" \"$@\"";
-    let said = |working: &Working, arguments: &[&str]| {
+fn endless_files_cost_neither_time_nor_memory() {
+    const LIMITED_VIGIL: &str = "ulimit -v 1000000; \"$0\" \"$@\"";
+    let printed = |working: &WorkingCopy, arguments: &[&str]| {
         let mut command = working.0.command("sh", &working.path(""));
-        command.args(["-c", ASK, env!("CARGO_BIN_EXE_vigil")]);
+        command.args(["-c", LIMITED_VIGIL, env!("CARGO_BIN_EXE_vigil")]);
         command.env("VIGIL_NO_DAEMON", "1");
         let output = command.args(arguments).output().unwrap();
         let text = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(text).unwrap())
     };
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         working.write("d/file", "1");
         working.commit("first");
         let tracked = working.path("d/file");
@@ -928,7 +928,7 @@ fn files_without_end_cost_neither_time_nor_memory() {
         file.set_len(3 << 30).unwrap();
         working.hg(&["debugrebuilddirstate"]);
         assert_eq!(
-            said(&working, &["hg", "status"]),
+            printed(&working, &["hg", "status"]),
             (Some(0), "M d/file\n".into())
         );
         file.set_len(1).unwrap();
@@ -936,7 +936,7 @@ fn files_without_end_cost_neither_time_nor_memory() {
         working.commit("second");
         file.set_len(3 << 30).unwrap();
         assert_eq!(
-            said(&working, &["hg", "status", "--rev", "0"]),
+            printed(&working, &["hg", "status", "--rev", "0"]),
             (Some(0), "M d/file\n".into())
         );
         file.set_len(1).unwrap();
@@ -957,13 +957,13 @@ fn files_without_end_cost_neither_time_nor_memory() {
             working.write(name, "");
             let file = std::fs::File::options().write(true).open(&path).unwrap();
             file.set_len(3 << 30).unwrap();
-            let (code, text) = said(&working, &["hg", "status"]);
+            let (code, text) = printed(&working, &["hg", "status"]);
             assert!(matches!(code, Some(0 | 255)), "{name}: {text}");
             assert!(
                 !is_refused || text.contains("File too large"),
                 "{name}: {text}"
             );
-            let (code, text) = said(&working, &["prompt"]);
+            let (code, text) = printed(&working, &["prompt"]);
             assert!(matches!(code, Some(0 | 1 | 255)), "{name}: {text}");
             std::fs::remove_file(&path).unwrap();
             if let Some(before) = before {
@@ -975,8 +975,8 @@ fn files_without_end_cost_neither_time_nor_memory() {
 
 #[test]
 fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
-    let hg = programs().into_iter().next().unwrap();
-    let working = Working::new(&hg, false);
+    let hg = hg_programs().into_iter().next().unwrap();
+    let working = WorkingCopy::new(&hg, false);
     working.write("a", "");
     for (setting, named) in [
         (
@@ -994,8 +994,8 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
         let arguments = ["status", "-T", "{path}\\n", "--config", setting];
         let (stdout, stderr, code) = working.vigil(&arguments);
         assert_eq!((stdout.as_str(), code), ("", Some(255)), "{setting}");
-        let said = format!("abort: vigil does not answer this: {named}\n");
-        assert_eq!(stderr, said);
+        let expected = format!("abort: vigil does not answer this: {named}\n");
+        assert_eq!(stderr, expected);
     }
     for setting in [
         "extensions.rebase=",
@@ -1003,14 +1003,14 @@ fn settings_that_only_mercurial_can_follow_are_refused_by_name() {
         "ui.strict=no",
         "profiling.enabled=no",
     ] {
-        working.same(&["status", "-T", "{path}\\n", "--config", setting]);
+        working.assert_same_as_hg(&["status", "-T", "{path}\\n", "--config", setting]);
     }
 }
 
 #[test]
-fn extensions_that_leave_a_status_as_it_is_are_no_hindrance() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+fn extensions_that_do_not_change_a_status_are_allowed() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         working.write("a", "");
         working.commit("0");
         working.write("b", "");
@@ -1025,8 +1025,8 @@ fn extensions_that_leave_a_status_as_it_is_are_no_hindrance() {
             "extensions.remotenames=".into(),
             "extensions.hgext.zeroconf=".into(),
         ] {
-            working.same(&["status", "--config", &setting]);
-            working.same(&["status", "--rev", ".", "--config", &setting]);
+            working.assert_same_as_hg(&["status", "--config", &setting]);
+            working.assert_same_as_hg(&["status", "--rev", ".", "--config", &setting]);
         }
         // The name may be one that the extension defines.
         let setting = "extensions.remotenames=";

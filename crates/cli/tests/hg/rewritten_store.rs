@@ -3,13 +3,13 @@
 use std::fs;
 
 use super::daemon::WithDaemon;
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 
 /// The place of the parents in a record of a revlog's index, and the length of a record.
-const PARENTS: std::ops::Range<usize> = 24..32;
+const PARENTS_IN_RECORD: std::ops::Range<usize> = 24..32;
 const RECORD_LEN: usize = 64;
 
-impl Working {
+impl WorkingCopy {
     /// Commits a merge in which the file `b` is recorded as a copy, and has only a second parent.
     fn merge_of_a_copy(&self) {
         self.write("a", "1\n2\n3\n4\n5\n6\n");
@@ -32,52 +32,52 @@ impl Working {
         let path = self.path(".hg/store/data/b.i");
         let mut bytes = fs::read(&path).unwrap();
         let first_len = u32::from_be_bytes(bytes[8..12].try_into().unwrap()) as usize;
-        let parents = &mut bytes[RECORD_LEN + first_len..][PARENTS];
+        let parents = &mut bytes[RECORD_LEN + first_len..][PARENTS_IN_RECORD];
         parents.rotate_left(4);
         fs::write(&path, bytes).unwrap();
     }
 
     /// Lets time pass, so that stamps that were too young are old enough at the next look.
-    fn wait(&self) {
+    fn wait_for_tick(&self) {
         vigil_testkit::clock::wait_for_tick();
     }
 }
 
 #[test]
-fn a_repair_of_what_is_stored_is_seen() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+fn a_repair_of_the_store_is_seen() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         working.merge_of_a_copy();
         for _ in 0..2 {
-            working.wait();
+            working.wait_for_tick();
             assert_eq!(working.vigil(&["status"]).0, "");
         }
         working.exchange_parents();
         for _ in 0..2 {
-            working.wait();
-            working.same(&["status"]);
+            working.wait_for_tick();
+            working.assert_same_as_hg(&["status"]);
             assert_eq!(working.vigil(&["status"]).0, "M b\n");
         }
         working.exchange_parents();
         assert_eq!(working.vigil(&["status"]).0, "");
-        working.same(&["status"]);
+        working.assert_same_as_hg(&["status"]);
     }
 }
 
 #[test]
-fn a_repair_of_what_is_stored_is_seen_by_the_daemon() {
-    for hg in programs() {
+fn a_repair_of_the_store_is_seen_by_the_daemon() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.merge_of_a_copy();
-        let says = |said: &str| {
-            assert!(served.same(&["hg", "status"], &[]));
-            assert_eq!(working.vigil(&["status"]).0, said);
+        let assert_status = |expected: &str| {
+            assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
+            assert_eq!(working.vigil(&["status"]).0, expected);
         };
-        for said in ["", "M b\n", "", "M b\n"] {
+        for expected in ["", "M b\n", "", "M b\n"] {
             for _ in 0..2 {
-                says(said);
-                working.wait();
+                assert_status(expected);
+                working.wait_for_tick();
             }
             working.exchange_parents();
         }
@@ -86,7 +86,7 @@ fn a_repair_of_what_is_stored_is_seen_by_the_daemon() {
 
 #[test]
 fn a_file_that_could_not_be_compared_is_compared_again() {
-    for hg in programs() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         working.write("d/f", "1\n");
@@ -98,14 +98,14 @@ fn a_file_that_could_not_be_compared_is_compared_again() {
             let whole = fs::read(&index).unwrap();
             fs::write(&index, &whole[..RECORD_LEN]).unwrap();
             for _ in 0..2 {
-                working.wait();
-                let (said, complained, code) = working.vigil(&["status"]);
-                assert_eq!((said.as_str(), code), ("", Some(255)), "{complained}");
-                served.same(&["hg", "status"], &[]);
+                working.wait_for_tick();
+                let (output, complained, code) = working.vigil(&["status"]);
+                assert_eq!((output.as_str(), code), ("", Some(255)), "{complained}");
+                served.assert_same_without_daemon(&["hg", "status"], &[]);
             }
             fs::write(&index, &whole).unwrap();
             assert_eq!(working.vigil(&["status", "-m"]).0, "");
-            served.same(&["hg", "status", "-m"], &[]);
+            served.assert_same_without_daemon(&["hg", "status", "-m"], &[]);
         }
     }
 }

@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use sha1::{Digest, Sha1};
 
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 
 /// The flags of a directory whose mtime is recorded, and whose unknown files all have records.
 const LISTED: u16 = 1 << 13 | 1 << 11 | 1 << 14;
 const NO_STATE: [&str; 3] = ["status", "--config", "vigil.stateFile=no"];
 
-impl Working {
+impl WorkingCopy {
     /// Records that all directories were listed as they are now.
     fn record_listed(&self) {
         let mut sum = Sha1::new();
@@ -35,17 +35,17 @@ impl Working {
     }
 
     /// Checks that both print the same without a state on disk, with a new one, and with the same one again.
-    fn all_same(&self) {
-        self.same(&NO_STATE);
-        self.same(&["status"]);
-        self.same(&["status"]);
-        self.same(&["status", "-A"]);
-        self.same(&["status", "d"]);
+    fn assert_same_with_and_without_state(&self) {
+        self.assert_same_as_hg(&NO_STATE);
+        self.assert_same_as_hg(&["status"]);
+        self.assert_same_as_hg(&["status"]);
+        self.assert_same_as_hg(&["status", "-A"]);
+        self.assert_same_as_hg(&["status", "d"]);
     }
 }
 
-fn prepared(hg: &Path) -> Working {
-    let working = Working::new(hg, true);
+fn working_copy_with_listings(hg: &Path) -> WorkingCopy {
+    let working = WorkingCopy::new(hg, true);
     for name in ["a", "d/file", "d/e/file", "d/e.x", "f/g/file", "f/link"] {
         working.write(name, name);
     }
@@ -59,9 +59,9 @@ fn prepared(hg: &Path) -> Working {
 }
 
 #[test]
-fn a_directory_that_was_listed_is_not_listed_again() {
-    for hg in programs() {
-        let working = prepared(&hg);
+fn a_directory_with_a_recorded_listing_is_not_listed_again() {
+    for hg in hg_programs() {
+        let working = working_copy_with_listings(&hg);
         working.record_listed();
         // What must not happen: the contents change, and the mtime does not.
         let folder = working.path("d");
@@ -76,15 +76,15 @@ fn a_directory_that_was_listed_is_not_listed_again() {
         assert_eq!(working.vigil(&NO_STATE).0, "? d/unknown\n");
         // The record holds only for the same ignore patterns.
         working.write(".hgignore", "syntax: glob\n*.p\n");
-        working.all_same();
+        working.assert_same_with_and_without_state();
     }
 }
 
 /// The name of a change, and how it is made.
-type Change = (&'static str, fn(&Working));
+type Change = (&'static str, fn(&WorkingCopy));
 
 #[test]
-fn what_is_of_another_type_than_recorded_is_found_in_directories_that_were_listed() {
+fn changed_types_are_found_in_directories_with_recorded_listings() {
     let changes: [Change; 6] = [
         ("a file for a directory", |working| {
             fs::remove_dir_all(working.path("d/e")).unwrap();
@@ -110,29 +110,29 @@ fn what_is_of_another_type_than_recorded_is_found_in_directories_that_were_liste
             working.write("d/e/file", "");
         }),
     ];
-    for hg in programs() {
+    for hg in hg_programs() {
         for (what, change) in changes {
-            let working = prepared(&hg);
+            let working = working_copy_with_listings(&hg);
             change(&working);
             working.record_listed();
             eprintln!("{what}");
-            working.all_same();
+            working.assert_same_with_and_without_state();
         }
     }
 }
 
 #[test]
-fn files_that_are_included_count_to_the_ignore_patterns() {
-    for hg in programs() {
-        let working = prepared(&hg);
+fn included_files_are_part_of_the_ignore_patterns() {
+    for hg in hg_programs() {
+        let working = working_copy_with_listings(&hg);
         working.write(".hgignore", "syntax: glob\n*.o\nf/g\ninclude:more\n");
         working.write("more", "syntax: glob\n*.x\n");
         working.commit("more");
         working.write("d/unknown", "");
         working.record_listed();
         // The recorded hash leaves out the included file, so the records are not used.
-        working.all_same();
+        working.assert_same_with_and_without_state();
         working.write("more", "");
-        working.all_same();
+        working.assert_same_with_and_without_state();
     }
 }

@@ -1,11 +1,11 @@
 //! Exit codes, and errors in settings.
 
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 
 #[test]
 fn detailed_exit_codes_are_those_of_mercurial() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("a", "1");
         working.write("d/b", "1");
         working.commit("0");
@@ -31,23 +31,23 @@ fn detailed_exit_codes_are_those_of_mercurial() {
             &["status", "--config", "ui.quiet=x"],
             &["status", "--config", "extensions.x=!"],
         ] {
-            working.same(&[&detailed[..], arguments].concat());
+            working.assert_same_as_hg(&[&detailed[..], arguments].concat());
         }
         // The repository's own configuration does not count here.
         working.write(".hg/hgrc", "[ui]\ndetailed-exit-code=yes\n");
-        working.same(&["status", "--rev", "nope"]);
+        working.assert_same_as_hg(&["status", "--rev", "nope"]);
         let elsewhere = working.0.home().to_path_buf();
         let elsewhere = elsewhere.to_str().unwrap();
         for arguments in [&["status"][..], &["status", "nope"], &["status", "-Z"]] {
-            working.same(&[&detailed[..], &["--cwd", elsewhere], arguments].concat());
+            working.assert_same_as_hg(&[&detailed[..], &["--cwd", elsewhere], arguments].concat());
         }
     }
 }
 
 #[test]
-fn settings_that_are_neither_true_nor_false_are_told() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn settings_that_are_not_booleans_are_reported() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("a", "1");
         for name in [
             "devel.all-warnings",
@@ -64,19 +64,19 @@ fn settings_that_are_neither_true_nor_false_are_told() {
             "ui.message-output",
         ] {
             let setting = format!("{name}=what");
-            working.same(&["status", "--config", &setting]);
+            working.assert_same_as_hg(&["status", "--config", &setting]);
         }
-        working.same(&["status", "--debug", "--config", "ui.report_untrusted=what"]);
+        working.assert_same_as_hg(&["status", "--debug", "--config", "ui.report_untrusted=what"]);
     }
 }
 
 #[test]
-fn what_mercurial_tells_of_its_own_work_is_left_to_it() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn messages_about_mercurials_own_work_are_left_to_it() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("a", "1");
         let copies = ["--config", "devel.debug.copies=yes"];
-        working.same(&[&["status", "-C"], &copies[..]].concat());
+        working.assert_same_as_hg(&[&["status", "-C"], &copies[..]].concat());
         for more in [&["--debug"][..], &["--config", "ui.debug=yes"]] {
             let (_, stderr, _) = working.vigil(&[&["status", "-C"], &copies[..], more].concat());
             assert!(
@@ -89,8 +89,8 @@ fn what_mercurial_tells_of_its_own_work_is_left_to_it() {
 
 #[test]
 fn colours_are_those_that_are_configured() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("a", "1");
         for more in [
             &["--color=always", "--config", "color.status.unknown="][..],
@@ -106,7 +106,7 @@ fn colours_are_those_that_are_configured() {
             &["--config", "ui.formatted=yes", "--color=no"],
             &["--config", "ui.formatted=no", "--color=always"],
         ] {
-            working.same(&[&["status"], more].concat());
+            working.assert_same_as_hg(&[&["status"], more].concat());
         }
     }
 }

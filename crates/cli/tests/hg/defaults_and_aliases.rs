@@ -1,9 +1,9 @@
 //! Words that the configuration adds to the command line.
 
 use super::daemon::WithDaemon;
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 
-fn some_files(working: &Working) {
+fn some_files(working: &WorkingCopy) {
     for name in ["a", "b", "x y"] {
         working.write(name, "1\n");
     }
@@ -16,8 +16,8 @@ fn some_files(working: &Working) {
 
 #[test]
 fn defaults_come_before_what_is_typed() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         some_files(&working);
         for default in [
             "-q",
@@ -41,7 +41,7 @@ fn defaults_come_before_what_is_typed() {
                 &["st", "-u"],
                 &["--cwd", ".", "sta", "--", "b"],
             ] {
-                working.same(&[&defaults[..], arguments].concat());
+                working.assert_same_as_hg(&[&defaults[..], arguments].concat());
             }
         }
         for refused in ["--config x.y=z", "-R .", "--nothing", "--time", "'a"] {
@@ -50,7 +50,7 @@ fn defaults_come_before_what_is_typed() {
             assert!(stderr.contains("[defaults] status"), "{stderr}");
         }
         working.write(".hg/hgrc", "[defaults]\nstatus = -q\n");
-        working.same(&["status"]);
+        working.assert_same_as_hg(&["status"]);
         let json = working.vigil(&["status", "-T", "json"]).0;
         assert!(!json.contains("\"new\""), "{json}");
     }
@@ -58,8 +58,8 @@ fn defaults_come_before_what_is_typed() {
 
 #[test]
 fn an_alias_may_add_options_to_the_command() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         some_files(&working);
         for (command, alias) in [
             ("st", "alias.st=status -m"),
@@ -67,25 +67,25 @@ fn an_alias_may_add_options_to_the_command() {
             ("status", "alias.status=st b"),
             ("stat", "alias.stat=status -n"),
         ] {
-            working.same(&[command, "--config", alias]);
-            working.same(&[command, "-u", "a", "new", "--config", alias]);
+            working.assert_same_as_hg(&[command, "--config", alias]);
+            working.assert_same_as_hg(&[command, "-u", "a", "new", "--config", alias]);
             let default = "defaults.status=-c";
-            working.same(&[command, "--config", alias, "--config", default]);
+            working.assert_same_as_hg(&[command, "--config", alias, "--config", default]);
         }
     }
 }
 
 #[test]
 fn a_daemon_answers_with_what_the_configuration_adds() {
-    for hg in programs() {
+    for hg in hg_programs() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         some_files(working);
         working.write(".hg/hgrc", "[defaults]\nstatus = -mC\n");
-        assert!(served.same(&["hg", "status"], &[]));
-        working.same(&["status"]);
+        assert!(served.assert_same_without_daemon(&["hg", "status"], &[]));
+        working.assert_same_as_hg(&["status"]);
         working.write(".hg/hgrc", "[defaults]\nstatus = --rev null\n");
-        served.same(&["hg", "status"], &[]);
-        working.same(&["status"]);
+        served.assert_same_without_daemon(&["hg", "status"], &[]);
+        working.assert_same_as_hg(&["status"]);
     }
 }

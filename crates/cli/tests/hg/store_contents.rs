@@ -1,6 +1,6 @@
 //! Comparisons with committed contents: however they are stored, an unchanged file is clean, even if its stamp proves nothing.
 
-use super::sandbox::{FORMATS, Working, programs};
+use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
 /// Names that the store encodes.
 const NAMES: [&str; 12] = [
@@ -43,9 +43,9 @@ fn contents_are_found_in_stores_of_all_formats() {
         &["format.dotencode=no"],
         &["format.usefncache=no"],
     ];
-    for hg in programs() {
+    for hg in hg_programs() {
         for format in formats {
-            let working = Working::new(&hg, false);
+            let working = WorkingCopy::new(&hg, false);
             std::fs::remove_dir_all(working.path(".hg")).unwrap();
             let mut init = vec!["init"];
             for option in format {
@@ -64,13 +64,13 @@ fn contents_are_found_in_stores_of_all_formats() {
             working.commit("copies");
             // As if the files were written again within the second: only the contents decide.
             working.hg(&["debugrebuilddirstate"]);
-            working.same(&["status", "-A"]);
+            working.assert_same_as_hg(&["status", "-A"]);
             working.hg(&["debugrebuilddirstate"]);
             let mut other = contents(5);
             other[3] ^= 1;
             working.write(NAMES[0], other);
             working.write("copied", "6\n");
-            working.same(&["status", "-A"]);
+            working.assert_same_as_hg(&["status", "-A"]);
             // Large enough for a separate file of chunks.
             let noise: Vec<u8> = (0u32..200_000)
                 .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8)
@@ -78,16 +78,16 @@ fn contents_are_found_in_stores_of_all_formats() {
             working.write("large", &noise);
             working.commit("large");
             working.hg(&["debugrebuilddirstate"]);
-            working.same(&["status", "-A"]);
+            working.assert_same_as_hg(&["status", "-A"]);
         }
     }
 }
 
 #[test]
-fn a_parent_that_is_not_there_is_none() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::new(&hg, is_v2);
+fn a_parent_that_does_not_exist_counts_as_none() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::new(&hg, is_v2);
             for name in ["clean", "d/changed", "other"] {
                 working.write(name, "1");
             }
@@ -101,21 +101,21 @@ fn a_parent_that_is_not_there_is_none() {
             working.write("d/changed", "2");
             std::fs::write(&changelog, before).unwrap();
             for arguments in [&["status"][..], &["status", "-A"], &["status", "d"]] {
-                working.same(arguments);
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
+                working.assert_same_as_hg(arguments);
             }
             // The changeset may come back, with nothing else changed.
             std::fs::write(&changelog, after).unwrap();
-            working.same(&["status", "-A"]);
+            working.assert_same_as_hg(&["status", "-A"]);
         }
     }
 }
 
 #[test]
-fn a_parent_that_is_not_there_any_more_is_taken_for_none_and_said() {
-    for hg in programs() {
+fn a_stripped_parent_counts_as_none_and_is_reported() {
+    for hg in hg_programs() {
         for is_v2 in [false, true] {
-            let working = Working::new(&hg, is_v2);
+            let working = WorkingCopy::new(&hg, is_v2);
             let commit = |text: &str, time_s: u64| {
                 working.write("a", text);
                 // An old mtime proves that the file is unchanged, so no contents are compared.
@@ -146,15 +146,15 @@ fn a_parent_that_is_not_there_any_more_is_taken_for_none_and_said() {
                 &["status", "--rev", ".", "--rev", "0"],
                 &["status", "-Tjson", "-C"],
             ] {
-                working.same(arguments);
+                working.assert_same_as_hg(arguments);
             }
             // The changeset may come back.
             std::fs::write(&index, &whole).unwrap();
-            working.same(&["status", "-A", "-C"]);
+            working.assert_same_as_hg(&["status", "-A", "-C"]);
             for len in [0, 40, whole.len() - 3] {
                 std::fs::write(&index, &whole[..len]).unwrap();
                 if len == 0 {
-                    working.same(&["status"]);
+                    working.assert_same_as_hg(&["status"]);
                 } else {
                     assert_eq!(working.vigil(&["status"]).2, Some(255));
                 }

@@ -2,10 +2,10 @@
 
 use vigil_testkit::hg::server::Server;
 
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 
 /// Makes a history with two branches that are merged, three phases, and names of all kinds.
-fn history(working: &Working) {
+fn history(working: &WorkingCopy) {
     let write = |name: &str, message: &str| {
         working.write(name, "x\n");
         working.commit(message);
@@ -29,32 +29,32 @@ fn history(working: &Working) {
     working.write("u", "");
 }
 
-impl Working {
-    fn same_of(&self, server: &mut Server, set: &str) {
-        self.same_by(server, &["status", "-A", "--rev", set]);
-        self.same_by(server, &["status", "-A", "--change", set]);
+impl WorkingCopy {
+    fn assert_same_set(&self, server: &mut Server, set: &str) {
+        self.assert_same_as_hg_server(server, &["status", "-A", "--rev", set]);
+        self.assert_same_as_hg_server(server, &["status", "-A", "--change", set]);
     }
 
     /// Checks that both print the same for a set, or that Vigil names the hidden changeset that
     /// Mercurial complains of.
-    fn same_or_hidden(&self, server: &mut Server, set: &str) {
+    fn assert_same_set_or_hidden(&self, server: &mut Server, set: &str) {
         let (stdout, stderr, code) = self.vigil(&["status", "--rev", set]);
         match stderr.contains("the hidden changeset") {
             true => {
                 assert_eq!((stdout.as_str(), code), ("", Some(255)));
-                let said = server.run(&["status", "--rev", set]).unwrap();
-                let said = String::from_utf8_lossy(&said.stderr).into_owned();
-                assert!(said.contains("hidden revision"), "{set}: {said}");
+                let output = server.run(&["status", "--rev", set]).unwrap();
+                let output = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(output.contains("hidden revision"), "{set}: {output}");
             }
-            false => self.same_of(server, set),
+            false => self.assert_same_set(server, set),
         }
     }
 }
 
 #[test]
 fn sets_of_revisions_are_found_in_their_order() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         history(&working);
         let mut server = working.server();
         for set in [
@@ -159,7 +159,7 @@ fn sets_of_revisions_are_found_in_their_order() {
             "1 and -nope",
             "'':1",
         ] {
-            working.same_of(&mut server, set);
+            working.assert_same_set(&mut server, set);
         }
         for (one, other) in [
             ("4:1", "1"),
@@ -168,7 +168,7 @@ fn sets_of_revisions_are_found_in_their_order() {
             ("2:2", "2"),
             ("4", "draft()"),
         ] {
-            working.same(&["status", "--rev", one, "--rev", other]);
+            working.assert_same_as_hg(&["status", "--rev", one, "--rev", other]);
         }
         for set in [
             "author(x)",
@@ -187,32 +187,32 @@ fn sets_of_revisions_are_found_in_their_order() {
 }
 
 #[test]
-fn an_empty_name_of_a_change_is_none() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn an_empty_change_option_is_ignored() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("a", "1");
         working.commit("0");
         working.write("a", "2");
-        working.same(&["status", "--rev=0", "--change="]);
-        working.same(&["status", "--rev=", "--change="]);
-        working.same(&["status", "--change="]);
-        working.same(&["status", "--change=", "--terse=u"]);
+        working.assert_same_as_hg(&["status", "--rev=0", "--change="]);
+        working.assert_same_as_hg(&["status", "--rev=", "--change="]);
+        working.assert_same_as_hg(&["status", "--change="]);
+        working.assert_same_as_hg(&["status", "--change=", "--terse=u"]);
     }
 }
 
 #[test]
-fn a_line_of_bookmarks_that_is_none_is_left_to_mercurial() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn a_malformed_line_of_bookmarks_is_left_to_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("a", "1");
         working.commit("0");
         working.hg(&["bookmark", "mark"]);
         let text = std::fs::read_to_string(working.path(".hg/bookmarks")).unwrap();
         working.write(".hg/bookmarks", format!("{text}\n  \n"));
-        working.same(&["status", "--rev", "mark"]);
+        working.assert_same_as_hg(&["status", "--rev", "mark"]);
         working.write(".hg/bookmarks", format!("{text}no line\n"));
         for name in [".", "0", "null", "-1"] {
-            working.same(&["status", "--rev", name]);
+            working.assert_same_as_hg(&["status", "--rev", name]);
         }
         for name in ["mark", "default", "bookmark()"] {
             let (_, stderr, _) = working.vigil(&["status", "--rev", name]);
@@ -249,8 +249,8 @@ const HIDDEN_QUESTIONS: [&str; 22] = [
 
 #[test]
 fn obsolete_changesets_are_hidden_unless_something_rests_on_them() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         let settings = "[experimental]\nevolution=all\n[extensions]\nrebase=\n";
         let rc = working.0.home().join("hgrc");
         let text = std::fs::read_to_string(&rc).unwrap();
@@ -266,7 +266,7 @@ fn obsolete_changesets_are_hidden_unless_something_rests_on_them() {
         let check = |names: &[&str]| {
             let mut server = working.server();
             for name in names.iter().chain(&HIDDEN_QUESTIONS) {
-                working.same_or_hidden(&mut server, name);
+                working.assert_same_set_or_hidden(&mut server, name);
             }
         };
         amend("f3");
@@ -296,9 +296,9 @@ fn obsolete_changesets_are_hidden_unless_something_rests_on_them() {
 }
 
 #[test]
-fn what_is_kept_for_a_shelf_is_hidden() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+fn changesets_of_shelves_are_hidden() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         std::fs::remove_dir_all(working.path(".hg")).unwrap();
         working.hg(&["init", "--config", "format.internal-phase=yes"]);
         working.write("a", "1");
@@ -311,7 +311,7 @@ fn what_is_kept_for_a_shelf_is_hidden() {
         for name in [
             "tip", "0", "default", ".^", "all()", "-1", "not tip", "draft()",
         ] {
-            working.same_of(&mut server, name);
+            working.assert_same_set(&mut server, name);
         }
     }
 }

@@ -1,30 +1,20 @@
 //! Vigil's own commands in a Mercurial working copy.
 
-use std::process::Output;
-
 use serde_json::{Value, json};
 
-use super::sandbox::{Working, programs};
+use super::sandbox::{WorkingCopy, hg_programs};
 
-impl Working {
-    /// Runs one of Vigil's own commands in a folder of the working copy.
-    fn own(&self, folder: &str, arguments: &[&str]) -> Output {
-        let vigil = env!("CARGO_BIN_EXE_vigil");
-        let mut command = self.0.command(vigil, &self.path(folder));
-        command.args(arguments).env("VIGIL_NO_DAEMON", "1");
-        command.output().unwrap()
-    }
-
-    fn json(&self, arguments: &[&str]) -> Value {
+impl WorkingCopy {
+    fn vigil_json(&self, arguments: &[&str]) -> Value {
         let all = [&["status", "--format=json"], arguments].concat();
-        let output = self.own("", &all);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert_eq!((output.status.code(), said.as_str()), (Some(0), ""));
+        let output = self.run_vigil("", &all);
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), printed.as_str()), (Some(0), ""));
         serde_json::from_slice(&output.stdout).unwrap()
     }
 
     /// Returns what Mercurial prints about the working copy's parent for a template.
-    fn template(&self, template: &str) -> String {
+    fn hg_template(&self, template: &str) -> String {
         let output = self.hg(&["log", "-r", ".", "-T", template]);
         String::from_utf8(output.stdout).unwrap()
     }
@@ -49,21 +39,21 @@ impl Working {
 
 #[test]
 fn the_status_is_that_of_the_innermost_repository() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("d/f", "1");
         working.commit("first");
         working.write("d/f", "12");
         working.write("new", "");
         for folder in ["", "d"] {
             for options in [&[][..], &["-A"], &["-mn0"], &["d", "-q"]] {
-                let own = working.own(folder, &[&["status"], options].concat());
-                let same = working.own(folder, &[&["hg", "status"], options].concat());
+                let own = working.run_vigil(folder, &[&["status"], options].concat());
+                let same = working.run_vigil(folder, &[&["hg", "status"], options].concat());
                 assert_eq!(own, same, "{options:?}");
             }
         }
         let git = |folder: &str| {
-            let output = working.own(folder, &["status", "--porcelain=v2", "--branch"]);
+            let output = working.run_vigil(folder, &["status", "--porcelain=v2", "--branch"]);
             output.stdout.starts_with(b"# branch.oid")
         };
         let init = |folder: &str| {
@@ -79,15 +69,15 @@ fn the_status_is_that_of_the_innermost_repository() {
         std::fs::remove_dir_all(working.path(".git")).unwrap();
         std::fs::create_dir(working.path("d/inner")).unwrap();
         working.hg(&["init", "d/inner"]);
-        assert_eq!(working.own("d/inner", &["status"]).stdout, b"");
+        assert_eq!(working.run_vigil("d/inner", &["status"]).stdout, b"");
         assert!(git("d"));
     }
 }
 
 #[test]
-fn options_of_git_are_refused_in_words() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+fn options_of_git_are_refused_with_a_message() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         for option in [
             "--porcelain=v2",
             "-s",
@@ -95,13 +85,13 @@ fn options_of_git_are_refused_in_words() {
             "--show-stash",
             "--format=xml",
         ] {
-            let output = working.own("", &["status", option]);
-            let said = String::from_utf8(output.stderr).unwrap();
+            let output = working.run_vigil("", &["status", option]);
+            let printed = String::from_utf8(output.stderr).unwrap();
             assert_eq!(output.status.code(), Some(255), "{option}");
-            assert!(said.contains("working copy of Mercurial"), "{said}");
+            assert!(printed.contains("working copy of Mercurial"), "{printed}");
             assert_eq!(output.stdout, b"");
         }
-        let help = working.own("", &["status", "--help"]);
+        let help = working.run_vigil("", &["status", "--help"]);
         assert_eq!(
             (help.status.code(), help.stdout.is_empty()),
             (Some(0), false)
@@ -110,10 +100,10 @@ fn options_of_git_are_refused_in_words() {
 }
 
 #[test]
-fn programs_are_told_what_is_checked_out_and_what_changed() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
-        let nothing = working.json(&[]);
+fn formats_for_programs_tell_what_is_checked_out_and_what_changed() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        let nothing = working.vigil_json(&[]);
         assert_eq!(
             (&nothing["p1"], &nothing["phase"], &nothing["branch"]),
             (&Value::Null, &json!("public"), &json!("default"))
@@ -129,8 +119,8 @@ fn programs_are_told_what_is_checked_out_and_what_changed() {
         working.hg(&["remove", "r"]);
         working.hg(&["copy", "from", "a"]);
         std::fs::remove_file(working.path("d")).unwrap();
-        let told = working.json(&[]);
-        assert_eq!(told["p1"], json!(working.template("{node}")));
+        let told = working.vigil_json(&[]);
+        assert_eq!(told["p1"], json!(working.hg_template("{node}")));
         assert_eq!(told["p2"], Value::Null);
         assert_eq!(
             (&told["branch"], &told["bookmark"]),
@@ -151,24 +141,24 @@ fn programs_are_told_what_is_checked_out_and_what_changed() {
             told["counts"],
             json!({"modified": 1, "added": 1, "removed": 1, "deleted": 1, "unknown": 1, "ignored": null, "clean": null})
         );
-        let some = working.json(&["-mq", "glob:*"]);
+        let some = working.vigil_json(&["-mq", "glob:*"]);
         assert_eq!(some["changes"], json!([change("modified", "m", None)]));
-        let line = working.own("", &["status", "--format=line"]).stdout;
+        let line = working.run_vigil("", &["status", "--format=line"]).stdout;
         let want = "other bookmark \"a b\" topic - phase draft modified 1 added 1 removed 1 deleted 1 unknown 1 unresolved 0 action -\n";
         assert_eq!(String::from_utf8(line).unwrap(), want);
         // A bookmark that no longer exists is not active, whatever the file says.
         working.hg(&["bookmark", "-d", "a b"]);
         std::fs::write(working.path(".hg/bookmarks.current"), "a b").unwrap();
-        assert_eq!(working.json(&[])["bookmark"], Value::Null);
+        assert_eq!(working.vigil_json(&[])["bookmark"], Value::Null);
         std::fs::write(working.path(".hg/topic"), "t\u{1}\n").unwrap();
-        assert_eq!(working.json(&[])["topic"], json!("t\u{1}"));
+        assert_eq!(working.vigil_json(&[])["topic"], json!("t\u{1}"));
     }
 }
 
 #[test]
 fn the_phase_is_that_of_the_first_parent() {
-    for hg in programs() {
-        let working = Working::new(&hg, false);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
         for n in 0..6 {
             working.write("f", format!("{n}"));
             working.commit("more");
@@ -181,8 +171,8 @@ fn the_phase_is_that_of_the_first_parent() {
         let compare = || {
             for number in 0..8 {
                 working.hg(&["update", "-q", &number.to_string()]);
-                let phase = working.json(&[])["phase"].clone();
-                assert_eq!(phase, json!(working.template("{phase}")), "{number}");
+                let phase = working.vigil_json(&[])["phase"].clone();
+                assert_eq!(phase, json!(working.hg_template("{phase}")), "{number}");
             }
         };
         compare();
@@ -200,8 +190,8 @@ fn the_phase_is_that_of_the_first_parent() {
 }
 
 #[test]
-fn what_waits_to_be_finished_is_told() {
-    for hg in programs() {
+fn unfinished_operations_are_reported() {
+    for hg in hg_programs() {
         let extensions = ["rebase", "histedit", "shelve", "graft"];
         let enabled: Vec<String> = extensions
             .iter()
@@ -233,25 +223,25 @@ fn what_waits_to_be_finished_is_told() {
                 ],
             ),
         ] {
-            let working = Working::new(&hg, true);
+            let working = WorkingCopy::new(&hg, true);
             working.with_conflict();
             if name == "histedit" {
-                let node = working.template("edit {node|short}\n");
+                let node = working.hg_template("edit {node|short}\n");
                 working.write("plan", node);
             }
-            assert_eq!(working.json(&[])["operation"], Value::Null);
+            assert_eq!(working.vigil_json(&[])["operation"], Value::Null);
             for operation in operations {
                 let all = with(operation);
                 working.try_hg(&all.iter().map(String::as_str).collect::<Vec<_>>());
             }
             let all = with(&["status", "-v"]);
             let all: Vec<&str> = all.iter().map(String::as_str).collect();
-            let said = String::from_utf8(working.hg(&all).stdout).unwrap();
+            let output = String::from_utf8(working.hg(&all).stdout).unwrap();
             assert!(
-                said.contains(&format!("unfinished *{name}* state")),
-                "{said}"
+                output.contains(&format!("unfinished *{name}* state")),
+                "{output}"
             );
-            let told = working.json(&[]);
+            let told = working.vigil_json(&[]);
             assert_eq!(told["operation"], json!(name));
             let unresolved = working
                 .hg(&["resolve", "--list", "-T", "{mergestatus}"])
@@ -263,10 +253,10 @@ fn what_waits_to_be_finished_is_told() {
 }
 
 #[test]
-fn watching_tells_of_changes() {
+fn watch_tells_of_changes() {
     use std::io::{BufRead, BufReader};
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         let vigil = env!("CARGO_BIN_EXE_vigil");
         let mut command = working.0.command(vigil, &working.path(""));
         let mut watching = command
@@ -288,10 +278,10 @@ fn watching_tells_of_changes() {
 
 #[test]
 fn a_prompt_tells_what_is_checked_out_and_what_changed() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         let prompt = |folder: &str, options: &[&str]| {
-            let output = working.own(folder, &[&["prompt"], options].concat());
+            let output = working.run_vigil(folder, &[&["prompt"], options].concat());
             assert!(output.status.success() && output.stderr.is_empty());
             String::from_utf8(output.stdout).unwrap()
         };
@@ -325,31 +315,31 @@ fn a_prompt_tells_what_is_checked_out_and_what_changed() {
             .unwrap();
         std::io::Write::write_all(&mut serving.stdin.take().unwrap(), request.as_bytes()).unwrap();
         let output = serving.wait_with_output().unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
-        let mut fields = said.split('\x1f');
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let mut fields = printed.split('\x1f');
         assert_eq!((fields.next(), fields.next()), (Some("id"), Some("0")));
         assert!(
             fields.next().unwrap().starts_with("default@b%F{1}"),
-            "{said:?}"
+            "{printed:?}"
         );
     }
 }
 
 #[test]
-fn what_only_mercurial_knows_is_asked_of_it_for_no_format_of_vigils_own() {
-    for hg in programs() {
-        let working = Working::new(&hg, true);
+fn vigils_own_formats_never_ask_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
         working.write("u", "");
         let rc = "[vigil]\nhg.fallback=yes\n[extensions]\nlargefiles=\n";
         working.write(".hg/hgrc", rc);
-        let plain = working.own("", &["status"]);
+        let plain = working.run_vigil("", &["status"]);
         assert!(plain.stdout.starts_with(b"? u"), "{plain:?}");
         for arguments in [
             &["status", "--format=json"][..],
             &["status", "--format=line"],
             &["prompt"],
         ] {
-            let output = working.own("", arguments);
+            let output = working.run_vigil("", arguments);
             assert_eq!(output.stdout, b"", "{arguments:?}");
         }
     }
