@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
 /// The kept corpus of `files` files: clean, and made first if necessary.
 pub(crate) fn cached(files: usize) -> Done<PathBuf> {
     let dir = corpora_dir()?.join(format!("files-{files}"));
-    ensure(&dir, &format!("{VERSION} {files}"), || make(&dir, files))?;
+    make_once(&dir, &format!("{VERSION} {files}"), || make(&dir, files))?;
     Ok(dir)
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn kernel() -> Done<Option<PathBuf>> {
         return Ok(None);
     };
     let dir = corpora_dir()?.join("kernel");
-    ensure(&dir, &format!("{VERSION} {}", packed.display()), || {
+    make_once(&dir, &format!("{VERSION} {}", packed.display()), || {
         std::fs::create_dir_all(&dir)?;
         let mut tar = Command::new("tar");
         tar.arg("-C")
@@ -115,9 +115,9 @@ fn strip_packaging(ignore_file: &Path) -> Done<()> {
 }
 
 /// Makes `dir`, unless a note in it says that it was made completely. A kept one is cleaned.
-pub(crate) fn ensure(dir: &Path, note: &str, make: impl FnOnce() -> Done<()>) -> Done<()> {
+pub(crate) fn make_once(dir: &Path, note: &str, make: impl FnOnce() -> Done<()>) -> Done<()> {
     let note_path = dir.join(".git/vigil-bench");
-    keep_as(dir, &note_path, note, || clean(dir), make)
+    keep_as(dir, &note_path, note, || undo_earlier_runs(dir), make)
 }
 
 /// Does the same with the note in the file `note_path`, and with `clean` to undo what an earlier run may have
@@ -141,7 +141,7 @@ pub(crate) fn keep_as(
 }
 
 /// Undoes what an earlier run may have left.
-pub(crate) fn clean(dir: &Path) -> Done<()> {
+pub(crate) fn undo_earlier_runs(dir: &Path) -> Done<()> {
     let status = command(dir, &["status", "--porcelain"]).output()?;
     if !status.stdout.is_empty() {
         git(dir, &["reset", "-q", "--hard"])?;

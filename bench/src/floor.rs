@@ -86,7 +86,7 @@ impl Tree {
             .split(|byte| *byte == 0)
             .filter(|path| !path.is_empty())
         {
-            let (dir, name) = split(path);
+            let (dir, name) = split_path(path);
             let dir = tree.dir(dir, &mut known)?;
             if let Some(dir) = tree.dirs.get_mut(dir) {
                 dir.files.push(CString::new(name)?);
@@ -100,7 +100,7 @@ impl Tree {
         if let Some(dir) = known.get(path) {
             return Ok(*dir);
         }
-        let (parent, name) = split(path);
+        let (parent, name) = split_path(path);
         let parent = self.dir(parent, known)?;
         let new = self.dirs.len();
         self.dirs.push(Dir {
@@ -125,7 +125,7 @@ impl Tree {
             dir: 0,
             parent: root,
         });
-        let crew = Crew {
+        let crew = Workers {
             tree: self,
             list,
             first,
@@ -152,7 +152,7 @@ impl Tree {
 }
 
 /// The state shared by the threads of one round.
-struct Crew<'a> {
+struct Workers<'a> {
     tree: &'a Tree,
     list: bool,
     first: Injector<Task>,
@@ -162,7 +162,7 @@ struct Crew<'a> {
     start: Barrier,
 }
 
-impl Crew<'_> {
+impl Workers<'_> {
     fn work(&self, worker: Worker<Task>) -> Done<(Instant, Instant)> {
         let mut drain = Drain::default();
         self.start.wait();
@@ -170,7 +170,7 @@ impl Crew<'_> {
         let mut end = start;
         let mut idle_turns = 0_u32;
         while self.left.load(Ordering::Acquire) > 0 {
-            let Some(task) = self.next(&worker) else {
+            let Some(task) = self.next_task(&worker) else {
                 idle_turns += 1;
                 match idle_turns {
                     ..64 => std::thread::yield_now(),
@@ -179,7 +179,7 @@ impl Crew<'_> {
                 continue;
             };
             idle_turns = 0;
-            let result = self.look(&task, &worker, &mut drain);
+            let result = self.visit_directory(&task, &worker, &mut drain);
             drop(task);
             end = Instant::now();
             self.left.fetch_sub(1, Ordering::AcqRel);
@@ -188,7 +188,7 @@ impl Crew<'_> {
         Ok((start, end))
     }
 
-    fn next(&self, worker: &Worker<Task>) -> Option<Task> {
+    fn next_task(&self, worker: &Worker<Task>) -> Option<Task> {
         worker.pop().or_else(|| {
             let sources = std::iter::once(self.first.steal()).chain(
                 self.stealers
@@ -201,7 +201,12 @@ impl Crew<'_> {
 
     /// Makes the calls for one directory. Something missing, or not a directory, costs its call but is not
     /// an error.
-    fn look(&self, task: &Task, worker: &Worker<Task>, drain: &mut Drain) -> Result<(), Errno> {
+    fn visit_directory(
+        &self,
+        task: &Task,
+        worker: &Worker<Task>,
+        drain: &mut Drain,
+    ) -> Result<(), Errno> {
         let Some(known) = self.tree.dirs.get(task.dir) else {
             return Ok(());
         };
@@ -235,7 +240,7 @@ impl Crew<'_> {
 }
 
 /// Splits a path into its directory and its name.
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
+fn split_path(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => (
             path.get(..at).unwrap_or_default(),

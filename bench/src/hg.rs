@@ -20,13 +20,13 @@ use crate::report;
 const VERSION: u32 = 1;
 /// The numbers of tracked, changed and ignored files.
 const FILES: usize = 100_000;
-const CHANGED: usize = 10_000;
-const IGNORED: usize = 500_000;
+const CHANGED_FILES: usize = 10_000;
+const IGNORED_FILES: usize = 500_000;
 /// The number of ignored files in one directory.
 const IGNORED_PER_DIR: usize = 500;
 const ROUNDS: usize = 15;
 /// The peer to which all ratios refer.
-const BASE: usize = 0;
+const BASE_PEER: usize = 0;
 
 /// How a peer is asked.
 #[derive(Clone, Copy)]
@@ -68,7 +68,7 @@ struct Report {
 }
 
 /// The working copy in which the peers are asked.
-struct Ground {
+struct HgWorkingCopy {
     dir: PathBuf,
     hg: PathBuf,
     hgrc: PathBuf,
@@ -77,36 +77,41 @@ struct Ground {
 pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
     let rounds = arguments.option_number("--rounds", ROUNDS)?;
     let files = arguments.option_number("--files", FILES)?;
-    let changed = arguments.option_number("--changed", CHANGED)?;
-    let ignored = arguments.option_number("--ignored", IGNORED)?;
+    let changed = arguments.option_number("--changed", CHANGED_FILES)?;
+    let ignored = arguments.option_number("--ignored", IGNORED_FILES)?;
     let dirstate = if arguments.flag("--v1") { 1 } else { 2 };
     arguments.end()?;
-    let (peers, attendance) = find()?;
+    let (peers, attendance) = find_peers()?;
     let Some(hg) = peers.first().filter(|peer| peer.name == "hg status") else {
         eprintln!("no hg: its working copies are left out");
         return Ok(());
     };
-    let ground = Ground::new(files, dirstate, hg.program.clone())?;
-    let daemon = Daemon::start(&vigil()?)?;
-    let ask = |title: String| ground.ask(&peers, &daemon, title, rounds);
+    let working_copy = HgWorkingCopy::new(files, dirstate, hg.program.clone())?;
+    let daemon = Daemon::start(&vigil_build()?)?;
+    let ask = |title: String| working_copy.ask(&peers, &daemon, title, rounds);
     let mut situations = vec![ask("clean".to_owned())?];
     let step = (files / changed.max(1)).max(1);
     let mut count = 0;
-    for path in ground.recorded()?.iter().step_by(step).take(changed) {
+    for path in working_copy
+        .tracked_files()?
+        .iter()
+        .step_by(step)
+        .take(changed)
+    {
         let mut file = OpenOptions::new().append(true).open(path)?;
         file.write_all(b"edited\n")?;
         count += 1;
     }
     let asked = ask(format!("{count} files changed"));
-    ground.hg(&["update", "-q", "-C", "."])?;
-    ground.settle()?;
+    working_copy.hg(&["update", "-q", "-C", "."])?;
+    working_copy.settle()?;
     situations.push(asked?);
-    ground.add_ignored(ignored)?;
+    working_copy.add_ignored(ignored)?;
     let asked = ask(format!("{ignored} files ignored"));
-    fs::remove_dir_all(ground.dir.join("ignored"))?;
+    fs::remove_dir_all(working_copy.dir.join("ignored"))?;
     situations.push(asked?);
     let report = Report {
-        machine: Machine::look()?,
+        machine: Machine::of_this_host()?,
         attendance,
         files,
         dirstate,
@@ -118,7 +123,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
 }
 
 /// The build of Vigil that takes part.
-fn vigil() -> Done<PathBuf> {
+fn vigil_build() -> Done<PathBuf> {
     Ok(match std::env::var_os("VIGIL") {
         Some(program) => program.into(),
         None => workspace()?.join("target/release/vigil"),
@@ -126,14 +131,14 @@ fn vigil() -> Done<PathBuf> {
 }
 
 /// Looks for all peers; hg comes first.
-fn find() -> Done<(Vec<Peer>, Vec<Participant>)> {
+fn find_peers() -> Done<(Vec<Peer>, Vec<Participant>)> {
     let named = |variable: &str, name: &str| {
         let named = std::env::var_os(variable).map(PathBuf::from);
         named
             .or_else(|| on_path(name))
             .filter(|program| program.is_file())
     };
-    let vigil = Some(vigil()?).filter(|program| program.is_file());
+    let vigil = Some(vigil_build()?).filter(|program| program.is_file());
     let of_vigil: &[(&str, Mode)] = &[
         (
             "vigil hg status, no state on disk",
@@ -177,29 +182,29 @@ fn find() -> Done<(Vec<Peer>, Vec<Participant>)> {
     Ok((peers, attendance))
 }
 
-impl Ground {
+impl HgWorkingCopy {
     /// The kept working copy of `files` files: clean, and made first if necessary.
     fn new(files: usize, dirstate: u32, hg: PathBuf) -> Done<Self> {
         let dir = corpora_dir()?.join(format!("hg-{files}-v{dirstate}"));
-        let ground = Self {
+        let working_copy = Self {
             hgrc: corpora_dir()?.join("hgrc"),
             dir,
             hg,
         };
         fs::write(
-            &ground.hgrc,
+            &working_copy.hgrc,
             "[ui]\nusername = Bench\n[vigil]\nhg.fallback = no\n[storage]\ndirstate-v2.slow-path = allow\n",
         )?;
-        let note = ground.dir.join(".hg/vigil-bench");
+        let note = working_copy.dir.join(".hg/vigil-bench");
         keep_as(
-            &ground.dir,
+            &working_copy.dir,
             &note,
             &format!("{VERSION} {files} {dirstate}"),
-            || ground.hg(&["update", "-q", "-C", "."]),
-            || ground.make(files, dirstate),
+            || working_copy.hg(&["update", "-q", "-C", "."]),
+            || working_copy.make(files, dirstate),
         )?;
-        ground.settle()?;
-        Ok(ground)
+        working_copy.settle()?;
+        Ok(working_copy)
     }
 
     fn make(&self, files: usize, dirstate: u32) -> Done<()> {
@@ -241,7 +246,7 @@ impl Ground {
     }
 
     /// The paths of the tracked files.
-    fn recorded(&self) -> Done<Vec<PathBuf>> {
+    fn tracked_files(&self) -> Done<Vec<PathBuf>> {
         use std::os::unix::ffi::OsStrExt;
         let listed = self.command(&self.hg).args(["files", "-0"]).output()?;
         let paths = listed.stdout.split(|byte| *byte == 0);
@@ -305,7 +310,7 @@ impl Ground {
             }
         }
         let mut things: Vec<&Peer> = peers.iter().collect();
-        let summaries = run_interleaved(&mut things, BASE, rounds, |peer| {
+        let summaries = run_interleaved(&mut things, BASE_PEER, rounds, |peer| {
             Ok(self.answer(peer, daemon)?.0)
         })?;
         let names = peers.iter().map(|peer| peer.name);

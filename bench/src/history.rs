@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::Done;
-use crate::corpus::{Random, command, ensure, git, init};
+use crate::corpus::{Random, command, git, init, make_once};
 use crate::machine::corpora_dir;
 
 /// The version of these corpora. Those kept from another version are made anew.
@@ -20,7 +20,7 @@ const FILES_PER_COMMIT: usize = 3;
 /// The kept repository of `commits` commits, packed, so that most of its objects are deltas.
 pub(crate) fn packed(commits: usize) -> Done<PathBuf> {
     let dir = corpora_dir()?.join(format!("history-{commits}"));
-    ensure(&dir, &format!("{VERSION} {commits}"), || {
+    make_once(&dir, &format!("{VERSION} {commits}"), || {
         make(&dir, commits, None)?;
         git(&dir, &["repack", "-q", "-a", "-d", "-f"])
     })?;
@@ -58,7 +58,7 @@ const COMMITS_BEHIND: usize = 20;
 /// The kept repository with `tags` tags, the newest of them [`COMMITS_BEHIND`] commits behind `HEAD`.
 pub(crate) fn tagged(tags: usize, kind: Tags) -> Done<PathBuf> {
     let dir = corpora_dir()?.join(format!("{}-{tags}", kind.name()));
-    ensure(&dir, &format!("{VERSION} {tags}"), || {
+    make_once(&dir, &format!("{VERSION} {tags}"), || {
         let commits = match kind {
             Tags::Annotated | Tags::Loose => {
                 make(&dir, tags + COMMITS_BEHIND, Some(tags))?;

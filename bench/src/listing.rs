@@ -15,7 +15,7 @@ use crate::corpus::Random;
 use crate::machine::{Machine, corpora_dir, docs_dir};
 use crate::measure::{Summary, run_interleaved};
 use crate::report;
-use crate::steps::{self, Place};
+use crate::steps::{self, ListedDirectory};
 
 /// The number of names in each directory: 32 names of 16 characters, as the author of gitstatus used, and a
 /// large one.
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
     }
     let table = table(&results);
     println!("{table}");
-    let machine = Machine::look()?;
+    let machine = Machine::of_this_host()?;
     let text = format!("{}\n\n{table}", machine.sentence());
     let listings = Listings {
         machine,
@@ -74,7 +74,7 @@ fn measure(root: &Path, names: usize, rounds: usize) -> Done<Vec<StepResult>> {
     let name = CString::new(name)?;
     let path = CString::new(path.as_os_str().as_bytes())?;
     let parent = std::fs::File::open(root)?;
-    let place = Place {
+    let place = ListedDirectory {
         path: &path,
         parent: parent.as_fd(),
         name: &name,

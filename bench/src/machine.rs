@@ -18,7 +18,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn look() -> Done<Self> {
+    pub(crate) fn of_this_host() -> Done<Self> {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         let line = |text: &str, key: &str| {
             let line = text.lines().find(|line| line.starts_with(key));

@@ -57,7 +57,7 @@ fn run(arguments: &mut Arguments) -> Done<()> {
         Some("objects") => objects::run(arguments),
         Some("hg") => hg::run(arguments),
         // Serves as the floor of a dialogue.
-        Some("echo") => objects::echo(),
+        Some("echo") => objects::answer_every_line(),
         Some("all") => {
             listing::run(&mut arguments.clone())?;
             objects::run(&mut Arguments::new([]))?;

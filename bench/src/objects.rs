@@ -72,7 +72,7 @@ struct Report {
 }
 
 /// Answers each line with one, until there are no more: the floor of a dialogue through two pipes.
-pub(crate) fn echo() -> Done<()> {
+pub(crate) fn answer_every_line() -> Done<()> {
     let mut output = std::io::stdout().lock();
     let mut line = Vec::new();
     let mut input = std::io::stdin().lock();
@@ -159,10 +159,10 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
             rounds: of_rounds(31),
         });
     }
-    let tasks = tasks.iter().map(|task| measured(task, &peers));
+    let tasks = tasks.iter().map(|task| measure_task(task, &peers));
     let report = Report {
         tasks: tasks.collect::<Done<_>>()?,
-        machine: Machine::look()?,
+        machine: Machine::of_this_host()?,
         git: peers.first().map_or(Ok(String::new()), version)?,
     };
     let docs = docs_dir()?;
@@ -181,10 +181,10 @@ fn version(peer: &Peer) -> Done<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-fn measured(task: &Task, peers: &[Peer]) -> Done<Outcome> {
+fn measure_task(task: &Task, peers: &[Peer]) -> Done<Outcome> {
     let ids = match task.work {
         Work::Output(_) => Vec::new(),
-        Work::Dialogue => requests(peers, &task.repository)?,
+        Work::Dialogue => sample_ids(peers, &task.repository)?,
     };
     let mut peers = peers.to_vec();
     if let Work::Dialogue = task.work {
@@ -201,7 +201,7 @@ fn measured(task: &Task, peers: &[Peer]) -> Done<Outcome> {
     }
     let summaries = run_interleaved(&mut peers, 0, task.rounds, |peer| match task.work {
         Work::Output(arguments) => Ok(read_all(peer, arguments, &task.repository, false)?.0),
-        Work::Dialogue => dialogue(peer, &task.repository, &ids),
+        Work::Dialogue => time_per_object(peer, &task.repository, &ids),
     })?;
     let rows = peers.iter().zip(summaries).zip(memory);
     let outcome = Outcome {
@@ -282,7 +282,7 @@ fn anonymous_kib(child: &Child) -> Option<u64> {
 }
 
 /// The ids of objects to ask for, from all over the repository.
-fn requests(peers: &[Peer], repository: &Path) -> Done<Vec<String>> {
+fn sample_ids(peers: &[Peer], repository: &Path) -> Done<Vec<String>> {
     let git = peers.first().ok_or("no git")?;
     let arguments = [
         "cat-file",
@@ -297,7 +297,7 @@ fn requests(peers: &[Peer], repository: &Path) -> Done<Vec<String>> {
 }
 
 /// The median time of an object.
-fn dialogue(peer: &Peer, repository: &Path, ids: &[String]) -> Done<Duration> {
+fn time_per_object(peer: &Peer, repository: &Path, ids: &[String]) -> Done<Duration> {
     let is_floor = Some(peer.program.as_path()) == std::env::current_exe().ok().as_deref();
     let arguments: &[&str] = match is_floor {
         true => &["echo"],

@@ -118,10 +118,10 @@ const VIGIL_MODES: [(&str, Mode); 6] = [
 ];
 
 /// The peer to which all ratios refer: the floor with listing.
-pub(crate) const BASE: usize = 0;
+pub(crate) const BASE_PEER: usize = 0;
 
 /// Looks for all peers. The floors come first.
-pub(crate) fn find() -> Done<(Vec<Peer>, Vec<Participant>)> {
+pub(crate) fn find_peers() -> Done<(Vec<Peer>, Vec<Participant>)> {
     let mut peers = Vec::new();
     let mut attendance = Vec::new();
     let here = std::env::current_exe()?;
@@ -266,7 +266,7 @@ impl Peer {
     }
 
     /// Whether it asks many times in a row, for which answers must be quick.
-    pub(crate) fn asks_in_a_row(&self) -> bool {
+    pub(crate) fn asks_repeatedly(&self) -> bool {
         matches!(self.mode, Mode::DaemonRow(_))
     }
 

@@ -60,7 +60,7 @@ impl Axis {
         })
     }
 
-    fn place(&self, value: f64) -> f64 {
+    fn pixel_of(&self, value: f64) -> f64 {
         let share = (value.ln() - self.low) / (self.high - self.low);
         self.start + share * (self.end - self.start)
     }
@@ -123,12 +123,12 @@ impl Plot {
         measured.sort_by(f64::total_cmp);
         measured.dedup();
         for tick in measured {
-            let at = x.place(tick);
+            let at = x.pixel_of(tick);
             segment(svg, (at, TOP), (at, bottom));
             text(svg, at, bottom + 20.0, "middle", &(self.x_text)(tick), "");
         }
         for tick in y.ticks() {
-            let at = y.place(tick);
+            let at = y.pixel_of(tick);
             segment(svg, (LEFT, at), (right, at));
             text(svg, LEFT - 8.0, at + 4.0, "end", &(self.y_text)(tick), "");
         }
@@ -155,7 +155,7 @@ impl Plot {
                 .iter()
                 .filter(|point| point.0 > 0.0 && point.1 > 0.0);
             let places: Vec<_> = drawn
-                .map(|point| (x.place(point.0), y.place(point.1)))
+                .map(|point| (x.pixel_of(point.0), y.pixel_of(point.1)))
                 .collect();
             let path: Vec<_> = places
                 .iter()
@@ -177,7 +177,7 @@ impl Plot {
                 names.push((*y, line.name.as_str(), *colour));
             }
         }
-        spread(&mut names);
+        spread_names(&mut names);
         for (at, name, colour) in names {
             let fill = format!(" fill=\"{colour}\"");
             text(svg, WIDTH - RIGHT + 10.0, at + 4.0, "start", name, &fill);
@@ -186,18 +186,18 @@ impl Plot {
 }
 
 /// Moves overlapping names apart, and keeps them within the plot.
-fn spread(names: &mut [(f64, &str, &str)]) {
-    const APART: f64 = 17.0;
+fn spread_names(names: &mut [(f64, &str, &str)]) {
+    const DISTANCE: f64 = 17.0;
     names.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut free = TOP;
     for name in names.iter_mut() {
         name.0 = name.0.max(free);
-        free = name.0 + APART;
+        free = name.0 + DISTANCE;
     }
     let mut free = HEIGHT - 10.0;
     for name in names.iter_mut().rev() {
         name.0 = name.0.min(free);
-        free = name.0 - APART;
+        free = name.0 - DISTANCE;
     }
 }
 
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn names_do_not_lie_on_each_other() {
         let mut names = [(100.0, "a", ""), (101.0, "b", ""), (600.0, "c", "")];
-        spread(&mut names);
+        spread_names(&mut names);
         assert_eq!(names.map(|name| name.0), [100.0, 117.0, 510.0]);
     }
 }

@@ -12,7 +12,7 @@ use crate::machine::{Machine, docs_dir};
 use crate::peers::{self, Participant, Peer};
 use crate::plot::{Line, Plot};
 use crate::report;
-use crate::scenarios::{Change, Ground, Scenario, can_drop_caches};
+use crate::scenarios::{Change, Corpus, Scenario, can_drop_caches};
 
 /// The sizes that are measured by default.
 const SIZES: &str = "1k,10k,100k";
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
         return Err("--cold: this user may not drop the system's caches".into());
     }
 
-    let (peers, attendance) = peers::find()?;
+    let (peers, attendance) = peers::find_peers()?;
     for peer in &attendance {
         eprintln!("{}", peer.sentence());
     }
@@ -59,23 +59,23 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
         (rounds, _) => rounds,
     };
     let mut scenarios = Vec::new();
-    let mut grounds = grounds(&sizes, kernel)?;
-    for ground in &grounds {
-        note(
+    let mut corpora = corpora(&sizes, kernel)?;
+    for corpus in &corpora {
+        record_scenario(
             &mut scenarios,
-            ground.clean(&peers, rounds_for(ground.files()))?,
+            corpus.measure_clean(&peers, rounds_for(corpus.files()))?,
         );
         if cold {
-            note(&mut scenarios, ground.cold(&peers, ROUNDS_COLD)?);
+            record_scenario(&mut scenarios, corpus.measure_cold(&peers, ROUNDS_COLD)?);
         }
     }
-    grounds.retain(|ground| ground.files() <= VARIED_FILES_MAX);
-    grounds.sort_by_key(Ground::files);
-    if let Some(ground) = grounds.last() {
-        vary(ground, &peers, rounds_for(ground.files()), &mut scenarios)?;
+    corpora.retain(|corpus| corpus.files() <= VARIED_FILES_MAX);
+    corpora.sort_by_key(Corpus::files);
+    if let Some(corpus) = corpora.last() {
+        measure_variations(corpus, &peers, rounds_for(corpus.files()), &mut scenarios)?;
     }
 
-    let machine = Machine::look()?;
+    let machine = Machine::of_this_host()?;
     let scans = Scans {
         machine,
         peers: attendance,
@@ -85,39 +85,50 @@ pub(crate) fn run(arguments: &mut Arguments) -> Done<()> {
 }
 
 /// The repositories: one file, the requested sizes, and a kernel if one is installed.
-fn grounds(sizes: &[usize], kernel: bool) -> Done<Vec<Ground>> {
-    let mut grounds = vec![Ground::new("one file".to_owned(), corpus::cached(1)?)?];
+fn corpora(sizes: &[usize], kernel: bool) -> Done<Vec<Corpus>> {
+    let mut corpora = vec![Corpus::new("one file".to_owned(), corpus::cached(1)?)?];
     for files in sizes {
-        grounds.push(Ground::new(
+        corpora.push(Corpus::new(
             format!("{files} files"),
             corpus::cached(*files)?,
         )?);
     }
     if kernel {
         match corpus::kernel()? {
-            Some(dir) => grounds.push(Ground::new("kernel".to_owned(), dir)?),
+            Some(dir) => corpora.push(Corpus::new("kernel".to_owned(), dir)?),
             None => eprintln!("no packed kernel source is installed: not measured"),
         }
     }
-    Ok(grounds)
+    Ok(corpora)
 }
 
 /// Measures the scenarios that only one corpus is used for.
-fn vary(ground: &Ground, peers: &[Peer], rounds: usize, scenarios: &mut Vec<Scenario>) -> Done<()> {
+fn measure_variations(
+    corpus: &Corpus,
+    peers: &[Peer],
+    rounds: usize,
+    scenarios: &mut Vec<Scenario>,
+) -> Done<()> {
     for change in [Change::Touched, Change::Edited] {
         for share in SHARES_PER_MILLE {
-            let count = (ground.files() * share / 1_000).max(1);
-            note(scenarios, ground.changed(peers, change, count, rounds)?);
+            let count = (corpus.files() * share / 1_000).max(1);
+            record_scenario(
+                scenarios,
+                corpus.measure_changed(peers, change, count, rounds)?,
+            );
         }
     }
     for threads in THREADS {
-        note(scenarios, ground.with_threads(peers, threads, rounds)?);
+        record_scenario(
+            scenarios,
+            corpus.measure_with_threads(peers, threads, rounds)?,
+        );
     }
     Ok(())
 }
 
 /// Records a scenario, and prints it to show progress.
-fn note(scenarios: &mut Vec<Scenario>, scenario: Scenario) {
+fn record_scenario(scenarios: &mut Vec<Scenario>, scenario: Scenario) {
     eprintln!("\n{}\n{}", title(&scenario), table(&scenario));
     scenarios.push(scenario);
 }

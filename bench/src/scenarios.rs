@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::Done;
 use crate::corpus;
 use crate::measure::{Summary, run_interleaved};
-use crate::peers::{BASE, Peer, Session};
+use crate::peers::{BASE_PEER, Peer, Session};
 
 /// What was done to a working copy before the question.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -52,14 +52,14 @@ pub(crate) struct Row {
 }
 
 /// A repository to ask about.
-pub(crate) struct Ground {
+pub(crate) struct Corpus {
     name: String,
     dir: PathBuf,
     /// Paths of the tracked files.
     tracked: Vec<PathBuf>,
 }
 
-impl Ground {
+impl Corpus {
     pub(crate) fn new(name: String, dir: PathBuf) -> Done<Self> {
         use std::os::unix::ffi::OsStrExt;
         let listed = Command::new("git")
@@ -82,12 +82,12 @@ impl Ground {
     }
 
     /// Asks in the unchanged repository.
-    pub(crate) fn clean(&self, peers: &[Peer], rounds: usize) -> Done<Scenario> {
+    pub(crate) fn measure_clean(&self, peers: &[Peer], rounds: usize) -> Done<Scenario> {
         self.ask(peers, None, rounds, false)
     }
 
     /// Asks with a fixed number of threads.
-    pub(crate) fn with_threads(
+    pub(crate) fn measure_with_threads(
         &self,
         peers: &[Peer],
         threads: usize,
@@ -102,12 +102,12 @@ impl Ground {
     }
 
     /// Asks with the system's caches dropped before each question.
-    pub(crate) fn cold(&self, peers: &[Peer], rounds: usize) -> Done<Scenario> {
+    pub(crate) fn measure_cold(&self, peers: &[Peer], rounds: usize) -> Done<Scenario> {
         self.ask(peers, None, rounds, true)
     }
 
     /// Asks with `count` files changed, and reverts the changes.
-    pub(crate) fn changed(
+    pub(crate) fn measure_changed(
         &self,
         peers: &[Peer],
         change: Change,
@@ -118,7 +118,7 @@ impl Ground {
         let paths = self.tracked.iter().step_by(step).take(count);
         // Do not follow symbolic links, and skip submodules.
         for path in paths.filter(|path| path.symlink_metadata().is_ok_and(|file| file.is_file())) {
-            alter(path, change)?;
+            change_file(path, change)?;
         }
         let scenario = self.ask(peers, None, rounds, false);
         corpus::git(&self.dir, &["reset", "-q", "--hard"])?;
@@ -137,13 +137,13 @@ impl Ground {
         rounds: usize,
         cold: bool,
     ) -> Done<Scenario> {
-        let is_quick = self.files() <= QUICK_FILES && !cold;
+        let is_quick = self.files() <= QUICK_FILES_MAX && !cold;
         let sessions = peers
             .iter()
-            .filter(|peer| is_quick || !peer.asks_in_a_row())
+            .filter(|peer| is_quick || !peer.asks_repeatedly())
             .map(|peer| peer.session(&self.dir, threads));
         let mut sessions = sessions.collect::<Done<Vec<Session>>>()?;
-        let summaries = run_interleaved(&mut sessions, BASE, rounds, |session| {
+        let summaries = run_interleaved(&mut sessions, BASE_PEER, rounds, |session| {
             if cold {
                 drop_caches()?;
             }
@@ -166,7 +166,7 @@ impl Ground {
     }
 }
 
-fn alter(path: &Path, change: Change) -> Done<()> {
+fn change_file(path: &Path, change: Change) -> Done<()> {
     let failed = |error| format!("{}: {error}", path.display());
     match change {
         Change::None => Ok(()),
@@ -182,11 +182,11 @@ fn alter(path: &Path, change: Change) -> Done<()> {
 }
 
 /// Up to this many files, daemons are also asked many times in a row.
-const QUICK_FILES: usize = 1000;
+const QUICK_FILES_MAX: usize = 1000;
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// Whether this user can drop the system's caches, as [`Ground::cold`] does.
+/// Whether this user can drop the system's caches, as [`Ground::measure_cold`] does.
 pub(crate) fn can_drop_caches() -> bool {
     OpenOptions::new().write(true).open(DROP_CACHES).is_ok()
 }

@@ -19,14 +19,14 @@ const READ_LEN: usize = 32 << 10;
 /// The first allocation for records, in bytes: the names of a large directory fit in it.
 const RECORDS_LEN: usize = 64 << 10;
 /// The minimum room for a call, in bytes. A call with less would read too few names to be worth it.
-const ROOM_MIN: usize = 8 << 10;
+const FREE_LEN_MIN: usize = 8 << 10;
 /// The offsets of the length and of the name in a record (getdents64(2)).
 const LENGTH_AT: usize = 16;
 const NAME_AT: usize = 19;
 
 /// One directory, given in two ways.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct ListedDirectory<'a> {
     /// The full path.
     pub(crate) path: &'a CStr,
     /// The open parent.
@@ -38,7 +38,7 @@ pub(crate) struct Place<'a> {
 /// One way of listing a directory.
 pub(crate) trait Step {
     /// Lists the directory into the step's own memory.
-    fn list(&mut self, place: Place<'_>) -> Result<(), Errno>;
+    fn list(&mut self, directory: ListedDirectory<'_>) -> Result<(), Errno>;
 
     /// The names listed, in the step's order.
     #[cfg(test)]
@@ -64,8 +64,8 @@ struct OwnedNames {
 }
 
 impl Step for OwnedNames {
-    fn list(&mut self, place: Place<'_>) -> Result<(), Errno> {
-        let path = Path::new(OsStr::from_bytes(place.path.to_bytes()));
+    fn list(&mut self, directory: ListedDirectory<'_>) -> Result<(), Errno> {
+        let path = Path::new(OsStr::from_bytes(directory.path.to_bytes()));
         let failed = |error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
         let mut names = Vec::new();
         for entry in std::fs::read_dir(path).map_err(failed)? {
@@ -102,14 +102,14 @@ impl ArenaNames {
 }
 
 impl Step for ArenaNames {
-    fn list(&mut self, place: Place<'_>) -> Result<(), Errno> {
+    fn list(&mut self, directory: ListedDirectory<'_>) -> Result<(), Errno> {
         let Self { bytes, spans, .. } = self;
         bytes.clear();
         spans.clear();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = match self.from_parent {
-            true => open_dir_at(place.parent, place.name)?,
-            false => openat(CWD, place.path, flags, Mode::empty())?,
+            true => open_dir_at(directory.parent, directory.name)?,
+            false => openat(CWD, directory.path, flags, Mode::empty())?,
         };
         let mut entries = RawDir::new(dir, &mut self.read);
         while let Some(entry) = entries.next() {
@@ -143,8 +143,8 @@ struct RawNames {
 }
 
 impl Step for RawNames {
-    fn list(&mut self, place: Place<'_>) -> Result<(), Errno> {
-        let dir = open_dir_at(place.parent, place.name)?;
+    fn list(&mut self, directory: ListedDirectory<'_>) -> Result<(), Errno> {
+        let dir = open_dir_at(directory.parent, directory.name)?;
         self.records.read(dir.as_fd())?;
         let bytes = self.records.bytes();
         self.spans.clear();
@@ -171,8 +171,8 @@ impl Step for RawNames {
 
 /// Step 5: Vigil's own listing.
 impl Step for Listing {
-    fn list(&mut self, place: Place<'_>) -> Result<(), Errno> {
-        self.read(open_dir_at(place.parent, place.name)?.as_fd())
+    fn list(&mut self, directory: ListedDirectory<'_>) -> Result<(), Errno> {
+        self.read(open_dir_at(directory.parent, directory.name)?.as_fd())
     }
 
     #[cfg(test)]
@@ -196,8 +196,8 @@ impl Floor {
 }
 
 impl Step for Floor {
-    fn list(&mut self, place: Place<'_>) -> Result<(), Errno> {
-        self.read(open_dir_at(place.parent, place.name)?.as_fd())
+    fn list(&mut self, directory: ListedDirectory<'_>) -> Result<(), Errno> {
+        self.read(open_dir_at(directory.parent, directory.name)?.as_fd())
     }
 
     #[cfg(test)]
@@ -217,7 +217,7 @@ impl Records {
     fn read(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
         self.used = 0;
         loop {
-            if self.bytes.len() < self.used + ROOM_MIN {
+            if self.bytes.len() < self.used + FREE_LEN_MIN {
                 let len = (self.bytes.len() * 2).max(RECORDS_LEN);
                 self.bytes.resize(len, 0);
             }
@@ -283,7 +283,7 @@ mod tests {
             expected.sort();
             let parent = std::fs::File::open(root.path()).unwrap();
             let c_path = CString::new(path.as_os_str().as_bytes()).unwrap();
-            let place = Place {
+            let directory = ListedDirectory {
                 path: &c_path,
                 parent: parent.as_fd(),
                 name: c"listed",
@@ -293,11 +293,11 @@ mod tests {
             for (about, step) in listings {
                 // The second time, the memory is dirty.
                 for _ in 0..2 {
-                    step.list(place).unwrap();
+                    step.list(directory).unwrap();
                     assert!(step.names() == expected, "{about} {count}");
                 }
             }
-            floor.1.list(place).unwrap();
+            floor.1.list(directory).unwrap();
             std::fs::remove_dir_all(path).unwrap();
         }
     }
