@@ -50,7 +50,7 @@ impl<'a> Input<'a> {
 }
 
 /// Makes `path` a path inside a working tree: removes empty, `.` and `..` components and NULs.
-pub(crate) fn inside(path: &[u8]) -> Vec<u8> {
+pub(crate) fn path_inside(path: &[u8]) -> Vec<u8> {
     let components = path.split(|byte| matches!(byte, b'/' | 0));
     let components: Vec<_> = components
         .filter(|name| !matches!(*name, b"" | b"." | b".."))

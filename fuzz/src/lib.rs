@@ -30,9 +30,9 @@ pub struct Target {
 }
 
 macro_rules! targets {
-    ($($room:ident: $($name:ident)+;)+) => {
+    ($($module:ident: $($name:ident)+;)+) => {
         /// All targets.
-        pub const TARGETS: &[Target] = &[$($(Target { name: stringify!($name), run: $room::$name },)+)+];
+        pub const TARGETS: &[Target] = &[$($(Target { name: stringify!($name), run: $module::$name },)+)+];
     };
 }
 

@@ -182,7 +182,7 @@ pub(crate) fn hg_texts(data: &[u8]) {
 
 /// Checks that the store's name for a file is a path below its folder, with components that any file system accepts.
 pub(crate) fn hg_store_name(data: &[u8]) {
-    let inside = crate::input::inside(data);
+    let inside = crate::input::path_inside(data);
     let path = [b"data/", inside.as_slice(), b".i"].concat();
     for dots in [false, true] {
         let name = Names::Hybrid { dots }.encoded(&path);
@@ -203,7 +203,7 @@ pub(crate) fn hg_store_name(data: &[u8]) {
 /// Makes matchers of patterns of all kinds, and asks them about any path.
 pub(crate) fn hg_matcher(data: &[u8]) {
     let mut input = Input(&data[..data.len().min(512)]);
-    let path = crate::input::inside(input.field());
+    let path = crate::input::path_inside(input.field());
     let path = path.as_bstr();
     let (kind, text) = Kind::split(input.field(), Kind::RelGlob);
     let pattern = Pattern {
@@ -253,7 +253,7 @@ pub(crate) fn hg_matcher(data: &[u8]) {
 /// Checks that a portion file has only what is in the lines of its text, and that the nearest path decides.
 pub(crate) fn hg_portion(data: &[u8]) {
     let mut input = Input(&data[..data.len().min(4096)]);
-    let path = crate::input::inside(input.field());
+    let path = crate::input::path_inside(input.field());
     let path = path.as_bstr();
     let text = input.0;
     let mut warnings = Vec::new();

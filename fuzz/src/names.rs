@@ -22,7 +22,7 @@ use crate::input::Input;
 use crate::stores::Folders;
 
 /// The clocks of a field: a time zone file if it begins like one, else a string. UTC if it is neither.
-fn clocks(field: &[u8]) -> TimeZone {
+fn time_zone_of(field: &[u8]) -> TimeZone {
     let found = match field.starts_with(b"TZif") {
         true => TimeZone::of_file(field),
         false => TimeZone::of_string(field),
@@ -35,7 +35,7 @@ pub(crate) fn date(data: &[u8]) {
     const NOW_S: [i64; 4] = [0, 1_700_000_000, 1_722_500_000, 4_000_000_000];
     let mut input = Input(data);
     let now_s = NOW_S[usize::from(input.byte()) % NOW_S.len()];
-    let clocks = clocks(input.field());
+    let clocks = time_zone_of(input.field());
     let text = input.0;
     let found = clocks.date(text, now_s, now_s);
     let Some(time_s) = found else {
@@ -64,7 +64,7 @@ pub(crate) fn time_zone(data: &[u8]) {
     let times: Vec<i64> = (0..4)
         .map(|_| i64::from(u16::from_be_bytes([input.byte(), input.byte()])) * 1_000_003 - 3 << 30)
         .collect();
-    let clocks = clocks(input.0);
+    let clocks = time_zone_of(input.0);
     for time_s in times.into_iter().chain([i64::MIN, i64::MAX, 0]) {
         let (offset_s, is_dst) = clocks.at(time_s);
         let local_s = time_s.saturating_add(offset_s);
@@ -112,14 +112,14 @@ pub(crate) fn regular_expression(data: &[u8]) {
 }
 
 /// A repository with one of everything that names can refer to.
-struct Asked {
+struct NamedRepository {
     _folder: tempfile::TempDir,
     repository: Repository,
     refs: Refs,
     objects: Objects,
 }
 
-const COMMANDS: &[&str] = &[
+const GIT_COMMANDS: &[&str] = &[
     "init -q -b main .",
     "commit -q --allow-empty -m first",
     "add -A",
@@ -138,15 +138,15 @@ const COMMANDS: &[&str] = &[
     "worktree add -q --detach linked",
 ];
 
-fn asked() -> &'static Asked {
-    static ASKED: OnceLock<Asked> = OnceLock::new();
-    ASKED.get_or_init(|| {
+fn named_repository() -> &'static NamedRepository {
+    static NAMED_REPOSITORY: OnceLock<NamedRepository> = OnceLock::new();
+    NAMED_REPOSITORY.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
         let top = folder.path().canonicalize().expect("a folder");
         fs::create_dir(top.join("dir")).expect("a folder");
         fs::write(top.join("dir/file"), "text\n").expect("a file");
         std::os::unix::fs::symlink("dir/file", top.join("link")).expect("a link");
-        for command in COMMANDS {
+        for command in GIT_COMMANDS {
             let mut git = Command::new("git");
             git.args(command.split(' ')).current_dir(&top);
             git.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", &top);
@@ -163,7 +163,7 @@ fn asked() -> &'static Asked {
         let repository = repository::open(&environment, &location).expect("a repository");
         let refs = Refs::open(&repository).expect("references");
         let objects = Objects::open_with(&repository, &refs).expect("objects");
-        Asked {
+        NamedRepository {
             _folder: folder,
             repository,
             refs,
@@ -193,7 +193,7 @@ pub(crate) fn revision(data: &[u8]) {
         skips_check_of_ids: choice & 16 != 0,
         ..Options::default()
     };
-    let asked = asked();
+    let asked = named_repository();
     let answer = resolve_in_context(
         name.as_bstr(),
         &options,

@@ -10,12 +10,12 @@ use vigil_rules::pathspec::{self, Relation};
 use vigil_rules::sparse::SparseCheckout;
 use vigil_rules::wildmatch::{self, Flags};
 
-use crate::input::{Input, inside};
+use crate::input::{Input, path_inside};
 
 /// Longer patterns and paths are truncated: excessive cost shows at this length already.
 const LEN_MAX: usize = 512;
 
-fn cut(bytes: &[u8]) -> &[u8] {
+fn limited(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len().min(LEN_MAX)]
 }
 
@@ -32,7 +32,10 @@ pub(crate) fn wildmatch(data: &[u8]) {
         pathname: choice & 1 != 0,
         fold_case: choice & 2 != 0,
     };
-    let (pattern, text) = (cut(until_nul(input.field())), cut(until_nul(input.0)));
+    let (pattern, text) = (
+        limited(until_nul(input.field())),
+        limited(until_nul(input.0)),
+    );
     let found = wildmatch::wildmatch(pattern, text, flags);
     if let Some(expected) = slow_match(pattern, text, flags) {
         assert_eq!(found, expected);
@@ -147,8 +150,8 @@ pub(crate) fn ignore(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
     let (is_dir, fold) = (choice & 1 != 0, choice & 2 != 0);
-    let path = inside(cut(input.field()));
-    let [excludes, info, top, own] = [(); 4].map(|()| cut(input.field()));
+    let path = path_inside(limited(input.field()));
+    let [excludes, info, top, own] = [(); 4].map(|()| limited(input.field()));
     if path.is_empty() {
         return;
     }
@@ -225,9 +228,9 @@ pub(crate) fn attributes(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
     let (is_dir, fold) = (choice & 1 != 0, choice & 2 != 0);
-    let path = inside(cut(input.field()));
-    let (top, own) = (cut(input.field()), cut(input.field()));
-    let pattern = cut(input.field());
+    let path = path_inside(limited(input.field()));
+    let (top, own) = (limited(input.field()), limited(input.field()));
+    let pattern = limited(input.field());
     if path.is_empty() {
         return;
     }
@@ -304,13 +307,13 @@ pub(crate) fn pathspec(data: &[u8]) {
         icase: choice & 8 != 0,
     };
     let is_dir = choice & 16 != 0;
-    let path = inside(cut(input.field()));
-    let mut prefix = inside(cut(input.field()));
+    let path = path_inside(limited(input.field()));
+    let mut prefix = path_inside(limited(input.field()));
     if !prefix.is_empty() {
         prefix.push(b'/');
     }
     let specs: Vec<BString> =
-        std::iter::from_fn(|| (!input.0.is_empty()).then(|| cut(input.field()).into()))
+        std::iter::from_fn(|| (!input.0.is_empty()).then(|| limited(input.field()).into()))
             .take(8)
             .collect();
     let spec = match pathspec::parse(&specs, prefix.as_bstr(), None, settings) {
@@ -347,7 +350,7 @@ pub(crate) fn pathspec(data: &[u8]) {
     }
     if let [only] = specs.as_slice()
         && prefix.is_empty()
-        && inside(only) == only.as_slice()
+        && path_inside(only) == only.as_slice()
         && (settings.literal || !only.starts_with(b":"))
     {
         assert_eq!(matches, slow_pathspec(only, &path, settings));
@@ -383,8 +386,8 @@ pub(crate) fn sparse_checkout(data: &[u8]) {
     let mut input = Input(data);
     let choice = input.byte();
     let (cone, fold) = (choice & 1 != 0, choice & 2 != 0);
-    let path = inside(cut(input.field()));
-    let contents = cut(input.0);
+    let path = path_inside(limited(input.field()));
+    let contents = limited(input.0);
     let sparse = SparseCheckout::parse(contents, cone, fold);
     assert!(cone || !sparse.is_cone());
     assert_eq!(sparse.warnings().is_empty(), sparse.is_cone() || !cone);

@@ -9,24 +9,24 @@ use vigil_git::fuzzing;
 
 use crate::input::Input;
 
-const FIELD: u8 = 0x1f;
-const RECORD: u8 = 0x1e;
+const FIELD_SEPARATOR: u8 = 0x1f;
+const RECORD_SEPARATOR: u8 = 0x1e;
 /// More than half of the part of a record that is kept.
-const LONG: usize = RECORD_LEN_MAX / 2 + 100;
+const LONG_INPUT_LEN: usize = RECORD_LEN_MAX / 2 + 100;
 
 /// Records are the same wherever the stream is split, and equal to those of a slow parser. Requests are parts of them.
 pub(crate) fn gitstatusd(data: &[u8]) {
     let mut input = Input(data);
     let mut size = 1 + input.up_to(300);
     // Expand single bytes, so that records of any length are possible.
-    let stream = input.0.replacen([0xfd], [b'x'; LONG], 3);
+    let stream = input.0.replacen([0xfd], [b'x'; LONG_INPUT_LEN], 3);
     if stream.len() > input.0.len() {
         size *= 100;
     }
     let whole = records([stream.as_slice()]);
     assert_eq!(records(stream.chunks(size)), whole);
     let mut slow: Vec<Vec<u8>> = stream
-        .split(|byte| *byte == RECORD)
+        .split(|byte| *byte == RECORD_SEPARATOR)
         .map(<[u8]>::to_vec)
         .collect();
     slow.pop();
@@ -35,12 +35,12 @@ pub(crate) fn gitstatusd(data: &[u8]) {
         .filter(|record| record.len() > RECORD_LEN_MAX)
     {
         record.truncate(RECORD_LEN_MAX);
-        let id = record.find_byte(FIELD).map_or(0, |at| at + 1);
+        let id = record.find_byte(FIELD_SEPARATOR).map_or(0, |at| at + 1);
         record.truncate(id);
     }
     assert_eq!(whole, slow);
     for record in &whole {
-        let fields: Vec<&[u8]> = record.splitn_str(4, &[FIELD]).collect();
+        let fields: Vec<&[u8]> = record.splitn_str(4, &[FIELD_SEPARATOR]).collect();
         let flag = *fields.get(2).unwrap_or(&b"0".as_slice());
         let says_where = fields.get(3).is_none_or(|place| place.starts_with(b"/"));
         let (true, b"0" | b"1", true) = (fields.len() > 1, flag, says_where) else {

@@ -123,7 +123,7 @@ pub(crate) fn reftable(data: &[u8]) {
     };
     let mut bytes = input.0.to_vec();
     if choice & 2 == 0 {
-        mend_footer(&mut bytes);
+        fix_footer_checksum(&mut bytes);
     }
     let Some(table) = Reftable::parse(&bytes, hash) else {
         return;
@@ -173,7 +173,7 @@ fn has_index(bytes: &[u8]) -> bool {
 }
 
 /// Copies the header to the footer, and corrects the footer's checksum (CRC-32).
-fn mend_footer(bytes: &mut [u8]) {
+fn fix_footer_checksum(bytes: &mut [u8]) {
     let (header, footer) = match bytes.get(4) {
         Some(1) => (24, 68),
         Some(2) => (28, 72),

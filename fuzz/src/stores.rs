@@ -18,7 +18,7 @@ const OBJECTS_MAX: usize = 64;
 /// Larger objects, in bytes, are looked up but not read.
 const SIZE_MAX: u64 = 1 << 24;
 /// Undeltified objects in a pack that are larger than this, in bytes, are streamed.
-const THRESHOLD: u64 = 16;
+const STREAM_THRESHOLD: u64 = 16;
 
 const FANOUT_LEN: usize = 256 * 4;
 
@@ -107,7 +107,7 @@ fn read(reader: &mut Reader, id: ObjectId) -> Option<(Info, Vec<u8>)> {
     let mut streamed = Vec::new();
     let stream = reader.stream(
         &location,
-        THRESHOLD,
+        STREAM_THRESHOLD,
         &mut |_, piece: &[u8]| match streamed.len() as u64 > SIZE_MAX {
             true => Err(()),
             false => {
@@ -135,7 +135,7 @@ fn read(reader: &mut Reader, id: ObjectId) -> Option<(Info, Vec<u8>)> {
 }
 
 /// A zlib stream that stores the bytes uncompressed.
-fn stored(bytes: &[u8]) -> Vec<u8> {
+fn stored_zlib(bytes: &[u8]) -> Vec<u8> {
     let mut stream = ZlibEncoder::new(Vec::new(), Compression::none());
     stream.write_all(bytes).expect("a stream in memory");
     stream.finish().expect("a stream in memory")
@@ -149,14 +149,14 @@ fn id_of(hash: HashKind, number: u8) -> ObjectId {
 }
 
 /// A pack built entry by entry, and its index. The checksums are zeros.
-struct Packing {
+struct CraftedPack {
     hash: HashKind,
     pack: Vec<u8>,
     /// The offset of each entry according to the index.
     offsets: Vec<u64>,
 }
 
-impl Packing {
+impl CraftedPack {
     fn new(hash: HashKind) -> Self {
         Self {
             hash,
@@ -220,7 +220,7 @@ pub(crate) fn pack_entries(data: &[u8]) {
     const OTHER_BASE: u8 = 64;
     let mut input = Input(data);
     let hash = input.hash();
-    let mut packing = Packing::new(hash);
+    let mut packing = CraftedPack::new(hash);
     while !input.0.is_empty() && packing.offsets.len() < 16 {
         let control = input.byte();
         let base = input.byte();
@@ -231,7 +231,7 @@ pub(crate) fn pack_entries(data: &[u8]) {
             _ => size,
         };
         let contents = match control & RAW {
-            0 => stored(payload),
+            0 => stored_zlib(payload),
             _ => payload.to_vec(),
         };
         let between = match control & 7 {
@@ -341,7 +341,7 @@ pub(crate) fn loose_object(data: &[u8]) {
     let (fan, rest) = hex.split_at(2);
     let file = match is_stream {
         true => input.0.to_vec(),
-        false => stored(input.0),
+        false => stored_zlib(input.0),
     };
     folders.write(&format!("own/{fan}/{rest}"), &file);
     if let Some((info, contents)) = folders.read_one(id)
@@ -359,10 +359,10 @@ pub(crate) fn delta(data: &[u8]) {
     let base = input.part();
     let delta = input.0;
     let hash = HashKind::Sha1;
-    let mut packing = Packing::new(hash);
-    packing.add(3, base.len(), b"", &stored(base));
+    let mut packing = CraftedPack::new(hash);
+    packing.add(3, base.len(), b"", &stored_zlib(base));
     let base_id = id_of(hash, 0);
-    packing.add(7, delta.len(), base_id.as_slice(), &stored(delta));
+    packing.add(7, delta.len(), base_id.as_slice(), &stored_zlib(delta));
     let folders = Folders::new(hash);
     packing.write(&folders);
     let found = folders.read_one(id_of(hash, 1));
