@@ -23,7 +23,7 @@ fn checkup(sandbox: &Sandbox, steps: u64) -> Checkup {
 
 /// A repository with the tracked files `a`, `dir/b` and `dir/deep/c`, written and recorded long
 /// ago.
-fn sandbox() -> Sandbox {
+fn aged_repository() -> Sandbox {
     let sandbox = Sandbox::new();
     for name in ["a", "dir/b", "dir/deep/c"] {
         sandbox.write(name, "contents\n");
@@ -35,7 +35,7 @@ fn sandbox() -> Sandbox {
 }
 
 /// Writes `count` files in a directory.
-fn crowd(sandbox: &Sandbox, directory: &str, count: usize) {
+fn write_crowd(sandbox: &Sandbox, directory: &str, count: usize) {
     for number in 0..count {
         sandbox.write(format!("{directory}/{number}"), "");
     }
@@ -43,8 +43,8 @@ fn crowd(sandbox: &Sandbox, directory: &str, count: usize) {
 
 #[test]
 fn in_a_small_and_quiet_working_copy_nothing_is_found() {
-    let sandbox = sandbox();
-    crowd(&sandbox, "untracked", 9);
+    let sandbox = aged_repository();
+    write_crowd(&sandbox, "untracked", 9);
     let expected = Checkup {
         entries: 3,
         directories: 3,
@@ -57,7 +57,7 @@ fn in_a_small_and_quiet_working_copy_nothing_is_found() {
 
 #[test]
 fn files_with_other_facts_than_those_recorded_are_counted() {
-    let sandbox = sandbox();
+    let sandbox = aged_repository();
     for name in ["a", "dir/deep/c"] {
         sandbox.age(name, 50);
     }
@@ -69,11 +69,11 @@ fn files_with_other_facts_than_those_recorded_are_counted() {
 }
 
 #[test]
-fn crowds_are_found_where_no_rule_ignores_them() {
-    let sandbox = sandbox();
-    crowd(&sandbox, "out/deep/er", 20);
-    crowd(&sandbox, "dir", 10);
-    crowd(&sandbox, "dir/ignored", 30);
+fn crowds_of_untracked_files_are_found_where_no_rule_ignores_them() {
+    let sandbox = aged_repository();
+    write_crowd(&sandbox, "out/deep/er", 20);
+    write_crowd(&sandbox, "dir", 10);
+    write_crowd(&sandbox, "dir/ignored", 30);
     sandbox.write("dir/.gitignore", "ignored\n");
     let of = |directory: &str, entries| Crowd {
         directory: directory.into(),
@@ -87,8 +87,8 @@ fn crowds_are_found_where_no_rule_ignores_them() {
 }
 
 #[test]
-fn repositories_that_are_no_submodules_are_named() {
-    let sandbox = sandbox();
+fn nested_repositories_that_are_no_submodules_are_named() {
+    let sandbox = aged_repository();
     for name in ["one", "dir/two", "three", "four", "ignored"] {
         sandbox.git(["init", "-q", name]);
     }
@@ -99,9 +99,9 @@ fn repositories_that_are_no_submodules_are_named() {
 }
 
 #[test]
-fn a_tree_without_end_is_looked_at_to_the_bound() {
-    let sandbox = sandbox();
-    crowd(&sandbox, "out", 300);
+fn an_endless_tree_is_scanned_only_up_to_the_bound() {
+    let sandbox = aged_repository();
+    write_crowd(&sandbox, "out", 300);
     let found = checkup(&sandbox, 100);
     assert!(!found.is_whole);
     let entries: Vec<u64> = found.crowds.iter().map(|crowd| crowd.entries).collect();

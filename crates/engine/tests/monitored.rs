@@ -37,17 +37,17 @@ fn session(sandbox: &Sandbox, watcher: &Arc<Watcher>) -> Session {
     session
 }
 
-fn paths(told: ChangeReport) -> BTreeSet<BString> {
-    assert!(told.until.has_right_listings);
-    told.paths.unwrap()
+fn reported_paths(report: ChangeReport) -> BTreeSet<BString> {
+    assert!(report.until.has_right_listings);
+    report.paths.unwrap()
 }
 
-fn has(paths: &BTreeSet<BString>, path: &str) -> bool {
+fn contains_path(paths: &BTreeSet<BString>, path: &str) -> bool {
     paths.contains(&BString::from(path))
 }
 
 #[test]
-fn what_was_not_watched_when_everything_was_told_is_told_by_name() {
+fn folders_not_watched_at_a_full_report_are_reported_by_name_later() {
     let Some(watcher) = watcher() else {
         return;
     };
@@ -61,12 +61,12 @@ fn what_was_not_watched_when_everything_was_told_is_told_by_name() {
     let first = everything.current_report().unwrap();
     assert_eq!(first.paths, None);
     sandbox.write("file", "other");
-    let told = session
+    let report = session
         .changes_to_report(Some(first.until))
         .unwrap()
         .unwrap();
-    assert!(everything.continues(Some(told.until)));
-    let until = told.until;
+    assert!(everything.continues(Some(report.until)));
+    let until = report.until;
     let all = [
         ".vigil",
         "file",
@@ -75,33 +75,33 @@ fn what_was_not_watched_when_everything_was_told_is_told_by_name() {
         "top/1/.vigil",
         "top/2/.vigil",
     ];
-    assert_eq!(paths(told), all.map(BString::from).into());
-    let told = session.changes_to_report(Some(until)).unwrap().unwrap();
-    assert_eq!(paths(told), BTreeSet::new());
+    assert_eq!(reported_paths(report), all.map(BString::from).into());
+    let report = session.changes_to_report(Some(until)).unwrap().unwrap();
+    assert_eq!(reported_paths(report), BTreeSet::new());
 
     // As told while the session answers other clients; the tree is known by then.
     let later = everything.current_report().unwrap();
     sandbox.write("top/2/new", "");
-    let told = session
+    let report = session
         .changes_to_report(Some(later.until))
         .unwrap()
         .unwrap();
-    let told = paths(told);
-    assert!(has(&told, "top/2/new") && has(&told, "top/1/.vigil"));
-    assert!(!has(&told, "top/"), "{told:?}");
+    let report = reported_paths(report);
+    assert!(contains_path(&report, "top/2/new") && contains_path(&report, "top/1/.vigil"));
+    assert!(!contains_path(&report, "top/"), "{report:?}");
     let later = everything.current_report().unwrap();
     for number in 0..1100 {
         sandbox.write(format!("top/2/{number}"), "");
     }
-    let told = session
+    let report = session
         .changes_to_report(Some(later.until))
         .unwrap()
         .unwrap();
-    assert_eq!(paths(told), all.map(BString::from).into());
+    assert_eq!(reported_paths(report), all.map(BString::from).into());
 }
 
 #[test]
-fn however_long_all_listings_are_they_are_told_once() {
+fn long_listings_are_reported_once() {
     let Some(watcher) = watcher() else {
         return;
     };
@@ -117,19 +117,19 @@ fn however_long_all_listings_are_they_are_told_once() {
         .unwrap()
         .current_report()
         .unwrap();
-    let told = session
+    let report = session
         .changes_to_report(Some(first.until))
         .unwrap()
         .unwrap();
-    let until = told.until;
-    let told = paths(told);
-    assert!(told.iter().map(|path| path.len()).sum::<usize>() > 3 << 20);
-    let told = session.changes_to_report(Some(until)).unwrap().unwrap();
-    assert_eq!(paths(told), BTreeSet::new());
+    let until = report.until;
+    let report = reported_paths(report);
+    assert!(report.iter().map(|path| path.len()).sum::<usize>() > 3 << 20);
+    let report = session.changes_to_report(Some(until)).unwrap().unwrap();
+    assert_eq!(reported_paths(report), BTreeSet::new());
 }
 
 #[test]
-fn everything_is_told_only_as_long_as_the_repository_is_set_up_alike() {
+fn a_full_report_ends_when_the_set_up_changes() {
     let Some(watcher) = watcher() else {
         return;
     };
@@ -142,7 +142,7 @@ fn everything_is_told_only_as_long_as_the_repository_is_set_up_alike() {
 }
 
 #[test]
-fn everything_is_told_where_a_name_is_written_that_is_gone() {
+fn a_write_through_a_removed_name_makes_a_full_report_necessary() {
     let Some(watcher) = watcher() else {
         return;
     };
@@ -162,18 +162,18 @@ fn everything_is_told_where_a_name_is_written_that_is_gone() {
         .unwrap()
         .current_report()
         .unwrap();
-    let told = session
+    let report = session
         .changes_to_report(Some(first.until))
         .unwrap()
         .unwrap();
-    let until = told.until;
-    assert!(told.paths.is_some());
+    let until = report.until;
+    assert!(report.paths.is_some());
     open.write_all(b"R").unwrap();
-    let told = session.changes_to_report(Some(until)).unwrap().unwrap();
-    assert_eq!(told.paths, None);
-    let told = session
-        .changes_to_report(Some(told.until))
+    let report = session.changes_to_report(Some(until)).unwrap().unwrap();
+    assert_eq!(report.paths, None);
+    let report = session
+        .changes_to_report(Some(report.until))
         .unwrap()
         .unwrap();
-    assert!(told.paths.is_some());
+    assert!(report.paths.is_some());
 }

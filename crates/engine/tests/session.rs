@@ -15,7 +15,7 @@ use vigil_model::request::UntrackedMode;
 use vigil_testkit::sandbox::Sandbox;
 
 /// Writes a file as if it had been written `age_s` seconds ago.
-fn write(sandbox: &Sandbox, name: &str, contents: &str, age_s: i64) {
+fn write_aged(sandbox: &Sandbox, name: &str, contents: &str, age_s: i64) {
     sandbox.write(name, contents);
     sandbox.age(name, age_s);
 }
@@ -34,28 +34,28 @@ fn counts(session: &mut Session) -> Counts {
 }
 
 #[test]
-fn attributes_that_change_are_seen_though_the_file_stands_still() {
+fn changed_attributes_are_seen_though_the_file_is_unchanged() {
     let sandbox = Sandbox::new();
-    write(&sandbox, "sub/text", "one\r\ntwo\r\n", 100);
+    write_aged(&sandbox, "sub/text", "one\r\ntwo\r\n", 100);
     sandbox.git(["add", "sub"]);
     sandbox.git(["commit", "-qm", "with CRLF"]);
     // The stat data differs from what is recorded, so contents are compared; they are as recorded.
-    write(&sandbox, "sub/text", "one\r\ntwo\r\n", 50);
+    write_aged(&sandbox, "sub/text", "one\r\ntwo\r\n", 50);
     let mut session = session(&sandbox);
     assert_eq!(counts(&mut session).unstaged, 0);
     assert_eq!(counts(&mut session).unstaged, 0);
-    write(&sandbox, "sub/.gitattributes", "text text=auto text\n", 20);
+    write_aged(&sandbox, "sub/.gitattributes", "text text=auto text\n", 20);
     assert_eq!(counts(&mut session).unstaged, 1);
     std::fs::remove_file(sandbox.top().join("sub/.gitattributes")).unwrap();
     assert_eq!(counts(&mut session).unstaged, 0);
 }
 
 #[test]
-fn time_that_is_taken_for_tracked_files_is_none_that_untracked_ones_took() {
+fn time_spent_on_tracked_files_is_not_counted_for_untracked_ones() {
     let sandbox = Sandbox::new();
-    write(&sandbox, "dir/tracked", "1\n", 100);
+    write_aged(&sandbox, "dir/tracked", "1\n", 100);
     sandbox.git(["add", "dir"]);
-    write(&sandbox, "dir/tracked", "2\n", 50);
+    write_aged(&sandbox, "dir/tracked", "2\n", 50);
     let mut session = session(&sandbox);
     let mut searched_in = |untracked| {
         let request = StatusRequest {
@@ -75,21 +75,21 @@ fn time_that_is_taken_for_tracked_files_is_none_that_untracked_ones_took() {
 #[test]
 fn a_file_that_comes_and_goes_is_counted_and_not_counted() {
     let sandbox = Sandbox::new();
-    write(&sandbox, "dir/tracked", "1\n", 100);
+    write_aged(&sandbox, "dir/tracked", "1\n", 100);
     sandbox.git(["add", "dir"]);
     let mut session = session(&sandbox);
     let at_rest = counts(&mut session);
     assert_eq!((at_rest.staged, at_rest.untracked), (1, 0));
     let new = Path::new("dir/new");
     for _ in 0..3 {
-        write(&sandbox, new.to_str().unwrap(), "", 0);
+        write_aged(&sandbox, new.to_str().unwrap(), "", 0);
         assert_eq!(counts(&mut session).untracked, 1);
         std::fs::remove_file(sandbox.top().join(new)).unwrap();
         assert_eq!(counts(&mut session).untracked, 0);
     }
-    write(&sandbox, "dir/.gitignore", "new*\n", 100);
-    write(&sandbox, "dir/new", "", 100);
+    write_aged(&sandbox, "dir/.gitignore", "new*\n", 100);
+    write_aged(&sandbox, "dir/new", "", 100);
     assert_eq!(counts(&mut session).untracked, 1);
-    write(&sandbox, "dir/.gitignore", "nothing\n", 90);
+    write_aged(&sandbox, "dir/.gitignore", "nothing\n", 90);
     assert_eq!(counts(&mut session).untracked, 2);
 }

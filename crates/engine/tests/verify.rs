@@ -74,7 +74,7 @@ fn a_state_as_it_was_written_is_right() {
 }
 
 #[test]
-fn an_entry_that_the_index_has_not_is_found() {
+fn an_entry_that_is_not_in_the_index_is_found() {
     let sandbox = Sandbox::new();
     sandbox.replace(Table::Tracked, b"a\0", b"b\0");
     let found = sandbox.verify();
@@ -93,7 +93,7 @@ fn an_entry_that_the_index_has_not_is_found() {
 }
 
 #[test]
-fn facts_that_the_index_has_not_are_found() {
+fn facts_that_differ_from_the_index_are_found() {
     let sandbox = Sandbox::new();
     let size = |size: u32| [size.to_le_bytes(), 0o100_644_u32.to_le_bytes()].concat();
     sandbox.replace(Table::Tracked, &size(5), &size(6));
@@ -109,7 +109,7 @@ fn facts_that_the_index_has_not_are_found() {
 }
 
 #[test]
-fn an_untracked_file_that_is_not_there_is_found() {
+fn an_untracked_file_that_does_not_exist_is_found() {
     let sandbox = Sandbox::new();
     sandbox.replace(Table::Seen, b"untracked\0", b"untrucked\0");
     let found = sandbox.verify();

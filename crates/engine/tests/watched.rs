@@ -28,17 +28,17 @@ use vigil_testkit::sandbox::Sandbox;
 use vigil_watch::Watcher;
 
 /// A repository, and a folder next to it.
-struct Play(Sandbox, RefCell<Held>);
+struct Playground(Sandbox, RefCell<HeldFile>);
 
 /// What may be written through a descriptor that stays open.
-enum Held {
+enum HeldFile {
     Nothing,
     File(fs::File),
     /// Nothing from now on: files have got other hard links, and a write to one through a removed name is not reported.
     Never,
 }
 
-impl Play {
+impl Playground {
     fn new() -> Self {
         let sandbox = Sandbox::new();
         fs::create_dir(sandbox.home().join("outside")).unwrap();
@@ -47,7 +47,7 @@ impl Play {
         }
         sandbox.git(["add", "-A"]);
         sandbox.git(["commit", "-qm", "first"]);
-        Self(sandbox, RefCell::new(Held::Nothing))
+        Self(sandbox, RefCell::new(HeldFile::Nothing))
     }
 
     fn session(&self, watcher: Option<&Arc<Watcher>>) -> Session {
@@ -73,13 +73,13 @@ impl Play {
         path
     }
 
-    fn operate(&self, random: &mut Chance) -> String {
+    fn random_change(&self, random: &mut Chance) -> String {
         let path = self.path(random);
         let other = self.path(random);
         let outside = self.0.home().join("outside").join(random.pick(&["m", "n"]));
-        let deed = random.below(42);
+        let choice = random.below(42);
         // What cannot be done is skipped.
-        match deed {
+        match choice {
             0..=4 => {
                 let _ = fs::create_dir_all(path.parent().unwrap());
                 let _ = fs::write(&path, format!("{}\n", random.below(5)));
@@ -113,7 +113,7 @@ impl Play {
             }
             19 => {
                 // It may then be written through a link that is not watched. Making that link causes no event by itself.
-                self.1.replace(Held::Never);
+                self.1.replace(HeldFile::Never);
                 let _ = fs::remove_file(&outside);
                 let _ = fs::hard_link(&path, &outside);
                 if fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file()) {
@@ -155,13 +155,13 @@ impl Play {
             31 => {
                 let is_file = fs::symlink_metadata(&path).is_ok_and(|facts| facts.is_file());
                 let mut held = self.1.borrow_mut();
-                if is_file && !matches!(*held, Held::Never) {
+                if is_file && !matches!(*held, HeldFile::Never) {
                     let file = fs::File::options().write(true).open(&path);
-                    *held = Held::File(file.unwrap());
+                    *held = HeldFile::File(file.unwrap());
                 }
             }
             32..=33 => {
-                if let Held::File(file) = &mut *self.1.borrow_mut() {
+                if let HeldFile::File(file) = &mut *self.1.borrow_mut() {
                     file.write_all(b"held\n").unwrap();
                 }
             }
@@ -172,7 +172,7 @@ impl Play {
                 let flag = random.pick(&["--skip-worktree", "--no-skip-worktree"]);
                 let file = file.to_str().unwrap();
                 drop(self.0.try_git(["update-index", flag, file]));
-                if deed == 36 {
+                if choice == 36 {
                     let _ = fs::remove_file(file);
                 }
             }
@@ -212,12 +212,12 @@ impl Play {
                 }
             }
         }
-        format!("{deed} {} {}", path.display(), other.display())
+        format!("{choice} {} {}", path.display(), other.display())
     }
 }
 
 /// Returns the answer to one of the questions that both sessions are asked.
-fn answers(session: &mut Session, question: usize, unchanged: Option<UnchangedProof>) -> String {
+fn answer_of(session: &mut Session, question: usize, unchanged: Option<UnchangedProof>) -> String {
     let request = |untracked, ignored| StatusRequest {
         untracked,
         ignored,
@@ -242,17 +242,17 @@ fn answers(session: &mut Session, question: usize, unchanged: Option<UnchangedPr
     }
 }
 
-fn play(seeds: std::ops::Range<u64>, steps: usize) {
+fn compare_watched_sessions(seeds: std::ops::Range<u64>, steps: usize) {
     let watcher = Arc::new(Watcher::new().unwrap());
     for seed in seeds {
         let mut random = Chance::new(seed);
-        let sandbox = Play::new();
+        let sandbox = Playground::new();
         // They share the events, and scan at different times.
         let mut sessions = [(); 2].map(|()| sandbox.session(Some(&watcher)));
         let mut done = Vec::new();
         for step in 0..steps {
             for _ in 0..=random.below(2) {
-                done.push(sandbox.operate(&mut random));
+                done.push(sandbox.random_change(&mut random));
             }
             let question = random.below(8);
             let watched = &mut sessions[random.below(2)];
@@ -261,8 +261,8 @@ fn play(seeds: std::ops::Range<u64>, steps: usize) {
                 *watched = sandbox.session(Some(&watcher));
                 unchanged = watched.prove_unchanged();
             }
-            let answer = answers(watched, question, unchanged);
-            let truth = answers(&mut sandbox.session(None), question, None);
+            let answer = answer_of(watched, question, unchanged);
+            let truth = answer_of(&mut sandbox.session(None), question, None);
             assert_eq!(answer, truth, "seed {seed}, step {step}: {done:#?}");
         }
     }
@@ -273,12 +273,12 @@ fn play(seeds: std::ops::Range<u64>, steps: usize) {
 fn a_watched_session_answers_as_one_that_looks_at_everything() {
     let seeds = std::env::var("VIGIL_WATCHED_SEEDS").ok();
     let count = seeds.and_then(|seeds| seeds.parse().ok()).unwrap_or(12);
-    play(0..count, 60);
+    compare_watched_sessions(0..count, 60);
 }
 
 #[test]
-fn where_a_link_in_the_place_of_a_directory_leads_is_found_out_each_time() {
-    let play = Play::new();
+fn a_link_in_the_place_of_a_directory_is_followed_anew_each_time() {
+    let play = Playground::new();
     let watcher = Arc::new(Watcher::new().unwrap());
     let mut watched = play.session(Some(&watcher));
     fs::remove_dir_all(play.0.top().join("d")).unwrap();
@@ -292,8 +292,8 @@ fn where_a_link_in_the_place_of_a_directory_leads_is_found_out_each_time() {
         }
         for question in [0, 1] {
             let unchanged = watched.prove_unchanged();
-            let answer = answers(&mut watched, question, unchanged);
-            let truth = answers(&mut play.session(None), question, None);
+            let answer = answer_of(&mut watched, question, unchanged);
+            let truth = answer_of(&mut play.session(None), question, None);
             assert_eq!(answer, truth, "{target:?}, question {question}");
         }
     }
@@ -301,7 +301,7 @@ fn where_a_link_in_the_place_of_a_directory_leads_is_found_out_each_time() {
 
 #[test]
 fn a_file_that_only_its_contents_told_apart_is_looked_at_again_after_a_younger_index() {
-    let play = Play::new();
+    let play = Playground::new();
     play.0.git(["config", "core.trustctime", "false"]);
     let top = play.0.top();
     let time = std::time::SystemTime::now() - std::time::Duration::from_secs(100);
@@ -324,15 +324,15 @@ fn a_file_that_only_its_contents_told_apart_is_looked_at_again_after_a_younger_i
     for (seconds, changes) in [(0, 2), (5, 1), (6, 1)] {
         set_time(".git/index", seconds);
         let unchanged = watched.prove_unchanged();
-        let answer = answers(&mut watched, 4, unchanged);
+        let answer = answer_of(&mut watched, 4, unchanged);
         assert_eq!(answer.matches("Modified").count(), changes, "{answer}");
-        assert_eq!(answer, answers(&mut play.session(None), 4, None));
+        assert_eq!(answer, answer_of(&mut play.session(None), 4, None));
     }
 }
 
 #[test]
 fn a_file_with_a_conflict_below_it_is_untracked_as_long_as_it_is_not_in_the_index() {
-    let play = Play::new();
+    let play = Playground::new();
     fs::write(play.0.top().join("side"), "side\n").unwrap();
     let id = play.0.git(["hash-object", "-w", "side"]);
     let input = format!("100644 {id} 1\tside/a\n100644 {id} 3\tside/a\n");
@@ -346,20 +346,20 @@ fn a_file_with_a_conflict_below_it_is_untracked_as_long_as_it_is_not_in_the_inde
             .git_with_input(["update-index", "--index-info"], input);
         for question in [1, 4] {
             let unchanged = watched.prove_unchanged();
-            let answer = answers(&mut watched, question, unchanged);
-            let truth = answers(&mut play.session(None), question, None);
+            let answer = answer_of(&mut watched, question, unchanged);
+            let truth = answer_of(&mut play.session(None), question, None);
             assert_eq!(answer, truth, "{mode}, question {question}");
         }
     }
 }
 
 #[test]
-fn what_is_in_a_submodule_is_not_heard_of() {
-    let play = Play::new();
+fn a_working_copy_with_a_submodule_is_not_fully_watched() {
+    let play = Playground::new();
     let watcher = Arc::new(Watcher::new().unwrap());
     let watches_everything = |session: &mut Session| {
         let unchanged = session.prove_unchanged();
-        answers(session, 1, unchanged);
+        answer_of(session, 1, unchanged);
         session.watches_everything()
     };
     let mut session = play.session(Some(&watcher));
@@ -375,8 +375,8 @@ fn what_is_in_a_submodule_is_not_heard_of() {
 }
 
 #[test]
-fn for_a_folder_with_very_much_in_it_that_comes_and_goes_not_all_is_looked_at() {
-    let play = Play::new();
+fn a_large_folder_that_comes_and_goes_does_not_cause_a_full_scan() {
+    let play = Playground::new();
     let top = play.0.top();
     let watcher = Arc::new(Watcher::new().unwrap());
     let mut session = play.session(Some(&watcher));
@@ -414,8 +414,8 @@ fn for_a_folder_with_very_much_in_it_that_comes_and_goes_not_all_is_looked_at() 
 }
 
 #[test]
-fn for_another_question_no_tracked_file_is_looked_at_again() {
-    let play = Play::new();
+fn another_question_scans_no_tracked_file_again() {
+    let play = Playground::new();
     let watcher = Arc::new(Watcher::new().unwrap());
     let mut session = play.session(Some(&watcher));
     let mut looked_at = |untracked, ignored| {

@@ -125,12 +125,15 @@ impl Sandbox {
             }
         };
         let ours = check_lines(&mut reader, &locations(false));
-        assert_eq!(cut(&ours, columns), cut(&sorted, columns));
+        assert_eq!(
+            first_columns(&ours, columns),
+            first_columns(&sorted, columns)
+        );
         let ours = check_lines(&mut reader, &locations(true));
         if self.packs("pack").len() == 1 && columns == 5 {
             assert_eq!(text(&ours), text(&unordered));
         }
-        let [mut ours, mut theirs] = [&ours, &unordered].map(|lines| cut(lines, 3));
+        let [mut ours, mut theirs] = [&ours, &unordered].map(|lines| first_columns(lines, 3));
         ours.sort();
         theirs.sort();
         assert_eq!(ours, theirs);
@@ -191,7 +194,7 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 /// Returns the first columns of each line.
-fn cut(lines: &[u8], columns: usize) -> Vec<String> {
+fn first_columns(lines: &[u8], columns: usize) -> Vec<String> {
     let lines = text(lines).lines();
     let lines = lines.map(|line| line.split(' ').take(columns).collect::<Vec<_>>().join(" "));
     lines.collect()
@@ -465,7 +468,7 @@ fn damaged_files_do_no_harm() {
 }
 
 /// Returns git's messages on reading an object as a whole, and ours.
-fn words(sandbox: &Sandbox, kind: &str, id: &str) -> (String, String) {
+fn messages_by_git_and_us(sandbox: &Sandbox, kind: &str, id: &str) -> (String, String) {
     let output = sandbox.output("", ["cat-file", kind, id], b"");
     let theirs = String::from_utf8(output.stderr).unwrap();
     let mut reader = sandbox.reader();
@@ -486,7 +489,7 @@ fn words(sandbox: &Sandbox, kind: &str, id: &str) -> (String, String) {
 }
 
 #[test]
-fn damage_is_told_in_gits_words() {
+fn damage_is_reported_in_gits_words() {
     let sandbox = Sandbox::filled(HashKind::Sha1);
     let id = text(&sandbox.git(&["rev-parse", "HEAD"])).trim().to_owned();
     let path = sandbox.objects().join(&id[..2]).join(&id[2..]);
@@ -499,7 +502,7 @@ fn damage_is_told_in_gits_words() {
     let no_stream = b"no zlib stream at all".to_vec();
     for bytes in [garbage, flipped, sound[..60].to_vec(), no_stream] {
         overwrite(&path, &bytes);
-        let (theirs, ours) = words(&sandbox, "commit", &id);
+        let (theirs, ours) = messages_by_git_and_us(&sandbox, "commit", &id);
         // git looks at the type first, and reports what it sees of the header twice.
         let last = theirs.lines().last().unwrap();
         assert_eq!(ours.lines().last().unwrap(), last);

@@ -25,16 +25,16 @@ use super::*;
 
 /// Files as they were when the list was written: the size, and the first letter of the contents, which is the ID; and
 /// directories that are declared to hold nothing else, except what is ignored.
-struct List(
+struct RecordedFiles(
     BTreeMap<&'static str, &'static str>,
     &'static [&'static str],
 );
 
 /// Names with these endings are ignored; the file `ignored` in a directory names another ending for everything below.
 #[derive(Debug)]
-struct Ends(Vec<BString>);
+struct IgnoredEndings(Vec<BString>);
 
-impl IgnoreScope for Ends {
+impl IgnoreScope for IgnoredEndings {
     fn digest(&self) -> u128 {
         let ends = self.0.iter().flat_map(|end| end.iter());
         ends.fold(self.0.len() as u128, |sum, byte| {
@@ -47,9 +47,9 @@ impl IgnoreScope for Ends {
     }
 }
 
-fn ends(scope: &Arc<dyn IgnoreScope>) -> Vec<BString> {
+fn ignored_endings(scope: &Arc<dyn IgnoreScope>) -> Vec<BString> {
     let scope: Arc<dyn std::any::Any + Send + Sync> = scope.clone();
-    scope.downcast::<Ends>().unwrap().0.clone()
+    scope.downcast::<IgnoredEndings>().unwrap().0.clone()
 }
 
 fn id_of(contents: &str) -> ObjectId {
@@ -57,7 +57,7 @@ fn id_of(contents: &str) -> ObjectId {
     ObjectId::from_bytes_or_panic(&[letter; 20])
 }
 
-impl System for List {
+impl System for RecordedFiles {
     fn compare_stat(
         &self,
         file: &TrackedFile<'_>,
@@ -114,7 +114,7 @@ impl System for List {
     }
 
     fn rules_at_top(&self) -> Arc<dyn IgnoreScope> {
-        Arc::new(Ends(vec![".o".into()]))
+        Arc::new(IgnoredEndings(vec![".o".into()]))
     }
 
     fn rules_in(
@@ -126,12 +126,12 @@ impl System for List {
         if directory.listing.find(b"ignored").is_none() {
             return (above.clone(), RulesFile::Absent);
         }
-        let mut all = ends(above);
+        let mut all = ignored_endings(above);
         all.push(".tmp".into());
         let seen = stat_at(directory.dir, self.rules_file_name()).unwrap();
         let stamp = Stamp::trusted(&seen, directory.scan_started_at);
         let file = stamp.map_or(RulesFile::Unproven, RulesFile::Seen);
-        (Arc::new(Ends(all)), file)
+        (Arc::new(IgnoredEndings(all)), file)
     }
 
     fn rules_of_digest(
@@ -148,7 +148,7 @@ impl System for List {
     }
 }
 
-impl List {
+impl RecordedFiles {
     fn tracked(&self, top: &Path) -> Tracked {
         let records = self.records(top);
         let records = records.iter().map(|(path, entry)| (*path, entry));
@@ -223,7 +223,7 @@ impl List {
     }
 
     /// Returns the paths that differ, and what else is there.
-    fn look(
+    fn scan(
         &self,
         top: &Path,
         memory: Option<&ScanMemory>,
@@ -248,14 +248,14 @@ fn differing(tracked: &Tracked, findings: &Findings) -> Vec<String> {
 }
 
 #[test]
-fn a_list_of_paths_and_facts_is_system_enough() {
+fn a_scan_needs_only_a_list_of_paths_and_facts() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path();
     let write = |path: &str, contents: &str| {
         std::fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
         std::fs::write(top.join(path), contents).unwrap();
     };
-    let list = List(
+    let list = RecordedFiles(
         BTreeMap::from([
             ("a/same", "text"),
             ("a/other", "text"),
@@ -288,30 +288,30 @@ fn a_list_of_paths_and_facts_is_system_enough() {
             .to_vec(),
         ["b/made.o", "c/x.tmp"].map(BString::from).to_vec(),
     );
-    assert_eq!(list.look(top, None), expected);
+    assert_eq!(list.scan(top, None), expected);
     // What was seen may be used again, and any change must be seen.
     wait_for_tick();
     let memory = ScanMemory::new(list.tracked(top).directory_number_end() as usize);
     for _ in 0..2 {
-        assert_eq!(list.look(top, Some(&memory)), expected);
+        assert_eq!(list.scan(top, Some(&memory)), expected);
     }
     assert!(memory.has_listing(0));
     write("b/gone", "text");
     write("newer", "");
-    let (differ, untracked, _) = list.look(top, Some(&memory));
+    let (differ, untracked, _) = list.scan(top, Some(&memory));
     assert_eq!(differ, expected.0[..2]);
     assert_eq!(untracked, ["b/nested/", "b/new", "c/", "d/", "newer"]);
 }
 
 #[test]
-fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
+fn kept_findings_are_updated_by_scanning_what_may_have_changed() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path();
     let write = |path: &str, contents: &str| {
         std::fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
         std::fs::write(top.join(path), contents).unwrap();
     };
-    let mut list = List(
+    let mut list = RecordedFiles(
         BTreeMap::from([
             ("a/b/file", "text"),
             ("a/file", "text"),
@@ -326,25 +326,32 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
     let tracked = list.tracked(top);
     let mut known = KeptFindings::new(list.find(top, &tracked, None, None)).unwrap();
     let paths = |paths: &[&str]| paths.iter().map(|path| BString::from(*path)).collect();
-    let look = |list: &List, known: &mut KeptFindings, tracked: &Tracked, told: &[&str]| {
-        let told: Vec<BString> = paths(told);
-        if let Some(focus) = known.focus(tracked, &told, []) {
-            let found = list.find(top, tracked, None, Some(&focus));
-            assert!(known.merge(tracked, &focus, found));
-        }
-        let findings = known.findings();
-        (differing(tracked, findings), findings.untracked.clone())
-    };
+    let scan_again =
+        |list: &RecordedFiles, known: &mut KeptFindings, tracked: &Tracked, told: &[&str]| {
+            let told: Vec<BString> = paths(told);
+            if let Some(focus) = known.focus(tracked, &told, []) {
+                let found = list.find(top, tracked, None, Some(&focus));
+                assert!(known.merge(tracked, &focus, found));
+            }
+            let findings = known.findings();
+            (differing(tracked, findings), findings.untracked.clone())
+        };
     let longer = |path: &str| format!("{path} {:?}", Observed::Present(FileMode::FILE));
     // For a tracked file, nothing but that file is looked at.
     for path in ["a/file", "a/other", "a/new", "a/b/file", "c/new"] {
         write(path, "longer text");
     }
     let expected = (vec![longer("a/file")], Vec::new());
-    assert_eq!(look(&list, &mut known, &tracked, &["a/file"]), expected);
+    assert_eq!(
+        scan_again(&list, &mut known, &tracked, &["a/file"]),
+        expected
+    );
     // An untracked path is found only by listing its directory.
     let expected = (vec![longer("a/file")], paths(&["a/new"]));
-    assert_eq!(look(&list, &mut known, &tracked, &["a/new"]), expected);
+    assert_eq!(
+        scan_again(&list, &mut known, &tracked, &["a/new"]),
+        expected
+    );
     // Only the entries that changed are compared.
     list.0.insert("a/file", "longer text");
     list.0.insert("c/file", "longer text");
@@ -352,7 +359,7 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
         tracked.updated_to_records(list.records(top).iter().map(|(path, entry)| (*path, entry)));
     assert!(known.move_to(&tracked, &now, &tree_diff, |_| true, 2));
     let expected = (vec![longer("c/file")], paths(&["a/new"]));
-    assert_eq!(look(&list, &mut known, &now, &[]), expected);
+    assert_eq!(scan_again(&list, &mut known, &now, &[]), expected);
     assert_eq!(
         known.take_changed_directories(),
         ["a", "c"].map(BString::from).into_iter().collect()
@@ -364,7 +371,7 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
     write("c/newer", "");
     assert!(known.move_to(&now, &later, &tree_diff, |_| true, 2));
     let expected = (vec![longer("c/file")], paths(&["a/new", "c/newer"]));
-    assert_eq!(look(&list, &mut known, &later, &[]), expected);
+    assert_eq!(scan_again(&list, &mut known, &later, &[]), expected);
     // If very many entries changed, nothing is kept.
     for contents in list.0.values_mut() {
         *contents = "other";
@@ -375,11 +382,11 @@ fn what_is_known_goes_on_by_a_look_at_what_may_have_changed() {
 }
 
 #[test]
-fn what_a_system_knows_of_a_directory_is_not_looked_for() {
+fn directories_that_a_system_vouches_for_are_not_listed() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path();
     let files = BTreeMap::from([("a/b/file", "text"), ("a/file", "text"), ("c/file", "text")]);
-    let list = List(files, &["a"]);
+    let list = RecordedFiles(files, &["a"]);
     for path in ["a/b/new", "a/new", "c/new", "a/file", "a/b/file"] {
         std::fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
         std::fs::write(top.join(path), "other").unwrap();

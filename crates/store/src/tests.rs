@@ -40,7 +40,12 @@ impl Sandbox {
     }
 
     /// Publishes and reads back.
-    fn after(&self, base: Option<&Snapshot>, changes: Changes<'_>, clock: u8) -> Snapshot {
+    fn publish_and_open(
+        &self,
+        base: Option<&Snapshot>,
+        changes: Changes<'_>,
+        clock: u8,
+    ) -> Snapshot {
         self.publish(base, changes, clock);
         self.store.open().unwrap()
     }
@@ -57,7 +62,7 @@ impl Sandbox {
     }
 }
 
-fn set<'a>(blocks: &[(Table, u32, &'a [u8])]) -> Changes<'a> {
+fn changes_of<'a>(blocks: &[(Table, u32, &'a [u8])]) -> Changes<'a> {
     let mut changes = Changes::new();
     for (table, key, block) in blocks {
         changes.set(*table, *key, Cow::Borrowed(*block));
@@ -75,7 +80,7 @@ fn what_is_published_is_read() {
         (Table::Seen, 700, b"12345678"),
         (Table::Files, u32::MAX - 1, b"last"),
     ];
-    let published = sandbox.publish(None, set(&blocks), 1);
+    let published = sandbox.publish(None, changes_of(&blocks), 1);
     let first = sandbox.store.open().unwrap();
     assert_eq!(
         published,
@@ -102,7 +107,7 @@ fn what_is_published_is_read() {
     first.verify_all().unwrap();
     sandbox.assert_tidy();
 
-    let mut changes = set(&[(Table::Seen, 3, b"more"), (Table::Tracked, 256, b"new")]);
+    let mut changes = changes_of(&[(Table::Seen, 3, b"more"), (Table::Tracked, 256, b"new")]);
     changes.remove(Table::Files, u32::MAX - 1);
     changes.remove(Table::Files, 1);
     let published = sandbox.publish(Some(&first), changes, 2);
@@ -129,9 +134,9 @@ fn what_is_published_is_read() {
 fn nothing_is_written_where_nothing_changes_and_only_a_docket_where_only_the_clock_does() {
     let sandbox = Sandbox::new();
     let blocks = [(Table::Seen, 1, b"one".as_slice())];
-    let first = sandbox.after(None, set(&blocks), 1);
+    let first = sandbox.publish_and_open(None, changes_of(&blocks), 1);
     assert_eq!(
-        sandbox.publish(Some(&first), set(&blocks), 1),
+        sandbox.publish(Some(&first), changes_of(&blocks), 1),
         PublishOutcome::Unchanged
     );
     let mut changes = Changes::new();
@@ -142,7 +147,7 @@ fn nothing_is_written_where_nothing_changes_and_only_a_docket_where_only_the_clo
     );
     assert_eq!(first.docket(), sandbox.store.open().unwrap().docket());
 
-    let published = sandbox.publish(Some(&first), set(&blocks), 2);
+    let published = sandbox.publish(Some(&first), changes_of(&blocks), 2);
     assert_eq!(published, PublishOutcome::Appended { bytes: 0 });
     let second = sandbox.store.open().unwrap();
     assert_eq!(
@@ -161,8 +166,12 @@ fn a_changed_block_costs_itself_a_node_for_each_level_and_the_root() {
     for key in 0..70_000_u32 {
         changes.set(Table::Tracked, key, key.to_le_bytes().to_vec());
     }
-    let first = sandbox.after(None, changes, 1);
-    let published = sandbox.publish(Some(&first), set(&[(Table::Tracked, 300, b"changed")]), 2);
+    let first = sandbox.publish_and_open(None, changes, 1);
+    let published = sandbox.publish(
+        Some(&first),
+        changes_of(&[(Table::Tracked, 300, b"changed")]),
+        2,
+    );
     let nodes = 4096 + 4096 + 16 * 2;
     assert_eq!(
         published,
@@ -177,15 +186,16 @@ fn a_changed_block_costs_itself_a_node_for_each_level_and_the_root() {
 fn a_data_file_is_rewritten_when_more_than_half_is_dead() {
     let sandbox = Sandbox::new();
     let old = vec![1; 200 << 10];
-    let mut state = sandbox.after(
+    let mut state = sandbox.publish_and_open(
         None,
-        set(&[(Table::Files, 0, &old), (Table::Seen, 9, b"kept")]),
+        changes_of(&[(Table::Files, 0, &old), (Table::Seen, 9, b"kept")]),
         0,
     );
     let first = state.clone();
     for clock in 1..3 {
         let new = vec![clock + 1; 200 << 10];
-        let published = sandbox.publish(Some(&state), set(&[(Table::Files, 0, &new)]), clock);
+        let published =
+            sandbox.publish(Some(&state), changes_of(&[(Table::Files, 0, &new)]), clock);
         // The second would leave 400 of 600 KiB dead.
         assert_eq!(
             matches!(published, PublishOutcome::Rewritten { .. }),
@@ -206,12 +216,12 @@ fn a_data_file_is_rewritten_when_more_than_half_is_dead() {
 fn less_than_half_may_be_dead() {
     let sandbox = Sandbox::new();
     let (large, old) = (vec![1; 1 << 20], vec![2; 500 << 10]);
-    let first = sandbox.after(
+    let first = sandbox.publish_and_open(
         None,
-        set(&[(Table::Files, 0, &large), (Table::Files, 1, &old)]),
+        changes_of(&[(Table::Files, 0, &large), (Table::Files, 1, &old)]),
         0,
     );
-    let published = sandbox.publish(Some(&first), set(&[(Table::Files, 1, b"new")]), 1);
+    let published = sandbox.publish(Some(&first), changes_of(&[(Table::Files, 1, b"new")]), 1);
     assert!(
         matches!(published, PublishOutcome::Appended { .. }),
         "{published:?}"
@@ -232,7 +242,7 @@ fn a_rewritten_table_that_shrinks_by_whole_levels_keeps_what_is_left() {
             (Table::Files, 0, &large),
         ];
         let base = sandbox.store.open().ok();
-        let base = sandbox.after(base.as_ref(), set(&blocks), 1);
+        let base = sandbox.publish_and_open(base.as_ref(), changes_of(&blocks), 1);
         let mut changes = Changes::new();
         changes.remove(Table::Seen, gone);
         changes.remove(Table::Files, 0);
@@ -249,15 +259,15 @@ fn a_rewritten_table_that_shrinks_by_whole_levels_keeps_what_is_left() {
 }
 
 #[test]
-fn who_comes_too_late_publishes_nothing() {
+fn a_publication_with_an_outdated_base_is_superseded() {
     let sandbox = Sandbox::new();
-    let first = sandbox.after(None, Changes::new(), 1);
+    let first = sandbox.publish_and_open(None, Changes::new(), 1);
     assert_eq!(
         sandbox.publish(None, Changes::new(), 2),
         PublishOutcome::Superseded
     );
-    let second = sandbox.after(Some(&first), Changes::new(), 2);
-    let change = || set(&[(Table::Seen, 1, b"late")]);
+    let second = sandbox.publish_and_open(Some(&first), Changes::new(), 2);
+    let change = || changes_of(&[(Table::Seen, 1, b"late")]);
     assert_eq!(
         sandbox.publish(Some(&first), change(), 3),
         PublishOutcome::Superseded
@@ -284,7 +294,7 @@ fn who_comes_too_late_publishes_nothing() {
 fn a_dropped_state_leaves_nothing_but_what_is_not_vigils() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.store.remove_state().unwrap(), RemoveOutcome::Absent);
-    let state = sandbox.after(None, set(&[(Table::Seen, 1, b"one")]), 1);
+    let state = sandbox.publish_and_open(None, changes_of(&[(Table::Seen, 1, b"one")]), 1);
     std::fs::write(sandbox.store.folder().join("state.tmp.1-1"), "").unwrap();
     assert_eq!(
         sandbox.store.remove_state().unwrap(),
@@ -304,7 +314,7 @@ fn a_dropped_state_leaves_nothing_but_what_is_not_vigils() {
 }
 
 #[test]
-fn what_cannot_be_removed_is_told() {
+fn files_that_cannot_be_removed_are_reported() {
     let sandbox = Sandbox::new();
     sandbox.publish(None, Changes::new(), 1);
     let stuck = sandbox.store.folder().join("state.tmp.1-1");
@@ -328,12 +338,12 @@ fn a_file_in_the_folder_s_place_is_no_state() {
 #[test]
 fn a_replaced_state_holds_only_what_is_set() {
     let sandbox = Sandbox::new();
-    let first = sandbox.after(
+    let first = sandbox.publish_and_open(
         None,
-        set(&[(Table::Seen, 1, b"one"), (Table::Seen, 2, b"two")]),
+        changes_of(&[(Table::Seen, 1, b"one"), (Table::Seen, 2, b"two")]),
         1,
     );
-    let changes = set(&[(Table::Seen, 1, b"one")]);
+    let changes = changes_of(&[(Table::Seen, 1, b"one")]);
     let (published, _) = sandbox
         .store
         .replace(&first, changes, [1; 48], &NoSteps)

@@ -162,7 +162,7 @@ fn lengths_to_cut_to(path: &Path) -> [u64; 4] {
 
 /// The files that are mapped: packs and what belongs to them, packed references, and the state's data file.
 #[test]
-fn files_that_are_cut_while_they_are_in_use_are_let_go_of() {
+fn files_that_are_cut_while_they_are_in_use_are_closed() {
     let sandbox = repository();
     let git_dir = sandbox.top().join(".git");
     // Enough for the file to be mapped.

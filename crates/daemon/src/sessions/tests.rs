@@ -15,9 +15,9 @@ use crate::declined::Declined;
 use crate::fsmonitor::TokenForm;
 use crate::protocol::{MonitorQuestion, PromptQuestion, Response, StatusQuestion};
 
-struct Nobody;
+struct DecliningWriter;
 
-impl StatusWriter for Nobody {
+impl StatusWriter for DecliningWriter {
     fn write(
         &self,
         _: &mut Session,
@@ -63,7 +63,7 @@ fn ask(answers: &Answers, directory: &Path) {
 }
 
 #[test]
-fn what_is_gone_is_forgotten_with_its_watches() {
+fn sessions_of_removed_repositories_are_dropped_with_their_watches() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().canonicalize().unwrap().join(name);
     for name in ["stays", "goes"] {
@@ -74,7 +74,7 @@ fn what_is_gone_is_forgotten_with_its_watches() {
         git(&path(name), &["commit", "-qm", "first"]);
     }
     git(&path("stays"), &["worktree", "add", "-q", "../linked"]);
-    let answers = Answers::new(Box::new(Nobody), DECLINED_REST).unwrap();
+    let answers = Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap();
     let all = || {
         let described = answers.sessions().describe();
         let mut paths: Vec<String> = described.iter().map(|one| one.path.to_string()).collect();
@@ -110,7 +110,7 @@ fn git_does_not_wait_for_the_first_look_at_everything() {
     git(&top, &["init", "-q"]);
     std::fs::write(top.join("file"), "").unwrap();
     git(&top, &["add", "."]);
-    let answers = Arc::new(Answers::new(Box::new(Nobody), DECLINED_REST).unwrap());
+    let answers = Arc::new(Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap());
     if answers.watcher().is_none() {
         return;
     }
@@ -151,7 +151,7 @@ fn monitor(answers: &Answers, top: &Path, token: &[u8]) -> (Vec<u8>, Vec<BString
 }
 
 /// An index so large that git does not wait for a look, with one file in the working tree.
-fn large(top: &Path) {
+fn write_large_index(top: &Path) {
     git(top, &["init", "-q"]);
     std::fs::write(top.join("file"), "").unwrap();
     git(top, &["add", "."]);
@@ -177,11 +177,11 @@ fn large(top: &Path) {
 }
 
 #[test]
-fn of_a_large_tree_git_is_told_at_once_from_where_it_hears_more() {
+fn for_a_large_tree_git_gets_a_token_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path().canonicalize().unwrap();
-    large(&top);
-    let answers = Arc::new(Answers::new(Box::new(Nobody), DECLINED_REST).unwrap());
+    write_large_index(&top);
+    let answers = Arc::new(Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap());
     if answers.watcher().is_none() {
         return;
     }
@@ -203,7 +203,7 @@ fn of_a_large_tree_git_is_told_at_once_from_where_it_hears_more() {
 }
 
 #[test]
-fn of_many_working_trees_only_what_is_watched_is_kept_and_tokens_stay_right() {
+fn of_many_working_trees_only_the_watches_are_kept_and_tokens_stay_valid() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().canonicalize().unwrap().join(name);
     std::fs::create_dir_all(path("main/dir")).unwrap();
@@ -216,7 +216,7 @@ fn of_many_working_trees_only_what_is_watched_is_kept_and_tokens_stay_right() {
         let arguments = ["worktree", "add", "-q", "--detach", &format!("../{name}")];
         git(&path("main"), &arguments);
     }
-    let answers = Answers::new(Box::new(Nobody), DECLINED_REST).unwrap();
+    let answers = Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap();
     if answers.watcher().is_none() {
         return;
     }

@@ -71,7 +71,7 @@ fn the_working_tree_is_dirty_where_git_says_so() {
 }
 
 #[test]
-fn submodules_of_which_all_is_left_out_are_not_dirty() {
+fn submodules_with_everything_left_out_are_not_dirty() {
     type Step<'a> = &'a dyn Fn(&Sandbox);
     let commit: Step<'_> = &|s| {
         let args = ["commit", "-q", "--allow-empty", "-m", "new"];

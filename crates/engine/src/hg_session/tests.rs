@@ -9,14 +9,14 @@ use super::*;
 use crate::session::audit::Extent;
 
 /// A working copy whose dirstate is written by hand.
-struct Copy(TempDir);
+struct WorkingCopy(TempDir);
 
-impl Copy {
+impl WorkingCopy {
     fn new() -> Self {
-        let copy = Self(tempfile::tempdir().unwrap());
-        fs::create_dir(copy.path(".hg")).unwrap();
-        copy.write(".hg/requires", "revlogv1\n");
-        copy
+        let working = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(working.path(".hg")).unwrap();
+        working.write(".hg/requires", "revlogv1\n");
+        working
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -105,40 +105,40 @@ impl Copy {
 
 const FILES: [&str; 6] = ["a", "d/b", "d/e/c", "d/e/d", "f.o", "g/h"];
 
-fn with_files() -> Copy {
-    let copy = Copy::new();
+fn with_files() -> WorkingCopy {
+    let working = WorkingCopy::new();
     for name in FILES {
-        copy.write(name, name);
-        copy.age(name);
+        working.write(name, name);
+        working.age(name);
     }
-    copy.record(0, &FILES.map(|name| (name, b'n')));
-    copy
+    working.record(0, &FILES.map(|name| (name, b'n')));
+    working
 }
 
 #[test]
-fn another_process_lists_nothing_that_is_as_it_was() {
-    let copy = with_files();
-    copy.write("d/unknown", "");
-    let mut first = copy.session(true);
-    let status = copy.ask(&mut first, false, false).unwrap();
+fn another_process_lists_no_unchanged_folder() {
+    let working = with_files();
+    working.write("d/unknown", "");
+    let mut first = working.session(true);
+    let status = working.ask(&mut first, false, false).unwrap();
     assert_eq!((status.unknown.len(), status.modified.len()), (1, 0));
     // A stamp taken within the tick of the change is not trusted.
     vigil_testkit::clock::wait_for_tick();
-    copy.ask(&mut first, false, false).unwrap();
+    working.ask(&mut first, false, false).unwrap();
     first.save(&NoSteps).unwrap();
-    let mut second = copy.session(true);
-    second.dirstate(&copy.repository()).unwrap();
+    let mut second = working.session(true);
+    second.dirstate(&working.repository()).unwrap();
     let recorded = second.recorded.as_ref().unwrap();
     let memory = recorded.memory.as_ref().unwrap();
     let listed = (0..4).filter(|number| memory.has_listing(*number)).count();
     // Making the folder for the state changed `.hg`, but not the top.
     assert_eq!(listed, 4);
     assert!(!recorded.needs_saving());
-    let again = copy.ask(&mut second, false, false).unwrap();
+    let again = working.ask(&mut second, false, false).unwrap();
     assert_eq!(again, status);
     // After a new dirstate, what is known of unchanged files is kept.
-    copy.write("d/e/new", "");
-    copy.record(
+    working.write("d/e/new", "");
+    working.record(
         0,
         &[
             ("a", b'n'),
@@ -147,10 +147,10 @@ fn another_process_lists_nothing_that_is_as_it_was() {
             ("d/e/new", b'a'),
         ],
     );
-    let mut third = copy.session(true);
-    third.dirstate(&copy.repository()).unwrap();
+    let mut third = working.session(true);
+    third.dirstate(&working.repository()).unwrap();
     assert!(third.recorded.as_ref().unwrap().needs_saving());
-    let status = copy.ask(&mut third, false, false).unwrap();
+    let status = working.ask(&mut third, false, false).unwrap();
     let paths = |paths: &[BString]| paths.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(paths(&status.unknown), ["d/e/d", "d/unknown", "f.o", "g/h"]);
     assert_eq!(paths(&status.added), ["d/e/new"]);
@@ -158,11 +158,11 @@ fn another_process_lists_nothing_that_is_as_it_was() {
 
 #[test]
 fn a_damaged_state_is_not_believed() {
-    let copy = with_files();
-    let mut first = copy.session(true);
-    let want = copy.ask(&mut first, true, false).unwrap();
+    let working = with_files();
+    let mut first = working.session(true);
+    let want = working.ask(&mut first, true, false).unwrap();
     first.save(&NoSteps).unwrap();
-    let folder = copy.path(".hg/vigil");
+    let folder = working.path(".hg/vigil");
     let data = fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
@@ -172,8 +172,8 @@ fn a_damaged_state_is_not_believed() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x55;
             fs::write(&path, &damaged).unwrap();
-            let mut second = copy.session(true);
-            let status = copy.ask(&mut second, true, false).unwrap();
+            let mut second = working.session(true);
+            let status = working.ask(&mut second, true, false).unwrap();
             assert_eq!(status, want, "{} {at}", path.display());
         }
         fs::write(&path, bytes).unwrap();
@@ -181,7 +181,7 @@ fn a_damaged_state_is_not_believed() {
 }
 
 /// Makes a change to a working copy, chosen by number.
-fn change(copy: &Copy, step: u64, number: u64) {
+fn change(working: &WorkingCopy, step: u64, number: u64) {
     const NAMES: [&str; 12] = [
         "a",
         "d/b",
@@ -199,22 +199,22 @@ fn change(copy: &Copy, step: u64, number: u64) {
     const FOLDERS: [&str; 6] = ["d", "d/e", "g", "out", "k", "k/l"];
     let name = NAMES[(number / 32 % 12) as usize];
     let folder = FOLDERS[(number / 512 % 6) as usize];
-    let path = copy.path(name);
+    let path = working.path(name);
     match number % 16 {
-        0 | 1 => copy.write(name, &format!("{step}")),
-        2 => copy.write(name, name),
+        0 | 1 => working.write(name, &format!("{step}")),
+        2 => working.write(name, name),
         3 => {
             if path.is_file() {
-                copy.age(name);
+                working.age(name);
             }
         }
         4 => drop(fs::remove_file(&path)),
-        5 => drop(fs::remove_dir_all(copy.path(folder))),
-        6 => drop(fs::rename(copy.path(folder), copy.path("moved"))),
-        7 => drop(fs::rename(copy.path("moved"), copy.path(folder))),
-        8 => drop(fs::create_dir_all(copy.path(folder).join(".hg"))),
-        9 => drop(fs::remove_dir_all(copy.path(folder).join(".hg"))),
-        10 => copy.write(
+        5 => drop(fs::remove_dir_all(working.path(folder))),
+        6 => drop(fs::rename(working.path(folder), working.path("moved"))),
+        7 => drop(fs::rename(working.path("moved"), working.path(folder))),
+        8 => drop(fs::create_dir_all(working.path(folder).join(".hg"))),
+        9 => drop(fs::remove_dir_all(working.path(folder).join(".hg"))),
+        10 => working.write(
             ".hgignore",
             [
                 "syntax: glob\n*.o\nout\n",
@@ -236,7 +236,7 @@ fn change(copy: &Copy, step: u64, number: u64) {
         }
         13 => {
             // As for git, a second name is only noticed when the file is written under the first.
-            let _ = fs::hard_link(&path, copy.path("link"));
+            let _ = fs::hard_link(&path, working.path("link"));
             let _ = fs::write(&path, format!("{step}"));
         }
         14 => {
@@ -246,10 +246,10 @@ fn change(copy: &Copy, step: u64, number: u64) {
                 .filter(|(at, _)| number >> 16 >> at & 1 == 1)
                 .map(|(at, name)| (*name, b"nnnarm"[(number >> 8 >> at) as usize % 6]))
                 .collect();
-            copy.record(0, &files);
+            working.record(0, &files);
         }
         _ => {
-            copy.record(0, &FILES.map(|name| (name, b'n')));
+            working.record(0, &FILES.map(|name| (name, b'n')));
         }
     }
 }
@@ -260,21 +260,21 @@ fn a_watched_session_answers_as_one_that_looks_at_everything() {
         std::env::var("VIGIL_WATCHED_SEEDS").map_or(12, |seeds| seeds.parse().unwrap());
     let mut kept = 0;
     for seed in 1..=seeds {
-        let copy = with_files();
+        let working = with_files();
         let watcher = Arc::new(Watcher::new().unwrap());
-        let mut watched = copy.session(seed % 2 == 0);
+        let mut watched = working.session(seed % 2 == 0);
         watched.watch_by(watcher);
         let mut number = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         for step in 0..60 {
             number ^= number << 13;
             number ^= number >> 7;
             number ^= number << 17;
-            change(&copy, step, number >> 3);
+            change(&working, step, number >> 3);
             let (clean, ignored) = (number % 3 == 0, number % 5 == 0);
             let mut tries = 0;
             loop {
-                let answer = copy.ask(&mut watched, clean, ignored);
-                let want = copy.ask(&mut copy.session(false), clean, ignored);
+                let answer = working.ask(&mut watched, clean, ignored);
+                let want = working.ask(&mut working.session(false), clean, ignored);
                 tries += 1;
                 if answer == want {
                     break;
@@ -297,41 +297,41 @@ fn a_watched_session_answers_as_one_that_looks_at_everything() {
 }
 
 #[test]
-fn what_another_process_published_is_begun_with() {
-    let copy = with_files();
-    let (mut first, mut second) = (copy.session(true), copy.session(true));
+fn a_session_starts_from_what_another_process_published() {
+    let working = with_files();
+    let (mut first, mut second) = (working.session(true), working.session(true));
     for session in [&mut first, &mut second] {
-        copy.ask(session, false, false).unwrap();
+        working.ask(session, false, false).unwrap();
     }
     first.save(&NoSteps).unwrap();
-    copy.write("d/new", "");
-    let want = copy.ask(&mut first, false, false).unwrap();
+    working.write("d/new", "");
+    let want = working.ask(&mut first, false, false).unwrap();
     first.save(&NoSteps).unwrap();
     assert_eq!(second.save(&NoSteps).unwrap(), PublishOutcome::Superseded);
     for _ in 0..2 {
-        assert_eq!(copy.ask(&mut second, false, false).unwrap(), want);
+        assert_eq!(working.ask(&mut second, false, false).unwrap(), want);
         second.save(&NoSteps).unwrap();
     }
     assert!(second.state.is_some());
 }
 
 #[test]
-fn what_is_watched_is_not_looked_at_again_for_what_another_process_published() {
-    let copy = with_files();
-    let (mut first, mut second) = (copy.session(true), copy.session(true));
+fn a_watched_session_scans_nothing_again_when_another_process_publishes() {
+    let working = with_files();
+    let (mut first, mut second) = (working.session(true), working.session(true));
     second.watch_by(Arc::new(Watcher::new().unwrap()));
     for session in [&mut first, &mut second] {
-        copy.ask(session, false, false).unwrap();
+        working.ask(session, false, false).unwrap();
     }
     let looked_at_all = |session: &HgSession| session.basis("d/new".into()).unwrap().looked_at_all;
     let before = looked_at_all(&second);
     first.save(&NoSteps).unwrap();
-    copy.write("d/new", "");
-    let want = copy.ask(&mut first, false, false).unwrap();
+    working.write("d/new", "");
+    let want = working.ask(&mut first, false, false).unwrap();
     first.save(&NoSteps).unwrap();
     for _ in 0..2 {
         assert_eq!(second.save(&NoSteps).unwrap(), PublishOutcome::Superseded);
-        assert_eq!(copy.ask(&mut second, false, false).unwrap(), want);
+        assert_eq!(working.ask(&mut second, false, false).unwrap(), want);
     }
     assert_eq!(looked_at_all(&second), before);
     assert!(matches!(
@@ -341,12 +341,12 @@ fn what_is_watched_is_not_looked_at_again_for_what_another_process_published() {
 }
 
 #[test]
-fn what_is_watched_and_published_is_not_in_memory_as_well() {
-    let copy = with_files();
-    let mut watched = copy.session(true);
+fn published_findings_of_a_watched_session_are_not_kept_in_memory_too() {
+    let working = with_files();
+    let mut watched = working.session(true);
     watched.watch_by(Arc::new(Watcher::new().unwrap()));
     vigil_testkit::clock::wait_for_tick();
-    copy.ask(&mut watched, false, false).unwrap();
+    working.ask(&mut watched, false, false).unwrap();
     assert!(watched.save(&NoSteps).unwrap().is_new());
     let recorded = watched.recorded.as_ref().unwrap();
     assert!(!recorded.tracked.is_in_memory());
@@ -354,19 +354,19 @@ fn what_is_watched_and_published_is_not_in_memory_as_well() {
 }
 
 #[test]
-fn an_audit_finds_what_was_not_heard_of() {
-    let copy = with_files();
+fn an_audit_finds_changes_without_events() {
+    let working = with_files();
     // A dirstate read within the tick of its change is read again, and until then nothing is compared.
     vigil_testkit::clock::wait_for_tick();
-    let mut session = copy.session(false);
+    let mut session = working.session(false);
     session.watch_by(Arc::new(Watcher::new().unwrap()));
-    copy.ask(&mut session, false, false).unwrap();
+    working.ask(&mut session, false, false).unwrap();
     // An unknown second name, in a folder that is not watched.
-    let outside = tempfile::tempdir_in(copy.0.path().parent().unwrap()).unwrap();
+    let outside = tempfile::tempdir_in(working.0.path().parent().unwrap()).unwrap();
     let other = outside.path().join("other");
-    fs::hard_link(copy.path("d/b"), &other).unwrap();
+    fs::hard_link(working.path("d/b"), &other).unwrap();
     fs::write(&other, "longer than before").unwrap();
-    let status = copy.ask(&mut session, false, false).unwrap();
+    let status = working.ask(&mut session, false, false).unwrap();
     assert_eq!(status.modified.len(), 0);
     for extent in [Extent::From(0), Extent::All] {
         let audit = session.audit(extent).unwrap();
@@ -380,60 +380,64 @@ fn an_audit_finds_what_was_not_heard_of() {
 }
 
 #[test]
-fn whoever_waits_hears_of_changes_in_the_repository() {
-    let copy = with_files();
-    let mut session = copy.session(false);
+fn waiting_clients_are_woken_by_changes_in_the_repository() {
+    let working = with_files();
+    let mut session = working.session(false);
     let watcher = Arc::new(Watcher::new().unwrap());
     session.watch_by(watcher.clone());
     let mut since = |change: &dyn Fn()| {
-        copy.ask(&mut session, false, false).unwrap();
+        working.ask(&mut session, false, false).unwrap();
         let heard = session.watch_positions();
         change();
         watcher.read_events();
         heard.since()
     };
     assert_eq!(since(&|| {}), 0);
-    assert!(since(&|| copy.record(0, &[])) > 0);
-    assert!(since(&|| copy.write(".hg/store/phaseroots", "")) > 0);
-    assert!(since(&|| copy.write(".hg/store/phaseroots", "1")) > 0);
-    assert!(since(&|| copy.write(".hg/merge/state2", "")) > 0);
-    assert!(since(&|| copy.write("new", "")) > 0);
+    assert!(since(&|| working.record(0, &[])) > 0);
+    assert!(since(&|| working.write(".hg/store/phaseroots", "")) > 0);
+    assert!(since(&|| working.write(".hg/store/phaseroots", "1")) > 0);
+    assert!(since(&|| working.write(".hg/merge/state2", "")) > 0);
+    assert!(since(&|| working.write("new", "")) > 0);
     assert_eq!(since(&|| {}), 0);
 }
 
 #[test]
-fn what_changes_is_looked_at_and_nothing_else() {
-    let copy = with_files();
-    copy.write(".hgignore", "syntax: glob\n*.o\n");
-    let mut session = copy.session(false);
+fn only_changed_paths_are_scanned() {
+    let working = with_files();
+    working.write(".hgignore", "syntax: glob\n*.o\n");
+    let mut session = working.session(false);
     session.watch_by(Arc::new(Watcher::new().unwrap()));
-    copy.ask(&mut session, false, false).unwrap();
+    working.ask(&mut session, false, false).unwrap();
     // Without events nothing is looked at, and the answer is the previous one.
     let moved = |session: &HgSession| {
         let watched = session.watched.as_ref().unwrap();
         watched.changed_directories().map(BTreeSet::len)
     };
-    copy.ask(&mut session, false, false).unwrap();
+    working.ask(&mut session, false, false).unwrap();
     assert_eq!(moved(&session), Some(0));
-    copy.write("d/other.o", "");
+    working.write("d/other.o", "");
     assert_eq!(
-        copy.ask(&mut session, false, false).unwrap().unknown.len(),
+        working
+            .ask(&mut session, false, false)
+            .unwrap()
+            .unknown
+            .len(),
         1
     );
-    copy.write("d/other", "");
-    let status = copy.ask(&mut session, false, false).unwrap();
+    working.write("d/other", "");
+    let status = working.ask(&mut session, false, false).unwrap();
     assert_eq!(status.unknown, [".hgignore", "d/other"]);
     assert_eq!(moved(&session), Some(0));
     // After a new dirstate, only what differs in it is looked at.
-    copy.write("g/i", "");
+    working.write("g/i", "");
     let files = FILES.map(|name| (name, b'n'));
-    copy.record(0, &[&files[..], &[("g/i", b'a')]].concat());
-    let status = copy.ask(&mut session, false, false).unwrap();
+    working.record(0, &[&files[..], &[("g/i", b'a')]].concat());
+    let status = working.ask(&mut session, false, false).unwrap();
     assert_eq!((status.added.len(), moved(&session)), (1, Some(2)));
     assert_eq!(status.added, ["g/i"]);
     // After a change of patterns, everything is looked at.
-    copy.write(".hgignore", "");
-    let status = copy.ask(&mut session, false, false).unwrap();
+    working.write(".hgignore", "");
+    let status = working.ask(&mut session, false, false).unwrap();
     assert_eq!(status.unknown, [".hgignore", "d/other", "d/other.o"]);
     assert_eq!(moved(&session), None);
 }

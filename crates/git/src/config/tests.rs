@@ -4,7 +4,7 @@ use bstr::ByteSlice;
 
 use super::*;
 use crate::environment::Environment;
-use crate::repository::tests::sandbox::{Sandbox, run, same_as_git};
+use crate::repository::tests::sandbox::{Sandbox, assert_same_as_git, run};
 use crate::repository::{Repository, discover};
 
 fn open(environment: &Environment) -> Repository {
@@ -13,7 +13,7 @@ fn open(environment: &Environment) -> Repository {
 
 /// Compares all entries with `git config --list`.
 #[track_caller]
-fn same_list(sandbox: &Sandbox, cwd: &str, variables: &[(&str, &str)]) -> Config {
+fn assert_same_list(sandbox: &Sandbox, cwd: &str, variables: &[(&str, &str)]) -> Config {
     let environment = sandbox.with(variables, cwd);
     let config = open(&environment).config;
     let mut list = BString::default();
@@ -49,7 +49,7 @@ fn scopes_come_in_gits_order() {
         "[a]\nb=local\n[extensions]\nworktreeConfig\n",
     );
     sandbox.write("main/.git/config.worktree", "[a]\nb=worktree\n");
-    let config = same_list(
+    let config = assert_same_list(
         &sandbox,
         "main",
         &[
@@ -68,12 +68,12 @@ fn scopes_come_in_gits_order() {
         ]
     );
     assert_eq!(config.string("a.b"), Some("command".into()));
-    same_list(&sandbox, "main", &[("XDG_CONFIG_HOME", "@/xdg")]);
-    same_list(&sandbox, "main", &[("XDG_CONFIG_HOME", "")]);
-    same_list(&sandbox, "main", &[("GIT_CONFIG_GLOBAL", "@/system")]);
-    same_list(&sandbox, "main", &[("GIT_CONFIG_GLOBAL", "../system")]);
-    same_list(&sandbox, "main", &[("GIT_CONFIG_GLOBAL", "")]);
-    same_list(&sandbox, "main/.git", &[("GIT_CONFIG_GLOBAL", "/dev/null")]);
+    assert_same_list(&sandbox, "main", &[("XDG_CONFIG_HOME", "@/xdg")]);
+    assert_same_list(&sandbox, "main", &[("XDG_CONFIG_HOME", "")]);
+    assert_same_list(&sandbox, "main", &[("GIT_CONFIG_GLOBAL", "@/system")]);
+    assert_same_list(&sandbox, "main", &[("GIT_CONFIG_GLOBAL", "../system")]);
+    assert_same_list(&sandbox, "main", &[("GIT_CONFIG_GLOBAL", "")]);
+    assert_same_list(&sandbox, "main/.git", &[("GIT_CONFIG_GLOBAL", "/dev/null")]);
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn text_is_read_as_git_reads_it() {
             [&before, text.as_bytes()].concat(),
         )
         .unwrap();
-        same_list(&sandbox, "main", &[]);
+        assert_same_list(&sandbox, "main", &[]);
         sandbox.write("home/.gitconfig", &format!("\u{feff}{text}"));
-        same_list(&sandbox, "main", &[]);
+        assert_same_list(&sandbox, "main", &[]);
         std::fs::remove_file(sandbox.root.join("home/.gitconfig")).unwrap();
     }
     std::fs::write(sandbox.root.join("main/.git/config"), &before).unwrap();
@@ -120,18 +120,18 @@ fn text_is_read_as_git_reads_it() {
         "[a \"\n\"]",
     ] {
         sandbox.write("home/.gitconfig", text);
-        same_as_git(&sandbox, "main", &[]);
+        assert_same_as_git(&sandbox, "main", &[]);
         std::fs::remove_file(sandbox.root.join("home/.gitconfig")).unwrap();
         sandbox.append("main/.git/config", "");
         let local = [&before, text.as_bytes()].concat();
         std::fs::write(sandbox.root.join("main/.git/config"), local).unwrap();
-        same_as_git(&sandbox, "main", &[]);
-        same_as_git(&sandbox, "home", &[("GIT_DIR", "../main/.git")]);
+        assert_same_as_git(&sandbox, "main", &[]);
+        assert_same_as_git(&sandbox, "home", &[("GIT_DIR", "../main/.git")]);
         std::fs::write(sandbox.root.join("main/.git/config"), &before).unwrap();
     }
     let text = b"[core]\nrepositoryformatversion=0\nb=\xff\xfe\n[a \"\xff\"]\nx=\x01\n";
     std::fs::write(sandbox.root.join("main/.git/config"), text).unwrap();
-    let config = same_list(&sandbox, "main", &[]);
+    let config = assert_same_list(&sandbox, "main", &[]);
     assert_eq!(config.subsections("A"), [BString::from(&b"\xff"[..])]);
     assert_eq!(
         config.subsection_string("A", b"\xff".as_bstr(), "X"),
@@ -149,7 +149,7 @@ fn files_include_each_other() {
     sandbox.write("home/yes", "[a]\nyes\n");
     sandbox.write("home/.gitconfig", "[a]\nx=1\n[include]\npath=inc/one\npath=~/inc/two\npath=none\npath=@/home/inc/two\n[a]\nx=2\n");
     sandbox.append("main/.git/config", "[include]\npath=../../home/inc/one\n");
-    same_list(&sandbox, "main", &[]);
+    assert_same_list(&sandbox, "main", &[]);
     sandbox.git("main", &["checkout", "-q", "-b", "topic/x"]);
     for condition in [
         "gitdir:main/.git",
@@ -182,11 +182,11 @@ fn files_include_each_other() {
             "home/.gitconfig",
             &format!("[remote \"a\"]\nurl=https://x/y/z\n[includeIf \"{condition}\"]\npath=yes\n"),
         );
-        same_list(&sandbox, "main", &[]);
-        same_list(&sandbox, "main/.git", &[]);
+        assert_same_list(&sandbox, "main", &[]);
+        assert_same_list(&sandbox, "main/.git", &[]);
         // A shell that came through the symbolic link has its path in PWD.
         let pwd = [("PWD", "@/link"), ("GIT_DIR", ".git")];
-        same_list(&sandbox, "link", &pwd);
+        assert_same_list(&sandbox, "link", &pwd);
     }
 }
 
@@ -206,7 +206,10 @@ fn includes_fail_as_gits_do() {
         "[includeIf \"hasconfig:remote.*.url:y\"]\npath=loop\n",
     ] {
         sandbox.write("home/.gitconfig", text);
-        assert!(same_as_git(&sandbox, "main", &[]).is_none(), "{text}");
+        assert!(
+            assert_same_as_git(&sandbox, "main", &[]).is_none(),
+            "{text}"
+        );
     }
     sandbox.write("home/.gitconfig", "");
     for parameters in [
@@ -218,7 +221,7 @@ fn includes_fail_as_gits_do() {
         "x",
         "'x'='y'",
     ] {
-        same_as_git(&sandbox, "main", &[("GIT_CONFIG_PARAMETERS", parameters)]);
+        assert_same_as_git(&sandbox, "main", &[("GIT_CONFIG_PARAMETERS", parameters)]);
     }
     for (count, name) in [
         ("x", "a.b"),
@@ -233,9 +236,9 @@ fn includes_fail_as_gits_do() {
             ("GIT_CONFIG_KEY_0", name),
             ("GIT_CONFIG_VALUE_0", "x"),
         ];
-        same_as_git(&sandbox, "main", &variables);
+        assert_same_as_git(&sandbox, "main", &variables);
     }
-    same_as_git(&sandbox, "main", &[("GIT_CONFIG_NOSYSTEM", "maybe")]);
+    assert_same_as_git(&sandbox, "main", &[("GIT_CONFIG_NOSYSTEM", "maybe")]);
 }
 
 #[test]

@@ -166,7 +166,7 @@ fn utf32(text: &str, mark: bool) -> Vec<u8> {
 }
 
 /// Returns a form in which `text` might be in the working tree.
-fn variant(random: &mut Chance, text: &str) -> Vec<u8> {
+fn working_tree_form(random: &mut Chance, text: &str) -> Vec<u8> {
     let crlf = text.replace("\r\n", "\n").replace('\n', "\r\n");
     match random.below(10) {
         0 => text.into(),
@@ -250,7 +250,7 @@ fn random_contents_convert_as_in_git() {
             }
             lines += "\n";
             let text = random.text(&parts, 12);
-            fixture.write(&path, variant(&mut random, &text));
+            fixture.write(&path, working_tree_form(&mut random, &text));
             files.push((path, text.into_bytes()));
         }
         fixture.write(".gitattributes", lines);

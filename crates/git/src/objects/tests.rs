@@ -6,7 +6,7 @@ use crate::testing::OpenRepository as _;
 use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
 /// A repository with a few commits, trees, blobs and tags.
-fn filled() -> Sandbox {
+fn filled_repository() -> Sandbox {
     let sandbox = Sandbox::new();
     for n in 0..6 {
         let lines: String = (0..200)
@@ -60,7 +60,7 @@ fn check_all(sandbox: &Sandbox, objects: &Objects) {
 
 #[test]
 fn a_clone_reads_in_another_thread() {
-    let sandbox = filled();
+    let sandbox = filled_repository();
     let objects = sandbox.open_objects();
     let (clone, head) = (objects.clone(), sandbox.id("HEAD"));
     let there = std::thread::spawn(move || clone.commit(&head).unwrap());
@@ -84,7 +84,7 @@ fn objects_are_read_loose_packed_from_alternates_and_after_a_repack() {
         sandbox.git(["repack", "-adq"]);
         check_all(&sandbox, &objects);
     }
-    let sandbox = filled();
+    let sandbox = filled_repository();
     let objects = sandbox.open_objects();
     sandbox.git(["clone", "-q", "-s", ".", "../clone"]);
     let mut clone = sandbox.repository();
@@ -106,7 +106,7 @@ fn objects_are_read_loose_packed_from_alternates_and_after_a_repack() {
 
 #[test]
 fn an_alternate_that_is_gone_is_no_error() {
-    let sandbox = filled();
+    let sandbox = filled_repository();
     fs::write(
         sandbox.git_dir().join("objects/info/alternates"),
         "/nowhere/at/all\n../relative\n",
@@ -151,7 +151,7 @@ fn many_packs_after_opening_are_found() {
 }
 
 /// Lists the mappings of files below `sandbox` that have been deleted.
-fn mapped_and_gone(sandbox: &Sandbox) -> Vec<String> {
+fn deleted_mappings(sandbox: &Sandbox) -> Vec<String> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap();
     let top = sandbox.root().to_str().unwrap();
     let gone = maps
@@ -161,8 +161,8 @@ fn mapped_and_gone(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
-fn packs_that_are_gone_are_let_go_of() {
-    let sandbox = filled();
+fn deleted_packs_are_closed() {
+    let sandbox = filled_repository();
     let repo = sandbox.repository();
     let refs = Refs::open(&repo).unwrap();
     let mut objects = sandbox.open_objects();
@@ -171,9 +171,9 @@ fn packs_that_are_gone_are_let_go_of() {
         check_all(&sandbox, &objects.clone());
         sandbox.commit(&format!("more {n}"));
         sandbox.git(["repack", "-adfq"]);
-        assert_ne!(mapped_and_gone(&sandbox), [""; 0]);
+        assert_ne!(deleted_mappings(&sandbox), [""; 0]);
         objects.refresh(&repo, &refs).unwrap();
-        assert_eq!(mapped_and_gone(&sandbox), [""; 0]);
+        assert_eq!(deleted_mappings(&sandbox), [""; 0]);
     }
     check_all(&sandbox, &objects);
     let open = fs::read_dir("/proc/self/fd").unwrap();
@@ -185,7 +185,7 @@ fn packs_that_are_gone_are_let_go_of() {
 /// Objects found once are not found for ever: git looks again for each answer.
 #[test]
 fn objects_that_are_gone_are_not_found_in_the_next_answer() {
-    let sandbox = filled();
+    let sandbox = filled_repository();
     let repo = sandbox.repository();
     let refs = Refs::open(&repo).unwrap();
     sandbox.git(["repack", "-adq"]);
@@ -205,7 +205,7 @@ fn objects_that_are_gone_are_not_found_in_the_next_answer() {
 /// A pack whose index was read, but which was not opened itself, may disappear while it is known.
 #[test]
 fn objects_are_found_elsewhere_when_their_pack_is_gone() {
-    let sandbox = filled();
+    let sandbox = filled_repository();
     sandbox.git(["repack", "-adq"]);
     let objects = sandbox.open_objects();
     let ids = all_ids(&sandbox);
@@ -219,7 +219,7 @@ fn objects_are_found_elsewhere_when_their_pack_is_gone() {
 
 #[test]
 fn alternates_come_and_go() {
-    let sandbox = filled();
+    let sandbox = filled_repository();
     sandbox.git(["clone", "-q", "-s", ".", "../clone"]);
     let mut repo = sandbox.repository();
     repo.object_dir = sandbox.root().join("clone/.git/objects");
@@ -249,8 +249,8 @@ fn alternates_come_and_go() {
 }
 
 #[test]
-fn damage_is_told_each_time_and_repair_is_seen() {
-    let sandbox = filled();
+fn damage_is_reported_each_time_and_repair_is_seen() {
+    let sandbox = filled_repository();
     sandbox.git(["repack", "-adfq"]);
     let tree = sandbox.id("HEAD^{tree}");
     let path = sandbox.pack_file("pack");
@@ -275,7 +275,7 @@ fn damage_is_told_each_time_and_repair_is_seen() {
 
 #[test]
 fn tags_and_commits_lead_to_trees() {
-    let sandbox = filled();
+    let sandbox = filled_repository();
     let objects = sandbox.open_objects();
     let tree = sandbox.id("HEAD^{tree}");
     for revision in ["two", "one", "HEAD", "HEAD^{tree}"] {
@@ -307,7 +307,7 @@ fn tags_and_commits_lead_to_trees() {
 
 #[test]
 fn replacements_shallow_boundaries_and_grafts_hold() {
-    let sandbox = filled();
+    let sandbox = filled_repository();
     let repo = sandbox.repository();
     let refs = Refs::open(&repo).unwrap();
     let mut objects = sandbox.open_objects();
@@ -341,7 +341,7 @@ fn replacements_shallow_boundaries_and_grafts_hold() {
 
 #[test]
 fn damaged_loose_objects_are_named() {
-    let sandbox = filled();
+    let sandbox = filled_repository();
     let tree = sandbox.id("HEAD^{tree}").to_string();
     let path = sandbox.loose_object(&tree);
     let good = fs::read(&path).unwrap();
@@ -385,8 +385,8 @@ fn damaged_loose_objects_are_named() {
 }
 
 #[test]
-fn damaged_packs_and_indexes_never_trip() {
-    let sandbox = filled();
+fn damaged_packs_and_indexes_never_panic() {
+    let sandbox = filled_repository();
     sandbox.git(["repack", "-adfq", "--depth=20", "--window=20"]);
     let ids = all_ids(&sandbox);
     let mut failures = 0;
@@ -425,7 +425,7 @@ fn damaged_packs_and_indexes_never_trip() {
 
 #[test]
 fn a_damaged_packed_object_is_named_with_its_pack() {
-    let sandbox = filled();
+    let sandbox = filled_repository();
     sandbox.git(["repack", "-adfq"]);
     let tree = sandbox.id("HEAD^{tree}");
     let path = sandbox.pack_file("pack");
@@ -460,7 +460,7 @@ fn a_damaged_packed_object_is_named_with_its_pack() {
 
 /// If several objects share an abbreviation, it gets longer than asked for, whatever the hash function.
 #[test]
-fn abbreviations_tell_objects_apart() {
+fn ambiguous_abbreviations_get_longer() {
     for hash in [gix_hash::Kind::Sha1, gix_hash::Kind::Sha256] {
         let sandbox = Sandbox::with_formats(FORMATS[0].0, hash);
         for n in 0..1500 {

@@ -6,7 +6,7 @@ use crate::testing::OpenRepository as _;
 use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
 /// Lists all references as `git for-each-ref` prints them.
-fn listed(refs: &Refs, prefix: &str) -> String {
+fn listed_references(refs: &Refs, prefix: &str) -> String {
     let mut lines = Vec::new();
     refs.for_each(prefix.into(), |name, id, _| {
         lines.push(format!("{id} {name}"))
@@ -15,7 +15,7 @@ fn listed(refs: &Refs, prefix: &str) -> String {
     lines.join("\n")
 }
 
-fn by_git(sandbox: &Sandbox, folder: &Path) -> String {
+fn git_references(sandbox: &Sandbox, folder: &Path) -> String {
     sandbox.git_in(
         folder,
         ["for-each-ref", "--format=%(objectname) %(refname)"],
@@ -51,13 +51,17 @@ fn references_are_those_of_git_in_every_format() {
         ]);
         sandbox.git(["symbolic-ref", "refs/heads/dangling", "refs/heads/nowhere"]);
 
-        let expected = by_git(&sandbox, &sandbox.top());
-        assert_eq!(listed(&refs, ""), expected, "{format:?} {hash:?}");
+        let expected = git_references(&sandbox, &sandbox.top());
+        assert_eq!(
+            listed_references(&refs, ""),
+            expected,
+            "{format:?} {hash:?}"
+        );
         let heads: Vec<_> = expected
             .lines()
             .filter(|line| line.contains(" refs/heads/"))
             .collect();
-        assert_eq!(listed(&refs, "refs/heads/"), heads.join("\n"));
+        assert_eq!(listed_references(&refs, "refs/heads/"), heads.join("\n"));
         for line in expected.lines() {
             let (id, name) = line.split_once(' ').unwrap();
             assert_eq!(refs.resolve(name.into()).unwrap().unwrap().to_string(), id);
@@ -117,11 +121,15 @@ fn a_linked_worktree_has_a_head_of_its_own_and_shares_branches() {
         let own = sandbox.git_dir().join("worktrees/linked");
         let theirs = Refs::open(&sandbox.repository_at(own, linked.clone())).unwrap();
         assert_eq!(
-            listed(&refs, ""),
-            by_git(&sandbox, &sandbox.top()),
+            listed_references(&refs, ""),
+            git_references(&sandbox, &sandbox.top()),
             "{format:?}"
         );
-        assert_eq!(listed(&theirs, ""), by_git(&sandbox, &linked), "{format:?}");
+        assert_eq!(
+            listed_references(&theirs, ""),
+            git_references(&sandbox, &linked),
+            "{format:?}"
+        );
         assert_eq!(
             theirs.head().unwrap(),
             Head::Branch {
@@ -141,7 +149,7 @@ fn stash_entries_are_counted_as_git_counts_them() {
         let sandbox = Sandbox::with_formats(format, hash);
         sandbox.commit("one");
         let refs = Refs::open(&sandbox.repository()).unwrap();
-        let by_git = || {
+        let git_stash_count = || {
             let status = sandbox.git(["status", "--porcelain=v2", "--show-stash"]);
             let count = status
                 .lines()
@@ -154,12 +162,12 @@ fn stash_entries_are_counted_as_git_counts_them() {
             fs::write(sandbox.top().join("file"), round.to_string()).unwrap();
             sandbox.git(["stash", "-u", "-q"]);
             assert_eq!(refs.stash_count().unwrap(), round + 1, "{format:?}");
-            assert_eq!(by_git(), round + 1);
+            assert_eq!(git_stash_count(), round + 1);
         }
         sandbox.git(["stash", "drop", "-q", "stash@{2}"]);
-        assert_eq!(refs.stash_count().unwrap(), by_git(), "{format:?}");
+        assert_eq!(refs.stash_count().unwrap(), git_stash_count(), "{format:?}");
         sandbox.git(["stash", "clear"]);
-        assert_eq!((refs.stash_count().unwrap(), by_git()), (0, 0));
+        assert_eq!((refs.stash_count().unwrap(), git_stash_count()), (0, 0));
     }
 }
 
@@ -175,7 +183,7 @@ fn broken_references_are_taken_as_git_takes_them() {
         name: "".into(),
         id: None,
     };
-    let by_git = || sandbox.try_git(["status", "--porcelain=v2", "--branch"]);
+    let git_status = || sandbox.try_git(["status", "--porcelain=v2", "--branch"]);
     for content in [
         "garbage\n",
         "ref: refs/heads/bad..name\n",
@@ -184,13 +192,13 @@ fn broken_references_are_taken_as_git_takes_them() {
     ] {
         fs::write(&main, content).unwrap();
         assert!(
-            by_git().stdout.contains("# branch.head (unknown)\n"),
+            git_status().stdout.contains("# branch.head (unknown)\n"),
             "{content:?}"
         );
         assert_eq!(refs.head().unwrap(), unknown, "{content:?}");
     }
     fs::write(&main, "ref: refs/heads/other\n").unwrap();
-    assert!(by_git().stdout.contains("# branch.head other\n"));
+    assert!(git_status().stdout.contains("# branch.head other\n"));
     assert_eq!(
         refs.head().unwrap(),
         Head::Branch {
@@ -200,13 +208,13 @@ fn broken_references_are_taken_as_git_takes_them() {
     );
 
     fs::write(&main, format!("{}\n", ObjectId::null(Kind::Sha1))).unwrap();
-    let error = by_git().stderr;
+    let error = git_status().stderr;
     assert_eq!(error, format!("fatal: {}\n", refs.head().unwrap_err()));
 
     let head = sandbox.git_dir().join("HEAD");
     for content in ["garbage\n", ""] {
         fs::write(&head, content).unwrap();
-        let error = by_git().stderr;
+        let error = git_status().stderr;
         assert_eq!(error, format!("fatal: {}\n", refs.head().unwrap_err()));
     }
 }
@@ -393,7 +401,10 @@ fn links_and_pipes_are_listed_as_by_git() {
     )
     .unwrap();
     let refs = Refs::open(&sandbox.repository()).unwrap();
-    assert_eq!(listed(&refs, ""), by_git(&sandbox, &sandbox.top()));
+    assert_eq!(
+        listed_references(&refs, ""),
+        git_references(&sandbox, &sandbox.top())
+    );
     let main = refs.resolve("refs/tags/to-name".into()).unwrap();
     assert_eq!(main, Some(sandbox.id("refs/tags/to-name")));
 }
@@ -421,5 +432,8 @@ fn many_loose_references_are_read_as_by_git() {
     fs::remove_file(tags.join("in/side0005")).unwrap();
     std::os::unix::fs::symlink("side0006", tags.join("in/side0005")).unwrap();
     let refs = Refs::open(&sandbox.repository()).unwrap();
-    assert_eq!(listed(&refs, ""), by_git(&sandbox, &sandbox.top()));
+    assert_eq!(
+        listed_references(&refs, ""),
+        git_references(&sandbox, &sandbox.top())
+    );
 }

@@ -9,7 +9,7 @@ fn stack_of(sandbox: &Sandbox) -> Stack {
 }
 
 /// A repository with enough references for an index of several levels.
-fn large(count: usize, block_size: &str) -> Sandbox {
+fn repository_with_many_references(count: usize, block_size: &str) -> Sandbox {
     let sandbox = Sandbox::with_formats(RefFormat::Reftable, Kind::Sha1);
     sandbox.git(["config", "reftable.blockSize", block_size]);
     let id = sandbox.commit("one");
@@ -25,7 +25,7 @@ fn large(count: usize, block_size: &str) -> Sandbox {
 #[test]
 fn every_reference_is_found_through_indexes_of_any_depth() {
     for (count, block_size) in [(3, "0"), (200, "256"), (3000, "256"), (3000, "4096")] {
-        let sandbox = large(count, block_size);
+        let sandbox = repository_with_many_references(count, block_size);
         let stack = stack_of(&sandbox);
         let mut merged = Merged::default();
         merged.add(&stack.tables().unwrap(), |_| true);
@@ -107,8 +107,8 @@ fn of_several_tables_the_last_counts() {
 }
 
 #[test]
-fn a_table_cut_short_or_with_a_flipped_bit_is_refused_or_read_but_never_trips() {
-    let sandbox = large(40, "256");
+fn a_damaged_table_is_refused_or_read_but_never_panics() {
+    let sandbox = repository_with_many_references(40, "256");
     sandbox.git(["config", "core.logAllRefUpdates", "always"]);
     sandbox.git([
         "update-ref",
@@ -185,7 +185,7 @@ fn names_may_not_fill_the_memory() {
 
 #[test]
 fn a_stack_that_lists_a_missing_table_is_an_error() {
-    let sandbox = large(3, "0");
+    let sandbox = repository_with_many_references(3, "0");
     let list = sandbox.git_dir().join("reftable/tables.list");
     fs::write(&list, "0x000000000001-0x000000000001-00000000.ref\n").unwrap();
     let error = stack_of(&sandbox).find("HEAD".into()).unwrap_err();

@@ -15,7 +15,7 @@ fn rule(copies: bool, min_percent: u32, limit: usize) -> RenameRule {
     }
 }
 
-fn found(repo: &Repo, rule: &RenameRule, threads_max: usize) -> Vec<StagedChange> {
+fn found_renames(repo: &Repo, rule: &RenameRule, threads_max: usize) -> Vec<StagedChange> {
     let loaded = load(&repo.index_path(), &repo.git_dir(), &repo.top(), Kind::Sha1);
     let head = repo.git(["rev-parse", "HEAD^{tree}"]);
     let head = ObjectId::from_hex(head.trim_end()).unwrap();
@@ -25,7 +25,7 @@ fn found(repo: &Repo, rule: &RenameRule, threads_max: usize) -> Vec<StagedChange
 }
 
 /// Formats the changes as `git diff-index --raw` prints them, without conflicts.
-fn raw(changes: &[StagedChange]) -> Vec<String> {
+fn as_raw(changes: &[StagedChange]) -> Vec<String> {
     let lines = changes.iter().map(|change| {
         let letter = change.kind.letter() as char;
         let sides = format!(
@@ -43,7 +43,7 @@ fn raw(changes: &[StagedChange]) -> Vec<String> {
     lines.collect()
 }
 
-fn raw_by_git(repo: &Repo, rule: &RenameRule) -> Vec<String> {
+fn git_raw(repo: &Repo, rule: &RenameRule) -> Vec<String> {
     let percent = rule.min_score * 100 / SCORE_MAX;
     let search = format!("-{}{percent}%", if rule.copies { "C" } else { "M" });
     let limit = format!("-l{}", rule.limit);
@@ -73,8 +73,8 @@ fn raw_by_git(repo: &Repo, rule: &RenameRule) -> Vec<String> {
 
 #[track_caller]
 fn assert_same_as_git(repo: &Repo, rule: &RenameRule, why: &str) -> Vec<StagedChange> {
-    let changes = found(repo, rule, 2);
-    assert_eq!(raw(&changes), raw_by_git(repo, rule), "{why}, {rule:?}");
+    let changes = found_renames(repo, rule, 2);
+    assert_eq!(as_raw(&changes), git_raw(repo, rule), "{why}, {rule:?}");
     changes
 }
 
@@ -106,7 +106,7 @@ fn edit(random: &mut Chance, contents: &mut Vec<u8>) {
 }
 
 /// Renames, copies, edits, removes and adds files of a commit, and stages everything.
-fn shuffle(repo: &Repo, random: &mut Chance) {
+fn change_files(repo: &Repo, random: &mut Chance) {
     let path = |random: &mut Chance| format!("{}{}", random.pick(&NAMES), random.below(6));
     let is_there = |path: &str| repo.top().join(path).symlink_metadata().is_ok();
     for _ in 0..10 + random.below(10) {
@@ -177,7 +177,7 @@ fn random_renames_and_edits_are_paired_as_by_git() {
     let mut pairs = 0;
     for seed in 0..16 {
         let repo = Repo::new();
-        shuffle(&repo, &mut Chance::new(seed));
+        change_files(&repo, &mut Chance::new(seed));
         for rule in &rules {
             let changes = assert_same_as_git(&repo, rule, &format!("seed {seed}"));
             pairs += changes
@@ -192,7 +192,7 @@ fn random_renames_and_edits_are_paired_as_by_git() {
 #[test]
 fn status_says_the_same() {
     let repo = Repo::new();
-    shuffle(&repo, &mut Chance::new(77));
+    change_files(&repo, &mut Chance::new(77));
     let output = repo.git(["status", "--porcelain=v2", "-z", "--untracked-files=no"]);
     let mut fields = output.split(|byte| *byte == 0).map(|field| field.as_bstr());
     let mut theirs = Vec::new();
@@ -207,7 +207,7 @@ fn status_says_the_same() {
             .collect();
         theirs.push((letters, rest, source));
     }
-    let ours: Vec<_> = found(&repo, &rule(false, 50, 1000), 1)
+    let ours: Vec<_> = found_renames(&repo, &rule(false, 50, 1000), 1)
         .into_iter()
         .map(|change| {
             let letter = change.kind.letter() as char;
@@ -231,7 +231,7 @@ fn status_says_the_same() {
 }
 
 #[test]
-fn of_equal_files_the_name_decides_then_the_order() {
+fn among_equal_files_the_name_decides_then_the_order() {
     let repo = Repo::new();
     for path in ["1/x", "2/y", "3/z", "4/w"] {
         repo.write(path, "equal\n");
@@ -332,8 +332,8 @@ fn large_and_strange_files_have_gits_scores() {
 
 #[test]
 fn contents_that_are_missing_are_named() {
-    struct None;
-    impl BlobSource for None {
+    struct MissingBlobs;
+    impl BlobSource for MissingBlobs {
         fn size(&self, _: &Blob<'_>) -> Result<u64, SourceError> {
             Ok(10)
         }
@@ -350,7 +350,7 @@ fn contents_that_are_missing_are_named() {
         head_id: a,
         index_mode: FileMode::NONE,
         index_id: null,
-        source: Option::None,
+        source: None,
     };
     let added = StagedChange {
         path: "b".into(),
@@ -359,8 +359,15 @@ fn contents_that_are_missing_are_named() {
         head_id: null,
         index_mode: FileMode::FILE,
         index_id: b,
-        source: Option::None,
+        source: None,
     };
-    let error = detect(vec![removed, added], &[], &rule(false, 50, 0), &None, 1).unwrap_err();
+    let error = detect(
+        vec![removed, added],
+        &[],
+        &rule(false, 50, 0),
+        &MissingBlobs,
+        1,
+    )
+    .unwrap_err();
     assert_eq!(error.to_string(), format!("unable to read {a}"));
 }

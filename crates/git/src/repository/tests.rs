@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use gix_hash::Kind;
 
-use self::sandbox::{Sandbox, run, same_as_git};
+use self::sandbox::{Sandbox, assert_same_as_git, run};
 use super::*;
 
 pub(crate) mod sandbox;
@@ -18,7 +18,7 @@ fn a_plain_repository_is_found_from_everywhere_in_it() {
     sandbox.folder("nothing");
     symlink("main/a", sandbox.root.join("link")).unwrap();
     for cwd in ["main", "main/a", "main/a/b", "link", "link/b"] {
-        let repository = same_as_git(&sandbox, cwd, &[]).unwrap();
+        let repository = assert_same_as_git(&sandbox, cwd, &[]).unwrap();
         assert_eq!(repository.git_dir, sandbox.root.join("main/.git"));
         assert_eq!(repository.index_path, sandbox.root.join("main/.git/index"));
         assert_eq!(
@@ -27,16 +27,16 @@ fn a_plain_repository_is_found_from_everywhere_in_it() {
         );
     }
     for cwd in ["main/.git", "main/.git/refs", "nothing", ""] {
-        assert!(same_as_git(&sandbox, cwd, &[]).is_none());
+        assert!(assert_same_as_git(&sandbox, cwd, &[]).is_none());
     }
-    same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/main/a")]).unwrap();
-    same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "..")]).unwrap();
-    same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/nothing")]).unwrap();
-    same_as_git(&sandbox, "main/.git", &[("GIT_WORK_TREE", "@/nothing")]).unwrap();
-    same_as_git(&sandbox, "main/.git/refs", &[("GIT_WORK_TREE", "..")]).unwrap();
-    assert!(same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/none")]).is_none());
-    assert!(same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/none/x")]).is_none());
-    assert!(same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "")]).is_none());
+    assert_same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/main/a")]).unwrap();
+    assert_same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "..")]).unwrap();
+    assert_same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/nothing")]).unwrap();
+    assert_same_as_git(&sandbox, "main/.git", &[("GIT_WORK_TREE", "@/nothing")]).unwrap();
+    assert_same_as_git(&sandbox, "main/.git/refs", &[("GIT_WORK_TREE", "..")]).unwrap();
+    assert!(assert_same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/none")]).is_none());
+    assert!(assert_same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/none/x")]).is_none());
+    assert!(assert_same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "")]).is_none());
 }
 
 #[test]
@@ -58,16 +58,16 @@ fn the_search_ends_at_ceilings() {
         ("/", true),
         ("", true),
     ] {
-        let found = same_as_git(
+        let found = assert_same_as_git(
             &sandbox,
             "main/a/b",
             &[("GIT_CEILING_DIRECTORIES", ceilings)],
         );
         assert_eq!(found.is_some(), is_found, "{ceilings}");
     }
-    same_as_git(&sandbox, "main", &[("GIT_CEILING_DIRECTORIES", "@/main")]).unwrap();
+    assert_same_as_git(&sandbox, "main", &[("GIT_CEILING_DIRECTORIES", "@/main")]).unwrap();
     assert!(
-        same_as_git(
+        assert_same_as_git(
             &sandbox,
             "main",
             &[("GIT_DISCOVERY_ACROSS_FILESYSTEM", "x")]
@@ -92,46 +92,46 @@ fn a_named_folder_is_taken_as_it_is() {
         ("main/.git", "."),
     ];
     for (cwd, git_dir) in found {
-        same_as_git(&sandbox, cwd, &[("GIT_DIR", git_dir)]).unwrap();
-        same_as_git(
+        assert_same_as_git(&sandbox, cwd, &[("GIT_DIR", git_dir)]).unwrap();
+        assert_same_as_git(
             &sandbox,
             cwd,
             &[("GIT_DIR", git_dir), ("GIT_WORK_TREE", "@/tree")],
         )
         .unwrap();
-        same_as_git(
+        assert_same_as_git(
             &sandbox,
             cwd,
             &[("GIT_DIR", git_dir), ("GIT_WORK_TREE", "@/tree/a")],
         )
         .unwrap();
-        same_as_git(
+        assert_same_as_git(
             &sandbox,
             cwd,
             &[("GIT_DIR", git_dir), ("GIT_WORK_TREE", "..")],
         )
         .unwrap();
         let variables = [("GIT_DIR", git_dir), ("GIT_IMPLICIT_WORK_TREE", "0")];
-        assert!(same_as_git(&sandbox, cwd, &variables).is_none());
+        assert!(assert_same_as_git(&sandbox, cwd, &variables).is_none());
     }
     for git_dir in ["", "none", "@/tree", "@/bare.git", "@/home/x/y"] {
-        assert!(same_as_git(&sandbox, "main", &[("GIT_DIR", git_dir)]).is_none());
+        assert!(assert_same_as_git(&sandbox, "main", &[("GIT_DIR", git_dir)]).is_none());
     }
-    same_as_git(
+    assert_same_as_git(
         &sandbox,
         "main",
         &[("GIT_DIR", "@/bare.git"), ("GIT_WORK_TREE", ".")],
     )
     .unwrap();
-    assert!(same_as_git(&sandbox, "bare.git", &[]).is_none());
-    assert!(same_as_git(&sandbox, "bare.git/refs", &[]).is_none());
-    same_as_git(&sandbox, "bare.git/refs", &[("GIT_WORK_TREE", "@/tree")]).unwrap();
+    assert!(assert_same_as_git(&sandbox, "bare.git", &[]).is_none());
+    assert!(assert_same_as_git(&sandbox, "bare.git/refs", &[]).is_none());
+    assert_same_as_git(&sandbox, "bare.git/refs", &[("GIT_WORK_TREE", "@/tree")]).unwrap();
 
     let index = [
         ("GIT_INDEX_FILE", "x/index"),
         ("GIT_OBJECT_DIRECTORY", "@/main/.git/objects"),
     ];
-    let repository = same_as_git(&sandbox, "main/a", &index).unwrap();
+    let repository = assert_same_as_git(&sandbox, "main/a", &index).unwrap();
     assert_eq!(repository.index_path, sandbox.root.join("main/x/index"));
 }
 
@@ -168,30 +168,30 @@ fn a_configured_work_tree_counts() {
                 .map(|git_dir| ("GIT_DIR", git_dir))
                 .into_iter()
                 .collect();
-            same_as_git(&sandbox, cwd, &variables);
+            assert_same_as_git(&sandbox, cwd, &variables);
         }
     }
     sandbox.write(
         "main/.git/config",
         "[core]\nrepositoryformatversion=0\nworktree=../a\nbare\n",
     );
-    same_as_git(&sandbox, "main", &[]);
-    same_as_git(&sandbox, "main", &[("GIT_WORK_TREE", "@/tree")]).unwrap();
+    assert_same_as_git(&sandbox, "main", &[]);
+    assert_same_as_git(&sandbox, "main", &[("GIT_WORK_TREE", "@/tree")]).unwrap();
     // Without a version neither key counts at first.
     sandbox.write("main/.git/config", "[core]\nworktree=../a\nbare\n");
-    same_as_git(&sandbox, "main", &[]);
+    assert_same_as_git(&sandbox, "main", &[]);
     sandbox.write(
         "main/.git/config",
         "[core]\nrepositoryformatversion=0\nbare\n",
     );
-    same_as_git(&sandbox, "main", &[]);
-    same_as_git(&sandbox, "main/a", &[]);
+    assert_same_as_git(&sandbox, "main", &[]);
+    assert_same_as_git(&sandbox, "main/a", &[]);
     std::fs::remove_file(sandbox.root.join("main/.git/config")).unwrap();
-    same_as_git(&sandbox, "main", &[]).unwrap();
+    assert_same_as_git(&sandbox, "main", &[]).unwrap();
 }
 
 #[test]
-fn all_that_can_say_something_is_combined() {
+fn all_ways_to_name_a_repository_are_combined() {
     let sandbox = Sandbox::new();
     sandbox.git("", &["init", "-q", "main"]);
     sandbox.git(
@@ -216,9 +216,9 @@ fn all_that_can_say_something_is_combined() {
                 for work_tree in [None, Some(".."), Some("@/tree")] {
                     let work_tree = work_tree.map(|work_tree| ("GIT_WORK_TREE", work_tree));
                     let mut variables: Vec<_> = work_tree.into_iter().collect();
-                    same_as_git(&sandbox, cwd, &variables);
+                    assert_same_as_git(&sandbox, cwd, &variables);
                     variables.push(("GIT_DIR", git_dir));
-                    same_as_git(&sandbox, cwd, &variables);
+                    assert_same_as_git(&sandbox, cwd, &variables);
                 }
             }
         }
@@ -233,10 +233,10 @@ fn a_file_may_name_the_folder() {
         &["init", "-q", "--separate-git-dir", "separate.git", "main"],
     );
     sandbox.folder("main/a");
-    let repository = same_as_git(&sandbox, "main/a", &[]).unwrap();
+    let repository = assert_same_as_git(&sandbox, "main/a", &[]).unwrap();
     assert_eq!(repository.git_dir, sandbox.root.join("separate.git"));
-    same_as_git(&sandbox, "main", &[("GIT_DIR", "@/main/.git")]).unwrap();
-    same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/main")]).unwrap();
+    assert_same_as_git(&sandbox, "main", &[("GIT_DIR", "@/main/.git")]).unwrap();
+    assert_same_as_git(&sandbox, "main/a", &[("GIT_WORK_TREE", "@/main")]).unwrap();
     for contents in [
         "gitdir: ../separate.git\r\n",
         "gitdir: ../none",
@@ -247,17 +247,17 @@ fn a_file_may_name_the_folder() {
         "",
     ] {
         sandbox.write("main/.git", contents);
-        let found = same_as_git(&sandbox, "main", &[]);
+        let found = assert_same_as_git(&sandbox, "main", &[]);
         assert_eq!(
             found.is_some(),
             contents.contains("separate"),
             "{contents:?}"
         );
-        same_as_git(&sandbox, "main", &[("GIT_DIR", ".git")]);
-        same_as_git(&sandbox, "home", &[("GIT_DIR", "../main/.git")]);
+        assert_same_as_git(&sandbox, "main", &[("GIT_DIR", ".git")]);
+        assert_same_as_git(&sandbox, "home", &[("GIT_DIR", "../main/.git")]);
     }
     sandbox.write("main/.git", &"x".repeat((1 << 20) + 1));
-    assert!(same_as_git(&sandbox, "main", &[]).is_none());
+    assert!(assert_same_as_git(&sandbox, "main", &[]).is_none());
     std::fs::remove_file(sandbox.root.join("main/.git")).unwrap();
     let refused = || {
         let error = discover(&sandbox.environment, &sandbox.root.join("main")).unwrap_err();
@@ -281,39 +281,39 @@ fn linked_work_trees_share_a_folder() {
     sandbox.git("main", &["commit", "-q", "--allow-empty", "-m", "x"]);
     sandbox.git("main", &["worktree", "add", "-q", "../linked"]);
     sandbox.folder("linked/a");
-    let repository = same_as_git(&sandbox, "linked/a", &[]).unwrap();
+    let repository = assert_same_as_git(&sandbox, "linked/a", &[]).unwrap();
     assert_eq!(repository.common_dir, sandbox.root.join("main/.git"));
-    assert!(same_as_git(&sandbox, "main/.git/worktrees/linked", &[]).is_none());
+    assert!(assert_same_as_git(&sandbox, "main/.git/worktrees/linked", &[]).is_none());
     // In the shared file, core.bare and core.worktree apply to the main working tree.
     sandbox.append("main/.git/config", "[core]\nbare = true\n");
-    same_as_git(&sandbox, "linked/a", &[]).unwrap();
-    assert!(same_as_git(&sandbox, "main", &[]).is_none());
+    assert_same_as_git(&sandbox, "linked/a", &[]).unwrap();
+    assert!(assert_same_as_git(&sandbox, "main", &[]).is_none());
     sandbox.append(
         "main/.git/config",
         "[core]\nworktree = /none\nbare=false\n[extensions]\nworktreeConfig\n",
     );
     sandbox.write("main/.git/config.worktree", "[core]\nworktree = ..\n");
-    same_as_git(&sandbox, "main", &[]);
-    same_as_git(&sandbox, "linked/a", &[]);
+    assert_same_as_git(&sandbox, "main", &[]);
+    assert_same_as_git(&sandbox, "linked/a", &[]);
     sandbox.write(
         "main/.git/worktrees/linked/config.worktree",
         "[core]\nbare = x\n",
     );
-    same_as_git(&sandbox, "linked/a", &[]);
+    assert_same_as_git(&sandbox, "linked/a", &[]);
     sandbox.write(
         "main/.git/worktrees/linked/config.worktree",
         "[core]\nworktree\n",
     );
-    same_as_git(&sandbox, "linked/a", &[]);
+    assert_same_as_git(&sandbox, "linked/a", &[]);
     sandbox.write(
         "main/.git/worktrees/linked/config.worktree",
         "[core]\nworktree=@/home\n[status]\nshort=x\n",
     );
-    same_as_git(&sandbox, "linked/a", &[]);
+    assert_same_as_git(&sandbox, "linked/a", &[]);
     sandbox.write("main/.git/worktrees/linked/commondir", "../none");
-    same_as_git(&sandbox, "linked/a", &[]);
+    assert_same_as_git(&sandbox, "linked/a", &[]);
     let git_dir = [("GIT_COMMON_DIR", "@/main/.git")];
-    same_as_git(&sandbox, "linked/a", &git_dir);
+    assert_same_as_git(&sandbox, "linked/a", &git_dir);
 }
 
 #[test]
@@ -346,8 +346,8 @@ fn formats_are_judged_as_git_does() {
         "[core]\nrepositoryformatversion=0\n[",
     ] {
         sandbox.write("main/.git/config", format);
-        same_as_git(&sandbox, "main", &[]);
-        same_as_git(&sandbox, "home", &[("GIT_DIR", "../main/.git")]);
+        assert_same_as_git(&sandbox, "main", &[]);
+        assert_same_as_git(&sandbox, "home", &[("GIT_DIR", "../main/.git")]);
     }
 }
 
@@ -356,7 +356,7 @@ fn reftable_and_sha256_are_told() {
     let sandbox = Sandbox::new();
     sandbox.git("", &["init", "-q", "--object-format=sha256", "long"]);
     assert_eq!(
-        same_as_git(&sandbox, "long", &[]).unwrap().hash,
+        assert_same_as_git(&sandbox, "long", &[]).unwrap().hash,
         Kind::Sha256
     );
     if run(
@@ -366,13 +366,13 @@ fn reftable_and_sha256_are_told() {
     .status
     .success()
     {
-        let repository = same_as_git(&sandbox, "tables", &[]).unwrap();
+        let repository = assert_same_as_git(&sandbox, "tables", &[]).unwrap();
         assert_eq!(repository.ref_format, RefFormat::Reftable);
     }
 }
 
 #[test]
-fn others_repositories_need_the_users_word() {
+fn repositories_of_others_need_the_users_permission() {
     let sandbox = Sandbox::new();
     sandbox.git("", &["init", "-q", "ma in"]);
     sandbox.git("", &["init", "-q", "--bare", "bare.git"]);
@@ -404,26 +404,26 @@ fn others_repositories_need_the_users_word() {
             .collect();
         sandbox.write("home/.gitconfig", &format!("[safe]\n{text}"));
         for cwd in ["ma in", "ma in/a", "link"] {
-            let found = same_as_git(&sandbox, cwd, &foreign);
+            let found = assert_same_as_git(&sandbox, cwd, &foreign);
             assert_eq!(found.is_some(), is_safe, "{directories:?} {cwd}");
         }
-        same_as_git(&sandbox, "apart", &foreign);
-        same_as_git(&sandbox, "bare.git", &foreign);
+        assert_same_as_git(&sandbox, "apart", &foreign);
+        assert_same_as_git(&sandbox, "bare.git", &foreign);
     }
     sandbox.write("home/.gitconfig", "[safe]\ndirectory=.\n");
-    same_as_git(&sandbox, "ma in", &foreign).unwrap();
-    same_as_git(&sandbox, "ma in/a", &foreign);
+    assert_same_as_git(&sandbox, "ma in", &foreign).unwrap();
+    assert_same_as_git(&sandbox, "ma in/a", &foreign);
     // The repository's own configuration does not count; the command line's does.
     sandbox.write("home/.gitconfig", "");
     sandbox.append("ma in/.git/config", "[safe]\ndirectory=*\n");
-    assert!(same_as_git(&sandbox, "ma in", &foreign).is_none());
+    assert!(assert_same_as_git(&sandbox, "ma in", &foreign).is_none());
     let named = [
         foreign[0],
         ("GIT_CONFIG_PARAMETERS", "'safe.directory'='*'"),
     ];
-    same_as_git(&sandbox, "ma in", &named).unwrap();
+    assert_same_as_git(&sandbox, "ma in", &named).unwrap();
     // A caller that names the directory vouches for it.
-    same_as_git(&sandbox, "ma in", &[foreign[0], ("GIT_DIR", ".git")]).unwrap();
+    assert_same_as_git(&sandbox, "ma in", &[foreign[0], ("GIT_DIR", ".git")]).unwrap();
 }
 
 #[test]
@@ -436,10 +436,10 @@ fn bare_repositories_may_have_to_be_named() {
             "home/.gitconfig",
             &format!("[safe]\n\tbareRepository {value}\n"),
         );
-        assert!(same_as_git(&sandbox, "bare.git/refs", &[]).is_none());
-        assert!(same_as_git(&sandbox, "main/.git/refs", &[]).is_none());
-        same_as_git(&sandbox, "bare.git", &[("GIT_WORK_TREE", "@/home")]);
-        same_as_git(
+        assert!(assert_same_as_git(&sandbox, "bare.git/refs", &[]).is_none());
+        assert!(assert_same_as_git(&sandbox, "main/.git/refs", &[]).is_none());
+        assert_same_as_git(&sandbox, "bare.git", &[("GIT_WORK_TREE", "@/home")]);
+        assert_same_as_git(
             &sandbox,
             "main",
             &[("GIT_DIR", "@/bare.git"), ("GIT_WORK_TREE", ".")],
@@ -447,11 +447,11 @@ fn bare_repositories_may_have_to_be_named() {
         .unwrap();
     }
     let named = [("GIT_CONFIG_PARAMETERS", "'safe.bareRepository'='x'")];
-    assert!(same_as_git(&sandbox, "bare.git", &named).is_none());
+    assert!(assert_same_as_git(&sandbox, "bare.git", &named).is_none());
 }
 
 #[test]
-fn the_door_for_prompts_finds_without_opening() {
+fn prompts_find_a_repository_without_opening_it() {
     let sandbox = Sandbox::new();
     sandbox.git("", &["init", "-q", "main"]);
     sandbox.git("main", &["commit", "-q", "--allow-empty", "-m", "x"]);
@@ -503,7 +503,7 @@ fn the_door_for_prompts_finds_without_opening() {
 }
 
 #[test]
-fn what_was_read_is_watched() {
+fn a_change_of_a_file_that_was_read_is_noticed() {
     let sandbox = Sandbox::new();
     sandbox.git(
         "",

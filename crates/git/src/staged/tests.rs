@@ -21,7 +21,7 @@ fn id(repo: &Repo, name: &str) -> ObjectId {
 }
 
 /// Formats the diff as `git diff-index --cached --raw -z` prints it.
-fn raw(diff: &StagedDiff) -> Vec<String> {
+fn as_raw(diff: &StagedDiff) -> Vec<String> {
     let mut lines: Vec<(&BString, String)> = Vec::new();
     for change in &diff.changes {
         let line = format!(
@@ -47,7 +47,7 @@ fn raw(diff: &StagedDiff) -> Vec<String> {
     lines.map(|(path, line)| format!("{line} {path}")).collect()
 }
 
-fn raw_by_git(repo: &Repo, tree: &str) -> Vec<String> {
+fn git_raw(repo: &Repo, tree: &str) -> Vec<String> {
     let args = [
         "diff-index",
         "-r",
@@ -70,7 +70,7 @@ fn raw_by_git(repo: &Repo, tree: &str) -> Vec<String> {
     lines
 }
 
-fn by_tracked(
+fn diff_by_tracked(
     head: Option<&oid>,
     index: &Index,
     trees: &dyn TreeSource,
@@ -83,14 +83,14 @@ fn by_tracked(
 
 /// Calls [`diff`], and checks that it gives the same for the index and for its tracked files.
 #[track_caller]
-fn both(
+fn diff_both_ways(
     head: Option<&oid>,
     index: &Index,
     trees: &dyn TreeSource,
     max: Option<usize>,
 ) -> Result<StagedDiff, Error> {
     let of_index = diff(head, index, trees, max);
-    match (&of_index, by_tracked(head, index, trees, max)) {
+    match (&of_index, diff_by_tracked(head, index, trees, max)) {
         (Ok(of_index), of_tracked) => assert_eq!(of_tracked.unwrap().as_ref(), Some(of_index)),
         (Err(of_index), of_tracked) => {
             assert_eq!(of_tracked.unwrap_err().to_string(), of_index.to_string());
@@ -103,8 +103,8 @@ fn both(
 fn assert_same_as_git(repo: &Repo, tree: &str) -> StagedDiff {
     let objects = CatFile::new(repo);
     let head = id(repo, &format!("{tree}^{{tree}}"));
-    let found = both(Some(&head), &index(repo), &objects, None).unwrap();
-    assert_eq!(raw(&found), raw_by_git(repo, tree));
+    let found = diff_both_ways(Some(&head), &index(repo), &objects, None).unwrap();
+    assert_eq!(as_raw(&found), git_raw(repo, tree));
     found
 }
 
@@ -213,7 +213,7 @@ fn conflicts_hide_the_change_and_tell_what_head_has() {
 }
 
 #[test]
-fn intent_to_add_is_not_in_the_index() {
+fn entries_with_intent_to_add_count_as_absent() {
     let repo = Repo::new();
     repo.write("tracked/a", "a");
     repo.git(["add", "."]);
@@ -234,8 +234,8 @@ fn on_an_unborn_branch_all_is_added() {
     repo.write("a/b", "");
     repo.git(["add", "."]);
     let objects = CatFile::new(&repo);
-    let found = both(None, &index(&repo), &objects, None).unwrap();
-    assert_eq!(raw(&found), raw_by_git(&repo, empty.trim_end()));
+    let found = diff_both_ways(None, &index(&repo), &objects, None).unwrap();
+    assert_eq!(as_raw(&found), git_raw(&repo, empty.trim_end()));
     assert_eq!(found.changes.len(), 2);
 }
 
@@ -250,7 +250,7 @@ fn known_subtrees_are_not_read() {
     let head = id(&repo, "HEAD^{tree}");
     let asked = || {
         let objects = CatFile::new(&repo);
-        let found = both(Some(&head), &index(&repo), &objects, None).unwrap();
+        let found = diff_both_ways(Some(&head), &index(&repo), &objects, None).unwrap();
         let asked = objects.asked.lock().unwrap().len();
         (found.changes.len(), asked)
     };
@@ -278,14 +278,14 @@ fn a_cache_tree_that_counts_wrongly_needs_the_whole_index() {
     repo.write("z", "other");
     repo.git(["add", "z"]);
     let right = std::fs::read(repo.index_path()).unwrap();
-    assert!(both(Some(&head), &index(&repo), &objects, None).is_ok());
+    assert!(diff_both_ways(Some(&head), &index(&repo), &objects, None).is_ok());
     for count in ["1", "3"] {
         let wrong = right.replace("sub\x002 0\n", format!("sub\0{count} 0\n"));
         assert_ne!(wrong, right);
         std::fs::write(repo.index_path(), wrong).unwrap();
         let index = index(&repo);
         assert_eq!(
-            by_tracked(Some(&head), &index, &objects, None).unwrap(),
+            diff_by_tracked(Some(&head), &index, &objects, None).unwrap(),
             None
         );
         assert!(diff(Some(&head), &index, &objects, None).is_ok());
@@ -300,7 +300,7 @@ fn the_first_change_can_be_enough() {
     }
     repo.git(["add", "."]);
     let objects = CatFile::new(&repo);
-    let found = both(None, &index(&repo), &objects, Some(2)).unwrap();
+    let found = diff_both_ways(None, &index(&repo), &objects, Some(2)).unwrap();
     let paths: Vec<_> = found.changes.iter().map(|change| &change.path).collect();
     assert_eq!(paths, ["a", "b/c"]);
 }
@@ -336,7 +336,7 @@ fn sparse_directories_are_compared_by_tree_and_expanded_where_they_differ() {
     let entry = format!("100644 blob {}\tout\n", blob.trim_end());
     let tree = repo.git_with_input(["mktree"], entry.as_bytes());
     let tree = ObjectId::from_hex(tree.as_bytes()).unwrap();
-    let found = both(Some(&tree), &sparse, &objects, None).unwrap();
+    let found = diff_both_ways(Some(&tree), &sparse, &objects, None).unwrap();
     let paths: Vec<_> = found.changes.iter().map(|change| &change.path).collect();
     assert_eq!(
         paths,
@@ -422,7 +422,7 @@ fn tree_entry(mode: &str, name: &str, id: ObjectId) -> Vec<u8> {
     data
 }
 
-fn numbered(number: u32) -> ObjectId {
+fn numbered_id(number: u32) -> ObjectId {
     let mut bytes = [1; 20];
     bytes[..4].copy_from_slice(&number.to_be_bytes());
     ObjectId::Sha1(bytes)
@@ -431,9 +431,9 @@ fn numbered(number: u32) -> ObjectId {
 #[test]
 fn a_tree_that_is_missing_or_malformed_is_named() {
     let index = Index::empty(Kind::Sha1);
-    let (top, lower) = (numbered(1), numbered(2));
+    let (top, lower) = (numbered_id(1), numbered_id(2));
     let mut trees = Trees(BTreeMap::new());
-    let fails = |trees: &Trees| both(Some(&top), &index, trees, None).unwrap_err();
+    let fails = |trees: &Trees| diff_both_ways(Some(&top), &index, trees, None).unwrap_err();
     assert!(matches!(fails(&trees), Error::Missing { id, .. } if id == top));
     trees.0.insert(top, tree_entry("40000", "a", lower));
     assert_eq!(
@@ -452,14 +452,20 @@ fn trees_may_lie_as_deep_as_git_allows() {
         let mut trees = Trees(BTreeMap::new());
         for level in 0..depth {
             trees.0.insert(
-                numbered(level),
-                tree_entry("40000", "d", numbered(level + 1)),
+                numbered_id(level),
+                tree_entry("40000", "d", numbered_id(level + 1)),
             );
         }
-        trees
-            .0
-            .insert(numbered(depth), tree_entry("100644", "f", numbered(0)));
-        both(Some(&numbered(0)), &Index::empty(Kind::Sha1), &trees, None)
+        trees.0.insert(
+            numbered_id(depth),
+            tree_entry("100644", "f", numbered_id(0)),
+        );
+        diff_both_ways(
+            Some(&numbered_id(0)),
+            &Index::empty(Kind::Sha1),
+            &trees,
+            None,
+        )
     };
     assert_eq!(chain(2048).unwrap().changes.len(), 1);
     assert!(matches!(chain(2049), Err(Error::TooDeep { .. })));

@@ -22,7 +22,7 @@ fn ours(
 }
 
 /// Makes the random part of temporary file names the same everywhere.
-fn without_chance(mut answer: Answer) -> Answer {
+fn without_temporary_names(mut answer: Answer) -> Answer {
     let even = |text: &str| {
         let mut parts = text.split("/git-blob-");
         let first = parts.next().unwrap_or_default().to_owned();
@@ -35,8 +35,8 @@ fn without_chance(mut answer: Answer) -> Answer {
 
 #[track_caller]
 fn check_with(fixture: &Fixture, variables: &[(&str, &str)], requests: &[Request]) -> Answer {
-    let expected = without_chance(fixture.batch("", variables, "--textconv", requests));
-    let ours = without_chance(ours(fixture, "", variables, requests));
+    let expected = without_temporary_names(fixture.batch("", variables, "--textconv", requests));
+    let ours = without_temporary_names(ours(fixture, "", variables, requests));
     assert_eq!(ours, expected);
     ours
 }
@@ -150,8 +150,8 @@ fn commands_run_as_in_git() {
             ended += usize::from(ours.code != 0);
             let wants_left = left(&expected);
             assert_eq!(
-                date(without_chance(ours)),
-                date(without_chance(expected)),
+                date(without_temporary_names(ours)),
+                date(without_temporary_names(expected)),
                 "{command}"
             );
             let rest = std::fs::read_dir(fixture.path("tmp")).unwrap().count();

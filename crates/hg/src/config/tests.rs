@@ -86,7 +86,7 @@ fn files_are_included_and_layers_win() {
 }
 
 #[test]
-fn what_is_no_configuration_is_told_with_its_place() {
+fn malformed_configuration_is_reported_with_its_line() {
     let folder = Folder::new(&[("hgrc", "[a]\nnonsense\n")]);
     let error = folder.read(&[], &[]).unwrap_err();
     assert!(error.message.ends_with(b"/hgrc:2: nonsense"), "{error}");
@@ -100,7 +100,7 @@ fn what_is_no_configuration_is_told_with_its_place() {
 }
 
 #[test]
-fn plain_output_has_nothing_personal() {
+fn hgplain_ignores_personal_settings() {
     let folder = Folder::new(&[(
         "hgrc",
         "[ui]\nquiet=1\nslash=1\nignore=f\n[alias]\na=b\n[commands]\nc=d\n",
@@ -134,7 +134,7 @@ fn plain_output_has_nothing_personal() {
 }
 
 #[test]
-fn a_file_of_another_owner_is_not_believed() {
+fn a_file_of_another_owner_is_not_read() {
     let folder = Folder::new(&[("repo", "[a]\nx=1\n")]);
     let path = folder.0.path().join("repo");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
@@ -144,10 +144,10 @@ fn a_file_of_another_owner_is_not_believed() {
     }
     let read = folder.read(&[], &[]).unwrap();
     assert!(!read.config.has("a", "x"));
-    let said = read.warnings.first().unwrap().to_string();
+    let output = read.warnings.first().unwrap().to_string();
     assert!(
-        said.contains("not trusting file") && said.contains("user 12345"),
-        "{said}"
+        output.contains("not trusting file") && output.contains("user 12345"),
+        "{output}"
     );
     let read = folder.read(&[], &["trusted.users=12345"]).unwrap();
     assert!(read.config.has("a", "x"));

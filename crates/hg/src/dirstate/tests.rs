@@ -11,7 +11,7 @@ fn record(state: u8, mode: i32, size: i32, mtime: i32, names: &[u8]) -> Vec<u8> 
     [&[state], numbers.as_slice(), names].concat()
 }
 
-fn v1(records: &[Vec<u8>]) -> Vec<u8> {
+fn dirstate_v1(records: &[Vec<u8>]) -> Vec<u8> {
     let parents = [[1; 20], [0; 20]].concat();
     [parents, records.concat()].concat()
 }
@@ -22,7 +22,7 @@ fn read_v1(bytes: Vec<u8>) -> Result<Dirstate, Damaged> {
 
 #[test]
 fn the_first_format_is_read() {
-    let bytes = v1(&[
+    let bytes = dirstate_v1(&[
         record(b'n', 0o100_755, 5, 1000, b"d/x"),
         record(b'a', 0, -1, -1, b"c\0d/x"),
         record(b'n', 0o100_644, 5, -1, b"b"),
@@ -64,16 +64,16 @@ fn the_first_format_is_read() {
 }
 
 #[test]
-fn whatever_files_are_called_they_are_below_the_top() {
+fn paths_never_lead_out_of_the_working_copy() {
     for name in [&b".hgignore"[..], b"\x03", b"-", b"a"] {
-        let dirstate = read_v1(v1(&[record(b'n', 0o100_644, 5, 1000, name)])).unwrap();
+        let dirstate = read_v1(dirstate_v1(&[record(b'n', 0o100_644, 5, 1000, name)])).unwrap();
         assert!(dirstate.has_directory("".into()), "{name:?}");
     }
 }
 
 #[test]
-fn damage_to_the_first_format_is_told() {
-    let whole = v1(&[record(b'n', 0o100_644, 5, 1000, b"a")]);
+fn damage_to_the_first_format_is_reported() {
+    let whole = dirstate_v1(&[record(b'n', 0o100_644, 5, 1000, b"a")]);
     assert!(read_v1(Vec::new()).unwrap().is_empty());
     for len in (1..whole.len()).filter(|len| *len != 40) {
         assert!(read_v1(whole[..len].to_vec()).is_err(), "{len}");
@@ -86,7 +86,7 @@ fn damage_to_the_first_format_is_told() {
         vec![record(b'n', 0, 0, 0, b".hg/a")],
         vec![record(b'n', 0, 0, 0, b"")],
     ] {
-        assert!(read_v1(v1(&records)).is_err());
+        assert!(read_v1(dirstate_v1(&records)).is_err());
     }
     let mut negative = whole;
     negative[53..57].copy_from_slice(&(-1i32).to_be_bytes());
@@ -95,9 +95,9 @@ fn damage_to_the_first_format_is_told() {
 
 /// A data file of the second format, built node by node.
 #[derive(Default)]
-struct Data(Vec<u8>);
+struct DataFile(Vec<u8>);
 
-impl Data {
+impl DataFile {
     fn text(&mut self, text: &str) -> u32 {
         let at = u32::try_from(self.0.len()).unwrap();
         self.0.extend_from_slice(text.as_bytes());
@@ -143,8 +143,8 @@ impl Data {
 
 const NORMAL: u16 = 0b1100_0000_0011;
 
-fn sound() -> (Vec<u8>, Vec<u8>) {
-    let mut data = Data::default();
+fn sound_dirstate_v2() -> (Vec<u8>, Vec<u8>) {
+    let mut data = DataFile::default();
     data.text("padding");
     let inner = [
         data.node("d/e", NORMAL, (0, 0)),
@@ -166,7 +166,7 @@ fn read_v2(docket: &[u8], data: Vec<u8>) -> Result<Dirstate, Damaged> {
 
 #[test]
 fn the_second_format_is_read() {
-    let (docket, data) = sound();
+    let (docket, data) = sound_dirstate_v2();
     assert_eq!(Docket::parse(&docket).unwrap().id, "0a1b2c3d");
     let dirstate = read_v2(&docket, data).unwrap();
     let paths: Vec<_> = dirstate.iter().map(|(path, _)| path.to_string()).collect();
@@ -189,7 +189,7 @@ const LISTED: u16 = 1 << 13 | 1 << 11 | 1 << 14;
 #[test]
 fn directories_that_were_listed_are_known_by_their_mtime() {
     let listed = |directory: u16, mtime_ns: u32, others: &[(&str, u16)]| {
-        let mut data = Data::default();
+        let mut data = DataFile::default();
         data.text("padding");
         let inner = [data.node("d/e", NORMAL, (0, 0))];
         let inner = data.nodes(&inner);
@@ -250,7 +250,7 @@ fn directories_that_were_listed_are_known_by_their_mtime() {
 
 #[test]
 fn nodes_that_lead_back_to_others_are_refused() {
-    let mut data = Data::default();
+    let mut data = DataFile::default();
     let at = u32::try_from("d".len()).unwrap();
     let node = data.node("d", 0, (at, 1));
     let nodes = data.nodes(&[node]);
@@ -259,8 +259,8 @@ fn nodes_that_lead_back_to_others_are_refused() {
 }
 
 #[test]
-fn damage_to_the_second_format_is_told() {
-    let (docket, data) = sound();
+fn damage_to_the_second_format_is_reported() {
+    let (docket, data) = sound_dirstate_v2();
     for len in 0..docket.len() {
         assert!(Docket::parse(&docket[..len]).is_err(), "{len}");
     }
@@ -280,7 +280,7 @@ proptest! {
         value: u8,
         of_docket: bool,
     ) {
-        let (mut docket, mut data) = sound();
+        let (mut docket, mut data) = sound_dirstate_v2();
         let bytes = if of_docket { &mut docket } else { &mut data };
         let at = at % bytes.len();
         bytes[at] = value;

@@ -5,7 +5,7 @@ fn names(error: Abort) -> String {
 }
 
 #[test]
-fn what_is_not_known_is_named() {
+fn unknown_requirements_are_named() {
     let check = |text: &str| Requirements::parse(text.as_bytes()).check();
     assert_eq!(check("revlogv1\nstore\nfncache\r\ndotencode\n"), Ok(()));
     let error = check("revlogv1\nzz\nab\n").unwrap_err();

@@ -9,14 +9,14 @@ use super::*;
 const HEADER_INLINE_GENERAL: u32 = 3 << 16 | 1;
 
 /// How a text is stored.
-enum Kept {
+enum Storage {
     Raw,
     Zlib,
     Empty,
 }
 
 /// An inline revlog of `texts`, each stored as a delta against the text with the given number, if there is one.
-fn revlog(texts: &[(&str, Option<u32>, Kept)]) -> Vec<u8> {
+fn revlog(texts: &[(&str, Option<u32>, Storage)]) -> Vec<u8> {
     let mut all: Vec<u8> = Vec::new();
     let mut start = 0u64;
     let mut parent = Node::NULL;
@@ -32,9 +32,9 @@ fn revlog(texts: &[(&str, Option<u32>, Kept)]) -> Vec<u8> {
             }
         };
         let chunk = match kept {
-            Kept::Raw => [b"u", whole.as_slice()].concat(),
-            Kept::Empty => Vec::new(),
-            Kept::Zlib => {
+            Storage::Raw => [b"u", whole.as_slice()].concat(),
+            Storage::Empty => Vec::new(),
+            Storage::Zlib => {
                 let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
                 encoder.write_all(&whole).unwrap();
                 encoder.finish().unwrap()
@@ -76,18 +76,18 @@ fn open(bytes: &[u8]) -> Result<Revlog, Abort> {
     Revlog::open(|end| folder.path().join(format!("log{end}")), "log")
 }
 
-fn sound() -> Vec<u8> {
+fn sound_revlog() -> Vec<u8> {
     revlog(&[
-        ("one", None, Kept::Raw),
-        ("two and more", Some(0), Kept::Zlib),
-        ("three", Some(1), Kept::Raw),
-        ("", None, Kept::Empty),
+        ("one", None, Storage::Raw),
+        ("two and more", Some(0), Storage::Zlib),
+        ("three", Some(1), Storage::Raw),
+        ("", None, Storage::Empty),
     ])
 }
 
 #[test]
 fn texts_are_put_together_and_found() {
-    let mut log = open(&sound()).unwrap();
+    let mut log = open(&sound_revlog()).unwrap();
     assert_eq!(log.len(), 4);
     for (number, text) in [(0, "one"), (1, "two and more"), (2, "three"), (3, "")] {
         assert_eq!(log.text(number).unwrap(), text.as_bytes(), "{number}");
@@ -103,15 +103,15 @@ fn texts_are_put_together_and_found() {
 }
 
 #[test]
-fn one_that_is_not_there_is_empty() {
+fn a_missing_revlog_is_empty() {
     let folder = tempfile::tempdir().unwrap();
     let log = Revlog::open(|end| folder.path().join(format!("x{end}")), "x").unwrap();
     assert!(log.is_empty());
 }
 
 #[test]
-fn damage_is_told() {
-    let whole = sound();
+fn damage_is_reported() {
+    let whole = sound_revlog();
     for len in 1..whole.len() {
         if let Ok(log) = open(&whole[..len]) {
             assert!(log.len() < 4);
@@ -139,7 +139,7 @@ fn damage_is_told() {
 proptest! {
     #[test]
     fn flipped_bytes_never_give_another_text(at in 0usize..10_000, value: u8) {
-        let mut bytes = sound();
+        let mut bytes = sound_revlog();
         let at = at % bytes.len();
         bytes[at] = value;
         if let Ok(mut log) = open(&bytes) {
@@ -249,7 +249,7 @@ fn chunks_are_compressed_in_the_way_that_their_record_says() {
 #[test]
 fn what_a_docket_says_of_its_files_is_checked() {
     let sound = sound_with_docket();
-    for (file, at, value, said) in [
+    for (file, at, value, output) in [
         (0, 1, 16, "unknown flags (0x10) in version 57005 revlog log"),
         (0, 2, 0, "unknown version (173) in revlog log"),
         (
@@ -268,7 +268,7 @@ fn what_a_docket_says_of_its_files_is_checked() {
     ] {
         let mut files = sound.clone();
         files[file].1[at] = value;
-        assert_eq!(open_all(&files).unwrap_err().to_string(), said);
+        assert_eq!(open_all(&files).unwrap_err().to_string(), output);
     }
     // The first record's chunk, and its sidedata.
     for (at, value) in [(2, 0x7f), (8, 0x7f), (96 + 5, 0x7f), (96 + 8, 0x7f)] {
@@ -317,7 +317,7 @@ fn a_revlog_of_a_huge_file_that_has_holes_is_read_where_it_counts() {
 
 #[test]
 fn a_flag_tells_which_versions_have_metadata() {
-    let mut bytes = sound();
+    let mut bytes = sound_revlog();
     // The flag of the index, and that of the second revision, which has a first parent; the first revision has none.
     bytes[1] |= 4;
     let second_at = 64 + 4;
@@ -325,7 +325,7 @@ fn a_flag_tells_which_versions_have_metadata() {
     let log = open(&bytes).unwrap();
     let may = |number| log.may_have_metadata(&log.revision(number).unwrap());
     assert_eq!([may(0), may(1)], [false, true]);
-    let log = open(&sound()).unwrap();
+    let log = open(&sound_revlog()).unwrap();
     let may = |number| log.may_have_metadata(&log.revision(number).unwrap());
     assert_eq!([may(0), may(1)], [true, false]);
 }

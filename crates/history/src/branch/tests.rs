@@ -5,27 +5,27 @@ use crate::testing::OpenRepository as _;
 use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
 /// Returns all values of a key, by git.
-fn configured(sandbox: &Sandbox, key: &str) -> Vec<BString> {
+fn configured_values(sandbox: &Sandbox, key: &str) -> Vec<BString> {
     let values = sandbox.try_git(["config", "--get-all", key]).stdout;
     values.lines().map(BString::from).collect()
 }
 
 /// Returns the configuration of a branch, by git.
 fn remotes_of(sandbox: &Sandbox, branch: &str) -> Option<BranchRemotes> {
-    let remote = configured(sandbox, &format!("branch.{branch}.remote")).pop()?;
-    let merge = configured(sandbox, &format!("branch.{branch}.merge"))
+    let remote = configured_values(sandbox, &format!("branch.{branch}.remote")).pop()?;
+    let merge = configured_values(sandbox, &format!("branch.{branch}.merge"))
         .into_iter()
         .next()?;
-    let fetch = configured(sandbox, &format!("remote.{remote}.fetch"));
+    let fetch = configured_values(sandbox, &format!("remote.{remote}.fetch"));
     Some(BranchRemotes {
         fetch: fetch
             .iter()
             .map(|text| Refspec::parse(text.as_ref()).unwrap())
             .collect(),
-        url: configured(sandbox, &format!("remote.{remote}.url"))
+        url: configured_values(sandbox, &format!("remote.{remote}.url"))
             .pop()
             .unwrap_or_default(),
-        warns_of_ambiguity: configured(sandbox, "core.warnAmbiguousRefs") != ["false"],
+        warns_of_ambiguity: configured_values(sandbox, "core.warnAmbiguousRefs") != ["false"],
         remote,
         merge,
     })

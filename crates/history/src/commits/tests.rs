@@ -41,7 +41,7 @@ fn walk(sandbox: &Sandbox, tip: &oid) -> Vec<String> {
 }
 
 /// Returns the history of `tip` by git, in the same format.
-fn by_git(sandbox: &Sandbox, tip: &oid) -> Vec<String> {
+fn git_history(sandbox: &Sandbox, tip: &oid) -> Vec<String> {
     let text = sandbox.git(["log", "--format=%H %ct %T %P", &tip.to_string()]);
     let lines = text.lines().map(|line| line.trim_end().to_owned());
     let mut lines: Vec<String> = lines.collect();
@@ -55,7 +55,7 @@ fn a_history_is_as_git_has_it_with_a_graph_of_all_of_some_and_of_none() {
     let check = |remark: &str, least: usize| {
         let tip = sandbox.id("HEAD");
         let lines = walk(&sandbox, &tip);
-        assert!(lines == by_git(&sandbox, &tip), "{remark}");
+        assert!(lines == git_history(&sandbox, &tip), "{remark}");
         assert!(lines.len() >= least, "{remark} {}", lines.len());
     };
     check("of objects", COUNT);
@@ -72,7 +72,7 @@ fn a_history_is_as_git_has_it_with_a_graph_of_all_of_some_and_of_none() {
 }
 
 #[test]
-fn a_commit_that_is_gone_ends_the_history_and_is_told() {
+fn a_missing_commit_ends_the_history_and_is_reported() {
     let sandbox = Sandbox::with_history(COUNT);
     let [gone, top] = ["gone", "top"].map(|message| sandbox.commit(message));
     fs::remove_file(sandbox.loose_object(&gone.to_string())).unwrap();

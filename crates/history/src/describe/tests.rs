@@ -194,13 +194,13 @@ fn every_commit_has_the_name_that_git_gives_it() {
 }
 
 /// Five commits in a row with a file each; nothing is tagged.
-fn row() -> Sandbox {
+fn five_commits() -> Sandbox {
     Sandbox::new().with_five_commits()
 }
 
 #[test]
 fn commits_that_cannot_be_described_are_refused_in_gits_words() {
-    let sandbox = row();
+    let sandbox = five_commits();
     let null = "0".repeat(40);
     let names = [
         "HEAD",
@@ -244,7 +244,7 @@ fn without_a_tag_object_the_walk_ends_early_and_the_answer_is_the_same() {
         &["--first-parent"],
     ];
     for has_graph in [false, true] {
-        let sandbox = row();
+        let sandbox = five_commits();
         if has_graph {
             sandbox.git(["commit-graph", "write", "--reachable"]);
         }
@@ -284,8 +284,8 @@ fn without_a_tag_object_the_walk_ends_early_and_the_answer_is_the_same() {
 }
 
 #[test]
-fn blobs_are_found_where_they_came_in() {
-    let sandbox = row();
+fn blobs_are_described_by_the_commit_that_added_them() {
+    let sandbox = five_commits();
     sandbox.git(["tag", "-a", "-m", "x", "first", "HEAD~3"]);
     for number in 2..=5 {
         let name = format!("HEAD:file{number}");
@@ -308,7 +308,7 @@ fn tag_object(sandbox: &Sandbox, name: &str, commit: &str, time_s: u64) -> Strin
 
 #[test]
 fn names_of_one_commit_are_ranked() {
-    let sandbox = row();
+    let sandbox = five_commits();
     sandbox.git(["tag", "a-light"]);
     compare(&sandbox, &["--tags"], &["HEAD", "HEAD~1"], "light");
     sandbox.git(["tag", "-a", "-m", "x", "older"]);
@@ -332,7 +332,7 @@ fn names_of_one_commit_are_ranked() {
 
 #[test]
 fn of_several_tag_objects_on_each_commit_the_best_is_named() {
-    let sandbox = row();
+    let sandbox = five_commits();
     let tags = (0..3).flat_map(|back| (0..3).map(move |number| (back, number)));
     for (back, number) in tags {
         let id = sandbox.id(&format!("HEAD~{}", back + 1));
@@ -377,8 +377,8 @@ fn of_several_tag_objects_on_each_commit_the_best_is_named() {
 }
 
 #[test]
-fn a_lost_parent_is_said_and_passed() {
-    let sandbox = row();
+fn a_missing_parent_is_reported_and_skipped() {
+    let sandbox = five_commits();
     sandbox.git(["tag", "-a", "-m", "x", "tip", "HEAD~1"]);
     let lost = sandbox.id("HEAD~3").to_string();
     let (folder, file) = lost.split_at(2);
@@ -390,8 +390,8 @@ fn a_lost_parent_is_said_and_passed() {
 }
 
 #[test]
-fn names_lead_where_they_lead_in_git() {
-    let sandbox = row();
+fn names_resolve_as_in_git() {
+    let sandbox = five_commits();
     sandbox.git(["tag", "-a", "-m", "x", "tip"]);
     sandbox.git(["tag", "-a", "-m", "x", "v", "HEAD~3"]);
     sandbox.git(["branch", "v", "HEAD~1"]);
@@ -435,7 +435,7 @@ fn names_lead_where_they_lead_in_git() {
 
 #[test]
 fn a_broken_tag_is_a_name_of_nothing() {
-    let sandbox = row();
+    let sandbox = five_commits();
     compare(&sandbox, &[], &["HEAD"], "none");
     let folder = sandbox.git_dir().join("refs/tags");
     std::fs::write(folder.join("broken"), "no id\n").unwrap();
@@ -466,7 +466,7 @@ fn chain_of_tags(sandbox: &Sandbox, count: usize) {
 
 #[test]
 fn a_long_chain_of_tags_is_followed_to_its_end() {
-    let sandbox = row();
+    let sandbox = five_commits();
     chain_of_tags(&sandbox, 300);
     for name in ["c063", "c064", "c127", "c128", "c299"] {
         let only = format!("--match={name}");
@@ -484,8 +484,8 @@ fn a_long_chain_of_tags_is_followed_to_its_end() {
 }
 
 #[test]
-fn tags_in_a_circle_lead_nowhere() {
-    let sandbox = row();
+fn circular_tags_resolve_to_nothing() {
+    let sandbox = five_commits();
     sandbox.git(["tag", "-a", "-m", "x", "good", "HEAD~2"]);
     sandbox.git(["tag", "-a", "-m", "x", "inner", "HEAD~1"]);
     let inner = sandbox.id("inner").to_string();
@@ -518,7 +518,7 @@ fn tags_in_a_circle_lead_nowhere() {
 }
 
 /// Damages the loose object `id`: replaces the contents of its file with `bytes`.
-fn overwrite(sandbox: &Sandbox, id: &str, bytes: &[u8]) {
+fn damage_object(sandbox: &Sandbox, id: &str, bytes: &[u8]) {
     let path = sandbox.loose_object(id);
     let kept = std::fs::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
@@ -531,7 +531,7 @@ fn overwrite(sandbox: &Sandbox, id: &str, bytes: &[u8]) {
 }
 
 /// Returns the contents of a loose object's file.
-fn loose(kind: &str, content: &str) -> Vec<u8> {
+fn loose_object_file(kind: &str, content: &str) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
     write!(encoder, "{kind} {}\0{content}", content.len()).unwrap();
     encoder.finish().unwrap()
@@ -550,8 +550,8 @@ const QUESTIONS: &[&[&str]] = &[
 ];
 
 #[test]
-fn a_damaged_tag_is_told_of_as_git_tells_of_it() {
-    let other = loose("tag", "object 1\n");
+fn a_damaged_tag_is_reported_as_by_git() {
+    let other = loose_object_file("tag", "object 1\n");
     for (name, bytes) in [
         ("empty", &b""[..]),
         ("cut", b"cut"),
@@ -559,14 +559,14 @@ fn a_damaged_tag_is_told_of_as_git_tells_of_it() {
         ("of another id", &other),
     ] {
         for is_inner in [false, true] {
-            let sandbox = row();
+            let sandbox = five_commits();
             sandbox.git(["tag", "-a", "-m", "x", "good", "HEAD~3"]);
             sandbox.git(["tag", "-a", "-m", "x", "bad", "HEAD~1"]);
             let damaged = sandbox.id("bad").to_string();
             if is_inner {
                 sandbox.git(["tag", "-f", "-a", "-m", "x", "bad", "bad"]);
             }
-            overwrite(&sandbox, &damaged, bytes);
+            damage_object(&sandbox, &damaged, bytes);
             for options in QUESTIONS {
                 for revision in ["HEAD", "HEAD~1", "HEAD~3"] {
                     compare(&sandbox, options, &[revision], name);
@@ -590,7 +590,7 @@ fn a_damaged_tag_is_told_of_as_git_tells_of_it() {
 fn a_commit_whose_object_is_lost_is_described_by_no_commit_graph() {
     for (is_annotated, has_graph) in [(true, true), (false, true), (true, false), (false, false)] {
         for lost in ["HEAD", "HEAD~2"] {
-            let sandbox = row();
+            let sandbox = five_commits();
             sandbox.git(["tag", "-a", "-m", "x", "good", "HEAD~3"]);
             sandbox.git(["tag", "light", "HEAD~3"]);
             match is_annotated {
@@ -620,11 +620,11 @@ fn a_commit_whose_object_is_lost_is_described_by_no_commit_graph() {
 
 #[test]
 fn a_tag_that_cannot_be_unpacked_is_passed_over() {
-    let sandbox = row();
+    let sandbox = five_commits();
     sandbox.git(["tag", "-a", "-m", "x", "good", "HEAD~3"]);
     sandbox.git(["tag", "-a", "-m", "x", "bad", "HEAD~1"]);
     let id = sandbox.id("bad").to_string();
-    overwrite(&sandbox, &id, b"garbage, and more of it");
+    damage_object(&sandbox, &id, b"garbage, and more of it");
     // Older versions of git exit here.
     let messages = format!(
         "error: inflate: data stream error (incorrect header check)\nerror: unable to unpack {id} header\n"
@@ -651,8 +651,8 @@ fn craft_tag(sandbox: &Sandbox, name: &str, content: &str) {
 }
 
 #[test]
-fn a_malformed_tag_is_told_of_as_git_tells_of_it() {
-    let sandbox = row();
+fn a_malformed_tag_is_reported_as_by_git() {
+    let sandbox = five_commits();
     sandbox.git(["tag", "-a", "-m", "x", "good", "HEAD~3"]);
     let id = sandbox.id("HEAD~1").to_string();
     let short = &id[1..];
@@ -682,9 +682,9 @@ fn a_malformed_tag_is_told_of_as_git_tells_of_it() {
 }
 
 #[test]
-fn what_tags_say_of_types_counts_until_it_is_read() {
+fn the_types_that_tags_name_count_until_the_objects_are_read() {
     for kind in ["blob", "tree", "tag"] {
-        let sandbox = row();
+        let sandbox = five_commits();
         let id = sandbox.id("HEAD~1").to_string();
         craft_tag(
             &sandbox,
@@ -727,7 +727,7 @@ fn what_tags_say_of_types_counts_until_it_is_read() {
 }
 
 /// A reftable of version 1 with HEAD and the references `refs` ("<id> <name>" each), without peeled ids.
-fn plain_table(refs: &str) -> Vec<u8> {
+fn table_without_peeled_ids(refs: &str) -> Vec<u8> {
     let mut header = b"REFT\x01\0\0\0".to_vec();
     header.extend([0; 16]);
     let record = |out: &mut Vec<u8>, name: &str, value: &[u8]| {
@@ -764,10 +764,10 @@ fn plain_table(refs: &str) -> Vec<u8> {
 
 /// Writes all references without peeled ids, as git 2.55 does when it moves all of them. git before 2.53 then takes
 /// annotated tags for lightweight ones.
-fn make_plain(sandbox: &Sandbox, name: &str) {
+fn write_plain_table(sandbox: &Sandbox, name: &str) {
     let folder = sandbox.git_dir().join("reftable");
     let (list, refs) = (folder.join("tables.list"), sandbox.git(["show-ref"]));
-    std::fs::write(folder.join(name), plain_table(&refs)).unwrap();
+    std::fs::write(folder.join(name), table_without_peeled_ids(&refs)).unwrap();
     std::fs::write(list, format!("{name}\n")).unwrap();
 }
 
@@ -812,7 +812,7 @@ fn many_tags_in_tables_that_do_not_say_where_they_lead_are_not_taken_for_lightwe
             "{options:?} {name}"
         );
     }
-    make_plain(&sandbox, "plain.ref");
+    write_plain_table(&sandbox, "plain.ref");
     assert_eq!(ask(), expected);
     // With another table on top, written by git.
     sandbox.git(["tag", "later", "HEAD"]);
@@ -843,7 +843,7 @@ fn tables_that_do_not_say_where_tags_lead_are_not_taken_to_have_none() {
         .iter()
         .map(|(options, name)| theirs(&sandbox, options, &[name]))
         .collect();
-    make_plain(&sandbox, "plain.ref");
+    write_plain_table(&sandbox, "plain.ref");
     for ((options, name), expected) in questions.iter().zip(before) {
         assert_eq!(
             ours(&sandbox, options, &[name]),
@@ -947,7 +947,7 @@ fn of_many_tag_objects_the_latest_is_the_best() {
 }
 
 #[test]
-fn tips_that_are_many_are_named_as_by_git() {
+fn many_tips_are_named_as_by_git() {
     let sandbox = Sandbox::new();
     let step = |number: u32| {
         let time = 1_700_000_000 + number * 1800;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::revision::tests::{NEWEST, release};
+use crate::revision::tests::{NEWEST_RELEASE, git_release};
 use vigil_git::environment::Environment;
 use vigil_git::repository;
 use vigil_testkit::sandbox::Sandbox;
@@ -50,13 +50,13 @@ fn contacts() -> Vec<&'static str> {
     ]
 }
 
-struct Opened {
+struct OpenRepository {
     repository: Repository,
     refs: Refs,
     objects: Objects,
 }
 
-fn open(sandbox: &Sandbox, folder: &Path) -> Opened {
+fn open(sandbox: &Sandbox, folder: &Path) -> OpenRepository {
     let home = sandbox.root().to_str().unwrap();
     let variables = [("HOME", home), ("GIT_CONFIG_NOSYSTEM", "1")];
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
@@ -64,15 +64,15 @@ fn open(sandbox: &Sandbox, folder: &Path) -> Opened {
     let repository = repository::discover(&environment, folder).unwrap();
     let refs = Refs::open(&repository).unwrap();
     let objects = Objects::open_with(&repository, &refs).unwrap();
-    Opened {
+    OpenRepository {
         repository,
         refs,
         objects,
     }
 }
 
-fn load(opened: &Opened) -> Loaded {
-    let Opened {
+fn load(opened: &OpenRepository) -> Loaded {
+    let OpenRepository {
         repository,
         refs,
         objects,
@@ -202,7 +202,7 @@ fn people_in_headers_are_replaced_as_by_git() {
     ];
     // Older versions of git stop at the first person that the map does not know, and where the
     // headers end.
-    let is_newest = release() >= NEWEST;
+    let is_newest = git_release() >= NEWEST_RELEASE;
     let count = if is_newest { people.len() } else { 1 };
     for (author, committer) in people.into_iter().take(count) {
         for body in bodies

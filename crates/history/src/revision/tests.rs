@@ -13,7 +13,7 @@ use vigil_testkit::sandbox::RefFormat;
 use vigil_testkit::sandbox::{FORMATS, Sandbox, TextOutput, run_with_input};
 
 #[test]
-fn names_lead_where_git_says() {
+fn revisions_resolve_as_in_git() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.top().join("dir")).unwrap();
     std::fs::write(sandbox.top().join("dir/file"), "x").unwrap();
@@ -91,14 +91,14 @@ fn git(sandbox: &Sandbox, folder: &Path, args: &[&str], input: &[u8]) -> TextOut
 }
 
 /// The open repository that contains `folder`.
-struct Opened {
+struct OpenRepository {
     repository: Repository,
     refs: Refs,
     objects: Objects,
     staged: StagedPaths,
 }
 
-impl Opened {
+impl OpenRepository {
     fn at(sandbox: &Sandbox, folder: &Path) -> Self {
         let variables = variables(sandbox).into_iter();
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
@@ -133,7 +133,7 @@ fn lines(messages: &[BString]) -> String {
 }
 
 /// Renders `answer` like a program that prints `found` for an object, and dies with `otherwise` if there is none.
-fn rendered(
+fn rendered_answer(
     answer: &Answer,
     found: impl Fn(&Resolved) -> Result<String, String>,
     otherwise: &str,
@@ -166,10 +166,10 @@ fn rendered(
 }
 
 /// The release, 2.x, whose answers are the right ones.
-pub(crate) const NEWEST: u32 = 55;
+pub(crate) const NEWEST_RELEASE: u32 = 55;
 
 /// The release of the installed git.
-pub(crate) fn release() -> u32 {
+pub(crate) fn git_release() -> u32 {
     let output = Command::new("git").arg("version").output().unwrap();
     let version = String::from_utf8(output.stdout).unwrap();
     version.split('.').nth(1).unwrap().parse().unwrap()
@@ -192,11 +192,11 @@ fn is_answered_otherwise_before(name: &str) -> bool {
 /// Compares all ways to ask for each of `names` from `folder`, and returns the differences. Each name is asked
 /// for by itself only if `thoroughly` is set.
 fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool) -> String {
-    let opened = Opened::at(sandbox, folder);
-    let minor = release();
+    let opened = OpenRepository::at(sandbox, folder);
+    let minor = git_release();
     let names: Vec<String> = names
         .iter()
-        .filter(|name| minor >= NEWEST || !is_answered_otherwise_before(name))
+        .filter(|name| minor >= NEWEST_RELEASE || !is_answered_otherwise_before(name))
         .cloned()
         .collect();
     let mut differences = Vec::new();
@@ -216,7 +216,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
             is_range || name.starts_with('^') || name.contains("^@") || name.ends_with(['!', '-']);
         if !name.starts_with('-') && !is_many && (thoroughly || name.contains('@')) {
             let ours = opened.answer(name, &Options::default());
-            let ours = rendered(
+            let ours = rendered_answer(
                 &ours,
                 |found| Ok(format!("{}\n", found.id)),
                 "Needed a single revision",
@@ -231,7 +231,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
             is_fatal_on_failure: true,
             ..Options::default()
         };
-        let ours = rendered(
+        let ours = rendered_answer(
             &opened.answer(name, &options),
             |found| match opened.kind(&found.id) {
                 Some(kind) => Ok(format!("{kind}\n")),
@@ -326,7 +326,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
         }
         count += names.len();
         for (name, answer) in ending {
-            let ours = rendered(&answer, |_| unreachable!(), "");
+            let ours = rendered_answer(&answer, |_| unreachable!(), "");
             let theirs = git(sandbox, folder, &args, format!("{name}\n").as_bytes());
             if ours != theirs {
                 differences.push(format!(
@@ -345,7 +345,7 @@ fn compare(sandbox: &Sandbox, folder: &Path, names: &[String], thoroughly: bool)
     )
 }
 
-fn owned(names: &[&str]) -> Vec<String> {
+fn owned_names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
@@ -480,7 +480,7 @@ fn repository_with_everything(format: RefFormat, hash: Kind) -> Sandbox {
 
 /// Names that mean something, or nothing, in such a repository.
 fn names_of_everything(sandbox: &Sandbox) -> Vec<String> {
-    let mut names = owned(&[
+    let mut names = owned_names(&[
         "HEAD",
         "@",
         "main",
@@ -907,7 +907,7 @@ fn names_of_everything(sandbox: &Sandbox) -> Vec<String> {
 #[test]
 fn names_are_found_from_below_and_without_a_working_tree() {
     let sandbox = repository_with_everything(RefFormat::Files, Kind::Sha1);
-    let names = owned(&[
+    let names = owned_names(&[
         "HEAD:./file",
         "HEAD:../file",
         "HEAD:./",
@@ -951,7 +951,7 @@ fn names_are_found_from_below_and_without_a_working_tree() {
 fn settings_decide_what_is_ambiguous() {
     let sandbox = repository_with_everything(RefFormat::Files, Kind::Sha1);
     let id = |revision: &str| sandbox.git(["rev-parse", revision]);
-    let mut names = owned(&[
+    let mut names = owned_names(&[
         "both",
         "both@{0}",
         "main@{push}",
@@ -990,7 +990,7 @@ fn settings_decide_what_is_ambiguous() {
 }
 
 #[test]
-fn every_form_leads_where_git_says() {
+fn every_form_of_revision_resolves_as_in_git() {
     let sandbox = repository_with_everything(RefFormat::Files, Kind::Sha1);
     let names = names_of_everything(&sandbox);
     assert!(names.len() > 300);
@@ -999,7 +999,7 @@ fn every_form_leads_where_git_says() {
 }
 
 #[test]
-fn every_form_leads_where_git_says_in_all_formats() {
+fn every_form_of_revision_resolves_as_in_git_in_all_formats() {
     let mut all = String::new();
     for (format, hash) in FORMATS.into_iter().skip(1) {
         let sandbox = repository_with_everything(format, hash);

@@ -5,18 +5,18 @@ use crate::testing::OpenRepository as _;
 use vigil_testkit::sandbox::{FORMATS, Sandbox};
 
 /// Returns the last of the tags that git finds for a commit.
-fn by_git(sandbox: &Sandbox, commit: &oid) -> Option<BString> {
+fn git_tag(sandbox: &Sandbox, commit: &oid) -> Option<BString> {
     let tags = sandbox.git(["tag", "--points-at", &commit.to_string(), "--sort=refname"]);
     tags.lines().last().map(BString::from)
 }
 
-struct Asker {
+struct TagQuery {
     refs: Refs,
     objects: Objects,
     index: TagIndex,
 }
 
-impl Asker {
+impl TagQuery {
     fn new(sandbox: &Sandbox) -> Self {
         let repo = sandbox.repository();
         Self {
@@ -38,7 +38,7 @@ fn tags_are_those_of_git_at_every_step() {
     for (format, hash) in FORMATS {
         let sandbox = Sandbox::with_formats(format, hash);
         let commit = sandbox.commit("one");
-        let mut asker = Asker::new(&sandbox);
+        let mut asker = TagQuery::new(&sandbox);
         assert_eq!(asker.ask(&commit), None);
         let steps: [&[&str]; 14] = [
             &["tag", "b"],
@@ -61,7 +61,7 @@ fn tags_are_those_of_git_at_every_step() {
             for id in [commit, sandbox.id("HEAD")] {
                 assert_eq!(
                     asker.ask(&id),
-                    by_git(&sandbox, &id),
+                    git_tag(&sandbox, &id),
                     "{format:?} after {step:?}"
                 );
             }
@@ -83,7 +83,10 @@ fn packed_tags_without_a_header_are_peeled() {
         .filter(|line| !line.starts_with(['#', '^']))
         .collect();
     fs::write(&path, lines.join("\n") + "\n").unwrap();
-    assert_eq!(Asker::new(&sandbox).ask(&commit), Some("annotated".into()));
+    assert_eq!(
+        TagQuery::new(&sandbox).ask(&commit),
+        Some("annotated".into())
+    );
 }
 
 #[test]
@@ -92,7 +95,7 @@ fn a_tag_file_written_in_place_is_noticed() {
     let one = sandbox.commit("one");
     let two = sandbox.commit("two");
     sandbox.git(["tag", "t"]);
-    let mut asker = Asker::new(&sandbox);
+    let mut asker = TagQuery::new(&sandbox);
     assert_eq!(asker.ask(&two), Some("t".into()));
     fs::write(sandbox.git_dir().join("refs/tags/t"), format!("{one}\n")).unwrap();
     assert_eq!((asker.ask(&one), asker.ask(&two)), (Some("t".into()), None));
@@ -106,7 +109,7 @@ fn in_a_folder_of_many_tags_every_change_is_noticed() {
     for n in 10..40 {
         sandbox.git(["tag", &format!("t{n}")]);
     }
-    let mut asker = Asker::new(&sandbox);
+    let mut asker = TagQuery::new(&sandbox);
     assert_eq!(asker.ask(&two), Some("t39".into()));
     let tags = sandbox.git_dir().join("refs/tags");
     fs::write(tags.join("t39"), format!("{one}\n")).unwrap();
@@ -134,7 +137,7 @@ fn damaged_tags_name_nothing() {
     let args = ["hash-object", "-t", "tag", "--literally", "-w", "--stdin"];
     let broken = sandbox.git_with_input(args, b"no tag at all\n");
     fs::write(tags.join("malformed"), format!("{broken}\n")).unwrap();
-    assert_eq!(Asker::new(&sandbox).ask(&commit), Some("good".into()));
+    assert_eq!(TagQuery::new(&sandbox).ask(&commit), Some("good".into()));
 }
 
 #[test]
@@ -149,7 +152,7 @@ fn tags_that_move_though_their_files_do_not_are_followed() {
         let linked = sandbox.root().join("linked");
         sandbox.git(["symbolic-ref", "refs/tags/own", "HEAD"]);
         let repo = sandbox.repository_at(&linked);
-        let mut asker = Asker {
+        let mut asker = TagQuery {
             refs: Refs::open(&repo).unwrap(),
             objects: Objects::open(&repo).unwrap(),
             index: TagIndex::new(),
@@ -173,7 +176,7 @@ fn a_tag_whose_object_arrives_later_counts_from_then_on() {
     let object = sandbox.loose_object(&id);
     let aside = sandbox.root().join("aside");
     fs::rename(&object, &aside).unwrap();
-    let mut asker = Asker::new(&sandbox);
+    let mut asker = TagQuery::new(&sandbox);
     assert_eq!(asker.ask(&commit), None);
     fs::rename(&aside, &object).unwrap();
     assert_eq!(asker.ask(&commit), Some("late".into()));
@@ -189,8 +192,8 @@ fn a_link_to_a_tag_is_read_each_time() {
     let tags = sandbox.git_dir().join("refs/tags");
     fs::create_dir_all(&tags).unwrap();
     std::os::unix::fs::symlink(&elsewhere, tags.join("link")).unwrap();
-    let mut asker = Asker::new(&sandbox);
-    assert_eq!(asker.ask(&one), by_git(&sandbox, &one));
+    let mut asker = TagQuery::new(&sandbox);
+    assert_eq!(asker.ask(&one), git_tag(&sandbox, &one));
     assert_eq!(asker.ask(&one), Some("link".into()));
     fs::write(&elsewhere, format!("{two}\n")).unwrap();
     assert_eq!(asker.ask(&two), Some("link".into()));
@@ -201,7 +204,7 @@ fn a_link_to_a_tag_is_read_each_time() {
 fn tags_are_those_of_git_after_random_changes() {
     let sandbox = Sandbox::new();
     let commits = [sandbox.commit("one"), sandbox.commit("two")];
-    let mut asker = Asker::new(&sandbox);
+    let mut asker = TagQuery::new(&sandbox);
     let mut random = 12_345_u32;
     let mut next = |below: usize| {
         random = random.wrapping_mul(1_103_515_245).wrapping_add(12_345);
@@ -232,7 +235,7 @@ fn tags_are_those_of_git_after_random_changes() {
             _ => {}
         }
         for id in &commits {
-            assert_eq!(asker.ask(id), by_git(&sandbox, id), "step {step}");
+            assert_eq!(asker.ask(id), git_tag(&sandbox, id), "step {step}");
         }
     }
 }

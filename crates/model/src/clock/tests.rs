@@ -2,9 +2,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-const RUN: [u8; 16] = [7; 16];
-const OTHER_RUN: [u8; 16] = [8; 16];
-const UNKNOWN_RUN: [u8; 16] = [0; 16];
+const BOOT: [u8; 16] = [7; 16];
+const OTHER_BOOT: [u8; 16] = [8; 16];
+const UNKNOWN_BOOT: [u8; 16] = [0; 16];
 
 /// A time of day in 2023, in seconds and milliseconds.
 fn at(s: i64, ms: u32) -> Timestamp {
@@ -26,9 +26,9 @@ fn mark(wall: Timestamp, since_boot_s: i64, boot: [u8; 16]) -> ClockMark {
 }
 
 #[test]
-fn in_one_run_a_step_back_shows_in_the_pace() {
-    let recorded = mark(at(1000, 0), 50, RUN);
-    let from = |wall, since_boot_s| untrusted_since(&recorded, &mark(wall, since_boot_s, RUN));
+fn within_one_boot_a_step_back_shows_against_the_uptime() {
+    let recorded = mark(at(1000, 0), 50, BOOT);
+    let from = |wall, since_boot_s| untrusted_since(&recorded, &mark(wall, since_boot_s, BOOT));
     assert_eq!(from(at(1000, 0), 50), None);
     assert_eq!(from(at(1100, 0), 150), None);
     // The machine was suspended, or the clock was set forward.
@@ -48,12 +48,12 @@ fn in_one_run_a_step_back_shows_in_the_pace() {
 }
 
 #[test]
-fn across_runs_a_start_before_the_recording_is_a_step_back() {
+fn across_boots_a_start_before_the_recording_is_a_step_back() {
     for (then, since) in [
-        (RUN, OTHER_RUN),
-        (UNKNOWN_RUN, UNKNOWN_RUN),
-        (RUN, UNKNOWN_RUN),
-        (UNKNOWN_RUN, RUN),
+        (BOOT, OTHER_BOOT),
+        (UNKNOWN_BOOT, UNKNOWN_BOOT),
+        (BOOT, UNKNOWN_BOOT),
+        (UNKNOWN_BOOT, BOOT),
     ] {
         let recorded = mark(at(1000, 0), 50, then);
         let from =
@@ -68,31 +68,34 @@ fn across_runs_a_start_before_the_recording_is_a_step_back() {
 
 #[test]
 fn what_is_later_again_was_earlier_when_the_machine_started() {
-    let recorded = mark(at(1000, 0), 50, RUN);
-    let now = mark(at(1100, 0), 111, OTHER_RUN);
+    let recorded = mark(at(1000, 0), 50, BOOT);
+    let now = mark(at(1100, 0), 111, OTHER_BOOT);
     assert_eq!(untrusted_since(&recorded, &now), Some(at(988, 0)));
 }
 
 #[test]
-fn an_unknown_run_may_be_the_same() {
-    let recorded = mark(at(1000, 0), 50, UNKNOWN_RUN);
-    let from = |wall| untrusted_since(&recorded, &mark(wall, 150, UNKNOWN_RUN));
+fn an_unknown_boot_may_be_the_same() {
+    let recorded = mark(at(1000, 0), 50, UNKNOWN_BOOT);
+    let from = |wall| untrusted_since(&recorded, &mark(wall, 150, UNKNOWN_BOOT));
     assert_eq!(from(at(1100, 0)), None);
     // If it is another boot, the clock has shown everything since 930.
     assert_eq!(from(at(1080, 0)), Some(at(928, 0)));
 }
 
 #[test]
-fn marks_that_cannot_be_are_not_believed() {
-    let good = mark(at(1000, 0), 50, RUN);
+fn impossible_marks_are_not_believed() {
+    let good = mark(at(1000, 0), 50, BOOT);
     let nothing = Some(Timestamp::MIN);
     // A machine whose memory was restored to an earlier state.
-    assert_eq!(untrusted_since(&good, &mark(at(1000, 0), 49, RUN)), nothing);
+    assert_eq!(
+        untrusted_since(&good, &mark(at(1000, 0), 49, BOOT)),
+        nothing
+    );
     let mut bad_wall = good;
     bad_wall.wall.ns = 1_000_000_000;
     let mut bad_boottime = good;
     bad_boottime.since_boot.ns = u32::MAX;
-    for bad in [bad_wall, bad_boottime, mark(at(1000, 0), -1, RUN)] {
+    for bad in [bad_wall, bad_boottime, mark(at(1000, 0), -1, BOOT)] {
         assert_eq!(untrusted_since(&bad, &good), nothing);
         assert_eq!(untrusted_since(&good, &bad), nothing);
     }
@@ -103,17 +106,17 @@ fn marks_that_cannot_be_are_not_believed() {
         nothing
     );
     // A machine without a battery-backed clock: each boot begins in 1970.
-    let unset = mark(Timestamp { s: 60, ns: 0 }, 60, RUN);
+    let unset = mark(Timestamp { s: 60, ns: 0 }, 60, BOOT);
     assert_eq!(
-        untrusted_since(&unset, &mark(at(0, 0), 70, OTHER_RUN)),
+        untrusted_since(&unset, &mark(at(0, 0), 70, OTHER_BOOT)),
         nothing
     );
-    let later = mark(Timestamp { s: 70, ns: 0 }, 70, RUN);
+    let later = mark(Timestamp { s: 70, ns: 0 }, 70, BOOT);
     assert_eq!(untrusted_since(&unset, &later), None);
 }
 
 #[test]
-fn a_mark_has_its_bytes() {
+fn a_mark_survives_encoding() {
     let mark = ClockMark {
         wall: Timestamp { s: -2, ns: 3 },
         since_boot: Timestamp { s: 4, ns: 5 },
@@ -150,9 +153,9 @@ proptest! {
             let stepped = steps.iter().filter(|step| step.0 < since_recording);
             at(1000 + since_recording + stepped.map(|step| step.1).sum::<i64>(), 0)
         };
-        let recorded = mark(at(1000, 0), 50, RUN);
+        let recorded = mark(at(1000, 0), 50, BOOT);
         let end_s = change_s + end_s;
-        let now = mark(wall(end_s), 50 + end_s, RUN);
+        let now = mark(wall(end_s), 50 + end_s, BOOT);
         let old_stamp = at(1000 - before_s - 1, 0);
         let new_stamp = wall(change_s);
         let is_believed = untrusted_since(&recorded, &now).is_none_or(|from| old_stamp < from);

@@ -55,7 +55,7 @@ fn times_before_1970_are_in_order() {
 }
 
 #[test]
-fn what_somebody_set_is_proof_in_the_past_and_none_in_the_future() {
+fn a_time_set_by_a_program_is_proof_only_in_the_past() {
     assert!(!is_racy(at(-1_000_000, 1), at(1_700_000_000, 5)));
     assert!(is_racy(at(4_000_000_000, 1), at(1_700_000_000, 5)));
     assert!(is_racy(at(4_000_000_000, 0), at(1_700_000_000, 5)));

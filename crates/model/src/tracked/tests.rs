@@ -33,7 +33,7 @@ fn draft(path: &str, stage: u32, number: usize) -> Draft {
     }
 }
 
-fn all(tracked: &Tracked) -> Vec<(u32, BString, ObjectId)> {
+fn all_entries(tracked: &Tracked) -> Vec<(u32, BString, ObjectId)> {
     let mut all = Vec::new();
     let _ = tracked.visit::<()>(
         |_| true,
@@ -46,13 +46,13 @@ fn all(tracked: &Tracked) -> Vec<(u32, BString, ObjectId)> {
 }
 
 /// Asserts that the tree gives the same answers as the index itself.
-fn is_as(tracked: &Tracked, index: &Index) {
+fn assert_same_as_index(tracked: &Tracked, index: &Index) {
     let entries = index.entries();
     let expected: Vec<_> = (0u32..)
         .zip(entries)
         .map(|(number, entry)| (number, index.path(entry).to_owned(), entry.id))
         .collect();
-    assert_eq!(all(tracked), expected);
+    assert_eq!(all_entries(tracked), expected);
     for (number, entry) in (0u32..).zip(entries) {
         let found = tracked.entry(number).unwrap();
         let of = |entry: &Entry| (entry.stat, entry.mode, entry.flags, entry.id);
@@ -111,7 +111,7 @@ proptest! {
             }
         }
         let index = index(drafts);
-        is_as(&Tracked::of(&index), &index);
+        assert_same_as_index(&Tracked::of(&index), &index);
     }
 }
 
@@ -125,8 +125,8 @@ fn large_directories_are_in_segments_of_which_few_change() {
     };
     let (before, after) = (paths(usize::MAX), paths(3000));
     let (tracked, later) = (Tracked::of(&before), Tracked::of(&after));
-    is_as(&tracked, &before);
-    is_as(&later, &after);
+    assert_same_as_index(&tracked, &before);
+    assert_same_as_index(&later, &after);
     let blocks = |index: &Index| {
         let mut builder = Builder::new(20, InMemory::default());
         for entry in index.entries() {
@@ -144,8 +144,8 @@ fn large_directories_are_in_segments_of_which_few_change() {
 
 #[test]
 fn a_damaged_block_is_noticed_and_nothing_panics() {
-    struct Flipped(InMemory, Vec<u8>);
-    impl Blocks for Flipped {
+    struct DamagedBlocks(InMemory, Vec<u8>);
+    impl Blocks for DamagedBlocks {
         fn directory(&self, number: DirNumber) -> Result<&[u8], Damaged> {
             match number {
                 ROOT => Ok(&self.1),
@@ -179,8 +179,8 @@ fn a_damaged_block_is_noticed_and_nothing_panics() {
         for bit in [0x01, 0x80] {
             let mut flipped = block.clone();
             flipped[at] ^= bit;
-            let tracked = Tracked::new(Kind::Sha1, Arc::new(Flipped(blocks(), flipped)));
-            let _ = all(&tracked);
+            let tracked = Tracked::new(Kind::Sha1, Arc::new(DamagedBlocks(blocks(), flipped)));
+            let _ = all_entries(&tracked);
             let _ = tracked.entry(17);
             let _ = tracked.find(BStr::new("d1/e1/f"), 0);
             noticed += usize::from(tracked.check().is_err());
@@ -212,7 +212,7 @@ proptest! {
             };
             let before = blocks(&tracked);
             let (next, tree_diff) = tracked.updated_to(&index);
-            is_as(&next, &index);
+            assert_same_as_index(&next, &index);
             let after = blocks(&next);
             for (number, block) in &after {
                 prop_assert_eq!(tree_diff.directories.contains_key(number), before.get(number) != Some(block));
@@ -241,12 +241,12 @@ proptest! {
 
 /// The blocks of a state on disk, to which differences are written from time to time.
 #[derive(Default)]
-struct Written {
+struct StateOnDisk {
     directories: BTreeMap<DirNumber, Vec<u8>>,
     files: BTreeMap<u32, Vec<u8>>,
 }
 
-impl Written {
+impl StateOnDisk {
     fn all_of(tracked: &Tracked) -> Self {
         let mut all = Self::default();
         tracked.each_block(|block| {
@@ -288,7 +288,7 @@ impl Written {
 
 proptest! {
     #[test]
-    fn what_is_written_now_and_then_is_the_tree(
+    fn differences_written_from_time_to_time_make_the_same_tree(
         steps in proptest::collection::vec(
             (
                 proptest::collection::vec(("[ab]([-/]?[ab]){0,3}", 0usize..3), 0..8),
@@ -298,23 +298,23 @@ proptest! {
             1..25),
     ) {
         let mut tracked = Tracked::of(&index(Vec::new()));
-        let mut written = Written::all_of(&tracked);
+        let mut written = StateOnDisk::all_of(&tracked);
         let mut unwritten = TreeDiff::default();
         for (paths, is_written, is_read) in &steps {
             let paths = paths.iter().filter(|(path, _)| !path.contains("//"));
             let index = index(paths.map(|(path, number)| draft(path, 0, *number)).collect());
             let (next, tree_diff) = tracked.updated_to(&index);
-            is_as(&next, &index);
+            assert_same_as_index(&next, &index);
             tracked = next;
             unwritten.add(tree_diff);
             if *is_written {
                 written.write(&tracked, &std::mem::take(&mut unwritten));
-                let all = Written::all_of(&tracked);
+                let all = StateOnDisk::all_of(&tracked);
                 prop_assert_eq!(&written.directories, &all.directories);
                 prop_assert_eq!(&written.files, &all.files);
                 if *is_read {
                     tracked = written.tracked();
-                    is_as(&tracked, &index);
+                    assert_same_as_index(&tracked, &index);
                 }
             }
         }
@@ -324,13 +324,13 @@ proptest! {
 #[test]
 fn a_number_without_a_block_is_not_given_twice() {
     let before = index(vec![draft("b/f", 0, 0), draft("c", 0, 0)]);
-    let mut written = Written::all_of(&Tracked::of(&before));
+    let mut written = StateOnDisk::all_of(&Tracked::of(&before));
     let number = Tracked::of(&before).find_directory("b".into()).unwrap();
     written.directories.remove(&number);
     for paths in [["a/f", "b/f", "c"], ["b/f", "bb/f", "c"]] {
         let after = index(paths.map(|path| draft(path, 0, 0)).into());
         let (next, tree_diff) = written.tracked().updated_to(&after);
-        is_as(&next, &after);
+        assert_same_as_index(&next, &after);
         assert_eq!(tree_diff.directories.len(), 3);
     }
 }
@@ -362,7 +362,7 @@ fn other_facts_are_not_other_names() {
 }
 
 #[test]
-fn many_blocks_stay_as_they_were_put() {
+fn blocks_in_memory_are_read_as_they_were_put() {
     let mut memory = InMemory::default();
     let block = |number: u32| vec![number as u8; 700_000 + number as usize];
     for number in 0..40 {

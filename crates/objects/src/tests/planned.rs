@@ -18,7 +18,7 @@ fn read(reader: &mut Reader, location: Result<Location, Error>) -> Outcome {
 }
 
 /// All objects of a repository, in one of the orders.
-fn all(sandbox: &Sandbox, is_sorted: bool) -> Vec<Outcome> {
+fn read_all_in_order(sandbox: &Sandbox, is_sorted: bool) -> Vec<Outcome> {
     let mut reader = sandbox.reader();
     let store = reader.store().clone();
     let mut messages = Vec::new();
@@ -31,7 +31,7 @@ fn all(sandbox: &Sandbox, is_sorted: bool) -> Vec<Outcome> {
 
 /// The same by a plan, with this many threads and this much room for each, and how many objects were given to
 /// one of them.
-fn planned(
+fn read_by_plan(
     sandbox: &Sandbox,
     is_sorted: bool,
     threads: usize,
@@ -74,9 +74,9 @@ fn planned(
 
 fn check(sandbox: &Sandbox, planned_min: usize) {
     for is_sorted in [false, true] {
-        let expected = all(sandbox, is_sorted);
+        let expected = read_all_in_order(sandbox, is_sorted);
         for (threads, room) in [(1, 1 << 20), (2, 20_000), (3, 3_000), (2, 0)] {
-            let (outcomes, given) = planned(sandbox, is_sorted, threads, room);
+            let (outcomes, given) = read_by_plan(sandbox, is_sorted, threads, room);
             assert!(
                 outcomes == expected,
                 "sorted {is_sorted}, {threads}, {room}"
@@ -136,8 +136,8 @@ fn what_is_damaged_is_read_as_without_a_plan() {
             fs::write(&pack, &damaged).unwrap();
             for is_sorted in [false, true] {
                 // A message comes once for each time a damaged base is met; with a plan, fewer are met twice.
-                let plain = all(&sandbox, is_sorted);
-                let (outcomes, _) = planned(&sandbox, is_sorted, 2, 1 << 20);
+                let plain = read_all_in_order(&sandbox, is_sorted);
+                let (outcomes, _) = read_by_plan(&sandbox, is_sorted, 2, 1 << 20);
                 let only = |outcomes: &[Outcome]| -> Vec<_> {
                     outcomes
                         .iter()

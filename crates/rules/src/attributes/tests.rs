@@ -27,16 +27,16 @@ impl Fixture {
 
     pub(crate) fn blobs(&self) -> Blobs {
         Blobs {
-            index: Arc::new(GitIndex(self.path(""))),
+            index: Arc::new(BlobsOfIndex(self.path(""))),
             tree: None,
         }
     }
 }
 
 /// Reads the index through git.
-struct GitIndex(PathBuf);
+struct BlobsOfIndex(PathBuf);
 
-impl IndexBlobs for GitIndex {
+impl IndexBlobs for BlobsOfIndex {
     fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
         let object = OsString::from_iter([OsStr::new(":0:"), OsStr::from_bytes(path)]);
         let mut git = std::process::Command::new("git");
@@ -93,13 +93,13 @@ impl Fixture {
             let ours = attributes.lookup(path.as_str().into(), NAMES);
             assert_eq!(ours.to_vec(), row, "{path}");
         }
-        let said: Vec<u8> = attributes
+        let output: Vec<u8> = attributes
             .messages
             .take()
             .iter()
             .flat_map(|line| [line.as_slice(), b"\n"].concat())
             .collect();
-        assert_eq!(said.as_bstr(), stderr.as_bstr());
+        assert_eq!(output.as_bstr(), stderr.as_bstr());
     }
 }
 
@@ -231,7 +231,7 @@ fn random_patterns_match_as_in_git() {
 }
 
 #[test]
-fn places_macros_and_states_weigh_as_in_git() {
+fn attribute_sources_macros_and_states_have_gits_precedence() {
     let states = [
         "text",
         "-text",
@@ -360,9 +360,9 @@ fn threads_agree() {
 }
 
 /// Blobs made up by a test.
-struct Made(&'static str, &'static str);
+struct FixedBlobs(&'static str, &'static str);
 
-impl IndexBlobs for Made {
+impl IndexBlobs for FixedBlobs {
     fn blob(&self, path: &BStr) -> Option<Vec<u8>> {
         (path == self.0).then(|| self.1.into())
     }
@@ -375,7 +375,7 @@ fn a_tree_takes_the_place_of_files_and_index() {
     fixture.write(".git/info/attributes", "* diff\n");
     let attributes = fixture.attributes(false);
     attributes.refresh(Blobs {
-        tree: Some(Arc::new(Made("d/.gitattributes", "* x=tree\n"))),
+        tree: Some(Arc::new(FixedBlobs("d/.gitattributes", "* x=tree\n"))),
         ..fixture.blobs()
     });
     let names = ["x", "text", "diff"];

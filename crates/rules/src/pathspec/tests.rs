@@ -128,7 +128,7 @@ fn settings_hold_for_all() {
 }
 
 #[test]
-fn mistakes_are_told_as_git_tells_them() {
+fn errors_in_pathspecs_are_reported_as_by_git() {
     let sandbox = Sandbox::new();
     sandbox.write("d/file", "");
     let top = sandbox.top().canonicalize().unwrap();

@@ -70,7 +70,7 @@ fn each_finding_counts() {
 }
 
 #[test]
-fn a_probe_says_nothing_of_another_file_system() {
+fn a_probe_does_not_apply_to_another_file_system() {
     let probed = file_system(UNKNOWN, Some(GOOD));
     let here = file_system(UNKNOWN, None);
     assert_eq!(here.trust(Some(&probed)).granularity, GOOD.granularity);
@@ -186,7 +186,7 @@ fn many_probes_at_once_do_not_disturb_each_other() {
 }
 
 #[test]
-fn what_cannot_be_probed_is_named() {
+fn a_failed_probe_is_reported_with_its_path() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
@@ -198,7 +198,7 @@ fn what_cannot_be_probed_is_named() {
 }
 
 #[test]
-fn a_mark_is_of_now() {
+fn a_mark_has_the_current_time() {
     let (first, second) = (mark(), mark());
     assert_eq!(first.boot, second.boot);
     assert!(first.since_boot <= second.since_boot);

@@ -20,8 +20,8 @@ const BLOCKS: [(Table, u32, &[u8]); 4] = [
 /// Publishes a state with the blocks above, and some dead bytes.
 fn published() -> (Sandbox, Snapshot) {
     let sandbox = Sandbox::new();
-    let first = sandbox.after(None, set(&BLOCKS[..3]), 1);
-    let second = sandbox.after(Some(&first), set(&BLOCKS[3..]), 2);
+    let first = sandbox.publish_and_open(None, changes_of(&BLOCKS[..3]), 1);
+    let second = sandbox.publish_and_open(Some(&first), changes_of(&BLOCKS[3..]), 2);
     (sandbox, second)
 }
 
@@ -122,7 +122,7 @@ fn a_docket_that_is_cut_off_or_too_long_is_damaged() {
 
 /// Each row: a change of the docket after which the state must not be read.
 #[test]
-fn a_docket_that_says_what_cannot_be_is_damaged() {
+fn an_impossible_docket_is_damaged() {
     let (sandbox, state) = published();
     let used = state.used_len();
     type Change = fn(&mut Docket, u64);
@@ -165,7 +165,7 @@ fn another_version_or_identity_is_not_used_but_replaced() {
         Err(NoState::Version { version, .. }) if version == FORMAT_VERSION + 1
     ));
     assert!(matches!(
-        sandbox.publish(None, set(&BLOCKS), 3),
+        sandbox.publish(None, changes_of(&BLOCKS), 3),
         PublishOutcome::Rewritten { .. }
     ));
     assert!(!state.data_path().exists());
@@ -181,7 +181,7 @@ fn another_version_or_identity_is_not_used_but_replaced() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_neither_read_nor_waited_for() {
+fn special_files_are_neither_read_nor_waited_for() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
     type Make = fn(&Path);
     let make: [(&str, Make); 4] = [
@@ -214,11 +214,11 @@ fn what_is_no_regular_file_is_neither_read_nor_waited_for() {
 }
 
 #[test]
-fn a_missing_data_file_is_written_again_by_who_still_has_it() {
+fn a_missing_data_file_is_written_again_by_a_process_that_has_it_open() {
     let (sandbox, state) = published();
     fs::remove_file(state.data_path()).unwrap();
     assert!(matches!(sandbox.store.open(), Err(NoState::Damaged(_))));
-    let published = sandbox.publish(Some(&state), set(&[(Table::Seen, 0, b"new")]), 2);
+    let published = sandbox.publish(Some(&state), changes_of(&[(Table::Seen, 0, b"new")]), 2);
     assert!(matches!(published, PublishOutcome::Rewritten { .. }));
     assert!(!is_damaged(&sandbox.store));
     sandbox.assert_tidy();
@@ -247,9 +247,9 @@ fn a_damaged_block_survives_a_rewrite_as_damaged_and_is_healed_by_the_next_chang
     assert_eq!(state.block(Table::Tracked, 300), Ok(Some(BLOCKS[2].2)));
 
     fs::remove_file(state.data_path()).unwrap();
-    let state = sandbox.after(Some(&state), set(&[(Table::Seen, 0, b"new")]), 2);
+    let state = sandbox.publish_and_open(Some(&state), changes_of(&[(Table::Seen, 0, b"new")]), 2);
     assert!(state.block(Table::Tracked, 2).is_err() && state.verify_all().is_err());
-    let state = sandbox.after(Some(&state), set(&BLOCKS), 2);
+    let state = sandbox.publish_and_open(Some(&state), changes_of(&BLOCKS), 2);
     assert_eq!(state.block(Table::Tracked, 2), Ok(Some(BLOCKS[1].2)));
     state.verify_all().unwrap();
 }
@@ -263,11 +263,11 @@ fn a_base_with_a_damaged_node_is_replaced_and_not_changed() {
     assert_eq!(state.block(Table::General, 0), Ok(Some(BLOCKS[0].2)));
     let result = sandbox
         .store
-        .publish(Some(&state), set(&BLOCKS), [2; 48], &NoSteps);
+        .publish(Some(&state), changes_of(&BLOCKS), [2; 48], &NoSteps);
     assert!(matches!(result, Err(StoreError::Damaged(_))), "{result:?}");
     sandbox
         .store
-        .replace(&state, set(&BLOCKS), [2; 48], &NoSteps)
+        .replace(&state, changes_of(&BLOCKS), [2; 48], &NoSteps)
         .unwrap();
     assert!(!is_damaged(&sandbox.store));
     sandbox.assert_tidy();
@@ -275,7 +275,7 @@ fn a_base_with_a_damaged_node_is_replaced_and_not_changed() {
 
 /// Returns a state whose only table has four levels of nodes at these offsets, in units. Each node is full of slots that
 /// refer to the next one, and the last of slots that refer to the block at `leaf`. Checksums are ignored.
-fn through(nodes: [u32; 4], leaf: u32) -> Snapshot {
+fn chained_nodes(nodes: [u32; 4], leaf: u32) -> Snapshot {
     let slot = |offset: u32, len: u32| Slot {
         offset: offset.into(),
         len: len.into(),
@@ -310,8 +310,8 @@ fn through(nodes: [u32; 4], leaf: u32) -> Snapshot {
 
 #[test]
 fn nodes_that_are_shared_or_lead_to_themselves_end_a_walk() {
-    let shared = through([2, 514, 1026, 1538], 2);
-    let to_itself = through([2, 2, 2, 2], 2);
+    let shared = chained_nodes([2, 514, 1026, 1538], 2);
+    let to_itself = chained_nodes([2, 2, 2, 2], 2);
     for state in [shared, to_itself] {
         assert!(state.block(Table::Seen, 77).unwrap().is_some());
         assert!(state.blocks(Table::Seen).count() < 2500);
@@ -339,7 +339,7 @@ fn a_file_that_is_full_is_rewritten() {
     };
     fs::write(docket_path(&sandbox), docket.sealed().as_bytes()).unwrap();
     let state = sandbox.store.open().unwrap();
-    let published = sandbox.publish(Some(&state), set(&[(Table::Seen, 0, b"new")]), 2);
+    let published = sandbox.publish(Some(&state), changes_of(&[(Table::Seen, 0, b"new")]), 2);
     assert!(matches!(published, PublishOutcome::Rewritten { bytes } if bytes < 4096));
     assert!(!is_damaged(&sandbox.store));
 }

@@ -31,19 +31,19 @@ fn block() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[derive(Clone, Debug)]
-enum Deed {
+enum Operation {
     Publish(Vec<(Table, u32, Option<Vec<u8>>)>, u8),
     Replace(Vec<(Table, u32, Option<Vec<u8>>)>),
     Drop,
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn operation() -> impl Strategy<Value = Operation> {
     let change = || (table(), key(), prop::option::weighted(0.7, block()));
     let changes = move || prop::collection::vec(change(), 0..12);
     prop_oneof![
-        12 => (changes(), 0_u8..2).prop_map(|(changes, clock)| Deed::Publish(changes, clock)),
-        1 => changes().prop_map(Deed::Replace),
-        1 => Just(Deed::Drop),
+        12 => (changes(), 0_u8..2).prop_map(|(changes, clock)| Operation::Publish(changes, clock)),
+        1 => changes().prop_map(Operation::Replace),
+        1 => Just(Operation::Drop),
     ]
 }
 
@@ -92,18 +92,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn any_publications_are_read_as_a_map_holds_them(deeds in prop::collection::vec(deed(), 1..14)) {
+    fn any_publications_are_read_as_a_map_holds_them(operations in prop::collection::vec(operation(), 1..14)) {
         let sandbox = Sandbox::new();
         let mut model = Model::new();
         let mut keys: BTreeSet<u32> = [0, 255, 256, 65_536, 1 << 24, u32::MAX].into();
         let mut held: Vec<(Snapshot, Model)> = Vec::new();
-        for deed in deeds {
+        for deed in operations {
             // As another process would see it, each time.
             let store = Store::new(sandbox.store.folder().to_owned(), IDENTITY);
             let base = store.open().ok();
             let before = base.as_ref().map(|_| model.clone());
             let published = match deed {
-                Deed::Publish(changes, clock) => {
+                Operation::Publish(changes, clock) => {
                     keys.extend(changes.iter().map(|(_, key, _)| *key));
                     let changes = apply(&mut model, changes);
                     let published = store.publish(base.as_ref(), changes, [clock; 48], &NoSteps);
@@ -113,14 +113,14 @@ proptest! {
                     prop_assert_eq!(published == PublishOutcome::Unchanged, is_same);
                     published
                 }
-                Deed::Replace(changes) => {
+                Operation::Replace(changes) => {
                     let Some(base) = &base else { continue };
                     keys.extend(changes.iter().map(|(_, key, _)| *key));
                     model.clear();
                     let changes = apply(&mut model, changes);
                     store.replace(base, changes, [9; 48], &NoSteps).unwrap().0
                 }
-                Deed::Drop => {
+                Operation::Drop => {
                     store.remove_state().unwrap();
                     model.clear();
                     continue;

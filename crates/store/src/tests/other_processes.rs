@@ -9,7 +9,7 @@ use super::steps::{count, increment};
 use super::*;
 
 const FOLDER: &str = "VIGIL_TEST_FOLDER";
-const PART: &str = "VIGIL_TEST_PART";
+const TASK: &str = "VIGIL_TEST_PART";
 const KILL_AT: &str = "VIGIL_TEST_KILL_AT";
 const COUNTS: u32 = 10;
 
@@ -26,7 +26,7 @@ impl Steps for KillAt {
 
 /// What a writer does with the state that it finds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Part {
+enum Task {
     /// Publishes the first state, in several pieces.
     First,
     /// Appends several pieces.
@@ -39,28 +39,28 @@ enum Part {
     Count,
 }
 
-const PARTS: [Part; 5] = [
-    Part::First,
-    Part::Append,
-    Part::Rewrite,
-    Part::Clock,
-    Part::Count,
+const TASKS: [Task; 5] = [
+    Task::First,
+    Task::Append,
+    Task::Rewrite,
+    Task::Clock,
+    Task::Count,
 ];
 
 fn large(byte: u8) -> Vec<u8> {
     vec![byte; 3 << 20]
 }
 
-fn changes(part: Part) -> Changes<'static> {
+fn changes(task: Task) -> Changes<'static> {
     let mut changes = Changes::new();
-    match part {
-        Part::First => changes.set(Table::Tracked, 0, large(1)),
-        Part::Append => changes.set(Table::Tracked, 1, large(2)),
-        Part::Rewrite => changes.set(Table::Tracked, 0, b"small".as_slice()),
-        Part::Clock | Part::Count => {}
+    match task {
+        Task::First => changes.set(Table::Tracked, 0, large(1)),
+        Task::Append => changes.set(Table::Tracked, 1, large(2)),
+        Task::Rewrite => changes.set(Table::Tracked, 0, b"small".as_slice()),
+        Task::Clock | Task::Count => {}
     }
-    if part != Part::Clock {
-        changes.set(Table::General, 0, format!("{part:?}").into_bytes());
+    if task != Task::Clock {
+        changes.set(Table::General, 0, format!("{task:?}").into_bytes());
     }
     changes
 }
@@ -75,13 +75,13 @@ fn writer() {
     };
     let folder = std::env::var(FOLDER).unwrap();
     let store = Store::new(folder.into(), IDENTITY);
-    let part = PARTS[number(PART).unwrap()];
-    if part == Part::Count {
+    let task = TASKS[number(TASK).unwrap()];
+    if task == Task::Count {
         return (0..COUNTS).for_each(|_| increment(&store));
     }
     let steps = KillAt(number(KILL_AT).map(|step| Step::ALL[step]));
     let base = store.open().ok();
-    if let Err(error) = store.publish(base.as_ref(), changes(part), [2; 48], &steps) {
+    if let Err(error) = store.publish(base.as_ref(), changes(task), [2; 48], &steps) {
         let error = error.to_string();
         assert!(
             error.starts_with("could not write /") && error.contains("vigil/state."),
@@ -91,8 +91,8 @@ fn writer() {
     }
 }
 
-/// Returns the command that plays `part`, run through the command `prefix`.
-fn command(store: &Store, part: Part, prefix: &[&str]) -> Command {
+/// Returns the command that plays `task`, run through the command `prefix`.
+fn command(store: &Store, task: Task, prefix: &[&str]) -> Command {
     let program = std::env::current_exe().unwrap();
     let mut command = match prefix.split_first() {
         Some((first, others)) => {
@@ -102,7 +102,7 @@ fn command(store: &Store, part: Part, prefix: &[&str]) -> Command {
         }
         None => Command::new(program),
     };
-    let number = PARTS.iter().position(|other| *other == part).unwrap();
+    let number = TASKS.iter().position(|other| *other == task).unwrap();
     command
         .args([
             "--exact",
@@ -111,53 +111,53 @@ fn command(store: &Store, part: Part, prefix: &[&str]) -> Command {
             "tests::other_processes::writer",
         ])
         .env(FOLDER, store.folder())
-        .env(PART, number.to_string())
+        .env(TASK, number.to_string())
         .stdout(std::process::Stdio::null());
     command
 }
 
-/// Prepares a state on which `part` can be played.
-fn prepared(part: Part) -> Sandbox {
+/// Prepares a state on which `task` can be played.
+fn prepared(task: Task) -> Sandbox {
     let sandbox = Sandbox::new();
-    if part != Part::First {
-        sandbox.publish(None, changes(Part::First), 1);
+    if task != Task::First {
+        sandbox.publish(None, changes(Task::First), 1);
     }
     sandbox
 }
 
-fn assert_is_old(sandbox: &Sandbox, part: Part) {
+fn assert_is_old(sandbox: &Sandbox, task: Task) {
     match sandbox.store.open() {
-        Err(NoState::Absent { .. }) => assert_eq!(part, Part::First),
+        Err(NoState::Absent { .. }) => assert_eq!(task, Task::First),
         Err(error) => panic!("{error}"),
         Ok(state) => {
             assert_eq!(
                 (state.clock(), state.keys(Table::Tracked)),
                 (&[1; 48], 1),
-                "{part:?}"
+                "{task:?}"
             );
             assert!(
                 state.block(Table::Tracked, 0) == Ok(Some(&large(1))),
-                "{part:?}"
+                "{task:?}"
             );
             state.verify_all().unwrap();
         }
     }
 }
 
-fn assert_is_new(sandbox: &Sandbox, part: Part) {
+fn assert_is_new(sandbox: &Sandbox, task: Task) {
     let state = sandbox.store.open().unwrap();
-    assert_eq!(state.clock(), &[2; 48], "{part:?}");
-    let first = match part {
-        Part::Rewrite => b"small".to_vec(),
+    assert_eq!(state.clock(), &[2; 48], "{task:?}");
+    let first = match task {
+        Task::Rewrite => b"small".to_vec(),
         _ => large(1),
     };
     assert!(
         state.block(Table::Tracked, 0) == Ok(Some(&first)),
-        "{part:?}"
+        "{task:?}"
     );
     assert_eq!(
         state.keys(Table::Tracked),
-        if part == Part::Append { 2 } else { 1 }
+        if task == Task::Append { 2 } else { 1 }
     );
     state.verify_all().unwrap();
 }
@@ -165,27 +165,27 @@ fn assert_is_new(sandbox: &Sandbox, part: Part) {
 #[test]
 fn a_writer_may_be_killed_at_any_step() {
     use std::os::unix::process::ExitStatusExt;
-    for part in [Part::First, Part::Append, Part::Rewrite] {
+    for task in [Task::First, Task::Append, Task::Rewrite] {
         for (number, step) in Step::ALL.into_iter().enumerate() {
-            let sandbox = prepared(part);
+            let sandbox = prepared(task);
             let held = sandbox.store.open().ok();
-            let mut killed = command(&sandbox.store, part, &[]);
+            let mut killed = command(&sandbox.store, task, &[]);
             let status: ExitStatus = killed.env(KILL_AT, number.to_string()).status().unwrap();
             // Appending leaves no old file to be removed.
-            let is_reached = (part, step) != (Part::Append, Step::OldRemoved);
+            let is_reached = (task, step) != (Task::Append, Step::OldRemoved);
             let signal = is_reached.then_some(Signal::KILL.as_raw());
-            assert_eq!(status.signal(), signal, "{part:?} {step:?}");
+            assert_eq!(status.signal(), signal, "{task:?} {step:?}");
 
             match step {
-                Step::DocketPublished | Step::OldRemoved => assert_is_new(&sandbox, part),
-                _ => assert_is_old(&sandbox, part),
+                Step::DocketPublished | Step::OldRemoved => assert_is_new(&sandbox, task),
+                _ => assert_is_old(&sandbox, task),
             }
             if let Some(held) = held {
                 held.verify_all().unwrap();
             }
             let base = sandbox.store.open().ok();
-            let next = set(&[(Table::Seen, 5, b"next")]);
-            let state = sandbox.after(base.as_ref(), next, 3);
+            let next = changes_of(&[(Table::Seen, 5, b"next")]);
+            let state = sandbox.publish_and_open(base.as_ref(), next, 3);
             assert_eq!(state.block(Table::Seen, 5), Ok(Some(b"next".as_slice())));
             state.verify_all().unwrap();
             sandbox.assert_tidy();
@@ -198,41 +198,45 @@ fn a_writer_may_be_killed_at_any_step() {
 fn a_writer_without_space_leaves_the_old_state_and_no_file() {
     // Each row: the part, and the file size limit in units of 512 bytes (ulimit(1p)).
     let cases = [
-        (Part::First, 0),
-        (Part::First, 3000),
-        (Part::Append, 0),
-        (Part::Append, 6500),
-        (Part::Rewrite, 0),
-        (Part::Clock, 0),
+        (Task::First, 0),
+        (Task::First, 3000),
+        (Task::Append, 0),
+        (Task::Append, 6500),
+        (Task::Rewrite, 0),
+        (Task::Clock, 0),
     ];
-    for (part, units) in cases {
-        let sandbox = prepared(part);
+    for (task, units) in cases {
+        let sandbox = prepared(task);
         let limit = format!("trap '' XFSZ; ulimit -f {units}; exec \"$@\"");
-        let status = command(&sandbox.store, part, &["sh", "-c", &limit, "sh"])
+        let status = command(&sandbox.store, task, &["sh", "-c", &limit, "sh"])
             .status()
             .unwrap();
-        assert_eq!(status.code(), Some(3), "{part:?} {units}");
-        assert_is_old(&sandbox, part);
-        match part {
-            Part::First => assert!(sandbox.names().is_empty()),
+        assert_eq!(status.code(), Some(3), "{task:?} {units}");
+        assert_is_old(&sandbox, task);
+        match task {
+            Task::First => assert!(sandbox.names().is_empty()),
             _ => sandbox.assert_tidy(),
         }
         assert!(
-            command(&sandbox.store, part, &[])
+            command(&sandbox.store, task, &[])
                 .status()
                 .unwrap()
                 .success()
         );
-        assert_is_new(&sandbox, part);
+        assert_is_new(&sandbox, task);
         sandbox.assert_tidy();
     }
 }
 
 #[test]
-fn processes_that_count_together_lose_no_count() {
+fn concurrent_increments_by_processes_are_not_lost() {
     let sandbox = Sandbox::new();
-    sandbox.publish(None, set(&[(Table::General, 0, &0_u32.to_le_bytes())]), 0);
-    let start = || command(&sandbox.store, Part::Count, &[]).spawn().unwrap();
+    sandbox.publish(
+        None,
+        changes_of(&[(Table::General, 0, &0_u32.to_le_bytes())]),
+        0,
+    );
+    let start = || command(&sandbox.store, Task::Count, &[]).spawn().unwrap();
     for mut child in [start(), start(), start()] {
         assert!(child.wait().unwrap().success());
     }

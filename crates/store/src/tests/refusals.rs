@@ -51,7 +51,7 @@ fn another_users_files_are_not_used_and_nothing_is_left_in_their_folders() {
         return skip_test("another user's files", "only root may give files away");
     }
     let sandbox = Sandbox::new();
-    let state = sandbox.after(None, set(&[(Table::Seen, 0, b"one")]), 1);
+    let state = sandbox.publish_and_open(None, changes_of(&[(Table::Seen, 0, b"one")]), 1);
     for path in [
         sandbox.store.folder().join("state"),
         state.data_path().to_owned(),
@@ -81,7 +81,7 @@ fn another_users_files_are_not_used_and_nothing_is_left_in_their_folders() {
 }
 
 #[test]
-fn what_the_format_cannot_hold_is_refused() {
+fn values_that_the_format_cannot_hold_are_refused() {
     let sandbox = Sandbox::new();
     // Zero pages that are never touched take no memory.
     let block = vec![0; 1 << 32];
@@ -91,7 +91,7 @@ fn what_the_format_cannot_hold_is_refused() {
         refused(&sandbox.store, changes),
         StoreError::TooLarge { .. }
     ));
-    let changes = set(&[(Table::Files, u32::MAX, b"")]);
+    let changes = changes_of(&[(Table::Files, u32::MAX, b"")]);
     assert!(matches!(
         refused(&sandbox.store, changes),
         StoreError::TooLarge { .. }
@@ -102,13 +102,13 @@ fn what_the_format_cannot_hold_is_refused() {
 #[test]
 fn orphans_are_swept_and_what_cannot_be_removed_disturbs_nobody() {
     let sandbox = Sandbox::new();
-    let state = sandbox.after(None, Changes::new(), 1);
+    let state = sandbox.publish_and_open(None, Changes::new(), 1);
     let folder = sandbox.store.folder();
     for name in ["state.tmp.1-0", "state.0000000000000001", "state.tmp.2-0"] {
         fs::write(folder.join(name), "left").unwrap();
     }
     fs::create_dir(folder.join("state.tmp.folder")).unwrap();
-    let state = sandbox.after(Some(&state), Changes::new(), 2);
+    let state = sandbox.publish_and_open(Some(&state), Changes::new(), 2);
     let data = state
         .data_path()
         .file_name()

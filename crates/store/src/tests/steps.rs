@@ -5,20 +5,20 @@ use std::cell::RefCell;
 use super::*;
 
 /// A second user of the store, active at each step.
-struct Onlooker<'a> {
+struct ConcurrentUser<'a> {
     store: &'a Store,
     base: Option<&'a Snapshot>,
     seen: RefCell<Vec<(Step, Option<u8>)>>,
 }
 
-impl Steps for Onlooker<'_> {
+impl Steps for ConcurrentUser<'_> {
     fn reached(&self, step: Step) {
         let clock = self.store.open().ok().map(|state| {
             state.verify_all().unwrap();
             state.clock()[0]
         });
         self.seen.borrow_mut().push((step, clock));
-        let changes = set(&[(Table::Seen, 1, b"another's")]);
+        let changes = changes_of(&[(Table::Seen, 1, b"another's")]);
         let (published, _) = self
             .store
             .publish(self.base, changes, [9; 48], &NoSteps)
@@ -34,12 +34,12 @@ fn until_the_docket_is_published_the_old_state_is_read_and_nobody_else_writes() 
     let block = vec![1; 3 << 20];
     let mut base = None;
     for (clock, block) in [(1, b"first".as_slice()), (2, &block), (3, b"third")] {
-        let onlooker = Onlooker {
+        let onlooker = ConcurrentUser {
             store: &sandbox.store,
             base: base.as_ref(),
             seen: RefCell::default(),
         };
-        let changes = set(&[(Table::Files, 0, block)]);
+        let changes = changes_of(&[(Table::Files, 0, block)]);
         sandbox
             .store
             .publish(base.as_ref(), changes, [clock; 48], &onlooker)
@@ -63,9 +63,9 @@ fn until_the_docket_is_published_the_old_state_is_read_and_nobody_else_writes() 
 
 /// Replaces a state just after a reader has read its docket.
 #[test]
-fn who_finds_a_data_file_gone_reads_the_new_docket() {
+fn a_reader_whose_data_file_is_gone_reads_the_new_docket() {
     let sandbox = Sandbox::new();
-    let first = sandbox.after(None, set(&[(Table::Seen, 1, b"one")]), 1);
+    let first = sandbox.publish_and_open(None, changes_of(&[(Table::Seen, 1, b"one")]), 1);
     let folder = Folder::open(sandbox.store.folder()).unwrap();
     let docket = folder.docket(&IDENTITY).unwrap();
     sandbox
@@ -77,7 +77,7 @@ fn who_finds_a_data_file_gone_reads_the_new_docket() {
 }
 
 #[test]
-fn who_opened_a_folder_that_was_removed_since_does_not_write_into_it() {
+fn a_writer_does_not_write_into_a_folder_that_was_removed() {
     let sandbox = Sandbox::new();
     sandbox.publish(None, Changes::new(), 1);
     let folder = Folder::open(sandbox.store.folder()).unwrap();
@@ -88,16 +88,20 @@ fn who_opened_a_folder_that_was_removed_since_does_not_write_into_it() {
 }
 
 #[test]
-fn threads_that_count_together_lose_no_count() {
-    const EACH: u32 = 20;
+fn concurrent_increments_by_threads_are_not_lost() {
+    const INCREMENTS: u32 = 20;
     let sandbox = Sandbox::new();
-    sandbox.publish(None, set(&[(Table::General, 0, &0_u32.to_le_bytes())]), 0);
+    sandbox.publish(
+        None,
+        changes_of(&[(Table::General, 0, &0_u32.to_le_bytes())]),
+        0,
+    );
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| (0..EACH).for_each(|_| increment(&sandbox.store)));
+            scope.spawn(|| (0..INCREMENTS).for_each(|_| increment(&sandbox.store)));
         }
     });
-    assert_eq!(count(&sandbox.store.open().unwrap()), 4 * EACH);
+    assert_eq!(count(&sandbox.store.open().unwrap()), 4 * INCREMENTS);
     sandbox.assert_tidy();
 }
 
@@ -113,7 +117,7 @@ pub(super) fn increment(store: &Store) {
         let base = store.open().unwrap();
         let mut block = vec![0; 100_000];
         block[..4].copy_from_slice(&(count(&base) + 1).to_le_bytes());
-        let changes = set(&[(Table::General, 0, &block)]);
+        let changes = changes_of(&[(Table::General, 0, &block)]);
         match store
             .publish(Some(&base), changes, [0; 48], &NoSteps)
             .unwrap()

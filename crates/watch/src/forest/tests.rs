@@ -47,13 +47,13 @@ impl Kernel {
         kernel
     }
 
-    fn tell(&mut self, folder: u32, flags: ReadFlags, cookie: u32, name: &str) {
+    fn queue_event(&mut self, folder: u32, flags: ReadFlags, cookie: u32, name: &str) {
         if let Some(&wd) = self.watches.get(&folder) {
             self.queue.push_back((wd, flags, cookie, Some(name.into())));
         }
     }
 
-    fn tell_self(&mut self, folder: u32, flags: ReadFlags) {
+    fn queue_event_of_folder(&mut self, folder: u32, flags: ReadFlags) {
         if let Some(&wd) = self.watches.get(&folder) {
             self.queue.push_back((wd, flags, 0, None));
         }
@@ -101,29 +101,29 @@ impl Kernel {
                 self.entries(folder)
                     .insert(name.clone(), Entry::Folder(fresh));
                 self.folders.insert(fresh, BTreeMap::new());
-                self.tell(folder, ReadFlags::CREATE | ReadFlags::ISDIR, 0, &name);
+                self.queue_event(folder, ReadFlags::CREATE | ReadFlags::ISDIR, 0, &name);
             }
             (3..=6, None | Some(Entry::File(_))) => {
-                let is_new = there_is_none(&self.folders[&folder], &name);
+                let is_new = is_free(&self.folders[&folder], &name);
                 self.entries(folder)
                     .insert(name.clone(), Entry::File(fresh));
                 let flags = match is_new {
                     true => ReadFlags::CREATE,
                     false => ReadFlags::MODIFY,
                 };
-                self.tell(folder, flags, 0, &name);
+                self.queue_event(folder, flags, 0, &name);
             }
             (7, Some(Entry::File(_))) => {
                 self.entries(folder).remove(&name);
-                self.tell(folder, ReadFlags::DELETE, 0, &name);
+                self.queue_event(folder, ReadFlags::DELETE, 0, &name);
             }
             (7, Some(Entry::Folder(inode))) if self.folders[&inode].is_empty() => {
                 self.entries(folder).remove(&name);
                 self.folders.remove(&inode);
-                self.tell_self(inode, ReadFlags::DELETE_SELF);
-                self.tell_self(inode, ReadFlags::IGNORED);
+                self.queue_event_of_folder(inode, ReadFlags::DELETE_SELF);
+                self.queue_event_of_folder(inode, ReadFlags::IGNORED);
                 self.watches.remove(&inode);
-                self.tell(folder, ReadFlags::DELETE | ReadFlags::ISDIR, 0, &name);
+                self.queue_event(folder, ReadFlags::DELETE | ReadFlags::ISDIR, 0, &name);
             }
             (8..=9, Some(entry)) => self.rename(folder, &name, entry, random),
             (10..=11, Some(entry)) => self.exchange((folder, &name, entry), random),
@@ -157,11 +157,11 @@ impl Kernel {
         self.entries(to).insert(new.clone(), entry.clone());
         self.next += 1;
         let cookie = self.next;
-        self.tell_of_move((from, name), (to, &new), &entry, cookie);
+        self.queue_move((from, name), (to, &new), &entry, cookie);
         if let Some(inode) = replaced {
             self.folders.remove(&inode);
-            self.tell_self(inode, ReadFlags::DELETE_SELF);
-            self.tell_self(inode, ReadFlags::IGNORED);
+            self.queue_event_of_folder(inode, ReadFlags::DELETE_SELF);
+            self.queue_event_of_folder(inode, ReadFlags::IGNORED);
             self.watches.remove(&inode);
         }
     }
@@ -185,19 +185,19 @@ impl Kernel {
         self.entries(to).insert(new.clone(), entry.clone());
         self.next += 2;
         let cookie = self.next;
-        self.tell_of_move((from, name), (to, &new), &entry, cookie - 1);
-        self.tell_of_move((to, &new), (from, name), &other, cookie);
+        self.queue_move((from, name), (to, &new), &entry, cookie - 1);
+        self.queue_move((to, &new), (from, name), &other, cookie);
     }
 
-    fn tell_of_move(&mut self, from: (u32, &str), to: (u32, &str), entry: &Entry, cookie: u32) {
+    fn queue_move(&mut self, from: (u32, &str), to: (u32, &str), entry: &Entry, cookie: u32) {
         let kind = match entry {
             Entry::Folder(_) => ReadFlags::ISDIR,
             Entry::File(_) => ReadFlags::empty(),
         };
-        self.tell(from.0, ReadFlags::MOVED_FROM | kind, cookie, from.1);
-        self.tell(to.0, ReadFlags::MOVED_TO | kind, cookie, to.1);
+        self.queue_event(from.0, ReadFlags::MOVED_FROM | kind, cookie, from.1);
+        self.queue_event(to.0, ReadFlags::MOVED_TO | kind, cookie, to.1);
         if let Entry::Folder(inode) = entry {
-            self.tell_self(*inode, ReadFlags::MOVE_SELF);
+            self.queue_event_of_folder(*inode, ReadFlags::MOVE_SELF);
         }
     }
 
@@ -215,7 +215,7 @@ impl Kernel {
     }
 }
 
-fn there_is_none(entries: &BTreeMap<String, Entry>, name: &str) -> bool {
+fn is_free(entries: &BTreeMap<String, Entry>, name: &str) -> bool {
     !entries.contains_key(name)
 }
 
@@ -442,12 +442,12 @@ fn play(seeds: std::ops::Range<u64>, mut fault: impl FnMut(&mut Kernel, &mut Ran
 }
 
 #[test]
-fn whoever_looks_at_what_is_named_knows_all() {
+fn scanning_the_reported_paths_finds_every_change() {
     play(0..1000, |_, _| ());
 }
 
 #[test]
-fn lost_events_are_made_good() {
+fn lost_events_lead_to_a_full_scan() {
     play(1000..2000, |kernel, random| {
         let kept = random.below(kernel.queue.len() + 1);
         kernel.queue.truncate(kept);
@@ -471,7 +471,7 @@ fn events_that_come_twice_do_no_harm() {
 }
 
 #[test]
-fn watches_that_run_out_and_come_back_cost_looks_and_no_truth() {
+fn running_out_of_watches_costs_scans_but_no_correctness() {
     play(3000..4000, |kernel, random| {
         kernel.watches_max = match random.below(3) {
             0 => usize::MAX,

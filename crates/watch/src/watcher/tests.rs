@@ -6,12 +6,12 @@ use bstr::BString;
 use super::*;
 
 /// A reader that asks about a tree now and then.
-struct Asker {
+struct TreeReader {
     tree: Arc<WatchedTree>,
     position: Position,
 }
 
-impl Asker {
+impl TreeReader {
     fn of(watcher: &Arc<Watcher>, top: &Path) -> Self {
         let stat = stat_fd(File::open(top).unwrap().as_fd()).unwrap();
         let (path, id) = (top.to_owned(), (stat.dev, stat.ino));
@@ -43,7 +43,7 @@ fn changes_are_named_as_soon_as_they_are_made() {
     let top = folder.path();
     fs::create_dir_all(top.join("a/b")).unwrap();
     let watcher = Arc::new(Watcher::new().unwrap());
-    let mut tree = Asker::of(&watcher, top);
+    let mut tree = TreeReader::of(&watcher, top);
     for path in ["", "a", "a/b"] {
         tree.watch(top, path);
     }
@@ -64,12 +64,12 @@ fn changes_are_named_as_soon_as_they_are_made() {
 }
 
 #[test]
-fn a_folder_that_leaves_is_watched_no_longer() {
+fn a_folder_that_is_moved_away_is_no_longer_watched() {
     let folder = tempfile::tempdir().unwrap();
     let (top, outside) = (folder.path().join("top"), folder.path().join("outside"));
     fs::create_dir_all(top.join("a/b")).unwrap();
     let watcher = Arc::new(Watcher::new().unwrap());
-    let mut tree = Asker::of(&watcher, &top);
+    let mut tree = TreeReader::of(&watcher, &top);
     for path in ["", "a", "a/b"] {
         tree.watch(&top, path);
     }
@@ -91,7 +91,7 @@ fn a_top_that_is_renamed_or_removed_leaves_nothing_known() {
         let top = folder.path().join("top");
         fs::create_dir(&top).unwrap();
         let watcher = Arc::new(Watcher::new().unwrap());
-        let mut tree = Asker::of(&watcher, &top);
+        let mut tree = TreeReader::of(&watcher, &top);
         tree.watch(&top, "");
         tree.changes();
         deed(&top);
@@ -105,8 +105,8 @@ fn trees_share_a_folder_and_nothing_else() {
     let top = folder.path();
     fs::create_dir(top.join("inner")).unwrap();
     let watcher = Arc::new(Watcher::new().unwrap());
-    let mut outer = Asker::of(&watcher, top);
-    let mut inner = Asker::of(&watcher, &top.join("inner"));
+    let mut outer = TreeReader::of(&watcher, top);
+    let mut inner = TreeReader::of(&watcher, &top.join("inner"));
     outer.watch(top, "");
     outer.watch(top, "inner");
     inner.watch(&top.join("inner"), "");
@@ -122,20 +122,20 @@ fn trees_share_a_folder_and_nothing_else() {
 }
 
 #[test]
-fn what_cannot_be_heard_is_refused() {
+fn file_systems_without_events_are_refused() {
     let watcher = Arc::new(Watcher::new().unwrap());
-    let asker = Asker::of(&watcher, Path::new("/proc"));
+    let reader = TreeReader::of(&watcher, Path::new("/proc"));
     let proc = File::open("/proc").unwrap();
-    let refused = asker.tree.watch("".into(), proc.as_fd());
+    let refused = reader.tree.watch("".into(), proc.as_fd());
     assert_eq!(refused, Err(Unwatched::Unreported));
 }
 
 #[test]
-fn those_who_ask_about_one_tree_share_it() {
+fn readers_of_one_tree_share_it() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path();
     let watcher = Arc::new(Watcher::new().unwrap());
-    let (mut first, mut second) = (Asker::of(&watcher, top), Asker::of(&watcher, top));
+    let (mut first, mut second) = (TreeReader::of(&watcher, top), TreeReader::of(&watcher, top));
     first.watch(top, "");
     first.changes();
     fs::write(top.join("file"), "").unwrap();
@@ -150,17 +150,17 @@ fn those_who_ask_about_one_tree_share_it() {
 }
 
 #[test]
-fn what_was_told_before_is_everything_once_that_is_wanted() {
+fn the_monitor_journal_reports_everything_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path();
     let watcher = Arc::new(Watcher::new().unwrap());
-    let mut asker = Asker::of(&watcher, top);
-    asker.watch(top, "");
-    asker.changes();
-    asker.tree.start_monitor_journal();
-    let (_, old) = asker.tree.monitor_changes_since(None).unwrap();
+    let mut reader = TreeReader::of(&watcher, top);
+    reader.watch(top, "");
+    reader.changes();
+    reader.tree.start_monitor_journal();
+    let (_, old) = reader.tree.monitor_changes_since(None).unwrap();
     watcher.report_everything((0, 0));
-    let (none, _) = asker.tree.monitor_changes_since(Some(old)).unwrap();
+    let (none, _) = reader.tree.monitor_changes_since(Some(old)).unwrap();
     assert!(none.is_empty());
     let stat = top.metadata().unwrap();
     let id = (
@@ -168,10 +168,10 @@ fn what_was_told_before_is_everything_once_that_is_wanted() {
         std::os::unix::fs::MetadataExt::ino(&stat),
     );
     watcher.report_everything(id);
-    let (all, new) = asker.tree.monitor_changes_since(Some(old)).unwrap();
+    let (all, new) = reader.tree.monitor_changes_since(Some(old)).unwrap();
     assert!(all.everything);
     assert!(
-        asker
+        reader
             .tree
             .monitor_changes_since(Some(new))
             .unwrap()
@@ -179,16 +179,16 @@ fn what_was_told_before_is_everything_once_that_is_wanted() {
             .is_empty()
     );
     // Each reader has a position of its own.
-    assert!(asker.changes().is_empty());
+    assert!(reader.changes().is_empty());
 }
 
 #[test]
-fn whoever_waits_is_told_that_something_happened() {
+fn waiting_readers_are_woken_by_events() {
     let folder = tempfile::tempdir().unwrap();
     let top = folder.path();
     let watcher = Arc::new(Watcher::new().unwrap());
-    let asker = Asker::of(&watcher, top);
-    asker.watch(top, "");
+    let reader = TreeReader::of(&watcher, top);
+    reader.watch(top, "");
     assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
     fs::write(top.join("file"), "").unwrap();
     assert_eq!(watcher.wait(None), Ok(true));
@@ -196,7 +196,7 @@ fn whoever_waits_is_told_that_something_happened() {
     assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));
     // Even if another reader handles the events first.
     fs::write(top.join("other"), "").unwrap();
-    asker.tree.position();
+    reader.tree.position();
     assert_eq!(watcher.wait(None), Ok(true));
     watcher.read_events();
     assert_eq!(watcher.wait(Some(Duration::ZERO)), Ok(false));

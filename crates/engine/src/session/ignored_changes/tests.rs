@@ -8,12 +8,12 @@ use crate::session::watched::ChangeFilter as _;
 use crate::testing::session_at;
 
 /// Records what is watched, until there are no watches left.
-struct Watches {
+struct LimitedWatches {
     left: usize,
     watched: Mutex<Vec<BString>>,
 }
 
-impl Watch for Watches {
+impl Watch for LimitedWatches {
     fn watch(&self, path: &BStr, _: BorrowedFd<'_>) -> bool {
         let mut watched = self.watched.lock().unwrap();
         watched.push(path.to_owned());
@@ -32,12 +32,12 @@ fn repository() -> Sandbox {
     sandbox
 }
 
-fn set(paths: &[&str]) -> BTreeSet<BString> {
+fn path_set(paths: &[&str]) -> BTreeSet<BString> {
     paths.iter().map(|path| BString::from(*path)).collect()
 }
 
 /// Returns what is left of `paths` and `folders`, and what is watched, with this many watches.
-fn left(
+fn left_after_filter(
     sandbox: &Sandbox,
     (paths, folders): (&[&str], &[&str]),
     shown: &[&str],
@@ -51,9 +51,9 @@ fn left(
         base: &base,
         rules: session.directory_rules(),
     };
-    let (mut paths, mut folders) = (set(paths), set(folders));
+    let (mut paths, mut folders) = (path_set(paths), path_set(folders));
     let shown: Vec<BString> = shown.iter().map(|path| BString::from(*path)).collect();
-    let watches = Watches {
+    let watches = LimitedWatches {
         left: watches,
         watched: Mutex::default(),
     };
@@ -62,7 +62,7 @@ fn left(
 }
 
 #[test]
-fn only_what_is_ignored_and_not_tracked_is_left_out() {
+fn only_ignored_untracked_paths_are_left_out() {
     let sandbox = repository();
     let changed = [
         "a.o",
@@ -78,7 +78,7 @@ fn only_what_is_ignored_and_not_tracked_is_left_out() {
         "file/a.o",
         "sub/.git/x.o",
     ];
-    let (paths, ..) = left(&sandbox, (&changed, &[]), &[], 9);
+    let (paths, ..) = left_after_filter(&sandbox, (&changed, &[]), &[], 9);
     let expected = [
         "a.c",
         "src/tracked.o",
@@ -88,14 +88,14 @@ fn only_what_is_ignored_and_not_tracked_is_left_out() {
         "file/a.o",
         "sub/.git/x.o",
     ];
-    assert_eq!(paths, set(&expected));
+    assert_eq!(paths, path_set(&expected));
     sandbox.write("src/.gitignore", "!new.o\n");
-    let (paths, ..) = left(&sandbox, (&["src/new.o", "src/deep/new.o"], &[]), &[], 9);
-    assert_eq!(paths, set(&["src/new.o", "src/deep/new.o"]));
+    let (paths, ..) = left_after_filter(&sandbox, (&["src/new.o", "src/deep/new.o"], &[]), &[], 9);
+    assert_eq!(paths, path_set(&["src/new.o", "src/deep/new.o"]));
 }
 
 #[test]
-fn folders_in_which_all_is_ignored_are_watched_and_left_out() {
+fn fully_ignored_folders_are_watched_and_left_out() {
     let sandbox = repository();
     for path in ["hollow/x.o", "hollow/deep/y.o", "full/x.o", "full/deep/x.c"] {
         sandbox.write(path, "");
@@ -103,44 +103,46 @@ fn folders_in_which_all_is_ignored_are_watched_and_left_out() {
     sandbox.write("ruled/.gitignore", "*\n");
     sandbox.write("out/x.c", "");
     let changed = ["hollow", "full", "ruled", "out", "gone", "src", "src/links"];
-    let (_, folders, watched) = left(&sandbox, (&[], &changed), &[], 9);
-    assert_eq!(folders, set(&["full", "ruled", "src"]));
+    let (_, folders, watched) = left_after_filter(&sandbox, (&[], &changed), &[], 9);
+    assert_eq!(folders, path_set(&["full", "ruled", "src"]));
     assert!(watched.contains(&"hollow".into()) && watched.contains(&"hollow/deep".into()));
     // Ignored folders are not watched.
     assert!(!watched.contains(&"out".into()), "{watched:?}");
 
     // A folder that is shown may have to be removed from the answer.
     for shown in ["hollow/", "hollow/deep/", "hollow/x.o"] {
-        let (_, folders, _) = left(&sandbox, (&[], &["hollow", "hollow/deep"]), &[shown], 9);
+        let (_, folders, _) =
+            left_after_filter(&sandbox, (&[], &["hollow", "hollow/deep"]), &[shown], 9);
         let kept: &[&str] = match shown {
             "hollow/x.o" => &["hollow"],
             _ => &["hollow", "hollow/deep"],
         };
-        assert_eq!(folders, set(kept), "{shown}");
+        assert_eq!(folders, path_set(kept), "{shown}");
     }
     // A folder that cannot be watched is left to the scan, which reports that.
-    let (_, folders, _) = left(&sandbox, (&[], &["hollow"]), &[], 1);
-    assert_eq!(folders, set(&["hollow"]));
+    let (_, folders, _) = left_after_filter(&sandbox, (&[], &["hollow"]), &[], 1);
+    assert_eq!(folders, path_set(&["hollow"]));
 }
 
 #[test]
-fn what_took_the_place_of_an_ignored_folder_is_not_left_out_by_a_rule_for_folders() {
+fn a_file_in_the_place_of_an_ignored_folder_is_not_left_out_by_a_rule_for_folders() {
     let sandbox = repository();
     sandbox.write("out", "a file\n");
     std::os::unix::fs::symlink("src", sandbox.top().join("links")).unwrap();
     let changed = ["out", "links", "out/below"];
-    let (_, folders, _) = left(&sandbox, (&[], &changed), &[], 9);
+    let (_, folders, _) = left_after_filter(&sandbox, (&[], &changed), &[], 9);
     // The rule for the symbolic link matches anything.
-    assert_eq!(folders, set(&["out"]));
+    assert_eq!(folders, path_set(&["out"]));
 }
 
 #[test]
-fn no_more_is_looked_into_than_a_question_can_wait_for() {
+fn ignored_folders_are_examined_only_up_to_a_bound() {
     let sandbox = repository();
     for number in 0..FOLDERS_MAX + 5 {
         std::fs::create_dir_all(sandbox.top().join(format!("many/{number}"))).unwrap();
     }
-    let (_, folders, watched) = left(&sandbox, (&[], &["many", "gone"]), &[], usize::MAX);
+    let (_, folders, watched) =
+        left_after_filter(&sandbox, (&[], &["many", "gone"]), &[], usize::MAX);
     assert!(folders.contains(&BString::from("many")));
     assert!(watched.len() <= FOLDERS_MAX);
 }

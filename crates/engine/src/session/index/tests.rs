@@ -39,7 +39,7 @@ fn a_state_that_cannot_be_in_the_repository_is_in_the_cache() {
     let sandbox = repository();
     std::fs::write(sandbox.top().join(".git/vigil"), "in the way").unwrap();
     let home = tempfile::tempdir().unwrap();
-    let answer = || {
+    let open_and_save = || {
         let home = home.path().to_str().unwrap();
         let variables = [("GIT_CONFIG_NOSYSTEM", "1"), ("HOME", home)];
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
@@ -49,16 +49,16 @@ fn a_state_that_cannot_be_in_the_repository_is_in_the_cache() {
         session.status(&StatusRequest::default()).unwrap();
         session.save(&NoSteps).unwrap()
     };
-    assert!(matches!(answer(), PublishOutcome::Rewritten { .. }));
+    assert!(matches!(open_and_save(), PublishOutcome::Rewritten { .. }));
     wait_for_tick();
-    answer();
+    open_and_save();
     wait_for_tick();
-    assert_eq!(answer(), PublishOutcome::Unchanged);
+    assert_eq!(open_and_save(), PublishOutcome::Unchanged);
     assert!(home.path().join(".cache/vigil").is_dir());
 }
 
 #[test]
-fn a_home_that_is_not_there_is_not_made() {
+fn a_missing_home_is_not_created() {
     let sandbox = repository();
     std::fs::write(sandbox.top().join(".git/vigil"), "in the way").unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -76,15 +76,15 @@ fn a_home_that_is_not_there_is_not_made() {
 }
 
 #[test]
-fn what_becomes_a_repository_without_a_new_name_is_noticed() {
+fn a_folder_that_becomes_a_repository_is_noticed() {
     let sandbox = repository();
     sandbox.write("b/nested/.git/objects/x", "");
     sandbox.write("b/nested/deep/.git/objects/x", "");
-    settle_as_far_as_it_goes(&sandbox);
+    ask_three_times(&sandbox);
     sandbox.git(["init", "-q", "b/nested"]);
-    right_answer(&sandbox);
+    checked_answer(&sandbox);
     sandbox.git(["init", "-q", "b/nested/deep"]);
-    right_answer(&sandbox);
+    checked_answer(&sandbox);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_state_is_not_where_the_status_would_show_it() {
 
 /// Returns a new session's answer, in the format of `git status --porcelain`, and the outcome of
 /// saving.
-fn answer(sandbox: &Sandbox) -> (Vec<String>, PublishOutcome, Session) {
+fn saved_answer(sandbox: &Sandbox) -> (Vec<String>, PublishOutcome, Session) {
     let mut session = session(sandbox);
     let status = session.status(&StatusRequest::default()).unwrap();
     let letter = |kind: Option<vigil_model::change::ChangeKind>| {
@@ -137,8 +137,8 @@ fn answer(sandbox: &Sandbox) -> (Vec<String>, PublishOutcome, Session) {
 
 /// The same, after comparing the answer with git's.
 #[track_caller]
-fn right_answer(sandbox: &Sandbox) -> (PublishOutcome, Session) {
-    let (lines, published, session) = answer(sandbox);
+fn checked_answer(sandbox: &Sandbox) -> (PublishOutcome, Session) {
+    let (lines, published, session) = saved_answer(sandbox);
     let expected = sandbox.git([
         "--no-optional-locks",
         "status",
@@ -151,19 +151,19 @@ fn right_answer(sandbox: &Sandbox) -> (PublishOutcome, Session) {
 
 /// Asks often enough that everything that may be remembered is.
 #[track_caller]
-fn settle_as_far_as_it_goes(sandbox: &Sandbox) {
+fn ask_three_times(sandbox: &Sandbox) {
     for _ in 0..3 {
         wait_for_tick();
-        right_answer(sandbox);
+        checked_answer(sandbox);
     }
 }
 
 /// Asks until there is nothing new to save.
 #[track_caller]
-fn settle(sandbox: &Sandbox) -> Session {
+fn ask_until_saved(sandbox: &Sandbox) -> Session {
     for _ in 0..3 {
         wait_for_tick();
-        let (published, session) = right_answer(sandbox);
+        let (published, session) = checked_answer(sandbox);
         if published == PublishOutcome::Unchanged {
             return session;
         }
@@ -174,9 +174,9 @@ fn settle(sandbox: &Sandbox) -> Session {
 #[test]
 fn an_index_that_is_recorded_is_not_read_and_nothing_is_written_again() {
     let sandbox = repository();
-    let (published, _) = right_answer(&sandbox);
+    let (published, _) = checked_answer(&sandbox);
     assert!(matches!(published, PublishOutcome::Rewritten { .. }));
-    let session = settle(&sandbox);
+    let session = ask_until_saved(&sandbox);
     let state = session.index.as_ref().unwrap();
     assert!(state.whole.get().is_none());
     assert!(!state.memory.as_ref().unwrap().is_dirty());
@@ -185,10 +185,10 @@ fn an_index_that_is_recorded_is_not_read_and_nothing_is_written_again() {
 #[test]
 fn one_edit_costs_little_and_is_remembered() {
     let sandbox = repository();
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     sandbox.write("a/one", "changed!\n");
-    let (published, _) = right_answer(&sandbox);
-    let session = settle(&sandbox);
+    let (published, _) = checked_answer(&sandbox);
+    let session = ask_until_saved(&sandbox);
     assert!(session.index.as_ref().unwrap().whole.get().is_none());
     if let PublishOutcome::Appended { bytes } = published {
         assert!(bytes < 65_536, "{bytes}");
@@ -196,68 +196,68 @@ fn one_edit_costs_little_and_is_remembered() {
 }
 
 #[test]
-fn a_new_index_changes_what_it_changes() {
+fn a_new_index_keeps_what_is_known_of_unchanged_folders() {
     let sandbox = repository();
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     sandbox.write("b/new", "new\n");
-    right_answer(&sandbox);
+    checked_answer(&sandbox);
     sandbox.git(["add", "b/new"]);
     // The directory's own stamp does not show that one of its files is now tracked.
-    let (_, session) = right_answer(&sandbox);
+    let (_, session) = checked_answer(&sandbox);
     let memory = session.index.as_ref().unwrap().memory.as_ref().unwrap();
     let tracked = &session.index.as_ref().unwrap().tracked;
     let unmoved = tracked.find_directory("a".into()).unwrap();
     assert!(memory.has_listing(unmoved));
     sandbox.git(["commit", "-qm", "more"]);
-    right_answer(&sandbox);
+    checked_answer(&sandbox);
     sandbox.git(["rm", "-q", "--cached", "a/two", "b/c/one"]);
-    right_answer(&sandbox);
-    settle(&sandbox);
+    checked_answer(&sandbox);
+    ask_until_saved(&sandbox);
     sandbox.git(["mv", "b", "e"]);
-    right_answer(&sandbox);
-    settle(&sandbox);
+    checked_answer(&sandbox);
+    ask_until_saved(&sandbox);
 }
 
 #[test]
-fn what_head_is_compared_with_is_the_index_that_is() {
+fn head_is_compared_with_the_current_index() {
     let sandbox = repository();
     sandbox.write("a/one", "staged\n");
     sandbox.git(["add", "a"]);
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     sandbox.git(["reset", "-q", "--soft", "HEAD"]);
-    right_answer(&sandbox);
+    checked_answer(&sandbox);
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "all of it"]);
-    right_answer(&sandbox);
+    checked_answer(&sandbox);
     sandbox.git(["reset", "-q", "--soft", "HEAD~1"]);
-    right_answer(&sandbox);
-    settle(&sandbox);
+    checked_answer(&sandbox);
+    ask_until_saved(&sandbox);
 }
 
 #[test]
-fn changed_ignore_rules_are_noticed_below() {
+fn changed_ignore_rules_apply_to_folders_below() {
     let sandbox = repository();
     sandbox.write("b/c/file.x", "");
     sandbox.write("b/c/file.o", "");
     sandbox.write("b/c/file.y", "");
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     sandbox.write("b/.gitignore", "*.y\n");
-    right_answer(&sandbox);
-    settle(&sandbox);
+    checked_answer(&sandbox);
+    ask_until_saved(&sandbox);
     sandbox.write(".git/info/exclude", "*.x\n");
-    right_answer(&sandbox);
-    settle(&sandbox);
+    checked_answer(&sandbox);
+    ask_until_saved(&sandbox);
     // A directory is listed again although this process never read the rules above it.
     sandbox.write("b/c/other.y", "");
     sandbox.write("b/c/other.z", "");
-    right_answer(&sandbox);
+    checked_answer(&sandbox);
 }
 
 #[test]
-fn damage_anywhere_changes_no_answer() {
+fn damage_anywhere_in_the_state_changes_no_answer() {
     let sandbox = repository();
     sandbox.write("b/untracked", "");
     sandbox.write("a/two", "changed!\n");
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     let path = sandbox.state_data();
     let whole = std::fs::read(&path).unwrap();
     let docket = std::fs::read(sandbox.top().join(".git/vigil/state")).unwrap();
@@ -266,7 +266,7 @@ fn damage_anywhere_changes_no_answer() {
         damaged[at] ^= 0x10;
         std::fs::write(&path, &damaged).unwrap();
         std::fs::write(sandbox.top().join(".git/vigil/state"), &docket).unwrap();
-        let (lines, ..) = answer(&sandbox);
+        let (lines, ..) = saved_answer(&sandbox);
         assert_eq!(lines, [" M a/two", "?? b/untracked"], "at {at}");
         assert!(sandbox.state_data().exists());
         let new = sandbox.state_data();
@@ -277,9 +277,9 @@ fn damage_anywhere_changes_no_answer() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_takes_the_proof_away() {
+fn stamps_prove_nothing_after_the_clock_was_set_back() {
     let sandbox = repository();
-    let mut session = settle(&sandbox);
+    let mut session = ask_until_saved(&sandbox);
     // As if the clock had been ten seconds ahead when the session began.
     session.mark.wall.s += 10;
     session.look_at_the_clock();
@@ -291,13 +291,13 @@ fn a_clock_that_was_set_back_takes_the_proof_away() {
         session.save(&NoSteps).unwrap(),
         PublishOutcome::Rewritten { .. }
     ));
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
 }
 
 #[test]
-fn two_who_learn_the_same_do_not_mix() {
+fn two_processes_that_publish_the_same_do_not_mix() {
     let sandbox = repository();
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     let (mut one, mut two) = (session(&sandbox), session(&sandbox));
     sandbox.write("n/new", "");
     sandbox.write("m", "");
@@ -313,16 +313,16 @@ fn two_who_learn_the_same_do_not_mix() {
     assert_eq!(two.save(&NoSteps).unwrap(), PublishOutcome::Superseded);
     two.status(&StatusRequest::default()).unwrap();
     two.save(&NoSteps).unwrap();
-    right_answer(&sandbox);
+    checked_answer(&sandbox);
     two.status(&StatusRequest::default()).unwrap();
     two.save(&NoSteps).unwrap();
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
 }
 
 #[test]
-fn what_is_watched_is_not_looked_at_again_for_what_another_process_published() {
+fn a_watched_session_scans_nothing_again_when_another_process_publishes() {
     let sandbox = repository();
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     let (mut one, mut two) = (session(&sandbox), session_at(&sandbox.top(), true));
     two.watch_by(Arc::new(Watcher::new().unwrap()));
     sandbox.write("n/new", "");
@@ -343,12 +343,12 @@ fn what_is_watched_is_not_looked_at_again_for_what_another_process_published() {
         two.save(&NoSteps).unwrap(),
         PublishOutcome::Rewritten { .. }
     ));
-    right_answer(&sandbox);
-    settle(&sandbox);
+    checked_answer(&sandbox);
+    ask_until_saved(&sandbox);
 }
 
 #[test]
-fn what_is_watched_and_published_is_not_in_memory_as_well() {
+fn published_findings_of_a_watched_session_are_not_kept_in_memory_too() {
     let sandbox = repository();
     let mut watched = session_at(&sandbox.top(), true);
     watched.watch_by(Arc::new(Watcher::new().unwrap()));
@@ -362,11 +362,11 @@ fn what_is_watched_and_published_is_not_in_memory_as_well() {
         assert!(!index.tracked.is_in_memory(), "{name}");
         assert_eq!(index.memory.as_ref().unwrap().loaded(), 0, "{name}");
     }
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
 
     // Nor is it lost when everything is written again because another process published.
     sandbox.git(["rm", "-q", "--cached", "b/n"]);
-    assert!(right_answer(&sandbox).0.is_new());
+    assert!(checked_answer(&sandbox).0.is_new());
     for _ in 0..2 {
         watched.status(&StatusRequest::default()).unwrap();
         assert_eq!(watched.save(&NoSteps).unwrap(), PublishOutcome::Superseded);
@@ -383,11 +383,11 @@ fn what_is_watched_and_published_is_not_in_memory_as_well() {
 }
 
 #[test]
-fn without_regard_to_case_other_names_matter_everywhere() {
+fn with_ignore_case_names_in_other_case_matter_everywhere() {
     let sandbox = repository();
     sandbox.git(["config", "core.ignoreCase", "true"]);
     sandbox.write("TOP2", "");
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     sandbox.git([
         "update-index",
         "--add",
@@ -396,17 +396,17 @@ fn without_regard_to_case_other_names_matter_everywhere() {
         "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
         "top2",
     ]);
-    right_answer(&sandbox);
-    settle(&sandbox);
+    checked_answer(&sandbox);
+    ask_until_saved(&sandbox);
 }
 
 #[test]
-fn nothing_is_untracked_in_what_is_a_submodule_but_for_case() {
+fn nothing_is_untracked_in_a_submodule_whose_name_differs_in_case() {
     let sandbox = repository();
     sandbox.git(["config", "core.ignoreCase", "true"]);
     sandbox.write("module/sub/file", "");
     // If the index has other names, the memory does not count, and the search works without it.
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     let gitlink = format!("160000,{},MODULE", "1".repeat(40));
     sandbox.git(["update-index", "--add", "--cacheinfo", &gitlink]);
     let request = StatusRequest {
@@ -424,7 +424,7 @@ fn a_sparse_index_is_recorded_as_it_was_written() {
     let sandbox = repository();
     sandbox.git(["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
     sandbox.write("a/new", "");
-    let mut long_lived = settle(&sandbox);
+    let mut long_lived = ask_until_saved(&sandbox);
     let state = long_lived.index.as_ref().unwrap();
     assert!(state.whole.get().is_none() && state.memory.is_some());
     assert_eq!(state.tracked.sums().sparse_directories, 1);
@@ -438,13 +438,13 @@ fn a_sparse_index_is_recorded_as_it_was_written() {
     // A directory that is in the way is expanded, until it is gone.
     sandbox.write("b/d", "recorded\n");
     sandbox.write("b/other", "");
-    let (published, session) = right_answer(&sandbox);
+    let (published, session) = checked_answer(&sandbox);
     assert_eq!(published, PublishOutcome::Unchanged);
     assert!(!session.index.as_ref().unwrap().is_as_written());
     let status = long_lived.status(&StatusRequest::default()).unwrap();
     assert_eq!(status.untracked, ["a/new", "b/other"]);
     std::fs::remove_dir_all(sandbox.top().join("b")).unwrap();
-    let session = settle(&sandbox);
+    let session = ask_until_saved(&sandbox);
     assert!(session.index.as_ref().unwrap().whole.get().is_none());
     let status = long_lived.status(&StatusRequest::default()).unwrap();
     assert_eq!(status.untracked, ["a/new"]);
@@ -457,8 +457,8 @@ fn a_sparse_index_is_recorded_as_it_was_written() {
         &["disable"],
     ] {
         sandbox.git([&["sparse-checkout"], arguments].concat());
-        right_answer(&sandbox);
-        settle(&sandbox);
+        checked_answer(&sandbox);
+        ask_until_saved(&sandbox);
     }
 }
 
@@ -466,7 +466,7 @@ fn a_sparse_index_is_recorded_as_it_was_written() {
 fn a_sparse_directory_is_looked_for_once() {
     let sandbox = repository();
     sandbox.git(["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
-    let mut settled = settle(&sandbox);
+    let mut settled = ask_until_saved(&sandbox);
     let lacks = |session: &Session| session.index.as_ref().unwrap().lacks_sparse_directories();
     assert!(lacks(&settled));
     settled.refresh_index().unwrap();
@@ -480,7 +480,7 @@ fn a_sparse_directory_is_looked_for_once() {
     assert_eq!(scan(&mut settled), Vec::<BString>::new());
     settled.refresh_index().unwrap();
     assert_eq!(scan(&mut settled), ["b/other"]);
-    let (_, session) = right_answer(&sandbox);
+    let (_, session) = checked_answer(&sandbox);
     assert!(!session.index.as_ref().unwrap().is_as_written());
 
     // Something else has its name.
@@ -492,19 +492,19 @@ fn a_sparse_directory_is_looked_for_once() {
             Some(target) => std::os::unix::fs::symlink(target, &path).unwrap(),
         }
         for _ in 0..3 {
-            let (_, session) = right_answer(&sandbox);
+            let (_, session) = checked_answer(&sandbox);
             assert_eq!(lacks(&session), is_known, "{target:?}");
         }
         std::fs::remove_file(&path).unwrap();
     }
-    assert!(lacks(&settle(&sandbox)));
+    assert!(lacks(&ask_until_saved(&sandbox)));
 }
 
 #[test]
-fn the_rules_of_a_sparse_checkout_are_those_of_now() {
+fn changed_sparse_patterns_are_used_at_once() {
     let sandbox = repository();
     sandbox.git(["sparse-checkout", "set", "--cone", "--sparse-index", "a"]);
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     let rules = ".git/info/sparse-checkout";
     let cone = std::fs::read_to_string(sandbox.top().join(rules)).unwrap();
     let not_cone = "warning: unrecognized pattern: '*.x'";
@@ -525,9 +525,9 @@ fn the_rules_of_a_sparse_checkout_are_those_of_now() {
         sandbox.write(rules, &text);
         let status = session(&sandbox).status(&request).unwrap();
         assert_eq!(status.long.unwrap().sparse, Some(state));
-        let said = |line: &&BString| line.starts_with(b"warning: unrecognized");
-        let said: Vec<_> = status.warnings.iter().filter(said).collect();
-        assert_eq!(said, Vec::from_iter(warning));
+        let printed = |line: &&BString| line.starts_with(b"warning: unrecognized");
+        let printed: Vec<_> = status.warnings.iter().filter(printed).collect();
+        assert_eq!(printed, Vec::from_iter(warning));
         let by_git = sandbox.output("", ["--no-optional-locks", "status"], b"");
         let tells = |text: &str| by_git.stdout.contains_str(text);
         assert_eq!(
@@ -547,9 +547,9 @@ fn the_rules_of_a_sparse_checkout_are_those_of_now() {
 }
 
 #[test]
-fn what_changes_just_after_the_session_began_is_no_evidence() {
+fn files_that_changed_just_after_the_session_began_are_no_evidence() {
     let sandbox = repository();
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     let packs = sandbox.top().join(".git/objects/pack");
     // Within one tick, since files are stamped by a clock that lags behind.
     for _ in 0..8 {
@@ -575,7 +575,7 @@ fn known_head_tree(session: &Session, id: &ObjectId) -> Option<HeadTree> {
 }
 
 #[test]
-fn heads_commit_is_not_read_while_its_files_stand() {
+fn heads_commit_is_not_read_again_while_its_object_files_are_unchanged() {
     let sandbox = repository();
     let name = sandbox.git(["rev-parse", "HEAD"]);
     let id = ObjectId::from_hex(name.as_bytes()).unwrap();
@@ -583,7 +583,7 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     let loose = sandbox.loose_object(&name);
     let is_known = |session: &Session| known_head_tree(session, &id).is_some();
     let settled = || {
-        settle(&sandbox);
+        ask_until_saved(&sandbox);
         is_known(&session(&sandbox))
     };
     assert!(settled());
@@ -622,12 +622,12 @@ fn heads_commit_is_not_read_while_its_files_stand() {
     // Another commit, or the same commit with another tree.
     sandbox.git(["commit", "-q", "--allow-empty", "-m", "next"]);
     let next = sandbox.git(["rev-parse", "HEAD"]);
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     assert!(!is_known(&session(&sandbox)));
     sandbox.git(["reset", "-q", "--soft", "HEAD^"]);
     assert!(settled());
     sandbox.git(["replace", &id.to_string(), &next]);
-    settle_as_far_as_it_goes(&sandbox);
+    ask_three_times(&sandbox);
     assert!(!is_known(&session(&sandbox)));
     sandbox.git(["replace", "-d", &id.to_string()]);
     assert!(settled());
@@ -649,7 +649,7 @@ fn a_tag_that_head_names_is_read_each_time() {
     sandbox.git(["tag", "-am", "tag", "tag"]);
     let name = sandbox.git(["rev-parse", "tag"]);
     sandbox.write(".git/HEAD", format!("{name}\n"));
-    settle_as_far_as_it_goes(&sandbox);
+    ask_three_times(&sandbox);
     let id = ObjectId::from_hex(name.as_bytes()).unwrap();
     assert_eq!(known_head_tree(&session(&sandbox), &id), None);
 }

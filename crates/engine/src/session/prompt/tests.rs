@@ -41,7 +41,7 @@ fn counts(session: &mut Session, max: usize) -> (usize, usize) {
 }
 
 /// Returns git's counts.
-fn all(sandbox: &Sandbox) -> (usize, usize) {
+fn git_counts(sandbox: &Sandbox) -> (usize, usize) {
     let status = sandbox.git_bytes(["status", "--porcelain", "-z"]);
     let records = || status.split(|byte| *byte == 0);
     (
@@ -53,7 +53,7 @@ fn all(sandbox: &Sandbox) -> (usize, usize) {
 }
 
 #[test]
-fn what_was_dirty_is_looked_at_first_and_nothing_else_if_it_still_is() {
+fn files_that_were_dirty_are_checked_first_and_suffice_if_they_still_are() {
     let sandbox = repository();
     let mut session = session(&sandbox);
     sandbox.write("b/c/one", "changed\n");
@@ -73,12 +73,12 @@ fn what_was_dirty_is_looked_at_first_and_nothing_else_if_it_still_is() {
     assert_eq!(found.untracked, ["b/new"]);
     assert_eq!(counts(&mut session, 1), (1, 1));
     // A look at a part does not limit the answer to the full question.
-    assert_eq!(counts(&mut session, usize::MAX), all(&sandbox));
-    assert_eq!(all(&sandbox), (2, 3));
+    assert_eq!(counts(&mut session, usize::MAX), git_counts(&sandbox));
+    assert_eq!(git_counts(&sandbox), (2, 3));
 }
 
 #[test]
-fn what_was_dirty_may_have_been_cleaned_since() {
+fn files_that_were_dirty_may_be_clean_again() {
     let sandbox = repository();
     let mut session = session(&sandbox);
     let clean: [(&str, &dyn Fn()); 6] = [
@@ -112,7 +112,7 @@ fn what_was_dirty_may_have_been_cleaned_since() {
                 sandbox.write("a/new/file", "");
             }
             clean();
-            let (unstaged, untracked) = all(&sandbox);
+            let (unstaged, untracked) = git_counts(&sandbox);
             let capped = (unstaged.min(1), untracked.min(1));
             assert_eq!(counts(&mut session, 1), capped, "{what}, {others}");
             let all = (unstaged, untracked);
@@ -132,14 +132,14 @@ fn a_directory_that_was_moved_or_replaced_by_a_link_is_not_looked_into() {
     let dir = sandbox.top().join("b");
     std::fs::rename(&dir, sandbox.top().join("moved.o")).unwrap();
     assert_eq!(counts(&mut session, 1), (1, 0));
-    assert_eq!(counts(&mut session, usize::MAX), all(&sandbox));
+    assert_eq!(counts(&mut session, usize::MAX), git_counts(&sandbox));
     std::os::unix::fs::symlink("moved.o", &dir).unwrap();
     assert_eq!(counts(&mut session, 1), (1, 1));
-    assert_eq!(counts(&mut session, usize::MAX), all(&sandbox));
+    assert_eq!(counts(&mut session, usize::MAX), git_counts(&sandbox));
 }
 
 #[test]
-fn a_kind_that_is_settled_is_not_counted_again() {
+fn a_kind_that_reached_its_maximum_is_not_counted_again() {
     let sandbox = repository();
     let mut session = session(&sandbox);
     sandbox.write("a/one", "changed and longer\n");
@@ -193,7 +193,7 @@ fn contents_are_compared_again_when_they_are_converted_otherwise() {
 }
 
 #[test]
-fn nothing_is_said_of_what_is_behind_a_link_to_itself() {
+fn nothing_behind_a_link_to_itself_is_reported() {
     let sandbox = repository();
     let mut session = session(&sandbox);
     let dir = sandbox.top().join("b");
@@ -201,7 +201,7 @@ fn nothing_is_said_of_what_is_behind_a_link_to_itself() {
     for (target, expected) in [("b", (0, 1)), ("a", (4, 1)), ("nowhere", (4, 1))] {
         std::os::unix::fs::symlink(target, &dir).unwrap();
         assert_eq!(counts(&mut session, usize::MAX), expected, "{target}");
-        assert_eq!(all(&sandbox), expected, "{target}");
+        assert_eq!(git_counts(&sandbox), expected, "{target}");
         std::fs::remove_file(&dir).unwrap();
     }
 }

@@ -30,7 +30,7 @@ fn repository() -> Sandbox {
     sandbox
 }
 
-fn open(top: &Path) -> Session {
+fn open_watched(top: &Path) -> Session {
     let mut session = session_at(top, true);
     session.watch_by(Arc::new(Watcher::new().unwrap()));
     session
@@ -41,7 +41,7 @@ fn open(top: &Path) -> Session {
 fn ask(session: &mut Session) -> (Prompt, bool) {
     let unchanged = session.prove_unchanged();
     if !session.is_fresh(unchanged) {
-        *session = open(session.top().unwrap());
+        *session = open_watched(session.top().unwrap());
         return (
             session.prompt(&PromptRequest::EVERYTHING, None).unwrap(),
             false,
@@ -56,7 +56,7 @@ fn ask(session: &mut Session) -> (Prompt, bool) {
 }
 
 /// Asks until the folders are known to be still, and returns the last answer.
-fn settle(session: &mut Session) -> Prompt {
+fn ask_until_still(session: &mut Session) -> Prompt {
     for _ in 0..3 {
         let (prompt, is_still) = ask(session);
         if is_still {
@@ -66,97 +66,99 @@ fn settle(session: &mut Session) -> Prompt {
     panic!("they are never still");
 }
 
-type Deed = fn(&Sandbox);
+type Change = fn(&Sandbox);
 
-const DEEDS: [(&str, Deed); 22] = [
-    ("commit", |it| {
-        it.git(["commit", "-q", "--allow-empty", "-m", "more"]);
+const CHANGES: [(&str, Change); 22] = [
+    ("commit", |sandbox| {
+        sandbox.git(["commit", "-q", "--allow-empty", "-m", "more"]);
     }),
-    ("switch", |it| {
-        it.git(["switch", "-q", "other/branch"]);
+    ("switch", |sandbox| {
+        sandbox.git(["switch", "-q", "other/branch"]);
     }),
-    ("detach", |it| {
-        it.git(["switch", "-q", "--detach"]);
+    ("detach", |sandbox| {
+        sandbox.git(["switch", "-q", "--detach"]);
     }),
-    ("HEAD in place", |it| {
-        fs::write(git(it, "HEAD"), "ref: refs/heads/other/branch\n").unwrap();
+    ("HEAD in place", |sandbox| {
+        fs::write(git_path(sandbox, "HEAD"), "ref: refs/heads/other/branch\n").unwrap();
     }),
-    ("branch in place", |it| {
-        let parent = it.git(["commit-tree", "-m", "x", "HEAD^{tree}"]);
-        fs::write(git(it, "refs/heads/main"), parent).unwrap();
+    ("branch in place", |sandbox| {
+        let parent = sandbox.git(["commit-tree", "-m", "x", "HEAD^{tree}"]);
+        fs::write(git_path(sandbox, "refs/heads/main"), parent).unwrap();
     }),
-    ("tag", |it| {
-        it.git(["tag", "v/second"]);
+    ("tag", |sandbox| {
+        sandbox.git(["tag", "v/second"]);
     }),
-    ("tag in a new folder", |it| {
-        it.git(["tag", "x/y/z"]);
+    ("tag in a new folder", |sandbox| {
+        sandbox.git(["tag", "x/y/z"]);
     }),
-    ("no tag", |it| {
-        it.git(["tag", "-d", "v/first"]);
+    ("no tag", |sandbox| {
+        sandbox.git(["tag", "-d", "v/first"]);
     }),
-    ("annotated tag, packed", |it| {
-        it.git(["tag", "-a", "-m", "x", "v/third"]);
-        it.git(["pack-refs", "--all"]);
+    ("annotated tag, packed", |sandbox| {
+        sandbox.git(["tag", "-a", "-m", "x", "v/third"]);
+        sandbox.git(["pack-refs", "--all"]);
     }),
-    ("upstream", |it| {
-        let other = it.git(["commit-tree", "-m", "x", "-p", "HEAD", "HEAD^{tree}"]);
-        fs::write(git(it, "refs/remotes/origin/main"), other).unwrap();
+    ("upstream", |sandbox| {
+        let other = sandbox.git(["commit-tree", "-m", "x", "-p", "HEAD", "HEAD^{tree}"]);
+        fs::write(git_path(sandbox, "refs/remotes/origin/main"), other).unwrap();
     }),
-    ("no upstream", |it| {
-        it.git(["branch", "-q", "--unset-upstream"]);
+    ("no upstream", |sandbox| {
+        sandbox.git(["branch", "-q", "--unset-upstream"]);
     }),
-    ("configuration in place", |it| {
-        let path = git(it, "config");
+    ("configuration in place", |sandbox| {
+        let path = git_path(sandbox, "config");
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.replace("elsewhere", "over-there")).unwrap();
     }),
-    ("staged", |it| {
-        it.write("new", "");
-        it.git(["add", "new"]);
+    ("staged", |sandbox| {
+        sandbox.write("new", "");
+        sandbox.git(["add", "new"]);
     }),
-    ("unstaged by a flag", |it| {
-        it.git(["update-index", "--assume-unchanged", "one"]);
+    ("unstaged by a flag", |sandbox| {
+        sandbox.git(["update-index", "--assume-unchanged", "one"]);
     }),
-    ("stash", |it| {
-        it.write("one", "changed and longer\n");
-        it.git(["stash", "-q"]);
+    ("stash", |sandbox| {
+        sandbox.write("one", "changed and longer\n");
+        sandbox.git(["stash", "-q"]);
     }),
-    ("merge under way", |it| {
-        let head = it.git(["rev-parse", "HEAD"]);
-        fs::write(git(it, "MERGE_HEAD"), head).unwrap();
+    ("merge under way", |sandbox| {
+        let head = sandbox.git(["rev-parse", "HEAD"]);
+        fs::write(git_path(sandbox, "MERGE_HEAD"), head).unwrap();
     }),
-    ("rebase under way", |it| {
-        fs::create_dir(git(it, "rebase-merge")).unwrap();
+    ("rebase under way", |sandbox| {
+        fs::create_dir(git_path(sandbox, "rebase-merge")).unwrap();
     }),
-    ("replaced commit", |it| {
-        let other = it.git(["commit-tree", "-m", "other words", "HEAD^{tree}"]);
-        it.git(["replace", "HEAD", other.trim()]);
+    ("replaced commit", |sandbox| {
+        let other = sandbox.git(["commit-tree", "-m", "other words", "HEAD^{tree}"]);
+        sandbox.git(["replace", "HEAD", other.trim()]);
     }),
-    ("shallow", |it| {
-        let head = it.git(["rev-parse", "HEAD"]);
-        fs::write(git(it, "shallow"), head).unwrap();
+    ("shallow", |sandbox| {
+        let head = sandbox.git(["rev-parse", "HEAD"]);
+        fs::write(git_path(sandbox, "shallow"), head).unwrap();
     }),
-    ("changed file", |it| it.write("one", "changed and longer\n")),
-    ("new file", |it| it.write("new", "")),
-    ("rules to ignore", |it| {
-        it.write("new", "");
-        fs::write(git(it, "info/exclude"), "new\n").unwrap();
+    ("changed file", |sandbox| {
+        sandbox.write("one", "changed and longer\n")
+    }),
+    ("new file", |sandbox| sandbox.write("new", "")),
+    ("rules to ignore", |sandbox| {
+        sandbox.write("new", "");
+        fs::write(git_path(sandbox, "info/exclude"), "new\n").unwrap();
     }),
 ];
 
-fn git(sandbox: &Sandbox, name: &str) -> PathBuf {
+fn git_path(sandbox: &Sandbox, name: &str) -> PathBuf {
     sandbox.top().join(".git").join(name)
 }
 
 #[test]
 fn each_change_shows_at_once_though_the_folders_were_still() {
-    for (what, deed) in DEEDS {
+    for (what, change) in CHANGES {
         let sandbox = repository();
-        let mut session = open(&sandbox.top());
-        let before = settle(&mut session);
-        deed(&sandbox);
+        let mut session = open_watched(&sandbox.top());
+        let before = ask_until_still(&mut session);
+        change(&sandbox);
         let (after, _) = ask(&mut session);
-        let right = open(&sandbox.top())
+        let right = open_watched(&sandbox.top())
             .prompt(&PromptRequest::EVERYTHING, None)
             .unwrap();
         assert_eq!(after, right, "{what}");
@@ -172,7 +174,7 @@ fn each_change_shows_at_once_though_the_folders_were_still() {
 #[test]
 fn a_change_while_the_folders_are_first_watched_shows() {
     let sandbox = repository();
-    let mut session = open(&sandbox.top());
+    let mut session = open_watched(&sandbox.top());
     for round in 0..5 {
         // The tag moves between the proof and the answer.
         let unchanged = session.prove_unchanged();
@@ -189,54 +191,66 @@ fn a_change_while_the_folders_are_first_watched_shows() {
 #[test]
 fn a_repository_in_the_place_of_another_is_not_taken_for_it() {
     let sandbox = repository();
-    let mut session = open(&sandbox.top());
-    settle(&mut session);
+    let mut session = open_watched(&sandbox.top());
+    ask_until_still(&mut session);
     let other = sandbox.top().with_extension("other");
     fs::rename(sandbox.top(), &other).unwrap();
     assert!(session.prove_unchanged().is_none());
     fs::rename(&other, sandbox.top()).unwrap();
     // It is the same folder again, but nothing was heard of it meanwhile.
-    settle(&mut session);
-    let git_dir = git(&sandbox, "");
+    ask_until_still(&mut session);
+    let git_dir = git_path(&sandbox, "");
     fs::rename(&git_dir, &other).unwrap();
     sandbox.git(["init", "-q"]);
     assert!(session.prove_unchanged().is_none());
 }
 
 /// Makes another hard link, outside, to a file of the repository.
-fn link(sandbox: &Sandbox, name: &str) {
-    fs::hard_link(git(sandbox, name), sandbox.top().with_extension("link")).unwrap();
+fn add_hard_link(sandbox: &Sandbox, name: &str) {
+    fs::hard_link(
+        git_path(sandbox, name),
+        sandbox.top().with_extension("link"),
+    )
+    .unwrap();
 }
 
 /// Moves something out of the repository, and puts a symbolic link in its place.
-fn move_away(sandbox: &Sandbox, name: &str) {
+fn replace_by_link(sandbox: &Sandbox, name: &str) {
     let elsewhere = sandbox.top().with_extension("moved");
-    fs::rename(git(sandbox, name), &elsewhere).unwrap();
-    symlink(&elsewhere, git(sandbox, name)).unwrap();
+    fs::rename(git_path(sandbox, name), &elsewhere).unwrap();
+    symlink(&elsewhere, git_path(sandbox, name)).unwrap();
 }
 
 #[test]
-fn what_can_change_unheard_is_not_watched() {
-    let deeds: [(&str, Deed); 7] = [
-        ("HEAD with another name", |it| link(it, "HEAD")),
-        ("a branch with another name", |it| {
-            link(it, "refs/heads/main")
+fn a_repository_that_can_change_without_events_is_not_watched() {
+    let deeds: [(&str, Change); 7] = [
+        ("HEAD with another name", |sandbox| {
+            add_hard_link(sandbox, "HEAD")
         }),
-        ("a tag with another name", |it| {
-            link(it, "refs/tags/v/first")
+        ("a branch with another name", |sandbox| {
+            add_hard_link(sandbox, "refs/heads/main")
         }),
-        ("configuration behind a link", |it| move_away(it, "config")),
-        ("the index behind a link", |it| move_away(it, "index")),
-        ("references behind a link", |it| move_away(it, "refs")),
-        ("what is under way", |it| {
-            let head = it.git(["rev-parse", "HEAD"]);
-            fs::write(git(it, "MERGE_HEAD"), head).unwrap();
+        ("a tag with another name", |sandbox| {
+            add_hard_link(sandbox, "refs/tags/v/first")
+        }),
+        ("configuration behind a link", |sandbox| {
+            replace_by_link(sandbox, "config")
+        }),
+        ("the index behind a link", |sandbox| {
+            replace_by_link(sandbox, "index")
+        }),
+        ("references behind a link", |sandbox| {
+            replace_by_link(sandbox, "refs")
+        }),
+        ("what is under way", |sandbox| {
+            let head = sandbox.git(["rev-parse", "HEAD"]);
+            fs::write(git_path(sandbox, "MERGE_HEAD"), head).unwrap();
         }),
     ];
-    for (what, deed) in deeds {
+    for (what, change) in deeds {
         let sandbox = repository();
-        deed(&sandbox);
-        let mut session = open(&sandbox.top());
+        change(&sandbox);
+        let mut session = open_watched(&sandbox.top());
         for _ in 0..3 {
             assert!(!ask(&mut session).1, "{what}");
         }
@@ -244,7 +258,7 @@ fn what_can_change_unheard_is_not_watched() {
 }
 
 #[test]
-fn what_is_written_by_a_name_that_a_file_got_meanwhile_shows() {
+fn writes_through_a_hard_link_made_meanwhile_are_seen() {
     for (name, old, new) in [
         ("HEAD", "main", "other/branch"),
         ("config", "elsewhere", "over-there"),
@@ -252,15 +266,15 @@ fn what_is_written_by_a_name_that_a_file_got_meanwhile_shows() {
     ] {
         let sandbox = repository();
         sandbox.git(["pack-refs", "--all"]);
-        let mut session = open(&sandbox.top());
-        let before = settle(&mut session);
-        link(&sandbox, name);
+        let mut session = open_watched(&sandbox.top());
+        let before = ask_until_still(&mut session);
+        add_hard_link(&sandbox, name);
         let place = sandbox.top().with_extension("link");
         let text = fs::read_to_string(&place).unwrap().replace(old, new);
         fs::write(&place, text).unwrap();
         let (after, _) = ask(&mut session);
         assert_ne!(before, after, "{name}");
-        let right = open(&sandbox.top())
+        let right = open_watched(&sandbox.top())
             .prompt(&PromptRequest::EVERYTHING, None)
             .unwrap();
         assert_eq!(after, right, "{name}");
@@ -273,19 +287,21 @@ fn linked_working_trees_are_watched_in_both_folders() {
     let top = sandbox.top().with_extension("linked");
     let name = top.to_str().unwrap();
     sandbox.git(["worktree", "add", "-q", "-b", "linked", name]);
-    let mut session = open(&top);
-    for deed in [
+    let mut session = open_watched(&top);
+    for change in [
         ["tag", "v/z"].as_slice(),
         &["-C", name, "commit", "-q", "--allow-empty", "-m", "more"],
         &["-C", name, "switch", "-q", "--detach"],
         &["-C", name, "rm", "-q", "--cached", "one"],
     ] {
-        let before = settle(&mut session);
-        sandbox.git(deed);
+        let before = ask_until_still(&mut session);
+        sandbox.git(change);
         let (after, _) = ask(&mut session);
-        assert_ne!(before, after, "{deed:?}");
-        let right = open(&top).prompt(&PromptRequest::EVERYTHING, None).unwrap();
-        assert_eq!(after, right, "{deed:?}");
+        assert_ne!(before, after, "{change:?}");
+        let right = open_watched(&top)
+            .prompt(&PromptRequest::EVERYTHING, None)
+            .unwrap();
+        assert_eq!(after, right, "{change:?}");
     }
 }
 
@@ -297,8 +313,8 @@ fn many_references_are_watched() {
         .collect();
     let output = sandbox.output("", ["update-ref", "--stdin"], tags.concat().as_bytes());
     assert!(output.status.success());
-    let mut session = open(&sandbox.top());
-    settle(&mut session);
+    let mut session = open_watched(&sandbox.top());
+    ask_until_still(&mut session);
     sandbox.git(["tag", "z"]);
     assert_eq!(ask(&mut session).0.tag, "z");
     assert!(ask(&mut session).1);
@@ -307,8 +323,8 @@ fn many_references_are_watched() {
 #[test]
 fn a_commit_has_no_tag_read_again() {
     let sandbox = repository();
-    let mut session = open(&sandbox.top());
-    settle(&mut session);
+    let mut session = open_watched(&sandbox.top());
+    ask_until_still(&mut session);
     let stayed = |session: &mut Session| {
         session.prove_unchanged();
         session.repository_watch.as_mut().unwrap().tags_stayed()
@@ -321,7 +337,7 @@ fn a_commit_has_no_tag_read_again() {
 }
 
 #[test]
-fn what_cannot_be_watched_is_tried_again_more_and_more_seldom() {
+fn watching_is_retried_less_and_less_often() {
     let mut refused = Refused::default();
     let mut tries = Vec::new();
     for question in 0..40 {

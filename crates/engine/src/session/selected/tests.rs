@@ -34,19 +34,19 @@ fn request(pathspecs: &[&str], untracked: UntrackedMode, ignored: IgnoredMode) -
     }
 }
 
-fn shown(status: &Status) -> String {
+fn everything_in(status: &Status) -> String {
     format!(
         "{:?} {:?} {:?} {:?}",
         status.changes, status.untracked, status.ignored, status.warnings
     )
 }
 
-fn is_known(session: &mut Session, request: &StatusRequest) -> bool {
+fn is_answered_without_scan(session: &mut Session, request: &StatusRequest) -> bool {
     let pathspec = session.parse_pathspecs(&request.pathspecs).unwrap();
     session.known_for(request, &pathspec).unwrap().is_some()
 }
 
-const SPECS: [(&[&str], bool); 13] = [
+const PATHSPECS: [(&[&str], bool); 13] = [
     (&["."], true),
     (&["a"], true),
     (&["a/", "b"], true),
@@ -64,18 +64,22 @@ const SPECS: [(&[&str], bool); 13] = [
 ];
 
 #[test]
-fn what_is_known_of_all_is_told_of_a_part_without_a_look() {
+fn pathspecs_are_answered_from_known_findings_without_a_scan() {
     let sandbox = repository();
     let mut session = session_at(&sandbox.top(), true);
     session.watch_by(Arc::new(Watcher::new().unwrap()));
     let all = request(&[], UntrackedMode::Normal, IgnoredMode::No);
     session.status(&all).unwrap();
-    for (specs, is_told) in SPECS {
+    for (specs, is_told) in PATHSPECS {
         let request = request(specs, UntrackedMode::Normal, IgnoredMode::No);
         let look = session_at(&sandbox.top(), false).status(&request).unwrap();
         let told = session.status(&request).unwrap();
-        assert_eq!(shown(&told), shown(&look), "{specs:?}");
-        assert_eq!(is_known(&mut session, &request), is_told, "{specs:?}");
+        assert_eq!(everything_in(&told), everything_in(&look), "{specs:?}");
+        assert_eq!(
+            is_answered_without_scan(&mut session, &request),
+            is_told,
+            "{specs:?}"
+        );
     }
 }
 
@@ -93,13 +97,13 @@ fn a_directory_that_cannot_be_opened_is_told_though_nothing_is_untracked() {
         let request = request(&["dir/no/such"], untracked, IgnoredMode::No);
         let look = session_at(&sandbox.top(), false).status(&request).unwrap();
         let told = session.status(&request).unwrap();
-        assert_eq!(shown(&told), shown(&look));
+        assert_eq!(everything_in(&told), everything_in(&look));
         assert_eq!(told.warnings.len(), warnings);
     }
 }
 
 #[test]
-fn a_part_is_told_in_every_mode_as_by_a_look() {
+fn answers_from_known_findings_equal_those_of_a_scan_in_every_mode() {
     let sandbox = repository();
     let mut session = session_at(&sandbox.top(), true);
     session.watch_by(Arc::new(Watcher::new().unwrap()));
@@ -110,13 +114,13 @@ fn a_part_is_told_in_every_mode_as_by_a_look() {
             IgnoredMode::Matching,
         ] {
             session.status(&request(&[], untracked, ignored)).unwrap();
-            for (specs, _) in SPECS {
+            for (specs, _) in PATHSPECS {
                 let request = request(specs, untracked, ignored);
                 let look = session_at(&sandbox.top(), false).status(&request).unwrap();
                 let told = session.status(&request).unwrap();
                 assert_eq!(
-                    shown(&told),
-                    shown(&look),
+                    everything_in(&told),
+                    everything_in(&look),
                     "{specs:?} {untracked:?} {ignored:?}"
                 );
             }
@@ -125,10 +129,10 @@ fn a_part_is_told_in_every_mode_as_by_a_look() {
     // Later changes are heard.
     sandbox.write("b/one", "changed later\n");
     sandbox.write("a/later", "");
-    for (specs, _) in SPECS {
+    for (specs, _) in PATHSPECS {
         let request = request(specs, UntrackedMode::Normal, IgnoredMode::No);
         let look = session_at(&sandbox.top(), false).status(&request).unwrap();
         let told = session.status(&request).unwrap();
-        assert_eq!(shown(&told), shown(&look), "{specs:?}");
+        assert_eq!(everything_in(&told), everything_in(&look), "{specs:?}");
     }
 }

@@ -25,7 +25,7 @@ fn explain_nothing(fixture: &Fixture) -> Option<u64> {
 }
 
 /// Returns the treatments, and the attributes that decide them.
-fn told(attributes: &str) -> Vec<(Treatment, &'static str, Value)> {
+fn treatments(attributes: &str) -> Vec<(Treatment, &'static str, Value)> {
     let steps = explain(attributes, |_| {}).into_iter();
     steps
         .map(|step| match step.reason {
@@ -41,18 +41,21 @@ fn told(attributes: &str) -> Vec<(Treatment, &'static str, Value)> {
 #[test]
 fn each_step_has_its_attribute() {
     let text = |text: &str| Value::Text(text.into());
-    assert_eq!(told(""), []);
-    assert_eq!(told("-text"), []);
-    assert_eq!(told("text"), [(Treatment::Text, "text", Value::Set)]);
+    assert_eq!(treatments(""), []);
+    assert_eq!(treatments("-text"), []);
+    assert_eq!(treatments("text"), [(Treatment::Text, "text", Value::Set)]);
     assert_eq!(
-        told("text=auto"),
+        treatments("text=auto"),
         [(Treatment::AutoText, "text", text("auto"))]
     );
-    assert_eq!(told("text=auto eol=crlf"), told("text=auto"));
-    assert_eq!(told("eol=lf"), [(Treatment::Text, "eol", text("lf"))]);
-    assert_eq!(told("crlf eol=lf"), [(Treatment::Text, "crlf", Value::Set)]);
+    assert_eq!(treatments("text=auto eol=crlf"), treatments("text=auto"));
+    assert_eq!(treatments("eol=lf"), [(Treatment::Text, "eol", text("lf"))]);
     assert_eq!(
-        told("working-tree-encoding=UTF-16 text ident"),
+        treatments("crlf eol=lf"),
+        [(Treatment::Text, "crlf", Value::Set)]
+    );
+    assert_eq!(
+        treatments("working-tree-encoding=UTF-16 text ident"),
         [
             (
                 Treatment::Encoding("UTF-16".into()),
@@ -64,11 +67,11 @@ fn each_step_has_its_attribute() {
         ]
     );
     // This driver does not exist.
-    assert_eq!(told("filter=d"), []);
+    assert_eq!(treatments("filter=d"), []);
 }
 
 #[test]
-fn settings_say_so_where_attributes_do_not() {
+fn settings_are_named_where_no_attribute_decides() {
     let with_auto_crlf = |settings: &mut Settings| settings.auto_crlf = AutoCrlf::Input;
     let by_setting = Step {
         treatment: Treatment::AutoText,

@@ -9,7 +9,7 @@ fn command(clean: &str) -> Driver {
     }
 }
 
-fn required(driver: Driver) -> Driver {
+fn as_required(driver: Driver) -> Driver {
     Driver {
         required: true,
         ..driver
@@ -21,7 +21,7 @@ fn clean_commands_run_as_in_git() {
     let upper = "tr a-z A-Z";
     let cases: [(&str, Driver, &[u8]); 17] = [
         ("works", command(upper), b"HELLO\n"),
-        ("works-required", required(command(upper)), b"HELLO\n"),
+        ("works-required", as_required(command(upper)), b"HELLO\n"),
         ("differs", command("tr a-z b-za"), b"hello\n"),
         ("fails", command("tr a-z A-Z; exit 3"), b"hello\n"),
         ("dies", command("kill -9 $$"), b"hello\n"),
@@ -101,10 +101,10 @@ fn without_stderr_of_filters(answer: Answer) -> Answer {
 #[test]
 fn a_required_filter_that_fails_ends_the_run() {
     for (driver, attributes) in [
-        (required(command("exit 1")), "filter=d"),
-        (required(command("no-such-program")), "filter=d"),
-        (required(Driver::default()), "filter=d"),
-        (required(command("")), "filter=d"),
+        (as_required(command("exit 1")), "filter=d"),
+        (as_required(command("no-such-program")), "filter=d"),
+        (as_required(Driver::default()), "filter=d"),
+        (as_required(command("")), "filter=d"),
         (command("cat"), "working-tree-encoding"),
     ] {
         let fixture = Fixture::new();
@@ -128,9 +128,9 @@ fn much_data_passes_a_filter_both_ways() {
     let file = File::open(fixture.path("f")).unwrap();
     for (driver, expected) in [
         (command("cat"), contents.clone()),
-        (required(command("cat")), contents.clone()),
+        (as_required(command("cat")), contents.clone()),
         (command("head -c 5"), contents[..5].to_vec()),
-        (required(command("head -c 5")), contents[..5].to_vec()),
+        (as_required(command("head -c 5")), contents[..5].to_vec()),
     ] {
         let converter = fixture.converter(fixture.settings(&[("d", driver)]));
         let size = contents.len() as u64;

@@ -18,7 +18,7 @@ fn with_driver(driver: Driver) -> Option<u64> {
 }
 
 #[test]
-fn each_way_to_convert_has_its_own_number() {
+fn each_conversion_has_its_own_fingerprint() {
     let as_is = |_: &mut Settings| {};
     let all = [
         fingerprint("", as_is),
@@ -38,7 +38,7 @@ fn each_way_to_convert_has_its_own_number() {
 }
 
 #[test]
-fn settings_count_as_far_as_they_decide() {
+fn settings_are_part_of_the_fingerprint_where_they_decide() {
     let as_is = |_: &mut Settings| {};
     let auto_crlf = |value| move |settings: &mut Settings| settings.auto_crlf = value;
     let (plain, auto) = (fingerprint("", as_is), fingerprint("text=auto", as_is));
@@ -59,7 +59,7 @@ fn settings_count_as_far_as_they_decide() {
 }
 
 #[test]
-fn what_others_decide_has_no_number() {
+fn conversions_that_depend_on_programs_have_no_fingerprint() {
     let command = |clean: &str| Driver {
         clean: Some(clean.into()),
         ..Driver::default()

@@ -187,7 +187,7 @@ fn smudge_commands_run_as_in_git() {
 }
 
 #[test]
-fn what_ends_git_ends_the_run() {
+fn errors_that_are_fatal_in_git_end_the_run() {
     let fixture = Fixture::new();
     fixture.write(
         ".gitattributes",
@@ -218,7 +218,7 @@ fn much_data_passes_a_smudge_filter() {
 }
 
 /// Reads what the filter process wrote to the file `name`, and removes the file.
-fn taken(fixture: &Fixture, name: &str) -> String {
+fn take_log(fixture: &Fixture, name: &str) -> String {
     let text = std::fs::read_to_string(fixture.path(name)).unwrap_or_default();
     let _ = std::fs::remove_file(fixture.path(name));
     text
@@ -239,7 +239,7 @@ fn a_filter_process_smudges_a_whole_batch() {
         ("e", "x\ny"),
     ];
     let requests = fixture.requests(files);
-    let logs = || ["starts", "asked", "ends"].map(|name| taken(&fixture, name));
+    let logs = || ["starts", "asked", "ends"].map(|name| take_log(&fixture, name));
     let expected = fixture.batch("", &[], "--filters", &requests);
     let expected = (expected, logs());
     let ours = Run::start(&fixture, "", &[]).filters(&requests);

@@ -100,7 +100,7 @@ fn stderr_of(error: &Error) -> String {
 
 /// Compares the set-up, or its refusal, with git's.
 #[track_caller]
-pub(crate) fn same_as_git(
+pub(crate) fn assert_same_as_git(
     sandbox: &Sandbox,
     cwd: &str,
     variables: &[(&str, &str)],

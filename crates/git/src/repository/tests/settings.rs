@@ -2,7 +2,7 @@
 
 use bstr::BStr;
 
-use super::sandbox::{Sandbox, same_as_git};
+use super::sandbox::{Sandbox, assert_same_as_git};
 use crate::repository::settings::Settings;
 use vigil_model::request::{IgnoreSubmodules, RenameRule, UntrackedMode};
 
@@ -11,7 +11,7 @@ fn settings_are_those_of_git() {
     let sandbox = Sandbox::new();
     sandbox.git("", &["init", "-q", "main"]);
     let settings = || {
-        let repository = same_as_git(&sandbox, "main", &[]).unwrap();
+        let repository = assert_same_as_git(&sandbox, "main", &[]).unwrap();
         Settings::new(&repository).unwrap()
     };
     let defaults = settings();
@@ -38,7 +38,7 @@ fn settings_are_those_of_git() {
          [status]\nshowUntrackedFiles=ALL\nshowUntrackedFiles=all\nrenameLimit=7\nsubmoduleSummary\n\
          [diff]\nrenames=copies\nrenames=false\nrenameLimit=9\nignoreSubmodules=dirty\n[vigil]\nthreads=3\n",
     );
-    assert!(same_as_git(&sandbox, "main", &[]).is_none());
+    assert!(assert_same_as_git(&sandbox, "main", &[]).is_none());
     let text = std::fs::read_to_string(sandbox.root.join("home/.gitconfig")).unwrap();
     sandbox.write("home/.gitconfig", &text.replace("=ALL", "=2"));
     let settings = settings();
@@ -178,7 +178,7 @@ fn values_are_refused_as_git_refuses_them() {
             .get("GIT_CONFIG_PARAMETERS")
             .unwrap()
             .to_string();
-        same_as_git(&sandbox, "main", &[("GIT_CONFIG_PARAMETERS", &parameters)]);
+        assert_same_as_git(&sandbox, "main", &[("GIT_CONFIG_PARAMETERS", &parameters)]);
         let Some((section, name)) = entry.split_once('.') else {
             continue;
         };
@@ -191,7 +191,7 @@ fn values_are_refused_as_git_refuses_them() {
             None => format!("[{section}]\n{name}\n"),
         };
         sandbox.write("home/.gitconfig", &text);
-        same_as_git(&sandbox, "main", &[]);
+        assert_same_as_git(&sandbox, "main", &[]);
         std::fs::remove_file(sandbox.root.join("home/.gitconfig")).unwrap();
     }
 }

@@ -6,7 +6,7 @@ fn lookaround(pattern: &str) -> LookaroundSet {
 }
 
 #[test]
-fn what_looks_ahead_or_behind_matches_as_python_says() {
+fn lookaround_matches_as_in_python() {
     for (pattern, text, expected) in [
         (r"(?!foo/)", "foo/x", false),
         (r"(?!foo/)", "fo/x", true),
@@ -76,7 +76,7 @@ fn the_time_is_bounded() {
 }
 
 #[test]
-fn what_is_too_large_is_refused() {
+fn patterns_that_are_too_large_are_refused() {
     let large =
         |pattern: &str| LookaroundSet::new(&branches(pattern.as_bytes()).unwrap()).is_none();
     assert!(large(

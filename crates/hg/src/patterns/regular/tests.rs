@@ -12,7 +12,7 @@ fn is_match(pattern: &str, text: &[u8]) -> bool {
 }
 
 #[test]
-fn python_and_this_match_the_same() {
+fn matches_are_those_of_python() {
     // As `re.match` of Python says.
     for (pattern, text, expected) in [
         ("a.c", "abc", true),
@@ -59,7 +59,7 @@ fn python_and_this_match_the_same() {
 }
 
 #[test]
-fn what_python_refuses_is_refused() {
+fn patterns_that_python_refuses_are_refused() {
     for pattern in [
         "(",
         ")",
@@ -103,7 +103,7 @@ fn what_python_refuses_is_refused() {
 }
 
 #[test]
-fn what_only_python_can_do_is_named() {
+fn features_that_only_python_has_are_named() {
     for pattern in [
         r"(a)\1",
         r"(?!(a)\1)",

@@ -153,7 +153,7 @@ fn counts_are_those_of_git_with_merges_roots_and_a_partial_graph() {
 }
 
 #[test]
-fn an_old_commit_of_a_fast_clock_is_taken_back() {
+fn an_old_commit_with_a_fast_clock_is_counted_correctly() {
     // The shared commit 1 is later than its child 2, from which the right side reaches it late.
     let commits = vec![
         (vec![], 100),
@@ -205,7 +205,7 @@ fn a_shallow_boundary_and_grafts_end_the_history() {
 }
 
 #[test]
-fn a_damaged_commit_graph_never_trips() {
+fn a_damaged_commit_graph_never_panics() {
     let commits: Vec<_> = (0..30_usize)
         .map(|n| {
             (

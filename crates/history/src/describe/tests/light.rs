@@ -37,7 +37,7 @@ fn sandbox(format: RefFormat) -> Sandbox {
 }
 
 /// Compares the description of each commit with git's.
-fn ask(sandbox: &Sandbox, remark: &str) {
+fn compare_all_commits(sandbox: &Sandbox, remark: &str) {
     for options in [
         &[][..],
         &["--tags"],
@@ -61,17 +61,17 @@ fn ask(sandbox: &Sandbox, remark: &str) {
 fn of_many_lightweight_tags_the_first_of_each_commit_is_named() {
     for format in [RefFormat::Files, RefFormat::Reftable] {
         let sandbox = sandbox(format);
-        ask(&sandbox, "as made");
+        compare_all_commits(&sandbox, "as made");
         // Loose tags, if the format has any: a new one, one that nothing needed, and one that stood for others.
         sandbox.git(["tag", "new", "HEAD"]);
         sandbox.git(["update-ref", "refs/tags/t2003", "HEAD"]);
-        ask(&sandbox, "new tags");
+        compare_all_commits(&sandbox, "new tags");
         sandbox.git(["update-ref", &format!("refs/tags/{}", FIRST[0]), "HEAD"]);
-        ask(&sandbox, "another first tag");
+        compare_all_commits(&sandbox, "another first tag");
         sandbox.git(["tag", "-d", FIRST[1], FIRST[2]]);
-        ask(&sandbox, "first tags that are gone");
+        compare_all_commits(&sandbox, "first tags that are gone");
         sandbox.git(["pack-refs", "--all"]);
-        ask(&sandbox, "packed");
+        compare_all_commits(&sandbox, "packed");
     }
 }
 
@@ -79,7 +79,7 @@ fn of_many_lightweight_tags_the_first_of_each_commit_is_named() {
 fn a_symbolic_reference_and_a_file_that_does_not_tell_where_tags_lead_change_nothing() {
     let tables = sandbox(RefFormat::Reftable);
     tables.git(["symbolic-ref", "refs/heads/symbolic", "refs/heads/other"]);
-    ask(&tables, "a symbolic reference");
+    compare_all_commits(&tables, "a symbolic reference");
     let files = sandbox(RefFormat::Files);
     let path = files.git_dir().join("packed-refs");
     let packed = std::fs::read_to_string(&path).unwrap();
@@ -87,5 +87,5 @@ fn a_symbolic_reference_and_a_file_that_does_not_tell_where_tags_lead_change_not
     let records = records.lines().filter(|line| !line.starts_with('^'));
     let packed: String = records.map(|line| format!("{line}\n")).collect();
     std::fs::write(&path, packed).unwrap();
-    ask(&files, "where tags lead is not told");
+    compare_all_commits(&files, "where tags lead is not told");
 }

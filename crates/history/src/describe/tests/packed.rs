@@ -3,7 +3,7 @@
 use super::*;
 
 /// Compares the descriptions of HEAD, which has no name, and of others.
-fn ask(sandbox: &Sandbox, remark: &str) {
+fn compare_head_and_others(sandbox: &Sandbox, remark: &str) {
     for options in [
         &["--tags"][..],
         &["--all"],
@@ -20,7 +20,7 @@ fn ask(sandbox: &Sandbox, remark: &str) {
 
 #[test]
 fn of_several_packed_names_the_best_is_found_in_history() {
-    let sandbox = row();
+    let sandbox = five_commits();
     let tag = |name: &str, commit: &str, time_s: u64| {
         let (tag, id) = (
             tag_object(&sandbox, name, commit, time_s),
@@ -47,7 +47,7 @@ fn of_several_packed_names_the_best_is_found_in_history() {
         for traits in traits.into_iter().take(if is_bad { 2 } else { 3 }) {
             let text = format!("# pack-refs with: {traits} \n{text}");
             std::fs::write(sandbox.git_dir().join("packed-refs"), text).unwrap();
-            ask(&sandbox, &format!("{remark}, {traits:?}"));
+            compare_head_and_others(&sandbox, &format!("{remark}, {traits:?}"));
         }
     };
     let (a, z) = (
@@ -114,7 +114,7 @@ fn of_several_packed_names_the_best_is_found_in_history() {
 
 #[test]
 fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
-    let sandbox = row();
+    let sandbox = five_commits();
     for (name, commit) in [
         ("b", "HEAD"),
         ("d", "HEAD~1"),
@@ -125,7 +125,7 @@ fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
     }
     sandbox.git(["tag", "-a", "-m", "x", "w", "HEAD~1"]);
     sandbox.git(["tag", "-a", "-m", "x", "x", "HEAD~2"]);
-    let ask = |remark: &str| {
+    let compare_all = |remark: &str| {
         for options in [
             &["--tags"][..],
             &["--all"],
@@ -138,17 +138,17 @@ fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
         }
     };
     sandbox.git(["pack-refs", "--all"]);
-    ask("packed");
+    compare_all("packed");
     // Loose references before, among and after packed ones, and replacing them.
     sandbox.git(["tag", "a", "HEAD~4"]);
     sandbox.git(["tag", "-f", "b", "HEAD~3"]);
     sandbox.git(["tag", "-a", "-m", "x", "c", "HEAD"]);
     sandbox.git(["tag", "z", "HEAD~4"]);
-    ask("loose");
+    compare_all("loose");
     let packed = sandbox.git_dir().join("packed-refs");
     let text = std::fs::read_to_string(&packed).unwrap();
     std::fs::write(&packed, text.replacen("refs/tags/e", "refs/tags/e..e", 1)).unwrap();
-    ask("an invalid name");
+    compare_all("an invalid name");
     for (remark, name) in [
         ("a line that is no record", "\nrefs/tags/w"),
         ("bad: a name that leads out", "refs/tags/../w"),
@@ -158,13 +158,13 @@ fn the_best_of_many_packed_names_is_found_alone_and_among_others() {
         ("another line that is no record", "refs/tags/w\n"),
     ] {
         std::fs::write(&packed, text.replacen("refs/tags/w", name, 1)).unwrap();
-        ask(remark);
+        compare_all(remark);
     }
 }
 
 #[test]
 fn lightweight_tags_beyond_the_candidates_change_no_answer() {
-    let sandbox = row();
+    let sandbox = five_commits();
     let commits = ["HEAD", "HEAD~1", "HEAD~2", "HEAD~3", "HEAD~4"];
     let tag = |name: &str, commit: &str| drop(sandbox.git(["tag", name, commit]));
     let compare_all = |remark: &str| {

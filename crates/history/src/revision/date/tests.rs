@@ -1,5 +1,5 @@
 use super::*;
-use crate::revision::tests::{NEWEST, release};
+use crate::revision::tests::{NEWEST_RELEASE, git_release};
 use vigil_git::environment::Environment;
 use vigil_testkit::sandbox::Sandbox;
 
@@ -12,7 +12,7 @@ fn ours(text: &str) -> Option<i64> {
 }
 
 #[test]
-fn dates_mean_what_git_takes_them_for() {
+fn dates_are_parsed_as_by_git() {
     let sandbox = Sandbox::new();
     for text in [
         "now",
@@ -90,7 +90,7 @@ fn dates_mean_what_git_takes_them_for() {
         let is_newer = ["today", "noon", "tea", "midnight"]
             .iter()
             .any(|word| text.contains(word));
-        if is_newer && release() < NEWEST {
+        if is_newer && git_release() < NEWEST_RELEASE {
             continue;
         }
         let argument = format!("--since={text}");
@@ -135,7 +135,7 @@ fn large_numbers_wrap_around_as_in_git() {
 }
 
 #[test]
-fn clocks_go_as_in_git() {
+fn time_zones_are_those_of_git() {
     let sandbox = Sandbox::new();
     for zone in [
         "UTC",

@@ -33,7 +33,7 @@ fn publish(sandbox: &Sandbox, changes: Changes<'_>) {
 /// Asserts that the answer is git's, and that the published state is no longer used.
 #[track_caller]
 fn assert_dropped(sandbox: &Sandbox, what: &str) {
-    let (_, mut session) = right_answer(sandbox);
+    let (_, mut session) = checked_answer(sandbox);
     assert_ne!(session.take_dropped_states(), [""; 0], "{what}");
 }
 
@@ -60,12 +60,12 @@ fn set(key: u32, block: Vec<u8>) -> Changes<'static> {
 }
 
 /// Whether there is a path from the directory `from` down to `to`.
-fn leads_to(all: &[(Header, Vec<SubdirRecord>, Vec<u8>)], from: u32, to: u32) -> bool {
+fn is_reachable(all: &[(Header, Vec<SubdirRecord>, Vec<u8>)], from: u32, to: u32) -> bool {
     let below = all[from as usize]
         .1
         .iter()
         .map(|subdir| subdir.number.get());
-    from == to || { below }.any(|number| leads_to(all, number, to))
+    from == to || { below }.any(|number| is_reachable(all, number, to))
 }
 
 /// A repository with files deep down, and no differences in them.
@@ -75,7 +75,7 @@ fn deep_repository() -> Sandbox {
     sandbox.write("a/untracked", "");
     std::fs::remove_file(sandbox.top().join("b/d")).unwrap();
     sandbox.git(["add", "b"]);
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     sandbox
 }
 
@@ -91,7 +91,7 @@ fn directories_in_a_circle_or_twice_are_dropped() {
     // From here on, all states are made from scratch, with the same numbers.
     publish(&sandbox, set(ROOT, Vec::new()));
     assert_dropped(&sandbox, "nothing");
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     let all = directories(&sandbox);
     let mut circles = 0;
     for (number, (header, subdirs, rest)) in (0u32..).zip(&all) {
@@ -101,7 +101,7 @@ fn directories_in_a_circle_or_twice_are_dropped() {
                 let mut subdirs = subdirs.clone();
                 subdirs[at].number = other.into();
                 publish(&sandbox, set(number, block(header, &subdirs, rest)));
-                if leads_to(&all, other, number) {
+                if is_reachable(&all, other, number) {
                     assert_dropped(&sandbox, &format!("{number}/{at} is {other}"));
                     circles += 1;
                 } else {
@@ -109,7 +109,7 @@ fn directories_in_a_circle_or_twice_are_dropped() {
                     drop(session(&sandbox).status(&StatusRequest::default()));
                     publish(&sandbox, set(ROOT, Vec::new()));
                 }
-                settle(&sandbox);
+                ask_until_saved(&sandbox);
                 assert_eq!(directories(&sandbox).len(), all.len());
             }
         }
@@ -144,7 +144,7 @@ fn directories_that_double_are_dropped() {
     }
     publish(&sandbox, changes);
     assert_dropped(&sandbox, "doubling");
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
 }
 
 /// One name shared by many: each path would be as long as the block.
@@ -166,7 +166,7 @@ fn names_that_are_shared_are_dropped() {
         let rest = [rest.as_slice(), &name].concat();
         publish(&sandbox, set(ROOT, block(&header, &subdirs, &rest)));
         assert_dropped(&sandbox, "subdirectories");
-        settle(&sandbox);
+        ask_until_saved(&sandbox);
     }
     // The last four bytes of a file's record say where its name starts.
     let mut rest = rest;
@@ -177,13 +177,13 @@ fn names_that_are_shared_are_dropped() {
     if header.files.get() > 4 {
         publish(&sandbox, set(ROOT, shared));
         assert_dropped(&sandbox, "files");
-        settle(&sandbox);
+        ask_until_saved(&sandbox);
     }
     let last = 48 * (header.files.get() as usize - 1) + 44;
     rest[last..last + 4].copy_from_slice(&1u32.to_le_bytes());
     publish(&sandbox, set(ROOT, block(&header, &subdirs, &rest)));
     assert_dropped(&sandbox, "the end of another's name");
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
 }
 
 /// A block of files that is referred to again and again.
@@ -194,7 +194,7 @@ fn files_that_are_counted_again_are_dropped() {
         sandbox.write(format!("many/{n}"), "recorded\n");
     }
     sandbox.git(["add", "many"]);
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
     let state = published(&sandbox);
     let is_large = |number: &u32| {
         let block = state.block(Table::Tracked, *number).unwrap().unwrap();
@@ -213,7 +213,7 @@ fn files_that_are_counted_again_are_dropped() {
         set(number, block(&header, &[], segments.as_bytes())),
     );
     assert_dropped(&sandbox, "segments");
-    settle(&sandbox);
+    ask_until_saved(&sandbox);
 }
 
 /// Memory is allocated for each number that a directory may have.
@@ -225,6 +225,6 @@ fn numbers_that_nothing_has_are_dropped() {
         changes.set(table, u32::MAX - 1, Cow::Borrowed(&b"x"[..]));
         publish(&sandbox, changes);
         assert_dropped(&sandbox, "a number");
-        settle(&sandbox);
+        ask_until_saved(&sandbox);
     }
 }
