@@ -300,15 +300,15 @@ impl Action {
             Self::Hold { path } => {
                 regular(&at(path))?;
                 let file = fs::OpenOptions::new().write(true).open(at(path))?;
-                *held(sandbox)? = Some(file);
+                *held_file(sandbox)? = Some(file);
                 Ok(())
             }
-            Self::WriteHeld { data } => match held(sandbox)?.as_mut() {
+            Self::WriteHeld { data } => match held_file(sandbox)?.as_mut() {
                 Some(file) => file.write_all(data),
                 None => Ok(()),
             },
             Self::Release => {
-                *held(sandbox)? = None;
+                *held_file(sandbox)? = None;
                 Ok(())
             }
             Self::WriteMapped { path } => {
@@ -348,7 +348,7 @@ impl Action {
 }
 
 /// The file that is kept open.
-fn held(sandbox: &Sandbox) -> io::Result<MutexGuard<'_, Option<fs::File>>> {
+fn held_file(sandbox: &Sandbox) -> io::Result<MutexGuard<'_, Option<fs::File>>> {
     let held = sandbox.held.lock();
     held.map_err(|_| io::Error::other("somebody failed who had it"))
 }

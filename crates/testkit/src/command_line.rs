@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_the_option() {
+    fn errors_name_the_option() {
         let mut words = words(&["--seed", "x", "--jobs"]);
         words.option();
         assert_eq!(words.number::<u64>(), Err("x is no number".to_owned()));

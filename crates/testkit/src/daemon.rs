@@ -88,7 +88,7 @@ pub(crate) fn runtime_folder(folder: &Path) -> PathBuf {
 }
 
 /// Asks the daemon of `folder` for its status.
-pub(crate) fn ask(candidate: &Path, folder: &Path) -> Result<Status, DaemonError> {
+pub(crate) fn ask_status(candidate: &Path, folder: &Path) -> Result<Status, DaemonError> {
     let Output { stdout, stderr, .. } = command(candidate, folder, &["status", "--json"])
         .output()
         .map_err(while_doing(format!("starting {}", candidate.display())))?;
@@ -154,7 +154,7 @@ impl Daemon {
     /// # Errors
     /// It is gone, or wrote to standard error.
     pub fn status(&self) -> Result<Status, DaemonError> {
-        let status = ask(&self.candidate, self.folder.path());
+        let status = ask_status(&self.candidate, self.folder.path());
         let errors = self.errors();
         if !errors.is_empty() {
             return Err(DaemonError::Complained(errors));

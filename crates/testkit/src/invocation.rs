@@ -78,7 +78,7 @@ impl Invocation {
         command
     }
 
-    /// The same as a line of bash, to be run in the root. The shell variable `program` names the program.
+    /// The invocation as a line of bash, to be run in the root. The shell variable `program` names the program.
     pub fn script(&self, program: &str) -> BString {
         let mut line = BString::from("(cd ");
         line.extend_from_slice(&shell::word(&self.directory));

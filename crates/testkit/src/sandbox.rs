@@ -226,7 +226,7 @@ impl Sandbox {
         path
     }
 
-    /// The same, relative to the root.
+    /// Same as [`Self::nearest_directory`], relative to the root.
     pub fn nearest(&self, directory: &[u8]) -> BString {
         let path = self.nearest_directory(directory);
         let relative = path.strip_prefix(&self.root).unwrap_or(Path::new(""));

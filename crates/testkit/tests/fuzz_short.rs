@@ -1,4 +1,4 @@
-//! Runs the fuzz targets for a short time: on seeds that git makes, and on the same random changes of them each time.
+//! Runs the fuzz targets for a short time: on seeds that git makes, and on the same random mutations of them each time.
 //!
 //! `fuzz/run` is the long form. An input on which a target fails is printed, so that it can become a test beside the parser.
 
@@ -18,9 +18,9 @@ use std::process::Command;
 use vigil_fuzz::mutation::{Random, mutate};
 use vigil_fuzz::{TARGETS, Target};
 
-/// The number of changed inputs that each target runs on.
+/// The number of mutated seeds that each target runs on.
 const MUTATIONS: usize = 8000;
-/// The same for the slow targets, which write inputs to files or compile patterns.
+/// The number for the slow targets, which write inputs to files or compile patterns.
 const MUTATIONS_OF_SLOW_TARGETS: usize = 400;
 const SLOW_TARGETS: [&str; 11] = [
     "hg_matcher",
@@ -35,7 +35,7 @@ const SLOW_TARGETS: [&str; 11] = [
     "commit_graph",
     "revision",
 ];
-/// The length in bytes beyond which changed inputs do not grow much.
+/// The length in bytes beyond which mutated seeds do not grow much.
 const LEN_MAX: usize = 2048;
 
 fn fuzz_folder() -> std::path::PathBuf {
@@ -54,7 +54,7 @@ fn read_seeds(folder: &Path) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Returns the first input on which the target fails: a seed or a changed one.
+/// Returns the first input on which the target fails: a seed or a mutated one.
 fn first_failing_input(target: Target, seeds: &[Vec<u8>]) -> Option<Vec<u8>> {
     let fails = |data: &Vec<u8>| catch_unwind(AssertUnwindSafe(|| (target.run)(data))).is_err();
     let mut random = Random::new(target.name.len() as u64);

@@ -45,7 +45,7 @@ fn an_audit_finds_and_repairs_changes_without_events() {
     assert_eq!(
         sandbox.short_status(VIGIL),
         "?? new\n",
-        "it was heard of: this tests nothing"
+        "there was an event, so this tests nothing"
     );
     let (code, text) = sandbox.vigil_daemon(&["audit"]);
     let lines: Vec<&str> = text.lines().collect();

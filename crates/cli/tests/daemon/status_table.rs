@@ -66,7 +66,10 @@ fn changes_are_scanned_before_anybody_asks() {
     sandbox.write("work/new", "");
     let deadline = Instant::now() + TIME_LIMIT;
     while ahead() == before {
-        assert!(Instant::now() < deadline, "it waits to be asked");
+        assert!(
+            Instant::now() < deadline,
+            "the daemon scans nothing until it is asked"
+        );
     }
     let questions = sandbox.daemon_status()["questions"].clone();
     assert_eq!(questions, 2, "nobody asked");

@@ -150,7 +150,7 @@ fn a_daemon_that_is_killed_or_started_costs_watch_no_line() {
     sandbox.vigil_daemon(&["start"]);
     let deadline = Instant::now() + TIME_LIMIT;
     while sandbox.daemon_status()["connections"] != 2 {
-        assert!(Instant::now() < deadline, "it does not connect again");
+        assert!(Instant::now() < deadline, "watch does not connect again");
         std::thread::yield_now();
     }
     sandbox.write("work/two", "");
@@ -195,7 +195,7 @@ fn watch_starts_a_daemon_where_one_is_wanted() {
     wanted.assert_next_contains(" untracked 1 ");
     let deadline = Instant::now() + TIME_LIMIT;
     while sandbox.daemon_pids().is_empty() {
-        assert!(Instant::now() < deadline, "it starts none");
+        assert!(Instant::now() < deadline, "watch starts no daemon");
         std::thread::yield_now();
     }
     sandbox.write("work/two", "");

@@ -104,7 +104,7 @@ impl Gitstatusd {
             wait_for(&self.responses, deadline);
             let mut buffer = [0; 4096];
             let len = self.responses.read(&mut buffer).unwrap();
-            assert!(len > 0, "it ended: {}", self.end().1);
+            assert!(len > 0, "the process ended: {}", self.end().1);
             self.read.extend_from_slice(&buffer[..len]);
         }
     }
@@ -161,7 +161,7 @@ impl Gitstatusd {
             wait_for(&stream, deadline);
             let mut buffer = [0; 4096];
             let len = stream.read(&mut buffer).unwrap();
-            assert!(len > 0, "it ended without saying {text:?}");
+            assert!(len > 0, "the process ended without saying {text:?}");
             self.unread_messages.extend_from_slice(&buffer[..len]);
         };
         self.unread_messages.drain(..end);
@@ -198,7 +198,11 @@ fn wait_for(stream: &impl AsFd, deadline: Instant) {
     let left = deadline.saturating_duration_since(Instant::now());
     let left = Timespec::try_from(left).unwrap();
     let mut streams = [PollFd::new(stream, PollFlags::IN)];
-    assert_ne!(poll(&mut streams, Some(&left)).unwrap(), 0, "it hangs");
+    assert_ne!(
+        poll(&mut streams, Some(&left)).unwrap(),
+        0,
+        "the process hangs"
+    );
 }
 
 /// A request about `dir`.

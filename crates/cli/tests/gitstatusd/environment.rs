@@ -113,7 +113,7 @@ fn the_users_settings_are_read_again_when_they_change() {
 }
 
 #[test]
-fn it_does_not_need_the_directory_where_it_was_started() {
+fn gitstatusd_does_not_need_the_directory_where_it_was_started() {
     let sandbox = Sandbox::with_repository();
     let gone = sandbox.path("gone");
     fs::create_dir(&gone).unwrap();

@@ -14,14 +14,14 @@ use super::daemon::{Gitstatusd, VIGIL, request};
 use super::sandbox::Sandbox;
 
 #[test]
-fn it_ends_with_its_input() {
+fn gitstatusd_ends_with_its_input() {
     let (status, messages) = Sandbox::new().gitstatusd(&[]).end();
     assert_eq!(status.code(), Some(0));
     assert_eq!(messages, "");
 }
 
 #[test]
-fn it_ends_with_its_parent() {
+fn gitstatusd_ends_with_its_parent() {
     let sandbox = Sandbox::with_repository();
     let mut parent = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
     let option = format!("--parent-pid={}", parent.id());
@@ -79,7 +79,7 @@ fn a_process_that_its_shell_may_not_open_is_not_left_in_the_background() {
 }
 
 #[test]
-fn it_ends_when_its_lock_is_released() {
+fn gitstatusd_ends_when_its_lock_is_released() {
     let sandbox = Sandbox::with_repository();
     let path = sandbox.path("lock");
     let file = File::create(&path).unwrap();
@@ -97,7 +97,7 @@ fn it_ends_when_its_lock_is_released() {
 }
 
 #[test]
-fn it_ends_when_nobody_reads_its_answers() {
+fn gitstatusd_ends_when_nobody_reads_its_answers() {
     let sandbox = Sandbox::with_repository();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

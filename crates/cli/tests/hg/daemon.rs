@@ -203,7 +203,7 @@ fn an_audit_finds_and_repairs_changes_without_events() {
         std::fs::hard_link(working.path("d/f"), &outside).unwrap();
         std::fs::write(&outside, "changed by another name\n").unwrap();
         let unheard = served.run(&["hg", "status"], &[]).stdout;
-        assert_eq!(unheard, b"", "it was heard of: this tests nothing");
+        assert_eq!(unheard, b"", "there was an event, so this tests nothing");
         let (code, printed) = audit();
         assert_eq!(code, Some(1), "{printed}");
         assert!(printed.contains(" questions, 1 differences\n"), "{printed}");

@@ -70,7 +70,7 @@ fn nothing_is_wrong_with_a_small_working_copy() {
 }
 
 #[test]
-fn what_keeps_answers_from_being_given_is_a_problem() {
+fn doctor_reports_what_prevents_answers() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, false);
         working.write(".hg/hgrc", "[extensions]\neol =\n");

@@ -81,7 +81,7 @@ impl SlowRepositories {
             Shell::Fish => "--leave-for=",
             _ => "gitstatusd",
         };
-        wait_until("somebody waits", || {
+        wait_until("the process is blocked", || {
             let all = fs::read(&reached).unwrap_or_default();
             String::from_utf8_lossy(&all).contains(who)
         });
@@ -435,7 +435,7 @@ fn a_late_answer_does_not_interrupt_what_a_command_opens() {
     assert!(is_there("held."));
     slow.release_status();
     wait_until("the answer is left", || is_there("answer."));
-    wait_until("nobody finds out", || !is_there("asker."));
+    wait_until("no process works", || !is_there("asker."));
     fs::write(pipe, "text\n").unwrap();
     session.wait_for("got text,");
     session.wait_for(&format!("{CLEAN}main\x1b[39m"));
@@ -457,12 +457,12 @@ fn one_process_at_a_time_works_and_a_halted_one_is_replaced() {
         session.wait_for(&format!("at {number},"));
         session.wait_for(&format!("{folder}\x1b[39m"));
     }
-    wait_until("one finds out", || asking().len() == 1);
+    wait_until("one process works", || asking().len() == 1);
     let pid = asking()[0].to_string();
     let signalled = Command::new("kill").args(["-STOP", &pid]).status();
     assert!(signalled.unwrap().success());
     session.send("");
-    wait_until("another one finds out", || {
+    wait_until("another process works", || {
         asking().iter().any(|one| one.to_string() != pid) && asking().len() == 1
     });
     SlowRepositories::release(&slow.top());
@@ -484,12 +484,12 @@ fn a_process_that_is_waited_for_is_no_job_and_ends_with_the_shell() {
     session.wait_for("jobs 0,");
     let root = slow.sandbox.root().display();
     let working = || processes_with(&format!("--ask={root}/work\0"));
-    wait_until("somebody finds out", || !working().is_empty());
+    wait_until("a process works", || !working().is_empty());
     SlowRepositories::wait_until_reached(&slow.top(), shell);
     session.type_in("\x04");
     let seen = session.end();
     assert!(!seen.contains("jobs"), "{seen}");
-    wait_until("he is gone", || working().is_empty());
+    wait_until("the process is gone", || working().is_empty());
     SlowRepositories::release(&slow.top());
 }
 

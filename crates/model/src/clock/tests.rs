@@ -67,7 +67,7 @@ fn across_boots_a_start_before_the_recording_is_a_step_back() {
 }
 
 #[test]
-fn what_is_later_again_was_earlier_when_the_machine_started() {
+fn a_clock_that_catches_up_was_behind_when_the_machine_started() {
     let recorded = mark(at(1000, 0), 50, BOOT);
     let now = mark(at(1100, 0), 111, OTHER_BOOT);
     assert_eq!(untrusted_since(&recorded, &now), Some(at(988, 0)));

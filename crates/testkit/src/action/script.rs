@@ -12,7 +12,7 @@ pub(super) const WRITE_MAPPED: &str = "import mmap,os,sys; f=open(os.fsencode(sy
     os.fstat(f.fileno()).st_mtime_ns==then and os.utime(f.fileno()); f.close()";
 
 impl Action {
-    /// The same as a line of bash, to be run in the root.
+    /// The action as a line of bash, to be run in the root.
     pub fn script(&self) -> BString {
         let mut line = BString::default();
         let mut say = |words: &[&[u8]]| words.iter().for_each(|word| line.extend_from_slice(word));

@@ -60,7 +60,7 @@ struct Arguments {
 
 fn main() -> ExitCode {
     match command_line::read("random-tester", USAGE, parse) {
-        Ok(parsed) if parsed.list => list(&parsed),
+        Ok(parsed) if parsed.list => list_operations(&parsed),
         Ok(parsed) if parsed.daemon => through_a_daemon(parsed),
         Ok(parsed) => start(&parsed),
         Err(code) => code,
@@ -104,8 +104,8 @@ fn parse(words: &mut Words) -> Result<Arguments, String> {
             "--steps" => campaign.plan.steps = words.number()?,
             "--questions" => campaign.plan.questions = words.number()?,
             "--jobs" => campaign.jobs = words.number()?,
-            "--options" => only(&mut campaign.plan, &words.value()?)?,
-            "--without" => without(&mut campaign.plan, &words.value()?)?,
+            "--options" => keep_only_groups(&mut campaign.plan, &words.value()?)?,
+            "--without" => leave_out_groups(&mut campaign.plan, &words.value()?)?,
             "--replay" => {
                 campaign.seed = words.number()?;
                 runs = Some(1);
@@ -191,7 +191,7 @@ fn knows_reftable(program: &std::path::Path) -> bool {
     (parts.next(), parts.next()) >= (Some(2), Some(45))
 }
 
-fn without(plan: &mut Plan, list: &str) -> Result<(), String> {
+fn leave_out_groups(plan: &mut Plan, list: &str) -> Result<(), String> {
     for name in list.split(',').filter(|name| !name.is_empty()) {
         let is_option = OPTION_GROUPS.iter().any(|group| group.0 == name);
         let is_operation = OPERATION_GROUPS
@@ -205,7 +205,7 @@ fn without(plan: &mut Plan, list: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn only(plan: &mut Plan, list: &str) -> Result<(), String> {
+fn keep_only_groups(plan: &mut Plan, list: &str) -> Result<(), String> {
     if list == "full" {
         return Ok(());
     }
@@ -224,7 +224,7 @@ fn only(plan: &mut Plan, list: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn list(arguments: &Arguments) -> ExitCode {
+fn list_operations(arguments: &Arguments) -> ExitCode {
     if !arguments.settings.candidate.as_os_str().is_empty() {
         print!(
             "{}",

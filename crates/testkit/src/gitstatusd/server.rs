@@ -88,7 +88,7 @@ impl Server {
             let again = self.ask_once(directory)?;
             if without_id(&again) != without_id(&first) {
                 return Err(format!(
-                    "it says otherwise when it is asked again: {} and {}",
+                    "the answer changed when the question was repeated: {} and {}",
                     crate::shell::escaped(&first),
                     crate::shell::escaped(&again)
                 ));
@@ -120,7 +120,7 @@ impl Server {
                 return Err(format!("nothing came within {:?}", self.limit));
             }
             match self.responses.read(&mut buffer) {
-                Ok(0) => return Err("it ended".to_owned()),
+                Ok(0) => return Err("the process ended".to_owned()),
                 Ok(_) if response.len() > WRITTEN_MAX => {
                     return Err(Ending::WroteTooMuch.to_string());
                 }

@@ -329,7 +329,7 @@ impl Sandbox {
         run_with_input(self.command("git", folder, arguments), input.as_ref())
     }
 
-    /// Does the same, but git must succeed.
+    /// Runs git in a folder with `input`; it must succeed. Returns the bytes of its output.
     fn git_output<A: AsRef<OsStr>>(
         &self,
         folder: impl AsRef<Path>,
@@ -352,7 +352,7 @@ impl Sandbox {
         text(self.git_output("", arguments, ""))
     }
 
-    /// Does the same in a folder, relative to the top of the working tree.
+    /// Same as [`Self::git`], in a folder relative to the top of the working tree.
     pub fn git_in<A: AsRef<OsStr>>(
         &self,
         folder: impl AsRef<Path>,
@@ -406,13 +406,13 @@ impl Sandbox {
         self.assert_same("", arguments, b"");
     }
 
-    /// Does the same in a folder, relative to the top of the working tree.
+    /// Same as [`Self::assert_same_as_git`], in a folder relative to the top of the working tree.
     #[track_caller]
     pub fn assert_same_as_git_in(&self, folder: impl AsRef<Path>, arguments: &[&str]) {
         self.assert_same(folder, arguments, b"");
     }
 
-    /// Does the same at the top, with `input`.
+    /// Same as [`Self::assert_same_as_git`], with `input`.
     #[track_caller]
     pub fn assert_same_as_git_with_input(&self, arguments: &[&str], input: impl AsRef<[u8]>) {
         self.assert_same("", arguments, input.as_ref());

@@ -68,7 +68,7 @@ impl Victim {
 
     /// Records its status and its memory. Returns the process.
     pub(super) fn record_status(&mut self) -> Option<u64> {
-        let status = daemon::ask(&self.candidate, &self.folder).ok()?;
+        let status = daemon::ask_status(&self.candidate, &self.folder).ok()?;
         self.answered.insert(status.pid, status.answered);
         self.samples.take(status.pid);
         Some(status.pid)

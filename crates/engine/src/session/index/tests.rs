@@ -135,7 +135,7 @@ fn saved_answer(sandbox: &Sandbox) -> (Vec<String>, PublishOutcome, Session) {
     (lines, published, session)
 }
 
-/// The same, after comparing the answer with git's.
+/// Same as [`saved_answer`], after comparing the answer with git's.
 #[track_caller]
 fn checked_answer(sandbox: &Sandbox) -> (PublishOutcome, Session) {
     let (lines, published, session) = saved_answer(sandbox);
@@ -168,7 +168,7 @@ fn ask_until_saved(sandbox: &Sandbox) -> Session {
             return session;
         }
     }
-    panic!("it never settles");
+    panic!("there is always something new to save");
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn ask_until_still(session: &mut Session) -> Prompt {
             return prompt;
         }
     }
-    panic!("they are never still");
+    panic!("the folders are never still");
 }
 
 type Change = fn(&Sandbox);

@@ -8,23 +8,23 @@ use crate::random::maker::Maker;
 use crate::random::names::join;
 
 table! {
-    "write attributes", 7, |m| { let lines = lines(m); m.write(b".gitattributes", lines); };
+    "write attributes", 7, |m| { let lines = random_attributes(m); m.write(b".gitattributes", lines); };
     "write attributes in a directory", 4, |m| {
         let directory = m.directory();
-        let lines = lines(m);
+        let lines = random_attributes(m);
         m.write(&join(&directory, b".gitattributes"), lines);
     };
     "write info/attributes", 2, |m| {
-        let lines = lines(m);
+        let lines = random_attributes(m);
         m.act(Action::write(format!("{}/info/attributes", m.common_directory), lines));
     };
     "write and name an attributes file", 1, |m| {
-        let lines = lines(m);
+        let lines = random_attributes(m);
         m.act(Action::write("attributes", lines));
         m.git(&["config", "core.attributesFile", "{ROOT}/attributes"]);
     };
     "write the user's attributes", 1, |m| {
-        let lines = lines(m);
+        let lines = random_attributes(m);
         m.act(Action::write("home/.config/git/attributes", lines));
     };
     "remove attributes", 2, |m| m.remove(b".gitattributes");
@@ -68,7 +68,7 @@ const LINES: &[&str] = &[
     "f* export-ignore label=x\n",
 ];
 
-fn lines(m: &mut Maker) -> BString {
+fn random_attributes(m: &mut Maker) -> BString {
     let mut text = BString::default();
     for _ in 0..1 + m.rng.below(3) {
         text.extend_from_slice(m.rng.pick(LINES).as_bytes());

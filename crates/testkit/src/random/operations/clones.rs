@@ -5,13 +5,13 @@ use crate::action::Action;
 use crate::random::maker::Maker;
 
 table! {
-    "become a shallow clone", 1, |m| clone(m, &["--no-local", "--depth=1", "--no-single-branch"]);
-    "become a shallow clone of two commits", 1, |m| clone(m, &["--no-local", "--depth=2"]);
-    "become a clone that borrows objects", 1, |m| clone(m, &["--shared"]);
-    "become a clone with a reference", 1, |m| clone(m, &["--reference", "{ROOT}/library"]);
-    "become a clone of all branches", 1, |m| clone(m, &["--no-hardlinks", "--recurse-submodules"]);
-    "become a clone without blobs", 1, |m| partial(m, "--filter=blob:none");
-    "become a clone without trees", 1, |m| partial(m, "--filter=tree:0");
+    "become a shallow clone", 1, |m| replace_by_clone(m, &["--no-local", "--depth=1", "--no-single-branch"]);
+    "become a shallow clone of two commits", 1, |m| replace_by_clone(m, &["--no-local", "--depth=2"]);
+    "become a clone that borrows objects", 1, |m| replace_by_clone(m, &["--shared"]);
+    "become a clone with a reference", 1, |m| replace_by_clone(m, &["--reference", "{ROOT}/library"]);
+    "become a clone of all branches", 1, |m| replace_by_clone(m, &["--no-hardlinks", "--recurse-submodules"]);
+    "become a clone without blobs", 1, |m| replace_by_partial_clone(m, "--filter=blob:none");
+    "become a clone without trees", 1, |m| replace_by_partial_clone(m, "--filter=tree:0");
     "deepen the history", 1, |m| m.git(&["fetch", "-q", "--depth=3"]);
     "fetch all of the history", 1, |m| m.git(&["fetch", "-q", "--unshallow"]);
     "make the history shallow", 1, |m| {
@@ -20,15 +20,15 @@ table! {
 }
 
 /// A partial clone. Questions must not fetch, and older gits cannot be told so.
-fn partial(m: &mut Maker, filter: &'static str) {
+fn replace_by_partial_clone(m: &mut Maker, filter: &'static str) {
     if m.reftable {
         m.git(&["config", "uploadpack.allowFilter", "true"]);
-        clone(m, &["--no-local", filter]);
+        replace_by_clone(m, &["--no-local", filter]);
     }
 }
 
 /// Puts a clone of `work` in its place. The original stays next to it, since the clone may need it.
-fn clone(m: &mut Maker, options: &[&str]) {
+fn replace_by_clone(m: &mut Maker, options: &[&str]) {
     if m.git_directory != "work/.git" {
         return;
     }

@@ -4,19 +4,19 @@ use super::operation::table;
 use crate::random::maker::Maker;
 
 table! {
-    "commit the index", 14, |m| { let text = message(m); m.commit(text); };
+    "commit the index", 14, |m| { let text = random_message(m); m.commit(text); };
     "commit all", 12, commit_all;
-    "commit tracked files", 4, |m| { let text = message(m); m.git(&["commit", "-q", "-a", "-m", text]); };
+    "commit tracked files", 4, |m| { let text = random_message(m); m.git(&["commit", "-q", "-a", "-m", text]); };
     "amend", 4, |m| m.git(&["commit", "-q", "--amend", "--allow-empty", "-C", "HEAD"]);
     "amend with all", 2, |m| m.git(&["commit", "-q", "--amend", "--allow-empty", "-a", "--no-edit"]);
-    "commit nothing", 4, |m| { let text = message(m); m.git(&["commit", "-q", "--allow-empty", "-m", text]); };
+    "commit nothing", 4, |m| { let text = random_message(m); m.git(&["commit", "-q", "--allow-empty", "-m", text]); };
     "commit a path only", 3, |m| { let path = m.path(); m.git_paths(&["commit", "-q", "-m", "only"], &[path]); };
     "commit in another encoding", 1, |m| {
         m.git(&["-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-m", "encoded"]);
     };
 }
 
-fn message(m: &mut Maker) -> &'static str {
+fn random_message(m: &mut Maker) -> &'static str {
     m.rng.pick(&[
         "simple",
         "two words",
@@ -31,6 +31,6 @@ fn message(m: &mut Maker) -> &'static str {
 
 fn commit_all(m: &mut Maker) {
     m.git(&["add", "-A"]);
-    let text = message(m);
+    let text = random_message(m);
     m.commit(text);
 }

@@ -4,10 +4,10 @@ use super::operation::table;
 use crate::random::maker::Maker;
 
 table! {
-    "change a setting", 18, change;
-    "remove a setting", 8, remove;
+    "change a setting", 18, change_config;
+    "remove a setting", 8, remove_config;
     "set a global setting", 3, change_global;
-    "write odd configuration", 1, odd;
+    "write odd configuration", 1, add_odd_config;
 }
 
 /// Settings and their values.
@@ -129,12 +129,12 @@ pub(in crate::random) fn setting(m: &mut Maker) -> (&'static str, &'static str) 
     (name, m.rng.pick(values))
 }
 
-fn change(m: &mut Maker) {
+fn change_config(m: &mut Maker) {
     let (name, value) = setting(m);
     m.git(&["config", name, value]);
 }
 
-fn remove(m: &mut Maker) {
+fn remove_config(m: &mut Maker) {
     for _ in 0..5 {
         let (name, _) = setting(m);
         m.git(&["config", "--unset-all", name]);
@@ -151,7 +151,7 @@ fn change_global(m: &mut Maker) {
 }
 
 /// Includes, conditions and forms that a simple reader of configuration gets wrong.
-fn odd(m: &mut Maker) {
+fn add_odd_config(m: &mut Maker) {
     let text = m.rng.pick(&[
         "[include]\n\tpath = {ROOT}/included\n",
         "[includeIf \"gitdir:{ROOT}/work/\"]\n\tpath = {ROOT}/included\n",

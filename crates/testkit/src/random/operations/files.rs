@@ -14,7 +14,7 @@ table! {
     "delete a file", 12, |m| { let path = m.file(); m.remove(&path); };
     "rewrite a file unseen", 8, rewrite_unseen;
     "rewrite a file in the index's tick", 8, rewrite_racy;
-    "touch a file", 6, touch;
+    "touch a file", 6, touch_file;
     "touch the index", 4, touch_index;
     "change a mode", 8, change_mode;
     "rename a file", 8, |m| { let (from, to) = (m.file(), m.file()); rename(m, &from, &to); };
@@ -23,25 +23,25 @@ table! {
     "delete a tree", 5, |m| { let path = m.directory(); m.remove(&path); };
     "make an empty directory", 4, empty_directory;
     "make a new directory with files", 5, new_directory;
-    "swap two files", 2, swap;
+    "swap two files", 2, swap_files;
     "restore a file's old contents", 4, restore_content;
-    "copy a file", 4, |m| { let (from, to) = (m.file(), m.file()); m.act(Action::Copy { from: at(&from), to: at(&to) }); };
-    "give a file an old time", 2, |m| { let path = at(&m.file()); m.act(Action::SetTime { path, nanoseconds: 1 }); };
+    "copy a file", 4, |m| { let (from, to) = (m.file(), m.file()); m.act(Action::Copy { from: path_from_root(&from), to: path_from_root(&to) }); };
+    "give a file an old time", 2, |m| { let path = path_from_root(&m.file()); m.act(Action::SetTime { path, nanoseconds: 1 }); };
     "write a file with an old time", 3, |m| {
-        let path = at(&m.file());
+        let path = path_from_root(&m.file());
         let data = m.content();
         m.act(Action::write(path.clone(), data));
         m.act(Action::SetTime { path, nanoseconds: 1 });
     };
     "change a directory's mode", 2, |m| {
-        let path = at(&m.directory());
+        let path = path_from_root(&m.directory());
         let mode = m.rng.pick(&[0o755, 0o700, 0o775]);
         m.act(Action::SetMode { path, mode });
     };
 }
 
 /// A path in the working tree, relative to the sandbox's root.
-fn at(path: &[u8]) -> BString {
+pub(super) fn path_from_root(path: &[u8]) -> BString {
     join(b"work", path)
 }
 
@@ -52,19 +52,19 @@ fn write(m: &mut Maker) {
 }
 
 fn append(m: &mut Maker) {
-    let path = at(&m.file());
+    let path = path_from_root(&m.file());
     let data = m.rng.pick(&["more\n", "x", "\r\n", "\0"]).into();
     m.act(Action::Append { path, data });
 }
 
 fn truncate(m: &mut Maker) {
-    let path = at(&m.file());
+    let path = path_from_root(&m.file());
     let length = m.rng.pick(&[0, 1, 10, 100_000]);
     m.act(Action::Resize { path, length });
 }
 
 fn rewrite_unseen(m: &mut Maker) {
-    let path = at(&m.file());
+    let path = path_from_root(&m.file());
     m.act(Action::RewriteUnseen { path, data: None });
 }
 
@@ -73,9 +73,9 @@ fn rewrite_racy(m: &mut Maker) {
     let path = m.file();
     let word = m.rng.pick(&["one\n", "two\n"]);
     let nanoseconds = m.later();
-    m.act(Action::write(at(&path), word));
+    m.act(Action::write(path_from_root(&path), word));
     m.act(Action::SetTime {
-        path: at(&path),
+        path: path_from_root(&path),
         nanoseconds,
     });
     m.git_paths(&["add"], std::slice::from_ref(&path));
@@ -87,17 +87,17 @@ fn rewrite_racy(m: &mut Maker) {
     });
     let data = Some(m.rng.pick(&["one\n", "two\n", "six\n"]).into());
     m.act(Action::RewriteUnseen {
-        path: at(&path),
+        path: path_from_root(&path),
         data,
     });
     m.act(Action::SetTime {
-        path: at(&path),
+        path: path_from_root(&path),
         nanoseconds,
     });
 }
 
-fn touch(m: &mut Maker) {
-    let path = at(&m.file());
+fn touch_file(m: &mut Maker) {
+    let path = path_from_root(&m.file());
     let nanoseconds = if m.rng.chance(50) { m.later() } else { m.now() };
     m.act(Action::SetTime { path, nanoseconds });
 }
@@ -109,7 +109,7 @@ fn touch_index(m: &mut Maker) {
 }
 
 fn change_mode(m: &mut Maker) {
-    let path = at(&m.file());
+    let path = path_from_root(&m.file());
     let mode = m.rng.pick(&[
         0o755, 0o755, 0o644, 0o644, 0o600, 0o700, 0o777, 0o654, 0o645,
     ]);
@@ -118,8 +118,8 @@ fn change_mode(m: &mut Maker) {
 
 fn rename(m: &mut Maker, from: &[u8], to: &[u8]) {
     m.act(Action::Rename {
-        from: at(from),
-        to: at(to),
+        from: path_from_root(from),
+        to: path_from_root(to),
     });
 }
 
@@ -135,7 +135,9 @@ fn empty_directory(m: &mut Maker) {
         1 => join(&m.directory(), b"empty"),
         _ => "empty/nested/tree".into(),
     };
-    m.act(Action::Directory { path: at(&path) });
+    m.act(Action::Directory {
+        path: path_from_root(&path),
+    });
 }
 
 fn new_directory(m: &mut Maker) {
@@ -153,7 +155,7 @@ fn new_directory(m: &mut Maker) {
     }
 }
 
-fn swap(m: &mut Maker) {
+fn swap_files(m: &mut Maker) {
     let (first, second) = (m.file(), m.file());
     rename(m, &first, b"swapped");
     rename(m, &second, &first);
@@ -165,16 +167,16 @@ fn restore_content(m: &mut Maker) {
     let path = m.file();
     m.git_paths(&["checkout", "-q", "HEAD"], std::slice::from_ref(&path));
     m.act(Action::RewriteUnseen {
-        path: at(&path),
+        path: path_from_root(&path),
         data: None,
     });
     m.act(Action::RewriteUnseen {
-        path: at(&path),
+        path: path_from_root(&path),
         data: None,
     });
     let nanoseconds = m.later();
     m.act(Action::SetTime {
-        path: at(&path),
+        path: path_from_root(&path),
         nanoseconds,
     });
 }

@@ -8,22 +8,22 @@ use crate::random::maker::Maker;
 use crate::random::names::join;
 
 table! {
-    "write ignore rules", 8, |m| { let rules = rules(m); m.write(b".gitignore", rules); };
+    "write ignore rules", 8, |m| { let rules = random_rules(m); m.write(b".gitignore", rules); };
     "write ignore rules in a directory", 8, |m| {
         let directory = m.directory();
-        let rules = rules(m);
+        let rules = random_rules(m);
         m.write(&join(&directory, b".gitignore"), rules);
     };
     "write info/exclude", 4, |m| {
-        let rules = rules(m);
+        let rules = random_rules(m);
         m.act(Action::write(format!("{}/info/exclude", m.common_directory), rules));
     };
     "write the user's ignore rules", 2, |m| {
-        let rules = rules(m);
+        let rules = random_rules(m);
         m.act(Action::write("home/.config/git/ignore", rules));
     };
     "write and name an excludes file", 2, |m| {
-        let rules = rules(m);
+        let rules = random_rules(m);
         m.act(Action::write("excludes", rules));
         let name = m.rng.pick(&["{ROOT}/excludes", "~/../excludes", "excludes", "/vigil-missing"]);
         m.git(&["config", "core.excludesFile", name]);
@@ -98,7 +98,7 @@ const RULES: &[&str] = &[
     "\\\n",
 ];
 
-fn rules(m: &mut Maker) -> BString {
+fn random_rules(m: &mut Maker) -> BString {
     let mut text = BString::from(if m.rng.chance(5) { "\u{feff}" } else { "" });
     for _ in 0..m.rng.below(5) {
         text.extend_from_slice(m.rng.pick(RULES).as_bytes());

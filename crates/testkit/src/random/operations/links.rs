@@ -10,11 +10,11 @@ use crate::random::maker::Maker;
 use crate::random::names::join;
 
 table! {
-    "link a file to another name", 2, |m| { let to = join(b"work", &m.file()); link(m, to); };
-    "link a file to a name outside", 3, |m| { let to = outside(m); link(m, to); };
+    "link a file to another name", 2, |m| { let to = join(b"work", &m.file()); make_link(m, to); };
+    "link a file to a name outside", 3, |m| { let to = path_outside(m); make_link(m, to); };
     "link a file from outside", 3, |m| {
         if m.links {
-            let (from, to) = (outside(m), join(b"work", &m.file()));
+            let (from, to) = (path_outside(m), join(b"work", &m.file()));
             let data = m.content();
             m.act(Action::write(from.clone(), data));
             m.act(Action::Remove { path: to.clone() });
@@ -22,23 +22,23 @@ table! {
         }
     };
     "write to a file by its name outside", 6, |m| {
-        let path = outside(m);
+        let path = path_outside(m);
         let data = m.content();
         m.act(Action::RewriteUnseen { path, data: Some(data) });
     };
     "change a file unseen by its name outside", 4, |m| {
-        let path = outside(m);
+        let path = path_outside(m);
         m.act(Action::RewriteUnseen { path, data: None });
     };
-    "remove a file's name outside", 2, |m| { let path = outside(m); m.act(Action::Remove { path }); };
+    "remove a file's name outside", 2, |m| { let path = path_outside(m); m.act(Action::Remove { path }); };
 }
 
 /// A random name outside of the working tree.
-fn outside(m: &mut Maker) -> BString {
+fn path_outside(m: &mut Maker) -> BString {
     m.rng.pick(&["outside/x", "outside/y", "outside/z"]).into()
 }
 
-fn link(m: &mut Maker, to: BString) {
+fn make_link(m: &mut Maker, to: BString) {
     if m.links {
         let from = join(b"work", &m.file());
         if to.starts_with(b"outside/") {

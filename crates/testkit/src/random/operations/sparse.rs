@@ -6,35 +6,35 @@ use super::operation::table;
 use crate::random::maker::Maker;
 
 table! {
-    "check out some directories", 4, |m| cone(m, &[]);
-    "check out some directories with a sparse index", 4, |m| cone(m, &["--sparse-index"]);
+    "check out some directories", 4, |m| set_cone(m, &[]);
+    "check out some directories with a sparse index", 4, |m| set_cone(m, &["--sparse-index"]);
     "add a directory to the sparse checkout", 2, |m| {
         let directory = m.directory();
         m.git_paths(&["sparse-checkout", "add", "--skip-checks"], &[directory]);
     };
-    "check out by patterns", 3, patterns;
+    "check out by patterns", 3, set_patterns;
     "end the sparse checkout", 5, |m| m.git(&["sparse-checkout", "disable"]);
     "apply the sparse checkout again", 2, |m| m.git(&["sparse-checkout", "reapply"]);
     "switch the sparse index", 2, |m| {
         let value = m.rng.pick(&["--sparse-index", "--no-sparse-index"]);
         m.git(&["sparse-checkout", "reapply", value]);
     };
-    "write sparse patterns by hand", 1, by_hand;
+    "write sparse patterns by hand", 1, write_pattern_file;
     "add a sparse path", 2, |m| { let path = m.path(); m.git_paths(&["add", "--sparse"], &[path]); };
 }
 
-fn cone(m: &mut Maker, more: &[&str]) {
+fn set_cone(m: &mut Maker, more: &[&str]) {
     let directories: Vec<BString> = (0..1 + m.rng.below(3)).map(|_| m.directory()).collect();
     let arguments = [&["sparse-checkout", "set", "--cone", "--skip-checks"], more].concat();
     m.git_paths(&arguments, &directories);
 }
 
-fn patterns(m: &mut Maker) {
+fn set_patterns(m: &mut Maker) {
     let pattern = m.rng.pick(&["*.c", "/*\n!/dir/", "a*", "!*.o", "dir/**"]);
     m.git(&["sparse-checkout", "set", "--no-cone", pattern, "README"]);
 }
 
-fn by_hand(m: &mut Maker) {
+fn write_pattern_file(m: &mut Maker) {
     let path = format!("{}/info/sparse-checkout", m.git_directory);
     let data = m.rng.pick(&[
         "/*\n!/*/\n",

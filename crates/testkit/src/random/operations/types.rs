@@ -10,13 +10,13 @@ table! {
     "put a file in a directory's place", 4, file_for_directory;
     "put a link in a path's place", 10, link;
     "put a file in a path's place", 5, file;
-    "put a pipe in a path's place", 2, |m| { let path = cleared(m); m.act(Action::Fifo { path }); };
-    "put a socket in a path's place", 2, |m| { let path = cleared(m); m.act(Action::Socket { path }); };
+    "put a pipe in a path's place", 2, |m| { let path = removed_path(m); m.act(Action::Fifo { path }); };
+    "put a socket in a path's place", 2, |m| { let path = removed_path(m); m.act(Action::Socket { path }); };
     "replace a tree by a link to its copy", 2, linked_tree;
 }
 
 /// Removes a random path, and returns it relative to the sandbox's root.
-fn cleared(m: &mut Maker) -> bstr::BString {
+fn removed_path(m: &mut Maker) -> bstr::BString {
     let path = m.path();
     m.remove(&path);
     join(b"work", &path)
@@ -43,7 +43,7 @@ fn file_for_directory(m: &mut Maker) {
 }
 
 fn link(m: &mut Maker) {
-    let path = cleared(m);
+    let path = removed_path(m);
     // No target may be outside of the sandbox: other operations write and delete through links.
     let target = match m.rng.below(9) {
         0 => "missing".into(),
