@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,19 @@ pub const WRITTEN_MAX: usize = 256 << 20;
 
 /// The number of bytes kept of each output of such a program.
 const KEPT_MAX: usize = 1 << 16;
+
+/// Copies a program. Another process writes the copy: a test that runs beside this one may start a program just then, which would
+/// inherit a file that is open for writing, and a program that is open for writing cannot be run (execve(2), `ETXTBSY`).
+///
+/// # Errors
+/// It cannot be copied.
+pub fn copy_program(program: &Path, copy: &Path) -> io::Result<()> {
+    let status = Command::new("cp").arg(program).arg(copy).status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("cp: {status}"))),
+    }
+}
 
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -290,3 +290,32 @@ fn gone_server() {
     }
     assert!(serving.is_running());
 }
+
+#[test]
+fn answers_do_not_need_proc() {
+    run_in_namespaces("mounts::without_proc", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn without_proc() {
+    if !is_in_namespaces() {
+        return;
+    }
+    let sandbox = Sandbox::with_repository();
+    let serving = sandbox.serve();
+    sandbox.assert_answered_as_by_git("work");
+    sandbox.run_script("mount -t tmpfs none /proc");
+    for name in ["work/new", "work/newer"] {
+        sandbox.write(name, "");
+        sandbox.assert_answered_as_by_git("work");
+    }
+    // So does a shell's own process.
+    let answer = sandbox.shell_without_daemon().ask(&sandbox, "work");
+    assert!(answer.contains("work"), "{answer}");
+    drop(serving);
+    let (code, message) = sandbox.vigil_daemon(&["start"]);
+    assert_eq!(code, Some(1), "{message}");
+    assert!(message.contains("cannot run /proc/self/exe"), "{message}");
+    sandbox.assert_answered_as_by_git("work");
+}

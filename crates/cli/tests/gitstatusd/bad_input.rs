@@ -6,9 +6,11 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bstr::ByteSlice;
+use vigil_testkit::process::copy_program;
 use vigil_testkit::sandbox::skip_test;
 
 use super::daemon::{Gitstatusd, VIGIL};
@@ -54,7 +56,7 @@ fn a_forbidden_directory_has_no_repository() {
     let mode = |name: &str, mode| {
         fs::set_permissions(sandbox.path(name), fs::Permissions::from_mode(mode)).unwrap();
     };
-    fs::copy(VIGIL, sandbox.path("vigil")).unwrap();
+    copy_program(Path::new(VIGIL), &sandbox.path("vigil")).unwrap();
     mode("..", 0o755);
     mode("", 0o755);
     fs::write(sandbox.user_config(), "[safe]\n\tdirectory = *\n").unwrap();

@@ -4,11 +4,13 @@ use std::fs::{self, File};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::fs::FlockOperation;
 use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, kill_process};
+use vigil_testkit::process::copy_program;
 
 use super::daemon::{Gitstatusd, VIGIL, request};
 use super::sandbox::Sandbox;
@@ -43,7 +45,7 @@ fn a_process_that_its_shell_may_not_open_is_not_left_in_the_background() {
     };
     mode("..", 0o755);
     mode("", 0o755);
-    fs::copy(VIGIL, sandbox.path("vigil")).unwrap();
+    copy_program(Path::new(VIGIL), &sandbox.path("vigil")).unwrap();
     let is_root = rustix::process::geteuid().is_root();
     let known = format!("--parent-pid={}\0-s\x004711\0", std::process::id());
     for (program_mode, is_left) in [(0o755, true), (0o111, false)] {

@@ -319,18 +319,18 @@ fn the_daemon_answers_for_the_current_sparse_profile() {
 /// Mercurial takes even a part that is everything for a restriction.
 #[test]
 fn a_link_in_place_of_a_directory_hides_no_deleted_file() {
-    for hg in programs() {
-        for is_v2 in FORMATS {
-            let working = Working::with_extensions(&hg, is_v2);
-            working.fill();
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let working = WorkingCopy::with_sparse_and_narrow(&hg, is_v2);
+            working.commit_files_twice();
             working.hg(&["debugsparse", "--include", "d"]);
             std::fs::rename(working.path("d"), working.path("moved")).unwrap();
             symlink("moved", working.path("d")).unwrap();
             let ask = || {
-                working.same(&["status"]);
-                working.same(&["status", "d"]);
-                working.same(&["status", "-A", "d"]);
-                working.same(&["status", "-mard", "d", "a"]);
+                working.assert_same_as_hg(&["status"]);
+                working.assert_same_as_hg(&["status", "d"]);
+                working.assert_same_as_hg(&["status", "-A", "d"]);
+                working.assert_same_as_hg(&["status", "-mard", "d", "a"]);
             };
             ask();
             std::fs::write(working.path(".hg/sparse"), "").unwrap();

@@ -103,12 +103,12 @@ fn errors_name_what_is_unsupported_in_subrepositories() {
         }
         // What was committed counts.
         working.write(".hgsub", "sub = [git]x\n");
-        working.same(&["status", "-S"]);
+        working.assert_same_as_hg(&["status", "-S"]);
         for system in ["git", "svn", "other"] {
             working.write(".hgsub", format!("new = [{system}]x\n"));
-            working.same(&["status", "-S"]);
+            working.assert_same_as_hg(&["status", "-S"]);
             let allowed = format!("subrepos.{system}:allowed=maybe");
-            working.same(&["status", "-S", "--config", &allowed]);
+            working.assert_same_as_hg(&["status", "-S", "--config", &allowed]);
         }
         working.write(".hgsub", "new = [git]x\n");
         let allowed = "subrepos.git:allowed=yes";

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use vigil_testkit::process::copy_program;
 use vigil_testkit::sandbox::TextOutput;
 
 use crate::sandbox::{Sandbox, VIGIL};
@@ -167,7 +168,7 @@ fn a_page_beside_the_program_is_shown_first() {
     };
     let program = place("bin/vigil");
     if std::fs::hard_link(VIGIL, &program).is_err() {
-        std::fs::copy(VIGIL, &program).unwrap();
+        copy_program(Path::new(VIGIL), &program).unwrap();
     }
     let page = place("share/man/man1/vigil-status.1");
     std::fs::write(&page, "").unwrap();

@@ -3,7 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 
+use vigil_testkit::process::copy_program;
 use vigil_testkit::sandbox::skip_test;
 
 use crate::sandbox::{Sandbox, VIGIL};
@@ -181,8 +183,8 @@ fn below_an_unlistable_folder_only_tracked_files_are_reported() {
     sandbox.write(".git/info/exclude", "*.o\n");
     let above = sandbox.top().with_file_name("");
     let vigil = above.join("vigil");
-    fs::copy(VIGIL, &vigil).unwrap();
-    let mode = |path: &std::path::Path, mode| {
+    copy_program(Path::new(VIGIL), &vigil).unwrap();
+    let mode = |path: &Path, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     };
     mode(&above, 0o755);
