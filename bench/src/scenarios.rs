@@ -186,7 +186,7 @@ const QUICK_FILES_MAX: usize = 1000;
 
 const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// Whether this user can drop the system's caches, as [`Ground::measure_cold`] does.
+/// Whether this user can drop the system's caches, as [`Corpus::measure_cold`] does.
 pub(crate) fn can_drop_caches() -> bool {
     OpenOptions::new().write(true).open(DROP_CACHES).is_ok()
 }
