@@ -39,8 +39,13 @@ impl Walk<'_> {
         worker: &mut Worker,
         local: &mut Local<Task<'s>>,
     ) -> Arc<dyn IgnoreScope> {
-        let Ok(stat) = stat_fd(dir.fd()) else {
-            return rules_above.clone();
+        let stat = match stat_fd(dir.fd()) {
+            Ok(stat) => stat,
+            Err(error) => {
+                self.note_unlisted(here.path, error, worker);
+                self.push_subdirs(here, dir, rules_above, is_excluded, &[], local);
+                return rules_above.clone();
+            }
         };
         let question = self.scan.question();
         if let Some(listed) = memory
