@@ -43,6 +43,10 @@ impl Walk<'_> {
             Ok(stat) => stat,
             Err(error) => {
                 self.note_unlisted(here.path, error, worker);
+                if self.scan.watch.is_some() {
+                    let folder = here.path.to_owned();
+                    worker.findings.silent_paths.folders.push(folder);
+                }
                 self.push_subdirs(here, dir, rules_above, is_excluded, &[], local);
                 return rules_above.clone();
             }
@@ -90,9 +94,11 @@ impl Walk<'_> {
             self.push_subdirs(here, dir, rules_above, is_excluded, &excluded, local);
             return rules_above.clone();
         }
+        let mut found = Found::new(memory.is_some());
         let mut listing = worker.take_listing();
         if let Err(error) = listing.read(dir.fd()) {
             self.note_unlisted(path, error, worker);
+            found.must_be_looked_at_again();
         }
         let (rules, rules_file) = self.rules_in(
             Some(&here.directory),
@@ -103,7 +109,6 @@ impl Walk<'_> {
             is_excluded,
             &mut worker.findings.warnings,
         );
-        let mut found = Found::new(memory.is_some());
         let mut excluded_subdirs = Vec::new();
         self.visit_listing(
             here,

@@ -70,6 +70,11 @@ impl Found {
     /// one.
     pub(super) fn hide(&mut self, dir: BString) {
         self.hidden.push(dir);
+        self.must_be_looked_at_again();
+    }
+
+    /// Notes that nothing would show a change of what was found.
+    pub(super) fn must_be_looked_at_again(&mut self) {
         self.can_be_remembered = false;
         self.changes_silently = true;
     }
@@ -304,8 +309,7 @@ impl<'a> Walk<'a> {
             let treatment = self.treatment(path.as_bstr(), is_excluded);
             if matches!(treatment, Treatment::Settled(_)) {
                 // The repository can change without changing any mtime that is recorded here.
-                found.can_be_remembered = false;
-                found.changes_silently = true;
+                found.must_be_looked_at_again();
             }
             treatment
         });
@@ -389,8 +393,7 @@ impl<'a> Walk<'a> {
                 if !is_gone(error) {
                     found.unlisted.push(Unseen::of(path.as_bstr(), error));
                 }
-                found.can_be_remembered = false;
-                found.changes_silently = true;
+                found.must_be_looked_at_again();
                 return Kind::Nothing;
             }
         };
@@ -403,7 +406,7 @@ impl<'a> Walk<'a> {
         let mut listing = Listing::new();
         if let Err(error) = listing.read(fd.fd()) {
             found.unlisted.push(Unseen::of(path.as_bstr(), error));
-            found.can_be_remembered = false;
+            found.must_be_looked_at_again();
         }
         let (rules, rules_file) = self.rules_in(
             None,
@@ -437,8 +440,7 @@ impl<'a> Walk<'a> {
             path.extend_from_slice(entry.name.to_bytes());
             if self.is_metadata(path.as_bstr(), entry.kind) {
                 // A directory with such an entry may become a repository without a change to itself.
-                found.can_be_remembered = false;
-                found.changes_silently = true;
+                found.must_be_looked_at_again();
             }
             greatest = greatest.max(self.classify(
                 entry.kind,
