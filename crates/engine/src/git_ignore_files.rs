@@ -121,6 +121,11 @@ impl IgnoreScope for Rules {
         self.digest
     }
 
+    fn is_true_to_digest(&self) -> bool {
+        let read = self.read.get();
+        read.is_none_or(|rules| rules.digest() == self.digest)
+    }
+
     fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool {
         self.get()
             .is_some_and(|rules| rules.is_ignored(path, is_dir))
@@ -254,4 +259,37 @@ pub(crate) fn too_large(shown: &BStr) -> String {
         "ignoring excessively large pattern file: {shown}",
         shown = raw(shown)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_that_are_not_those_of_the_digest_are_noticed_once_they_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("dir")).unwrap();
+        let file = folder.path().join("dir/.gitignore");
+        std::fs::write(&file, "*.o\n").unwrap();
+        let top: Arc<dyn IgnoreScope> =
+            Arc::new(Rules::from(IgnoreRules::root(Default::default())));
+        let dir = BStr::new("dir");
+        let with_file = of_scan(&top).with_file(dir, b"*.o\n");
+        let unread = || rules_of_digest(&top, folder.path(), dir, with_file.digest());
+        let is_ignored = |rules: &Arc<dyn IgnoreScope>| rules.is_ignored("dir/x.o".into(), false);
+        let rules = unread();
+        assert!(rules.is_true_to_digest());
+        assert!(is_ignored(&rules) && rules.is_true_to_digest());
+        for contents in [Some("*.c\n"), None] {
+            match contents {
+                Some(contents) => std::fs::write(&file, contents).unwrap(),
+                None => std::fs::remove_file(&file).unwrap(),
+            }
+            let rules = unread();
+            assert!(rules.is_true_to_digest());
+            assert!(!is_ignored(&rules) && !rules.is_true_to_digest());
+            let below = rules_of_digest(&rules, folder.path(), "dir/e".into(), rules.digest());
+            assert!(!is_ignored(&below) && !below.is_true_to_digest());
+        }
+    }
 }

@@ -121,6 +121,10 @@ impl Walk<'_> {
             local,
         );
         worker.give_back(listing);
+        if !rules_above.is_true_to_digest() || !rules.is_true_to_digest() {
+            found.must_be_looked_at_again();
+            found.has_unproven_rules = true;
+        }
         self.push_subdirs(here, dir, &rules, is_excluded, &excluded_subdirs, local);
         worker.findings.warnings.append(&mut found.warnings);
         worker.findings.unlisted.append(&mut found.unlisted);

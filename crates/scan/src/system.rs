@@ -113,6 +113,12 @@ pub trait IgnoreScope: Any + Debug + Send + Sync {
     /// A digest of the rules in force: equal only if all rules are.
     fn digest(&self) -> u128;
 
+    /// Returns false if the rules were read by now, and are not those of [`Self::digest`]: the file could not be read, or
+    /// changed just then. Nothing that was found by them may be remembered.
+    fn is_true_to_digest(&self) -> bool {
+        true
+    }
+
     /// Whether a rule ignores `path`.
     fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool;
 }
