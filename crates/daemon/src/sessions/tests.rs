@@ -9,6 +9,7 @@ use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_engine::prompt::PromptRequest;
 use vigil_engine::session::Session;
 use vigil_git::environment::Environment;
+use vigil_testkit::sandbox::skip_test;
 
 use crate::answers::{Answers, DECLINED_REST, StatusWriter};
 use crate::declined::Declined;
@@ -112,7 +113,10 @@ fn git_does_not_wait_for_the_first_look_at_everything() {
     git(&top, &["add", "."]);
     let answers = Arc::new(Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap());
     if answers.watcher().is_none() {
-        return;
+        return skip_test(
+            "git_does_not_wait_for_the_first_look_at_everything",
+            "there is no inotify instance left",
+        );
     }
     let question = MonitorQuestion {
         directory: top,
@@ -183,7 +187,10 @@ fn for_a_large_tree_git_gets_a_token_at_once() {
     write_large_index(&top);
     let answers = Arc::new(Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap());
     if answers.watcher().is_none() {
-        return;
+        return skip_test(
+            "for_a_large_tree_git_gets_a_token_at_once",
+            "there is no inotify instance left",
+        );
     }
     let ask = |token: &[u8]| monitor(&answers, &top, token);
     let everything = |paths: &[BString]| paths.first().is_some_and(|path| path == "/");
@@ -218,7 +225,10 @@ fn of_many_working_trees_only_the_watches_are_kept_and_tokens_stay_valid() {
     }
     let answers = Answers::new(Box::new(DecliningWriter), DECLINED_REST).unwrap();
     if answers.watcher().is_none() {
-        return;
+        return skip_test(
+            "of_many_working_trees_only_the_watches_are_kept_and_tokens_stay_valid",
+            "there is no inotify instance left",
+        );
     }
     // After the second answer, git is not told any more that everything may have changed.
     let tokens = names.iter().map(|name| {
