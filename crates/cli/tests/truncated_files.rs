@@ -21,6 +21,14 @@ struct Sandbox(vigil_testkit::sandbox::Sandbox);
 vigil_testkit::wraps_a_sandbox!(Sandbox);
 
 impl Sandbox {
+    /// Commits a file that passes the filter which cuts files.
+    fn commit_filtered_file(&self) {
+        self.write("filtered", "recorded\n");
+        self.write(".gitattributes", "filtered filter=cut\n");
+        self.git(["add", "."]);
+        self.git(["commit", "-q", "-m", "filtered"]);
+    }
+
     /// A repository of many files and references, all of them packed.
     fn new() -> Self {
         let mut sandbox = vigil_testkit::sandbox::Sandbox::new();
@@ -108,14 +116,7 @@ impl SavedFile {
 #[test]
 fn commands_start_again_when_a_file_is_cut() {
     let sandbox = Sandbox::new();
-    fs::write(sandbox.top().join("filtered"), "recorded\n").unwrap();
-    fs::write(
-        sandbox.top().join(".gitattributes"),
-        "filtered filter=cut\n",
-    )
-    .unwrap();
-    sandbox.git(["add", "."]);
-    sandbox.git(["commit", "-q", "-m", "filtered"]);
+    sandbox.commit_filtered_file();
     sandbox.git(["repack", "-q", "-a", "-d"]);
     sandbox.git(["commit-graph", "write", "--reachable"]);
     let mut kept = Vec::new();
@@ -164,14 +165,7 @@ fn commands_start_again_when_a_file_is_cut() {
 #[test]
 fn a_state_that_is_cut_while_it_is_read_is_not_used() {
     let sandbox = Sandbox::new();
-    fs::write(sandbox.top().join("filtered"), "recorded\n").unwrap();
-    fs::write(
-        sandbox.top().join(".gitattributes"),
-        "filtered filter=cut\n",
-    )
-    .unwrap();
-    sandbox.git(["add", "."]);
-    sandbox.git(["commit", "-q", "-m", "filtered"]);
+    sandbox.commit_filtered_file();
     let question = ["status", "--porcelain=v2", "-b", "-uall"];
     for part in 0..8 {
         // The state is that of the last saved answer.

@@ -33,7 +33,8 @@ pub struct SparseTexts {
 /// The files that a working copy has.
 #[derive(Debug)]
 pub struct Sparse {
-    /// The part; `None` if the working copy is not sparse. It is an error if a text is not understood, or committed data cannot be read.
+    /// The part; `None` if the working copy is not sparse. It is an error if a text is not understood, or committed data cannot
+    /// be read.
     pub portion: Result<Option<Arc<Portion>>, Abort>,
     /// Messages for standard error, each without its line feed.
     pub warnings: Vec<SparseWarning>,
