@@ -447,24 +447,36 @@ fn a_late_answer_does_not_interrupt_what_a_command_opens() {
 fn one_process_at_a_time_works_and_a_halted_one_is_replaced() {
     let (slow, shell) = (SlowRepositories::new(), Shell::Fish);
     let other = slow.add_repository("other", "second");
-    let mut session = Session::start(&slow.sandbox, shell, &shell.init_line("--prompt"));
+    let rc = shell.init_line("--prompt") + "echo pi''d $fish_pid,\n";
+    let mut session = Session::start(&slow.sandbox, shell, &rc);
+    session.wait_for("pid ");
+    let shell_pid = session.wait_for(",");
+    // Other tests have such processes, too.
+    let leave_for = format!("--leave-for={}.", shell_pid.trim_end_matches(','));
+    let working_pids = || processes_with(&leave_for);
     slow.block_status(200);
     slow.block_status_in(&other, 200);
-    let asking = || processes_with("--leave-for=");
     for (number, folder) in ["work", "other", "work", "other"].into_iter().enumerate() {
         let up = if number == 0 { "" } else { "../" };
         session.send(&format!("cd {up}{folder}; echo a''t {number},"));
         session.wait_for(&format!("at {number},"));
         session.wait_for(&format!("{folder}\x1b[39m"));
     }
-    wait_until("one process works", || asking().len() == 1);
-    let pid = asking()[0].to_string();
-    let signalled = Command::new("kill").args(["-STOP", &pid]).status();
+    wait_until("one process works", || working_pids().len() == 1);
+    let pid = working_pids()[0];
+    let mut kill = Command::new("kill");
+    let signalled = kill.args(["-STOP", &pid.to_string()]).status();
     assert!(signalled.unwrap().success());
-    session.send("");
-    wait_until("another process works", || {
-        asking().iter().any(|one| one.to_string() != pid) && asking().len() == 1
+    // The signal is sent, but it may not have had its effect yet.
+    wait_until("the process is halted", || {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit_once(") ").unwrap().1.starts_with('T')
     });
+    session.send("");
+    wait_until(
+        "another process works",
+        || matches!(working_pids()[..], [one] if one != pid),
+    );
     SlowRepositories::release(&slow.top());
     slow.release_status_in(&other);
     session.wait_for(&format!("{CLEAN}second\x1b[39m"));
