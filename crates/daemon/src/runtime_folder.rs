@@ -12,7 +12,9 @@ use rustix::fs::{
     openat, unlinkat,
 };
 use rustix::io::{Errno, pread, pwrite};
-use rustix::net::SocketAddrUnix;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, listen, socket_with,
+};
 use rustix::process::geteuid;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
@@ -29,6 +31,9 @@ pub const SOCKET: &str = "daemon.sock";
 pub const LOCK: &str = "daemon.lock";
 /// The name of the file whose mtime says when the daemon was last too slow for a command.
 const SLOW: &str = "daemon.slow";
+
+/// The most connections that wait to be accepted.
+const BACKLOG: i32 = 128;
 
 /// How long no command asks a daemon that was too slow for another command.
 const SLOW_TIME: Duration = Duration::from_secs(10);
@@ -204,6 +209,27 @@ impl Folder {
             let fd = self.fd.as_raw_fd();
             SocketAddrUnix::new(format!("/proc/self/fd/{fd}/{SOCKET}"))
         })
+    }
+
+    /// Creates the socket and listens, replacing a stale socket. No live daemon can be listening there: it would hold the lock.
+    ///
+    /// # Errors
+    /// A stale socket cannot be removed, or a new one cannot be created.
+    pub(crate) fn listen(&self, lock: &Lock) -> Result<OwnedFd, FileError> {
+        self.remove_socket(lock)?;
+        self.try_listen().map_err(|source| FileError {
+            deed: "listen at",
+            path: self.path.join(SOCKET),
+            source,
+        })
+    }
+
+    fn try_listen(&self) -> Result<OwnedFd, Errno> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        bind(&listener, &self.address()?)?;
+        listen(&listener, BACKLOG)?;
+        Ok(listener)
     }
 
     /// Locks the lock file, creating it if needed. `None` if another process holds it. Never waits.
@@ -464,5 +490,21 @@ mod tests {
         let path = parent.path().join("x".repeat(200));
         let folder = RuntimePath(path).make().unwrap();
         assert!(folder.address().is_ok());
+    }
+
+    #[test]
+    fn an_error_says_where_there_can_be_no_socket() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("run");
+        let folder = RuntimePath(path.clone()).make().unwrap();
+        let lock = folder.lock().unwrap().unwrap();
+        std::fs::remove_dir_all(&path).unwrap();
+        let error = folder.listen(&lock).unwrap_err();
+        let socket = path.join(SOCKET);
+        let text = format!(
+            "cannot listen at {}: No such file or directory",
+            socket.display()
+        );
+        assert_eq!(error.to_string(), text);
     }
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, accept_with, bind, listen, socket_with};
+use rustix::net::{SocketFlags, accept_with};
 use rustix::process::geteuid;
 use vigil_linux::inotify::Queue;
 use vigil_linux::{ending, memory, mounts};
@@ -34,9 +34,6 @@ use crate::panics;
 use crate::runtime_folder::{FileError, Folder, Lock, SocketId};
 use crate::stream::timespec;
 use crate::work_ahead;
-
-/// The most connections that wait to be accepted.
-const BACKLOG: i32 = 128;
 
 /// The least time that a connection has for the rest of a message, and for reading an answer.
 const MESSAGE_TIME: Duration = Duration::from_secs(5);
@@ -113,7 +110,7 @@ impl Server {
         let is_inherited = inherited.is_some();
         let listener = match inherited {
             Some(listener) => listener,
-            None => make_socket(&folder, &lock)?,
+            None => folder.listen(&lock)?,
         };
         let listening_socket = ListeningSocket {
             listener,
@@ -295,14 +292,4 @@ impl Server {
         let mut waiting = [PollFd::new(&ends, PollFlags::IN)];
         matches!(poll(&mut waiting, Some(&timespec(time))), Ok(1..))
     }
-}
-
-/// Creates a listening socket in `folder`, replacing a stale one. No live daemon can be listening there: it would hold the lock.
-fn make_socket(folder: &Folder, lock: &Lock) -> Result<OwnedFd, ServeError> {
-    folder.remove_socket(lock)?;
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    bind(&listener, &folder.address()?)?;
-    listen(&listener, BACKLOG)?;
-    Ok(listener)
 }
