@@ -19,6 +19,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
@@ -29,7 +30,7 @@ pub use self::head::Head;
 use self::head::KnownHead;
 pub use self::listing::Listing;
 use self::listing::Storage;
-use self::loose::{Folders, Loose};
+use self::loose::{Folders, Loose, LooseRef};
 pub use self::owner::Owner;
 use self::owner::is_per_worktree;
 use self::packed::Packed;
@@ -40,6 +41,8 @@ use super::config;
 use super::reftable::{Merged, Stack};
 use super::repository::{RefFormat, Repository};
 use crate::environment::Environment;
+use vigil_linux::Errno;
+use vigil_linux::errno::is_lasting;
 use vigil_stamp::{Observation, now};
 
 /// git's limit on how many symbolic references are followed.
@@ -68,6 +71,8 @@ pub struct Refs {
     stash: Mutex<Option<(Observation, usize)>>,
     /// Where HEAD pointed last, for a process that asks often.
     known_head: Option<Mutex<Option<KnownHead>>>,
+    /// How often something could not be read.
+    unread_count: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -118,7 +123,19 @@ impl Refs {
             store,
             stash: Mutex::new(None),
             known_head: None,
+            unread_count: AtomicUsize::new(0),
         })
+    }
+
+    /// How often a reference or a directory of them could not be read so far, but may be readable the next time. As with git, it
+    /// then counts as broken or empty, but that must not be remembered: nothing on the disk will change.
+    pub fn unread_count(&self) -> usize {
+        self.unread_count.load(Ordering::Relaxed)
+    }
+
+    fn count_unread(&self, is_unread: bool) {
+        self.unread_count
+            .fetch_add(usize::from(is_unread), Ordering::Relaxed);
     }
 
     /// Caches where HEAD points, for a process that asks often: its files are read again only when they have changed.
@@ -285,7 +302,7 @@ impl Refs {
         let storage = match &self.store {
             Store::Files { .. } => Storage::Files {
                 // The loose ones first, so that one that is packed meanwhile is not missed.
-                loose: loose::read_under(self.folders(), prefix, self.hash),
+                loose: self.read_loose(prefix),
                 packed: self.packed()?,
             },
             Store::Reftable { shared, own } => {
@@ -306,13 +323,19 @@ impl Refs {
         })
     }
 
+    fn read_loose(&self, prefix: &BStr) -> Vec<LooseRef> {
+        let refs = loose::read_under(self.folders(), prefix, self.hash);
+        self.count_unread(refs.is_unread);
+        refs.all
+    }
+
     /// Returns the number of stash entries: the well-formed records in the log of `refs/stash`.
     pub fn stash_count(&self) -> Result<usize, Error> {
         let path = match &self.store {
             Store::Files { .. } => self.common_dir.join("logs/refs/stash"),
             Store::Reftable { shared, .. } => shared.list_path().to_owned(),
         };
-        let failed = |error: vigil_linux::Errno| Error::read(&path, error.into());
+        let failed = |error: Errno| Error::read(&path, error.into());
         let mut stash = self.stash.lock();
         if let Some((observation, count)) = &*stash
             && observation.is_current(&path).unwrap_or_default()
@@ -321,11 +344,24 @@ impl Refs {
         }
         let observation = match (Observation::of(&path), &self.store) {
             // git treats a log that it cannot open as empty.
-            (Err(_), Store::Files { .. }) => return Ok(0),
+            (Err(error), Store::Files { .. }) => {
+                self.count_unread(!is_lasting(error));
+                return Ok(0);
+            }
             (observation, _) => observation.map_err(failed)?,
         };
         let count = match &self.store {
-            Store::Files { .. } if observation.exists() => reflog::count(&path, self.hash),
+            Store::Files { .. } if observation.exists() => match reflog::count(&path, self.hash) {
+                Ok(count) => count,
+                // As in git, a log that cannot be read has no records.
+                Err(error) => match Errno::from_io_error(&error).is_some_and(is_lasting) {
+                    true => 0,
+                    false => {
+                        self.count_unread(true);
+                        return Ok(0);
+                    }
+                },
+            },
             Store::Files { .. } => 0,
             Store::Reftable { shared, .. } => shared.log_count(b"refs/stash".into())?,
         };
@@ -352,7 +388,9 @@ impl Refs {
         match &self.store {
             Store::Files { packed_path, .. } => {
                 let folder = prefix.strip_suffix(b"/").unwrap_or(prefix);
-                Sources::files(packed_path, &self.common_dir, folder)
+                let sources = Sources::files(packed_path, &self.common_dir, folder)?;
+                self.count_unread(sources.is_unread());
+                Ok(sources)
             }
             Store::Reftable { shared, .. } => Sources::file(shared.list_path()),
         }
@@ -367,6 +405,10 @@ impl Refs {
                 let path = folder.join(OsStr::from_bytes(own));
                 match loose::read(&path, self.hash) {
                     Loose::Found(raw) => Ok(raw),
+                    Loose::Unreadable => {
+                        self.count_unread(true);
+                        Ok(Raw::Broken)
+                    }
                     Loose::Impossible => Ok(Raw::Missing),
                     Loose::Absent if !name.starts_with(b"refs/") => Ok(Raw::Missing),
                     Loose::Absent => Ok(match self.packed()?.find(name)? {
@@ -379,6 +421,10 @@ impl Refs {
             Store::Reftable { .. } if name == "FETCH_HEAD" || name == "MERGE_HEAD" => {
                 match loose::read(&self.git_dir.join(OsStr::from_bytes(name)), self.hash) {
                     Loose::Found(raw) => Ok(raw),
+                    Loose::Unreadable => {
+                        self.count_unread(true);
+                        Ok(Raw::Broken)
+                    }
                     Loose::Absent | Loose::Impossible => Ok(Raw::Missing),
                 }
             }
@@ -425,7 +471,7 @@ impl Refs {
         else {
             return Ok(Arc::new(Packed::empty(self.hash)));
         };
-        let failed = |error: vigil_linux::Errno| Error::Unread {
+        let failed = |error: Errno| Error::Unread {
             path: packed_shown.clone(),
             reason: vigil_linux::errno::text(error),
         };

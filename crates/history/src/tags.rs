@@ -38,6 +38,8 @@ struct TagNames {
     unsettled: Vec<BString>,
     /// Everything this was read from.
     sources: Sources,
+    /// Whether something could not be read, and may be readable the next time.
+    is_unread: bool,
 }
 
 const PREFIX: &str = "refs/tags/";
@@ -59,7 +61,7 @@ impl TagIndex {
         stayed: bool,
     ) -> Result<Option<BString>, Error> {
         let held = self.known.take();
-        let held = held.filter(|known| stayed || known.sources.hold());
+        let held = held.filter(|known| !known.is_unread && (stayed || known.sources.hold()));
         let known = match held {
             Some(known) => known,
             None => TagNames::read(refs, objects)?,
@@ -91,6 +93,7 @@ impl TagIndex {
 
 impl TagNames {
     fn read(refs: &Refs, objects: &Objects) -> Result<Self, Error> {
+        let unread_before = refs.unread_count();
         // Taken before the tags are read, so that a change in between is noticed.
         let sources = refs.sources_of(PREFIX.into())?;
         let mut direct = Vec::new();
@@ -122,6 +125,7 @@ impl TagNames {
             names,
             unsettled,
             sources,
+            is_unread: refs.unread_count() != unread_before,
         })
     }
 }

@@ -24,6 +24,21 @@ pub fn text_of(error: &io::Error) -> String {
     }
 }
 
+/// Whether a path that could not be opened or read for this reason fails again as long as it and the directories that it leads
+/// through stay as they are. Others may pass: too many open files, a network that does not answer.
+pub fn is_lasting(errno: Errno) -> bool {
+    matches!(
+        errno,
+        Errno::NOENT
+            | Errno::NOTDIR
+            | Errno::ISDIR
+            | Errno::NAMETOOLONG
+            | Errno::LOOP
+            | Errno::ACCESS
+            | Errno::PERM
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::Command;

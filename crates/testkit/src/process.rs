@@ -9,6 +9,7 @@ use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 /// A program that writes more bytes than this is taken to write without end.
 pub const WRITTEN_MAX: usize = 256 << 20;
@@ -27,6 +28,20 @@ pub fn copy_program(program: &Path, copy: &Path) -> io::Result<()> {
         true => Ok(()),
         false => Err(io::Error::other(format!("cp: {status}"))),
     }
+}
+
+/// Lets the process `pid` open at most `count` descriptors from now on; `None` for as many as this process may open.
+///
+/// # Errors
+/// There is no such process.
+pub fn limit_descriptors(pid: Pid, count: Option<u64>) -> io::Result<()> {
+    let own = getrlimit(Resource::Nofile);
+    let limit = Rlimit {
+        current: count.or(own.current),
+        ..own
+    };
+    prlimit(Some(pid), Resource::Nofile, limit)?;
+    Ok(())
 }
 
 /// How a program ended.
@@ -175,7 +190,7 @@ fn run_to_end(
 /// Kills the process group that `child` leads.
 pub(crate) fn kill_group(child: &Child) {
     if let Ok(id) = i32::try_from(child.id())
-        && let Some(group) = rustix::process::Pid::from_raw(id)
+        && let Some(group) = Pid::from_raw(id)
     {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }

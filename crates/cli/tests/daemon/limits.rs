@@ -195,6 +195,53 @@ fn with_few_descriptors_no_prompt_misses_its_repository() {
 }
 
 #[test]
+fn what_could_not_be_opened_is_read_by_the_next_question() {
+    let mut sandbox = Sandbox::with_repository();
+    sandbox.is_impatient = true;
+    sandbox.git_in("work", &["config", "branch.main.remote", "."]);
+    sandbox.git_in("work", &["config", "branch.main.merge", "refs/heads/other"]);
+    let mut command = sandbox.command(VIGIL, "", &["daemon", "run"]);
+    command.env("VIGIL_DAEMON_REST_S", "0");
+    let mut serving = RunningDaemon::start(command);
+    let ask = format!("--ask={}", sandbox.path("work").display());
+    let answer = |is_by_daemon: bool, options: &[&str]| {
+        let arguments = [&["gitstatusd", &ask], options].concat();
+        let mut command = sandbox.command(VIGIL, "work", &arguments);
+        if !is_by_daemon {
+            command.env("VIGIL_NO_DAEMON", "1");
+        }
+        command.env_remove("VIGIL_DAEMON_PATIENCE_MS");
+        command.output().unwrap().stdout
+    };
+    for count in (8..48).rev() {
+        // Each is a loose reference in a directory that is new.
+        let tag = format!("count-{count}/tag");
+        sandbox.git_in("work", &["commit", "-q", "--allow-empty", "-m", &tag]);
+        sandbox.git_in("work", &["tag", &tag]);
+        sandbox.git_in("work", &["branch", "-f", "other", "HEAD^"]);
+        sandbox.write(&format!("work/new-{count}/new"), "");
+        if count % 2 == 0 {
+            sandbox.write("work/file", &tag);
+            sandbox.git_in("work", &["stash", "-q"]);
+        }
+        // That it was too slow for a command is noted for some seconds.
+        let _ = std::fs::remove_file(sandbox.runtime_folder().join("daemon.slow"));
+        serving.limit_descriptors(Some(count));
+        // With a scan, it is the scan that fails first.
+        answer(true, &["--skip-index"]);
+        if count % 3 == 0 {
+            sandbox.full_status_by(VIGIL, "work");
+        }
+        serving.limit_descriptors(None);
+        let [ours, expected] = [true, false].map(|is_by_daemon| answer(is_by_daemon, &[]));
+        assert_eq!(ours.as_bstr(), expected.as_bstr(), "{count}");
+        assert!(expected.contains_str(&tag));
+        sandbox.assert_answered_as_by_git("work");
+    }
+    assert!(serving.is_running());
+}
+
+#[test]
 fn with_little_memory_no_answer_is_wrong() {
     let mut served = 0;
     for mebibytes in [16, 32, 64, 128, 256] {

@@ -220,6 +220,12 @@ impl RunningDaemon {
         signal(self.pid(), which);
     }
 
+    /// Lets it have at most `count` descriptors; `None` for as many as before.
+    pub(crate) fn limit_descriptors(&self, count: Option<u64>) {
+        let pid = Pid::from_child(&self.child);
+        vigil_testkit::process::limit_descriptors(pid, count).unwrap();
+    }
+
     pub(crate) fn has_ended(&mut self) -> bool {
         !self.is_running()
     }

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use bstr::ByteSlice;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::Pid;
+use vigil_testkit::process::limit_descriptors;
 
 pub(crate) const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -81,6 +83,11 @@ impl Gitstatusd {
             child,
             read: Vec::new(),
         }
+    }
+
+    /// Lets it have at most `count` descriptors; `None` for as many as before.
+    pub(crate) fn limit_descriptors(&self, count: Option<u64>) {
+        limit_descriptors(Pid::from_child(&self.child), count).unwrap();
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) {

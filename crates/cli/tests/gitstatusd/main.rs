@@ -8,6 +8,7 @@ mod bad_input;
 mod daemon;
 mod damage;
 mod environment;
+mod few_descriptors;
 mod lifecycle;
 mod options;
 mod protocol;

@@ -66,6 +66,7 @@ impl Session {
             work_tree: top.into(),
             ..Prompt::default()
         };
+        let unread_before = self.refs.unread_count();
         self.refresh_history()?;
         let head = self.refs.head()?;
         prompt.commit = head_id(&head);
@@ -107,7 +108,9 @@ impl Session {
             self.prompt.commit = Some((id, encoding, summary));
         }
         // An operation in progress has files of its own, and so have tags that lead nowhere.
-        let is_by_folders = self.prompt.idle_git_dir.is_some() && self.tags.is_settled();
+        let is_by_folders = self.prompt.idle_git_dir.is_some()
+            && self.tags.is_settled()
+            && self.refs.unread_count() == unread_before;
         if let Some(of_work_tree) = of_work_tree {
             let watch = self.repository_watch.as_mut();
             if watch.is_some_and(|watch| watch.answered(is_by_folders)) {

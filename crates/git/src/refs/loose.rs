@@ -12,6 +12,7 @@ use bstr::{BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
 use vigil_linux::Errno;
+use vigil_linux::errno::is_lasting;
 use vigil_model::path::join;
 
 pub(super) use self::reader::{LooseRef, read_under};
@@ -28,10 +29,22 @@ const LENGTH_MAX: u64 = 64 * 1024;
 pub(super) enum Loose {
     /// It exists, though it may be broken.
     Found(Raw),
+    /// It could not be read, and may be readable the next time. As in git, it is broken.
+    Unreadable,
     /// Nothing is there, or a directory: the reference may be packed.
     Absent,
     /// A component of its name is a file, or too long for a file name: no such reference can exist.
     Impossible,
+}
+
+impl Loose {
+    /// A reference that exists, but cannot be read for this reason.
+    fn of(error: Errno) -> Self {
+        match is_lasting(error) {
+            true => Self::Found(Raw::Broken),
+            false => Self::Unreadable,
+        }
+    }
 }
 
 /// The directories that hold the loose references of a worktree.
@@ -75,15 +88,15 @@ fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind) -> Loose {
             match openat(folder, path, flags, Mode::empty()) {
                 Ok(fd) => fd,
                 Err(Errno::NOENT | Errno::NOTDIR) => return Loose::Impossible,
-                Err(_) => return Loose::Found(Raw::Broken),
+                Err(error) => return Loose::of(error),
             }
         }
-        Err(_) => return Loose::Found(Raw::Broken),
+        Err(error) => return Loose::of(error),
     };
     match read_all(std::fs::File::from(fd)) {
         Ok(content) => Loose::Found(parse(&content, hash)),
         Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => Loose::Absent,
-        Err(_) => Loose::Found(Raw::Broken),
+        Err(error) => Loose::of(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
     }
 }
 
@@ -130,6 +143,8 @@ pub(super) struct Folder {
     pub(super) path: PathBuf,
     /// The full names of files that may be references.
     pub(super) files: Vec<BString>,
+    /// Whether there may be others: the directory could not be read, and may be readable the next time.
+    pub(super) is_unread: bool,
 }
 
 /// Calls `found` with every directory under `root`/`prefix`, including that one; `prefix` has no trailing slash. Lock files
@@ -141,6 +156,7 @@ pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(Folder)) {
         let mut folder = Folder {
             path: root.join(OsStr::from_bytes(&name)),
             files: Vec::new(),
+            is_unread: false,
         };
         folder.read_names(&name, |inner, is_link| {
             if !is_link || !is_linked {
@@ -154,17 +170,34 @@ pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(Folder)) {
 impl Folder {
     /// Reads the names in the directory `name`. Calls `inner` with each directory in it, and whether that is a symbolic link.
     fn read_names(&mut self, name: &BString, mut inner: impl FnMut(BString, bool)) {
-        let Ok(entries) = std::fs::read_dir(&self.path) else {
-            return;
+        let is_passing =
+            |error: &std::io::Error| !Errno::from_io_error(error).is_some_and(is_lasting);
+        let entries = match std::fs::read_dir(&self.path) {
+            Ok(entries) => entries,
+            Err(error) => {
+                self.is_unread = is_passing(&error);
+                return;
+            }
         };
-        for entry in entries.flatten() {
+        for entry in entries {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.is_unread |= is_passing(&error);
+                    continue;
+                }
+            };
             let file_name = entry.file_name();
             let file_name = file_name.as_bytes();
             if file_name.starts_with(b".") || file_name.ends_with(b".lock") {
                 continue;
             }
-            let Ok(kind) = entry.file_type() else {
-                continue;
+            let kind = match entry.file_type() {
+                Ok(kind) => kind,
+                Err(error) => {
+                    self.is_unread |= is_passing(&error);
+                    continue;
+                }
             };
             let is_link = kind.is_symlink();
             // A dangling link is not listed, though its target may be the name of a reference.

@@ -8,9 +8,8 @@ use gix_hash::{Kind, ObjectId, oid};
 use super::error::Error;
 
 /// Counts the well-formed records in the log `path`; git skips the others silently.
-pub(super) fn count(path: &Path, hash: Kind) -> usize {
-    // As in git, a log that cannot be read has no records.
-    count_in(&vigil_stamp::file::read(path).unwrap_or_default(), hash)
+pub(super) fn count(path: &Path, hash: Kind) -> std::io::Result<usize> {
+    Ok(count_in(&vigil_stamp::file::read(path)?, hash))
 }
 
 /// Counts the well-formed records in `log`.

@@ -22,13 +22,18 @@ pub(in crate::refs) struct LooseRef {
     pub(in crate::refs) raw: Raw,
 }
 
-/// Reads the loose references whose names begin with `prefix` (empty, or with a slash in it), in byte order.
-pub(in crate::refs) fn read_under(
-    folders: Folders<'_>,
-    prefix: &BStr,
-    hash: Kind,
-) -> Vec<LooseRef> {
-    let mut names = names_under(folders, prefix);
+/// Loose references as they were read.
+#[derive(Debug, Default)]
+pub(in crate::refs) struct LooseRefs {
+    /// In byte order.
+    pub(in crate::refs) all: Vec<LooseRef>,
+    /// Whether something could not be read, and may be readable the next time.
+    pub(in crate::refs) is_unread: bool,
+}
+
+/// Reads the loose references whose names begin with `prefix` (empty, or with a slash in it).
+pub(in crate::refs) fn read_under(folders: Folders<'_>, prefix: &BStr, hash: Kind) -> LooseRefs {
+    let (mut names, is_unread) = names_under(folders, prefix);
     let reader = || Reader::new(folders, hash);
     let threads = match names.len() / NAMES_PER_THREAD_MIN {
         0 | 1 => 1,
@@ -42,19 +47,23 @@ pub(in crate::refs) fn read_under(
             let last = names.split_off(names.len() - share);
             readers.push(scope.spawn(move || reader().read_all(last)));
         }
-        let mut all = reader().read_all(names);
+        let mut refs = reader().read_all(names);
         for reader in readers.into_iter().rev() {
             match reader.join() {
-                Ok(read) => all.extend(read),
+                Ok(read) => {
+                    refs.all.extend(read.all);
+                    refs.is_unread |= read.is_unread;
+                }
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        all
+        refs.is_unread |= is_unread;
+        refs
     })
 }
 
-/// Returns the names of files that may be references, in byte order.
-fn names_under(folders: Folders<'_>, prefix: &BStr) -> Vec<BString> {
+/// Returns the names of files that may be references, in byte order, and whether a directory could not be read.
+fn names_under(folders: Folders<'_>, prefix: &BStr) -> (Vec<BString>, bool) {
     let prefix = if prefix.is_empty() {
         BStr::new(b"refs/")
     } else {
@@ -64,8 +73,10 @@ fn names_under(folders: Folders<'_>, prefix: &BStr) -> Vec<BString> {
         .get(..prefix.rfind_byte(b'/').unwrap_or(0))
         .unwrap_or_default();
     let mut names = Vec::new();
+    let mut is_unread = false;
     let mut add = |folder: &Path| {
         list(folder, top, &mut |found| {
+            is_unread |= found.is_unread;
             let own = found.files.into_iter();
             names.extend(own.filter(|name| name.starts_with(prefix)));
         });
@@ -76,7 +87,7 @@ fn names_under(folders: Folders<'_>, prefix: &BStr) -> Vec<BString> {
     }
     names.sort_unstable();
     names.dedup();
-    names
+    (names, is_unread)
 }
 
 /// Reads references by name, each from the directory that counts for it.
@@ -97,15 +108,24 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn read_all(mut self, names: Vec<BString>) -> Vec<LooseRef> {
-        let mut all = Vec::with_capacity(names.len());
+    fn read_all(mut self, names: Vec<BString>) -> LooseRefs {
+        let mut refs = LooseRefs {
+            all: Vec::with_capacity(names.len()),
+            is_unread: false,
+        };
         for name in names {
             let file = self.enter(&name);
-            if let Loose::Found(raw) = self.read(&name, file) {
-                all.push(LooseRef { name, raw });
-            }
+            let raw = match self.read(&name, file) {
+                Loose::Found(raw) => raw,
+                Loose::Unreadable => {
+                    refs.is_unread = true;
+                    Raw::Broken
+                }
+                Loose::Absent | Loose::Impossible => continue,
+            };
+            refs.all.push(LooseRef { name, raw });
         }
-        all
+        refs
     }
 
     /// Opens the directory of the reference `name`. Returns where the name of its file begins.

@@ -1,0 +1,45 @@
+//! A process that may not open as many files as it needs: what it could not read, it reads at the next question.
+
+use super::sandbox::Sandbox;
+
+/// More descriptors than an answer needs.
+const ENOUGH: u64 = 24;
+
+const SKIP_INDEX: &[u8] = b"\x1f1";
+
+#[test]
+fn what_could_not_be_opened_is_read_by_the_next_question() {
+    let sandbox = Sandbox::with_repository();
+    let top = sandbox.top();
+    sandbox.git(["config", "branch.main.remote", "origin"]);
+    sandbox.git(["config", "branch.main.merge", "refs/heads/main"]);
+    sandbox.git(["config", "remote.origin.url", "nowhere"]);
+    let fetch = "+refs/heads/*:refs/remotes/origin/*";
+    sandbox.git(["config", "remote.origin.fetch", fetch]);
+    sandbox.git(["checkout", "-q", "-B", "main"]);
+    for round in 0..2 {
+        let mut daemon = sandbox.without_limits();
+        for count in 3..ENOUGH {
+            // Each is a loose reference in a directory that is new.
+            let tag = format!("round-{round}/count-{count}/tag");
+            sandbox.git(["commit", "-q", "--allow-empty", "-m", &tag]);
+            sandbox.git(["tag", &tag]);
+            sandbox.git(["update-ref", "refs/remotes/origin/main", "HEAD^"]);
+            sandbox.write(format!("new-{count}/new"), "");
+            sandbox.write("file", &tag);
+            if round == 1 {
+                sandbox.git(["stash", "-q"]);
+            }
+            if count % 2 == 0 {
+                daemon = sandbox.without_limits();
+            }
+            daemon.limit_descriptors(Some(count));
+            // With a scan, it is the scan that fails first.
+            let during = daemon.ask_with(&top, SKIP_INDEX);
+            daemon.limit_descriptors(None);
+            let expected = sandbox.without_limits().ask(&top);
+            assert_eq!(expected.field(18), tag.as_bytes());
+            assert_eq!(daemon.ask(&top), expected, "{count} {during:?}");
+        }
+    }
+}
