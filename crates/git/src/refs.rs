@@ -354,13 +354,11 @@ impl Refs {
             Store::Files { .. } if observation.exists() => match reflog::count(&path, self.hash) {
                 Ok(count) => count,
                 // As in git, a log that cannot be read has no records.
-                Err(error) => match Errno::from_io_error(&error).is_some_and(is_lasting) {
-                    true => 0,
-                    false => {
-                        self.count_unread(true);
-                        return Ok(0);
-                    }
-                },
+                Err(error) if Errno::from_io_error(&error).is_some_and(is_lasting) => 0,
+                Err(_) => {
+                    self.count_unread(true);
+                    return Ok(0);
+                }
             },
             Store::Files { .. } => 0,
             Store::Reftable { shared, .. } => shared.log_count(b"refs/stash".into())?,
