@@ -249,7 +249,7 @@ pub(crate) fn read_patterns(file: File, stat: &Stat) -> Result<Option<Vec<u8>>, 
     }
     let regular_len = stat.is_file().then_some(stat.size);
     let contents = read_to_end(file, regular_len, stat.size.saturating_add(1));
-    let contents = contents.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    let contents = contents.map_err(|error| errno::of(&error))?;
     Ok(Some(contents))
 }
 

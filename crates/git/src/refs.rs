@@ -14,12 +14,12 @@ pub(crate) mod packed;
 pub(crate) mod raw;
 pub(crate) mod reflog;
 mod sources;
+mod unread;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
@@ -30,19 +30,19 @@ pub use self::head::Head;
 use self::head::KnownHead;
 pub use self::listing::Listing;
 use self::listing::Storage;
-use self::loose::{Folders, Loose, LooseRef};
+use self::loose::{Folders, Loose};
 pub use self::owner::Owner;
 use self::owner::is_per_worktree;
 use self::packed::Packed;
 pub use self::packed::{Skim, SkimAction, Skimmed};
 pub use self::raw::Raw;
 pub use self::sources::Sources;
+use self::unread::Unread;
 use super::config;
 use super::reftable::{Merged, Stack};
 use super::repository::{RefFormat, Repository};
 use crate::environment::Environment;
 use vigil_linux::Errno;
-use vigil_linux::errno::is_lasting;
 use vigil_stamp::{Observation, now};
 
 /// git's limit on how many symbolic references are followed.
@@ -71,8 +71,7 @@ pub struct Refs {
     stash: Mutex<Option<(Observation, usize)>>,
     /// Where HEAD pointed last, for a process that asks often.
     known_head: Option<Mutex<Option<KnownHead>>>,
-    /// How often something could not be read.
-    unread_count: AtomicUsize,
+    unread: Unread,
 }
 
 #[derive(Debug)]
@@ -123,19 +122,14 @@ impl Refs {
             store,
             stash: Mutex::new(None),
             known_head: None,
-            unread_count: AtomicUsize::new(0),
+            unread: Unread::default(),
         })
     }
 
     /// How often a reference or a directory of them could not be read so far, but may be readable the next time. As with git, it
     /// then counts as broken or empty, but that must not be remembered: nothing on the disk will change.
     pub fn unread_count(&self) -> usize {
-        self.unread_count.load(Ordering::Relaxed)
-    }
-
-    fn count_unread(&self, is_unread: bool) {
-        self.unread_count
-            .fetch_add(usize::from(is_unread), Ordering::Relaxed);
+        self.unread.count()
     }
 
     /// Caches where HEAD points, for a process that asks often: its files are read again only when they have changed.
@@ -302,7 +296,7 @@ impl Refs {
         let storage = match &self.store {
             Store::Files { .. } => Storage::Files {
                 // The loose ones first, so that one that is packed meanwhile is not missed.
-                loose: self.read_loose(prefix),
+                loose: loose::read_under(self.folders(), prefix, self.hash, &self.unread),
                 packed: self.packed()?,
             },
             Store::Reftable { shared, own } => {
@@ -323,12 +317,6 @@ impl Refs {
         })
     }
 
-    fn read_loose(&self, prefix: &BStr) -> Vec<LooseRef> {
-        let refs = loose::read_under(self.folders(), prefix, self.hash);
-        self.count_unread(refs.is_unread);
-        refs.all
-    }
-
     /// Returns the number of stash entries: the well-formed records in the log of `refs/stash`.
     pub fn stash_count(&self) -> Result<usize, Error> {
         let path = match &self.store {
@@ -345,7 +333,7 @@ impl Refs {
         let observation = match (Observation::of(&path), &self.store) {
             // git treats a log that it cannot open as empty.
             (Err(error), Store::Files { .. }) => {
-                self.count_unread(!is_lasting(error));
+                self.unread.note(error);
                 return Ok(0);
             }
             (observation, _) => observation.map_err(failed)?,
@@ -354,9 +342,8 @@ impl Refs {
             Store::Files { .. } if observation.exists() => match reflog::count(&path, self.hash) {
                 Ok(count) => count,
                 // As in git, a log that cannot be read has no records.
-                Err(error) if Errno::from_io_error(&error).is_some_and(is_lasting) => 0,
-                Err(_) => {
-                    self.count_unread(true);
+                Err(error) => {
+                    self.unread.note(vigil_linux::errno::of(&error));
                     return Ok(0);
                 }
             },
@@ -386,9 +373,7 @@ impl Refs {
         match &self.store {
             Store::Files { packed_path, .. } => {
                 let folder = prefix.strip_suffix(b"/").unwrap_or(prefix);
-                let sources = Sources::files(packed_path, &self.common_dir, folder)?;
-                self.count_unread(sources.is_unread());
-                Ok(sources)
+                Sources::files(packed_path, &self.common_dir, folder, &self.unread)
             }
             Store::Reftable { shared, .. } => Sources::file(shared.list_path()),
         }
@@ -401,12 +386,8 @@ impl Refs {
                 let (owner, own) = Owner::of(name);
                 let folder = owner.folder(&self.git_dir, &self.common_dir);
                 let path = folder.join(OsStr::from_bytes(own));
-                match loose::read(&path, self.hash) {
+                match loose::read(&path, self.hash, &self.unread) {
                     Loose::Found(raw) => Ok(raw),
-                    Loose::Unreadable => {
-                        self.count_unread(true);
-                        Ok(Raw::Broken)
-                    }
                     Loose::Impossible => Ok(Raw::Missing),
                     Loose::Absent if !name.starts_with(b"refs/") => Ok(Raw::Missing),
                     Loose::Absent => Ok(match self.packed()?.find(name)? {
@@ -417,12 +398,9 @@ impl Refs {
             }
             // These two are files in every reference format.
             Store::Reftable { .. } if name == "FETCH_HEAD" || name == "MERGE_HEAD" => {
-                match loose::read(&self.git_dir.join(OsStr::from_bytes(name)), self.hash) {
+                let path = self.git_dir.join(OsStr::from_bytes(name));
+                match loose::read(&path, self.hash, &self.unread) {
                     Loose::Found(raw) => Ok(raw),
-                    Loose::Unreadable => {
-                        self.count_unread(true);
-                        Ok(Raw::Broken)
-                    }
                     Loose::Absent | Loose::Impossible => Ok(Raw::Missing),
                 }
             }

@@ -6,7 +6,12 @@ use rustix::io::Errno;
 
 /// Why the calling thread's last call through the C library failed: its `errno`.
 pub(crate) fn last() -> Errno {
-    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
+    of(&io::Error::last_os_error())
+}
+
+/// The system's error behind one of the standard library; `EIO` if there is none.
+pub fn of(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
 /// The text of `strerror(3)`, which C programs print after a colon.

@@ -44,6 +44,16 @@ pub fn limit_descriptors(pid: Pid, count: Option<u64>) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a signal has halted the process `pid` (the state in `/proc/PID/stat`, proc(5)).
+///
+/// # Errors
+/// There is no such process.
+pub fn is_halted(pid: u32) -> io::Result<bool> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let after_name = stat.rsplit_once(") ").map(|(_, rest)| rest);
+    Ok(after_name.is_some_and(|rest| rest.starts_with("T ")))
+}
+
 /// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {

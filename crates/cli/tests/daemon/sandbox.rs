@@ -1,7 +1,7 @@
 //! A home directory, repositories, and a folder for the daemon, isolated from the user's own.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
@@ -243,18 +243,10 @@ impl RunningDaemon {
 
     /// Waits until a signal has stopped it.
     pub(crate) fn wait_until_halted(&self) {
-        let path = format!("/proc/{}/stat", self.pid());
-        while process_state(Path::new(&path)) != "T" {
+        while !vigil_testkit::process::is_halted(self.child.id()).unwrap() {
             std::thread::yield_now();
         }
     }
-}
-
-/// The process state in `/proc/PID/stat`.
-fn process_state(path: &Path) -> String {
-    let text = std::fs::read_to_string(path).unwrap();
-    let rest = text.rsplit_once(") ").unwrap().1;
-    rest.split(' ').next().unwrap().to_owned()
 }
 
 impl Drop for RunningDaemon {

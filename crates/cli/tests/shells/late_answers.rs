@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::fs::{Mode, OFlags, open};
+use vigil_testkit::process::is_halted;
 use vigil_testkit::sandbox::Sandbox;
 
 use crate::prompt::{CLEAN, STALE, UNTRACKED, patient_rc, plain, set_patience};
@@ -468,10 +469,7 @@ fn one_process_at_a_time_works_and_a_halted_one_is_replaced() {
     let signalled = kill.args(["-STOP", &pid.to_string()]).status();
     assert!(signalled.unwrap().success());
     // The signal is sent, but it may not have had its effect yet.
-    wait_until("the process is halted", || {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-        stat.rsplit_once(") ").unwrap().1.starts_with('T')
-    });
+    wait_until("the process is halted", || is_halted(pid).unwrap());
     session.send("");
     wait_until(
         "another process works",

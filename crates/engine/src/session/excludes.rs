@@ -181,10 +181,7 @@ enum Unread {
 
 /// Reads the file `path`; `None` if it is too large.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Unread> {
-    let failed = |error: io::Error| {
-        let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
-        Unread::NotOpened(errno)
-    };
+    let failed = |error: io::Error| Unread::NotOpened(errno::of(&error));
     let file = vigil_stamp::file::open(path).map_err(failed)?;
     let stat = stat_fd(file.as_fd()).map_err(Unread::NotOpened)?;
     read_patterns(file, &stat).map_err(|_| Unread::NotRead)

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{Mode, OFlags};
-use vigil_linux::Errno;
 use vigil_linux::stat::{Stat, stat_fd, stat_path};
+use vigil_linux::{Errno, errno};
 
 use vigil_stamp::{Observation, now};
 
@@ -138,7 +138,7 @@ fn read_all(file: File, stat: &Stat) -> Result<Prefix, Errno> {
             is_truncated: bytes.len() as u64 == SIZE_MAX,
             bytes,
         }),
-        Err(error) => Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+        Err(error) => Err(errno::of(&error)),
     }
 }
 

@@ -77,7 +77,7 @@ fn read_plain(
     // The target of a symbolic link may change without changing the link.
     let stat = lstat_path(&path).ok().filter(|stat| stat.is_file())?;
     let seen = Some(Observation::at(before, Some(&stat))).filter(Observation::is_proof)?;
-    let Loose::Found(raw) = loose::read(&path, refs.hash) else {
+    let Loose::Found(raw) = loose::read(&path, refs.hash, &refs.unread) else {
         return None;
     };
     files.push((path, seen));

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use bstr::{BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
 use rustix::fs::{CWD, Mode, OFlags, openat, readlinkat};
-use vigil_linux::Errno;
-use vigil_linux::errno::is_lasting;
+use vigil_linux::{Errno, errno};
 use vigil_model::path::join;
 
 pub(super) use self::reader::{LooseRef, read_under};
 use super::name;
 use super::owner::is_per_worktree;
 use super::raw::Raw;
+use super::unread::Unread;
 use vigil_model::white_space;
 
 /// More bytes than any reference has; a longer file is not a reference.
@@ -29,22 +29,10 @@ const LENGTH_MAX: u64 = 64 * 1024;
 pub(super) enum Loose {
     /// It exists, though it may be broken.
     Found(Raw),
-    /// It could not be read, and may be readable the next time. As in git, it is broken.
-    Unreadable,
     /// Nothing is there, or a directory: the reference may be packed.
     Absent,
     /// A component of its name is a file, or too long for a file name: no such reference can exist.
     Impossible,
-}
-
-impl Loose {
-    /// A reference that exists, but cannot be read for this reason.
-    fn of(error: Errno) -> Self {
-        match is_lasting(error) {
-            true => Self::Found(Raw::Broken),
-            false => Self::Unreadable,
-        }
-    }
 }
 
 /// The directories that hold the loose references of a worktree.
@@ -70,12 +58,16 @@ impl<'a> Folders<'a> {
 /// Reads the loose reference in the file `path`.
 ///
 /// A file that cannot be opened is broken, as in git; so is a pipe, on which git would wait.
-pub(super) fn read(path: &Path, hash: Kind) -> Loose {
-    read_at(CWD, path, hash)
+pub(super) fn read(path: &Path, hash: Kind, unread: &Unread) -> Loose {
+    read_at(CWD, path, hash, unread)
 }
 
 /// As [`read`], with a path relative to `folder`.
-fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind) -> Loose {
+fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind, unread: &Unread) -> Loose {
+    let broken = |error| {
+        unread.note(error);
+        Loose::Found(Raw::Broken)
+    };
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let fd = match openat(folder, path, flags | OFlags::NOFOLLOW, Mode::empty()) {
         Ok(fd) => fd,
@@ -88,15 +80,15 @@ fn read_at(folder: BorrowedFd<'_>, path: &Path, hash: Kind) -> Loose {
             match openat(folder, path, flags, Mode::empty()) {
                 Ok(fd) => fd,
                 Err(Errno::NOENT | Errno::NOTDIR) => return Loose::Impossible,
-                Err(error) => return Loose::of(error),
+                Err(error) => return broken(error),
             }
         }
-        Err(error) => return Loose::of(error),
+        Err(error) => return broken(error),
     };
     match read_all(std::fs::File::from(fd)) {
         Ok(content) => Loose::Found(parse(&content, hash)),
         Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => Loose::Absent,
-        Err(error) => Loose::of(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+        Err(error) => broken(errno::of(&error)),
     }
 }
 
@@ -143,22 +135,19 @@ pub(super) struct Folder {
     pub(super) path: PathBuf,
     /// The full names of files that may be references.
     pub(super) files: Vec<BString>,
-    /// Whether there may be others: the directory could not be read, and may be readable the next time.
-    pub(super) is_unread: bool,
 }
 
 /// Calls `found` with every directory under `root`/`prefix`, including that one; `prefix` has no trailing slash. Lock files
 /// and names that no reference can have are left out. Unreadable directories count as empty.
-pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(Folder)) {
+pub(super) fn list(root: &Path, prefix: &[u8], unread: &Unread, found: &mut dyn FnMut(Folder)) {
     // A linked directory inside a linked one is not entered, so that links to one another do not multiply.
     let mut pending = vec![(BString::from(prefix), false)];
     while let Some((name, is_linked)) = pending.pop() {
         let mut folder = Folder {
             path: root.join(OsStr::from_bytes(&name)),
             files: Vec::new(),
-            is_unread: false,
         };
-        folder.read_names(&name, |inner, is_link| {
+        folder.read_names(&name, unread, |inner, is_link| {
             if !is_link || !is_linked {
                 pending.push((inner, is_link || is_linked));
             }
@@ -169,35 +158,25 @@ pub(super) fn list(root: &Path, prefix: &[u8], found: &mut dyn FnMut(Folder)) {
 
 impl Folder {
     /// Reads the names in the directory `name`. Calls `inner` with each directory in it, and whether that is a symbolic link.
-    fn read_names(&mut self, name: &BString, mut inner: impl FnMut(BString, bool)) {
-        let is_passing =
-            |error: &std::io::Error| !Errno::from_io_error(error).is_some_and(is_lasting);
-        let entries = match std::fs::read_dir(&self.path) {
-            Ok(entries) => entries,
-            Err(error) => {
-                self.is_unread = is_passing(&error);
-                return;
-            }
-        };
-        for entry in entries {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(error) => {
-                    self.is_unread |= is_passing(&error);
-                    continue;
-                }
+    fn read_names(
+        &mut self,
+        name: &BString,
+        unread: &Unread,
+        mut inner: impl FnMut(BString, bool),
+    ) {
+        let note = |error: &std::io::Error| unread.note(errno::of(error));
+        let entries = std::fs::read_dir(&self.path).inspect_err(note);
+        for entry in entries.into_iter().flatten() {
+            let Ok(entry) = entry.inspect_err(note) else {
+                continue;
             };
             let file_name = entry.file_name();
             let file_name = file_name.as_bytes();
             if file_name.starts_with(b".") || file_name.ends_with(b".lock") {
                 continue;
             }
-            let kind = match entry.file_type() {
-                Ok(kind) => kind,
-                Err(error) => {
-                    self.is_unread |= is_passing(&error);
-                    continue;
-                }
+            let Ok(kind) = entry.file_type().inspect_err(note) else {
+                continue;
             };
             let is_link = kind.is_symlink();
             // A dangling link is not listed, though its target may be the name of a reference.

@@ -11,6 +11,7 @@ use vigil_model::timestamp::Timestamp;
 
 use super::error::Error;
 use super::loose;
+use super::unread::Unread;
 use vigil_stamp::file::open_folder;
 use vigil_stamp::{Observation, now};
 
@@ -21,8 +22,6 @@ pub struct Sources {
     whole: PathBuf,
     seen: Observation,
     folders: Vec<Folder>,
-    /// Whether a directory could not be read.
-    is_unread: bool,
 }
 
 /// A directory of loose references.
@@ -44,37 +43,38 @@ impl Sources {
             whole: whole.to_owned(),
             seen: observe(whole)?,
             folders: Vec::new(),
-            is_unread: false,
         })
     }
 
     /// Records that file, and the loose references in `folder` below `root`.
-    pub(super) fn files(whole: &Path, root: &Path, folder: &[u8]) -> Result<Self, Error> {
+    pub(super) fn files(
+        whole: &Path,
+        root: &Path,
+        folder: &[u8],
+        unread: &Unread,
+    ) -> Result<Self, Error> {
         let mut this = Self::file(whole)?;
         let mut failure = None;
         // The clock is read first: a change while the names are read has a later stamp.
         let before = now();
-        loose::list(root, folder, &mut |found| {
-            this.is_unread |= found.is_unread;
-            match observe_at(before, &found.path) {
+        loose::list(
+            root,
+            folder,
+            unread,
+            &mut |found| match observe_at(before, &found.path) {
                 Ok(seen) => this.folders.push(Folder {
                     files: names_of(&found),
                     path: found.path,
                     seen,
                 }),
                 Err(error) => failure = Some(error),
-            }
-        });
+            },
+        );
         this.folders.iter_mut().for_each(Folder::look_at_files);
         match failure {
             Some(error) => Err(error),
             None => Ok(this),
         }
-    }
-
-    /// Whether a directory could not be read, but may be readable the next time: then there may be more.
-    pub(super) fn is_unread(&self) -> bool {
-        self.is_unread
     }
 
     /// Whether nothing has changed since.

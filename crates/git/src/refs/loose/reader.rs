@@ -9,7 +9,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::Kind;
 use vigil_linux::process::cores;
 
-use super::{Folders, Loose, Raw, list, read, read_at};
+use super::{Folders, Loose, Raw, Unread, list, read, read_at};
 use vigil_stamp::file::open_folder;
 
 /// The minimum number of references for each thread that makes starting it worthwhile.
@@ -22,19 +22,15 @@ pub(in crate::refs) struct LooseRef {
     pub(in crate::refs) raw: Raw,
 }
 
-/// Loose references as they were read.
-#[derive(Debug, Default)]
-pub(in crate::refs) struct LooseRefs {
-    /// In byte order.
-    pub(in crate::refs) all: Vec<LooseRef>,
-    /// Whether something could not be read, and may be readable the next time.
-    pub(in crate::refs) is_unread: bool,
-}
-
-/// Reads the loose references whose names begin with `prefix` (empty, or with a slash in it).
-pub(in crate::refs) fn read_under(folders: Folders<'_>, prefix: &BStr, hash: Kind) -> LooseRefs {
-    let (mut names, is_unread) = names_under(folders, prefix);
-    let reader = || Reader::new(folders, hash);
+/// Reads the loose references whose names begin with `prefix` (empty, or with a slash in it), in byte order.
+pub(in crate::refs) fn read_under(
+    folders: Folders<'_>,
+    prefix: &BStr,
+    hash: Kind,
+    unread: &Unread,
+) -> Vec<LooseRef> {
+    let mut names = names_under(folders, prefix, unread);
+    let reader = || Reader::new(folders, hash, unread);
     let threads = match names.len() / NAMES_PER_THREAD_MIN {
         0 | 1 => 1,
         worthwhile => cores().min(worthwhile),
@@ -47,23 +43,19 @@ pub(in crate::refs) fn read_under(folders: Folders<'_>, prefix: &BStr, hash: Kin
             let last = names.split_off(names.len() - share);
             readers.push(scope.spawn(move || reader().read_all(last)));
         }
-        let mut refs = reader().read_all(names);
+        let mut all = reader().read_all(names);
         for reader in readers.into_iter().rev() {
             match reader.join() {
-                Ok(read) => {
-                    refs.all.extend(read.all);
-                    refs.is_unread |= read.is_unread;
-                }
+                Ok(read) => all.extend(read),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        refs.is_unread |= is_unread;
-        refs
+        all
     })
 }
 
-/// Returns the names of files that may be references, in byte order, and whether a directory could not be read.
-fn names_under(folders: Folders<'_>, prefix: &BStr) -> (Vec<BString>, bool) {
+/// Returns the names of files that may be references, in byte order.
+fn names_under(folders: Folders<'_>, prefix: &BStr, unread: &Unread) -> Vec<BString> {
     let prefix = if prefix.is_empty() {
         BStr::new(b"refs/")
     } else {
@@ -73,10 +65,8 @@ fn names_under(folders: Folders<'_>, prefix: &BStr) -> (Vec<BString>, bool) {
         .get(..prefix.rfind_byte(b'/').unwrap_or(0))
         .unwrap_or_default();
     let mut names = Vec::new();
-    let mut is_unread = false;
     let mut add = |folder: &Path| {
-        list(folder, top, &mut |found| {
-            is_unread |= found.is_unread;
+        list(folder, top, unread, &mut |found| {
             let own = found.files.into_iter();
             names.extend(own.filter(|name| name.starts_with(prefix)));
         });
@@ -87,45 +77,38 @@ fn names_under(folders: Folders<'_>, prefix: &BStr) -> (Vec<BString>, bool) {
     }
     names.sort_unstable();
     names.dedup();
-    (names, is_unread)
+    names
 }
 
 /// Reads references by name, each from the directory that counts for it.
 struct Reader<'a> {
     folders: Folders<'a>,
     hash: Kind,
+    unread: &'a Unread,
     /// The open directory of the last reference, and its name with a trailing slash: opening a file relative to it
     /// costs half as much as by its whole path.
     folder: Option<(BString, OwnedFd)>,
 }
 
 impl<'a> Reader<'a> {
-    fn new(folders: Folders<'a>, hash: Kind) -> Self {
+    fn new(folders: Folders<'a>, hash: Kind, unread: &'a Unread) -> Self {
         Self {
             folders,
             hash,
+            unread,
             folder: None,
         }
     }
 
-    fn read_all(mut self, names: Vec<BString>) -> LooseRefs {
-        let mut refs = LooseRefs {
-            all: Vec::with_capacity(names.len()),
-            is_unread: false,
-        };
+    fn read_all(mut self, names: Vec<BString>) -> Vec<LooseRef> {
+        let mut all = Vec::with_capacity(names.len());
         for name in names {
             let file = self.enter(&name);
-            let raw = match self.read(&name, file) {
-                Loose::Found(raw) => raw,
-                Loose::Unreadable => {
-                    refs.is_unread = true;
-                    Raw::Broken
-                }
-                Loose::Absent | Loose::Impossible => continue,
-            };
-            refs.all.push(LooseRef { name, raw });
+            if let Loose::Found(raw) = self.read(&name, file) {
+                all.push(LooseRef { name, raw });
+            }
         }
-        refs
+        all
     }
 
     /// Opens the directory of the reference `name`. Returns where the name of its file begins.
@@ -145,11 +128,11 @@ impl<'a> Reader<'a> {
         match &self.folder {
             Some((_, fd)) => {
                 let file = OsStr::from_bytes(name.get(file..).unwrap_or_default());
-                read_at(fd.as_fd(), Path::new(file), self.hash)
+                read_at(fd.as_fd(), Path::new(file), self.hash, self.unread)
             }
             None => {
                 let path = self.folders.of(name).join(OsStr::from_bytes(name));
-                read(&path, self.hash)
+                read(&path, self.hash, self.unread)
             }
         }
     }
