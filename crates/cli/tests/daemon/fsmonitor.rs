@@ -9,6 +9,7 @@ use std::sync::Mutex;
 
 use rustix::process::Signal;
 use vigil_testkit::campaign::{Campaign, run};
+use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::daemon::Daemon;
 use vigil_testkit::kills::{self, KillSettings};
 use vigil_testkit::monitor::{Monitor, Transport};
@@ -206,6 +207,8 @@ fn query_in(sandbox: &Sandbox, top: &str, token: &str) -> (String, Vec<String>) 
 
 /// A token since which nothing has changed.
 fn settled_token(sandbox: &Sandbox) -> String {
+    // What is racy is reported again.
+    wait_for_tick();
     let mut token = String::new();
     for _ in 0..3 {
         token = query(sandbox, &token).0;
@@ -581,6 +584,7 @@ fn linked_worktrees_share_one_inotify_instance() {
         let started = sandbox.vigil(top, &["fsmonitor", "start"]);
         assert!(started.status.success(), "{started:?}");
     }
+    wait_for_tick();
     let tokens = tops.iter().map(|top| {
         let first = query_in(&sandbox, top, "").0;
         query_in(&sandbox, top, &first).0

@@ -283,16 +283,10 @@ impl Sandbox {
         file.unwrap().set_modified(then).unwrap();
     }
 
-    /// Waits until files written so far are no longer racy: the clock that stamps are compared with lags by up to a tick.
+    /// Waits until files written so far are no longer racy: the clock that stamps are compared with may lag by much more than a
+    /// tick where other machines share the cores.
     pub fn settle(&self) {
-        const TWO_TICKS: Duration = Duration::from_millis(20);
-        let probe = self.path_from_root("probe");
-        let stamp = || {
-            std::fs::write(&probe, "x").unwrap();
-            probe.metadata().unwrap().modified().unwrap()
-        };
-        let settled = stamp() + TWO_TICKS;
-        while stamp() < settled {}
+        crate::clock::wait_for_tick();
     }
 
     /// A command that runs a program in a folder, relative to the top of the working tree. Not started yet.

@@ -66,6 +66,8 @@ const PATHSPECS: [(&[&str], bool); 13] = [
 #[test]
 fn pathspecs_are_answered_from_known_findings_without_a_scan() {
     let sandbox = repository();
+    // Nothing is kept while `.gitignore` is racy.
+    sandbox.settle();
     let mut session = session_at(&sandbox.top(), true);
     session.watch_by(Arc::new(Watcher::new().unwrap()));
     let all = request(&[], UntrackedMode::Normal, IgnoredMode::No);
