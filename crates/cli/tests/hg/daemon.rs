@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
+use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::daemon::Daemon;
 use vigil_testkit::sandbox::default_parent;
 
@@ -437,6 +438,8 @@ fn why_tells_how_the_daemon_knows() {
         working.write("d/a", "1\n");
         working.write("d/b", "1\n");
         working.commit("first");
+        // What is racy would be looked at for each question.
+        wait_for_tick();
         // The daemon does not keep the working copy yet.
         let printed = |variables: &[(&str, &str)], path: &str| {
             let printed = served.run(&["why", path], variables).stdout;
