@@ -17,8 +17,13 @@ pub struct Subrepositories(BTreeMap<BString, Subrepository>);
 pub enum Subrepository {
     /// A Mercurial repository, with its committed changeset; `None` if the subrepository is new.
     Mercurial(Option<Node>),
-    /// A repository of another system, which is named by this.
-    Other(BString),
+    /// A repository of another system.
+    Other {
+        /// The name of the system.
+        system: BString,
+        /// The committed revision, in its words; empty if the subrepository is new.
+        revision: BString,
+    },
 }
 
 impl Subrepositories {
@@ -41,7 +46,10 @@ impl Subrepositories {
                 }
             };
             let subrepository = match nodes.get(path) {
-                _ if system != b"hg" => Subrepository::Other(system.into()),
+                revision if system != b"hg" => Subrepository::Other {
+                    system: system.into(),
+                    revision: revision.copied().unwrap_or_default().into(),
+                },
                 None => Subrepository::Mercurial(None),
                 Some(node) => {
                     let node = Node::from_hex(node).ok_or_else(|| refused(line))?;
@@ -172,7 +180,10 @@ mod tests {
         let read = parse(b"a = [git]x\n", b"12 a\n").unwrap();
         assert_eq!(
             read.get("a".into()),
-            Some(&Subrepository::Other("git".into()))
+            Some(&Subrepository::Other {
+                system: "git".into(),
+                revision: "12".into()
+            })
         );
         assert!(read.contains("a/b/c".into()) && !read.contains("a".into()));
     }

@@ -267,10 +267,12 @@ impl Run<'_> {
             clean: is_terse || is_shown(CLEAN),
             unknown,
             ignored: is_shown(IGNORED) || settings.terse.contains(&b'i'),
+            quiet: settings.quiet,
+            debug: settings.debug,
         };
         let mut lists = subject.lists(pair, &mut self.warnings)?;
         if arguments.subrepos {
-            subrepositories::add(&mut lists, &subject, pair)?;
+            subrepositories::add(&mut lists, &subject, pair, &mut self.warnings)?;
         }
         if let Some(format) = arguments.own {
             let report = Report {

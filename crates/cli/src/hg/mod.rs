@@ -9,6 +9,7 @@ mod complaint;
 mod daemon_writer;
 mod defaults_and_aliases;
 mod fallback;
+mod git_subrepository;
 mod kinds;
 mod open;
 mod options;

@@ -13,6 +13,7 @@ use super::arguments::Arguments;
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) quiet: bool,
+    pub(super) debug: bool,
     pub(super) copies: bool,
     /// Whether paths are shown relative to the current directory.
     pub(super) is_relative: bool,
@@ -121,6 +122,7 @@ impl Settings {
         let shows_unfinished = verbose || flag("commands", "status.verbose")?;
         Ok(Self {
             quiet,
+            debug,
             copies: (copies || arguments.all) && !arguments.no_status,
             is_relative: is_relative(config, !arguments.patterns.is_empty())?,
             terse,

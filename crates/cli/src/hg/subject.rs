@@ -83,6 +83,10 @@ pub(super) struct Subject<'s> {
     pub(super) clean: bool,
     pub(super) unknown: bool,
     pub(super) ignored: bool,
+    /// Whether as little as possible is said,
+    pub(super) quiet: bool,
+    /// or as much as possible.
+    pub(super) debug: bool,
 }
 
 impl Subject<'_> {

@@ -20,6 +20,7 @@ use vigil_hg::text_file::LEN_MAX;
 use vigil_hg::working_file;
 use vigil_linux::stat::lstat_path;
 
+use super::git_subrepository::GitSubrepository;
 use super::kinds::Lists;
 use super::paths::PathDisplay;
 use super::settings;
@@ -28,6 +29,9 @@ use crate::reply::bytes;
 
 /// The maximum depth of subrepositories within subrepositories.
 const DEPTH_MAX: u32 = 16;
+
+/// The systems whose repositories Mercurial can have as subrepositories.
+const KNOWN_SYSTEMS: [&[u8]; 3] = [b"hg", b"git", b"svn"];
 
 /// Reads the subrepositories of a working copy. Warnings are added to `warnings`, with paths from `cwd`.
 ///
@@ -73,16 +77,45 @@ pub(super) fn read_from_working_copy(
     Subrepositories::parse(&hgsub, &hgsubstate, name.as_bstr())
 }
 
-/// Adds the files of the subrepositories of `subject`.
-pub(super) fn add(lists: &mut Lists, subject: &Subject<'_>, pair: Pair) -> Result<(), Abort> {
-    add_from(lists, subject, pair, 0)
+/// Adds the files of the subrepositories of `subject`, and to `messages` what git says in its own.
+pub(super) fn add(
+    lists: &mut Lists,
+    subject: &Subject<'_>,
+    pair: Pair,
+    messages: &mut Vec<u8>,
+) -> Result<(), Abort> {
+    let place = Place {
+        outer_path: BString::default(),
+        depth: 0,
+    };
+    let others = add_from(lists, subject, pair, &place, messages)?;
+    merge(lists, others);
+    Ok(())
 }
 
-fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) -> Result<(), Abort> {
+/// Where a repository is in the outermost one.
+struct Place {
+    outer_path: BString,
+    depth: u32,
+}
+
+/// Adds the files of Mercurial's subrepositories, and returns those of others: they are shown whatever files are asked for.
+fn add_from(
+    lists: &mut Lists,
+    subject: &Subject<'_>,
+    pair: Pair,
+    place: &Place,
+    messages: &mut Vec<u8>,
+) -> Result<Lists, Abort> {
+    let mut others = Lists::default();
     let Some(revisions) = subject.revisions else {
-        return Ok(());
+        return Ok(others);
     };
     let [from, to] = match pair {
+        // In subrepositories, Mercurial never compares the working copy with a changeset, only the other way round.
+        Pair::Targets([Target::WorkingCopy, to]) if to != Target::WorkingCopy => {
+            [to, Target::WorkingCopy]
+        }
         Pair::Targets(targets) => targets,
         Pair::WorkingCopy => [revisions.parent(), Target::WorkingCopy],
     };
@@ -92,11 +125,47 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
     paths.sort_unstable();
     paths.dedup();
     for path in paths {
-        if outside_of_reach(&subject.repository.root, path).is_some() {
-            return Err(refused("behind a link or in another repository"));
-        }
+        check_path(&subject.repository.root, path)?;
         if let Some(subrepository) = before.get(path).or(after.get(path)) {
             check_allowed(subject.config, subrepository)?;
+        }
+        let root = subject.repository.root.join(path_of(path));
+        let whole = |file: &BString| vigil_model::path::join(path, file.as_bstr());
+        let outer_path = vigil_model::path::join(place.outer_path.as_bstr(), path);
+        if let Some(first @ Subrepository::Other { system, .. }) =
+            before.get(path).or(after.get(path))
+            && system == "git"
+        {
+            if subject.debug {
+                return Err(refused("of git, of which more is said (--debug)"));
+            }
+            let git = GitSubrepository {
+                path,
+                outer_path: outer_path.as_bstr(),
+                root: &root,
+                process: subject.process,
+                quiet: subject.quiet,
+                clean: subject.clean,
+                unknown: subject.unknown,
+                ignored: subject.ignored,
+            };
+            // What is new in the end is compared with nothing.
+            let base = match before.has(path) {
+                true => revision_of(first),
+                false => BString::default(),
+            };
+            let other = after.get(path).filter(|_| to != Target::WorkingCopy);
+            let other = other.map(revision_of);
+            let found = git.status(
+                base.as_bstr(),
+                other.as_ref().map(|other| other.as_bstr()),
+                messages,
+            )?;
+            merge(
+                &mut others,
+                found.map(|files| files.iter().map(whole).collect()),
+            );
+            continue;
         }
         let base = match before.get(path) {
             Some(subrepository) => committed_of(subrepository, path)?,
@@ -104,22 +173,44 @@ fn add_from(lists: &mut Lists, subject: &Subject<'_>, pair: Pair, depth: u32) ->
         };
         let other = match after.get(path) {
             Some(subrepository) if to != Target::WorkingCopy => committed_of(subrepository, path)?,
-            Some(new @ Subrepository::Other(_)) if !before.has(path) => committed_of(new, path)?,
+            Some(new @ Subrepository::Other { .. }) if !before.has(path) => {
+                committed_of(new, path)?
+            }
             // A subrepository that is gone in the end is compared with its working copy.
             _ => Node::WORKING_COPY,
         };
-        let root = subject.repository.root.join(path_of(path));
-        let inner = status_of(subject, &root, [base, other], depth.saturating_add(1))?;
-        for (list, more) in lists.iter_mut().zip(inner) {
-            let whole = |file: BString| vigil_model::path::join(path, file.as_bstr());
-            let more = more.into_iter().map(whole);
-            list.extend(more.filter(|file| subject.matcher.is_match(file.as_bstr())));
-        }
+        let place = Place {
+            outer_path,
+            depth: place.depth.saturating_add(1),
+        };
+        let (found, of_others) = status_of(subject, &root, [base, other], &place)?;
+        let is_asked_for = |file: &BString| subject.matcher.is_match(file.as_bstr());
+        let found = found.map(|files| files.iter().map(whole).filter(is_asked_for).collect());
+        merge(lists, found);
+        merge(
+            &mut others,
+            of_others.map(|files| files.iter().map(whole).collect()),
+        );
     }
-    for list in lists {
+    Ok(others)
+}
+
+/// Adds `more` to `lists`, in order.
+fn merge(lists: &mut Lists, more: Lists) {
+    for (list, more) in lists.iter_mut().zip(more) {
+        list.extend(more);
         list.sort_unstable();
     }
-    Ok(())
+}
+
+/// Returns the committed revision of a subrepository, as text.
+fn revision_of(subrepository: &Subrepository) -> BString {
+    match subrepository {
+        Subrepository::Mercurial(node) => {
+            node.map(|node| node.to_string()).unwrap_or_default().into()
+        }
+        Subrepository::Other { revision, .. } => revision.clone(),
+    }
 }
 
 /// Returns the committed changeset of the subrepository at `path`.
@@ -130,7 +221,7 @@ fn committed_of(subrepository: &Subrepository, path: &BStr) -> Result<Node, Abor
     let what = match subrepository {
         Subrepository::Mercurial(Some(node)) => return Ok(*node),
         Subrepository::Mercurial(None) => "which is not committed yet",
-        Subrepository::Other(_) => "which is none of Mercurial's",
+        Subrepository::Other { .. } => "which is none of Mercurial's",
     };
     Err(Abort::unsupported(bytes!(
         "the subrepository '",
@@ -140,6 +231,24 @@ fn committed_of(subrepository: &Subrepository, path: &BStr) -> Result<Node, Abor
     )))
 }
 
+/// Checks that a subrepository may be at `path` of the repository `root`.
+fn check_path(root: &Path, path: &BStr) -> Result<(), Abort> {
+    if path.starts_with(b"~") || path.contains(&b'$') {
+        let message = bytes!("subrepo path contains illegal component: ", path);
+        return Err(Abort::plain(message));
+    }
+    if outside_of_reach(root, path).is_some() {
+        return Err(refused("behind a link or in another repository"));
+    }
+    match lstat_path(&root.join(path_of(path))) {
+        Ok(seen) if seen.is_symlink() => {
+            let message = bytes!("subrepo '", path, "' traverses symbolic link");
+            Err(Abort::plain(message))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Checks that such subrepositories may be looked at: unless configured otherwise, only Mercurial's may.
 ///
 /// # Errors
@@ -147,12 +256,14 @@ fn committed_of(subrepository: &Subrepository, path: &BStr) -> Result<Node, Abor
 fn check_allowed(config: &Config, subrepository: &Subrepository) -> Result<(), Abort> {
     let system = match subrepository {
         Subrepository::Mercurial(_) => "hg".into(),
-        Subrepository::Other(system) => system.as_bstr(),
+        Subrepository::Other { system, .. } => system.as_bstr(),
     };
     let refusal = if !config.boolean("subrepos", "allowed", true)? {
         "subrepos not enabled".into()
     } else if !config.boolean("subrepos", bytes!(system, ":allowed"), system == "hg")? {
         bytes!(system, " subrepos not allowed")
+    } else if !KNOWN_SYSTEMS.contains(&system.as_bytes()) {
+        return Err(Abort::plain(bytes!("unknown subrepo type ", system)));
     } else {
         return Ok(());
     };
@@ -188,14 +299,14 @@ fn refused(what: &str) -> Abort {
     Abort::unsupported(bytes!("a subrepository ", what))
 }
 
-/// Returns the status of one subrepository.
+/// Returns the status of one of Mercurial's subrepositories, and that of other systems' repositories in it.
 fn status_of(
     above: &Subject<'_>,
     root: &Path,
     nodes: [Node; 2],
-    depth: u32,
-) -> Result<Lists, Abort> {
-    if depth > DEPTH_MAX {
+    place: &Place,
+) -> Result<(Lists, Lists), Abort> {
+    if place.depth > DEPTH_MAX {
         return Err(refused("that is nested too deeply"));
     }
     // Mercurial would create a missing repository.
@@ -248,11 +359,13 @@ fn status_of(
         clean: above.clean,
         unknown: above.unknown,
         ignored: above.ignored,
+        quiet: above.quiet,
+        debug: above.debug,
     };
     let mut lists = subject.lists(pair, &mut warnings)?;
+    let others = add_from(&mut lists, &subject, pair, place, &mut warnings)?;
     if !warnings.is_empty() || !configuration.warnings.is_empty() {
         return Err(refused("of which there is more to say"));
     }
-    add_from(&mut lists, &subject, pair, depth)?;
-    Ok(lists)
+    Ok((lists, others))
 }

@@ -2,6 +2,7 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
 
 use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
@@ -68,6 +69,8 @@ fn subrepositories_are_shown_on_request() {
                 &["status", "-S"],
                 &["status", "-SA"],
                 &["status", "-S", "-i"],
+                &["status", "-S", "--rev", "wdir()", "--rev", "0"],
+                &["status", "-S", "--rev", "wdir()", "--rev", "."],
                 &["status", "-SC", "--rev", "0"],
                 &["status", "-SA", "--rev", "0", "--rev", "1"],
                 &["status", "-S", "--rev", "1", "--rev", "0"],
@@ -110,10 +113,23 @@ fn errors_name_what_is_unsupported_in_subrepositories() {
             let allowed = format!("subrepos.{system}:allowed=maybe");
             working.assert_same_as_hg(&["status", "-S", "--config", &allowed]);
         }
-        working.write(".hgsub", "new = [git]x\n");
-        let allowed = "subrepos.git:allowed=yes";
-        let (_, stderr, _) = working.vigil(&["status", "-S", "--config", allowed]);
-        assert!(stderr.contains("none of Mercurial's"), "{stderr}");
+        for (name, system) in [
+            ("new", "svn"),
+            ("new", "other"),
+            ("~x", "hg"),
+            ("a$b", "git"),
+        ] {
+            working.write(".hgsub", format!("{name} = [{system}]x\n"));
+            let allowed = format!("subrepos.{system}:allowed=yes");
+            let question = ["status", "-S", "--config", &allowed];
+            match system {
+                "svn" => {
+                    let (_, stderr, _) = working.vigil(&question);
+                    assert!(stderr.contains("none of Mercurial's"), "{stderr}");
+                }
+                _ => working.assert_same_as_hg(&question),
+            }
+        }
         working.write(".hgsub", "sub = [git x\n");
         working.assert_same_as_hg(&["status"]);
         // An error names the place of what is not understood.
@@ -135,6 +151,107 @@ fn errors_name_what_is_unsupported_in_subrepositories() {
         let working = WorkingCopy::new(&hg, true);
         working.write(".hgsub", "sub = [git]x\n");
         working.assert_same_as_hg(&["status", "-S"]);
+    }
+}
+
+/// Makes a repository with two git repositories in it, one of them in a subrepository of Mercurial's. Both differ from what is
+/// committed.
+fn with_git_repositories(working: &WorkingCopy) {
+    let git = |folder: &str, arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(arguments).current_dir(working.path(folder));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    working.hg(&["init", "sub"]);
+    for folder in ["g", "sub/g"] {
+        working.write(&format!("{folder}/a"), "1\n");
+        working.write(&format!("{folder}/gone"), "1\n");
+        working.write(&format!("{folder}/moved"), "many\nlines\n");
+        working.write(&format!("{folder}/na\u{ef}ve"), "1\n");
+        working.write(&format!("{folder}/.gitignore"), "*.o\n");
+        git(folder, &["init", "-q"]);
+        git(folder, &["config", "user.name", "t"]);
+        git(folder, &["config", "user.email", "t@example.org"]);
+        git(folder, &["add", "."]);
+        git(folder, &["commit", "-qm", "0"]);
+    }
+    working.write("sub/.hgsub", "g = [git]g\n");
+    working.hg(&["-R", "sub", "add", "sub/.hgsub"]);
+    working.write(".hgsub", "g = [git]g\nsub = sub\n");
+    working.hg(&["add", ".hgsub"]);
+    working.hg(&["commit", "-S", "-q", "-m", "0", "-d", "0 0"]);
+    working.write("g/a", "2\n");
+    working.hg(&["commit", "-S", "-q", "-m", "1", "-d", "0 0"]);
+    for folder in ["g", "sub/g"] {
+        working.write(&format!("{folder}/a"), "other\n");
+        working.write(&format!("{folder}/na\u{ef}ve"), "other\n");
+        working.write(&format!("{folder}/new/er"), "");
+        working.write(&format!("{folder}/x.o"), "");
+        working.write(&format!("{folder}/staged"), "1\n");
+        git(folder, &["add", "staged"]);
+        git(folder, &["mv", "moved", "to"]);
+        std::fs::remove_file(working.path(&format!("{folder}/gone"))).unwrap();
+    }
+}
+
+#[test]
+fn git_repositories_are_looked_at_if_that_is_allowed() {
+    let allowed = "[subrepos]\ngit:allowed = yes\n";
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_config(&hg, allowed);
+        with_git_repositories(&working);
+        for arguments in [
+            &["status"][..],
+            &["status", "-S"],
+            &["status", "-SA"],
+            &["status", "-Sc"],
+            &["status", "-Si"],
+            &["status", "-Sm", "g"],
+            &["status", "-S", "sub"],
+            &["status", "-S", "-X", "g"],
+            &["status", "-Sq"],
+            &["status", "-SC", "--rev", "0"],
+            &["status", "-S", "--rev", "null"],
+            &["status", "-S", "--rev", "0", "--rev", "1"],
+            &["status", "-S", "--rev", "1", "--rev", "0"],
+            &["status", "-S", "--rev", "null", "--rev", "1"],
+            &["status", "-S", "--rev", "1", "--rev", "null"],
+            &["status", "-S", "--rev", "wdir()", "--rev", "0"],
+            &["status", "-S", "--change", "0"],
+            &["status", "-S", "--change", "1"],
+            &["status", "-S", "-T", "json"],
+        ] {
+            working.assert_same_as_hg(arguments);
+        }
+        working.assert_same_as_hg_in("sub", &["status", "-S"]);
+        let (_, stderr, code) = working.vigil(&["status", "-S", "--debug"]);
+        assert!(stderr.contains("--debug"), "{stderr}");
+        assert_eq!(code, Some(255));
+        // git fails, and says why.
+        std::fs::write(working.path("g/.git/HEAD"), "nonsense").unwrap();
+        for arguments in [&["status", "-S"][..], &["status", "-Sq"]] {
+            working.assert_same_as_hg(arguments);
+        }
+        // Without git, and without its repository.
+        std::fs::remove_dir_all(working.path("g/.git")).unwrap();
+        working.assert_same_as_hg(&["status", "-S"]);
+        std::fs::remove_dir_all(working.path("g")).unwrap();
+        working.assert_same_as_hg(&["status", "-S"]);
+        symlink("sub/g", working.path("g")).unwrap();
+        working.assert_same_as_hg(&["status", "-S"]);
+        std::fs::remove_file(working.path("g")).unwrap();
+        // A committed revision is no option of git.
+        let outside = working.path("written");
+        let state = format!("--output={} g\n", outside.display());
+        working.write(".hgsub", "g = [git]g\n");
+        working.write(".hgsubstate", state);
+        std::fs::create_dir_all(working.path("g/.git")).unwrap();
+        let (_, stderr, code) =
+            working.vigil(&["status", "-S", "--rev", "wdir()", "--rev", "wdir()"]);
+        assert!(stderr.contains("would be an option of git"), "{stderr}");
+        assert_eq!(code, Some(255));
+        assert!(!outside.exists());
     }
 }
 
