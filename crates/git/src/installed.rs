@@ -60,27 +60,46 @@ pub fn on_path(
 ) -> Vec<Installed> {
     let mut found: Vec<Installed> = Vec::new();
     let folders = environment.get("PATH").unwrap_or_default();
-    for folder in folders.split_str(":").take(FOLDERS_MAX) {
-        if !folder.starts_with(b"/") || found.len() >= PROGRAMS_MAX {
-            continue;
+    for (place, path) in programs(folders, name) {
+        if found.len() >= PROGRAMS_MAX {
+            break;
         }
-        let place = path_of(folder).join(name);
-        let is_program = access(&place, Access::EXEC_OK).is_ok()
-            && stat_path(&place).is_ok_and(|stat| stat.is_file());
-        let Some(path) = is_program.then(|| place.canonicalize().ok()).flatten() else {
-            continue;
-        };
         if found.iter().any(|other| other.path == path) {
             continue;
         }
-        let is_in = |path: &Path| untrusted.iter().any(|folder| path.starts_with(folder));
-        let version = match is_in(&path) || is_in(&place) {
+        let version = match is_in(&place, &path, untrusted) {
             true => Err(VersionUnknown::NotRun),
             false => version(environment, &path, name, arguments, timeout),
         };
         found.push(Installed { path, version });
     }
     found
+}
+
+/// Returns the first program called `name` on a `PATH` of these `folders` that is in none of the `untrusted` directories.
+pub fn first_on_path(folders: &BStr, name: &str, untrusted: &[&Path]) -> Option<PathBuf> {
+    let mut all = programs(folders, name);
+    let (place, _) = all.find(|(place, path)| !is_in(place, path, untrusted))?;
+    Some(place)
+}
+
+/// Returns the places of the programs called `name`, each also with symbolic links resolved.
+fn programs<'f>(folders: &'f BStr, name: &'f str) -> impl Iterator<Item = (PathBuf, PathBuf)> + 'f {
+    let folders = folders.split_str(":").take(FOLDERS_MAX);
+    let places = folders.filter(|folder| folder.starts_with(b"/"));
+    places.filter_map(move |folder| {
+        let place = path_of(folder).join(name);
+        let is_program = access(&place, Access::EXEC_OK).is_ok()
+            && stat_path(&place).is_ok_and(|stat| stat.is_file());
+        let path = is_program.then(|| place.canonicalize().ok()).flatten()?;
+        Some((place, path))
+    })
+}
+
+/// Whether a program, found at `place` and by links at `path`, is in one of the `folders`.
+fn is_in(place: &Path, path: &Path, folders: &[&Path]) -> bool {
+    let mut folders = folders.iter();
+    folders.any(|folder| path.starts_with(folder) || place.starts_with(folder))
 }
 
 fn version(

@@ -3,11 +3,12 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_git::installed;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::trim;
 use vigil_hg::config::ProcessContext;
@@ -27,6 +28,8 @@ pub(super) struct GitSubrepository<'s> {
     /// and in the outermost one.
     pub(super) outer_path: &'s BStr,
     pub(super) root: &'s Path,
+    /// The outermost repository: no program in it is run.
+    pub(super) top: &'s Path,
     pub(super) process: &'s ProcessContext<'s>,
     /// Whether git's messages are left out.
     pub(super) quiet: bool,
@@ -47,13 +50,13 @@ impl GitSubrepository<'_> {
         to: Option<&BStr>,
         messages: &mut Vec<u8>,
     ) -> Result<Lists, Abort> {
-        self.check_git(messages)?;
+        let program = self.program(messages)?;
         let mut lists = Lists::default();
         if from.is_empty() || stat_path(&self.root.join(".git")).is_err() {
             return Ok(lists);
         }
         let mut git = |arguments: &[&[u8]]| {
-            let asked = self.ask(arguments, messages);
+            let asked = self.ask(&program, arguments, messages);
             asked.map_err(|error| self.in_subrepository(error))
         };
         for revision in [Some(from), to].into_iter().flatten() {
@@ -107,31 +110,35 @@ impl GitSubrepository<'_> {
         Ok(lists)
     }
 
-    /// Checks that there is a git that can be asked.
-    fn check_git(&self, messages: &mut Vec<u8>) -> Result<(), Abort> {
+    /// Returns a git that can be asked.
+    fn program(&self, messages: &mut Vec<u8>) -> Result<PathBuf, Abort> {
+        let folders = self.process.get("PATH").unwrap_or_default();
+        let found = installed::first_on_path(folders.as_bstr(), "git", &[self.top]);
+        let program = found.ok_or_else(|| {
+            let message = bytes!("couldn't find git for subrepo '", self.path, "'");
+            Abort::plain(message).with_hint("check git is installed and in your PATH")
+        })?;
         let arguments: [&[u8]; 1] = [b"--version"];
-        let told = match self.run(&self.process.cwd, &arguments) {
-            Ok(output) => self.answer(&arguments, output, messages)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let message = bytes!("couldn't find git for subrepo '", self.path, "'");
-                let hint = "check git is installed and in your PATH";
-                return Err(Abort::plain(message).with_hint(hint));
-            }
-            Err(error) => {
-                let reason = errno::text_of(&error);
-                let what = "error executing git for subrepo '";
-                return Err(Abort::plain(bytes!(what, self.path, "': ", reason)));
-            }
-        };
-        match version(&told) {
-            Some(version) if version >= OLDEST => Ok(()),
+        let output = self.run(&program, &self.process.cwd, &arguments);
+        let output = output.map_err(|error| {
+            let reason = errno::text_of(&error);
+            let what = "error executing git for subrepo '";
+            Abort::plain(bytes!(what, self.path, "': ", reason))
+        })?;
+        match version(&self.answer(&arguments, output, messages)?) {
+            Some(version) if version >= OLDEST => Ok(program),
             _ => Err(Abort::unsupported("a git of an unknown version")),
         }
     }
 
     /// Returns what git says to `arguments`, without white space at its ends.
-    fn ask(&self, arguments: &[&[u8]], messages: &mut Vec<u8>) -> Result<BString, Abort> {
-        match self.run(self.root, arguments) {
+    fn ask(
+        &self,
+        program: &Path,
+        arguments: &[&[u8]],
+        messages: &mut Vec<u8>,
+    ) -> Result<BString, Abort> {
+        match self.run(program, self.root, arguments) {
             Ok(output) => self.answer(arguments, output, messages),
             Err(error) => Err(Abort::io(self.root, &error)),
         }
@@ -160,9 +167,10 @@ impl GitSubrepository<'_> {
         }
     }
 
-    fn run(&self, folder: &Path, arguments: &[&[u8]]) -> io::Result<Output> {
-        let mut command = Command::new("git");
+    fn run(&self, program: &Path, folder: &Path, arguments: &[&[u8]]) -> io::Result<Output> {
+        let mut command = Command::new(program);
         command
+            .arg0("git")
             .args(arguments.iter().filter_map(|word| word.to_os_str().ok()))
             .current_dir(folder)
             .stdin(Stdio::inherit())

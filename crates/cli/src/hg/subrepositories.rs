@@ -85,6 +85,7 @@ pub(super) fn add(
     messages: &mut Vec<u8>,
 ) -> Result<(), Abort> {
     let place = Place {
+        top: &subject.repository.root,
         outer_path: BString::default(),
         depth: 0,
     };
@@ -93,8 +94,9 @@ pub(super) fn add(
     Ok(())
 }
 
-/// Where a repository is in the outermost one.
-struct Place {
+/// Where a repository is in the outermost one, at `top`.
+struct Place<'t> {
+    top: &'t Path,
     outer_path: BString,
     depth: u32,
 }
@@ -104,7 +106,7 @@ fn add_from(
     lists: &mut Lists,
     subject: &Subject<'_>,
     pair: Pair,
-    place: &Place,
+    place: &Place<'_>,
     messages: &mut Vec<u8>,
 ) -> Result<Lists, Abort> {
     let mut others = Lists::default();
@@ -143,6 +145,7 @@ fn add_from(
                 path,
                 outer_path: outer_path.as_bstr(),
                 root: &root,
+                top: place.top,
                 process: subject.process,
                 quiet: subject.quiet,
                 clean: subject.clean,
@@ -180,6 +183,7 @@ fn add_from(
             _ => Node::WORKING_COPY,
         };
         let place = Place {
+            top: place.top,
             outer_path,
             depth: place.depth.saturating_add(1),
         };
@@ -304,7 +308,7 @@ fn status_of(
     above: &Subject<'_>,
     root: &Path,
     nodes: [Node; 2],
-    place: &Place,
+    place: &Place<'_>,
 ) -> Result<(Lists, Lists), Abort> {
     if place.depth > DEPTH_MAX {
         return Err(refused("that is nested too deeply"));

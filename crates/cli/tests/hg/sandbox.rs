@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use vigil_testkit::hg::sandbox::{HgSandbox, is_installed};
 use vigil_testkit::hg::server::Server;
@@ -91,6 +91,14 @@ impl WorkingCopy {
     pub(crate) fn vigil(&self, arguments: &[&str]) -> ProgramOutput {
         let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
         self.run_in(vigil, true, &self.0.top(), arguments)
+    }
+
+    /// The command for `vigil hg`, from the top. Not started yet.
+    pub(crate) fn vigil_command(&self, arguments: &[&str]) -> Command {
+        let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
+        let mut command = self.0.command(vigil, &self.0.top());
+        command.arg("hg").args(arguments);
+        command
     }
 
     /// Runs one of Vigil's own commands in a folder of the working copy, without the daemon.

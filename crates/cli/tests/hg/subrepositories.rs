@@ -228,6 +228,16 @@ fn git_repositories_are_looked_at_if_that_is_allowed() {
         let (_, stderr, code) = working.vigil(&["status", "-S", "--debug"]);
         assert!(stderr.contains("--debug"), "{stderr}");
         assert_eq!(code, Some(255));
+        // A git that the repository brings along is not run.
+        working.write("tools/git", "#!/bin/sh\ntouch run\n");
+        let tool = working.path("tools/git");
+        std::fs::set_permissions(&tool, Permissions::from_mode(0o755)).unwrap();
+        let folders = working.path("tools");
+        let mut command = working.vigil_command(&["status", "-S"]);
+        command.env("PATH", format!("{}:tools:.", folders.display()));
+        let stderr = command.output().unwrap().stderr;
+        assert!(stderr.starts_with(b"abort: couldn't find git for subrepo 'g'\n"));
+        std::fs::remove_dir_all(&folders).unwrap();
         // git fails, and says why.
         std::fs::write(working.path("g/.git/HEAD"), "nonsense").unwrap();
         for arguments in [&["status", "-S"][..], &["status", "-Sq"]] {
