@@ -32,6 +32,7 @@ pub struct Tracer<'t> {
     dirstate: &'t Dirstate,
     /// The part of the files that a narrow clone has; it knows nothing of copies from elsewhere.
     narrow: Option<Arc<Portion>>,
+    looks_backwards: bool,
     open_filelogs: BTreeMap<BString, Revlog>,
 }
 
@@ -52,8 +53,14 @@ impl<'t> Tracer<'t> {
             revisions,
             dirstate,
             narrow,
+            looks_backwards: true,
             open_filelogs: BTreeMap::new(),
         }
+    }
+
+    /// Makes the tracer find no copies from a changeset to one of its ancestors (`experimental.copytrace=off`).
+    pub fn look_only_forwards(&mut self) {
+        self.looks_backwards = false;
     }
 
     fn is_in_narrow(&self, path: &BStr) -> bool {
@@ -86,6 +93,8 @@ impl<'t> Tracer<'t> {
         let common = self.best_common(committed(from), committed(to));
         let mut copies = if common == from {
             self.forward(from, to, from, matches)?
+        } else if common == to && !self.looks_backwards {
+            Copies::new()
         } else if common == to {
             let copies = self.forward(to, from, to, &|_| true)?;
             self.reversed(copies, from, matches)?

@@ -148,18 +148,21 @@ impl Subject<'_> {
                 let store = self.repository.store();
                 // If changesets record copies, copies are not looked up in file revisions.
                 let is_by_file = !store.copies_by_changeset();
-                for (section, name, counts) in [
-                    ("experimental", "copytrace", true),
-                    ("experimental", "copies.read-from", is_by_file),
-                    ("devel", "copy-tracing.trace-all-files", is_by_file),
-                ] {
-                    if counts && self.config.has(section, name) {
-                        let message = bytes!("the setting ", section, ".", name);
-                        return Err(Abort::unsupported(message));
-                    }
+                let traces_all = self.config.has("devel", "copy-tracing.trace-all-files");
+                let read_from = self.config.get("experimental", "copies.read-from");
+                let unsupported = match read_from.unwrap_or_default().as_bytes() {
+                    b"changeset-only" | b"compatibility" => "experimental.copies.read-from",
+                    _ if traces_all => "devel.copy-tracing.trace-all-files",
+                    _ => "",
+                };
+                if is_by_file && !unsupported.is_empty() {
+                    return Err(Abort::unsupported(bytes!("the setting ", unsupported)));
                 }
                 let narrow = self.narrow.clone();
                 let mut tracer = Tracer::new(store, revisions, self.dirstate, narrow);
+                if self.config.get("experimental", "copytrace") == Some("off".into()) {
+                    tracer.look_only_forwards();
+                }
                 tracer.between(from, to, &is_match)
             }
             _ if !self.has_parent => Ok(BTreeMap::new()),

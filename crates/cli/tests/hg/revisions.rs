@@ -212,6 +212,40 @@ fn changesets_and_the_working_copy_are_compared() {
 }
 
 #[test]
+fn copies_are_traced_as_configured() {
+    let names = ["0", "1", "2", "4", "5", "wdir()"];
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        history(&working);
+        changes(&working);
+        let mut server = working.server();
+        for setting in [
+            "experimental.copytrace=off",
+            "experimental.copytrace=heuristics",
+            "experimental.copies.read-from=filelog-only",
+            "experimental.copies.read-from=auto",
+        ] {
+            for (from, to) in names.iter().flat_map(|from| names.map(|to| (*from, to))) {
+                let question = ["status", "-C", "--rev", from, "--rev", to];
+                let question = [&question[..], &["--config", setting]].concat();
+                working.assert_same_as_hg_server(&mut server, &question);
+            }
+        }
+        for refused in [
+            "experimental.copies.read-from=changeset-only",
+            "experimental.copies.read-from=compatibility",
+            "devel.copy-tracing.trace-all-files=yes",
+        ] {
+            let question = ["status", "-C", "--rev", "0", "--config", refused];
+            let (_, stderr, code) = working.vigil(&question);
+            let name = refused.split('=').next().unwrap();
+            assert!(stderr.contains(&format!("the setting {name}")), "{stderr}");
+            assert_eq!(code, Some(255));
+        }
+    }
+}
+
+#[test]
 fn a_merge_in_progress_is_compared_with_others() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);
