@@ -346,7 +346,7 @@ texts hg_checkout 'F\000\000\000\006f\000u\000xyL\000\000\000\001at\000\000\000\
 texts hg_revision 'tip' 'book^2~1\377tagged' '0:-1' 'side' 'p1(wdir())' '(.)::tip' '"a b"-1' 'null' 'x0' '..'
 node=0123456789012345678901234567890123456789
 texts hg_names "a\377$node a\n$node  b\n" "a\377$node 4\n$node o a\n" "a\3770 $node\n32 $node\n"
-texts hg_texts "$node\nu\n0 0 branch:a\\\\n\000close:1\nf\n\nmessage" "\001\ncopy: a\ncopyrev: $node\n\001\ntext" '\001\n\001\n'
+texts hg_texts "$node\nu\n0 0 branch:a\\\\n\000close:1\nf\n\nmessage" "\001\ncopy: a\ncopyrev: $node\n\001\ntext" "version https://git-lfs.github.com/spec/v1\noid sha256:${node}012345678901234567890123\nsize 12\nx-hg-copy a\n" '\001\n\001\n'
 texts hg_store_name 'd/AUX.i/con.d/a' 'x.hg/.a/~_ b.' "$node/$node/$node/A" '\001\377:*'
 texts hg_matcher 'a/b.o\377*.o\377path:a\377re:b$' 'd/e\377rootglob:{d,e}/**\377glob:[!a-c]?' 'a\377relre:^a\377rootfilesin:.' 'a\377\377relpath:../x'
 texts hg_subrepositories "d/s = ../x\nt=[hg]y\n# c\n[subpaths]\na=b\n\377$node d/s\n" 'a=[git]b'

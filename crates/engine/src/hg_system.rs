@@ -336,9 +336,8 @@ impl<'a> HgSystem<'a> {
         let Some(entry) = manifest.ok().and_then(|manifest| manifest.get(path)) else {
             return true;
         };
-        let stored = || self.store.contents(path, &entry.node);
-        entry.flag != flag_of(stat)
-            || stored().is_ok_and(|stored| u64::try_from(stored.len()) != Ok(stat.size))
+        let stored_len = || self.store.contents_len(path, &entry.node);
+        entry.flag != flag_of(stat) || stored_len().is_ok_and(|len| len != stat.size)
     }
 
     fn manifest(&self) -> Result<&Manifest, Abort> {
@@ -399,8 +398,8 @@ impl<'a> HgSystem<'a> {
             && found != Flag::Link
             && let Some(abort) = outside_of_reach(self.top, path)
         {
-            let stored = self.store.contents(path, &entry.node)?;
-            return match stored.len() == contents.len() {
+            let len = self.store.contents_len(path, &entry.node)?;
+            return match Ok(len) == u64::try_from(contents.len()) {
                 true => Err(abort),
                 false => Ok(Compared::Contents),
             };

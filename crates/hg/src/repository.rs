@@ -116,6 +116,7 @@ impl Repository {
             trees: has("treemanifest"),
             copies_by_changeset: has("exp-copies-sidedata-changeset"),
             ellipses: self.is_narrow(),
+            lfs: has("lfs"),
         };
         if !has("store") {
             let folder = self.shared.clone();

@@ -36,6 +36,8 @@ const SPECIAL_FLAGS: u16 = 0xe000;
 const UNKNOWN_FLAGS: u16 = 0x003f;
 /// The special flag of an ellipsis. Its parents are not those it was made with, so its hash does not match its text.
 const ELLIPSIS_FLAG: u16 = 0x4000;
+/// The special flag of a revision whose text is kept elsewhere. The hash is that of the text, not of the pointer to it.
+const POINTER_FLAG: u16 = 0x2000;
 
 /// The versions of one thing.
 #[derive(Debug)]
@@ -48,6 +50,8 @@ pub struct Revlog {
     data: Option<Contents>,
     /// Whether revisions may be ellipses.
     has_ellipses: bool,
+    /// Whether revisions may be pointers to texts that are kept elsewhere.
+    has_pointers: bool,
     /// The additional parts of a revlog with a docket.
     docket_data: Option<DocketData>,
 }
@@ -98,6 +102,7 @@ impl Revlog {
                 data: None,
                 docket_data: None,
                 has_ellipses: false,
+                has_pointers: false,
                 name,
             }),
             Form::WithDocket(layout) => {
@@ -156,6 +161,7 @@ impl Revlog {
                 sidedata: None,
             }),
             has_ellipses: false,
+            has_pointers: false,
         })
     }
 
@@ -164,6 +170,15 @@ impl Revlog {
     pub(crate) fn with_ellipses(self, has_ellipses: bool) -> Self {
         Self {
             has_ellipses,
+            ..self
+        }
+    }
+
+    /// Sets whether revisions may be pointers to texts that are kept elsewhere.
+    #[must_use]
+    pub(crate) fn with_pointers(self, has_pointers: bool) -> Self {
+        Self {
+            has_pointers,
             ..self
         }
     }
@@ -220,6 +235,11 @@ impl Revlog {
         Some(self.hash(revision, text) == revision.node)
     }
 
+    /// Whether the revision's hash is that of `text`, which is kept elsewhere.
+    pub(crate) fn is_hash_of(&self, revision: &Revision, text: &[u8]) -> bool {
+        self.hash(revision, text) == revision.node
+    }
+
     fn hash(&self, revision: &Revision, text: &[u8]) -> Node {
         let node = |number: i32| {
             let number = u32::try_from(number).ok();
@@ -238,20 +258,28 @@ impl Revlog {
         Node(sum.finalize().into())
     }
 
+    /// Returns the pointer that stands for the text of the revision `number`; `None` if the text itself is stored.
+    ///
+    /// # Errors
+    /// The revision is damaged.
+    pub(crate) fn pointer(&mut self, number: u32) -> Result<Option<Vec<u8>>, Abort> {
+        let special = self
+            .revision(number)
+            .map(|revision| revision.flags & SPECIAL_FLAGS);
+        match special == Some(POINTER_FLAG) && self.has_pointers {
+            true => self.stored_text(number).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// Returns the text of the revision `number`.
     ///
     /// # Errors
     /// The revision does not exist, or is damaged.
     pub fn text(&mut self, number: u32) -> Result<Vec<u8>, Abort> {
-        let damaged = |what: &str| {
-            let message = bytes!("damaged revision in '", self.name, "': ", what);
-            Abort::of(Kind::Storage, message)
-        };
-        let revision = self.revision(number);
-        let revision = revision.ok_or_else(|| damaged("there is none of this number"))?;
-        let special = revision.flags & SPECIAL_FLAGS;
-        let is_ellipsis = self.has_ellipses && special == ELLIPSIS_FLAG;
-        if special != 0 && !is_ellipsis {
+        let flags = self.revision(number).map(|revision| revision.flags);
+        let special = flags.unwrap_or_default() & SPECIAL_FLAGS;
+        if special != 0 && !(self.has_ellipses && special == ELLIPSIS_FLAG) {
             let what = bytes!(
                 "a revision of '",
                 self.name,
@@ -259,6 +287,17 @@ impl Revlog {
             );
             return Err(Abort::unsupported(what));
         }
+        self.stored_text(number)
+    }
+
+    /// Returns the text that is stored, and checks its hash unless that is of another text.
+    fn stored_text(&mut self, number: u32) -> Result<Vec<u8>, Abort> {
+        let damaged = |what: &str| {
+            let message = bytes!("damaged revision in '", self.name, "': ", what);
+            Abort::of(Kind::Storage, message)
+        };
+        let revision = self.revision(number);
+        let revision = revision.ok_or_else(|| damaged("there is none of this number"))?;
         if revision.flags & UNKNOWN_FLAGS != 0 {
             let flags = revision.flags & UNKNOWN_FLAGS;
             let message = format!("incompatible revision flag '{flags:#x}'");
@@ -287,7 +326,8 @@ impl Revlog {
             chunks.push(chunk);
         }
         let text = delta::apply(&chunks, text_len).map_err(damaged)?;
-        let has_hash = || is_ellipsis || self.hash(&revision, &text) == revision.node;
+        let has_hash =
+            || revision.flags & SPECIAL_FLAGS != 0 || self.hash(&revision, &text) == revision.node;
         if text.len() != text_len || !has_hash() {
             let text = format!("integrity check failed on {}:{number}", raw(&self.name));
             return Err(Abort::of(Kind::Storage, bytes_of(&text)));

@@ -1,6 +1,7 @@
 //! Committed data: changesets, the files of each, and their contents.
 
 mod changes;
+mod lfs;
 mod manifest;
 mod names;
 mod trees;
@@ -36,6 +37,8 @@ pub struct StoreFeatures {
     pub copies_by_changeset: bool,
     /// Revisions may be ellipses, which stand for those between them and their parents, as in a narrow clone.
     pub ellipses: bool,
+    /// Contents of files may be kept elsewhere, with a pointer in their place.
+    pub lfs: bool,
 }
 
 /// The contents of a changeset.
@@ -139,7 +142,9 @@ impl Store {
 
     fn revlog(&self, radix: &[u8], name: impl Into<BString>) -> Result<Revlog, Abort> {
         let revlog = Revlog::open(|end| self.revlog_path(radix, end), name)?;
-        Ok(revlog.with_ellipses(self.features.ellipses))
+        Ok(revlog
+            .with_ellipses(self.features.ellipses)
+            .with_pointers(self.features.lfs))
     }
 
     fn revlog_path(&self, radix: &[u8], end: &str) -> PathBuf {
@@ -233,6 +238,11 @@ impl Store {
         let revision = versions
             .revision(number)
             .ok_or_else(|| no_version(path, node))?;
+        if let Some(pointer) = lfs::pointer(&mut versions, number)? {
+            let len = u64::try_from(contents.len());
+            let is_same_len = len.is_ok_and(|len| len == pointer.len);
+            return Ok(is_same_len && versions.is_hash_of(&revision, &pointer.text(contents)));
+        }
         // With copy metadata or an escape, the hash covers more than the contents.
         let is_escaped = contents.starts_with(METADATA_MARK);
         if !is_escaped {
@@ -249,12 +259,36 @@ impl Store {
     /// Returns whether `len` bytes are more than the version `node` of the file `path` has together with its metadata: then
     /// contents of this length need not be read. False if the version is missing.
     pub fn is_shorter_than(&self, path: &BStr, node: &Node, len: u64) -> bool {
-        let Ok(versions) = self.file(path) else {
+        let Ok(mut versions) = self.file(path) else {
             return false;
         };
-        let number = versions.find(node);
-        let revision = number.and_then(|number| versions.revision(number));
-        revision.is_some_and(|revision| u64::from(revision.text_len) < len)
+        let Some(number) = versions.find(node) else {
+            return false;
+        };
+        match lfs::pointer(&mut versions, number) {
+            Ok(Some(pointer)) => pointer.len < len,
+            Ok(None) => {
+                let revision = versions.revision(number);
+                revision.is_some_and(|revision| u64::from(revision.text_len) < len)
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Returns the length in bytes of the contents of the version `node` of the file `path`.
+    ///
+    /// # Errors
+    /// The version is missing, or damaged.
+    pub fn contents_len(&self, path: &BStr, node: &Node) -> Result<u64, Abort> {
+        let mut versions = self.file(path)?;
+        let number = versions.find(node).ok_or_else(|| no_version(path, node))?;
+        match lfs::pointer(&mut versions, number)? {
+            Some(pointer) => Ok(pointer.len),
+            None => {
+                let text = versions.text(number)?;
+                Ok(without_metadata(&text).len() as u64)
+            }
+        }
     }
 
     /// Returns the contents of the version `node` of the file `path`.
@@ -264,6 +298,15 @@ impl Store {
     pub fn contents(&self, path: &BStr, node: &Node) -> Result<Vec<u8>, Abort> {
         let mut versions = self.file(path)?;
         let number = versions.find(node).ok_or_else(|| no_version(path, node))?;
+        if let Some(pointer) = lfs::pointer(&mut versions, number)? {
+            let revision = versions.revision(number);
+            let contents = pointer.contents(&self.folder)?;
+            let text = pointer.text(&contents);
+            return match revision.is_some_and(|revision| versions.is_hash_of(&revision, &text)) {
+                true => Ok(contents),
+                false => Err(lfs::damaged(path)),
+            };
+        }
         let text = versions.text(number)?;
         Ok(without_metadata(&text).to_vec())
     }
@@ -276,6 +319,9 @@ impl Store {
         versions: &mut Revlog,
         number: u32,
     ) -> Result<Option<(BString, Node)>, Abort> {
+        if let Some(pointer) = lfs::pointer(versions, number)? {
+            return Ok(pointer.copy_source());
+        }
         // A version with a first parent is not a copy.
         let may_be_copy = |revision: &Revision| {
             revision.p1 == NO_REVISION && versions.may_have_metadata(revision)
@@ -310,6 +356,7 @@ pub fn fuzz(text: &[u8]) {
         assert!(path.len() + contents.len() + Node::LEN < text.len());
     }
     let _ = Changeset::parse(text);
+    lfs::fuzz(text);
     for file in changes::parse(text).unwrap_or_default() {
         assert!(file.path.len() <= text.len());
     }

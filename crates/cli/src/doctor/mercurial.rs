@@ -1,12 +1,15 @@
 //! Checks of a Mercurial repository and its working copy.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use bstr::BString;
 use vigil_engine::hg_session::HgSession;
 use vigil_engine::hg_session::checkup::HgCheckup;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::Config;
+use vigil_hg::dirstate::Dirstate;
 use vigil_linux::dir::bounded::Budget;
 
 use super::check::{Check, count, grouped, shown_path};
@@ -41,8 +44,17 @@ pub(super) fn here(environment: &Environment) -> (Here, Result<bool, String>) {
         }
     });
     here.top = Some(repository.root.clone());
+    let stores = hg::places(environment, repository);
+    let state_folder = stores.first().map(|store| store.folder().to_path_buf());
+    let mut session = HgSession::new(repository, stores);
+    // If it is damaged, a later check says so.
+    let recorded = session.dirstate(repository);
+    let recorded = recorded.unwrap_or_else(|_| Arc::new(Dirstate::empty()));
     let checks = &mut here.checks;
-    checks.push(extensions(config));
+    checks.push(extensions(
+        opened.unsupported(environment, &recorded),
+        config,
+    ));
     checks.push(fsmonitor(config));
     let folders = [
         ("repository's disk", &repository.shared),
@@ -52,11 +64,9 @@ pub(super) fn here(environment: &Environment) -> (Here, Result<bool, String>) {
         checks.push(places::file_system(subject, folder));
     }
     checks.push(places::mounted_below(&repository.root));
-    let stores = hg::places(environment, repository);
-    if let Some(store) = stores.first() {
-        checks.push(places::file_system("state's disk", store.folder()));
+    if let Some(folder) = &state_folder {
+        checks.push(places::file_system("state's disk", folder));
     }
-    let mut session = HgSession::new(repository, stores);
     checks.push(match config.boolean("vigil", "stateFile", true) {
         Ok(true) => match session.state_report() {
             Some(report) => repository::state(&Ok(report)),
@@ -101,10 +111,10 @@ fn refused(abort: &Abort) -> Check {
     Check::problem("repository", fact, remedy)
 }
 
-/// Checks the configuration for things that only Mercurial can answer.
-fn extensions(config: &Config) -> Check {
+/// Reports what is `beyond` this program: what only Mercurial can answer.
+fn extensions(beyond: Option<BString>, config: &Config) -> Check {
     let subject = "extensions and filters";
-    let Some(beyond) = hg::unsupported_setting(config) else {
+    let Some(beyond) = beyond else {
         return Check::ok(subject, "none that changes a status");
     };
     let falls_back = config.boolean("vigil", "hg.fallback", false);

@@ -17,6 +17,7 @@ use vigil_hg::revision::Revisions;
 use super::arguments::Arguments;
 use super::color::Colors;
 use super::defaults_and_aliases;
+use super::extensions::{self, ExtensionQuestion};
 use super::kinds::{CLEAN, IGNORED, UNKNOWN};
 use super::own_format::Report;
 use super::paths::PathDisplay;
@@ -157,7 +158,7 @@ impl Run<'_> {
         self.colors = colors.effects("ui.error");
         let repository = Repository::open(&root);
         let repository = repository.map_err(|abort| settings::not_opened(&config, abort))?;
-        settings::check_extensions(&config, &repository.requirements)
+        extensions::check_required(&config, &repository.requirements)
             .map_err(|abort| settings::not_opened(&config, abort))?;
         if let Some(unsupported) = settings::unsupported_upgrade(&config, &repository.requirements)?
         {
@@ -187,6 +188,17 @@ impl Run<'_> {
         let is_kept = self.working_copy.is_kept();
         let session = session_of(self.working_copy, &config, &repository, self.process)?;
         let dirstate = session.dirstate(&repository)?;
+        let extensions = ExtensionQuestion {
+            repository: &repository,
+            config: &config,
+            process: self.process,
+            dirstate: &dirstate,
+            names_changesets: arguments.names_changesets(),
+            is_verbose: settings.verbose,
+        };
+        if let Some(unsupported) = extensions.unsupported() {
+            return Err(Abort::unsupported(unsupported));
+        }
         let parents = session.parents(&repository)?;
         if let Some(parent) = parents.unknown {
             self.warnings.extend_from_slice(&unknown_parent(&parent));
@@ -268,6 +280,7 @@ impl Run<'_> {
             unknown,
             ignored: is_shown(IGNORED) || settings.terse.contains(&b'i'),
             quiet: settings.quiet,
+            verbose: settings.verbose,
             debug: settings.debug,
         };
         let mut lists = subject.lists(pair, &mut self.warnings)?;

@@ -8,6 +8,7 @@ mod color;
 mod complaint;
 mod daemon_writer;
 mod defaults_and_aliases;
+mod extensions;
 mod fallback;
 mod git_subrepository;
 mod kinds;
@@ -46,7 +47,6 @@ pub(crate) use daemon_writer::answer_from_session;
 pub(crate) use open::{Opened, open, places, state_places, state_report, state_verification};
 use options::{SYNOPSIS, StatusOptions};
 pub(crate) use own_commands::is_mercurial;
-pub(crate) use settings::unsupported_setting;
 
 /// The command, for the parser, the help, completions and the manual page.
 pub(crate) const COMMAND: Command = Command {

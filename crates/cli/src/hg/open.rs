@@ -9,10 +9,12 @@ use vigil_engine::state::StateReport;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Abort;
 use vigil_hg::config::{Config, Layers, ProcessContext};
+use vigil_hg::dirstate::Dirstate;
 use vigil_hg::repository::{self, Repository};
 use vigil_store::Store;
 
 use super::complaint::complain;
+use super::extensions::{self, ExtensionQuestion};
 use super::settings;
 use crate::reply::Reply;
 
@@ -27,22 +29,49 @@ pub(crate) struct Opened {
     pub(crate) ignore_files: Vec<PathBuf>,
 }
 
+impl Opened {
+    /// Returns what changes a status here in ways that only Mercurial knows, if `dirstate` is what is recorded.
+    pub(crate) fn unsupported(
+        &self,
+        environment: &Environment,
+        dirstate: &Dirstate,
+    ) -> Option<BString> {
+        let variable = |name: &str| environment.get(name).map(BString::from);
+        let here = ExtensionQuestion {
+            repository: &self.repository,
+            config: &self.config,
+            process: &process_of(environment, &variable),
+            dirstate,
+            names_changesets: false,
+            is_verbose: false,
+        };
+        settings::unsupported_setting(&self.config).or_else(|| here.unsupported())
+    }
+}
+
+fn process_of<'v>(
+    environment: &Environment,
+    variable: &'v (dyn Fn(&str) -> Option<BString> + Sync),
+) -> ProcessContext<'v> {
+    ProcessContext {
+        variable,
+        cwd: environment.working_directory().to_path_buf(),
+        uid: rustix::process::geteuid().as_raw(),
+    }
+}
+
 /// Opens the repository around the working directory, and reads its configuration.
 ///
 /// # Errors
 /// There is no repository, or it is not understood.
 pub(crate) fn open(environment: &Environment) -> Result<Opened, Abort> {
     let variable = |name: &str| environment.get(name).map(BString::from);
-    let process = ProcessContext {
-        variable: &variable,
-        cwd: environment.working_directory().to_path_buf(),
-        uid: rustix::process::geteuid().as_raw(),
-    };
+    let process = process_of(environment, &variable);
     let layers = Layers::of_user(&process, &[])?;
     let root = repository::locate(&process, None)?;
     let config = repository::configure(layers, &root)?.config;
     let repository = Repository::open(&root)?;
-    settings::check_extensions(&config, &repository.requirements)?;
+    extensions::check_required(&config, &repository.requirements)?;
     let ignore_files = repository.ignore_files(&config, &process);
     Ok(Opened {
         repository,

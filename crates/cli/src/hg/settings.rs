@@ -3,16 +3,18 @@
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
-use vigil_hg::config::{Config, Item, ProcessContext, boolean};
+use vigil_hg::config::{Config, ProcessContext, boolean};
 use vigil_hg::repository::{Repository, Requirements};
 use vigil_linux::stat::stat_path;
 
 use super::arguments::Arguments;
+use super::extensions;
 
 /// How a status is shown.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) quiet: bool,
+    pub(super) verbose: bool,
     pub(super) debug: bool,
     pub(super) copies: bool,
     /// Whether paths are shown relative to the current directory.
@@ -122,6 +124,7 @@ impl Settings {
         let shows_unfinished = verbose || flag("commands", "status.verbose")?;
         Ok(Self {
             quiet,
+            verbose,
             debug,
             copies: (copies || arguments.all) && !arguments.no_status,
             is_relative: is_relative(config, !arguments.patterns.is_empty())?,
@@ -165,74 +168,6 @@ fn is_relative(config: &Config, has_patterns: bool) -> Result<bool, Abort> {
     }
 }
 
-/// Extensions that do not change a status.
-const HARMLESS: [&str; 64] = [
-    "absorb",
-    "acl",
-    "amend",
-    "automv",
-    "beautifygraph",
-    "blackbox",
-    "bookflow",
-    "bookmarks",
-    "bugzilla",
-    "censor",
-    "children",
-    "churn",
-    "clang-format",
-    "clonebundles",
-    "closehead",
-    "color",
-    "commitextras",
-    "convert",
-    "evolve",
-    "extdiff",
-    "factotum",
-    "fastannotate",
-    "fastexport",
-    "fetch",
-    "firefoxtree",
-    "fix",
-    "fsmonitor",
-    "githelp",
-    "gpg",
-    "graphlog",
-    "hgk",
-    "highlight",
-    "histedit",
-    "hooklib",
-    "infinitepush",
-    "interhg",
-    "journal",
-    "js-format",
-    "logtoprocess",
-    "mq",
-    "narrow",
-    "notify",
-    "pager",
-    "patchbomb",
-    "phabricator",
-    "progress",
-    "purge",
-    "push-to-try",
-    "rebase",
-    "record",
-    "releasenotes",
-    "relink",
-    "remotenames",
-    "schemes",
-    "share",
-    "shelve",
-    "show",
-    "sparse",
-    "split",
-    "strip",
-    "topic",
-    "transplant",
-    "uncommit",
-    "zeroconf",
-];
-
 /// Returns what may change the meaning of `names` of changesets in ways that only Mercurial knows.
 pub(super) fn unsupported_names<'n>(
     config: &Config,
@@ -247,7 +182,7 @@ pub(super) fn unsupported_names<'n>(
         let stat = stat_path(&repository.dot_hg.join(name));
         stat.is_ok_and(|stat| stat.size > 0)
     };
-    if has_extension(config, "mq")
+    if extensions::has(config, "mq")
         && ["patches/status", "patches.queues"]
             .into_iter()
             .any(has_patches)
@@ -265,8 +200,7 @@ pub(super) fn unsupported_names<'n>(
     }
     let names: Vec<&BString> = names.collect();
     let is_plain = |name: &&BString| matches!(name.as_slice(), b"." | b"null");
-    let naming = extensions(config).find(|(name, _)| is_among(name, &NAMING));
-    if let Some((name, _)) = naming
+    if let Some(name) = extensions::naming(config)
         && !names.iter().all(is_plain)
     {
         let said = bytes!("names of changesets with the extension '", name, "'");
@@ -293,19 +227,6 @@ pub(super) fn unsupported_names<'n>(
     alias.map(|item| bytes!("revsetalias.", item.name))
 }
 
-/// Whether the extension `name` is on.
-fn has_extension(config: &Config, name: &str) -> bool {
-    extensions(config).any(|(known, _)| known == name.as_bytes())
-}
-
-/// Checks that the extensions that a repository requires are on.
-///
-/// # Errors
-/// One is off.
-pub(super) fn check_extensions(config: &Config, requirements: &Requirements) -> Result<(), Abort> {
-    requirements.check_extensions(|name| has_extension(config, name))
-}
-
 /// Whether the configuration allows Mercurial to create obsolete markers.
 fn may_make_markers(config: &Config) -> bool {
     let said = config.get("experimental", "evolution.createmarkers");
@@ -320,7 +241,7 @@ fn may_make_markers(config: &Config) -> bool {
                 .any(|word| word == "all" || word == "createmarkers")
         }),
         // Without a setting, the extension allows them.
-        None => has_extension(config, "evolve"),
+        None => extensions::has(config, "evolve"),
     }
 }
 
@@ -429,52 +350,10 @@ pub(super) fn not_opened(config: &Config, abort: Abort) -> Abort {
     }
 }
 
-/// Harmless extensions that do not come with Mercurial, and so are configured by file. Some are Mozilla's.
-const NOT_BUNDLED: [&str; 7] = [
-    "clang-format",
-    "evolve",
-    "firefoxtree",
-    "interhg",
-    "js-format",
-    "push-to-try",
-    "topic",
-];
-
-/// The file of a harmless extension that Mercurial's own tests configure under more than one name.
-const TEST_EXTENSION: &[u8] = b"/drawdag.py";
-
-/// Extensions that add names for changesets.
-const NAMING: [&str; 2] = ["firefoxtree", "remotenames"];
-
-/// Returns the extensions that are on, each with its short name.
-fn extensions(config: &Config) -> impl Iterator<Item = (&[u8], &Item)> {
-    let all = config.section("extensions").map(|item| {
-        let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
-        (name.strip_prefix(b"hgext3rd.").unwrap_or(name), item)
-    });
-    all.filter(|(name, item)| {
-        let is_sub_option = name.contains(&b':');
-        !item.value.starts_with(b"!") && !is_sub_option
-    })
-}
-
-fn is_among(name: &[u8], list: &[&str]) -> bool {
-    list.iter().any(|known| known.as_bytes() == name)
-}
-
 /// Returns what in the configuration changes a status in ways that only Mercurial knows.
-pub(crate) fn unsupported_setting(config: &Config) -> Option<BString> {
-    for (name, item) in extensions(config) {
-        if item.value.ends_with(TEST_EXTENSION) {
-            continue;
-        }
-        if !is_among(name, &HARMLESS) {
-            return Some(bytes!("the extension '", name, "'"));
-        }
-        // One that comes with Mercurial is configured by name alone. With a file, it is a different extension of that name.
-        if !item.value.is_empty() && !is_among(name, &NOT_BUNDLED) {
-            return Some(bytes!("the extension '", name, "' from ", item.value));
-        }
+pub(super) fn unsupported_setting(config: &Config) -> Option<BString> {
+    if let Some(unsupported) = extensions::unsupported(config) {
+        return Some(unsupported);
     }
     for (section, name) in [("ui", "strict"), ("profiling", "enabled")] {
         let value = config.get(section, name);

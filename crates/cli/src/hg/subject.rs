@@ -85,6 +85,8 @@ pub(super) struct Subject<'s> {
     pub(super) ignored: bool,
     /// Whether as little as possible is said,
     pub(super) quiet: bool,
+    /// or more than usual,
+    pub(super) verbose: bool,
     /// or as much as possible.
     pub(super) debug: bool,
 }

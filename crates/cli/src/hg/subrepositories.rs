@@ -20,6 +20,7 @@ use vigil_hg::text_file::LEN_MAX;
 use vigil_hg::working_file;
 use vigil_linux::stat::lstat_path;
 
+use super::extensions::{self, ExtensionQuestion};
 use super::git_subrepository::GitSubrepository;
 use super::kinds::Lists;
 use super::paths::PathDisplay;
@@ -326,10 +327,21 @@ fn status_of(
     if repository.is_narrow() {
         return Err(refused("that is a narrow clone"));
     }
-    settings::check_extensions(&configuration.config, &repository.requirements)?;
+    extensions::check_required(&configuration.config, &repository.requirements)?;
     // The session has no place for a state, so nothing that it learns is kept.
     let mut session = HgSession::new(&repository, Vec::new());
     let dirstate = session.dirstate(&repository)?;
+    let extensions = ExtensionQuestion {
+        repository: &repository,
+        config: &configuration.config,
+        process: above.process,
+        dirstate: &dirstate,
+        names_changesets: true,
+        is_verbose: above.verbose,
+    };
+    if let Some(unsupported) = extensions.unsupported() {
+        return Err(Abort::unsupported(unsupported));
+    }
     let parents = session.parents(&repository)?;
     if parents.unknown.is_some() {
         return Err(Abort::unsupported(
@@ -364,6 +376,7 @@ fn status_of(
         unknown: above.unknown,
         ignored: above.ignored,
         quiet: above.quiet,
+        verbose: above.verbose,
         debug: above.debug,
     };
     let mut lists = subject.lists(pair, &mut warnings)?;

@@ -245,7 +245,7 @@ fn each_client_is_answered_by_its_own_configuration() {
         for refused in [
             "[vigil]\ndaemon = no\n",
             "[ui]\nignore = nowhere\n",
-            "[extensions]\nlargefiles =\n",
+            "[extensions]\nwin32text =\n",
             "nonsense\n",
         ] {
             std::fs::write(&rc, refused).unwrap();

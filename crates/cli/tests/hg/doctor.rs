@@ -74,9 +74,11 @@ fn doctor_reports_what_prevents_answers() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, false);
         working.write(".hg/hgrc", "[extensions]\neol =\n");
+        assert_eq!(working.doctor()["extensions and filters"].0, "ok");
+        working.write(".hgeol", "");
         let (verdict, fact, remedy) = working.doctor()["extensions and filters"].clone();
         assert_eq!(verdict, "problem");
-        assert_eq!(fact, "the extension 'eol': no status is answered");
+        assert_eq!(fact, "the extension 'eol' with a .hgeol: no status is answered");
         let mut shell = working.0.command("sh", &working.path(""));
         assert!(shell.args(["-c", &remedy]).status().unwrap().success());
         assert_eq!(working.doctor()["extensions and filters"].0, "note");
@@ -90,7 +92,7 @@ fn doctor_reports_what_prevents_answers() {
         }
         std::fs::remove_file(working.path(".hg/hgrc")).unwrap();
         let requires = std::fs::read_to_string(working.path(".hg/requires")).unwrap();
-        for (more, remedy) in [("lfs\n", true), ("no-such-thing\n", false)] {
+        for (more, remedy) in [("largefiles\n", true), ("no-such-thing\n", false)] {
             working.write(".hg/requires", format!("{requires}{more}"));
             let check = working.doctor()["repository"].clone();
             assert_eq!((check.0.as_str(), !check.2.is_empty()), ("problem", remedy));

@@ -11,6 +11,7 @@ mod defaults_and_aliases;
 mod dirstate;
 mod doctor;
 mod exit_codes;
+mod extensions;
 mod formats;
 mod narrow;
 mod odd_names;

@@ -32,14 +32,23 @@ impl WorkingCopy {
 
     /// Makes a working copy with this configuration.
     pub(crate) fn with_config(hg: &Path, config: &str) -> Self {
-        let sandbox = HgSandbox::new(&default_parent(), hg).unwrap();
+        let working = Self(HgSandbox::new(&default_parent(), hg).unwrap());
+        working.write_config(config);
+        working.hg(&["init"]);
+        working
+    }
+
+    /// Replaces the user's configuration.
+    pub(crate) fn write_config(&self, config: &str) {
         // Some formats are slow without compiled extensions, which is refused in two ways.
         let allowed = "[storage]\nall-slow-path=allow\ndirstate-v2.slow-path=allow\n";
         let text = format!("{allowed}{config}");
-        std::fs::write(sandbox.home().join("hgrc"), text).unwrap();
-        let working = Self(sandbox);
-        working.hg(&["init"]);
-        working
+        std::fs::write(self.home().join("hgrc"), text).unwrap();
+    }
+
+    /// The user's home directory.
+    pub(crate) fn home(&self) -> PathBuf {
+        self.0.home()
     }
 
     pub(crate) fn hg(&self, arguments: &[&str]) -> Output {

@@ -424,8 +424,8 @@ fn errors_name_what_cannot_be_answered() {
             (&["status", "set:added()"][..], "file sets"),
             (&["status", "-T", "{node}"], "template"),
             (
-                &["status", "--config", "extensions.largefiles="],
-                "largefiles",
+                &["status", "--config", "extensions.win32text="],
+                "win32text",
             ),
             (&["status", "--config", "encode.*=x"], "encode"),
             (&["status", r"re:(a)\1"], "reference back"),

@@ -330,7 +330,7 @@ fn vigils_own_formats_never_ask_mercurial() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);
         working.write("u", "");
-        let rc = "[vigil]\nhg.fallback=yes\n[extensions]\nlargefiles=\n";
+        let rc = "[vigil]\nhg.fallback=yes\n[extensions]\nwin32text=\n";
         working.write(".hg/hgrc", rc);
         let plain = working.run_vigil("", &["status"]);
         assert!(plain.stdout.starts_with(b"? u"), "{plain:?}");

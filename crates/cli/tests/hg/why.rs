@@ -301,6 +301,8 @@ fn why_explains_nothing_that_the_status_refuses() {
         let working = WorkingCopy::new(&hg, false);
         working.write("f", "");
         working.write(".hg/hgrc", "[extensions]\neol =\n");
+        assert!(working.why_output("", &["f"]).status.success());
+        working.write(".hgeol", "");
         let output = working.why_output("", &["f"]);
         let printed = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(255));

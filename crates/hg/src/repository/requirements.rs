@@ -11,7 +11,7 @@ use crate::bytes::{bytes, join, lines_with_ends};
 use crate::text_file;
 
 /// The requirements that this program understands.
-const KNOWN: [&str; 29] = [
+const KNOWN: [&str; 30] = [
     "bookmarksinstore",
     "delta-info-revlog",
     "dirstate-tracked-key-v1",
@@ -31,6 +31,7 @@ const KNOWN: [&str; 29] = [
     "generaldelta",
     "internal-phase",
     "internal-phase-2",
+    "lfs",
     "narrowhg-experimental",
     "persistent-nodemap",
     "relshared",
@@ -43,7 +44,10 @@ const KNOWN: [&str; 29] = [
     "treemanifest",
 ];
 /// Requirements that Mercurial understands, by itself or with an extension, and this program does not.
-const UNSUPPORTED: [&str; 3] = ["largefiles", "lfs", "exp-remotefilelog-repo-req-1"];
+const UNSUPPORTED: [&str; 2] = ["largefiles", "exp-remotefilelog-repo-req-1"];
+
+/// Requirements that only an extension understands, with its name.
+const OF_EXTENSIONS: [(&str, &str); 2] = [("lfs", "lfs"), ("narrowhg-experimental", "narrow")];
 
 /// A set of requirements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -88,9 +92,13 @@ impl Requirements {
     /// # Errors
     /// An extension is not enabled.
     pub fn check_extensions(&self, has_extension: impl Fn(&str) -> bool) -> Result<(), Abort> {
-        let narrow = self.0.get(BStr::new("narrowhg-experimental"));
-        if let Some(name) = narrow.filter(|_| !has_extension("narrow")) {
-            return Err(unknown_requirements(std::iter::once(name)));
+        let missing = OF_EXTENSIONS.into_iter().filter_map(|(name, extension)| {
+            let required = self.0.get(BStr::new(name));
+            required.filter(|_| !has_extension(extension))
+        });
+        let mut missing = missing.peekable();
+        if missing.peek().is_some() {
+            return Err(unknown_requirements(missing));
         }
         if self.has("exp-sparse") && !has_extension("sparse") {
             let message = "repository is using sparse feature but sparse is not enabled; \

@@ -53,12 +53,13 @@ fn explain(
     opened: &hg::Opened,
     environment: &Environment,
 ) -> Result<(Vec<u8>, Vec<HgWhy>), Abort> {
-    if let Some(beyond) = hg::unsupported_setting(&opened.config) {
-        return Err(Abort::unsupported(beyond));
-    }
     let repository = &opened.repository;
     let cwd = environment.working_directory();
     let mut session = HgSession::new(repository, Vec::new());
+    let dirstate = session.dirstate(repository)?;
+    if let Some(beyond) = opened.unsupported(environment, &dirstate) {
+        return Err(Abort::unsupported(beyond));
+    }
     let read = session.ignore(&opened.ignore_files);
     let mut lines = Vec::new();
     let question = HgWhyQuestion {

@@ -1,0 +1,243 @@
+//! Mercurial's extensions: which of them may change a status, and where.
+
+use bstr::{BString, ByteSlice};
+use vigil_hg::abort::Abort;
+use vigil_hg::bytes::bytes;
+use vigil_hg::config::{Config, Item, ProcessContext, boolean};
+use vigil_hg::dirstate::Dirstate;
+use vigil_hg::repository::{Repository, Requirements};
+use vigil_linux::stat::lstat_path;
+
+/// Extensions that never change a status.
+const HARMLESS: [&str; 65] = [
+    "absorb",
+    "acl",
+    "amend",
+    "automv",
+    "beautifygraph",
+    "blackbox",
+    "bookflow",
+    "bookmarks",
+    "bugzilla",
+    "censor",
+    "children",
+    "churn",
+    "clang-format",
+    "clonebundles",
+    "closehead",
+    "color",
+    "commitextras",
+    "convert",
+    "evolve",
+    "extdiff",
+    "factotum",
+    "fastannotate",
+    "fastexport",
+    "fetch",
+    "firefoxtree",
+    "fix",
+    "fsmonitor",
+    "githelp",
+    "gpg",
+    "graphlog",
+    "hgk",
+    "highlight",
+    "histedit",
+    "hooklib",
+    "infinitepush",
+    "interhg",
+    "journal",
+    "js-format",
+    "logtoprocess",
+    "mercurial_keyring",
+    "mq",
+    "narrow",
+    "notify",
+    "pager",
+    "patchbomb",
+    "phabricator",
+    "progress",
+    "purge",
+    "push-to-try",
+    "rebase",
+    "record",
+    "releasenotes",
+    "relink",
+    "remotenames",
+    "schemes",
+    "share",
+    "shelve",
+    "show",
+    "sparse",
+    "split",
+    "strip",
+    "topic",
+    "transplant",
+    "uncommit",
+    "zeroconf",
+];
+
+/// Harmless extensions that do not come with Mercurial, and so are configured by file. Some are Mozilla's.
+const NOT_BUNDLED: [&str; 8] = [
+    "clang-format",
+    "evolve",
+    "firefoxtree",
+    "interhg",
+    "js-format",
+    "mercurial_keyring",
+    "push-to-try",
+    "topic",
+];
+
+/// The file of a harmless extension that Mercurial's own tests configure under more than one name.
+const TEST_EXTENSION: &[u8] = b"/drawdag.py";
+
+/// Extensions that add names for changesets.
+const NAMING: [&str; 2] = ["firefoxtree", "remotenames"];
+
+/// Returns the extensions that are on, each with its short name.
+fn all(config: &Config) -> impl Iterator<Item = (&[u8], &Item)> {
+    let all = config.section("extensions").map(|item| {
+        let name = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
+        (name.strip_prefix(b"hgext3rd.").unwrap_or(name), item)
+    });
+    all.filter(|(name, item)| {
+        let is_sub_option = name.contains(&b':');
+        !item.value.starts_with(b"!") && !is_sub_option
+    })
+}
+
+fn is_among(name: &[u8], list: &[&str]) -> bool {
+    list.iter().any(|known| known.as_bytes() == name)
+}
+
+/// Returns an extension that is on and adds names for changesets.
+pub(super) fn naming(config: &Config) -> Option<&[u8]> {
+    let mut all = all(config);
+    all.find_map(|(name, _)| is_among(name, &NAMING).then_some(name))
+}
+
+/// Extensions that change a status only in some working copies, or with some settings.
+const SOMETIMES: [&str; 4] = ["eol", "keyword", "largefiles", "lfs"];
+
+/// Whether the extension `name` is on.
+pub(super) fn has(config: &Config, name: &str) -> bool {
+    all(config).any(|(known, _)| known == name.as_bytes())
+}
+
+/// Whether the extension for the requirement `lfs` is on: Mercurial turns it on by itself, unless the configuration names it.
+fn has_lfs(config: &Config, requirements: &Requirements) -> bool {
+    has(config, "lfs") || requirements.has("lfs") && !config.has("extensions", "lfs")
+}
+
+/// Checks that the extensions that a repository requires are on.
+///
+/// # Errors
+/// One is off.
+pub(super) fn check_required(config: &Config, requirements: &Requirements) -> Result<(), Abort> {
+    requirements.check_extensions(|name| match name {
+        "lfs" => has_lfs(config, requirements),
+        _ => has(config, name),
+    })
+}
+
+/// Returns an extension that may change a status wherever it is on, in ways that only Mercurial knows.
+pub(super) fn unsupported(config: &Config) -> Option<BString> {
+    all(config).find_map(|(name, item)| {
+        if item.value.ends_with(TEST_EXTENSION) {
+            None
+        } else if !is_among(name, &HARMLESS) && !is_among(name, &SOMETIMES) {
+            Some(bytes!("the extension '", name, "'"))
+        } else if !item.value.is_empty() && !is_among(name, &NOT_BUNDLED) {
+            // One that comes with Mercurial is configured by name alone. With a file, it is a different extension of that name.
+            Some(bytes!("the extension '", name, "' from ", item.value))
+        } else {
+            None
+        }
+    })
+}
+
+/// A question on which it depends whether an extension changes the answer.
+pub(crate) struct ExtensionQuestion<'q> {
+    /// The repository.
+    pub(crate) repository: &'q Repository,
+    /// The configuration that applies there.
+    pub(crate) config: &'q Config,
+    /// The user, and the environment.
+    pub(crate) process: &'q ProcessContext<'q>,
+    /// What is recorded of the working copy.
+    pub(crate) dirstate: &'q Dirstate,
+    /// Whether other changesets than its first parent are asked for.
+    pub(crate) names_changesets: bool,
+    /// Whether more is said than usual.
+    pub(crate) is_verbose: bool,
+}
+
+impl ExtensionQuestion<'_> {
+    /// Returns what the extensions that are on do to the answer in ways that only Mercurial knows, besides what depends on the
+    /// configuration alone.
+    pub(crate) fn unsupported(&self) -> Option<BString> {
+        let config = self.config;
+        let is_there = |name: &str| lstat_path(&self.repository.root.join(name)).is_ok();
+        if has(config, "eol") && is_there(".hgeol") {
+            return Some("the extension 'eol' with a .hgeol".into());
+        }
+        // Without patterns, it does nothing.
+        let mut patterns = config.section("keyword");
+        if has(config, "keyword") && patterns.any(|item| item.value != "ignore") {
+            return Some("the extension 'keyword' with patterns".into());
+        }
+        // Each large file has a stand-in below this directory.
+        let stand_ins = ".hglf";
+        if has(config, "largefiles")
+            && (self.names_changesets
+                || is_there(stand_ins)
+                || self.dirstate.has_directory(stand_ins.into()))
+        {
+            return Some("the extension 'largefiles' where there may be some".into());
+        }
+        match has_lfs(config, &self.repository.requirements) {
+            true => self.unsupported_by_lfs(),
+            false => None,
+        }
+    }
+
+    /// Returns a setting with which the extension `lfs` fails, or says something, as soon as a repository is opened.
+    fn unsupported_by_lfs(&self) -> Option<BString> {
+        let config = self.config;
+        let has_prefix = |section, name, prefixes: &[&str]| {
+            let value = config.get(section, name).unwrap_or_default();
+            prefixes
+                .iter()
+                .any(|prefix| value.starts_with(prefix.as_bytes()))
+        };
+        if config.has("lfs", "url") && !has_prefix("lfs", "url", &["http://", "https://", "file:"])
+        {
+            return Some("the setting lfs.url".into());
+        }
+        if self.is_verbose && has_prefix("paths", "default", &["http"]) {
+            return Some("what lfs says of its remote store (--verbose)".into());
+        }
+        let is_number = |value: &[u8]| value.to_str().is_ok_and(|text| text.parse::<i32>().is_ok());
+        if config
+            .get("lfs", "retry")
+            .is_some_and(|value| !is_number(value))
+        {
+            return Some("the setting lfs.retry".into());
+        }
+        let switch = config.get("experimental", "lfs.disableusercache");
+        if switch.is_some_and(|value| boolean(value).is_none()) {
+            return Some("the setting experimental.lfs.disableusercache".into());
+        }
+        let mut homes = ["XDG_CACHE_HOME", "HOME"].into_iter();
+        let is_set = |name: &str| {
+            self.process
+                .get(name)
+                .is_some_and(|value| !value.is_empty())
+        };
+        if !config.has("lfs", "usercache") && !homes.any(is_set) {
+            return Some("lfs without a home directory".into());
+        }
+        None
+    }
+}

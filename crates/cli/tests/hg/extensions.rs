@@ -1,0 +1,159 @@
+//! Extensions of Mercurial that change a status in some working copies only.
+
+use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
+
+/// Asserts that a status is left to Mercurial, because of what has this in its message.
+#[track_caller]
+fn assert_left(working: &WorkingCopy, arguments: &[&str], why: &str) {
+    let (stdout, stderr, code) = working.vigil(arguments);
+    assert_eq!((stdout.as_str(), code), ("", Some(255)), "{arguments:?}");
+    assert!(stderr.contains(why), "{stderr}");
+}
+
+/// Makes a history in which files of more than five bytes are kept elsewhere.
+fn with_contents_elsewhere(working: &WorkingCopy) {
+    for name in ["small", "large", "same", "copied", "d/renamed", "gone"] {
+        working.write(name, format!("contents of {name}, which are long\n"));
+    }
+    working.write("small", "12\n");
+    working.write("escaped", "\u{1}\nlong enough\n");
+    std::os::unix::fs::symlink("a long target", working.path("link")).unwrap();
+    working.commit("0");
+    working.hg(&["copy", "copied", "copy"]);
+    working.hg(&["rename", "d/renamed", "moved"]);
+    working.write("large", "other contents, which are long\n");
+    working.commit("1");
+    working.hg(&["copy", "large", "new copy"]);
+    working.hg(&["remove", "gone"]);
+}
+
+#[test]
+fn contents_that_are_kept_elsewhere_are_compared() {
+    let config = "[extensions]\nlfs =\n[lfs]\ntrack = size('>5B')\n";
+    let questions = [
+        &["status"][..],
+        &["status", "-A"],
+        &["status", "-AC", "--rev", "0"],
+        &["status", "-C", "--rev", "0", "--rev", "1"],
+        &["status", "-C", "--rev", "1", "--rev", "0"],
+        &["status", "--change", "1"],
+        &["status", "-A", "--config", "extensions.lfs=!"],
+    ];
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let format = format!("[format]\nuse-dirstate-v2={is_v2}\n");
+            let working = WorkingCopy::with_config(&hg, &format!("{config}{format}"));
+            with_contents_elsewhere(&working);
+            let requires = std::fs::read_to_string(working.path(".hg/store/requires"));
+            let requires =
+                requires.or_else(|_| std::fs::read_to_string(working.path(".hg/requires")));
+            assert!(requires.unwrap().lines().any(|line| line == "lfs"));
+            // Mercurial turns the extension on by itself.
+            working.write_config(&format);
+            let all_same = || {
+                for question in questions {
+                    working.assert_same_as_hg(question);
+                }
+            };
+            all_same();
+            // The same contents with other times, and other contents of the same length.
+            for name in ["same", "copy", "moved", "escaped", "large"] {
+                let contents = std::fs::read(working.path(name)).unwrap();
+                working.write(name, contents);
+            }
+            all_same();
+            for name in ["same", "copy", "moved", "escaped", "large"] {
+                let mut contents = std::fs::read(working.path(name)).unwrap();
+                contents[5] ^= 1;
+                working.write(name, contents);
+            }
+            all_same();
+            for name in ["same", "copy"] {
+                working.write(name, "a");
+            }
+            all_same();
+            // The contents need not be there, not even where Mercurial fetches them.
+            working.hg(&["update", "-q", "-C", "1"]);
+            working.write("same", "contents of SAME, which are long\n");
+            working.write("copy", "contents of COPIED, which are long\n");
+            all_same();
+            let answers = || questions.map(|question| working.vigil(question));
+            let before = answers();
+            std::fs::remove_dir_all(working.path(".hg/store/lfs")).unwrap();
+            let cache = working.home().join(".cache/lfs");
+            std::fs::remove_dir_all(cache).unwrap();
+            assert_eq!(answers(), before);
+        }
+    }
+}
+
+#[test]
+fn settings_of_lfs_that_say_or_fail_are_left_to_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_config(&hg, "[extensions]\nlfs =\n");
+        working.write("a", "1");
+        working.assert_same_as_hg(&["status"]);
+        for setting in [
+            "lfs.url=https://example.org/store",
+            "lfs.url=file:/nowhere",
+            "lfs.retry=3",
+            "lfs.track=none()",
+            "paths.default=https://example.org/there",
+            "experimental.lfs.disableusercache=yes",
+        ] {
+            working.assert_same_as_hg(&["status", "--config", setting]);
+        }
+        for setting in [
+            "lfs.url=what://ever",
+            "lfs.retry=often",
+            "experimental.lfs.disableusercache=maybe",
+        ] {
+            assert_left(&working, &["status", "--config", setting], "the setting ");
+        }
+        let setting = "paths.default=https://example.org/there";
+        let question = ["status", "-v", "--config", setting];
+        assert_left(&working, &question, "what lfs says");
+    }
+}
+
+#[test]
+fn extensions_are_allowed_where_they_change_nothing() {
+    let config = "[extensions]\nlargefiles =\neol =\nkeyword =\nmercurial_keyring = !\n";
+    for hg in hg_programs() {
+        let working = WorkingCopy::with_config(&hg, config);
+        for name in ["a", "b", "d/c", "gone"] {
+            working.write(name, "1\n");
+        }
+        working.write(".hgignore", "syntax: glob\n*.o\n");
+        working.commit("0");
+        working.write("a", "2\n");
+        working.write("b", "1\r\n");
+        working.write("d/x.o", "");
+        working.write("new", "");
+        std::fs::remove_file(working.path("gone")).unwrap();
+        for arguments in [
+            &["status"][..],
+            &["status", "-A"],
+            &["status", "-mu", "d", "nowhere"],
+            &["status", "-A", "glob:d/**"],
+            &["status", "-A", "--config", "keyword.x = ignore"],
+        ] {
+            working.assert_same_as_hg(arguments);
+        }
+        // A stand-in, tracked or not, an .hgeol, and patterns of keywords.
+        let by_changeset = ["status", "--rev", "null"];
+        assert_left(&working, &by_changeset, "the extension 'largefiles'");
+        let keyword = ["status", "--config", "keyword.*.c="];
+        assert_left(&working, &keyword, "the extension 'keyword'");
+        working.write(".hgeol", "[patterns]\n** = native\n");
+        assert_left(&working, &["status"], "the extension 'eol'");
+        std::fs::remove_file(working.path(".hgeol")).unwrap();
+        working.write(".hglf/large", "");
+        assert_left(&working, &["status"], "the extension 'largefiles'");
+        std::fs::remove_dir_all(working.path(".hglf")).unwrap();
+        working.assert_same_as_hg(&["status"]);
+        working.hg(&["add", "--large", "new"]);
+        std::fs::remove_dir_all(working.path(".hglf")).unwrap();
+        assert_left(&working, &["status"], "the extension 'largefiles'");
+    }
+}
