@@ -78,7 +78,10 @@ fn doctor_reports_what_prevents_answers() {
         working.write(".hgeol", "");
         let (verdict, fact, remedy) = working.doctor()["extensions and filters"].clone();
         assert_eq!(verdict, "problem");
-        assert_eq!(fact, "the extension 'eol' with a .hgeol: no status is answered");
+        assert_eq!(
+            fact,
+            "the extension 'eol' with a .hgeol: no status is answered"
+        );
         let mut shell = working.0.command("sh", &working.path(""));
         assert!(shell.args(["-c", &remedy]).status().unwrap().success());
         assert_eq!(working.doctor()["extensions and filters"].0, "note");
