@@ -193,7 +193,6 @@ impl Run<'_> {
             config: &config,
             process: self.process,
             dirstate: &dirstate,
-            names_changesets: arguments.names_changesets(),
             is_verbose: settings.verbose,
         };
         if let Some(unsupported) = extensions.unsupported() {
@@ -228,6 +227,9 @@ impl Run<'_> {
             }
             (Some(revisions), None) => Pair::new(revisions.pair(&arguments.revisions)?, revisions),
         };
+        if let Some(revisions) = &revisions {
+            extensions.check_pair(pair, revisions)?;
+        }
         let cwd = &self.process.cwd;
         let mut message = Vec::new();
         let subrepositories =

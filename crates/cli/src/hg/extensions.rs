@@ -6,7 +6,10 @@ use vigil_hg::bytes::bytes;
 use vigil_hg::config::{Config, Item, ProcessContext, boolean};
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::repository::{Repository, Requirements};
+use vigil_hg::revision::Revisions;
 use vigil_linux::stat::lstat_path;
+
+use super::subject::Pair;
 
 /// Extensions that never change a status.
 const HARMLESS: [&str; 65] = [
@@ -120,6 +123,10 @@ pub(super) fn naming(config: &Config) -> Option<&[u8]> {
 /// Extensions that change a status only in some working copies, or with some settings.
 const SOMETIMES: [&str; 4] = ["eol", "keyword", "largefiles", "lfs"];
 
+/// The directory below which each file of the extension `largefiles` has a stand-in.
+const STAND_INS: &str = ".hglf";
+const LARGE_FILES: &str = "the extension 'largefiles' where there may be some";
+
 /// Whether the extension `name` is on.
 pub(super) fn has(config: &Config, name: &str) -> bool {
     all(config).any(|(known, _)| known == name.as_bytes())
@@ -167,8 +174,6 @@ pub(crate) struct ExtensionQuestion<'q> {
     pub(crate) process: &'q ProcessContext<'q>,
     /// What is recorded of the working copy.
     pub(crate) dirstate: &'q Dirstate,
-    /// Whether other changesets than its first parent are asked for.
-    pub(crate) names_changesets: bool,
     /// Whether more is said than usual.
     pub(crate) is_verbose: bool,
 }
@@ -187,19 +192,32 @@ impl ExtensionQuestion<'_> {
         if has(config, "keyword") && patterns.any(|item| item.value != "ignore") {
             return Some("the extension 'keyword' with patterns".into());
         }
-        // Each large file has a stand-in below this directory.
-        let stand_ins = ".hglf";
         if has(config, "largefiles")
-            && (self.names_changesets
-                || is_there(stand_ins)
-                || self.dirstate.has_directory(stand_ins.into()))
+            && (is_there(STAND_INS) || self.dirstate.has_directory(STAND_INS.into()))
         {
-            return Some("the extension 'largefiles' where there may be some".into());
+            return Some(LARGE_FILES.into());
         }
         match has_lfs(config, &self.repository.requirements) {
             true => self.unsupported_by_lfs(),
             false => None,
         }
+    }
+
+    /// Checks that the extension `largefiles` changes nothing in a comparison of `pair`.
+    ///
+    /// # Errors
+    /// It may, or a changeset is damaged.
+    pub(super) fn check_pair(&self, pair: Pair, revisions: &Revisions<'_>) -> Result<(), Abort> {
+        if let Pair::Targets(targets) = pair
+            && has(self.config, "largefiles")
+        {
+            for target in targets {
+                if revisions.manifest(target)?.has_directory(STAND_INS.into()) {
+                    return Err(Abort::unsupported(LARGE_FILES));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Returns a setting with which the extension `lfs` fails, or says something, as soon as a repository is opened.

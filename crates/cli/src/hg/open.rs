@@ -42,7 +42,6 @@ impl Opened {
             config: &self.config,
             process: &process_of(environment, &variable),
             dirstate,
-            names_changesets: false,
             is_verbose: false,
         };
         settings::unsupported_setting(&self.config).or_else(|| here.unsupported())

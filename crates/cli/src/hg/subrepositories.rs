@@ -336,7 +336,6 @@ fn status_of(
         config: &configuration.config,
         process: above.process,
         dirstate: &dirstate,
-        names_changesets: true,
         is_verbose: above.verbose,
     };
     if let Some(unsupported) = extensions.unsupported() {
@@ -355,6 +354,7 @@ fn status_of(
     };
     let [from, to] = nodes;
     let pair = Pair::new([target(from)?, target(to)?], &revisions);
+    extensions.check_pair(pair, &revisions)?;
     let mut warnings = Vec::new();
     let subrepositories = match pair.ends_in_working_copy() {
         true => read_from_working_copy(&repository, &dirstate, &above.process.cwd, &mut warnings)?,

@@ -136,13 +136,13 @@ fn extensions_are_allowed_where_they_change_nothing() {
             &["status", "-A"],
             &["status", "-mu", "d", "nowhere"],
             &["status", "-A", "glob:d/**"],
+            &["status", "-A", "--rev", "null"],
+            &["status", "-A", "--rev", "null", "--rev", "0"],
             &["status", "-A", "--config", "keyword.x = ignore"],
         ] {
             working.assert_same_as_hg(arguments);
         }
         // A stand-in, tracked or not, an .hgeol, and patterns of keywords.
-        let by_changeset = ["status", "--rev", "null"];
-        assert_left(&working, &by_changeset, "the extension 'largefiles'");
         let keyword = ["status", "--config", "keyword.*.c="];
         assert_left(&working, &keyword, "the extension 'keyword'");
         working.write(".hgeol", "[patterns]\n** = native\n");
@@ -155,5 +155,19 @@ fn extensions_are_allowed_where_they_change_nothing() {
         working.hg(&["add", "--large", "new"]);
         std::fs::remove_dir_all(working.path(".hglf")).unwrap();
         assert_left(&working, &["status"], "the extension 'largefiles'");
+        // One that is only in a changeset.
+        let without = ["--config", "extensions.largefiles=!"];
+        let plainly = |arguments: &[&str]| working.hg(&[arguments, &without].concat());
+        plainly(&["forget", ".hglf/new"]);
+        working.write(".hglf/former", "1\n");
+        plainly(&["commit", "-qAm", "1"]);
+        plainly(&["update", "-q", "0"]);
+        let requires = working.path(".hg/store/requires");
+        assert!(!std::fs::read_to_string(requires).is_ok_and(|text| text.contains("largefiles")));
+        assert_left(
+            &working,
+            &["status", "--rev", "1"],
+            "the extension 'largefiles'",
+        );
     }
 }

@@ -54,7 +54,7 @@ pub struct Settings {
 }
 
 /// Rare store formats, as lines of Mercurial's configuration. A release ignores what it does not know.
-pub const FORMATS: [&str; 8] = [
+pub const FORMATS: [&str; 9] = [
     "[format]\nuse-delta-info-flags=yes\n",
     "[format]\nuse-fileindex-v1=yes\n",
     "[format]\nuse-fileindex-v1=yes\nexp-use-very-fragile-and-unsafe-plain-store-encoding=yes\n",
@@ -63,6 +63,7 @@ pub const FORMATS: [&str; 8] = [
     "[format]\nexp-use-changelog-v2=enable-unstable-format-and-corrupt-my-data\n",
     "[format]\nexp-use-copies-side-data-changeset=yes\n",
     "[experimental]\ntreemanifest=yes\n",
+    "[extensions]\nlfs=\n[lfs]\ntrack=size('>1B')\n",
 ];
 
 /// The results.
@@ -196,6 +197,10 @@ fn play(
     }
     if let Some(format) = format {
         config.push_str(format);
+    }
+    // These have nothing to do there.
+    if formats.chance(20) {
+        config.push_str("[extensions]\neol=\nkeyword=\nlargefiles=\n");
     }
     let PartialCheckouts { sparse, narrow } = settings.partial;
     if sparse || narrow {
