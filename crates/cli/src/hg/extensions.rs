@@ -197,6 +197,10 @@ impl ExtensionQuestion<'_> {
         {
             return Some(LARGE_FILES.into());
         }
+        if has(config, "largefiles") && self.repository.is_sparse() {
+            // What Mercurial says of missing profiles comes at another time then, or only then.
+            return Some("the extension 'largefiles' in a sparse working copy".into());
+        }
         match has_lfs(config, &self.repository.requirements) {
             true => self.unsupported_by_lfs(),
             false => None,

@@ -142,7 +142,13 @@ fn extensions_are_allowed_where_they_change_nothing() {
         ] {
             working.assert_same_as_hg(arguments);
         }
-        // A stand-in, tracked or not, an .hgeol, and patterns of keywords.
+        // A sparse working copy, a stand-in, tracked or not, an .hgeol, and patterns of keywords.
+        let requires = working.path(".hg/requires");
+        let required = std::fs::read_to_string(&requires).unwrap();
+        working.write(".hg/requires", format!("{required}exp-sparse\n"));
+        let sparse = ["status", "--config", "extensions.sparse="];
+        assert_left(&working, &sparse, "the extension 'largefiles'");
+        working.write(".hg/requires", required);
         let keyword = ["status", "--config", "keyword.*.c="];
         assert_left(&working, &keyword, "the extension 'keyword'");
         working.write(".hgeol", "[patterns]\n** = native\n");
