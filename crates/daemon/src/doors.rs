@@ -26,9 +26,7 @@ use vigil_linux::stat::{Stat, lstat_path};
 
 use crate::fsmonitor::{NoSocketPath, socket_path};
 use crate::protocol::{MonitorDescription, MonitorQuestion};
-
-/// The most connections that wait at one socket.
-const BACKLOG: i32 = 128;
+use crate::runtime_folder::BACKLOG;
 
 /// The most sockets.
 const DOORS_MAX: usize = 1024;

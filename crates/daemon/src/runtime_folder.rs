@@ -33,7 +33,7 @@ pub const LOCK: &str = "daemon.lock";
 const SLOW: &str = "daemon.slow";
 
 /// The most connections that wait to be accepted.
-const BACKLOG: i32 = 128;
+pub(crate) const BACKLOG: i32 = 128;
 
 /// How long no command asks a daemon that was too slow for another command.
 const SLOW_TIME: Duration = Duration::from_secs(10);

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString};
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::Dirstate;
+use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::{Ignore, LoadedIgnore, Matcher};
 use vigil_hg::repository::Repository;
@@ -62,6 +63,8 @@ pub struct HgSession {
     dot_hg: PathBuf,
     /// Where the state may be on disk, in order of preference.
     places: Vec<Store>,
+    /// How files are converted before they are compared.
+    line_endings: Option<Arc<LineEndings>>,
     state: Option<State>,
     recorded: Option<Recorded>,
     patterns: KnownPatterns,
@@ -111,12 +114,19 @@ pub struct Parents {
 struct HasUnreadable(bool);
 
 impl HgSession {
+    /// Has files converted before they are compared. For a session that was made for one question, without places for a state:
+    /// what is learnt about files would not hold for others.
+    pub fn convert(&mut self, line_endings: Arc<LineEndings>) {
+        self.line_endings = Some(line_endings);
+    }
+
     /// Makes a session for `repository`, whose state may be on disk in one of `places`.
     pub fn new(repository: &Repository, places: Vec<Store>) -> Self {
         Self {
             root: repository.root.clone(),
             dot_hg: repository.dot_hg.clone(),
             places,
+            line_endings: None,
             state: None,
             recorded: None,
             patterns: KnownPatterns::default(),
@@ -329,6 +339,7 @@ impl HgSession {
             clean: request.clean,
             unknown: request.unknown,
             ignored: request.ignored,
+            line_endings: self.line_endings.clone(),
             walks,
         };
         let mut has_unreadable = HasUnreadable(false);

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::Dirstate;
+use vigil_hg::line_endings::LineEndings;
 use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
 use vigil_hg::repository::Repository;
 use vigil_hg::verdict::{Verdict, verdict};
@@ -45,6 +46,8 @@ pub struct HgQuestion<'q> {
     pub unknown: bool,
     /// Whether ignored files are asked for.
     pub ignored: bool,
+    /// How files are converted before they are compared.
+    pub line_endings: Option<Arc<LineEndings>>,
     /// Whether the whole working copy is walked, even if only recorded files are asked for.
     pub walks: bool,
 }
@@ -176,7 +179,8 @@ pub(crate) fn status_of<'q, 'f>(
         vigil_stamp::now(),
         !question.unknown,
         recorded.is_remembered,
-    );
+    )
+    .converting(question.line_endings.clone());
     let filter = Filter(&question.matcher);
     let is_filtered = !question.matcher.is_everything();
     let look = |look: ScanInputs<'_>| {

@@ -18,6 +18,7 @@ use bstr::{BStr, BString};
 use parking_lot::Mutex;
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::{Dirstate, Entry, Flags};
+use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
 use vigil_hg::stored::{Flag, Manifest, Store};
@@ -121,6 +122,8 @@ pub(crate) struct HgSystem<'a> {
     provable_later: Mutex<BTreeSet<BString>>,
     /// Whether the findings are kept for later questions.
     is_remembered: bool,
+    /// How files are converted before they are compared.
+    line_endings: Option<Arc<LineEndings>>,
     /// Directories with recorded files that are other repositories.
     nested: Mutex<Vec<BString>>,
     /// What the dirstate says about directories that Mercurial listed.
@@ -200,7 +203,24 @@ impl<'a> HgSystem<'a> {
             unsure: Mutex::default(),
             provable_later: Mutex::default(),
             is_remembered,
+            line_endings: None,
             nested: Mutex::default(),
+        }
+    }
+
+    /// Has files converted before they are compared.
+    pub(crate) fn converting(self, line_endings: Option<Arc<LineEndings>>) -> Self {
+        Self {
+            line_endings,
+            ..self
+        }
+    }
+
+    /// Returns the contents of the file at `path` as they are compared.
+    fn converted(&self, path: &BStr, contents: Vec<u8>) -> Vec<u8> {
+        match &self.line_endings {
+            Some(line_endings) => line_endings.committed(path, contents),
+            None => contents,
         }
     }
 
@@ -336,6 +356,10 @@ impl<'a> HgSystem<'a> {
         let Some(entry) = manifest.ok().and_then(|manifest| manifest.get(path)) else {
             return true;
         };
+        if self.line_endings.is_some() {
+            // Mercurial reads it whatever its size is.
+            return entry.flag != flag_of(stat);
+        }
         let stored_len = || self.store.contents_len(path, &entry.node);
         entry.flag != flag_of(stat) || stored_len().is_ok_and(|len| len != stat.size)
     }
@@ -367,7 +391,7 @@ impl<'a> HgSystem<'a> {
 
     /// Whether a file of `size` bytes is longer than its version in the first parent, so that nothing need be read.
     fn is_too_long(&self, path: &BStr, size: u64) -> bool {
-        if size < LONG_LEN {
+        if size < LONG_LEN || self.line_endings.is_some() {
             return false;
         }
         let manifest = self.manifest();
@@ -377,7 +401,8 @@ impl<'a> HgSystem<'a> {
 
     fn contents(&self, path: &BStr, stat: &Stat) -> Option<Vec<u8>> {
         let there = self.top.join(OsStr::from_bytes(path));
-        working_file::contents(&there, stat.is_symlink(), u64::MAX).ok()
+        let contents = working_file::contents(&there, stat.is_symlink(), u64::MAX).ok()?;
+        Some(self.converted(path, contents))
     }
 
     fn compare(&self, path: &BStr, found: Flag, contents: &[u8]) -> Result<Compared, Abort> {
@@ -398,6 +423,9 @@ impl<'a> HgSystem<'a> {
             && found != Flag::Link
             && let Some(abort) = outside_of_reach(self.top, path)
         {
+            if self.line_endings.is_some() {
+                return Err(abort);
+            }
             let len = self.store.contents_len(path, &entry.node)?;
             return match Ok(len) == u64::try_from(contents.len()) {
                 true => Err(abort),
@@ -471,6 +499,12 @@ impl System for HgSystem<'_> {
         match verdict(&entry, is_copy, Some(stat), self.now) {
             Verdict::Modified => Err(Difference::Certain(Observed::Present(FileMode::FILE))),
             Verdict::Unsure => Err(Difference::InContents(BY_CONTENTS)),
+            Verdict::Clean
+                if let Some(line_endings) = &self.line_endings
+                    && line_endings.doubts(path().as_ref()) =>
+            {
+                Err(Difference::InContents(BY_CONTENTS))
+            }
             _ => Ok(()),
         }
     }
@@ -497,6 +531,7 @@ impl System for HgSystem<'_> {
             return Ok(false);
         };
         self.compared.lock().insert(path.to_owned());
+        let contents = self.converted(path, contents);
         Ok(self.compare_or_note(path, flag, &contents))
     }
 
@@ -514,7 +549,8 @@ impl System for HgSystem<'_> {
 
     fn is_unchanged_link(&self, path: &BStr, target: &[u8], _: &ObjectId) -> bool {
         self.compared.lock().insert(path.to_owned());
-        self.compare_or_note(path, Flag::Link, target)
+        let target = self.converted(path, target.to_vec());
+        self.compare_or_note(path, Flag::Link, &target)
     }
 
     fn is_repository(&self, path: &BStr) -> bool {

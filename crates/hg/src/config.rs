@@ -4,6 +4,8 @@ mod layers;
 mod parse;
 mod process_context;
 
+use std::path::Path;
+
 use bstr::{BStr, BString, ByteSlice};
 
 pub use layers::{Configuration, Layers, RepositoryFiles};
@@ -36,6 +38,18 @@ pub struct Config {
 }
 
 impl Config {
+    /// Parses the `text` of the file at `path`.
+    ///
+    /// # Errors
+    /// The text is not understood, or includes a file that cannot be read.
+    pub(crate) fn parse(
+        path: &Path,
+        text: &[u8],
+        process: &ProcessContext<'_>,
+    ) -> Result<Self, Abort> {
+        parse::read(path, text, process, &mut Vec::new())
+    }
+
     /// Returns the value of a variable.
     pub fn get(&self, section: &str, name: &str) -> Option<&BStr> {
         self.item(section.as_bytes(), name.as_bytes())

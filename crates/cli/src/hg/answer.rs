@@ -186,7 +186,23 @@ impl Run<'_> {
             None => None,
         };
         let is_kept = self.working_copy.is_kept();
-        let session = session_of(self.working_copy, &config, &repository, self.process)?;
+        let line_endings = extensions::line_endings(&repository, &config, self.process)?;
+        let mut converting;
+        let session = match &line_endings {
+            Some(_) if is_kept => {
+                return Err(Abort::unsupported("converted line endings, by a daemon"));
+            }
+            Some(_) if settings.debug => {
+                let message = "what is said of converted files (--debug)";
+                return Err(Abort::unsupported(message));
+            }
+            Some(line_endings) => {
+                converting = HgSession::new(&repository, Vec::new());
+                converting.convert(line_endings.clone());
+                &mut converting
+            }
+            None => session_of(self.working_copy, &config, &repository, self.process)?,
+        };
         let dirstate = session.dirstate(&repository)?;
         let extensions = ExtensionQuestion {
             repository: &repository,
@@ -281,6 +297,7 @@ impl Run<'_> {
             clean: is_terse || is_shown(CLEAN),
             unknown,
             ignored: is_shown(IGNORED) || settings.terse.contains(&b'i'),
+            line_endings: line_endings.as_deref(),
             quiet: settings.quiet,
             verbose: settings.verbose,
             debug: settings.debug,

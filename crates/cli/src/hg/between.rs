@@ -7,6 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_status::HgStatus;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::path_of;
+use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::Matcher;
 use vigil_hg::stored::{Flag, Manifest, Store};
@@ -24,6 +25,8 @@ pub(super) struct Working<'w> {
     pub(super) store: &'w Store,
     /// How it differs from its first parent.
     pub(super) status: &'w HgStatus,
+    /// How its files are converted before they are compared.
+    pub(super) line_endings: Option<&'w LineEndings>,
 }
 
 /// The two sides of a comparison.
@@ -195,11 +198,18 @@ impl<'w> Working<'w> {
     fn is_same(&self, path: &BStr, version: &Node) -> Result<bool, Abort> {
         let there = self.root.join(path_of(path));
         let len = lstat_path(&there).map_or(0, |seen| seen.size);
-        if len >= LONG_LEN && self.store.is_shorter_than(path, version, len) {
+        if self.line_endings.is_none()
+            && len >= LONG_LEN
+            && self.store.is_shorter_than(path, version, len)
+        {
             return Ok(false);
         }
         let contents = working_file::read(&there, u64::MAX);
         let contents = contents.map_err(|error| Abort::io(&there, &error))?;
+        let contents = match self.line_endings {
+            Some(line_endings) => line_endings.committed(path, contents),
+            None => contents,
+        };
         self.store.has_contents(path, version, &contents)
     }
 }

@@ -1,10 +1,13 @@
 //! Mercurial's extensions: which of them may change a status, and where.
 
+use std::sync::Arc;
+
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::bytes;
 use vigil_hg::config::{Config, Item, ProcessContext, boolean};
 use vigil_hg::dirstate::Dirstate;
+use vigil_hg::line_endings::LineEndings;
 use vigil_hg::repository::{Repository, Requirements};
 use vigil_hg::revision::Revisions;
 use vigil_linux::stat::lstat_path;
@@ -164,6 +167,24 @@ pub(super) fn unsupported(config: &Config) -> Option<BString> {
     })
 }
 
+/// Returns how the extension `eol` has files of the working copy converted, if it is on and has anything to do.
+///
+/// # Errors
+/// The working copy's `.hgeol` is not understood.
+pub(super) fn line_endings(
+    repository: &Repository,
+    config: &Config,
+    process: &ProcessContext<'_>,
+) -> Result<Option<Arc<LineEndings>>, Abort> {
+    match has(config, "eol") {
+        true => {
+            let read = LineEndings::read(&repository.root, &repository.dot_hg, config, process)?;
+            Ok(read.map(Arc::new))
+        }
+        false => Ok(None),
+    }
+}
+
 /// A question on which it depends whether an extension changes the answer.
 pub(crate) struct ExtensionQuestion<'q> {
     /// The repository.
@@ -183,17 +204,14 @@ impl ExtensionQuestion<'_> {
     /// configuration alone.
     pub(crate) fn unsupported(&self) -> Option<BString> {
         let config = self.config;
-        let is_there = |name: &str| lstat_path(&self.repository.root.join(name)).is_ok();
-        if has(config, "eol") && is_there(".hgeol") {
-            return Some("the extension 'eol' with a .hgeol".into());
-        }
         // Without patterns, it does nothing.
         let mut patterns = config.section("keyword");
         if has(config, "keyword") && patterns.any(|item| item.value != "ignore") {
             return Some("the extension 'keyword' with patterns".into());
         }
         if has(config, "largefiles")
-            && (is_there(STAND_INS) || self.dirstate.has_directory(STAND_INS.into()))
+            && (lstat_path(&self.repository.root.join(STAND_INS)).is_ok()
+                || self.dirstate.has_directory(STAND_INS.into()))
         {
             return Some(LARGE_FILES.into());
         }

@@ -46,6 +46,17 @@ impl Opened {
         };
         settings::unsupported_setting(&self.config).or_else(|| here.unsupported())
     }
+
+    /// Returns whether files are converted before they are compared.
+    ///
+    /// # Errors
+    /// It is not understood how.
+    pub(crate) fn converts_line_endings(&self, environment: &Environment) -> Result<bool, Abort> {
+        let variable = |name: &str| environment.get(name).map(BString::from);
+        let process = process_of(environment, &variable);
+        let read = extensions::line_endings(&self.repository, &self.config, &process)?;
+        Ok(read.is_some())
+    }
 }
 
 fn process_of<'v>(

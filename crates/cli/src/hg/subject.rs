@@ -12,6 +12,7 @@ use vigil_hg::abort::Abort;
 use vigil_hg::config::{Config, ProcessContext};
 use vigil_hg::copies::{self, Tracer};
 use vigil_hg::dirstate::Dirstate;
+use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::{Matcher, Portion};
 use vigil_hg::repository::Repository;
@@ -83,6 +84,8 @@ pub(super) struct Subject<'s> {
     pub(super) clean: bool,
     pub(super) unknown: bool,
     pub(super) ignored: bool,
+    /// How files of the working copy are converted before they are compared.
+    pub(super) line_endings: Option<&'s LineEndings>,
     /// Whether as little as possible is said,
     pub(super) quiet: bool,
     /// or more than usual,
@@ -126,6 +129,7 @@ impl Subject<'_> {
             root: &self.repository.root,
             store: &store,
             status: &status,
+            line_endings: self.line_endings,
         };
         let lists = between::compare(&between::Sides {
             base: &base,

@@ -330,6 +330,10 @@ fn status_of(
     extensions::check_required(&configuration.config, &repository.requirements)?;
     // The session has no place for a state, so nothing that it learns is kept.
     let mut session = HgSession::new(&repository, Vec::new());
+    let line_endings = extensions::line_endings(&repository, &configuration.config, above.process)?;
+    if let Some(line_endings) = &line_endings {
+        session.convert(line_endings.clone());
+    }
     let dirstate = session.dirstate(&repository)?;
     let extensions = ExtensionQuestion {
         repository: &repository,
@@ -375,6 +379,7 @@ fn status_of(
         clean: above.clean,
         unknown: above.unknown,
         ignored: above.ignored,
+        line_endings: line_endings.as_deref(),
         quiet: above.quiet,
         verbose: above.verbose,
         debug: above.debug,

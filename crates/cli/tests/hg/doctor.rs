@@ -73,14 +73,14 @@ fn nothing_is_wrong_with_a_small_working_copy() {
 fn doctor_reports_what_prevents_answers() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, false);
-        working.write(".hg/hgrc", "[extensions]\neol =\n");
+        working.write(".hg/hgrc", "[extensions]\nlargefiles =\n");
         assert_eq!(working.doctor()["extensions and filters"].0, "ok");
-        working.write(".hgeol", "");
+        working.write(".hglf/x", "");
         let (verdict, fact, remedy) = working.doctor()["extensions and filters"].clone();
         assert_eq!(verdict, "problem");
         assert_eq!(
             fact,
-            "the extension 'eol' with a .hgeol: no status is answered"
+            "the extension 'largefiles' where there may be some: no status is answered"
         );
         let mut shell = working.0.command("sh", &working.path(""));
         assert!(shell.args(["-c", &remedy]).status().unwrap().success());

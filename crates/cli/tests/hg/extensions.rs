@@ -142,7 +142,7 @@ fn extensions_are_allowed_where_they_change_nothing() {
         ] {
             working.assert_same_as_hg(arguments);
         }
-        // A sparse working copy, a stand-in, tracked or not, an .hgeol, and patterns of keywords.
+        // A sparse working copy, a stand-in, tracked or not, and patterns of keywords.
         let requires = working.path(".hg/requires");
         let required = std::fs::read_to_string(&requires).unwrap();
         working.write(".hg/requires", format!("{required}exp-sparse\n"));
@@ -151,9 +151,6 @@ fn extensions_are_allowed_where_they_change_nothing() {
         working.write(".hg/requires", required);
         let keyword = ["status", "--config", "keyword.*.c="];
         assert_left(&working, &keyword, "the extension 'keyword'");
-        working.write(".hgeol", "[patterns]\n** = native\n");
-        assert_left(&working, &["status"], "the extension 'eol'");
-        std::fs::remove_file(working.path(".hgeol")).unwrap();
         working.write(".hglf/large", "");
         assert_left(&working, &["status"], "the extension 'largefiles'");
         std::fs::remove_dir_all(working.path(".hglf")).unwrap();
@@ -175,5 +172,79 @@ fn extensions_are_allowed_where_they_change_nothing() {
             &["status", "--rev", "1"],
             "the extension 'largefiles'",
         );
+    }
+}
+
+#[test]
+fn line_endings_are_converted_before_files_are_compared() {
+    for hg in hg_programs() {
+        for is_v2 in IS_DIRSTATE_V2 {
+            let config = format!("[extensions]\neol =\n[format]\nuse-dirstate-v2={is_v2}\n");
+            let working = WorkingCopy::with_config(&hg, &config);
+            let hgeol = "[patterns]\n*.dos = CRLF\n*.bin = BIN\n** = native\n";
+            working.write(".hgeol", hgeol);
+            let names = ["a", "b", "c.dos", "d/e.dos", "f.bin", "d/g", "both", "last"];
+            for name in names {
+                let end = if name.ends_with("dos") { "\r\n" } else { "\n" };
+                working.write(name, format!("1{end}2{end}"));
+            }
+            working.write("both", "1\n2\n");
+            working.write("last", "1\n2");
+            std::os::unix::fs::symlink("target", working.path("link")).unwrap();
+            working.commit("0");
+            let all_same = || {
+                // Mercurial takes a new .hgeol into the dirstate, so Vigil answers first.
+                for arguments in [
+                    &["status", "-A"][..],
+                    &["status"],
+                    &["status", "-m", "d"],
+                    &["status", "-A", "--rev", "0"],
+                    &["status", "--rev", "null"],
+                ] {
+                    working.assert_same_as_hg(arguments);
+                }
+            };
+            all_same();
+            // With other line endings, and with other contents.
+            for name in names {
+                let text = std::fs::read_to_string(working.path(name)).unwrap();
+                let other = match text.contains("\r\n") {
+                    true => text.replace("\r\n", "\n"),
+                    false => text.replace('\n', "\r\n"),
+                };
+                working.write(name, other);
+            }
+            working.write("both", "1\n2\r\n");
+            all_same();
+            // Nothing is recorded: all contents are compared.
+            working.hg(&["debugrebuilddirstate"]);
+            all_same();
+            working.write("a", "3\r\n2\r\n");
+            working.write("f.bin", "1\n2\n");
+            working.hg(&["debugrebuilddirstate"]);
+            all_same();
+            for hgeol in [
+                "[patterns]\n** = LF\n[eol]\nonly-consistent = no\n",
+                "[patterns]\n** = native\n[repository]\nnative = CRLF\n",
+                "[patterns]\nd/* = LF\nre:^l = CRLF\n[eol]\nfix-trailing-newline = yes\n",
+                "[patterns]\r\n*.dos = BIN\r\n",
+                "",
+            ] {
+                working.write(".hgeol", hgeol);
+                all_same();
+                working.hg(&["debugrebuilddirstate"]);
+                all_same();
+            }
+            for (hgeol, why) in [
+                ("[patterns]\n** = what\n", "the style 'what'"),
+                ("nonsense\n", "does not parse"),
+                ("%include x\n", "begins with '%'"),
+            ] {
+                working.write(".hgeol", hgeol);
+                assert_left(&working, &["status"], why);
+            }
+            working.write(".hgeol", "[patterns]\n** = LF\n");
+            assert_left(&working, &["status", "--debug"], "converted files");
+        }
     }
 }

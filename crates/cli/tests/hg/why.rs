@@ -307,7 +307,7 @@ fn why_explains_nothing_that_the_status_refuses() {
         let printed = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(255));
         assert!(
-            printed.contains("vigil does not answer this: the extension 'eol'"),
+            printed.contains("vigil does not answer this: line endings"),
             "{printed}"
         );
     }

@@ -85,6 +85,8 @@ impl HgSession {
             clean: false,
             unknown: true,
             ignored: is_ignored,
+            // A session that is kept converts nothing.
+            line_endings: None,
             walks: true,
         };
         let files = RecordedFiles {

@@ -100,6 +100,27 @@ impl Matcher {
         Ok(matcher)
     }
 
+    /// Reads one pattern of a file in the working copy `root`; it is a glob unless it says what it is.
+    ///
+    /// # Errors
+    /// As for [`Self::new`].
+    pub(crate) fn of_glob(root: &Path, pattern: &BString) -> Result<Self, Abort> {
+        let question = MatcherQuestion {
+            root,
+            cwd: root,
+            patterns: &[],
+            include: &[],
+            exclude: &[],
+            subrepositories: None,
+        };
+        let patterns = to_patterns(&question, std::slice::from_ref(pattern), Kind::Glob)?;
+        let patterns = Some(PatternGroup::new(&patterns, "$")?);
+        Ok(Self {
+            patterns,
+            ..Self::default()
+        })
+    }
+
     /// Restricts the matcher to the part of the repository that a narrow clone has.
     #[must_use]
     pub fn within_narrow(self, narrow: Option<Arc<Portion>>) -> Self {

@@ -60,6 +60,11 @@ fn explain(
     if let Some(beyond) = opened.unsupported(environment, &dirstate) {
         return Err(Abort::unsupported(beyond));
     }
+    if opened.converts_line_endings(environment)? {
+        return Err(Abort::unsupported(
+            "line endings that are converted (.hgeol)",
+        ));
+    }
     let read = session.ignore(&opened.ignore_files);
     let mut lines = Vec::new();
     let question = HgWhyQuestion {
