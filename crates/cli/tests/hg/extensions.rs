@@ -235,6 +235,13 @@ fn line_endings_are_converted_before_files_are_compared() {
                 working.hg(&["debugrebuilddirstate"]);
                 all_same();
             }
+            // A pattern must not lead into another repository, nor through a link.
+            working.write(".hgeol", "[patterns]\nother/* = LF\n");
+            working.hg(&["init", "other"]);
+            working.assert_same_as_hg(&["status"]);
+            std::fs::remove_dir_all(working.path("other")).unwrap();
+            std::os::unix::fs::symlink("d", working.path("other")).unwrap();
+            working.assert_same_as_hg(&["status", "-A"]);
             for (hgeol, why) in [
                 ("[patterns]\n** = what\n", "the style 'what'"),
                 ("nonsense\n", "does not parse"),

@@ -111,7 +111,7 @@ impl Matcher {
             patterns: &[],
             include: &[],
             exclude: &[],
-            subrepositories: None,
+            subrepositories: Some(&Subrepositories::default()),
         };
         let patterns = to_patterns(&question, std::slice::from_ref(pattern), Kind::Glob)?;
         let patterns = Some(PatternGroup::new(&patterns, "$")?);

@@ -60,6 +60,8 @@ pub(super) struct Player<'p> {
     pub(super) is_old: bool,
     /// Which partial working copies are tried.
     pub(super) partial: PartialCheckouts,
+    /// Whether the extension eol is on, so that line endings matter.
+    pub(super) has_eol: bool,
 }
 
 /// The ways in which a working copy may have only part of the files.
@@ -81,7 +83,28 @@ impl<'p> Player<'p> {
             commits: 0,
             is_old,
             partial,
+            has_eol: false,
         }
+    }
+
+    /// Writes an `.hgeol`, or removes it.
+    pub(super) fn line_endings(&mut self) {
+        const HGEOL: [&str; 7] = [
+            "[patterns]\n** = native\n",
+            "[patterns]\n*.c = CRLF\n** = LF\n",
+            "[patterns]\nd/* = BIN\n** = lf\n[eol]\nonly-consistent = no\n",
+            "[patterns]\n[ab]* = native\nre:.*x = BIN\n[repository]\nnative = CRLF\n",
+            "[patterns]\r\n** = CRLF\r\n[eol]\r\nfix-trailing-newline = yes\r\n",
+            "[patterns]\npath:d = LF\n",
+            "",
+        ];
+        let text = self.rng.pick(&HGEOL);
+        self.log_operation(format!("hgeol {text:?}"));
+        let place = self.top.join(".hgeol");
+        let _ = match text {
+            "" => fs::remove_file(place),
+            text => fs::write(place, text),
+        };
     }
 
     /// A path that may or may not exist.
@@ -120,6 +143,13 @@ impl<'p> Player<'p> {
         }
         if self.rng.chance(10) {
             contents.push(b'\n');
+        }
+        if self.has_eol && self.rng.chance(70) {
+            let line_ends = [&b"\n"[..], b"\r\n", b"\r\r\n", b"\r", b""];
+            for number in 0..self.rng.below(4) {
+                contents.extend_from_slice(number.to_string().as_bytes());
+                contents.extend_from_slice(self.rng.pick(&line_ends));
+            }
         }
         contents
     }

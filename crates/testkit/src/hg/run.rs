@@ -199,7 +199,8 @@ fn play(
         config.push_str(format);
     }
     // These have nothing to do there.
-    if formats.chance(20) {
+    let has_eol = formats.chance(20);
+    if has_eol {
         config.push_str("[extensions]\neol=\nkeyword=\nlargefiles=\n");
     }
     let PartialCheckouts { sparse, narrow } = settings.partial;
@@ -214,8 +215,19 @@ fn play(
     if narrow {
         player.start_narrow()?;
     }
+    player.has_eol = has_eol;
+    let mut hgeol = None;
     for _ in 0..settings.steps {
         player.perform_operation(&mut server)?;
+        if has_eol && formats.chance(8) {
+            player.line_endings();
+        }
+        // A process reads the line endings once.
+        let now = std::fs::read(top.join(".hgeol")).ok();
+        if now != hgeol {
+            hgeol = now;
+            server = Server::start(&sandbox)?;
+        }
         if let Some(rhg) = settings.rhg.as_ref().filter(|_| player.rng.chance(60)) {
             let output = sandbox.command(rhg, &top).arg("status").output()?;
             player
