@@ -165,6 +165,8 @@ impl Run<'_> {
             return Err(Abort::unsupported(unsupported));
         }
         self.refuse_unsupported(arguments, &config, &repository, is_tweaked)?;
+        // The extension eol reads this as soon as the repository is opened.
+        let line_endings = extensions::line_endings(&repository, &config, self.process)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
         let is_terse = !settings.terse.is_empty();
@@ -186,7 +188,6 @@ impl Run<'_> {
             None => None,
         };
         let is_kept = self.working_copy.is_kept();
-        let line_endings = extensions::line_endings(&repository, &config, self.process)?;
         let mut converting;
         let session = match &line_endings {
             Some(_) if is_kept => {

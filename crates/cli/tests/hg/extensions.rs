@@ -239,6 +239,7 @@ fn line_endings_are_converted_before_files_are_compared() {
             working.write(".hgeol", "[patterns]\nother/* = LF\n");
             working.hg(&["init", "other"]);
             working.assert_same_as_hg(&["status"]);
+            working.assert_same_as_hg(&["status", "--rev", "0", "--terse", "u"]);
             std::fs::remove_dir_all(working.path("other")).unwrap();
             std::os::unix::fs::symlink("d", working.path("other")).unwrap();
             working.assert_same_as_hg(&["status", "-A"]);
