@@ -6,17 +6,23 @@ use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::{Stat, stat_path};
+use vigil_stamp::file;
 
 use crate::abort::Abort;
 use crate::bytes::{bytes, lines_with_ends};
 use crate::config::{Config, ProcessContext, boolean};
 use crate::patterns::Matcher;
-use crate::text_file;
 
 /// The file with the patterns, at the top of the working copy.
 const FILE: &str = ".hgeol";
 /// The file of which Mercurial's dirstate takes account: a copy of `.hgeol`, in `.hg`.
 const CACHE: &str = "eol.cache";
+/// The maximum length of either file in bytes.
+const FILE_LEN_MAX: u64 = 1 << 16;
+/// The maximum number of patterns, each of which is looked up by itself,
+const PATTERNS_MAX: usize = 200;
+/// and of those that are regular expressions: a short one may take much memory.
+const REGULAR_MAX: usize = 16;
 
 /// What is done to line endings when a file is committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,11 +71,13 @@ impl LineEndings {
         process: &ProcessContext<'_>,
     ) -> Result<Option<Self>, Abort> {
         let path = root.join(FILE);
-        let text = match text_file::read(&path) {
+        let text = match file::read_up_to(&path, FILE_LEN_MAX) {
             Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                return Err(refused("that is too long"));
+            }
             // Mercurial ignores a file that it cannot read.
-            Err(error) if error.kind() != io::ErrorKind::FileTooLarge => return Ok(None),
-            Err(error) => return Err(Abort::io(&path, &error)),
+            Err(_) => return Ok(None),
         };
         let own = parsed(root, &text, process)?;
         let is_set = |name: &str, default: bool| {
@@ -139,7 +147,15 @@ impl Styles {
     /// Takes the patterns from a parsed `.hgeol`.
     fn of(parsed: &Config, root: &Path) -> Result<Self, Abort> {
         let mut styles = Vec::new();
+        let mut regular = 0usize;
         for item in parsed.section("patterns") {
+            let is_regular = ["re:", "relre:"]
+                .iter()
+                .any(|kind| item.name.starts_with_str(kind));
+            regular = regular.saturating_add(usize::from(is_regular));
+            if styles.len() >= PATTERNS_MAX || regular > REGULAR_MAX {
+                return Err(refused("with too many patterns"));
+            }
             let style = BString::from(item.value.to_ascii_uppercase());
             if !matches!(style.as_slice(), b"LF" | b"CRLF" | b"NATIVE" | b"BIN") {
                 let what = bytes!("with the style '", item.value, "'");
@@ -171,7 +187,8 @@ impl Former {
         if now.is_ok_and(|now| now < known) {
             return Ok(Self::Same);
         }
-        let text = text_file::read(&cache).map_err(|error| Abort::io(&cache, &error))?;
+        let text = file::read_up_to(&cache, FILE_LEN_MAX);
+        let text = text.map_err(|error| Abort::io(&cache, &error))?;
         match text.is_empty() {
             true => Ok(Self::Other(None)),
             false => {
@@ -271,7 +288,18 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_told() {
+        let many = |pattern: &str, count: usize| {
+            let lines = (0..count).map(|number| format!("{pattern}{number} = LF\n"));
+            format!("[patterns]\n{}", lines.collect::<String>())
+        };
+        assert!(line_endings(&many("a", PATTERNS_MAX - 1)).is_ok());
+        assert!(line_endings(&many("re:a", REGULAR_MAX)).is_ok());
+        let long = format!("# {}\n", "x".repeat(1 << 16));
+        let (patterns, regular) = (many("a", PATTERNS_MAX), many("re:a", REGULAR_MAX + 1));
         for hgeol in [
+            long.as_str(),
+            &patterns,
+            &regular,
             "[patterns]\n** = what\n",
             "%include x\n",
             "[patterns]\nnonsense\n",

@@ -10,9 +10,8 @@ use crate::abort::{Abort, Kind};
 use crate::bytes::{bytes, lines_with_ends, path_of};
 use crate::node::Node;
 use crate::revlog::Revlog;
+use crate::text_file;
 
-/// The maximum length of contents that are read, in bytes: as long as Mercurial's longest text.
-const CONTENTS_LEN_MAX: u64 = 1 << 31;
 /// What the value of `version` is.
 const VERSION: &[u8] = b"https://git-lfs.github.com/spec/v1";
 /// What comes before the name of metadata in a pointer.
@@ -116,10 +115,10 @@ impl Pointer {
         Some((value("copy")?.clone(), node))
     }
 
-    /// Reads the contents from the files below the `store`, where they need not be. The caller checks them.
+    /// Reads the contents of a short file from the files below the `store`, where they need not be. The caller checks them.
     ///
     /// # Errors
-    /// They are not there.
+    /// They are not there, or longer than any file that is read from the store.
     pub(super) fn contents(&self, store: &Path) -> Result<Vec<u8>, Abort> {
         let (folder, name) = self.hash.split_at_checked(2).unwrap_or_default();
         let path = store.join("lfs/objects").join(path_of(folder));
@@ -128,10 +127,10 @@ impl Pointer {
         let len = vigil_linux::stat::stat_path(&path)
             .map_err(|_| elsewhere())?
             .size;
-        if len != self.len || len > CONTENTS_LEN_MAX {
+        if len != self.len || len > text_file::LEN_MAX {
             return Err(elsewhere());
         }
-        let contents = vigil_stamp::file::read(&path);
+        let contents = text_file::read(&path);
         contents.map_err(|error| Abort::io(&path, &error))
     }
 }
