@@ -177,82 +177,84 @@ fn extensions_are_allowed_where_they_change_nothing() {
 
 #[test]
 fn line_endings_are_converted_before_files_are_compared() {
-    for hg in hg_programs() {
-        for is_v2 in IS_DIRSTATE_V2 {
-            let config = format!("[extensions]\neol =\n[format]\nuse-dirstate-v2={is_v2}\n");
-            let working = WorkingCopy::with_config(&hg, &config);
-            let hgeol = "[patterns]\n*.dos = CRLF\n*.bin = BIN\n** = native\n";
-            working.write(".hgeol", hgeol);
-            let names = ["a", "b", "c.dos", "d/e.dos", "f.bin", "d/g", "both", "last"];
-            for name in names {
-                let end = if name.ends_with("dos") { "\r\n" } else { "\n" };
-                working.write(name, format!("1{end}2{end}"));
-            }
-            working.write("both", "1\n2\n");
-            working.write("last", "1\n2");
-            std::os::unix::fs::symlink("target", working.path("link")).unwrap();
-            working.commit("0");
-            let all_same = || {
-                // Mercurial takes a new .hgeol into the dirstate, so Vigil answers first.
-                for arguments in [
-                    &["status", "-A"][..],
-                    &["status"],
-                    &["status", "-m", "d"],
-                    &["status", "-A", "--rev", "0"],
-                    &["status", "--rev", "null"],
-                ] {
-                    working.assert_same_as_hg(arguments);
-                }
-            };
-            all_same();
-            // With other line endings, and with other contents.
-            for name in names {
-                let text = std::fs::read_to_string(working.path(name)).unwrap();
-                let other = match text.contains("\r\n") {
-                    true => text.replace("\r\n", "\n"),
-                    false => text.replace('\n', "\r\n"),
-                };
-                working.write(name, other);
-            }
-            working.write("both", "1\n2\r\n");
-            all_same();
-            // Nothing is recorded: all contents are compared.
-            working.hg(&["debugrebuilddirstate"]);
-            all_same();
-            working.write("a", "3\r\n2\r\n");
-            working.write("f.bin", "1\n2\n");
-            working.hg(&["debugrebuilddirstate"]);
-            all_same();
-            for hgeol in [
-                "[patterns]\n** = LF\n[eol]\nonly-consistent = no\n",
-                "[patterns]\n** = native\n[repository]\nnative = CRLF\n",
-                "[patterns]\nd/* = LF\nre:^l = CRLF\n[eol]\nfix-trailing-newline = yes\n",
-                "[patterns]\r\n*.dos = BIN\r\n",
-                "",
-            ] {
-                working.write(".hgeol", hgeol);
-                all_same();
-                working.hg(&["debugrebuilddirstate"]);
-                all_same();
-            }
-            // A pattern must not lead into another repository, nor through a link.
-            working.write(".hgeol", "[patterns]\nother/* = LF\n");
-            working.hg(&["init", "other"]);
-            working.assert_same_as_hg(&["status"]);
-            working.assert_same_as_hg(&["status", "--rev", "0", "--terse", "u"]);
-            std::fs::remove_dir_all(working.path("other")).unwrap();
-            std::os::unix::fs::symlink("d", working.path("other")).unwrap();
-            working.assert_same_as_hg(&["status", "-A"]);
-            for (hgeol, why) in [
-                ("[patterns]\n** = what\n", "the style 'what'"),
-                ("nonsense\n", "does not parse"),
-                ("%include x\n", "begins with '%'"),
-            ] {
-                working.write(".hgeol", hgeol);
-                assert_left(&working, &["status"], why);
-            }
-            working.write(".hgeol", "[patterns]\n** = LF\n");
-            assert_left(&working, &["status", "--debug"], "converted files");
+    // Each question takes a new process of Mercurial's, so the formats are tried by turns.
+    for (hg, is_v2) in hg_programs()
+        .into_iter()
+        .zip(IS_DIRSTATE_V2.into_iter().cycle())
+    {
+        let config = format!("[extensions]\neol =\n[format]\nuse-dirstate-v2={is_v2}\n");
+        let working = WorkingCopy::with_config(&hg, &config);
+        let hgeol = "[patterns]\n*.dos = CRLF\n*.bin = BIN\n** = native\n";
+        working.write(".hgeol", hgeol);
+        let names = ["a", "b", "c.dos", "d/e.dos", "f.bin", "d/g", "both", "last"];
+        for name in names {
+            let end = if name.ends_with("dos") { "\r\n" } else { "\n" };
+            working.write(name, format!("1{end}2{end}"));
         }
+        working.write("both", "1\n2\n");
+        working.write("last", "1\n2");
+        std::os::unix::fs::symlink("target", working.path("link")).unwrap();
+        working.commit("0");
+        let all_same = || {
+            // Mercurial takes a new .hgeol into the dirstate, so Vigil answers first.
+            for arguments in [
+                &["status", "-A"][..],
+                &["status"],
+                &["status", "-m", "d"],
+                &["status", "-A", "--rev", "0"],
+                &["status", "--rev", "null"],
+            ] {
+                working.assert_same_as_hg(arguments);
+            }
+        };
+        all_same();
+        // With other line endings, and with other contents.
+        for name in names {
+            let text = std::fs::read_to_string(working.path(name)).unwrap();
+            let other = match text.contains("\r\n") {
+                true => text.replace("\r\n", "\n"),
+                false => text.replace('\n', "\r\n"),
+            };
+            working.write(name, other);
+        }
+        working.write("both", "1\n2\r\n");
+        all_same();
+        // Nothing is recorded: all contents are compared.
+        working.hg(&["debugrebuilddirstate"]);
+        all_same();
+        working.write("a", "3\r\n2\r\n");
+        working.write("f.bin", "1\n2\n");
+        working.hg(&["debugrebuilddirstate"]);
+        all_same();
+        for hgeol in [
+            "[patterns]\n** = LF\n[eol]\nonly-consistent = no\n",
+            "[patterns]\n** = native\n[repository]\nnative = CRLF\n",
+            "[patterns]\nd/* = LF\nre:^l = CRLF\n[eol]\nfix-trailing-newline = yes\n",
+            "[patterns]\r\n*.dos = BIN\r\n",
+            "",
+        ] {
+            working.write(".hgeol", hgeol);
+            all_same();
+            working.hg(&["debugrebuilddirstate"]);
+            all_same();
+        }
+        // A pattern must not lead into another repository, nor through a link.
+        working.write(".hgeol", "[patterns]\nother/* = LF\n");
+        working.hg(&["init", "other"]);
+        working.assert_same_as_hg(&["status"]);
+        working.assert_same_as_hg(&["status", "--rev", "0", "--terse", "u"]);
+        std::fs::remove_dir_all(working.path("other")).unwrap();
+        std::os::unix::fs::symlink("d", working.path("other")).unwrap();
+        working.assert_same_as_hg(&["status", "-A"]);
+        for (hgeol, why) in [
+            ("[patterns]\n** = what\n", "the style 'what'"),
+            ("nonsense\n", "does not parse"),
+            ("%include x\n", "begins with '%'"),
+        ] {
+            working.write(".hgeol", hgeol);
+            assert_left(&working, &["status"], why);
+        }
+        working.write(".hgeol", "[patterns]\n** = LF\n");
+        assert_left(&working, &["status", "--debug"], "converted files");
     }
 }
