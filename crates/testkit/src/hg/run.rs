@@ -198,12 +198,13 @@ fn play(
     if let Some(format) = format {
         config.push_str(format);
     }
-    // These have nothing to do there.
+    let PartialCheckouts { sparse, narrow } = settings.partial;
     let has_eol = formats.chance(20);
     if has_eol {
-        config.push_str("[extensions]\neol=\nkeyword=\nlargefiles=\n");
+        // The latter two have nothing to do there. In sparse working copies, largefiles is left to Mercurial.
+        config.push_str("[extensions]\neol=\nkeyword=\n");
+        config.push_str(if sparse { "" } else { "largefiles=\n" });
     }
-    let PartialCheckouts { sparse, narrow } = settings.partial;
     if sparse || narrow {
         config.push_str("[extensions]\nsparse=\nnarrow=\n");
     }
