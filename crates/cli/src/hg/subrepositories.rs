@@ -134,37 +134,19 @@ fn add_from(
         }
         let root = subject.repository.root.join(path_of(path));
         let whole = |file: &BString| vigil_model::path::join(path, file.as_bstr());
-        let outer_path = vigil_model::path::join(place.outer_path.as_bstr(), path);
-        if let Some(first @ Subrepository::Other { system, .. }) =
-            before.get(path).or(after.get(path))
-            && system == "git"
-        {
-            if subject.debug {
-                return Err(refused("of git, of which more is said (--debug)"));
-            }
-            let git = GitSubrepository {
-                path,
-                outer_path: outer_path.as_bstr(),
-                root: &root,
-                top: place.top,
-                process: subject.process,
-                quiet: subject.quiet,
-                clean: subject.clean,
-                unknown: subject.unknown,
-                ignored: subject.ignored,
-            };
+        let place = Place {
+            top: place.top,
+            outer_path: vigil_model::path::join(place.outer_path.as_bstr(), path),
+            depth: place.depth.saturating_add(1),
+        };
+        if before.get(path).or(after.get(path)).is_some_and(is_git) {
+            let last = after.get(path).filter(|_| to != Target::WorkingCopy);
+            let git = git_at(subject, path, &root, &place)?;
             // What is new in the end is compared with nothing.
-            let base = match before.has(path) {
-                true => revision_of(first),
-                false => BString::default(),
-            };
-            let other = after.get(path).filter(|_| to != Target::WorkingCopy);
-            let other = other.map(revision_of);
-            let found = git.status(
-                base.as_bstr(),
-                other.as_ref().map(|other| other.as_bstr()),
-                messages,
-            )?;
+            let base = before.get(path).map(revision_of).unwrap_or_default();
+            let other = last.map(revision_of);
+            let other = other.as_ref().map(|other| other.as_bstr());
+            let found = git.status(base.as_bstr(), other, messages)?;
             merge(
                 &mut others,
                 found.map(|files| files.iter().map(whole).collect()),
@@ -183,11 +165,6 @@ fn add_from(
             // A subrepository that is gone in the end is compared with its working copy.
             _ => Node::WORKING_COPY,
         };
-        let place = Place {
-            top: place.top,
-            outer_path,
-            depth: place.depth.saturating_add(1),
-        };
         let (found, of_others) = status_of(subject, &root, [base, other], &place)?;
         let is_asked_for = |file: &BString| subject.matcher.is_match(file.as_bstr());
         let found = found.map(|files| files.iter().map(whole).filter(is_asked_for).collect());
@@ -198,6 +175,33 @@ fn add_from(
         );
     }
     Ok(others)
+}
+
+fn is_git(subrepository: &Subrepository) -> bool {
+    matches!(subrepository, Subrepository::Other { system, .. } if system == "git")
+}
+
+/// Returns the git repository at `path` of the repository of `subject`.
+fn git_at<'s>(
+    subject: &'s Subject<'_>,
+    path: &'s BStr,
+    root: &'s Path,
+    place: &'s Place<'_>,
+) -> Result<GitSubrepository<'s>, Abort> {
+    if subject.debug {
+        return Err(refused("of git, of which more is said (--debug)"));
+    }
+    Ok(GitSubrepository {
+        path,
+        outer_path: place.outer_path.as_bstr(),
+        root,
+        top: place.top,
+        process: subject.process,
+        quiet: subject.quiet,
+        clean: subject.clean,
+        unknown: subject.unknown,
+        ignored: subject.ignored,
+    })
 }
 
 /// Adds `more` to `lists`, in order.
