@@ -350,6 +350,7 @@ texts hg_texts "$node\nu\n0 0 branch:a\\\\n\000close:1\nf\n\nmessage" "\001\ncop
 texts hg_store_name 'd/AUX.i/con.d/a' 'x.hg/.a/~_ b.' "$node/$node/$node/A" '\001\377:*'
 texts hg_matcher 'a/b.o\377*.o\377path:a\377re:b$' 'd/e\377rootglob:{d,e}/**\377glob:[!a-c]?' 'a\377relre:^a\377rootfilesin:.' 'a\377\377relpath:../x'
 texts hg_subrepositories "d/s = ../x\nt=[hg]y\n# c\n[subpaths]\na=b\n\377$node d/s\n" 'a=[git]b'
+texts hg_line_endings 'a.c\377[patterns]\n**.c = native\n[eol]\nonly-consistent = no\n\3771\r\n2' 'd/a\377[patterns]\nre:a$ = CRLF\n[repository]\nnative = CRLF\n\377\n\n'
 texts hg_portion 'd/e/f\377%%include x\n[include]\nd\nd/e/f\n# c\n/a\n[exclude]\nd/e\n' 'a\377a\n' 'a\377[exclude]\na\n[include]\nb'
 texts hg_requires 'revlogv1\nstore\nfncache\n' 'lfs\r\nshare-safe\n' '-\n'
 zeros=$(printf '\\000%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20)

@@ -48,7 +48,7 @@ targets! {
     names: date time_zone regular_expression revision mailmap history other_ids commit_graph;
     mercurial: hg_dirstate hg_dirstate_tree hg_revlog hg_docket hg_manifest hgrc hgignore hg_pattern hg_requires
         hg_checkout hg_revision hg_names hg_texts hg_store_name hg_matcher hg_subrepositories
-        hg_portion;
+        hg_portion hg_line_endings;
     stores: pack_entries pack_index multi_pack_index loose_object delta alternates;
 }
 

@@ -2,12 +2,14 @@
 
 mod changelog;
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use bstr::{BString, ByteSlice};
 use regex::bytes::RegexBuilder;
 use vigil_hg::config;
 use vigil_hg::dirstate::{Dirstate, Docket};
+use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::{
     self, Compiled, Kind, Matcher, MatcherQuestion, Nearest, Pattern, Portion,
@@ -248,6 +250,19 @@ pub(crate) fn hg_matcher(data: &[u8]) {
             "{patterns:?} {path}"
         );
     }
+}
+
+/// Checks that what is converted once is not converted further.
+pub(crate) fn hg_line_endings(data: &[u8]) {
+    let mut input = Input(&data[..data.len().min(4096)]);
+    let path = crate::input::path_inside(input.field());
+    let hgeol = input.field();
+    let Ok(line_endings) = LineEndings::parse(Path::new("/nowhere"), hgeol) else {
+        return;
+    };
+    let once = line_endings.committed(path.as_bstr(), input.0.to_vec());
+    let twice = line_endings.committed(path.as_bstr(), once.clone());
+    assert_eq!(once, twice);
 }
 
 /// Checks that a portion file has only what is in the lines of its text, and that the nearest path decides.

@@ -79,7 +79,26 @@ impl LineEndings {
             // Mercurial ignores a file that it cannot read.
             Err(_) => return Ok(None),
         };
-        let own = parsed(root, &text, process)?;
+        let former = Former::read(root, dot_hg, process)?;
+        Self::of(root, &parsed(root, &text, process)?, config, former).map(Some)
+    }
+
+    /// Parses the `text` of a `.hgeol` at `root`.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    #[cfg(feature = "fuzzing")]
+    pub fn parse(root: &Path, text: &[u8]) -> Result<Self, Abort> {
+        let process = ProcessContext {
+            variable: &|_| None,
+            cwd: root.to_path_buf(),
+            uid: 0,
+        };
+        let own = parsed(root, text, &process)?;
+        Self::of(root, &own, &Config::default(), Former::Same)
+    }
+
+    fn of(root: &Path, own: &Config, config: &Config, former: Former) -> Result<Self, Abort> {
         let is_set = |name: &str, default: bool| {
             let value = own.get("eol", name).or_else(|| config.get("eol", name));
             let is_set = value.map_or(Some(default), |value| boolean(value));
@@ -89,13 +108,13 @@ impl LineEndings {
             Some(native) if native == "CRLF" => Style::CrLf,
             _ => Style::Lf,
         };
-        Ok(Some(Self {
-            styles: Styles::of(&own, root)?,
+        Ok(Self {
+            styles: Styles::of(own, root)?,
             native,
             only_consistent: is_set("only-consistent", true)?,
             adds_last: is_set("fix-trailing-newline", false)?,
-            former: Former::read(root, dot_hg, process)?,
-        }))
+            former,
+        })
     }
 
     /// Returns whether the dirstate may call the file `path` clean though it was looked at with another style: then its contents

@@ -22,7 +22,8 @@ use vigil_fuzz::{TARGETS, Target};
 const MUTATIONS: usize = 8000;
 /// The number for the slow targets, which write inputs to files or compile patterns.
 const MUTATIONS_OF_SLOW_TARGETS: usize = 400;
-const SLOW_TARGETS: [&str; 11] = [
+const SLOW_TARGETS: [&str; 12] = [
+    "hg_line_endings",
     "hg_matcher",
     "hg_revision",
     "hg_revlog",
