@@ -9,7 +9,7 @@ use vigil_hg::config::{Config, Item, ProcessContext, boolean};
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::repository::{Repository, Requirements};
-use vigil_hg::revision::Revisions;
+use vigil_hg::revision::{Revisions, Target};
 use vigil_linux::stat::lstat_path;
 
 use super::subject::Pair;
@@ -233,6 +233,11 @@ impl ExtensionQuestion<'_> {
         if let Pair::Targets(targets) = pair
             && has(self.config, "largefiles")
         {
+            if targets == [Target::WorkingCopy; 2] {
+                // Mercurial then reads the ignore patterns, whatever is asked.
+                let said = "the working copy compared with itself, with the extension 'largefiles'";
+                return Err(Abort::unsupported(said));
+            }
             for target in targets {
                 if revisions.manifest(target)?.has_directory(STAND_INS.into()) {
                     return Err(Abort::unsupported(LARGE_FILES));

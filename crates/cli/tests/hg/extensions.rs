@@ -142,6 +142,9 @@ fn extensions_are_allowed_where_they_change_nothing() {
         ] {
             working.assert_same_as_hg(arguments);
         }
+        // The working copy compared with itself, for which ignore patterns are read.
+        let itself = ["status", "-q", "--rev", "wdir()"];
+        assert_left(&working, &itself, "the extension 'largefiles'");
         // A sparse working copy, a stand-in, tracked or not, and patterns of keywords.
         let requires = working.path(".hg/requires");
         let required = std::fs::read_to_string(&requires).unwrap();
