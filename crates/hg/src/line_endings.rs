@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BStr, ByteSlice};
 use vigil_linux::stat::{Stat, stat_path};
 use vigil_stamp::file;
 
@@ -23,26 +23,30 @@ const FILE_LEN_MAX: u64 = 1 << 16;
 const PATTERNS_MAX: usize = 200;
 /// and of those that are regular expressions: a short one may take much memory.
 const REGULAR_MAX: usize = 16;
+const LF: &[u8] = b"\n";
+const CRLF: &[u8] = b"\r\n";
 
-/// What is done to line endings when a file is committed.
+/// Which line endings a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     Lf,
     CrLf,
-    /// Nothing.
+    /// In the repository, those that `.hgeol` says.
+    Native,
+    /// Those that it happens to have.
     Binary,
 }
 
 /// Which files have which line endings: the first pattern that matches counts.
 #[derive(Clone, Debug)]
-struct Styles(Vec<(Matcher, BString)>);
+struct Styles(Vec<(Matcher, Style)>);
 
 /// How files of a working copy are converted before they are compared.
 #[derive(Clone, Debug)]
 pub struct LineEndings {
     styles: Styles,
-    /// What a file with the style `NATIVE` has in the repository.
-    native: Style,
+    /// What ends the lines of a file with the native style in the repository.
+    native_end: &'static [u8],
     /// Whether files with both line endings stay as they are.
     only_consistent: bool,
     /// Whether a line feed is added at the end of the last line.
@@ -104,13 +108,13 @@ impl LineEndings {
             let is_set = value.map_or(Some(default), |value| boolean(value));
             is_set.ok_or_else(|| refused("with a value that is no boolean"))
         };
-        let native = match own.get("repository", "native") {
-            Some(native) if native == "CRLF" => Style::CrLf,
-            _ => Style::Lf,
+        let native_end = match own.get("repository", "native") {
+            Some(native) if native == "CRLF" => CRLF,
+            _ => LF,
         };
         Ok(Self {
             styles: Styles::of(own, root)?,
-            native,
+            native_end,
             only_consistent: is_set("only-consistent", true)?,
             adds_last: is_set("fix-trailing-newline", false)?,
             former,
@@ -129,22 +133,15 @@ impl LineEndings {
 
     /// Returns the `contents` of the file `path` as they would be committed.
     pub fn committed(&self, path: &BStr, contents: Vec<u8>) -> Vec<u8> {
-        let style = match self.styles.style(path).map(|name| name.as_bytes()) {
-            Some(b"LF") => Style::Lf,
-            Some(b"CRLF") => Style::CrLf,
-            Some(b"NATIVE") => self.native,
-            _ => Style::Binary,
+        let end = match self.styles.style(path) {
+            Some(Style::Lf) => LF,
+            Some(Style::CrLf) => CRLF,
+            Some(Style::Native) => self.native_end,
+            Some(Style::Binary) | None => return contents,
         };
-        if style == Style::Binary
-            || contents.contains(&0)
-            || self.only_consistent && is_inconsistent(&contents)
-        {
+        if contents.contains(&0) || self.only_consistent && is_inconsistent(&contents) {
             return contents;
         }
-        let end: &[u8] = match style {
-            Style::CrLf => b"\r\n",
-            _ => b"\n",
-        };
         let mut converted = Vec::with_capacity(contents.len());
         for line in contents.lines_with_terminator() {
             match line.strip_suffix(b"\n") {
@@ -175,22 +172,27 @@ impl Styles {
             if styles.len() >= PATTERNS_MAX || regular > REGULAR_MAX {
                 return Err(refused("with too many patterns"));
             }
-            let style = BString::from(item.value.to_ascii_uppercase());
-            if !matches!(style.as_slice(), b"LF" | b"CRLF" | b"NATIVE" | b"BIN") {
-                let what = bytes!("with the style '", item.value, "'");
-                return Err(refused(what));
-            }
+            let style = match item.value.to_ascii_uppercase().as_slice() {
+                b"LF" => Style::Lf,
+                b"CRLF" => Style::CrLf,
+                b"NATIVE" => Style::Native,
+                b"BIN" => Style::Binary,
+                _ => {
+                    let what = bytes!("with the style '", item.value, "'");
+                    return Err(refused(what));
+                }
+            };
             let matcher = Matcher::of_glob(root, &item.name)?;
             styles.push((matcher, style));
         }
         Ok(Self(styles))
     }
 
-    /// Returns the name of the style of the file `path`.
-    fn style(&self, path: &BStr) -> Option<&BStr> {
+    /// Returns the style of the file `path`.
+    fn style(&self, path: &BStr) -> Option<Style> {
         let mut all = self.0.iter();
         let (_, style) = all.find(|(matcher, _)| matcher.is_match(path))?;
-        Some(style.as_bstr())
+        Some(*style)
     }
 }
 

@@ -232,10 +232,10 @@ impl Revlog {
         if revision.flags & SPECIAL_FLAGS != 0 {
             return None;
         }
-        Some(self.hash(revision, text) == revision.node)
+        Some(self.is_hash_of(revision, text))
     }
 
-    /// Whether the revision's hash is that of `text`, which is kept elsewhere.
+    /// Whether the revision's hash is that of `text`, wherever that is kept.
     pub(crate) fn is_hash_of(&self, revision: &Revision, text: &[u8]) -> bool {
         self.hash(revision, text) == revision.node
     }
@@ -326,8 +326,7 @@ impl Revlog {
             chunks.push(chunk);
         }
         let text = delta::apply(&chunks, text_len).map_err(damaged)?;
-        let has_hash =
-            || revision.flags & SPECIAL_FLAGS != 0 || self.hash(&revision, &text) == revision.node;
+        let has_hash = || revision.flags & SPECIAL_FLAGS != 0 || self.is_hash_of(&revision, &text);
         if text.len() != text_len || !has_hash() {
             let text = format!("integrity check failed on {}:{number}", raw(&self.name));
             return Err(Abort::of(Kind::Storage, bytes_of(&text)));

@@ -228,13 +228,19 @@ impl Store {
         })
     }
 
+    /// Opens the revlog of the file `path`, and finds the number of the version `node`.
+    fn version(&self, path: &BStr, node: &Node) -> Result<(Revlog, u32), Abort> {
+        let versions = self.file(path)?;
+        let number = versions.find(node);
+        Ok((versions, number.ok_or_else(|| no_version(path, node))?))
+    }
+
     /// Returns whether the version `node` of the file `path` has these contents.
     ///
     /// # Errors
     /// The version is missing, or damaged.
     pub fn has_contents(&self, path: &BStr, node: &Node, contents: &[u8]) -> Result<bool, Abort> {
-        let mut versions = self.file(path)?;
-        let number = versions.find(node).ok_or_else(|| no_version(path, node))?;
+        let (mut versions, number) = self.version(path, node)?;
         let revision = versions
             .revision(number)
             .ok_or_else(|| no_version(path, node))?;
@@ -259,10 +265,7 @@ impl Store {
     /// Returns whether `len` bytes are more than the version `node` of the file `path` has together with its metadata: then
     /// contents of this length need not be read. False if the version is missing.
     pub fn is_shorter_than(&self, path: &BStr, node: &Node, len: u64) -> bool {
-        let Ok(mut versions) = self.file(path) else {
-            return false;
-        };
-        let Some(number) = versions.find(node) else {
+        let Ok((mut versions, number)) = self.version(path, node) else {
             return false;
         };
         match lfs::pointer(&mut versions, number) {
@@ -280,8 +283,7 @@ impl Store {
     /// # Errors
     /// The version is missing, or damaged.
     pub fn contents_len(&self, path: &BStr, node: &Node) -> Result<u64, Abort> {
-        let mut versions = self.file(path)?;
-        let number = versions.find(node).ok_or_else(|| no_version(path, node))?;
+        let (mut versions, number) = self.version(path, node)?;
         match lfs::pointer(&mut versions, number)? {
             Some(pointer) => Ok(pointer.len),
             None => {
@@ -296,8 +298,7 @@ impl Store {
     /// # Errors
     /// The version is missing, or damaged.
     pub fn contents(&self, path: &BStr, node: &Node) -> Result<Vec<u8>, Abort> {
-        let mut versions = self.file(path)?;
-        let number = versions.find(node).ok_or_else(|| no_version(path, node))?;
+        let (mut versions, number) = self.version(path, node)?;
         if let Some(pointer) = lfs::pointer(&mut versions, number)? {
             let revision = versions.revision(number);
             let contents = pointer.contents(&self.folder)?;

@@ -299,9 +299,7 @@ impl Run<'_> {
             unknown,
             ignored: is_shown(IGNORED) || settings.terse.contains(&b'i'),
             line_endings: line_endings.as_deref(),
-            quiet: settings.quiet,
-            verbose: settings.verbose,
-            debug: settings.debug,
+            settings: &settings,
         };
         let mut lists = subject.lists(pair, &mut self.warnings)?;
         if arguments.subrepos {

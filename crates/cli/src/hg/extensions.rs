@@ -209,15 +209,16 @@ impl ExtensionQuestion<'_> {
         if has(config, "keyword") && patterns.any(|item| item.value != "ignore") {
             return Some("the extension 'keyword' with patterns".into());
         }
-        if has(config, "largefiles")
-            && (lstat_path(&self.repository.root.join(STAND_INS)).is_ok()
-                || self.dirstate.has_directory(STAND_INS.into()))
-        {
-            return Some(LARGE_FILES.into());
-        }
-        if has(config, "largefiles") && self.repository.is_sparse() {
-            // What Mercurial says of missing profiles comes at another time then, or only then.
-            return Some("the extension 'largefiles' in a sparse working copy".into());
+        if has(config, "largefiles") {
+            if lstat_path(&self.repository.root.join(STAND_INS)).is_ok()
+                || self.dirstate.has_directory(STAND_INS.into())
+            {
+                return Some(LARGE_FILES.into());
+            }
+            if self.repository.is_sparse() {
+                // What Mercurial says of missing profiles comes at another time then, or only then.
+                return Some("the extension 'largefiles' in a sparse working copy".into());
+            }
         }
         match has_lfs(config, &self.repository.requirements) {
             true => self.unsupported_by_lfs(),

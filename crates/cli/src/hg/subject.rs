@@ -23,6 +23,7 @@ use vigil_hg::subrepositories::Subrepositories;
 use super::between::{self, Working};
 use super::kinds::Lists;
 use super::paths::PathDisplay;
+use super::settings::Settings;
 use crate::reply::bytes;
 
 /// What is compared.
@@ -86,12 +87,8 @@ pub(super) struct Subject<'s> {
     pub(super) ignored: bool,
     /// How files of the working copy are converted before they are compared.
     pub(super) line_endings: Option<&'s LineEndings>,
-    /// Whether as little as possible is said,
-    pub(super) quiet: bool,
-    /// or more than usual,
-    pub(super) verbose: bool,
-    /// or as much as possible.
-    pub(super) debug: bool,
+    /// How much is said.
+    pub(super) settings: &'s Settings,
 }
 
 impl Subject<'_> {

@@ -188,7 +188,7 @@ fn git_at<'s>(
     root: &'s Path,
     place: &'s Place<'_>,
 ) -> Result<GitSubrepository<'s>, Abort> {
-    if subject.debug {
+    if subject.settings.debug {
         return Err(refused("of git, of which more is said (--debug)"));
     }
     Ok(GitSubrepository {
@@ -197,7 +197,7 @@ fn git_at<'s>(
         root,
         top: place.top,
         process: subject.process,
-        quiet: subject.quiet,
+        quiet: subject.settings.quiet,
         clean: subject.clean,
         unknown: subject.unknown,
         ignored: subject.ignored,
@@ -344,7 +344,7 @@ fn status_of(
         config: &configuration.config,
         process: above.process,
         dirstate: &dirstate,
-        is_verbose: above.verbose,
+        is_verbose: above.settings.verbose,
     };
     if let Some(unsupported) = extensions.unsupported() {
         return Err(Abort::unsupported(unsupported));
@@ -384,9 +384,7 @@ fn status_of(
         unknown: above.unknown,
         ignored: above.ignored,
         line_endings: line_endings.as_deref(),
-        quiet: above.quiet,
-        verbose: above.verbose,
-        debug: above.debug,
+        settings: above.settings,
     };
     let mut lists = subject.lists(pair, &mut warnings)?;
     let others = add_from(&mut lists, &subject, pair, place, &mut warnings)?;

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use vigil_hg::abort::Abort;
-use vigil_hg::patterns::{Ignore, Matcher, MatcherQuestion};
+use vigil_hg::patterns::{Ignore, Matcher};
 use vigil_hg::repository::Repository;
-use vigil_hg::subrepositories::Subrepositories;
 use vigil_model::request::IgnoredMode;
 use vigil_scan::{Findings, Focus};
 
@@ -43,14 +42,7 @@ impl HgSession {
         extent: Extent,
         audit: &mut Audit,
     ) -> Result<Option<Vec<Difference>>, Abort> {
-        let matcher = Arc::new(Matcher::new(&MatcherQuestion {
-            root: &self.root,
-            cwd: &self.root,
-            patterns: &[],
-            include: &[],
-            exclude: &[],
-            subrepositories: Some(&Subrepositories::default()),
-        })?);
+        let matcher: Arc<Matcher> = Arc::default();
         let is_ignored = ignored != IgnoredMode::No;
         self.dirstate(repository)?;
         // Pending events are followed up first, as for any question.

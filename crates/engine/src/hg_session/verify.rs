@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use bstr::BString;
 use vigil_hg::abort::Abort;
-use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::Repository;
-use vigil_hg::subrepositories::Subrepositories;
 use vigil_model::HashKind;
 use vigil_model::tracked::{Tracked, TrackedEntry};
 use vigil_store::Store;
@@ -183,22 +181,13 @@ fn status(
     places: &[Store],
     ignored: bool,
 ) -> Result<HgStatus, Abort> {
-    let root = &question.repository.root;
-    let matcher = Matcher::new(&MatcherQuestion {
-        root,
-        cwd: root,
-        patterns: &[],
-        include: &[],
-        exclude: &[],
-        subrepositories: Some(&Subrepositories::default()),
-    })?;
     let mut session = HgSession::new(question.repository, places.to_vec());
     let ignore = session.ignore(question.ignore_files).ignore.clone()?;
     session.dirstate(question.repository)?;
     session.status(&HgRequest {
         repository: question.repository,
         ignore,
-        matcher: Arc::new(matcher),
+        matcher: Arc::default(),
         clean: true,
         unknown: true,
         ignored,
