@@ -8,6 +8,7 @@ mod checked_out;
 pub mod dirty;
 mod git_ignore_files;
 mod git_system;
+pub mod hg_large_files;
 pub mod hg_session;
 pub mod hg_status;
 mod hg_system;

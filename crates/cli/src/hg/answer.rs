@@ -20,10 +20,11 @@ use super::defaults_and_aliases;
 use super::extensions::{self, ExtensionQuestion};
 use super::kinds::{CLEAN, IGNORED, UNKNOWN};
 use super::own_format::Report;
+use super::pair::Pair;
 use super::paths::PathDisplay;
 use super::settings::{self, Settings};
 use super::show::Output;
-use super::subject::{Pair, Subject, add_lines, unknown_parent};
+use super::subject::{Subject, add_lines, unknown_parent};
 use super::subrepositories;
 use super::template::Template;
 use super::terse::terse;
@@ -211,10 +212,12 @@ impl Run<'_> {
             process: self.process,
             dirstate: &dirstate,
             is_verbose: settings.verbose,
+            shows_large_files: !is_kept && !arguments.subrepos,
         };
         if let Some(unsupported) = extensions.unsupported() {
             return Err(Abort::unsupported(unsupported));
         }
+        let large_files = extensions.large_files();
         let parents = session.parents(&repository)?;
         if let Some(parent) = parents.unknown {
             self.warnings.extend_from_slice(&unknown_parent(&parent));
@@ -299,6 +302,7 @@ impl Run<'_> {
             unknown,
             ignored: is_shown(IGNORED) || settings.terse.contains(&b'i'),
             line_endings: line_endings.as_deref(),
+            large_files: large_files.as_ref(),
             settings: &settings,
         };
         let mut lists = subject.lists(pair, &mut self.warnings)?;

@@ -7,12 +7,13 @@ use vigil_hg::abort::Abort;
 use vigil_hg::bytes::bytes;
 use vigil_hg::config::{Config, Item, ProcessContext, boolean};
 use vigil_hg::dirstate::Dirstate;
+use vigil_hg::large_files::{LargeFiles, STAND_INS};
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::repository::{Repository, Requirements};
 use vigil_hg::revision::{Revisions, Target};
 use vigil_linux::stat::lstat_path;
 
-use super::subject::Pair;
+use super::pair::Pair;
 
 /// Extensions that never change a status.
 const HARMLESS: [&str; 65] = [
@@ -126,8 +127,6 @@ pub(super) fn naming(config: &Config) -> Option<&[u8]> {
 /// Extensions that change a status only in some working copies, or with some settings.
 const SOMETIMES: [&str; 4] = ["eol", "keyword", "largefiles", "lfs"];
 
-/// The directory below which each file of the extension `largefiles` has a stand-in.
-const STAND_INS: &str = ".hglf";
 const LARGE_FILES: &str = "the extension 'largefiles' where there may be some";
 
 /// Whether the extension `name` is on.
@@ -197,6 +196,8 @@ pub(crate) struct ExtensionQuestion<'q> {
     pub(crate) dirstate: &'q Dirstate,
     /// Whether more is said than usual.
     pub(crate) is_verbose: bool,
+    /// Whether large files take the place of their stand-ins in the answer.
+    pub(crate) shows_large_files: bool,
 }
 
 impl ExtensionQuestion<'_> {
@@ -210,9 +211,8 @@ impl ExtensionQuestion<'_> {
             return Some("the extension 'keyword' with patterns".into());
         }
         if has(config, "largefiles") {
-            if lstat_path(&self.repository.root.join(STAND_INS)).is_ok()
-                || self.dirstate.has_directory(STAND_INS.into())
-            {
+            let is_shown = self.shows_large_files && !self.repository.is_narrow();
+            if !is_shown && self.may_have_large_files() {
                 return Some(LARGE_FILES.into());
             }
             if self.repository.is_sparse() {
@@ -226,10 +226,22 @@ impl ExtensionQuestion<'_> {
         }
     }
 
-    /// Checks that the extension `largefiles` changes nothing in a comparison of `pair`.
+    /// Whether there may be large files, if the extension is on.
+    fn may_have_large_files(&self) -> bool {
+        lstat_path(&self.repository.root.join(STAND_INS)).is_ok()
+            || self.dirstate.has_directory(STAND_INS.into())
+    }
+
+    /// Returns the large files, if the extension is on.
+    pub(super) fn large_files(&self) -> Option<LargeFiles> {
+        let is_on = has(self.config, "largefiles");
+        is_on.then(|| LargeFiles::new(self.repository, self.dirstate))
+    }
+
+    /// Checks that it is known what the extension `largefiles` changes in a comparison of `pair`.
     ///
     /// # Errors
-    /// It may, or a changeset is damaged.
+    /// It is not, or a changeset is damaged.
     pub(super) fn check_pair(&self, pair: Pair, revisions: &Revisions<'_>) -> Result<(), Abort> {
         if let Pair::Targets(targets) = pair
             && has(self.config, "largefiles")
@@ -239,8 +251,13 @@ impl ExtensionQuestion<'_> {
                 let said = "the working copy compared with itself, with the extension 'largefiles'";
                 return Err(Abort::unsupported(said));
             }
+            let has_working_copy = targets.contains(&Target::WorkingCopy);
+            if has_working_copy && self.may_have_large_files() {
+                return Err(Abort::unsupported(LARGE_FILES));
+            }
+            let is_shown = self.shows_large_files && !has_working_copy;
             for target in targets {
-                if revisions.manifest(target)?.has_directory(STAND_INS.into()) {
+                if !is_shown && revisions.manifest(target)?.has_directory(STAND_INS.into()) {
                     return Err(Abort::unsupported(LARGE_FILES));
                 }
             }

@@ -16,6 +16,7 @@ mod open;
 mod options;
 mod own_commands;
 mod own_format;
+mod pair;
 mod paths;
 mod settings;
 mod show;

@@ -43,6 +43,7 @@ impl Opened {
             process: &process_of(environment, &variable),
             dirstate,
             is_verbose: false,
+            shows_large_files: false,
         };
         settings::unsupported_setting(&self.config).or_else(|| here.unsupported())
     }

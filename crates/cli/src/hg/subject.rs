@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::hg_large_files::LargeFilesQuestion;
 use vigil_engine::hg_session::{HgRequest, HgSession};
 use vigil_engine::hg_status::{BadPath, HgStatus, IgnoreUse};
 use vigil_hg::abort::Abort;
 use vigil_hg::config::{Config, ProcessContext};
 use vigil_hg::copies::{self, Tracer};
 use vigil_hg::dirstate::Dirstate;
+use vigil_hg::large_files::{LargeFiles, STAND_INS, large_file};
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::{Matcher, Portion};
@@ -22,35 +24,10 @@ use vigil_hg::subrepositories::Subrepositories;
 
 use super::between::{self, Working};
 use super::kinds::Lists;
+use super::pair::Pair;
 use super::paths::PathDisplay;
 use super::settings::Settings;
 use crate::reply::bytes;
-
-/// What is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pair {
-    /// The working copy with its first parent.
-    WorkingCopy,
-    /// One changeset, or the working copy, with another.
-    Targets([Target; 2]),
-}
-
-impl Pair {
-    /// Makes a pair; `revisions` knows the first parent.
-    pub(super) fn new([from, to]: [Target; 2], revisions: &Revisions<'_>) -> Self {
-        match to == Target::WorkingCopy && from == revisions.parent() {
-            true => Self::WorkingCopy,
-            false => Self::Targets([from, to]),
-        }
-    }
-
-    pub(super) fn ends_in_working_copy(self) -> bool {
-        matches!(
-            self,
-            Self::WorkingCopy | Self::Targets([_, Target::WorkingCopy])
-        )
-    }
-}
 
 /// Returns the warning about a parent of the working copy that is not in the changelog.
 pub(super) fn unknown_parent(parent: &Node) -> BString {
@@ -87,6 +64,8 @@ pub(super) struct Subject<'s> {
     pub(super) ignored: bool,
     /// How files of the working copy are converted before they are compared.
     pub(super) line_endings: Option<&'s LineEndings>,
+    /// The large files, if they take the place of their stand-ins.
+    pub(super) large_files: Option<&'s LargeFiles>,
     /// How much is said.
     pub(super) settings: &'s Settings,
 }
@@ -97,7 +76,11 @@ impl Subject<'_> {
         let ([from, to], Some(revisions)) = (match pair {
             Pair::Targets(targets) => (targets, self.revisions),
             Pair::WorkingCopy => {
-                return Ok(lists_of(self.status(None, warnings)?));
+                let mut status = self.status(None, warnings)?;
+                if let Some(question) = self.large_files_question() {
+                    question.put_into(&mut status)?;
+                }
+                return Ok(lists_of(status));
             }
         }) else {
             return Err(Abort::plain("changesets are compared that are not known"));
@@ -128,7 +111,7 @@ impl Subject<'_> {
             status: &status,
             line_endings: self.line_endings,
         };
-        let lists = between::compare(&between::Sides {
+        let mut lists = between::compare(&between::Sides {
             base: &base,
             base_is_working_copy: from == Target::WorkingCopy,
             other: &other,
@@ -137,18 +120,62 @@ impl Subject<'_> {
             matcher: &self.matcher,
             clean: self.clean,
         })?;
+        if let Some(question) = self.large_files_question()
+            && question.concerns_any()?
+        {
+            // Mercurial leaves the order as it is.
+            for path in lists.iter_mut().flatten() {
+                if let Some(large_file) = large_file(path.as_ref()) {
+                    *path = large_file.to_owned();
+                }
+            }
+        }
         Ok(match reverses {
             true => reversed(lists),
             false => lists,
         })
     }
 
+    fn large_files_question(&self) -> Option<LargeFilesQuestion<'_>> {
+        Some(LargeFilesQuestion {
+            repository: self.repository,
+            dirstate: self.dirstate,
+            large_files: self.large_files?,
+            matcher: &self.matcher,
+            clean: self.clean,
+        })
+    }
+
     /// Returns the source of each file that is a copy.
     pub(super) fn copies(&self, pair: Pair) -> Result<BTreeMap<BString, BString>, Abort> {
+        let copies = self.committed_copies(pair)?;
+        if self.large_files.is_none() {
+            return Ok(copies);
+        }
+        let shown = |path: BString| match large_file(path.as_ref()) {
+            Some(large_file) => large_file.to_owned(),
+            None => path,
+        };
+        Ok(copies
+            .into_iter()
+            .map(|(path, source)| (shown(path), shown(source)))
+            .collect())
+    }
+
+    /// Returns the same as [`Self::copies`], with stand-ins in place of large files.
+    fn committed_copies(&self, pair: Pair) -> Result<BTreeMap<BString, BString>, Abort> {
         let is_match = |path: &BStr| self.matcher.is_match(path);
         match (pair, self.revisions) {
             (Pair::Targets([from, to]), Some(revisions)) => {
                 let store = self.repository.store();
+                if self.large_files.is_some() {
+                    let has_some = |target| -> Result<bool, Abort> {
+                        Ok(revisions.manifest(target)?.has_directory(STAND_INS.into()))
+                    };
+                    if has_some(from)? || has_some(to)? {
+                        return Err(Abort::unsupported("copies of large files"));
+                    }
+                }
                 // If changesets record copies, copies are not looked up in file revisions.
                 let is_by_file = !store.copies_by_changeset();
                 let traces_all = self.config.has("devel", "copy-tracing.trace-all-files");
@@ -242,6 +269,11 @@ impl Subject<'_> {
             ignored: self.ignored,
         })?;
         self.leave_out_subrepositories(&mut status);
+        if let Some(question) = self.large_files_question()
+            && is_known.is_none()
+        {
+            question.leave_out_named(&mut status)?;
+        }
         let (met, named): (Vec<&BadPath>, Vec<&BadPath>) =
             status.bad.iter().partition(|bad| bad.was_met);
         drop(session);

@@ -23,9 +23,10 @@ use vigil_linux::stat::lstat_path;
 use super::extensions::{self, ExtensionQuestion};
 use super::git_subrepository::GitSubrepository;
 use super::kinds::Lists;
+use super::pair::Pair;
 use super::paths::PathDisplay;
 use super::settings;
-use super::subject::{Pair, Subject};
+use super::subject::Subject;
 use crate::reply::bytes;
 
 /// The maximum depth of subrepositories within subrepositories.
@@ -345,6 +346,7 @@ fn status_of(
         process: above.process,
         dirstate: &dirstate,
         is_verbose: above.settings.verbose,
+        shows_large_files: false,
     };
     if let Some(unsupported) = extensions.unsupported() {
         return Err(Abort::unsupported(unsupported));
@@ -384,6 +386,7 @@ fn status_of(
         unknown: above.unknown,
         ignored: above.ignored,
         line_endings: line_endings.as_deref(),
+        large_files: None,
         settings: above.settings,
     };
     let mut lists = subject.lists(pair, &mut warnings)?;

@@ -155,26 +155,95 @@ fn extensions_are_allowed_where_they_change_nothing() {
         let keyword = ["status", "--config", "keyword.*.c="];
         assert_left(&working, &keyword, "the extension 'keyword'");
         working.write(".hglf/large", "");
-        assert_left(&working, &["status"], "the extension 'largefiles'");
-        std::fs::remove_dir_all(working.path(".hglf")).unwrap();
         working.assert_same_as_hg(&["status"]);
-        working.hg(&["add", "--large", "new"]);
-        std::fs::remove_dir_all(working.path(".hglf")).unwrap();
-        assert_left(&working, &["status"], "the extension 'largefiles'");
-        // One that is only in a changeset.
-        let without = ["--config", "extensions.largefiles=!"];
-        let plainly = |arguments: &[&str]| working.hg(&[arguments, &without].concat());
-        plainly(&["forget", ".hglf/new"]);
-        working.write(".hglf/former", "1\n");
-        plainly(&["commit", "-qAm", "1"]);
-        plainly(&["update", "-q", "0"]);
-        let requires = working.path(".hg/store/requires");
-        assert!(!std::fs::read_to_string(requires).is_ok_and(|text| text.contains("largefiles")));
-        assert_left(
-            &working,
-            &["status", "--rev", "1"],
-            "the extension 'largefiles'",
-        );
+    }
+}
+
+#[test]
+fn large_files_take_the_place_of_their_stand_ins() {
+    for (hg, is_v2) in hg_programs()
+        .into_iter()
+        .zip(IS_DIRSTATE_V2.into_iter().cycle())
+    {
+        let config = format!("[extensions]\nlargefiles =\n[format]\nuse-dirstate-v2={is_v2}\n");
+        let working = WorkingCopy::with_config(&hg, &config);
+        working.write("n", "1\n");
+        let names = ["big", "d/big", "d/e", "gone", "removed", "same"];
+        for name in names {
+            working.write(name, "1\n");
+        }
+        working.hg(&["add", "n"]);
+        working.hg(&[&["add", "--large"][..], &names].concat());
+        working.assert_same_as_hg(&["status", "-A"]);
+        working.commit("0");
+        let all_same = || {
+            // Mercurial records what it finds, so Vigil answers first.
+            for arguments in [
+                &["status", "-A"][..],
+                &["status"],
+                &["status", "-AC", "d"],
+                &["status", "-A", "d/big", "gone", "nowhere"],
+                &["status", "-A", "glob:**g"],
+                &["status", "-A", "n", "-X", "d"],
+                &["status", "--terse", "mardu"],
+                &["status", "-marc", "--rev", "null", "--rev", "0"],
+                &["status", "--change", "0", "d"],
+                &["status", "--change", "0", "n"],
+            ] {
+                working.assert_same_as_hg(arguments);
+            }
+        };
+        all_same();
+        // The same size, another size, the same contents once more, and gone.
+        working.write("big", "2\n");
+        working.write("d/big", "10\n");
+        working.write("same", "1\n");
+        working.write("d/unknown", "");
+        std::fs::remove_file(working.path("gone")).unwrap();
+        working.hg(&["remove", "removed"]);
+        working.hg(&["copy", "d/e", "d/copy"]);
+        working.write("late", "1\n");
+        working.hg(&["add", "--large", "late"]);
+        all_same();
+        let (late, stand_in) = (working.path("late"), working.path(".hglf/late"));
+        std::fs::remove_file(late).unwrap();
+        all_same();
+        std::fs::write(stand_in, "not a hash\n").unwrap();
+        all_same();
+        // What only Mercurial does: it compares with other changesets, follows links, reads much, and makes the record.
+        let left = |arguments: &[&str], what: &str| assert_left(&working, arguments, what);
+        left(&["status", "--rev", "null"], "the extension 'largefiles'");
+        left(&["status", "-S"], "the extension 'largefiles'");
+        let copies = ["status", "-C", "--rev", "null", "--rev", "0"];
+        left(&copies, "copies of large files");
+        let link = working.path("same");
+        std::fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink("n", &link).unwrap();
+        left(&["status"], "the large file 'same'");
+        std::fs::remove_file(&link).unwrap();
+        // Damage to the record only matters where it is read.
+        let record = working.path(".hg/largefiles/dirstate");
+        let recorded = std::fs::read(&record).unwrap();
+        std::fs::remove_file(&record).unwrap();
+        left(&["status"], "large files that are not recorded yet");
+        working.assert_same_as_hg(&["status", "--change", "0"]);
+        std::fs::write(&record, &recorded[..50]).unwrap();
+        assert_eq!(working.vigil(&["status"]).2, Some(255));
+        working.assert_same_as_hg(&["status", "--change", "0"]);
+        std::fs::write(&record, recorded).unwrap();
+        all_same();
+        // With the extension off, the repository cannot be read.
+        let off = ["status", "--config", "extensions.largefiles=!"];
+        working.assert_same_as_hg(&off);
+        // One with so much in it that it should not be read at each question.
+        let heavy = std::fs::File::create(working.path("heavy")).unwrap();
+        heavy.set_len((1 << 24) + 1).unwrap();
+        working.hg(&["add", "--large", "heavy"]);
+        working.commit("1");
+        heavy.set_modified(std::time::UNIX_EPOCH).unwrap();
+        left(&["status"], "the large file 'heavy'");
+        working.hg(&["status"]);
+        working.assert_same_as_hg(&["status"]);
     }
 }
 

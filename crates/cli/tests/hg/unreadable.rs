@@ -118,3 +118,25 @@ fn damaged_files_of_the_store_are_named_as_the_newest_mercurial_names_them() {
         }
     }
 }
+
+#[test]
+fn a_dirstate_whose_data_file_is_gone_is_an_error() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("a", "1\n");
+        working.commit("0");
+        for entry in fs::read_dir(working.path(".hg")).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if name.starts_with("dirstate.") {
+                fs::remove_file(&path).unwrap();
+            }
+        }
+        if working.is_from_version_7() {
+            working.assert_same_as_hg(&["status"]);
+        }
+        let (_, stderr, code) = working.vigil(&["status"]);
+        let message = "abort: dirstate read race happened 5 times in a row\n";
+        assert_eq!((stderr.as_str(), code), (message, Some(255)));
+    }
+}

@@ -10,7 +10,7 @@ use crate::abort::Abort;
 use crate::bytes::{bytes, path_of};
 use crate::node::Node;
 
-/// The maximum number of retries when the data file is replaced between reading the docket and
+/// The maximum number of tries when the data file is replaced between reading the docket and
 /// opening the data file.
 const TRIES_MAX: usize = 5;
 /// The length of the two parents, with which the first format begins.
@@ -34,7 +34,7 @@ pub struct DirstateFile {
 pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
     let path = dot_hg.join("dirstate");
     let mut files = vec![path.clone()];
-    let mut tries = 0;
+    let mut tries = 0usize;
     loop {
         let contents = match file::read_or_map(&path) {
             Ok(contents) => contents,
@@ -58,12 +58,15 @@ pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
         let data_path = dot_hg.join(path_of(&bytes!("dirstate.", docket.id)));
         let data = match file::read_or_map(&data_path) {
             Ok(data) => data,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && docket.data_len == 0 => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && docket.id.is_empty() => {
                 file::Contents::Read(Vec::new())
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES_MAX => {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 tries = tries.saturating_add(1);
-                continue;
+                match tries < TRIES_MAX {
+                    true => continue,
+                    false => return Err(replaced_at_each_try()),
+                }
             }
             Err(error) => return Err(Abort::io(&data_path, &error)),
         };
@@ -72,6 +75,13 @@ pub fn read(dot_hg: &Path, is_v2: bool) -> Result<DirstateFile, Abort> {
         files.push(data_path);
         return Ok(whole(dirstate, true, files));
     }
+}
+
+/// Returns Mercurial's error for a data file that is never there.
+fn replaced_at_each_try() -> Abort {
+    Abort::plain(format!(
+        "dirstate read race happened {TRIES_MAX} times in a row"
+    ))
 }
 
 /// Returns Mercurial's error for a dirstate that is too short to hold the parents.

@@ -11,7 +11,7 @@ use crate::bytes::{bytes, join, lines_with_ends};
 use crate::text_file;
 
 /// The requirements that this program understands.
-const KNOWN: [&str; 30] = [
+const KNOWN: [&str; 31] = [
     "bookmarksinstore",
     "delta-info-revlog",
     "dirstate-tracked-key-v1",
@@ -31,6 +31,7 @@ const KNOWN: [&str; 30] = [
     "generaldelta",
     "internal-phase",
     "internal-phase-2",
+    "largefiles",
     "lfs",
     "narrowhg-experimental",
     "persistent-nodemap",
@@ -43,11 +44,15 @@ const KNOWN: [&str; 30] = [
     "store",
     "treemanifest",
 ];
-/// Requirements that Mercurial understands, by itself or with an extension, and this program does not.
-const UNSUPPORTED: [&str; 2] = ["largefiles", "exp-remotefilelog-repo-req-1"];
+/// Requirements that Mercurial understands with an extension, and this program does not.
+const UNSUPPORTED: [&str; 1] = ["exp-remotefilelog-repo-req-1"];
 
 /// Requirements that only an extension understands, with its name.
-const OF_EXTENSIONS: [(&str, &str); 2] = [("lfs", "lfs"), ("narrowhg-experimental", "narrow")];
+const OF_EXTENSIONS: [(&str, &str); 3] = [
+    ("largefiles", "largefiles"),
+    ("lfs", "lfs"),
+    ("narrowhg-experimental", "narrow"),
+];
 
 /// A set of requirements.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -17,7 +17,9 @@ fn unknown_requirements_are_named() {
     assert_eq!(names(error), ".hg/requires file is corrupt");
     assert_eq!(check("store\n").unwrap_err().kind, Kind::Unsupported);
     assert_eq!(
-        check("revlogv1\nlargefiles\n").unwrap_err().kind,
+        check("revlogv1\nexp-remotefilelog-repo-req-1\n")
+            .unwrap_err()
+            .kind,
         Kind::Unsupported
     );
 }

@@ -62,6 +62,8 @@ pub(super) struct Player<'p> {
     pub(super) partial: PartialCheckouts,
     /// Whether the extension eol is on, so that line endings matter.
     pub(super) has_eol: bool,
+    /// Whether files may be added as large ones.
+    has_large_files: bool,
 }
 
 /// The ways in which a working copy may have only part of the files.
@@ -84,7 +86,18 @@ impl<'p> Player<'p> {
             is_old,
             partial,
             has_eol: false,
+            has_large_files: false,
         }
+    }
+
+    /// Adds a large file. From then on, files may be large, and Mercurial heeds its patterns for which are.
+    pub(super) fn start_with_large_file(&mut self, server: &mut Server) -> io::Result<()> {
+        self.has_large_files = true;
+        fs::write(self.top.join("large"), "1")?;
+        let arguments = [&b"add"[..], b"--large", b"large"].map(<[u8]>::to_vec);
+        let output = server.run(&arguments)?;
+        self.log_operation(format!("hg add --large large = {}", output.code));
+        Ok(())
     }
 
     /// Writes an `.hgeol`, or removes it.
@@ -368,6 +381,9 @@ impl<'p> Player<'p> {
             all
         };
         let arguments = match self.rng.below(34) {
+            0..4 if self.has_large_files && self.rng.chance(60) => {
+                with(&["add", "--large"], &[&one])
+            }
             0..4 => with(&["add"], &[&one]),
             4 => words(&["add"]),
             5 => words(&["addremove", "-q"]),

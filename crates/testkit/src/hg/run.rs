@@ -54,7 +54,7 @@ pub struct Settings {
 }
 
 /// Rare store formats, as lines of Mercurial's configuration. A release ignores what it does not know.
-pub const FORMATS: [&str; 9] = [
+pub const FORMATS: [&str; 10] = [
     "[format]\nuse-delta-info-flags=yes\n",
     "[format]\nuse-fileindex-v1=yes\n",
     "[format]\nuse-fileindex-v1=yes\nexp-use-very-fragile-and-unsafe-plain-store-encoding=yes\n",
@@ -64,7 +64,10 @@ pub const FORMATS: [&str; 9] = [
     "[format]\nexp-use-copies-side-data-changeset=yes\n",
     "[experimental]\ntreemanifest=yes\n",
     "[extensions]\nlfs=\n[lfs]\ntrack=size('>1B')\n",
+    "[extensions]\nlargefiles=\n[largefiles]\npatterns=re:.*[b-e]$\n",
 ];
+/// The number of the format with large files.
+const LARGE_FILES: usize = 9;
 
 /// The results.
 #[derive(Debug, Default)]
@@ -187,6 +190,7 @@ fn play(
     let format = settings
         .format
         .or(any.and_then(|any| usize::try_from(any).ok()));
+    let has_large_files = format == Some(LARGE_FILES);
     let format = format.and_then(|format| FORMATS.get(format));
     if rng.chance(20) {
         config.push_str("revlog-compression=zlib\n");
@@ -217,6 +221,9 @@ fn play(
         player.start_narrow()?;
     }
     player.has_eol = has_eol;
+    if has_large_files {
+        player.start_with_large_file(&mut server)?;
+    }
     let mut hgeol = None;
     for _ in 0..settings.steps {
         player.perform_operation(&mut server)?;
