@@ -511,6 +511,20 @@ fn only_commits_have_parents() {
     }
 }
 
+/// git does not take the path for one that is relative to the directory.
+#[test]
+fn a_path_that_is_not_there_is_not_looked_for_in_the_directory() {
+    let sandbox = Sandbox::new("sha1");
+    for name in ["HEAD:data", ":data", ":1:data", "HEAD:nothing", ":nothing"] {
+        let answers = [VIGIL, "git"].map(|program| {
+            let mut command = sandbox.command(program, "dir", ["cat-file", "-p", name]);
+            let output = command.output().unwrap();
+            (output.status.code(), output.stdout, output.stderr)
+        });
+        assert_eq!(answers[0], answers[1], "{name}");
+    }
+}
+
 /// git hands objects of any type to the command of a diff driver.
 #[test]
 fn objects_of_all_types_are_converted() {
@@ -704,6 +718,9 @@ fn objects_have_ids_in_the_other_hash_algorithm() {
     sandbox.git(&["tag", "-a", "-m", "tagged", "v1"]);
     sandbox.git(&["checkout", "-q", "main"]);
     commit("ours");
+    sandbox.write("empty", "");
+    sandbox.git(&["add", "-A"]);
+    sandbox.git(&["commit", "-q", "-m", "with an empty file"]);
     // The merge commit contains the tag that was merged.
     sandbox.git(&["merge", "-q", "--no-ff", "-m", "merge", "v1"]);
 
@@ -713,8 +730,10 @@ fn objects_have_ids_in_the_other_hash_algorithm() {
         "HEAD^{tree}",
         "HEAD:file",
         "HEAD:dir",
+        "HEAD:empty",
         "v1",
         "HEAD~2",
+        "HEAD^^{tree}",
     ] {
         let other = sandbox.git(&["rev-parse", "--output-object-format=sha256", name]);
         names.push(other.trim().to_owned());
@@ -724,7 +743,10 @@ fn objects_have_ids_in_the_other_hash_algorithm() {
         names.push(format!("{}{suffix}", names[1]));
     }
     names.push("a".repeat(64));
-    for name in &names {
+    names.push("0".repeat(64));
+    // In a batch, git does not find an empty tree that no commit has.
+    let empty_tree = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
+    for name in names.iter().map(String::as_str).chain([empty_tree]) {
         for option in ["-e", "-t", "-s", "-p", "tree", "blob", "commit"] {
             sandbox.assert_same_cat_file(&[option, name], b"");
         }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{SendError, sync_channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_session::{HgWorkingCopy, root_around};
 use vigil_engine::session::{FullReport, Session, SessionError, UnchangedProof, WatchPositions};
 use vigil_git::convert::FilterStderr;
@@ -562,6 +562,14 @@ fn answered_with(answered: Result<(Response, Option<Arc<Slot>>), Declined>) -> A
 /// Opens a session with the repository at `location`. Fails if its configuration calls for a message, which is the client's to
 /// print.
 fn open(environment: &Environment, location: &Location) -> Result<Session, Declined> {
+    let is_relative = |path: &BStr| !path.starts_with(b"/");
+    if environment.get("GIT_DIR").is_none()
+        && environment.get("GIT_WORK_TREE").is_some_and(is_relative)
+    {
+        return Err(declined(
+            "the working tree is named as seen from the client's directory",
+        ));
+    }
     let repository =
         repository::open(environment, location).map_err(|error| declined_by(error.into()))?;
     if repository.work_tree.is_none() {

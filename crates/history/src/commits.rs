@@ -96,6 +96,11 @@ impl<'a> Commits<'a> {
         self.read_or_report(number, &mut Vec::new())
     }
 
+    /// Whether `id` is an object, and no commit.
+    pub(super) fn is_of_other_kind(&self, id: &oid) -> bool {
+        matches!(self.objects.kind(id), Ok(Some(kind)) if kind != Kind::Commit)
+    }
+
     fn graph(&self) -> Option<&CommitGraph> {
         let graph = self.graph.get_or_init(|| self.objects.commit_graph());
         graph.as_ref()

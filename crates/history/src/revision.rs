@@ -66,8 +66,6 @@ pub struct Options {
     /// Whether failures are fatal: missing paths are explained in [`Outcome::Fatal`], and messages are not searched.
     /// git's `cat-file` resolves the name on its command line this way.
     pub is_fatal_on_failure: bool,
-    /// The directory, with a trailing slash, that a missing path may have been meant to be relative to.
-    pub explained_from: BString,
     /// Whether the name must have a path (`cat-file --textconv`).
     pub requires_path: bool,
     /// The likely type of an abbreviated id. `None` for the configured one.

@@ -44,7 +44,6 @@ pub(super) fn print(
     let is_transformed = matches!(single, Single::Transformed(_));
     let options = revision::Options {
         is_fatal_on_failure: true,
-        explained_from: sources.repository.prefix.clone(),
         requires_path: path.is_none() && is_transformed,
         ..revision::Options::default()
     };

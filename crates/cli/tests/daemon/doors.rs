@@ -173,6 +173,8 @@ fn clients_with_other_variables_get_their_own_answers() {
             &[("GIT_INDEX_FILE", index)],
             &[("GIT_DIR", "../work/.git"), ("GIT_WORK_TREE", "..")],
             &[("GIT_DIR", "../.git"), ("GIT_WORK_TREE", "..")],
+            &[("GIT_WORK_TREE", ".")],
+            &[("GIT_WORK_TREE", "..")],
             &[("COLUMNS", "20")],
         ] {
             for folder in ["work", "work/dir"] {

@@ -17,6 +17,7 @@ use vigil_testkit::monitor::{Monitor, Transport};
 use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
 
+use crate::namespaces::{is_in_namespaces, run_in_namespaces};
 use crate::sandbox::{Sandbox, VIGIL};
 
 /// The available gits, each of which is tested, and whether it can ask at a socket.
@@ -710,4 +711,45 @@ fn the_hook_always_has_an_answer() {
         .output()
         .unwrap();
     assert!(output.stdout.ends_with(b"\0dir/new\0"), "{output:?}");
+}
+
+#[test]
+fn a_file_that_is_mounted_over_another_is_reported_each_time() {
+    run_in_namespaces("fsmonitor::mounting_over_files", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn mounting_over_files() {
+    if !is_in_namespaces() {
+        return;
+    }
+    for (git, has_monitor) in available_gits() {
+        for is_socket in [false, true] {
+            if is_socket && !has_monitor {
+                continue;
+            }
+            let sandbox = with_folders();
+            let _serving = sandbox.serve();
+            install_monitor(&sandbox, is_socket);
+            for (mounted, text) in [("a/b/c/file", "a/b/c"), (".gitignore", "*.o\nbuild/\n")] {
+                sandbox.write("else/file", text);
+                let paths = [sandbox.path("else/file"), work_path(&sandbox, mounted)];
+                let mut mount = std::process::Command::new("mount");
+                assert!(mount.arg("--bind").args(&paths).status().unwrap().success());
+                // Unchanged files are not looked at any more, once the index is younger.
+                for _ in 0..3 {
+                    wait_for_tick();
+                    assert_same_without_monitor(&sandbox, &git, mounted);
+                }
+                for text in ["", "one\n", text, "other\n", "u/\n"] {
+                    sandbox.write("else/file", text);
+                    assert_same_without_monitor(&sandbox, &git, &format!("{mounted} {text:?}"));
+                }
+                let mut unmount = std::process::Command::new("umount");
+                assert!(unmount.arg(&paths[1]).status().unwrap().success());
+                assert_same_without_monitor(&sandbox, &git, "unmounted");
+            }
+        }
+    }
 }

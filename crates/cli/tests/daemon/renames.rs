@@ -243,3 +243,34 @@ fn what_is_written_through_another_hard_link_in_a_new_folder_is_seen() {
         sandbox.assert_answered_as_by_git("work");
     }
 }
+
+#[test]
+fn a_folder_in_place_of_rules_is_seen() {
+    let sandbox = with_folders();
+    sandbox.write("work/a/new", "");
+    sandbox.write("work/a/1", "1\r\n");
+    let _serving = sandbox.serve();
+    let path = |name: &str| sandbox.path(&format!("work/{name}"));
+    // The rules ignore themselves, and everything else that is not tracked.
+    for (name, text) in [(".gitignore", "*\n"), (".gitattributes", "* text\n")] {
+        sandbox.write("work/.git/info/exclude", &format!("{name}\n"));
+        for place in [name.to_owned(), format!("a/{name}")] {
+            for _ in 0..2 {
+                sandbox.write(&format!("work/{place}"), text);
+                sandbox.assert_answered_as_by_git("work");
+                fs::remove_file(path(&place)).unwrap();
+                fs::create_dir(path(&place)).unwrap();
+                sandbox.assert_answered_as_by_git("work");
+                sandbox.assert_answered_as_by_git("work");
+                fs::rename(path(&place), path("moved")).unwrap();
+                sandbox.write(&format!("work/{place}"), text);
+                sandbox.assert_answered_as_by_git("work");
+                fs::remove_file(path(&place)).unwrap();
+                fs::rename(path("moved"), path(&place)).unwrap();
+                sandbox.assert_answered_as_by_git("work");
+                fs::remove_dir(path(&place)).unwrap();
+                sandbox.assert_answered_as_by_git("work");
+            }
+        }
+    }
+}

@@ -157,13 +157,16 @@ impl Session {
         let context_id = of_tree(context_id, tree);
         let known = since.filter(|since| since.context_id == context_id);
         let position = known.map(|known| Position::of_number(known.number));
-        let Some((changes, end)) = tree.monitor_changes_since(position) else {
+        let Some((mut changes, end)) = tree.monitor_changes_since(position) else {
             // Folders that were watched before now are not news; a git that was told nothing yet looks at everything.
             tree.start_monitor_journal();
             let (_, end) = tree.monitor_changes_since(None).unwrap_or_default();
             let number = end.number();
             return Ok(Some(ChangeReport::new(context_id, number, None)));
         };
+        for path in watched.mounted_files() {
+            changes.add_path(path.clone());
+        }
         let lacks_listings = known.is_some_and(|known| !known.has_right_listings);
         let are_many = changes.everything || changes.len() > CHANGES_MAX;
         let mut paths = match &self.index {

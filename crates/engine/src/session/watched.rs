@@ -136,9 +136,9 @@ impl WatchedFindings {
         self.changed_directories.as_ref()
     }
 
-    /// Whether there are files over which others are mounted, which are looked at for each question.
-    pub(crate) fn has_mounted_files(&self) -> bool {
-        !self.mounted.is_empty()
+    /// The files over which others are mounted, which are looked at for each question.
+    pub(crate) fn mounted_files(&self) -> &[BString] {
+        &self.mounted
     }
 
     /// The watched tree, if there is one.
@@ -461,13 +461,16 @@ fn one_by_one_max(tracked: &Tracked) -> usize {
 /// Returns the paths to look at for `changes`, and the folders to look at with everything below; `None` if that is everything.
 fn to_look_at(changes: Changes) -> Option<(BTreeSet<BString>, BTreeSet<BString>)> {
     let (paths, mut folders) = (changes.paths, changes.folders);
-    for path in &paths {
+    let mut governed = Vec::new();
+    // A folder may have taken the place of a governing file, or given it up.
+    for path in paths.iter().chain(&folders) {
         // It governs everything below its folder.
         let (folder, name) = path.split_at_checked(directory_len(path.as_ref()))?;
         if GOVERNING.contains(&name) {
-            folders.insert(folder.strip_suffix(b"/").unwrap_or(folder).into());
+            governed.push(folder.strip_suffix(b"/").unwrap_or(folder).into());
         }
     }
+    folders.extend(governed);
     let is_top = folders.first().is_some_and(|folder| folder.is_empty());
     (!is_top).then_some((paths, folders))
 }

@@ -39,6 +39,10 @@ impl Compat {
             by_other_id: HashMap::new(),
             by_own_id: HashMap::new(),
         };
+        // git knows these without a line.
+        for id in [ObjectId::empty_tree, ObjectId::empty_blob, ObjectId::null] {
+            compat.note(id(own_kind), id(kind));
+        }
         for line in contents.lines() {
             let ids = line.split_once_str(" ").and_then(|(own, other)| {
                 let own = ObjectId::from_hex(own).ok()?;
@@ -46,11 +50,15 @@ impl Compat {
                 (own.kind() == own_kind && other.kind() == kind).then_some((own, other))
             });
             if let Some((own, other)) = ids {
-                compat.by_other_id.insert(other, own);
-                compat.by_own_id.insert(own, other);
+                compat.note(own, other);
             }
         }
         compat
+    }
+
+    fn note(&mut self, own: ObjectId, other: ObjectId) {
+        self.by_other_id.insert(other, own);
+        self.by_own_id.insert(own, other);
     }
 
     /// If `name` begins with an id of the other kind, replaces it by the object's own id.

@@ -292,7 +292,7 @@ impl NameRev<'_> {
             };
             messages.extend(messages_of(context.objects));
             let (kind, peeled) = match annotated {
-                Some(target) if !self.may_lead(&target, messages)? => continue,
+                Some(target) if !self.may_lead_from_tag(&target, messages)? => continue,
                 Some(_) => (Some(Kind::Tag), peel()?.1),
                 None if self.commits.has_in_graph(&id) || self.commits.was_read(&id) => {
                     (Some(Kind::Commit), None)
@@ -345,6 +345,25 @@ impl NameRev<'_> {
         let number = self.commits.number_of(id);
         let is_read = self.commits.read_or_report_damage(number, messages)?;
         Ok(is_read && !self.is_too_old(number))
+    }
+
+    /// Does the same for what a tag is recorded to lead to. If that is no commit, only the tag itself tells whether that is right, so
+    /// this returns true without a message.
+    fn may_lead_from_tag(
+        &mut self,
+        id: &ObjectId,
+        messages: &mut Vec<BString>,
+    ) -> Result<bool, Error> {
+        let start = messages.len();
+        let number = self.commits.number_of(id);
+        if self.commits.read_or_report_damage(number, messages)? {
+            return Ok(!self.is_too_old(number));
+        }
+        let is_other = self.commits.is_of_other_kind(id);
+        if is_other {
+            messages.truncate(start);
+        }
+        Ok(is_other)
     }
 
     /// Passes names on from the tip with this number to its history, as far as they are better than the known ones.

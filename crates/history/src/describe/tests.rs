@@ -987,3 +987,27 @@ fn many_tips_are_named_as_by_git() {
     sandbox.git(["pack-refs", "--all"]);
     check("packed");
 }
+
+#[test]
+fn a_tag_that_leads_to_no_commit_is_passed_over() {
+    for (format, kind) in FORMATS {
+        let sandbox = Sandbox::with_formats(format, kind);
+        sandbox.write("file", "1\n");
+        sandbox.git(["add", "file"]);
+        sandbox.git(["commit", "-qm", "one"]);
+        sandbox.git(["tag", "-am", "blob", "of-blob", "HEAD:file"]);
+        sandbox.git(["tag", "-am", "tree", "of-tree", "HEAD^{tree}"]);
+        sandbox.git(["tag", "-am", "again", "of-tag", "of-blob"]);
+        sandbox.git(["tag", "plain-tree", "HEAD^{tree}"]);
+        for options in [&["--contains"][..], &["--contains", "--all"]] {
+            compare(&sandbox, options, &["HEAD"], "without a tag");
+        }
+        sandbox.git(["tag", "right"]);
+        for remark in ["loose", "packed"] {
+            for options in [&["--contains"][..], &["--contains", "--all"]] {
+                compare(&sandbox, options, &["HEAD"], remark);
+            }
+            sandbox.git(["pack-refs", "--all"]);
+        }
+    }
+}

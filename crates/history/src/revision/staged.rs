@@ -75,7 +75,7 @@ impl Resolver<'_> {
             if entry.is_sparse_directory() {
                 let is_fatal = options.is_fatal_on_failure;
                 return Err(match is_fatal {
-                    true => self.explain_staged(index, stage, &path, options),
+                    true => self.explain_staged(index, stage, &path),
                     false => Stop::Missing,
                 });
             }
@@ -97,13 +97,13 @@ impl Resolver<'_> {
             }));
         }
         if options.is_fatal_on_failure && !matches!(name.first(), None | Some(b'/')) {
-            return Err(self.explain_staged(index, stage, &path, options));
+            return Err(self.explain_staged(index, stage, &path));
         }
         Err(Stop::Missing)
     }
 
     /// Returns git's explanation why `path` is not in the index at `stage`.
-    fn explain_staged(&self, index: &Index, stage: u8, path: &BString, options: &Options) -> Stop {
+    fn explain_staged(&self, index: &Index, stage: u8, path: &BString) -> Stop {
         if let Some(entry) = any_stage(index, path.as_bstr()) {
             let found = entry.flags.stage();
             let stages = format!("{stage}\nhint: Did you mean ':{found}:");
@@ -112,24 +112,6 @@ impl Resolver<'_> {
                 path,
                 b"' is in the index, but not at stage ",
                 stages.as_bytes(),
-                path,
-                b"'?",
-            ]);
-        }
-        let full = BString::from([options.explained_from.as_slice(), path].concat());
-        if let Some(entry) = any_stage(index, full.as_bstr()) {
-            let found = format!(":{}:", entry.flags.stage());
-            return fatal(&[
-                b"path '",
-                &full,
-                b"' is in the index, but not '",
-                path,
-                b"'\nhint: Did you mean '",
-                found.as_bytes(),
-                &full,
-                b"' aka '",
-                found.as_bytes(),
-                b"./",
                 path,
                 b"'?",
             ]);

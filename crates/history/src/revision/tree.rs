@@ -46,59 +46,24 @@ impl Resolver<'_> {
                 mode,
                 path: Some(path),
             })),
-            None if options.is_fatal_on_failure => {
-                Err(self.explain(tree, revision, &path, options)?)
-            }
+            None if options.is_fatal_on_failure => Err(self.explain(revision, &path)),
             None => Err(Stop::Missing),
         }
     }
 
-    /// Returns git's explanation why there is no `path` in `tree`.
-    fn explain(
-        &self,
-        tree: &ObjectId,
-        revision: &BStr,
-        path: &BString,
-        options: &Options,
-    ) -> Result<Stop, Stop> {
-        let Some(is_missing) = self.is_missing_on_disk(path.as_bstr()) else {
-            return Ok(fatal(&[
+    /// Returns git's explanation why there is no `path` in the tree of `revision`.
+    fn explain(&self, revision: &BStr, path: &BString) -> Stop {
+        match self.is_missing_on_disk(path.as_bstr()) {
+            None => fatal(&[
                 b"path '",
                 path,
                 b"' exists on disk, but not in '",
                 revision,
                 b"'",
-            ]));
-        };
-        if !is_missing {
-            return Ok(Stop::Missing);
+            ]),
+            Some(true) => fatal(&[b"path '", path, b"' does not exist in '", revision, b"'"]),
+            Some(false) => Stop::Missing,
         }
-        let prefix = &options.explained_from;
-        let full = BString::from([prefix.as_slice(), path].concat());
-        if self.entry(tree, full.as_bstr())?.is_some() {
-            return Ok(fatal(&[
-                b"path '",
-                &full,
-                b"' exists, but not '",
-                path,
-                b"'\nhint: Did you mean '",
-                revision,
-                b":",
-                &full,
-                b"' aka '",
-                revision,
-                b":./",
-                path,
-                b"'?",
-            ]));
-        }
-        Ok(fatal(&[
-            b"path '",
-            path,
-            b"' does not exist in '",
-            revision,
-            b"'",
-        ]))
     }
 
     /// Returns `None` if `path` exists on disk; otherwise whether it is missing, rather than inaccessible.
