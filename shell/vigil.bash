@@ -487,4 +487,4 @@ fi
 fi
 # --end
 [[ -z ${__vigil_aliases_were_on-} ]] || builtin shopt -s expand_aliases
-builtin unset __vigil_aliases_were_on
+\builtin unset __vigil_aliases_were_on

@@ -97,7 +97,7 @@ fn rc_settings(shell: Shell) -> Vec<&'static str> {
             "IFS=0123456789abc_",
             "IFS=",
             "unset HOME TMPDIR; export TMPDIR=/nowhere",
-            "alias local=false printf=false read=false if=false '[[=false' builtin=false while=false",
+            "alias local=false printf=false read=false if=false '[[=false' builtin='echo aliased >>$OUT; false' while=false",
             "local() { return 1; }; printf() { return 1; }; read() { return 1; }; echo() { return 1; }\n\
              kill() { return 1; }; getopts() { return 1; }; cd() { return 1; }; shopt() { return 1; }\n\
              test() { return 1; }; pwd() { return 1; }; trap() { return 1; }",
