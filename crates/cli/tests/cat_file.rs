@@ -627,6 +627,31 @@ fn alternates_of_the_environment_are_relative_to_the_top() {
     }
 }
 
+#[test]
+fn files_of_the_environment_are_relative_to_the_top() {
+    let sandbox = Sandbox::new("sha1");
+    sandbox.write("dir/sub/bad", "1\n");
+    for (variable, command) in [
+        ("GIT_SHALLOW_FILE", ["cat-file", "-p", "HEAD"]),
+        ("GIT_GRAFT_FILE", ["describe", "--tags", "HEAD"]),
+        ("GIT_GRAFT_FILE", ["status", "-s", "-b"]),
+    ] {
+        for path in ["bad", "dir/sub/bad"] {
+            let answers = [VIGIL, "git"].map(|program| {
+                let mut command = sandbox.command(program, "dir/sub", command);
+                command.env("GIT_OPTIONAL_LOCKS", "0").env(variable, path);
+                let output = command.output().unwrap();
+                let errors = String::from_utf8(output.stderr).unwrap();
+                // The command in the advice depends on git's version.
+                let errors = errors.lines().filter(|line| !line.contains("git config"));
+                let errors: Vec<String> = errors.map(str::to_owned).collect();
+                (output.status.code(), output.stdout, errors)
+            });
+            assert_eq!(answers[0], answers[1], "{variable}={path} {command:?}");
+        }
+    }
+}
+
 /// git outputs the cached result of a conversion, even if the command would now produce another.
 #[test]
 fn cached_conversions_are_printed() {

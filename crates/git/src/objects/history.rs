@@ -88,14 +88,13 @@ impl History {
     pub(super) fn read(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
         let mut history = Self::default();
         let environment = &repo.environment;
+        // git has changed to the top of the working tree by then.
+        let directory = repo.work_tree.as_deref();
+        let directory = directory.unwrap_or(environment.working_directory());
         let place = |variable: &str, default: &str| -> PathBuf {
             environment.get(variable).map_or_else(
                 || repo.common_dir.join(default),
-                |path| {
-                    environment
-                        .working_directory()
-                        .join(OsStr::from_bytes(path))
-                },
+                |path| directory.join(OsStr::from_bytes(path)),
             )
         };
         history.read_grafts(&place("GIT_GRAFT_FILE", "info/grafts"), repo)?;
