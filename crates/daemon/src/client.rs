@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use bstr::{BString, ByteSlice};
 use rustix::io::{Errno, ioctl_fionbio};
-use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::geteuid;
 use vigil_git::environment::Environment;
+use vigil_linux::socket::peer;
 use vigil_model::raw_text::raw;
 
 use crate::protocol::{
@@ -285,17 +286,17 @@ impl Client {
         if !self.has_fallback {
             ioctl_fionbio(&socket, true).map_err(failed)?;
         }
-        let peer = socket_peercred(&socket).map_err(failed)?;
-        if peer.uid != geteuid() {
+        let peer = peer(&socket).map_err(failed)?;
+        if peer.uid != geteuid().as_raw() {
             return Err(Unanswered::Foreign {
                 runtime_path: self.runtime_path.clone(),
-                uid: peer.uid.as_raw(),
+                uid: peer.uid,
             });
         }
         let stream = Stream::new(socket, RESPONSE_LEN_MAX);
         Ok(Connection {
             stream,
-            socket_creator: u32::try_from(peer.pid.as_raw_nonzero().get()).unwrap_or_default(),
+            socket_creator: peer.pid.unwrap_or_default().unsigned_abs(),
             pid: 0,
         })
     }

@@ -14,7 +14,6 @@ use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, RenameFlags, openat, renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
-use rustix::net::sockopt::socket_peercred;
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
     socket_with,
@@ -22,6 +21,7 @@ use rustix::net::{
 use rustix::process::geteuid;
 use vigil_git::repository::Repository;
 use vigil_linux::errno;
+use vigil_linux::socket::peer;
 use vigil_linux::stat::{Stat, lstat_path};
 
 use crate::fsmonitor::{NoSocketPath, socket_path};
@@ -279,7 +279,7 @@ impl Doors {
             // The client did not wait.
             Err(_) => return Ok(None),
         };
-        let is_ours = socket_peercred(&socket).is_ok_and(|peer| peer.uid == geteuid());
+        let is_ours = peer(&socket).is_ok_and(|peer| peer.uid == geteuid().as_raw());
         Ok(is_ours.then_some((socket, door)))
     }
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::fd::AsFd;
 
 use bstr::{BString, ByteSlice};
-use rustix::net::sockopt::socket_peercred;
 use vigil_git::environment::Environment;
+use vigil_linux::socket::peer;
 use vigil_linux::stat::stat_path;
 
 use crate::protocol::MonitorQuestion;
@@ -20,7 +20,7 @@ const WITH_VALUE: [&[u8]; 3] = [b"-C", b"--git-dir", b"--namespace"];
 /// Completes `question` with the variables of the git at the other end of `socket`, if that git works in the same working tree.
 /// `None` if that is not certain.
 pub(crate) fn question(socket: impl AsFd, question: MonitorQuestion) -> Option<MonitorQuestion> {
-    let pid = socket_peercred(socket).ok()?.pid.as_raw_nonzero();
+    let pid = peer(socket).ok()?.pid?;
     let read = |name: &str| {
         let bytes = fs::read(format!("/proc/{pid}/{name}")).ok()?;
         (bytes.len() < LEN_MAX).then_some(bytes)

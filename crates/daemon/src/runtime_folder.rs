@@ -153,6 +153,11 @@ impl RuntimePath {
         self.open().is_ok_and(|folder| folder.is_locked())
     }
 
+    /// Whether the process `pid` holds the lock, as [`Folder::holder`] finds it.
+    pub fn is_held_by(&self, pid: u32) -> bool {
+        self.open().is_ok_and(|folder| folder.holder() == Some(pid))
+    }
+
     /// Opens the folder, creating it if needed.
     ///
     /// # Errors

@@ -18,10 +18,10 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
-use rustix::net::sockopt::socket_peercred;
 use rustix::net::{SocketFlags, accept_with};
 use rustix::process::geteuid;
 use vigil_linux::inotify::Queue;
+use vigil_linux::socket::peer;
 use vigil_linux::{ending, memory, mounts};
 
 use self::connection::Connection;
@@ -252,7 +252,7 @@ impl Server {
             // The client did not wait.
             Err(_) => return Ok(()),
         };
-        let is_ours = socket_peercred(&socket).is_ok_and(|peer| peer.uid == geteuid());
+        let is_ours = peer(&socket).is_ok_and(|peer| peer.uid == geteuid().as_raw());
         if is_ours {
             self.host.connections().add(Connection::new(socket));
         }

@@ -17,6 +17,7 @@ pub mod memory;
 pub mod mounts;
 pub mod process;
 pub mod signals;
+pub mod socket;
 pub mod stat;
 
 pub use rustix::io::Errno;

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use vigil_daemon::client::{Client, Unanswered};
 use vigil_daemon::protocol::Request;
+use vigil_daemon::runtime_folder::RuntimePath;
 use vigil_daemon::start;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
@@ -128,6 +129,15 @@ pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
         Err(Unanswered::Refused { pid, .. }) if pid != 0 => (pid, false),
         Err(error) => return Err(error.to_string()),
     };
+    let did_not_stop = || format!("the daemon (pid {pid}) did not stop");
+    if !is_late && !client.runtime_path().is_held_by(pid) {
+        // In another pid name space, that is the number of another process, which no signal may reach.
+        let _ = client.ask_any(&Request::Stop);
+        return match is_released(client.runtime_path()) {
+            true => Ok(Some(pid)),
+            false => Err(did_not_stop()),
+        };
+    }
     let failed = |error| format!("cannot stop process {pid}: {}", errno::text(error));
     let process = match process(pid) {
         Ok(process) => process,
@@ -148,7 +158,19 @@ pub(super) fn end(client: &Client) -> Result<Option<u32>, String> {
             return Ok(Some(pid));
         }
     }
-    Err(format!("the daemon (pid {pid}) did not stop"))
+    Err(did_not_stop())
+}
+
+/// Waits until no process holds the lock at `path`. Returns whether that is so in time.
+fn is_released(path: &RuntimePath) -> bool {
+    let until = Instant::now().checked_add(START_STOP_TIMEOUT);
+    while path.is_taken() {
+        if until.is_none_or(|until| Instant::now() >= until) {
+            return false;
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+    true
 }
 
 fn process(pid: u32) -> Result<OwnedFd, Errno> {

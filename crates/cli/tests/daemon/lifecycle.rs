@@ -12,6 +12,8 @@ use rustix::process::Signal;
 
 use std::time::{Duration, Instant};
 
+use vigil_testkit::sandbox::skip_test;
+
 use super::sandbox::{RunningDaemon, Sandbox, TIME_LIMIT, VIGIL, pid_in, signal};
 
 #[test]
@@ -404,4 +406,47 @@ fn a_daemon_that_a_shell_started_is_asked_its_last_question_again() {
     assert_eq!(sandbox.question_counts(), (2, 0));
     shell.end();
     assert_eq!(sandbox.vigil_daemon(&["stop"]).0, Some(0));
+}
+
+/// In another pid name space, the daemon's process has another number there than here.
+#[test]
+fn a_daemon_in_a_pid_name_space_of_its_own_is_found_and_ended() {
+    let sandbox = Sandbox::with_repository();
+    let flags = [
+        "--user",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+    ];
+    let tried = [&flags[..], &["true"]].concat();
+    let tried = sandbox.command("unshare", "", &tried).output();
+    if !tried.is_ok_and(|output| output.status.success()) {
+        let name = "a_daemon_in_a_pid_name_space_of_its_own_is_found_and_ended";
+        return skip_test(name, "this machine has no name spaces for this user");
+    }
+    let run = [&flags[..], &[VIGIL, "daemon", "run"]].concat();
+    let mut serving = RunningDaemon::start(sandbox.command("unshare", "", &run));
+    sandbox.assert_answered_as_by_git("work");
+    let (code, printed) = sandbox.vigil_daemon(&["status"]);
+    assert_eq!(code, Some(0), "{printed}");
+    assert_eq!(
+        sandbox.vigil_daemon(&["stop"]),
+        (Some(0), "stopped (pid 1)\n".to_owned())
+    );
+    serving.wait();
+    // The same for its client.
+    let serving = sandbox.serve();
+    let ask = |arguments: &[&str]| {
+        let arguments = [&flags[..], &[VIGIL], arguments].concat();
+        let output = sandbox.command("unshare", "work", &arguments).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(ask(&["status", "-s"]), "");
+    assert!(ask(&["daemon", "status"]).contains(&format!("pid {}\n", serving.pid())));
+    assert!(ask(&["daemon", "stop"]).starts_with("stopped "));
+    let mut serving = serving;
+    serving.wait();
 }
