@@ -1,6 +1,7 @@
 //! Submodules, and the places where git reads their settings.
 
 use bstr::ByteSlice;
+use vigil_testkit::sandbox::git_is_at_least;
 
 use crate::sandbox::Sandbox;
 
@@ -135,5 +136,53 @@ fn unusable_values_of_gitmodules_are_skipped_and_reported() {
     }
     for modules in all {
         assert_same_statuses(&with_submodule(&modules));
+    }
+}
+
+/// git reads a submodule's configuration only when it runs itself there, but for the format.
+#[test]
+fn a_bad_configuration_in_a_submodule_is_blamed_on_it() {
+    for bad in [
+        "[status]\n\tshowUntrackedFiles = bogus\n",
+        "[diff]\n\trenames = bogus\n",
+        "[diff]\n\tignoreSubmodules = false\n",
+        "[status]\n\tshowStash = bogus\n",
+        "[advice]\n\tstatusHints = x\n",
+        "[core]\n\texcludesFile = ~nosuch/x\n",
+        "[core]\n\tpreloadIndex = x\n",
+        "[core]\n\tbare = x\n",
+        "[include]\n\tpath = config\n",
+        "[include]\n\tpath\n",
+        "[include]\n\tpath = ~nosuch/x\n",
+        "[includeIf \"gitdir:/\"]\n\tpath = ~nosuch/x\n",
+        "[extensions]\n\tworktreeConfig\n",
+        "[syntax\n",
+    ] {
+        let is_in_other_files = bad.starts_with("[include") || bad.starts_with("[extensions");
+        if is_in_other_files && !git_is_at_least("git", 55) {
+            // Some older ones read all files beforehand.
+            continue;
+        }
+        let add = |git_dir: &str, sandbox: &Sandbox| {
+            let name = format!("{git_dir}/config");
+            let mut config = sandbox.read(&name);
+            config.extend_from_slice(bad.as_bytes());
+            sandbox.write(&name, config);
+            sandbox.write(format!("{git_dir}/config.worktree"), "[syntax\n");
+        };
+        let sandbox = with_submodule("");
+        add("s/.git", &sandbox);
+        assert_same_statuses(&sandbox);
+        sandbox.assert_same_as_git(&["status", "-s", "--ignore-submodules=dirty"]);
+        let nested = with_submodule("");
+        let sandbox = with_submodule("");
+        std::fs::rename(nested.top(), sandbox.top().join("t")).unwrap();
+        sandbox.git(["-c", "advice.addEmbeddedRepo=false", "add", "t"]);
+        add("t/s/.git", &sandbox);
+        assert_same_statuses(&sandbox);
+        let sandbox = with_submodule(&IGNORED.replace("all", "none"));
+        sandbox.git(["submodule", "-q", "absorbgitdirs"]);
+        add(".git/modules/s", &sandbox);
+        assert_same_statuses(&sandbox);
     }
 }

@@ -20,6 +20,7 @@ use vigil_git::config::{self, Config, Entry};
 use vigil_git::convert::FilterStderr;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
+use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository, submodule, submodule_references};
 use vigil_git::staged::tree_entries;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
@@ -431,7 +432,11 @@ fn state(
     };
     let repository = match found {
         // git does not look inside, so it does not find this error.
-        Err(repository::Error::Refused(_) | repository::Error::Format(_)) if ignored.dirty => None,
+        Err(
+            repository::Error::Refused(_)
+            | repository::Error::Format(_)
+            | repository::Error::Explained { .. },
+        ) if ignored.dirty => None,
         found => found?,
     };
     let Some(repository) = repository else {
@@ -442,43 +447,54 @@ fn state(
         state.new_commits = head_id(&head).is_some_and(|id| !is_same(&id, recorded));
     }
     if !ignored.dirty {
-        let request = StatusRequest {
-            untracked: if ignored.untracked {
-                UntrackedMode::No
-            } else {
-                default_untracked(&repository)?
-            },
+        let question = QuestionInside {
+            looks_for_untracked: !ignored.untracked,
             threads_max,
-            ..StatusRequest::default()
+            stderr,
         };
-        let status = status_inside(repository, &request, stderr).map_err(|source| {
-            SessionError::Submodule {
+        let status = question
+            .status(repository)
+            .map_err(|source| SessionError::Submodule {
                 path: path.to_owned(),
                 text: format!(
                     "'git status --porcelain=2' failed in submodule {path}",
                     path = raw(path)
                 ),
                 source: Box::new(source),
-            }
-        })?;
+            })?;
         (state.modified, state.untracked) = dirtiness(&status);
     }
     Ok((state != SubmoduleState::default()).then_some(state))
 }
 
-fn status_inside(
-    repository: Repository,
-    request: &StatusRequest,
+/// What git asks when it runs itself in a submodule.
+struct QuestionInside {
+    looks_for_untracked: bool,
+    threads_max: Option<usize>,
     stderr: FilterStderr,
-) -> Result<Status, SessionError> {
-    if repository.contains_itself() {
-        return Err(repository::Error::Refused(IN_ITSELF.to_owned()).into());
+}
+
+impl QuestionInside {
+    /// Answers for the submodule in `repository`, by its own configuration.
+    fn status(&self, repository: Repository) -> Result<Status, SessionError> {
+        if repository.contains_itself() {
+            return Err(repository::Error::Refused(IN_ITSELF.to_owned()).into());
+        }
+        let settings = Settings::new(&repository)?;
+        let request = StatusRequest {
+            untracked: match self.looks_for_untracked {
+                true => settings.untracked,
+                false => UntrackedMode::No,
+            },
+            threads_max: self.threads_max,
+            ..StatusRequest::default()
+        };
+        let mut session = Session::open_with(repository, settings, false, self.stderr)?;
+        let status = session.status(&request)?;
+        // Only the next status would have been faster for it.
+        let _ = session.save(&NoSteps);
+        Ok(status)
     }
-    let mut session = Session::open(repository, false, stderr)?;
-    let status = session.status(request)?;
-    // Only the next status would have been faster for it.
-    let _ = session.save(&NoSteps);
-    Ok(status)
 }
 
 /// git has no message for this: it runs itself until the system has no more processes for it.
@@ -494,11 +510,6 @@ fn is_same(head: &ObjectId, recorded: &ObjectId) -> bool {
         bytes
     };
     head == recorded || padded(head) == padded(recorded)
-}
-
-/// Returns the untracked files that `git status` shows in the submodule by its own configuration.
-fn default_untracked(repository: &Repository) -> Result<UntrackedMode, SessionError> {
-    Ok(repository::settings::Settings::new(repository)?.untracked)
 }
 
 /// Returns whether a submodule's own status counts as modified, and as having untracked files.

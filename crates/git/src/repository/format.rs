@@ -6,13 +6,14 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::Kind;
 
 use super::error::Error;
+use super::git_dir::common_name;
 use super::paths::join;
 use super::ref_format::RefFormat;
 use crate::config::load::Reader;
 use crate::config::{self, Entry, Scope};
 use vigil_linux::errno;
 use vigil_model::raw_text::raw;
-use vigil_stamp::paths::is_missing;
+use vigil_stamp::paths::{bytes_of, is_missing};
 
 /// The newest version that git can read.
 const VERSION_MAX: i32 = 1;
@@ -91,6 +92,21 @@ impl Format {
             is_own = true;
         }
         Ok((format, is_own))
+    }
+
+    /// Checks the file that has the format of the repository at the absolute path `git_dir`, and no other file.
+    ///
+    /// # Errors
+    /// The configuration in it is not understood. A format that is not known is no error here.
+    pub(super) fn check(reader: &mut Reader<'_>, git_dir: &Path) -> Result<(), Error> {
+        let directory = Path::new("/");
+        let name = bytes_of(git_dir);
+        let common = common_name(reader, directory, name)?;
+        let name = join(
+            common.as_ref().map_or(name, |common| common.as_bstr()),
+            "config",
+        );
+        Self::default().scan(reader, directory, name.as_bstr(), Self::entry)
     }
 
     /// Files that cannot be read are skipped; reading the whole configuration reports them.

@@ -32,6 +32,7 @@ use super::opened::Repository;
 use super::paths::{absolute, name_from};
 use super::ref_format::RefFormat;
 use crate::config::load::{Reader, RepositoryDirs};
+use crate::config::{self, Config};
 use crate::environment::Environment;
 use vigil_stamp::paths::{bytes_of, path_of};
 
@@ -141,6 +142,18 @@ impl<'e> Setup<'e> {
     /// # Errors
     /// Its format, working tree or configuration is invalid; the text is git's.
     pub fn open(self) -> Result<Repository, Error> {
+        self.open_with(Reader::config)
+    }
+
+    /// As [`Self::open`], for a caller that needs no configuration but the format: step 6 is left out.
+    pub(super) fn open_for_references(self) -> Result<Repository, Error> {
+        self.open_with(|_, _| Ok(Config::default()))
+    }
+
+    fn open_with(
+        self,
+        read: impl FnOnce(Reader<'e>, &RepositoryDirs<'_>) -> Result<Config, config::Error>,
+    ) -> Result<Repository, Error> {
         let Self {
             mut reader,
             location,
@@ -151,13 +164,14 @@ impl<'e> Setup<'e> {
         let directories = Directories::of(&mut reader, &layout)?;
         remember_gitfile(&mut reader, &location);
         let ref_format = used_ref_format(environment, &format)?;
-        let config = reader.config(&RepositoryDirs {
+        let dirs = RepositoryDirs {
             directory: layout.work_tree.as_ref().unwrap_or(&layout.directory),
             git_dir: directories.git_dir_name.as_bstr(),
             common_dir: directories.common_dir_name.as_bstr(),
             has_worktree_config: format.has_worktree_config,
             ref_format: format.ref_format,
-        })?;
+        };
+        let config = read(reader, &dirs)?;
         Ok(Repository {
             git_dir: directories.git_dir,
             git_dir_name: directories.git_dir_name,

@@ -7,6 +7,7 @@ use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::raw_text::raw;
 
 use super::error::Error;
+use super::format::Format;
 use super::git_dir::is_git_directory;
 use super::gitfile::read_gitfile;
 use super::local_variables::LOCAL_VARIABLES;
@@ -25,7 +26,8 @@ pub fn submodule(parent: &Repository, path: &BStr) -> Result<Option<Repository>,
     find(parent, path, None)
 }
 
-/// As [`submodule`], for a caller that reads only references: the configured working tree does not matter.
+/// As [`submodule`], for a caller that reads only references: neither the configured working tree nor any other configuration
+/// matters, and the repository returned has none. git does not run itself there for them.
 pub fn submodule_references(parent: &Repository, path: &BStr) -> Result<Option<Repository>, Error> {
     find(parent, path, Some("."))
 }
@@ -61,11 +63,12 @@ fn find(
     open(parent, top, path, (shown, work_tree))
         .map(Some)
         .map_err(|error| {
-            if matches!(error, Error::Config(_)) {
-                // git reads it before it runs itself there, and then names its files by their absolute paths.
-                let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
-                let opened = open(parent, top, path, (bytes_of(&folder), work_tree));
-                return opened.err().unwrap_or(error);
+            // git reads the format before it runs itself there, and then names the file by its absolute path.
+            let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
+            if let Error::Config(_) = error
+                && let Err(error) = Format::check(&mut Reader::new(&parent.environment), &folder)
+            {
+                return error;
             }
             let mut messages = error.messages().to_vec();
             messages.push(format!("fatal: {error}"));
@@ -132,6 +135,11 @@ fn open(
         environment.set("GIT_WORK_TREE", work_tree);
     }
     let outer = (parent.git_dir.clone(), parent.work_tree.clone());
+    let setup = Setup::inside(&environment, &directory, git_dir)?;
+    let opened = match work_tree {
+        Some(_) => setup.open_for_references()?,
+        None => setup.open()?,
+    };
     Ok(Repository {
         superprojects: parent
             .superprojects
@@ -139,7 +147,7 @@ fn open(
             .cloned()
             .chain([outer])
             .collect(),
-        ..Setup::inside(&environment, &directory, git_dir)?.open()?
+        ..opened
     })
 }
 
