@@ -102,6 +102,8 @@ pub struct Session {
     converter: Converter,
     attributes: Arc<Attributes>,
     messages: Arc<Messages>,
+    /// What submodules had to say since the last answer.
+    said_in_submodules: Messages,
     /// How the last scan spent its time.
     timing: Timing,
     /// Whether attributes were asked for whose tree is missing.
@@ -177,6 +179,7 @@ impl Session {
             converter,
             attributes,
             messages,
+            said_in_submodules: Messages::default(),
             missed_attributes: Arc::default(),
             excludes,
             index: None,
@@ -371,11 +374,14 @@ impl Session {
         self.has_dropped_messages |= !self.take_messages().is_empty();
     }
 
-    /// Takes the messages of attributes and filters since the last answer, each a whole line.
+    /// Takes the messages of attributes, filters and submodules since the last answer, each a whole line.
     pub fn take_messages(&self) -> Vec<BString> {
         let messages = self.objects.opening_messages().into_iter();
         let messages = messages.map(|line| bytes_of(&line));
-        messages.chain(self.messages.take()).collect()
+        messages
+            .chain(self.messages.take())
+            .chain(self.said_in_submodules.take())
+            .collect()
     }
 }
 

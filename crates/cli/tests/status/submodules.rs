@@ -186,3 +186,56 @@ fn a_bad_configuration_in_a_submodule_is_blamed_on_it() {
         assert_same_statuses(&sandbox);
     }
 }
+
+/// Changes a folder of a sandbox.
+type Deed<'d> = &'d dyn Fn(&Sandbox, &str);
+
+/// git runs itself in a submodule, and that writes to the same standard error.
+#[test]
+fn what_is_said_in_a_submodule_is_said() {
+    let negative = |sandbox: &Sandbox, folder: &str| {
+        sandbox.write(format!("{folder}.gitattributes"), "!x a\n");
+    };
+    let endless = |sandbox: &Sandbox, folder: &str| {
+        let link = sandbox.path(format!("{folder}.gitignore"));
+        std::os::unix::fs::symlink(".gitignore", link).unwrap();
+    };
+    let marks = |sandbox: &Sandbox, folder: &str| {
+        let encoding = "a working-tree-encoding=UTF-16\n";
+        sandbox.write(format!("{folder}.gitattributes"), encoding);
+    };
+    let filter = |sandbox: &Sandbox, folder: &str| {
+        sandbox.write(format!("{folder}.gitattributes"), "a filter=x\n");
+        sandbox.git_in(folder, ["config", "filter.x.clean", "false"]);
+    };
+    let required = |sandbox: &Sandbox, folder: &str| {
+        filter(sandbox, folder);
+        sandbox.git_in(folder, ["config", "filter.x.required", "true"]);
+    };
+    let sync = |sandbox: &Sandbox, folder: &str| {
+        sandbox.git_in(folder, ["config", "core.fsync", "bogus"]);
+    };
+    let ends = |sandbox: &Sandbox, folder: &str| {
+        sync(sandbox, folder);
+        sandbox.git_in(folder, ["config", "diff.renames", "bogus"]);
+    };
+    let all: [Deed<'_>; 7] = [
+        &negative, &endless, &marks, &filter, &required, &sync, &ends,
+    ];
+    for make in all {
+        let sandbox = with_submodule("");
+        make(&sandbox, "s/");
+        assert_same_statuses(&sandbox);
+        make(&sandbox, "");
+        assert_same_statuses(&sandbox);
+        let nested = with_submodule("");
+        let sandbox = with_submodule("");
+        std::fs::rename(nested.top(), sandbox.top().join("t")).unwrap();
+        sandbox.git(["-c", "advice.addEmbeddedRepo=false", "add", "t"]);
+        negative(&sandbox, "t/");
+        make(&sandbox, "t/s/");
+        assert_same_statuses(&sandbox);
+        make(&sandbox, "s/");
+        assert_same_statuses(&sandbox);
+    }
+}

@@ -190,6 +190,7 @@ impl Session {
         let stays_sparse = stays_sparse && !is_expanded_late;
         question.check()?;
         let submodules = self.submodules();
+        let said_before_submodules = self.messages.len();
         let unstaged = unstaged(&submodules, request, tracked, &findings)?;
         let conflicts = ConflictSearch {
             submodules,
@@ -233,11 +234,16 @@ impl Session {
         notices.extend(git_system::unknown(&findings.unknown));
         status.warnings.splice(..0, notices);
         let mut crlf = HashSet::new();
-        let messages = self.messages.take().into_iter().filter(|text| {
+        let mut is_new = |text: &BString| {
             // git looks at each file once, so it warns once.
             !text.starts_with(b"warning: in the working copy of '") || crlf.insert(text.clone())
-        });
+        };
+        let mut messages = self.messages.take();
+        let later = messages.split_off(said_before_submodules.min(messages.len()));
+        messages.retain(&mut is_new);
         status.warnings.extend(messages);
+        status.warnings.extend(self.said_in_submodules.take());
+        status.warnings.extend(later.into_iter().filter(is_new));
         if request.branch {
             match self.branch_status(request, &head, &mut status.warnings) {
                 Ok(branch) => status.branch = Some(branch),
@@ -407,6 +413,7 @@ impl Session {
             repository: &self.repository,
             objects: &self.objects,
             messages: &self.messages,
+            said_inside: &self.said_in_submodules,
             configured: self.settings.ignore_submodules,
             stderr: self.stderr,
         }

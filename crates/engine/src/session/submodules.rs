@@ -301,6 +301,8 @@ pub(super) struct Submodules<'s> {
     pub(super) repository: &'s Repository,
     pub(super) objects: &'s Objects,
     pub(super) messages: &'s Messages,
+    /// Collects what is said inside of them.
+    pub(super) said_inside: &'s Messages,
     /// `diff.ignoreSubmodules`.
     pub(super) configured: Option<IgnoreSubmodules>,
     pub(super) stderr: FilterStderr,
@@ -332,14 +334,48 @@ impl Submodules<'_> {
         ignored: Ignored,
         threads_max: Option<usize>,
     ) -> Result<Option<SubmoduleState>, SessionError> {
-        state(
-            self.repository,
-            path,
-            recorded,
-            ignored,
-            threads_max,
-            self.stderr,
-        )
+        if ignored.all {
+            return Ok(None);
+        }
+        let found = match ignored.dirty {
+            true => submodule_references(self.repository, path),
+            false => submodule(self.repository, path),
+        };
+        let repository = match found {
+            // git does not look inside, so it does not find this error.
+            Err(
+                repository::Error::Refused(_)
+                | repository::Error::Format(_)
+                | repository::Error::Explained { .. },
+            ) if ignored.dirty => None,
+            found => found?,
+        };
+        let Some(repository) = repository else {
+            return Ok(None);
+        };
+        let mut state = SubmoduleState::default();
+        if let Ok(head) = Refs::open(&repository)?.head() {
+            state.new_commits = head_id(&head).is_some_and(|id| !is_same(&id, recorded));
+        }
+        if !ignored.dirty {
+            let question = QuestionInside {
+                looks_for_untracked: !ignored.untracked,
+                threads_max,
+                stderr: self.stderr,
+            };
+            let status = question
+                .status(repository, self.said_inside)
+                .map_err(|source| SessionError::Submodule {
+                    path: path.to_owned(),
+                    text: format!(
+                        "'git status --porcelain=2' failed in submodule {path}",
+                        path = raw(path)
+                    ),
+                    source: Box::new(source),
+                })?;
+            (state.modified, state.untracked) = dirtiness(&status);
+        }
+        Ok((state != SubmoduleState::default()).then_some(state))
     }
 
     /// Whether the submodule at `path` is configured so that all its changes are ignored.
@@ -413,60 +449,6 @@ fn in_head(repository: &Repository, objects: &Objects) -> Option<ObjectId> {
         .map(|entry| entry.id)
 }
 
-/// Returns the state of the submodule at `path`, whose commit in the index is `recorded`; `None` if it counts as
-/// unchanged.
-fn state(
-    parent: &Repository,
-    path: &BStr,
-    recorded: &ObjectId,
-    ignored: Ignored,
-    threads_max: Option<usize>,
-    stderr: FilterStderr,
-) -> Result<Option<SubmoduleState>, SessionError> {
-    if ignored.all {
-        return Ok(None);
-    }
-    let found = match ignored.dirty {
-        true => submodule_references(parent, path),
-        false => submodule(parent, path),
-    };
-    let repository = match found {
-        // git does not look inside, so it does not find this error.
-        Err(
-            repository::Error::Refused(_)
-            | repository::Error::Format(_)
-            | repository::Error::Explained { .. },
-        ) if ignored.dirty => None,
-        found => found?,
-    };
-    let Some(repository) = repository else {
-        return Ok(None);
-    };
-    let mut state = SubmoduleState::default();
-    if let Ok(head) = Refs::open(&repository)?.head() {
-        state.new_commits = head_id(&head).is_some_and(|id| !is_same(&id, recorded));
-    }
-    if !ignored.dirty {
-        let question = QuestionInside {
-            looks_for_untracked: !ignored.untracked,
-            threads_max,
-            stderr,
-        };
-        let status = question
-            .status(repository)
-            .map_err(|source| SessionError::Submodule {
-                path: path.to_owned(),
-                text: format!(
-                    "'git status --porcelain=2' failed in submodule {path}",
-                    path = raw(path)
-                ),
-                source: Box::new(source),
-            })?;
-        (state.modified, state.untracked) = dirtiness(&status);
-    }
-    Ok((state != SubmoduleState::default()).then_some(state))
-}
-
 /// What git asks when it runs itself in a submodule.
 struct QuestionInside {
     looks_for_untracked: bool,
@@ -475,8 +457,10 @@ struct QuestionInside {
 }
 
 impl QuestionInside {
-    /// Answers for the submodule in `repository`, by its own configuration.
-    fn status(&self, repository: Repository) -> Result<Status, SessionError> {
+    /// Answers for the submodule in `repository`, by its own configuration. What it has to say goes to `said`.
+    fn status(&self, repository: Repository, said: &Messages) -> Result<Status, SessionError> {
+        let messages = repository.config.messages().iter();
+        said.extend(&messages.map(|line| bytes_of(line)).collect::<Vec<_>>());
         if repository.contains_itself() {
             return Err(repository::Error::Refused(IN_ITSELF.to_owned()).into());
         }
@@ -490,7 +474,10 @@ impl QuestionInside {
             ..StatusRequest::default()
         };
         let mut session = Session::open_with(repository, settings, false, self.stderr)?;
-        let status = session.status(&request)?;
+        let status = session.status(&request).inspect_err(|_| {
+            said.extend(&session.take_messages());
+        })?;
+        said.extend(&status.warnings);
         // Only the next status would have been faster for it.
         let _ = session.save(&NoSteps);
         Ok(status)
