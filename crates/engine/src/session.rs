@@ -73,6 +73,7 @@ use crate::checked_out::head_id;
 use crate::state::{DirectoryReport, State, StateReport};
 use crate::status::{Status, StatusRequest};
 use vigil_git::attribute_files::{SourceTree, attribute_files};
+use vigil_git::config::{self, Entry};
 use vigil_git::convert::{self, Converter, FilterStderr};
 use vigil_git::index_file::IndexFile;
 use vigil_git::objects::Objects;
@@ -92,6 +93,9 @@ use vigil_scan::{Findings, Scan, ScanMemory, Timing};
 use vigil_stamp::now;
 use vigil_stamp::trust;
 use vigil_watch::Watcher;
+
+/// Checks an entry of the configuration that is no setting of a session. Returns whether it is one that the command knows.
+pub type EntryCheck = fn(&Entry<'_>) -> Result<bool, config::Error>;
 
 /// One working copy and what is known about it.
 pub struct Session {
@@ -127,6 +131,8 @@ pub struct Session {
     /// Whether no file stays open or mapped between two questions.
     holds_no_files: bool,
     stderr: FilterStderr,
+    /// Checks the other entries in the configuration of submodules.
+    check_in_submodules: EntryCheck,
     /// Whether a message was dropped because the client had no place for it.
     has_dropped_messages: bool,
 }
@@ -194,8 +200,15 @@ impl Session {
             holds_no_files: false,
             timing: Timing::default(),
             stderr,
+            check_in_submodules: |_| Ok(false),
             has_dropped_messages: false,
         })
+    }
+
+    /// Makes `check` see the entries in the configuration of submodules by which only the command prints: git runs its status
+    /// there, and so refuses bad ones.
+    pub fn check_in_submodules(&mut self, check: EntryCheck) {
+        self.check_in_submodules = check;
     }
 
     /// Makes git fetch missing objects that a partial clone left out. Otherwise they count as missing: a question that is asked

@@ -21,6 +21,7 @@ use crate::inside;
 use crate::options::{OwnOptions, Value, usage};
 use crate::output::color::hint_color;
 use crate::reply::{Reply, labelled};
+use crate::status::PrintSettings;
 
 use arguments::{Arguments, TABLE};
 
@@ -242,6 +243,7 @@ fn look(context: Context<'_>, stderr: &mut Vec<u8>) -> Result<bool, Failed> {
     let mut session = session
         .map_err(inside::refuse)
         .map_err(failed(FailingProgram::Both))?;
+    session.check_in_submodules(PrintSettings::check);
     let head = context.refs.resolve("HEAD".into());
     let head = head.map_err(|error| failed(FailingProgram::Compare)(refuse(&error)))?;
     if head.is_none() {

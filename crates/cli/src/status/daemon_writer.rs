@@ -57,6 +57,7 @@ impl StatusWriter for DaemonStatusWriter {
             return Err(declined("git has to be asked"));
         }
         plan.request.progress = None;
+        session.check_in_submodules(PrintSettings::check);
         let answer = |reason: &str| Declined::ForNow(bytes_of(reason));
         let status = session
             .status_again(prefix, &plan.request)

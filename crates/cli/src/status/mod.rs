@@ -31,7 +31,7 @@ pub(crate) use daemon_writer::DaemonStatusWriter;
 use arguments::{Arguments, TABLE};
 use plan::Plan;
 use progress::Display;
-use settings::PrintSettings;
+pub(crate) use settings::PrintSettings;
 
 /// The command as it is listed and described.
 pub(crate) const COMMAND: Command = Command {
@@ -103,6 +103,7 @@ fn answer_in(
     let session =
         Session::open_with(repository, settings, false, FilterStderr::Inherit).map_err(refuse)?;
     let session = kept.insert(session);
+    session.check_in_submodules(PrintSettings::check);
     let repository = session.repository();
     let mut plan = Plan::new(
         Arguments::parse(arguments)?,

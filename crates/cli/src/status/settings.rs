@@ -18,7 +18,7 @@ pub(super) enum ColorUse {
 
 /// The configured values; `None` if there is none that counts.
 #[derive(Debug)]
-pub(super) struct PrintSettings {
+pub(crate) struct PrintSettings {
     /// `color.status`.
     pub(super) color_use: Option<ColorUse>,
     /// `color.ui`, used if `color.status` is not set.
@@ -94,6 +94,14 @@ const IN_PATCHES: [&str; 23] = [
 ];
 
 impl PrintSettings {
+    /// Checks one entry; `false` if it is not about printing.
+    ///
+    /// # Errors
+    /// git refuses the value.
+    pub(crate) fn check(entry: &Entry<'_>) -> Result<bool, Error> {
+        Self::default().take(entry)
+    }
+
     /// Reads one entry; `false` if it is not about printing.
     ///
     /// # Errors

@@ -151,6 +151,10 @@ fn a_bad_configuration_in_a_submodule_is_blamed_on_it() {
         "[core]\n\texcludesFile = ~nosuch/x\n",
         "[core]\n\tpreloadIndex = x\n",
         "[core]\n\tbare = x\n",
+        "[column]\n\tui = always,x\n",
+        "[column]\n\tui\n",
+        "[color \"diff\"]\n\tmeta = xx\n",
+        "[color \"status\"]\n\tadded = xx\n",
         "[include]\n\tpath = config\n",
         "[include]\n\tpath\n",
         "[include]\n\tpath = ~nosuch/x\n",
@@ -174,6 +178,7 @@ fn a_bad_configuration_in_a_submodule_is_blamed_on_it() {
         add("s/.git", &sandbox);
         assert_same_statuses(&sandbox);
         sandbox.assert_same_as_git(&["status", "-s", "--ignore-submodules=dirty"]);
+        sandbox.assert_same_as_git(&["describe", "--always", "--dirty"]);
         let nested = with_submodule("");
         let sandbox = with_submodule("");
         std::fs::rename(nested.top(), sandbox.top().join("t")).unwrap();

@@ -416,6 +416,7 @@ impl Session {
             said_inside: &self.said_in_submodules,
             configured: self.settings.ignore_submodules,
             stderr: self.stderr,
+            check: self.check_in_submodules,
         }
     }
 

@@ -12,8 +12,8 @@ use vigil_model::config_value;
 use vigil_model::raw_text::{bytes_of, raw, raw_path};
 use vigil_model::tracked::Tracked;
 
-use super::Session;
 use super::error::SessionError;
+use super::{EntryCheck, Session};
 use crate::checked_out::head_id;
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
 use vigil_git::config::{self, Config, Entry};
@@ -306,6 +306,8 @@ pub(super) struct Submodules<'s> {
     /// `diff.ignoreSubmodules`.
     pub(super) configured: Option<IgnoreSubmodules>,
     pub(super) stderr: FilterStderr,
+    /// Checks the entries of their configurations that are no settings of a session.
+    pub(super) check: EntryCheck,
 }
 
 impl Submodules<'_> {
@@ -362,6 +364,7 @@ impl Submodules<'_> {
                 looks_for_untracked: !ignored.untracked,
                 threads_max,
                 stderr: self.stderr,
+                check: self.check,
             };
             let status = question
                 .status(repository, self.said_inside)
@@ -454,6 +457,7 @@ struct QuestionInside {
     looks_for_untracked: bool,
     threads_max: Option<usize>,
     stderr: FilterStderr,
+    check: EntryCheck,
 }
 
 impl QuestionInside {
@@ -464,7 +468,7 @@ impl QuestionInside {
         if repository.contains_itself() {
             return Err(repository::Error::Refused(IN_ITSELF.to_owned()).into());
         }
-        let settings = Settings::new(&repository)?;
+        let settings = Settings::read_with(&repository, self.check)?;
         let request = StatusRequest {
             untracked: match self.looks_for_untracked {
                 true => settings.untracked,
@@ -474,6 +478,7 @@ impl QuestionInside {
             ..StatusRequest::default()
         };
         let mut session = Session::open_with(repository, settings, false, self.stderr)?;
+        session.check_in_submodules(self.check);
         let status = session.status(&request).inspect_err(|_| {
             said.extend(&session.take_messages());
         })?;
