@@ -33,9 +33,15 @@ impl Messages {
         self.push(prefixed("error: ", text));
     }
 
-    /// Adds a hint.
+    /// Adds a hint, each line of `text` as one.
     pub fn hint(&self, text: impl AsRef<[u8]>) {
-        self.push(bytes!("hint: ", text.as_ref()).into());
+        let text = text.as_ref();
+        let lines = text.strip_suffix(b"\n").unwrap_or(text);
+        let lines = lines.split(|byte| *byte == b'\n').map(|line| match line {
+            [] => "hint:".into(),
+            line => bytes!("hint: ", line).into(),
+        });
+        self.0.lock().extend(lines);
     }
 
     /// Adds `line`, which has its prefix already, unless the same line is there.

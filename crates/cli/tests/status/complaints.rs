@@ -355,3 +355,21 @@ fn bad_settings_of_branches_and_remotes_end_an_answer_where_git_asks_for_them() 
         sandbox.assert_same_as_git(&["status", "-s", "-b"]);
     }
 }
+
+#[test]
+fn each_line_of_a_hint_is_one() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("n\nl", "ab");
+    sandbox.write("\n\n", "ab");
+    sandbox.git(["add", "."]);
+    sandbox.write(".git/info/attributes", "* working-tree-encoding=UTF-16\n");
+    sandbox.age("n\nl", 60);
+    sandbox.age("\n\n", 60);
+    for arguments in [
+        &["status", "-s"][..],
+        &["-c", "color.advice=always", "status"],
+    ] {
+        sandbox.assert_same_as_git(arguments);
+        sandbox.assert_same_as_git(arguments);
+    }
+}
