@@ -110,6 +110,22 @@ fn entries_below_a_submodule() {
 }
 
 #[test]
+fn a_rule_without_a_value_is_refused_where_it_is_used() {
+    for path in ["s", "t"] {
+        let rule = format!("[submodule \"n\"]\n\tpath = {path}\n\tignore = all\n");
+        let sandbox = with_submodule(&rule);
+        sandbox.assert_same_as_git(&["-c", "submodule.n.ignore", "status", "-s"]);
+        sandbox.assert_same_as_git(&["-c", "submodule.n.ignore=", "status", "-s"]);
+        sandbox.assert_same_as_git(&["-c", "submodule.n.ignore", "status", "-s", "a"]);
+        let mut config = sandbox.read(".git/config");
+        config.extend_from_slice(b"[submodule \"n\"]\n\tignore\n");
+        sandbox.write(".git/config", config);
+        assert_same_statuses(&sandbox);
+        sandbox.assert_same_as_git(&["-c", "submodule.n.ignore=none", "status", "-s"]);
+    }
+}
+
+#[test]
 fn unusable_values_of_gitmodules_are_skipped_and_reported() {
     let with = |name: &str, rest: &str| format!("[submodule \"{name}\"]\n\tpath = s\n{rest}");
     let claimed_twice = "[submodule \"a\"]\n\tpath = s\n\tignore = all\n[submodule \"b\"]\n\tpath = s\n\

@@ -46,6 +46,8 @@ struct Known {
     path: Option<(usize, BString)>,
     /// The value of `ignore` in force.
     ignore: Option<BString>,
+    /// Why git cannot read that value, which matters only where it is used.
+    bad_ignore: Option<config::Error>,
 }
 
 impl Known {
@@ -130,8 +132,10 @@ impl Known {
         for submodule in &mut known.all {
             let config = &repository.config;
             let name = submodule.name.as_bstr();
-            if let Some(ignore) = config.subsection_string("submodule", name, "ignore") {
-                submodule.ignore = Some(ignore);
+            if let Some(entry) = config.subsection_entry("submodule", name, "ignore") {
+                let value = entry.required();
+                submodule.ignore = Some(entry.value.unwrap_or_default().to_owned());
+                submodule.bad_ignore = value.err();
             }
         }
         Ok(known.all)
@@ -266,11 +270,12 @@ impl SubmoduleRules {
         // If untracked files are not asked for, neither are those in submodules, whatever is configured for all.
         let mut base = self.configured.map_or(Ignored::default(), Ignored::from);
         base.untracked |= self.without_untracked;
-        let ignore = self
-            .find(path)
-            .and_then(|submodule| submodule.ignore.as_ref());
-        match ignore.map(|value| value.as_bstr()) {
-            Some(value) => Ok(parse_ignore(value)?.into()),
+        let submodule = self.find(path);
+        if let Some(error) = submodule.and_then(|submodule| submodule.bad_ignore.clone()) {
+            return Err(error.into());
+        }
+        match submodule.and_then(|submodule| submodule.ignore.as_ref()) {
+            Some(value) => Ok(parse_ignore(value.as_bstr())?.into()),
             None => Ok(base),
         }
     }
