@@ -31,13 +31,15 @@ pub(super) struct GitRequest {
     pub(super) colors: bool,
 }
 
-/// Adds those lines of `said` that are new: git may have the same complaints about objects.
+/// Adds those lines of `said` that are new: git may have the same complaints about objects. Lines of one hint may be the same.
 fn add_new(complaints: &mut Vec<u8>, said: &[u8]) {
     for line in said.lines_with_terminator() {
-        if !complaints
-            .lines_with_terminator()
-            .any(|known| known == line)
-        {
+    let before = complaints.len();
+        let known = match line.starts_with(b"hint:") {
+            true => complaints.get(..before).unwrap_or_default(),
+            false => complaints.as_slice(),
+        };
+        if !known.lines_with_terminator().any(|known| known == line) {
             complaints.extend_from_slice(line);
         }
     }
@@ -122,8 +124,13 @@ impl GitRequest {
         let mut what = vec!["--cached"];
         what.extend(summary.is_initial.then_some(empty_tree.as_str()));
         let staged = self.diff(
-            &git.configured(&rules.staged_configuration),
+            &git.configured(&configuration),
             &what,
+        let mut configuration = rules.staged_configuration.clone();
+        // Before the first commit, nothing else needs the history.
+        if !summary.is_initial {
+            configuration.push(without_advice());
+        }
             staged.unwrap_or_default(),
             &rules.staged_without,
         )?;
@@ -138,7 +145,9 @@ impl GitRequest {
         let has_unstaged = unstaged_kinds(status).next().is_some();
         if has_both && has_unstaged && staged.code == 0 {
             // In conflicts our side is compared: git's status does not print combined diffs.
-            let git = git.configured(&rules.configuration);
+            let mut configuration = rules.configuration.clone();
+            configuration.push(without_advice());
+            let git = git.configured(&configuration);
             let unstaged = self.diff(&git, &["--ours"], unstaged, &rules.unstaged_without)?;
             add_new(complaints, &unstaged.complaints);
             patches.unstaged = Some(unstaged.text);
@@ -170,8 +179,6 @@ impl GitRequest {
         let mut arguments = vec!["--no-pager", "-c", "diff.autoRefreshIndex=false"];
         // If copies were configured, asking for copies would mean among all files.
         arguments.extend(["-c", "diff.renames=true"]);
-        // This advice has already been given.
-        arguments.extend(["-c", "advice.graftFileDeprecated=false"]);
         arguments.push("diff");
         arguments.extend(what);
         arguments.extend(["--no-ext-diff", "--no-relative"]);
@@ -213,6 +220,11 @@ const RENAME_LIMIT_WARNINGS: [&[u8]; 3] = [
 
 /// The variables that change the meaning of pathspecs (git(1)).
 const PATHSPEC_VARIABLES: [&str; 4] = [
+/// The configuration without the advice against grafts, for when it has already been given.
+fn without_advice() -> (BString, BString) {
+    ("advice.graftFileDeprecated".into(), "false".into())
+}
+
     "GIT_LITERAL_PATHSPECS",
     "GIT_GLOB_PATHSPECS",
     "GIT_NOGLOB_PATHSPECS",

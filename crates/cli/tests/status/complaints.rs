@@ -53,6 +53,21 @@ fn grafts_are_advised_against() {
     let sandbox = Sandbox::empty();
     sandbox.write(".git/info/grafts", "");
     assert_eq!(assert_same_first_line(&sandbox, &["status"]), "");
+    for grafts in ["", "1\n"] {
+        sandbox.write(".git/info/grafts", grafts);
+        for file in ["", "a"] {
+            if !file.is_empty() {
+                sandbox.write(file, "1");
+                sandbox.git(["add", file]);
+                sandbox.write(file, "12");
+            }
+            for arguments in [&["status"][..], &["status", "-v"], &["status", "-vv"]] {
+                sandbox.assert_same_as_git(arguments);
+            }
+        }
+        sandbox.git(["rm", "-q", "-f", "a"]);
+    }
+    sandbox.write(".git/info/grafts", "");
     let sandbox = sandbox.with_commits();
     assert_eq!(assert_same_first_line(&sandbox, &["status"]), GRAFTS);
     assert_eq!(assert_same_first_line(&sandbox, &["status", "-s"]), GRAFTS);
