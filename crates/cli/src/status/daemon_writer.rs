@@ -85,6 +85,10 @@ fn settings(session: &Session) -> Result<(PrintSettings, bool), Declined> {
     let mut print = PrintSettings::default();
     let settings = Settings::read_with(repository, |entry| print.take(entry))
         .map_err(|error| Declined::ForNow(message_bytes(&error)))?;
+    if !settings.warnings.is_empty() {
+        let reason = "there is something to say of the configuration";
+        return Err(Declined::ForNow(reason.into()));
+    }
     print.comment_prefix = settings
         .display_comment_prefix
         .then(|| comment_prefix(&repository.config));

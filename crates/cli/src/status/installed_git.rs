@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Output, Stdio};
 
 use bstr::{BString, ByteSlice};
+use vigil_engine::session::Session;
 use vigil_engine::status::Status;
 use vigil_git::environment::Environment;
 use vigil_git::repository::Repository;
@@ -33,8 +34,8 @@ pub(super) struct GitRequest {
 
 /// Adds those lines of `said` that are new: git may have the same complaints about objects. Lines of one hint may be the same.
 fn add_new(complaints: &mut Vec<u8>, said: &[u8]) {
-    for line in said.lines_with_terminator() {
     let before = complaints.len();
+    for line in said.lines_with_terminator() {
         let known = match line.starts_with(b"hint:") {
             true => complaints.get(..before).unwrap_or_default(),
             false => complaints.as_slice(),
@@ -58,12 +59,14 @@ impl GitRequest {
     /// Patches are wanted, and git cannot be run.
     pub(super) fn get(
         &self,
-        repository: &Repository,
+        session: &Session,
         status: &Status,
         complaints: &mut Vec<u8>,
     ) -> Result<Additions, Reply> {
+        let repository = session.repository();
         let git = Git {
             repository,
+            warnings: &session.settings().warnings,
             environment: repository.environment.clone(),
         };
         let mut additions = Additions::default();
@@ -123,14 +126,14 @@ impl GitRequest {
         let empty_tree = ObjectId::empty_tree(git.repository.hash).to_string();
         let mut what = vec!["--cached"];
         what.extend(summary.is_initial.then_some(empty_tree.as_str()));
-        let staged = self.diff(
-            &git.configured(&configuration),
-            &what,
         let mut configuration = rules.staged_configuration.clone();
         // Before the first commit, nothing else needs the history.
         if !summary.is_initial {
             configuration.push(without_advice());
         }
+        let staged = self.diff(
+            &git.configured(&configuration),
+            &what,
             staged.unwrap_or_default(),
             &rules.staged_without,
         )?;
@@ -197,18 +200,29 @@ impl GitRequest {
         let mut said = git.run_in_english(&arguments)?;
         // Unlike `git diff`, status does not report that rename detection was skipped. Complaints about the configuration were
         // printed before.
-        let said_before = git.repository.config.messages();
+        let said_before = git.repository.config.messages().iter();
+        let said_before = said_before.chain(git.warnings).map(|said| bytes_of(said));
+        let said_before = said_before.flat_map(|said| {
+            let lines = said.split_str("\n").map(BString::from);
+            lines.collect::<Vec<_>>()
+        });
+        let said_before: Vec<BString> = said_before.collect();
         let complaints = said.complaints.lines_with_terminator().filter(|line| {
             !RENAME_LIMIT_WARNINGS
                 .iter()
                 .any(|start| line.starts_with(start))
                 && !said_before
                     .iter()
-                    .any(|said| bytes_of(said) == line.trim_end_with(|letter| letter == '\n'))
+                    .any(|said| *said == line.trim_end_with(|letter| letter == '\n'))
         });
         said.complaints = complaints.collect::<Vec<_>>().concat();
         Ok(said)
     }
+}
+
+/// The configuration without the advice against grafts, for when it has already been given.
+fn without_advice() -> (BString, BString) {
+    ("advice.graftFileDeprecated".into(), "false".into())
 }
 
 /// The beginnings of the warnings of `git diff` that there are too many files for rename detection.
@@ -220,11 +234,6 @@ const RENAME_LIMIT_WARNINGS: [&[u8]; 3] = [
 
 /// The variables that change the meaning of pathspecs (git(1)).
 const PATHSPEC_VARIABLES: [&str; 4] = [
-/// The configuration without the advice against grafts, for when it has already been given.
-fn without_advice() -> (BString, BString) {
-    ("advice.graftFileDeprecated".into(), "false".into())
-}
-
     "GIT_LITERAL_PATHSPECS",
     "GIT_GLOB_PATHSPECS",
     "GIT_NOGLOB_PATHSPECS",
@@ -252,6 +261,8 @@ impl From<Output> for GitOutput {
 /// The installed git, for one repository.
 struct Git<'a> {
     repository: &'a Repository,
+    /// What has been said about the configuration of this command.
+    warnings: &'a [String],
     environment: Environment,
 }
 
@@ -264,6 +275,7 @@ impl Git<'_> {
         }
         Self {
             repository: self.repository,
+            warnings: self.warnings,
             environment,
         }
     }

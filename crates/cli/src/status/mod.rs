@@ -98,6 +98,19 @@ fn answer_in(
     print.comment_prefix = settings
         .display_comment_prefix
         .then(|| comment_prefix(&repository.config));
+    let warnings = settings.warnings.clone();
+    let reply = answer_with(repository, settings, &print, arguments, kept);
+    Ok(reply.unwrap_or_else(|complaint| complaint).after(&warnings))
+}
+
+/// Answers by these settings, after any messages about them.
+fn answer_with(
+    repository: Repository,
+    settings: Settings,
+    print: &PrintSettings,
+    arguments: &[BString],
+    kept: &mut Option<Session>,
+) -> Result<Reply, Reply> {
     let refuse = |error: SessionError| Reply::gave_up(&error.messages(), error.label(), &error);
     // git checks the whole configuration before it looks at the command line.
     let session =
@@ -108,7 +121,7 @@ fn answer_in(
     let mut plan = Plan::new(
         Arguments::parse(arguments)?,
         session.settings(),
-        &print,
+        print,
         repository.prefix.as_ref(),
         &repository.environment,
         terminal::of_process(&repository.environment),
@@ -148,7 +161,7 @@ fn answer_in(
         });
     }
     let wanted = plan.wanted;
-    let additions = wanted.get(session.repository(), &status, &mut stderr);
+    let additions = wanted.get(session, &status, &mut stderr);
     plan.presentation.long.additions = match additions {
         Ok(additions) => additions,
         Err(mut reply) => {

@@ -468,12 +468,16 @@ struct QuestionInside {
 impl QuestionInside {
     /// Answers for the submodule in `repository`, by its own configuration. What it has to say goes to `said`.
     fn status(&self, repository: Repository, said: &Messages) -> Result<Status, SessionError> {
-        let messages = repository.config.messages().iter();
-        said.extend(&messages.map(|line| bytes_of(line)).collect::<Vec<_>>());
+        let say = |lines: &[String]| {
+            let lines = lines.iter().map(|line| bytes_of(line));
+            said.extend(&lines.collect::<Vec<_>>());
+        };
+        say(repository.config.messages());
         if repository.contains_itself() {
             return Err(repository::Error::Refused(IN_ITSELF.to_owned()).into());
         }
         let settings = Settings::read_with(&repository, self.check)?;
+        say(&settings.warnings);
         let request = StatusRequest {
             untracked: match self.looks_for_untracked {
                 true => settings.untracked,

@@ -26,7 +26,7 @@ impl Error {
     }
 
     /// Returns the same error, with the lines that git wrote `earlier` put before its own.
-    pub(super) fn after(self, mut earlier: Vec<String>) -> Self {
+    pub(crate) fn after(self, mut earlier: Vec<String>) -> Self {
         earlier.extend_from_slice(self.messages());
         match self {
             Self::Bad(text) if earlier.is_empty() => Self::Bad(text),

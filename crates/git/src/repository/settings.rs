@@ -1,6 +1,7 @@
 //! The configuration that `git status` uses, read once.
 
 mod checks;
+mod dirstat;
 
 pub use checks::CommandScope;
 
@@ -77,6 +78,8 @@ pub struct Settings {
     pub order_file: Option<PathBuf>,
     /// `vigil.threads`: the most threads that a scan may use.
     pub threads_max: Option<usize>,
+    /// What git says about values that it does not refuse, as whole lines.
+    pub warnings: Vec<String>,
 }
 
 /// Settings for which unset differs from the default value.
@@ -142,9 +145,14 @@ impl Settings {
             if !counts(&entry)? {
                 continue;
             }
-            if !settings.read(&mut draft, repository, &entry)? && !other(&entry)? {
-                checks::check(&entry)?;
-            }
+            let mut read = || {
+                if !settings.read(&mut draft, repository, &entry)? && !other(&entry)? {
+                    checks::check(&entry)?;
+                }
+                Ok(())
+            };
+            let read: Result<(), Error> = read();
+            read.map_err(|error| error.after(settings.warnings.clone()))?;
         }
         let place = |path: Option<PathBuf>, default| {
             let path = path
@@ -239,6 +247,7 @@ impl Settings {
                 }
             }
             b"diff.ignoresubmodules" => self.ignore_submodules = Some(ignore_submodules(entry)?),
+            b"diff.dirstat" => self.warnings.extend(dirstat::warning(entry.required()?)),
             b"diff.orderfile" => self.order_file = config.path_of(entry)?,
             // Only checked here: the value is used where the state is looked up.
             b"vigil.statefile" => {
@@ -296,6 +305,7 @@ impl Default for Settings {
             ignore_submodules: None,
             order_file: None,
             threads_max: None,
+            warnings: Vec::new(),
         }
     }
 }
