@@ -96,6 +96,7 @@ impl LineEndings {
         let process = ProcessContext {
             variable: &|_| None,
             cwd: root.to_path_buf(),
+            started_in: root.to_path_buf(),
             uid: 0,
         };
         let own = parsed(root, text, &process)?;
@@ -258,6 +259,7 @@ mod tests {
         let process = ProcessContext {
             variable: &|_| None,
             cwd: folder.path().into(),
+            started_in: folder.path().into(),
             uid: 0,
         };
         let read = LineEndings::read(

@@ -40,7 +40,9 @@ fn question(
 ) -> Option<StatusQuestion> {
     let working_directory = &process.cwd;
     let own = parsed.own.map_or("", OwnFormat::name);
-    let mut all = vec![own.into(), bytes_of(working_directory).into()];
+    let paths = [working_directory, &process.started_in].map(|path| BString::from(bytes_of(path)));
+    let mut all = vec![own.into()];
+    all.extend(paths);
     all.extend_from_slice(arguments);
     let question = match other_root(parsed, process) {
         Some(root) => by_daemon::question_about(&root, &all, environment)?,

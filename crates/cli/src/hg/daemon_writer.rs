@@ -27,7 +27,7 @@ pub(crate) fn answer_from_session(
 ) -> Result<Vec<u8>, Declined> {
     let this_time = |reason: &str| Declined::ThisTime(reason.into());
     let not_plain = || this_time("the command line is not plain");
-    let [own, working_directory, arguments @ ..] = question.arguments.as_slice() else {
+    let [own, working_directory, started_in, arguments @ ..] = question.arguments.as_slice() else {
         return Err(not_plain());
     };
     let mut parsed = Arguments::parse(arguments).map_err(|_| not_plain())?;
@@ -49,6 +49,7 @@ pub(crate) fn answer_from_session(
     let process = ProcessContext {
         variable: &variable,
         cwd: path_of(working_directory),
+        started_in: path_of(started_in),
         uid: rustix::process::geteuid().as_raw(),
     };
     let is_terminal = question.terminal.is_output;

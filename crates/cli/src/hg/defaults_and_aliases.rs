@@ -121,6 +121,7 @@ mod tests {
         let process = ProcessContext {
             variable: &|name| (name == "A").then(|| "x y".into()),
             cwd: "/".into(),
+            started_in: "/".into(),
             uid: 0,
         };
         let read = |text: &str| split_like_shell(text.as_bytes(), &process);

@@ -130,6 +130,7 @@ fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) 
     let process = ProcessContext {
         variable: &variable,
         cwd: environment.working_directory().to_owned(),
+        started_in: environment.working_directory().to_owned(),
         uid: rustix::process::geteuid().as_raw(),
     };
     let layers = Layers::of_user(&process, &Arguments::config_values(arguments));
@@ -179,6 +180,7 @@ fn process_context<'v>(
     Ok(ProcessContext {
         variable,
         cwd,
+        started_in: working_directory.to_owned(),
         uid: rustix::process::geteuid().as_raw(),
     })
 }

@@ -67,6 +67,7 @@ fn process_of<'v>(
     ProcessContext {
         variable,
         cwd: environment.working_directory().to_path_buf(),
+        started_in: environment.working_directory().to_path_buf(),
         uid: rustix::process::geteuid().as_raw(),
     }
 }

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
+use bstr::ByteSlice;
 use vigil_testkit::clock::wait_for_tick;
 use vigil_testkit::daemon::Daemon;
 use vigil_testkit::sandbox::default_parent;
@@ -282,6 +283,76 @@ fn each_client_is_answered_by_its_own_configuration() {
                 served.assert_same_without_daemon(&["hg", "status"], &[]),
                 "{arguments:?}"
             );
+        }
+    }
+}
+
+#[test]
+fn the_users_configuration_may_be_relative_to_where_the_client_started() {
+    for hg in hg_programs() {
+        let served = WithDaemon::new(&hg);
+        let working = &served.working;
+        working.write("a", "1\n");
+        working.write("d/b", "1\n");
+        working.commit("first");
+        working.hg(&["copy", "-q", "a", "copied"]);
+        let home = working.home();
+        std::fs::create_dir_all(home.join("rc")).unwrap();
+        std::fs::create_dir_all(home.join(".config/hg")).unwrap();
+        let slow = "[storage]\nall-slow-path=allow\ndirstate-v2.slow-path=allow\n";
+        let included = format!("{slow}[ui]\nstatuscopies = yes\n");
+        std::fs::write(home.join("included"), included).unwrap();
+        for name in ["rc/a.rc", "one", ".hgrc"] {
+            let path = if name.contains('/') { "../" } else { "" };
+            let text = format!("%include {path}included\n[ui]\nignore.x = ../home/ignored\n");
+            std::fs::write(home.join(name), text).unwrap();
+        }
+        std::fs::write(home.join(".config/hg/hgrc"), "[ui]\nrelative-paths = yes\n").unwrap();
+        std::fs::write(home.join("ignored"), "hidden\n").unwrap();
+        working.write("hidden", "");
+        for (name, value) in [
+            ("HGRCPATH", "../home/one"),
+            ("HGRCPATH", "../home/rc:nothing"),
+            ("HGRCPATH", "~/one"),
+            ("HOME", "../home"),
+            ("XDG_CONFIG_HOME", "../home/.config"),
+        ] {
+            for arguments in [&["status"][..], &["status", "--cwd", "d"]] {
+                let run = |program: &Path, first: &[&str], alone: bool| {
+                    let mut command = working.0.command(program, &working.path(""));
+                    command.env_remove("HGRCPATH").env("HOME", "../home");
+                    command.env(name, value).args(first).args(arguments);
+                    if alone {
+                        command.env("VIGIL_NO_DAEMON", "1");
+                    }
+                    command.output().unwrap()
+                };
+                let expected = run(working.0.hg_program(), &[], false);
+                assert!(expected.stdout.contains_str("\n  "), "{name} {expected:?}");
+                for alone in [true, false] {
+                    let answer = run(Path::new(VIGIL), &["hg"], alone);
+                    assert_eq!(answer, expected, "{name}={value} {arguments:?}");
+                }
+            }
+        }
+        let error = "nonsense\n";
+        std::fs::write(home.join(".hgrc"), error).unwrap();
+        for directory in ["", "d"] {
+            let run = |program: &Path, first: &[&str]| {
+                let mut command = working.0.command(program, &working.path(directory));
+                command.env_remove("HGRCPATH");
+                command.env(
+                    "HOME",
+                    if directory.is_empty() {
+                        "../home/"
+                    } else {
+                        "../../home"
+                    },
+                );
+                command.args(first).arg("status").output().unwrap()
+            };
+            let expected = run(working.0.hg_program(), &[]);
+            assert_eq!(run(Path::new(VIGIL), &["hg"]), expected);
         }
     }
 }

@@ -128,7 +128,7 @@ impl<'s> Layers<'s> {
     }
 
     fn file_or_folder(&mut self, path: &Path) -> Result<(), Abort> {
-        match stat_path(path).is_ok_and(|stat| stat.is_dir()) {
+        match stat_path(&self.process.there(path)).is_ok_and(|stat| stat.is_dir()) {
             true => self.folder(path),
             false => self.file(path, true),
         }
@@ -136,11 +136,13 @@ impl<'s> Layers<'s> {
 
     /// Reads the files of a folder whose names end in `.rc`.
     fn folder(&mut self, path: &Path) -> Result<(), Abort> {
-        self.result.files.push(path.into());
-        let Ok(entries) = std::fs::read_dir(path) else {
+        let there = self.process.there(path);
+        let entries = std::fs::read_dir(&there);
+        self.result.files.push(there);
+        let Ok(entries) = entries else {
             return Ok(());
         };
-        let names = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let names = entries.filter_map(|entry| Some(path.join(entry.ok()?.file_name())));
         let mut names: Vec<PathBuf> = names
             .filter(|name| bytes_of(name).ends_with(b".rc"))
             .collect();
@@ -153,8 +155,10 @@ impl<'s> Layers<'s> {
 
     /// Lays a file on top. One that is missing or unreadable is skipped.
     fn file(&mut self, path: &Path, is_trusted: bool) -> Result<(), Abort> {
-        self.result.files.push(path.into());
-        let text = match text_file::read(path) {
+        let there = self.process.there(path);
+        let text = text_file::read(&there);
+        self.result.files.push(there);
+        let text = match text {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
                 return Err(Abort::io(path, &error));

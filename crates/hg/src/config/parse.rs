@@ -42,6 +42,7 @@ pub fn fuzz(text: &[u8]) {
     let process = ProcessContext {
         variable: &|_| None,
         cwd: "/".into(),
+        started_in: "/".into(),
         uid: 0,
     };
     let mut files = Vec::new();
@@ -141,8 +142,10 @@ impl Parser<'_> {
         if self.depth >= DEPTH_MAX || self.read >= FILES_MAX {
             return refuse("too many includes");
         }
-        self.files.push(path.clone());
-        let text = match text_file::read(&path) {
+        let there = self.process.there(&path);
+        let text = text_file::read(&there);
+        self.files.push(there);
+        let text = match text {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return refuse(&errno::text_of(&error)),

@@ -1,7 +1,7 @@
 //! What Mercurial takes from the process that it runs in.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
 
@@ -11,6 +11,8 @@ pub struct ProcessContext<'s> {
     pub variable: &'s (dyn Fn(&str) -> Option<BString> + Sync),
     /// The working directory.
     pub cwd: PathBuf,
+    /// The directory in which the process started, from which the user's configuration is read. `--cwd` does not change it.
+    pub started_in: PathBuf,
     /// The id of the user on whose behalf this runs.
     pub uid: u32,
 }
@@ -27,6 +29,11 @@ impl ProcessContext<'_> {
     /// Returns the value of an environment variable.
     pub fn get(&self, name: &str) -> Option<BString> {
         (self.variable)(name)
+    }
+
+    /// Returns the path at which to open a file of the user's configuration, which may be relative.
+    pub fn there(&self, path: &Path) -> PathBuf {
+        self.started_in.join(path)
     }
 
     /// Returns whether output is plain, without the user's own settings (`HGPLAIN`). With a `feature`,

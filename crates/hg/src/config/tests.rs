@@ -30,6 +30,7 @@ impl Folder {
         let process = ProcessContext {
             variable: &variable,
             cwd: self.0.path().into(),
+            started_in: self.0.path().into(),
             uid: rustix::process::geteuid().as_raw(),
         };
         let arguments: Vec<BString> = arguments.iter().map(|text| BString::from(*text)).collect();
