@@ -201,8 +201,12 @@ impl Arguments {
             self.only_mercurial.get_or_insert(MQ);
             return Ok(());
         }
-        let (known, says_no) = match find_by_prefix(name) {
-            OptionMatch::One(known, says_no) => (known, says_no),
+        let (known, whole, says_no) = match find_by_prefix(name) {
+            OptionMatch::One {
+                known,
+                whole,
+                says_no,
+            } => (known, whole, says_no),
             OptionMatch::Many => {
                 let ambiguous = option_error("--", name, "not a unique prefix");
                 return Err(ambiguous_config(name).unwrap_or(ambiguous));
@@ -213,10 +217,11 @@ impl Arguments {
             self.note_early_abbreviation(known.name);
         }
         match (known.value, value) {
-            (None, Some(_)) => {
-                let name = known.name.as_bytes();
-                Err(option_error("--", name, "must not have an argument"))
-            }
+            (None, Some(_)) => Err(option_error(
+                "--",
+                whole.as_bytes(),
+                "must not have an argument",
+            )),
             (None, None) => {
                 self.set(known.name, !says_no);
                 Ok(())
@@ -339,8 +344,14 @@ impl Arguments {
 
 enum OptionMatch {
     None,
-    /// An option, and whether its opposite was given.
-    One(&'static OptionSpec, bool),
+    /// An option.
+    One {
+        known: &'static OptionSpec,
+        /// Its name, or that of its opposite.
+        whole: String,
+        /// Whether its opposite was given.
+        says_no: bool,
+    },
     Many,
 }
 
@@ -353,12 +364,17 @@ fn find_by_prefix(text: &[u8]) -> OptionMatch {
             std::iter::once((known.name.to_owned(), known, false)).chain(opposite)
         })
     };
-    if let Some((_, known, says_no)) = names().find(|(name, _, _)| name.as_bytes() == text) {
-        return OptionMatch::One(known, says_no);
+    let one = |(whole, known, says_no)| OptionMatch::One {
+        known,
+        whole,
+        says_no,
+    };
+    if let Some(found) = names().find(|(name, _, _)| name.as_bytes() == text) {
+        return one(found);
     }
     let mut found = names().filter(|(name, _, _)| name.as_bytes().starts_with(text));
     match (found.next(), found.next()) {
-        (Some((_, known, says_no)), None) => OptionMatch::One(known, says_no),
+        (Some(found), None) => one(found),
         (None, _) => OptionMatch::None,
         _ => OptionMatch::Many,
     }

@@ -272,6 +272,8 @@ fn wrong_options_print_the_help() {
             &["status", "-mZ"],
             &["status", "--all=x"],
             &["status", "--al=x"],
+            &["status", "--status=x"],
+            &["status", "--no-al=x"],
             &["status", "-t"],
             &["status", "--no-rev", "x"],
             &["status", "--no-all"],
