@@ -1,4 +1,5 @@
-//! Parses options as Mercurial does: anywhere on the line up to `--`, long ones also by any unambiguous prefix.
+//! Parses options as Mercurial does: first those of all commands, up to the command; then, anywhere on the rest of the line up to
+//! `--`, those of the command too. Long options are also known by any unambiguous prefix.
 
 use bstr::{BStr, BString, ByteSlice};
 
@@ -56,6 +57,33 @@ pub(super) struct Arguments {
     line: [Vec<BString>; 2],
 }
 
+/// The part of the command line in which an option is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Before the command, where only options of all commands are known.
+    BeforeCommand,
+    AfterCommand,
+}
+
+impl Part {
+    /// Returns the options that are known there.
+    fn options(self) -> impl Iterator<Item = &'static OptionSpec> {
+        static ALL: [OptionSpec; 37] = OPTIONS;
+        let is_known = move |known: &&OptionSpec| self == Self::AfterCommand || known.is_global();
+        ALL.iter().filter(is_known)
+    }
+}
+
+/// The help that is printed with an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Help {
+    None,
+    /// A line that says how to list the options of all commands.
+    Global,
+    /// The options of the command.
+    Command,
+}
+
 /// The option that the extension of this name adds to all commands. Without the extension it is unknown, so it is
 /// matched only in full, and makes no abbreviation of another option ambiguous.
 const MQ: &str = "mq";
@@ -64,8 +92,7 @@ const MQ: &str = "mq";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UsageError {
     message: BString,
-    /// Whether the help is printed too.
-    prints_help: bool,
+    help: Help,
 }
 
 impl UsageError {
@@ -73,8 +100,13 @@ impl UsageError {
     pub(super) fn into_reply(self, detailed: bool) -> Reply {
         let code = Abort::of(Kind::Input, "").exit_code(detailed);
         let mut reply = Reply::complained(bytes!(self.message, "\n"), code);
-        if self.prints_help {
-            reply.stdout = short_help().into();
+        match self.help {
+            Help::None => {}
+            Help::Global => {
+                let hint = "(use 'hg help -v' for a list of global options)\n";
+                reply.stderr.extend_from_slice(hint.as_bytes());
+            }
+            Help::Command => reply.stdout = short_help().into(),
         }
         reply
     }
@@ -125,28 +157,9 @@ impl Arguments {
     /// Parses a command line. The first word that is not an option is the command.
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, UsageError> {
         let mut parsed = Self::default();
-        let mut words = Vec::new();
         let mut rest = arguments.iter();
-        while let Some(argument) = rest.next() {
-            let has_command = !words.is_empty();
-            match argument.as_slice() {
-                b"--" => {
-                    words.extend(rest.by_ref().cloned());
-                }
-                [b'-', b'-', long @ ..] => parsed.parse_long(long.as_bstr(), &mut rest)?,
-                [b'-', letters @ ..] if !letters.is_empty() => {
-                    parsed.parse_letters(letters, &mut rest)?;
-                }
-                _ => words.push(argument.clone()),
-            }
-            if !has_command && !words.is_empty() {
-                let left = rest.as_slice().len();
-                let (before, after) = arguments.split_at(arguments.len().saturating_sub(left));
-                parsed.line = [before.to_vec(), after.to_vec()];
-            }
-        }
-        let mut words = words.into_iter();
-        let command = words.next().unwrap_or_default();
+        let command = parsed.parse_part(Part::BeforeCommand, &mut rest)?;
+        let command = command.into_iter().next().unwrap_or_default();
         let is_status = command.len() >= 2 && "status".as_bytes().starts_with(&command);
         if !is_status {
             let message = match command.is_empty() {
@@ -159,15 +172,45 @@ impl Arguments {
             };
             return Err(UsageError {
                 message: message.into(),
-                prints_help: false,
+                help: Help::None,
             });
         }
+        let after = rest.as_slice();
+        let (before, _) = arguments.split_at(arguments.len().saturating_sub(after.len()));
+        parsed.line = [before.to_vec(), after.to_vec()];
+        parsed.patterns = parsed.parse_part(Part::AfterCommand, &mut rest)?;
         if let Some(name) = parsed.abbreviated {
             return Err(may_not_be_abbreviated(name));
         }
         parsed.command = command;
-        parsed.patterns = words.collect();
         Ok(parsed)
+    }
+
+    /// Parses the options of a part of the command line; returns its words. The part before the command ends with its first word.
+    fn parse_part(
+        &mut self,
+        part: Part,
+        rest: &mut std::slice::Iter<'_, BString>,
+    ) -> Result<Vec<BString>, UsageError> {
+        let mut words = Vec::new();
+        while part == Part::AfterCommand || words.is_empty() {
+            let Some(argument) = rest.next() else {
+                break;
+            };
+            match argument.as_slice() {
+                b"--" if part == Part::BeforeCommand => {
+                    words.extend(rest.next().cloned());
+                    break;
+                }
+                b"--" => words.extend(rest.by_ref().cloned()),
+                [b'-', b'-', long @ ..] => self.parse_long(part, long.as_bstr(), rest)?,
+                [b'-', letters @ ..] if !letters.is_empty() => {
+                    self.parse_letters(part, letters, rest)?;
+                }
+                _ => words.push(argument.clone()),
+            }
+        }
+        Ok(words)
     }
 
     /// Parses the command line again with more words right after the command; returns `None` if that fails.
@@ -187,6 +230,7 @@ impl Arguments {
 
     fn parse_long<'a>(
         &mut self,
+        part: Part,
         text: &BStr,
         rest: &mut impl Iterator<Item = &'a BString>,
     ) -> Result<(), UsageError> {
@@ -197,27 +241,27 @@ impl Arguments {
             }
             None => (text.as_bytes(), None),
         };
-        if (name, value) == (MQ.as_bytes(), None) {
+        if (part, name, value) == (Part::AfterCommand, MQ.as_bytes(), None) {
             self.only_mercurial.get_or_insert(MQ);
             return Ok(());
         }
-        let (known, whole, says_no) = match find_by_prefix(name) {
+        let (known, whole, says_no) = match find_by_prefix(part, name) {
             OptionMatch::One {
                 known,
                 whole,
                 says_no,
             } => (known, whole, says_no),
             OptionMatch::Many => {
-                let ambiguous = option_error("--", name, "not a unique prefix");
-                return Err(ambiguous_config(name).unwrap_or(ambiguous));
+                return Err(option_error(part, "--", name, "not a unique prefix"));
             }
-            OptionMatch::None => return Err(option_error("--", name, "not recognized")),
+            OptionMatch::None => return Err(option_error(part, "--", name, "not recognized")),
         };
         if name != known.name.as_bytes() && name != b"repo" {
             self.note_early_abbreviation(known.name);
         }
         match (known.value, value) {
             (None, Some(_)) => Err(option_error(
+                part,
                 "--",
                 whole.as_bytes(),
                 "must not have an argument",
@@ -232,10 +276,7 @@ impl Arguments {
             }
             (Some(_), None) => {
                 let name = known.name.as_bytes();
-                let missing = || {
-                    let missing = option_error("--", name, "requires argument");
-                    ambiguous_config(name).unwrap_or(missing)
-                };
+                let missing = || option_error(part, "--", name, "requires argument");
                 let value = rest.next().ok_or_else(missing)?;
                 self.set_value(known.name, value.clone());
                 Ok(())
@@ -257,15 +298,16 @@ impl Arguments {
 
     fn parse_letters<'a>(
         &mut self,
+        part: Part,
         letters: &[u8],
         rest: &mut impl Iterator<Item = &'a BString>,
     ) -> Result<(), UsageError> {
         let mut left = letters;
         while let Some((letter, after)) = left.split_first() {
             left = after;
-            let option = OPTIONS.iter().find(|known| known.letter == *letter);
+            let option = part.options().find(|known| known.letter == *letter);
             match option {
-                None => return Err(option_error("-", &[*letter], "not recognized")),
+                None => return Err(option_error(part, "-", &[*letter], "not recognized")),
                 Some(known) if known.value.is_none() => self.set(known.name, true),
                 Some(known) => {
                     if known.name == "repository" && left.len().saturating_add(1) != letters.len() {
@@ -275,7 +317,9 @@ impl Arguments {
                         false => BString::from(after),
                         true => rest
                             .next()
-                            .ok_or_else(|| option_error("-", &[*letter], "requires argument"))?
+                            .ok_or_else(|| {
+                                option_error(part, "-", &[*letter], "requires argument")
+                            })?
                             .clone(),
                     };
                     self.set_value(known.name, value);
@@ -355,11 +399,10 @@ enum OptionMatch {
     Many,
 }
 
-/// Finds the option whose name, or whose opposite's name, begins with `text`.
-fn find_by_prefix(text: &[u8]) -> OptionMatch {
-    static ALL: [OptionSpec; 37] = OPTIONS;
+/// Finds the option of `part` whose name, or whose opposite's name, begins with `text`.
+fn find_by_prefix(part: Part, text: &[u8]) -> OptionMatch {
     let names = || {
-        ALL.iter().flat_map(|known| {
+        part.options().flat_map(|known| {
             let opposite = known.opposite().map(|name| (name, known, true));
             std::iter::once((known.name.to_owned(), known, false)).chain(opposite)
         })
@@ -380,11 +423,11 @@ fn find_by_prefix(text: &[u8]) -> OptionMatch {
     }
 }
 
-/// Returns the error for an ambiguous prefix of `--config`.
+/// Returns the error for an ambiguous prefix of `--config`, which may be a letter.
 fn ambiguous_config(name: &[u8]) -> Option<UsageError> {
-    let is_so = |known: &&OptionSpec| known.is_global() && known.name.as_bytes().starts_with(name);
+    let is_so = |known: &&OptionSpec| known.name.as_bytes().starts_with(name);
     let is_config = !name.is_empty() && b"config".starts_with(name);
-    let is_ambiguous = OPTIONS.iter().filter(is_so).count() != 1;
+    let is_ambiguous = Part::BeforeCommand.options().filter(is_so).count() != 1;
     (is_config && is_ambiguous).then(|| may_not_be_abbreviated("config"))
 }
 
@@ -395,13 +438,20 @@ fn may_not_be_abbreviated(name: &str) -> UsageError {
     };
     UsageError {
         message: bytes!("abort: ", message).into(),
-        prints_help: false,
+        help: Help::None,
     }
 }
 
-fn option_error(dashes: &str, name: &[u8], what: &str) -> UsageError {
+fn option_error(part: Part, dashes: &str, name: &[u8], what: &str) -> UsageError {
+    if let Some(error) = ambiguous_config(name) {
+        return error;
+    }
+    let (command, help) = match part {
+        Part::BeforeCommand => ("hg", Help::Global),
+        Part::AfterCommand => ("hg status", Help::Command),
+    };
     UsageError {
-        message: bytes!("hg status: option ", dashes, name, " ", what).into(),
-        prints_help: true,
+        message: bytes!(command, ": option ", dashes, name, " ", what).into(),
+        help,
     }
 }

@@ -306,6 +306,54 @@ fn wrong_options_print_the_help() {
 }
 
 #[test]
+fn only_options_of_all_commands_come_before_the_command() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("a", "1");
+        working.write("-A", "1");
+        working.write("d/b", "1");
+        working.commit("0");
+        working.write("new", "");
+        for arguments in [
+            &["-m", "status"][..],
+            &["-A", "st"],
+            &["-C", "status"],
+            &["-n", "status"],
+            &["-Av", "status"],
+            &["-vA", "status"],
+            &["-I", "d", "status"],
+            &["--rev", ".", "status"],
+            &["--all", "status"],
+            &["--re", ".", "status"],
+            &["--no-status", "status"],
+            &["--mq", "status"],
+            &["--quiet=1", "status"],
+            &["--no-q=1", "status"],
+            &["--deb", "status"],
+            &["--no-noninteractive", "status"],
+            &["-q", "status"],
+            &["--qui", "status"],
+            &["-vq", "status", "-A"],
+            &["--cwd", "d", "-q", "status", "-A"],
+            &["--no-pro", "status"],
+            &["--", "status", "-A"],
+            &["-q", "--", "status", "-A"],
+            &["--", "status", "--", "-A"],
+            &["--", "status", "--", "-A", "--"],
+            &["status", "--", "-A"],
+            &["--config", "ui.detailed-exit-code=1", "-m", "status"],
+            &["--config", "x", "-m", "status"],
+        ] {
+            working.assert_same_as_hg(arguments);
+        }
+        if working.is_from_version_7() {
+            working.assert_same_as_hg(&["-c", "status"]);
+            working.assert_same_as_hg(&["--co", "status"]);
+        }
+    }
+}
+
+#[test]
 fn repeated_and_contradictory_options_are_treated_as_by_mercurial() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);
