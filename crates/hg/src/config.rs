@@ -1,5 +1,6 @@
 //! Mercurial's configuration: files in layers, of which a later one wins, and settings from the command line and the environment.
 
+mod accounts;
 mod layers;
 mod parse;
 mod process_context;

@@ -135,21 +135,24 @@ impl Repository {
     }
 
     /// Returns the files with ignore patterns: `.hgignore` if it exists, and those that the configuration names.
+    ///
+    /// # Errors
+    /// As for [`ProcessContext::expand_path`].
     pub fn ignore_files(
         &self,
         layers: &crate::config::Config,
         process: &ProcessContext<'_>,
-    ) -> Vec<PathBuf> {
+    ) -> Result<Vec<PathBuf>, Abort> {
         let own = self.root.join(".hgignore");
         let own = stat_path(&own).is_ok().then_some(own);
         let named = layers
             .section("ui")
             .filter(|item| item.name == "ignore" || item.name.starts_with(b"ignore."));
         let named = named.map(|item| {
-            let path = process.expand_path(&item.value);
-            self.root.join(path_of(&path))
+            let path = process.expand_path(&item.value)?;
+            Ok(self.root.join(path_of(&path)))
         });
-        own.into_iter().chain(named).collect()
+        own.into_iter().map(Ok).chain(named).collect()
     }
 }
 
@@ -176,7 +179,7 @@ fn shared_folder(dot_hg: &Path, requirements: &Requirements) -> Result<PathBuf, 
 /// There is no working copy.
 pub fn locate(process: &ProcessContext<'_>, named: Option<&BString>) -> Result<PathBuf, Abort> {
     if let Some(named) = named {
-        let path = process.cwd.join(path_of(&process.expand_path(named)));
+        let path = process.cwd.join(path_of(&process.expand_path(named)?));
         let path = path_of(&normal_path(bytes_of(&path)));
         return match std::fs::canonicalize(&path) {
             Ok(real) if stat_path(&real.join(".hg")).is_ok_and(|stat| stat.is_dir()) => Ok(real),

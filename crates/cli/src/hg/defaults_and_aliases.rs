@@ -88,8 +88,8 @@ fn chains_to_another_alias(config: &Config, alias: &Item) -> bool {
     others.any(|item| first == Some(item.name.as_slice()))
 }
 
-/// Splits a text like a shell, and expands variables in each word. Returns `None` if there is a backslash, or a
-/// quote is not closed.
+/// Splits a text like a shell, and expands variables in each word. Returns `None` if there is a backslash, a
+/// quote is not closed, or a home directory cannot be found out.
 fn split_like_shell(text: &[u8], process: &ProcessContext<'_>) -> Option<Vec<BString>> {
     let mut words = Vec::new();
     let mut word: Option<BString> = None;
@@ -108,8 +108,8 @@ fn split_like_shell(text: &[u8], process: &ProcessContext<'_>) -> Option<Vec<BSt
         }
     }
     words.extend(word);
-    let expanded = words.iter().map(|word| process.expand_path(word));
-    quote.is_none().then(|| expanded.collect())
+    let expanded = words.iter().map(|word| process.expand_path(word).ok());
+    quote.is_none().then(|| expanded.collect())?
 }
 
 #[cfg(test)]

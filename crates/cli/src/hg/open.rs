@@ -84,7 +84,7 @@ pub(crate) fn open(environment: &Environment) -> Result<Opened, Abort> {
     let config = repository::configure(layers, &root)?.config;
     let repository = Repository::open(&root)?;
     extensions::check_required(&config, &repository.requirements)?;
-    let ignore_files = repository.ignore_files(&config, &process);
+    let ignore_files = repository.ignore_files(&config, &process)?;
     Ok(Opened {
         repository,
         config,

@@ -231,7 +231,7 @@ impl Subject<'_> {
         let names = !self.matcher.named().is_empty();
         let mut session = self.session.borrow_mut();
         let files = match self.unknown || self.ignored || names || session.keeps_all() {
-            true => repository.ignore_files(self.config, self.process),
+            true => repository.ignore_files(self.config, self.process)?,
             false => Vec::new(),
         };
         let read = session.ignore(&files);

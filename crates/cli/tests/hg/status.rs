@@ -1,6 +1,7 @@
 //! Named states and questions.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
 use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
@@ -301,6 +302,60 @@ fn wrong_options_print_the_help() {
             &["status", "--rep", ".", "--cw", "."],
         ] {
             working.assert_same_as_hg(arguments);
+        }
+    }
+}
+
+#[test]
+fn home_directories_are_those_of_the_system_without_home() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("a", "1");
+        for path in [
+            "~root/no such file",
+            "~root",
+            "~no-such-user/x",
+            "~no-such-user",
+            "$NAME/x",
+            "x~root/y",
+        ] {
+            for setting in ["ui.ignore", "ui.ignore.x"] {
+                let setting = format!("{setting}={path}");
+                working.assert_same_as_hg(&["status", "--config", &setting]);
+            }
+            let text = format!("%include {path}\n[ui]\nquiet = no\n");
+            std::fs::write(working.home().join("included"), text).unwrap();
+            let include = format!("%include {}/included\n", working.home().display());
+            working.write_config(&include);
+            working.assert_same_as_hg(&["status"]);
+            working.write_config("");
+        }
+        let config = working.home().join("hg");
+        std::fs::create_dir(&config).unwrap();
+        std::fs::write(config.join("hgrc"), "[ui]\nquiet = yes\n").unwrap();
+        let home = working.home();
+        let ignore = ["--config", "ui.ignore=~/no such file"];
+        for (home, xdg) in [
+            (None, None),
+            (Some(""), None),
+            (Some("/"), None),
+            (None, Some(home.as_path())),
+            (Some(""), Some(home.as_path())),
+        ] {
+            let run = |program: &Path, first: &[&str]| {
+                let mut command = working.0.command(program, &working.path(""));
+                command.env_remove("HGRCPATH").env_remove("HOME");
+                command.envs(home.map(|home| ("HOME", home)));
+                command.envs(xdg.map(|xdg| ("XDG_CONFIG_HOME", xdg)));
+                command.args(first).arg("status").args(ignore);
+                let output = command.output().unwrap();
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                (text(&output.stdout), text(&output.stderr))
+            };
+            let expected = run(&hg, &[]);
+            assert_eq!(expected.0.is_empty(), xdg.is_some(), "{expected:?}");
+            let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
+            assert_eq!(run(vigil, &["hg"]), expected);
         }
     }
 }

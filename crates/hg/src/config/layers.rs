@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::stat_path;
 
-use super::{Config, ProcessContext, parse};
+use super::{Config, ProcessContext, accounts, parse};
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, bytes_of, is_space, path_of, trim};
+use crate::bytes::{bytes, bytes_of, path_of, trim};
 use crate::text_file;
 
 /// The configuration, with warnings from reading it.
@@ -65,14 +65,14 @@ impl<'s> Layers<'s> {
                     if path.is_empty() {
                         continue;
                     }
-                    let path = path_of(&process.expand_path(path));
+                    let path = path_of(&process.expand_path(path)?);
                     layers.file_or_folder(&path)?;
                 }
             }
             None => {
                 layers.file(Path::new("/etc/mercurial/hgrc"), true)?;
                 layers.folder(Path::new("/etc/mercurial/hgrc.d"))?;
-                for path in layers.user_files() {
+                for path in layers.user_files()? {
                     layers.file(&path, true)?;
                 }
             }
@@ -116,15 +116,14 @@ impl<'s> Layers<'s> {
         &self.result.config
     }
 
-    fn user_files(&self) -> Vec<PathBuf> {
-        let Some(home) = self.process.get("HOME").filter(|home| !home.is_empty()) else {
-            return Vec::new();
-        };
-        let home = path_of(&home);
+    fn user_files(&self) -> Result<[PathBuf; 2], Abort> {
         let xdg = self.process.get("XDG_CONFIG_HOME");
-        let xdg = xdg.filter(|folder| folder.starts_with(b"/"));
-        let folder = xdg.map_or_else(|| home.join(".config"), |folder| path_of(&folder));
-        vec![home.join(".hgrc"), folder.join("hg/hgrc")]
+        let folder = match xdg.filter(|folder| folder.starts_with(b"/")) {
+            Some(folder) => folder,
+            None => self.process.expand_user(b"~/.config")?,
+        };
+        let own = self.process.expand_user(b"~/.hgrc")?;
+        Ok([path_of(&own), path_of(&folder).join("hg/hgrc")])
     }
 
     fn file_or_folder(&mut self, path: &Path) -> Result<(), Abort> {
@@ -230,8 +229,8 @@ impl<'s> Layers<'s> {
             config.list("trusted", "users"),
             config.list("trusted", "groups"),
         );
-        let user = name_of("passwd", stat.uid)?;
-        let group = name_of("group", stat.gid)?;
+        let user = accounts::name_of("passwd", stat.uid)?;
+        let group = accounts::name_of("group", stat.gid)?;
         let any = |names: &[BString], name: &BString| {
             names.iter().any(|known| known == name || known == "*")
         };
@@ -290,78 +289,5 @@ fn parse_override(argument: &BString) -> Result<[&[u8]; 3], Abort> {
     match section.is_empty() || name.is_empty() {
         true => Err(wrong()),
         false => Ok([section, name, value]),
-    }
-}
-
-/// Returns the name of a number in the system's list of users (`passwd`) or groups (`group`), or the number itself if
-/// it has no name.
-///
-/// # Errors
-/// The number is not in the file, and other services may know it, which only the C library can ask (nsswitch.conf(5)).
-fn name_of(list: &str, number: u32) -> Result<BString, Abort> {
-    let folder = Path::new("/etc");
-    let text = text_file::read(&folder.join(list)).unwrap_or_default();
-    if let Some(name) = name_in(&text, number) {
-        return Ok(name);
-    }
-    let services = text_file::read(&folder.join("nsswitch.conf")).unwrap_or_default();
-    match asks_other_services(&services, list) {
-        true => {
-            let message =
-                format!("configuration whose owner (number {number}) is in no file of the system");
-            Err(Abort::unsupported(message))
-        }
-        false => Ok(number.to_string().into()),
-    }
-}
-
-fn name_in(text: &[u8], number: u32) -> Option<BString> {
-    let wanted = number.to_string();
-    let mut lines = text.split(|byte| *byte == b'\n');
-    lines.find_map(|line| {
-        let mut fields = line.split(|byte| *byte == b':');
-        let name = fields.next()?;
-        (fields.nth(1)? == wanted.as_bytes()).then(|| name.into())
-    })
-}
-
-/// Returns whether nsswitch.conf(5) names a service that knows more than the system's files, apart from the temporary
-/// users of systemd(1).
-fn asks_other_services(services: &[u8], list: &str) -> bool {
-    let mut lines = services.split(|byte| *byte == b'\n');
-    let asked = lines.find_map(|line| {
-        let (name, asked) = line.split_once_str(":")?;
-        (trim(name) == list.as_bytes()).then_some(asked)
-    });
-    let asked = asked.unwrap_or_default();
-    let asked = asked.split(|byte| *byte == b'#').next().unwrap_or_default();
-    let mut words = asked
-        .split(|byte| is_space(*byte))
-        .filter(|word| !word.is_empty());
-    words.any(|word| !word.starts_with(b"[") && !matches!(word, b"files" | b"compat" | b"systemd"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_those_of_files_unless_others_are_asked() {
-        let text = b"root:x:0:0:root:/root:/bin/sh\nme:x:1000:1000::/home/me:\n";
-        assert_eq!(name_in(text, 1000), Some("me".into()));
-        assert_eq!(name_in(text, 1001), None);
-        for (services, expected) in [
-            ("passwd: files systemd\ngroup: files sss\n", false),
-            ("passwd:\tcompat [NOTFOUND=return] # ldap\n", false),
-            ("passwd: files sss", true),
-            ("group: ldap", false),
-            ("", false),
-        ] {
-            assert_eq!(
-                asks_other_services(services.as_bytes(), "passwd"),
-                expected,
-                "{services}"
-            );
-        }
     }
 }

@@ -132,7 +132,7 @@ impl Parser<'_> {
     }
 
     fn include(&mut self, from: &Path, text: &[u8], source: &BString) -> Result<(), Abort> {
-        let expanded = self.process.expand_path(text);
+        let expanded = self.process.expand_path(text)?;
         let path = from.parent().unwrap_or(from).join(path_of(&expanded));
         let path = path_of(&normal_path(bytes_of(&path)));
         let refuse = |reason: &str| {

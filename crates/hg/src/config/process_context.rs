@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BString, ByteSlice};
 
+use super::accounts::{self, User};
+use crate::abort::Abort;
+
 /// The user, with environment variables and working directory.
 pub struct ProcessContext<'s> {
     /// Returns the value of an environment variable.
@@ -54,8 +57,11 @@ impl ProcessContext<'_> {
             .any(|word| word == feature.as_bytes())
     }
 
-    /// Expands `~` to the home directory and `$NAME` to a variable in a path, as far as they are known.
-    pub fn expand_path(&self, text: &[u8]) -> BString {
+    /// Expands `$NAME` to a variable, and then [a home directory](Self::expand_user), as far as they are known.
+    ///
+    /// # Errors
+    /// As for [`Self::expand_user`].
+    pub fn expand_path(&self, text: &[u8]) -> Result<BString, Abort> {
         let mut path = BString::default();
         let mut rest = text;
         while let Some(at) = rest.find_byte(b'$') {
@@ -73,20 +79,33 @@ impl ProcessContext<'_> {
             rest = after.get(shown.len()..).unwrap_or_default();
         }
         path.extend_from_slice(rest);
-        let Some(below) = path.strip_prefix(b"~") else {
-            return path;
+        self.expand_user(&path)
+    }
+
+    /// Expands `~` at the beginning of a path to the home directory of the user, and `~name` to that of another, if there is one.
+    ///
+    /// # Errors
+    /// Only the C library can find out the home directory.
+    pub fn expand_user(&self, path: &[u8]) -> Result<BString, Abort> {
+        let Some(rest) = path.strip_prefix(b"~") else {
+            return Ok(path.into());
         };
-        match (below.first(), self.get("HOME")) {
-            (None | Some(b'/'), Some(home)) => {
-                let home = home.trim_end_with(|letter| letter == '/');
-                let whole = [home, below].concat();
-                match whole.is_empty() {
-                    true => BString::from("/"),
-                    false => whole.into(),
-                }
-            }
-            _ => path,
-        }
+        let (name, below) = rest.split_at(rest.find_byte(b'/').unwrap_or(rest.len()));
+        let variable = self.get("HOME").filter(|_| name.is_empty());
+        let home = match variable {
+            Some(home) => Some(home),
+            None if name.is_empty() => accounts::home_of(User::Number(self.uid))?,
+            None => accounts::home_of(User::Name(name))?,
+        };
+        let Some(home) = home else {
+            return Ok(path.into());
+        };
+        let home = home.trim_end_with(|letter| letter == '/');
+        let whole = [home, below].concat();
+        Ok(match whole.is_empty() {
+            true => BString::from("/"),
+            false => whole.into(),
+        })
     }
 }
 
