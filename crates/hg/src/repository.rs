@@ -1,5 +1,6 @@
 //! Where a repository is, and what a reader must understand to read it.
 
+mod named;
 mod requirements;
 
 use std::io;
@@ -179,12 +180,7 @@ fn shared_folder(dot_hg: &Path, requirements: &Requirements) -> Result<PathBuf, 
 /// There is no working copy.
 pub fn locate(process: &ProcessContext<'_>, named: Option<&BString>) -> Result<PathBuf, Abort> {
     if let Some(named) = named {
-        let path = process.cwd.join(path_of(&process.expand_path(named)?));
-        let path = path_of(&normal_path(bytes_of(&path)));
-        return match std::fs::canonicalize(&path) {
-            Ok(real) if stat_path(&real.join(".hg")).is_ok_and(|stat| stat.is_dir()) => Ok(real),
-            _ => Err(Abort::plain(bytes!("repository ", named, " not found"))),
-        };
+        return named::locate(process, named.as_bstr());
     }
     find(&process.cwd).ok_or_else(|| {
         let cwd = bytes_of(&process.cwd);

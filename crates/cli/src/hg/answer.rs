@@ -7,8 +7,9 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_session::{self, HgSession, HgWorkingCopy};
 use vigil_hg::abort::{Abort, Kind};
+use vigil_hg::bytes::bytes_of;
 use vigil_hg::checkout::{self, Checkout};
-use vigil_hg::config::{Config, Layers, ProcessContext};
+use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
 use vigil_hg::narrow;
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::{self, Repository};
@@ -125,14 +126,27 @@ impl Run<'_> {
             .repository
             .last()
             .filter(|named| !named.is_empty());
-        let root = match repository::locate(self.process, named) {
-            Err(_) if named.is_none() => {
-                let top = repository::infer_root(&self.process.cwd, &arguments.patterns);
-                repository::locate(self.process, top.as_ref())?
-            }
-            located => located?,
+        let may_fall_back = layers.config().boolean("vigil", "hg.fallback", false);
+        self.may_fall_back = may_fall_back.unwrap_or(false);
+        if let Some(named) = named {
+            self.refuse_configured_path(named)?;
+        }
+        let inferred = match (named, repository::find(&self.process.cwd)) {
+            (None, None) => repository::infer_root(&self.process.cwd, &arguments.patterns),
+            _ => None,
         };
-        let configuration = repository::configure(layers, &root)?;
+        let named = named.or(inferred.as_ref());
+        let root = repository::locate(self.process, named)?;
+        let configuration = repository::configure(layers, &root);
+        let is_silent = |read: &Configuration| read.warnings.is_empty();
+        if named.is_some_and(|named| *named != bytes_of(&root))
+            && !configuration.as_ref().is_ok_and(is_silent)
+        {
+            // Mercurial names the files as the repository is named.
+            let said = "what is said of the configuration of a repository that is named";
+            return Err(Abort::unsupported(said));
+        }
+        let configuration = configuration?;
         let has_untrusted = !configuration.warnings.is_empty();
         add_lines(&mut self.warnings, &configuration.warnings);
         let is_tweaked = configuration.is_tweaked;
@@ -344,6 +358,28 @@ impl Run<'_> {
                 unfinished.say(&mut lines, &paths, &colors);
                 Ok(lines)
             }
+        }
+    }
+
+    /// Refuses to look for a repository whose name is configured. For this, Mercurial reads the configuration of the repository around
+    /// the working directory, too.
+    ///
+    /// # Errors
+    /// The name is configured, or that configuration is wrong.
+    fn refuse_configured_path(&mut self, named: &BString) -> Result<(), Abort> {
+        let layers = Layers::of_user(self.process, &self.arguments.config)?;
+        let configuration = match repository::find(&self.process.cwd) {
+            Some(around) => {
+                layers.with_repository_once(&repository::configuration_files(&around))?
+            }
+            None => layers.finish(),
+        };
+        settings::check_first(&configuration.config)?;
+        add_lines(&mut self.warnings, &configuration.warnings);
+        let mut paths = configuration.config.section("paths");
+        match paths.any(|item| item.name == *named) {
+            true => Err(Abort::unsupported(bytes!("the setting paths.", named))),
+            false => Ok(()),
         }
     }
 

@@ -724,6 +724,122 @@ fn a_write_error_is_reported_on_the_other_stream() {
 }
 
 #[test]
+fn a_named_repository_is_a_folder_of_this_machine() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("a", "1");
+        working.write("d/x", "1");
+        working.write("x:y/z", "1");
+        working.hg(&["init", "hi"]);
+        std::fs::rename(working.path("hi"), working.path("h#i")).unwrap();
+        symlink("a", working.path("link")).unwrap();
+        symlink("nowhere", working.path("dangling")).unwrap();
+        symlink("loop", working.path("loop")).unwrap();
+        let other = working.0.root().join("other");
+        std::fs::create_dir_all(other.join("sub/.hg")).unwrap();
+        working.hg(&["init", "../another"]);
+        std::fs::create_dir(working.0.root().join("another/sub")).unwrap();
+        symlink("../another/sub", working.path("far")).unwrap();
+        working.hg(&["init", "x:y"]);
+        for named in [
+            "a/b",
+            "a/",
+            "a/x/../y",
+            "a/..",
+            "a/x/../..",
+            "nope/..",
+            "nope/../x",
+            "far/..",
+            "far",
+            "far/../nope",
+            "d",
+            "dangling",
+            "dangling/x",
+            "h#i",
+            "h#",
+            "nope#x",
+            "foo:bar",
+            ":x",
+            "c:",
+            "x:y",
+            ".",
+            "./",
+            "//",
+            "",
+            "/dev/null",
+            "$NOTHING",
+            "~nobody-here/x",
+        ] {
+            working.assert_same_as_hg(&["status", "-R", named]);
+            working.assert_same_as_hg(&[
+                "status",
+                "-R",
+                named,
+                "--config",
+                "ui.detailed-exit-code=1",
+            ]);
+        }
+        if working.is_from_version_7() {
+            for named in [
+                "~",
+                "~/x",
+                "$HOME/q/../x",
+                "~root/nope",
+                "http://x/",
+                "http:",
+                "https://",
+                "ssh://x/",
+                "ssh:x",
+                "static-http://u:p@x/y#z",
+            ] {
+                working.assert_same_as_hg(&["status", "-R", named]);
+            }
+        }
+        for named in [
+            "a",
+            "./a",
+            "link",
+            "file:.",
+            "file:$HOME",
+            "bundle:a",
+            "bundle:.+a",
+            "union:x",
+            "loop",
+            "mine",
+        ] {
+            let (stdout, stderr, code) =
+                working.vigil(&["status", "-R", named, "--config", "paths.mine=."]);
+            assert_eq!((stdout.as_str(), code), ("", Some(255)), "{named}");
+            assert!(
+                stderr.contains("vigil does not answer this") && stderr.contains(named),
+                "{stderr}"
+            );
+        }
+        let fallback = ["--config", "vigil.hg.fallback=yes", "-R", "file:."];
+        let (_, stderr, _) = working.vigil(&[&["status"], &fallback[..]].concat());
+        assert!(stderr.contains("asking hg"), "{stderr}");
+        // Names are those of the repository around the working directory, whose configuration is read in any case.
+        working.write(".hg/hgrc", "[paths]\nthere = ../another\n");
+        let (_, stderr, _) = working.vigil(&["status", "-R", "there"]);
+        assert!(stderr.contains("the setting paths.there"), "{stderr}");
+        working.assert_same_as_hg(&["status", "-R", "there:x"]);
+        working.assert_same_as_hg_in("..", &["status", "-R", "there"]);
+        working.write(".hg/hgrc", "nonsense\n");
+        working.assert_same_as_hg(&["status", "-R", "../another"]);
+        working.assert_same_as_hg_in("..", &["status", "-R", "another"]);
+        working.write(".hg/hgrc", "[ui]\nquiet = yes\n");
+        working.assert_same_as_hg(&["status", "-R", "../another"]);
+        if std::os::unix::fs::chown(working.path(".hg/hgrc"), Some(12345), None).is_ok() {
+            for named in ["../another", "nope", working.path("").to_str().unwrap()] {
+                working.assert_same_as_hg(&["status", "-R", named.trim_end_matches('/')]);
+            }
+            let (_, stderr, _) = working.vigil(&["status", "-R", "."]);
+            assert!(stderr.contains("vigil does not answer this"), "{stderr}");
+        }
+    }
+}
+
+#[test]
 fn invalid_and_unusual_repositories_are_reported() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, false);

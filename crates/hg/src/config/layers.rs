@@ -253,15 +253,29 @@ impl<'s> Layers<'s> {
     /// # Errors
     /// A trusted file cannot be parsed.
     pub fn with_repository(mut self, files: &RepositoryFiles) -> Result<Configuration, Abort> {
-        if self.process.get("HGRCSKIPREPO").is_none() {
-            // Mercurial reads these files twice, for the command and for the repository, and so gives each warning twice.
-            for _ in 0..2 {
-                for path in &files.files {
-                    self.file(path, false)?;
-                }
-            }
+        // Mercurial reads these files twice, for the command and for the repository, and so gives each warning twice.
+        for _ in 0..2 {
+            self.add_repository(files)?;
         }
         Ok(self.result)
+    }
+
+    /// Adds the files of a repository in which the command does nothing.
+    ///
+    /// # Errors
+    /// As for [`Self::with_repository`].
+    pub fn with_repository_once(mut self, files: &RepositoryFiles) -> Result<Configuration, Abort> {
+        self.add_repository(files)?;
+        Ok(self.result)
+    }
+
+    fn add_repository(&mut self, files: &RepositoryFiles) -> Result<(), Abort> {
+        if self.process.get("HGRCSKIPREPO").is_none() {
+            for path in &files.files {
+                self.file(path, false)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the configuration outside of any repository.
