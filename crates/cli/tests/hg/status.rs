@@ -628,6 +628,36 @@ fn from_outside_paths_lead_to_the_repository() {
 }
 
 #[test]
+fn a_path_from_the_top_is_met_with_advice() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("a", "1");
+        working.write("d/e/f", "1");
+        let beside = working.0.root().join("work2/d");
+        std::fs::create_dir_all(&beside).unwrap();
+        let top = working.path("");
+        let top = top.to_str().unwrap().trim_end_matches('/');
+        for folder in ["", "d", "d/e", "..", "../work2", "../work2/d", "/", "/etc"] {
+            for path in [
+                "a",
+                "d",
+                "../x",
+                "../a",
+                "../../a",
+                "../../../a",
+                "/a",
+                ".hg/x",
+                "nope",
+                "",
+            ] {
+                working.assert_same_as_hg_in(folder, &["status", "-R", top, path]);
+                working.assert_same_as_hg_in(folder, &["status", "-R", top, "-I", path]);
+            }
+        }
+    }
+}
+
+#[test]
 fn ui_tweakdefaults_changes_the_defaults() {
     const TWEAKDEFAULTS: &str = "ui.tweakdefaults=yes";
     for hg in hg_programs() {

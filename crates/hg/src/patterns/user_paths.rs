@@ -73,19 +73,13 @@ fn below(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
         let message = bytes!(name, " not under root '", top, "'");
         let error = Abort::plain(message);
         // Perhaps the user meant it relative to the top.
-        let relative = bytes_of(cwd).strip_prefix(top).unwrap_or_default();
-        let from_top = name.starts_with(b"/") || relative.is_empty();
-        let exists = !from_top && canonical(root, root, name).is_ok();
+        let exists = cwd != root && canonical(root, root, name).is_ok();
         match exists {
             true => {
-                let up = join(
-                    relative
-                        .split(|byte| *byte == b'/')
-                        .filter(|part| !part.is_empty())
-                        .map(|_| b"..".as_slice()),
-                    b"/",
-                );
-                error.with_hint(bytes!("consider using '--cwd ", up, "'"))
+                let top = bytes!(top, "/");
+                let shown = shown_from(bytes_of(cwd).into(), top.as_bstr());
+                let shown = shown.strip_suffix(b"/").unwrap_or(&shown);
+                error.with_hint(bytes!("consider using '--cwd ", shown, "'"))
             }
             false => error,
         }
