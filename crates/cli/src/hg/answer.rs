@@ -46,11 +46,46 @@ pub(super) struct Failed {
     pub(super) colors: Option<Vec<&'static str>>,
 }
 
+/// Reads the configuration of the user with the values of `--config`. Sets `detailed` as [`settings::is_detailed`].
+///
+/// # Errors
+/// The configuration is wrong.
+pub(super) fn of_user<'p>(
+    process: &'p ProcessContext<'p>,
+    options: &[BString],
+    detailed: &mut Option<bool>,
+) -> Result<Layers<'p>, Abort> {
+    let read = |options: &[BString]| {
+        let layers = Layers::of_user(process, options)?;
+        settings::check_first(layers.config())?;
+        Ok(layers)
+    };
+    let layers = read(options).inspect_err(|_: &Abort| {
+        // The options before the wrong one are in effect already.
+        let before = (0..options.len()).rev();
+        let mut before = before.filter_map(|len| read(options.get(..len)?).ok());
+        let layers = before.next();
+        *detailed = layers.map_or(Some(false), |layers| settings::is_detailed(layers.config()));
+    })?;
+    *detailed = settings::is_detailed(layers.config());
+    Ok(layers)
+}
+
+/// Returns what to say of `abort`, given [`settings::is_detailed`].
+pub(super) fn failure(abort: Abort, detailed: Option<bool>) -> Abort {
+    match detailed {
+        None if abort.kind != Kind::Unsupported => {
+            Abort::unsupported("a failure where ui.detailed-exit-code is not a boolean")
+        }
+        _ => abort,
+    }
+}
+
 /// Answers, using what is `known` of the working copy. Sets `detailed` to `ui.detailed-exit-code`.
 pub(super) fn answer(
     arguments: &Arguments,
     process: &ProcessContext<'_>,
-    detailed: &mut bool,
+    detailed: &mut Option<bool>,
     working_copy: &mut HgWorkingCopy,
     is_terminal: bool,
 ) -> Result<Reply, Failed> {
@@ -71,6 +106,7 @@ pub(super) fn answer(
         true => Abort::unsupported("where in its code Mercurial fails (--traceback)"),
         false => abort,
     });
+    let answered = answered.map_err(|abort| failure(abort, *run.detailed));
     let warnings = run.warnings;
     let may_fall_back = run.may_fall_back;
     let colors = run.colors;
@@ -95,7 +131,7 @@ struct Run<'r> {
     is_terminal: bool,
     arguments: &'r Arguments,
     process: &'r ProcessContext<'r>,
-    detailed: &'r mut bool,
+    detailed: &'r mut Option<bool>,
     warnings: Vec<u8>,
     may_fall_back: bool,
     /// Whether Mercurial would print a Python traceback when it fails.
@@ -106,22 +142,8 @@ struct Run<'r> {
 impl Run<'_> {
     fn answer(&mut self) -> Result<Vec<u8>, Abort> {
         let arguments = self.arguments;
-        let read = |config: &[BString]| {
-            let layers = Layers::of_user(self.process, config)?;
-            settings::check_first(layers.config())?;
-            Ok(layers)
-        };
-        let layers = read(&arguments.config).inspect_err(|_: &Abort| {
-            // The options before the wrong one are in effect already.
-            let before = (0..arguments.config.len()).rev();
-            let mut before = before.filter_map(|len| read(arguments.config.get(..len)?).ok());
-            let is_detailed = before
-                .next()
-                .map(|layers| settings::is_detailed(layers.config()));
-            *self.detailed = matches!(is_detailed, Some(Ok(true)));
-        })?;
-        // Mercurial does not heed a repository's own configuration of this.
-        *self.detailed = settings::is_detailed(layers.config())?;
+        // Mercurial does not heed a repository's own configuration of exit codes.
+        let layers = of_user(self.process, &arguments.config, self.detailed)?;
         let named = arguments
             .repository
             .last()

@@ -7,6 +7,7 @@ use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::config::boolean;
 use vigil_hg::patterns::refers_to_files;
 
+use super::early_options::EarlyOptions;
 use super::options::{OPTIONS, OptionSpec, short_help};
 use super::own_commands::OwnFormat;
 use crate::reply::{Reply, bytes};
@@ -49,8 +50,8 @@ pub(super) struct Arguments {
     /// The first option that only Mercurial can act on.
     pub(super) only_mercurial: Option<&'static str>,
     pub(super) patterns: Vec<BString>,
-    /// An option that was abbreviated, but must not be.
-    abbreviated: Option<&'static str>,
+    config_files: Vec<BString>,
+    debugger: Option<bool>,
     /// A format of Vigil's own, if one is asked for.
     pub(super) own: Option<OwnFormat>,
     /// The command line, split after the command.
@@ -68,7 +69,7 @@ enum Part {
 impl Part {
     /// Returns the options that are known there.
     fn options(self) -> impl Iterator<Item = &'static OptionSpec> {
-        static ALL: [OptionSpec; 37] = OPTIONS;
+        static ALL: [OptionSpec; OPTIONS.len()] = OPTIONS;
         let is_known = move |known: &&OptionSpec| self == Self::AfterCommand || known.is_global();
         ALL.iter().filter(is_known)
     }
@@ -140,20 +141,6 @@ impl Arguments {
             && !self.debug
     }
 
-    /// Returns the values of `--config` in a command line that cannot be parsed.
-    pub(super) fn config_values(arguments: &[BString]) -> Vec<BString> {
-        let mut found = Vec::new();
-        let mut rest = arguments.iter().take_while(|argument| *argument != "--");
-        while let Some(argument) = rest.next() {
-            match argument.strip_prefix(b"--config") {
-                Some(b"") => found.extend(rest.next().cloned()),
-                Some([b'=', value @ ..]) => found.push(value.into()),
-                _ => {}
-            }
-        }
-        found
-    }
-
     /// Parses a command line. The first word that is not an option is the command.
     pub(super) fn parse(arguments: &[BString]) -> Result<Self, UsageError> {
         let mut parsed = Self::default();
@@ -179,11 +166,40 @@ impl Arguments {
         let (before, _) = arguments.split_at(arguments.len().saturating_sub(after.len()));
         parsed.line = [before.to_vec(), after.to_vec()];
         parsed.patterns = parsed.parse_part(Part::AfterCommand, &mut rest)?;
-        if let Some(name) = parsed.abbreviated {
-            return Err(may_not_be_abbreviated(name));
-        }
+        parsed.heed_early(&EarlyOptions::of(arguments))?;
         parsed.command = command;
         Ok(parsed)
+    }
+
+    /// Adds what takes effect though it turned out to be the value of another option.
+    ///
+    /// # Errors
+    /// An option that counts early was not recognized then, or was no option.
+    fn heed_early(&mut self, early: &EarlyOptions) -> Result<(), UsageError> {
+        if early.debugger == Some(true) {
+            self.only_mercurial = Some("debugger");
+            return Ok(());
+        }
+        let last = |values: &[BString]| values.last().cloned().unwrap_or_default();
+        let parsed = EarlyOptions {
+            config: self.config.clone(),
+            config_files: self.config_files.clone(),
+            cwd: last(&self.cwd),
+            repository: last(&self.repository),
+            debugger: self.debugger,
+            ..EarlyOptions::default()
+        };
+        if let Some(name) = parsed.first_difference(early) {
+            return Err(may_not_be_abbreviated(name));
+        }
+        if !(self.verbose || self.quiet || self.debug) {
+            (self.verbose, self.quiet, self.debug) = (early.verbose, early.quiet, early.debug);
+        }
+        self.traceback |= early.traceback;
+        if early.profile {
+            self.only_mercurial.get_or_insert("profile");
+        }
+        Ok(())
     }
 
     /// Parses the options of a part of the command line; returns its words. The part before the command ends with its first word.
@@ -256,9 +272,6 @@ impl Arguments {
             }
             OptionMatch::None => return Err(option_error(part, "--", name, "not recognized")),
         };
-        if name != known.name.as_bytes() && name != b"repo" {
-            self.note_early_abbreviation(known.name);
-        }
         match (known.value, value) {
             (None, Some(_)) => Err(option_error(
                 part,
@@ -284,18 +297,6 @@ impl Arguments {
         }
     }
 
-    /// Notes the abbreviation of an option that Mercurial looks for before it reads the others.
-    fn note_early_abbreviation(&mut self, name: &'static str) {
-        const EARLY: [&str; 5] = ["config", "config-file", "cwd", "repository", "debugger"];
-        let rank = |name: &str| EARLY.iter().position(|known| *known == name);
-        let is_known_before = self
-            .abbreviated
-            .is_some_and(|known| rank(known) <= rank(name));
-        if rank(name).is_some() && !is_known_before {
-            self.abbreviated = Some(name);
-        }
-    }
-
     fn parse_letters<'a>(
         &mut self,
         part: Part,
@@ -310,9 +311,6 @@ impl Arguments {
                 None => return Err(option_error(part, "-", &[*letter], "not recognized")),
                 Some(known) if known.value.is_none() => self.set(known.name, true),
                 Some(known) => {
-                    if known.name == "repository" && left.len().saturating_add(1) != letters.len() {
-                        self.note_early_abbreviation("repository");
-                    }
                     let value = match after.is_empty() {
                         false => BString::from(after),
                         true => rest
@@ -354,6 +352,9 @@ impl Arguments {
             }
             "noninteractive" => return,
             other => {
+                if other == "debugger" {
+                    self.debugger = Some(value);
+                }
                 if value {
                     self.only_mercurial.get_or_insert(other);
                 }
@@ -381,6 +382,9 @@ impl Arguments {
             "encodingmode" => {}
             other => {
                 self.only_mercurial.get_or_insert(other);
+                if other == "config-file" {
+                    self.config_files.push(value);
+                }
             }
         }
     }

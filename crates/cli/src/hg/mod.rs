@@ -8,6 +8,7 @@ mod color;
 mod complaint;
 mod daemon_writer;
 mod defaults_and_aliases;
+mod early_options;
 mod extensions;
 mod fallback;
 mod git_subrepository;
@@ -27,6 +28,7 @@ mod terse;
 mod unfinished;
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 
 use bstr::{BStr, BString};
 use rustix::io::Errno;
@@ -34,7 +36,7 @@ use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::path_of;
-use vigil_hg::config::{Layers, ProcessContext};
+use vigil_hg::config::ProcessContext;
 use vigil_store::NoSteps;
 
 use crate::command::{Command, NO_OPTIONS, Subcommand};
@@ -45,6 +47,7 @@ use arguments::{Arguments, UsageError};
 pub(crate) use by_daemon::{start_for, wants_daemon, watched};
 pub(crate) use complaint::complain;
 pub(crate) use daemon_writer::answer_from_session;
+use early_options::EarlyOptions;
 pub(crate) use open::{Opened, open, places, state_places, state_report, state_verification};
 use options::{SYNOPSIS, StatusOptions};
 pub(crate) use own_commands::is_mercurial;
@@ -126,18 +129,41 @@ pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> O
 
 /// Returns the reply to `arguments` that cannot be parsed.
 fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) -> Reply {
+    let early = EarlyOptions::of(arguments);
+    match check_before_parsing(&early.config, &early.cwd, environment) {
+        Err(reply) => reply,
+        Ok(Some(detailed)) => wrong.into_reply(detailed),
+        Ok(None) => complain(&answer::failure(Abort::plain(""), None), false),
+    }
+}
+
+/// Checks what Mercurial checks before it parses the command line: the user's configuration, and that the working directory and the
+/// one that `--cwd` names exist. Returns [`settings::is_detailed`].
+///
+/// # Errors
+/// The reply that says what is wrong.
+fn check_before_parsing(
+    config: &[BString],
+    cwd: &BString,
+    environment: &Environment,
+) -> Result<Option<bool>, Reply> {
     let variable = |name: &str| environment.get(name).map(BString::from);
+    let working_directory = environment.working_directory();
     let process = ProcessContext {
         variable: &variable,
-        cwd: environment.working_directory().to_owned(),
-        started_in: environment.working_directory().to_owned(),
+        cwd: working_directory.to_owned(),
+        started_in: working_directory.to_owned(),
         uid: rustix::process::geteuid().as_raw(),
     };
-    let layers = Layers::of_user(&process, &Arguments::config_values(arguments));
-    let is_detailed = |layers: Layers<'_>| settings::is_detailed(layers.config());
-    match layers.and_then(is_detailed) {
-        Ok(detailed) => wrong.into_reply(detailed),
-        Err(abort) => complain(&abort, false),
+    let mut detailed = Some(false);
+    let checked = match answer::of_user(&process, config, &mut detailed) {
+        Err(abort) => Err(abort),
+        Ok(_) => directory(cwd, environment).map(drop),
+    };
+    let detailed_code = detailed.unwrap_or_default();
+    match checked {
+        Ok(()) => Ok(detailed),
+        Err(abort) => Err(complain(&answer::failure(abort, detailed), detailed_code)),
     }
 }
 
@@ -146,7 +172,14 @@ fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environme
     let variable = |name: &str| environment.get(name).map(BString::from);
     let process = match process_context(parsed, &variable, environment) {
         Ok(process) => process,
-        Err(abort) => return complain(&abort, false).into(),
+        Err(abort) => {
+            let cwd = parsed.cwd.last().cloned().unwrap_or_default();
+            let checked = check_before_parsing(&parsed.config, &cwd, environment);
+            return checked
+                .err()
+                .unwrap_or_else(|| complain(&abort, false))
+                .into();
+        }
     };
     if let Some(reply) = by_daemon::ask(parsed, arguments, &process, environment) {
         return reply.into();
@@ -162,27 +195,40 @@ fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environme
 /// Returns the process as a command line sees it: with `--cwd`, in that directory.
 ///
 /// # Errors
-/// `--cwd` does not name a directory.
+/// As for [`directory`].
 fn process_context<'v>(
     parsed: &Arguments,
     variable: &'v (dyn Fn(&str) -> Option<BString> + Sync),
     environment: &Environment,
 ) -> Result<ProcessContext<'v>, Abort> {
     let working_directory = environment.working_directory();
-    let cwd = match parsed.cwd.last().filter(|cwd| !cwd.is_empty()) {
-        None => working_directory.to_owned(),
-        Some(named) => match std::fs::canonicalize(working_directory.join(path_of(named))) {
-            Ok(real) if real.is_dir() => real,
-            Ok(_) => return Err(gone(named, "Not a directory")),
-            Err(error) => return Err(gone(named, &vigil_linux::errno::text_of(&error))),
-        },
-    };
+    let cwd = directory(&parsed.cwd.last().cloned().unwrap_or_default(), environment)?;
     Ok(ProcessContext {
         variable,
         cwd,
         started_in: working_directory.to_owned(),
         uid: rustix::process::geteuid().as_raw(),
     })
+}
+
+/// Returns the directory that `--cwd` names: the working directory if `cwd` is empty.
+///
+/// # Errors
+/// `cwd` is no directory, or the working directory is gone.
+fn directory(cwd: &BString, environment: &Environment) -> Result<PathBuf, Abort> {
+    let working_directory = environment.working_directory();
+    if working_directory.as_os_str().is_empty() {
+        let message = "error getting current working directory: No such file or directory";
+        return Err(Abort::plain(message));
+    }
+    if cwd.is_empty() {
+        return Ok(working_directory.to_owned());
+    }
+    match std::fs::canonicalize(working_directory.join(path_of(cwd))) {
+        Ok(real) if real.is_dir() => Ok(real),
+        Ok(_) => Err(gone(cwd, "Not a directory")),
+        Err(error) => Err(gone(cwd, &vigil_linux::errno::text_of(&error))),
+    }
 }
 
 fn answer(
@@ -192,7 +238,7 @@ fn answer(
     process: &ProcessContext<'_>,
     working_copy: &mut HgWorkingCopy,
 ) -> Reply {
-    let mut detailed = false;
+    let mut detailed = Some(false);
     let is_terminal = std::io::stdout().is_terminal();
     match answer::answer(parsed, process, &mut detailed, working_copy, is_terminal) {
         Ok(reply) => reply,
@@ -202,7 +248,7 @@ fn answer(
             if error.abort.kind == Kind::Unsupported && may_fall_back {
                 return fallback::run(arguments, environment, &error.abort);
             }
-            let mut reply = complain(&error.abort, detailed);
+            let mut reply = complain(&error.abort, detailed.unwrap_or_default());
             if let Some(effects) = &error.colors {
                 let text = std::mem::take(&mut reply.stderr);
                 color::paint_with(&mut reply.stderr, &text, effects);

@@ -61,12 +61,10 @@ pub(super) fn check_first(config: &Config) -> Result<(), Abort> {
     Ok(())
 }
 
-/// Whether exit codes tell kinds of errors apart.
-///
-/// # Errors
-/// The configuration is wrong.
-pub(super) fn is_detailed(config: &Config) -> Result<bool, Abort> {
-    config.boolean("ui", "detailed-exit-code", false)
+/// Whether exit codes tell kinds of errors apart. `None` if the setting is no boolean, which Mercurial finds out when something
+/// fails.
+pub(super) fn is_detailed(config: &Config) -> Option<bool> {
+    config.boolean("ui", "detailed-exit-code", false).ok()
 }
 
 /// Whether output is formatted for people: as configured (`ui.formatted`), or because it goes to a terminal.

@@ -45,6 +45,22 @@ fn detailed_exit_codes_are_those_of_mercurial() {
 }
 
 #[test]
+fn the_setting_of_exit_codes_matters_only_if_something_fails() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("a", "1");
+        let setting = ["status", "--config", "ui.detailed-exit-code=x"];
+        working.assert_same_as_hg(&setting);
+        working.assert_same_as_hg(&[&setting[..], &["nope"]].concat());
+        for wrong in ["-Z", "--rev=nope", "--cwd=nope", "--config=x"] {
+            let (_, stderr, code) = working.vigil(&[&setting[..], &[wrong]].concat());
+            assert_eq!(code, Some(255));
+            assert!(stderr.contains("vigil does not answer this"), "{stderr}");
+        }
+    }
+}
+
+#[test]
 fn settings_that_are_not_booleans_are_reported() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, true);

@@ -307,6 +307,109 @@ fn wrong_options_print_the_help() {
 }
 
 #[test]
+fn an_option_that_counts_early_is_written_in_full_and_is_no_value() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("a", "1");
+        working.write("d/b", "1");
+        working.commit("0");
+        working.write("new", "");
+        for arguments in [
+            &["status", "-I", "-R", "."][..],
+            &["status", "-I", "-Rx"],
+            &["status", "--rev", "-Rx"],
+            &["status", "--rev", "--cwd", "d"],
+            &["status", "--rev", "--cwd", "nope"],
+            &["status", "-T", "--config=ui.quiet=1"],
+            &["status", "-T", "--config=ui.quiet=x"],
+            &["status", "-T", "--config", "x"],
+            &["status", "--debugge"],
+            &["status", "-I", "-q"],
+            &["status", "-X", "-q", "-m"],
+            &["status", "-X", "--verbose", "-q"],
+            &["status", "-X", "--no-quiet", "-q"],
+            &["status", "-X", "-qfoo"],
+            &["status", "--color", "--cwd", "d"],
+            &["status", "--color", "--cwd", "--cwd", "d"],
+            &["status", "-R", "--", "-A"],
+            &["status", "--", "-R", "x"],
+            &["--", "status", "-R", "."],
+            &["--", "status", "--cwd", "d"],
+            &["--", "status", "--config", "ui.quiet=1"],
+            &["status", "-R", ".", "--repositor", "."],
+            &["status", "-R", "x", "--repositor", "."],
+            &["status", "-vR", ".", "-R", "."],
+            &["status", "--cwd", "d", "--cw", "d"],
+            &["status", "--cwd=", "--repository="],
+            &["status", "--cw=", "--rep="],
+            &["status", "--quiet=x"],
+            &["status", "-X", "--config"],
+            &["status", "--cwd"],
+        ] {
+            working.assert_same_as_hg(arguments);
+        }
+        let (_, stderr, _) = working.vigil(&["status", "-T", "--debugger"]);
+        assert!(stderr.contains("the option --debugger"), "{stderr}");
+    }
+}
+
+#[test]
+fn the_configuration_and_the_directory_come_before_the_command_line() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        let is_new = working.is_from_version_7();
+        let gone = working.0.root().join("gone");
+        let top = working.path("");
+        let top = top.to_str().unwrap();
+        let bad = working.home().join("bad");
+        std::fs::write(&bad, "nonsense\n").unwrap();
+        for arguments in [
+            &["status"][..],
+            &["status", "-Z"],
+            &["-Z", "status"],
+            &["status", "-R", top],
+            &["status", "--cwd", top],
+            &["status", "--cwd", "nope"],
+            &["status", "--config", "x"],
+            &["status", "--cwd", "nope", "--config", "x"],
+            &["status", "--cwd", "nope", "--config", "ui.quiet=x"],
+            &[
+                "status",
+                "--cwd",
+                "nope",
+                "--config",
+                "ui.detailed-exit-code=1",
+            ],
+            &["status", "--config", "ui.detailed-exit-code=1", "-Z"],
+            &["status", "--cwd", "nope", "-Z"],
+            &["--cwd", "nope", "-Z", "status"],
+            &["--cwd", "nope", "-Z", "status", "--config", "x"],
+        ] {
+            working.assert_same_as_hg(arguments);
+            if arguments.contains(&"--cwd") && !is_new {
+                continue;
+            }
+            for rc in [&bad, &working.home().join("hgrc")] {
+                let run = |program: &Path, first: &str| {
+                    let script =
+                        "mkdir \"$GONE\" && cd \"$GONE\" && rmdir \"$GONE\" && exec \"$@\"";
+                    let mut command = working.0.command("sh", &working.path(""));
+                    command.args(["-c", script, "sh"]).arg(program);
+                    command.args(Some(first).filter(|first| !first.is_empty()));
+                    command
+                        .args(arguments)
+                        .env("GONE", &gone)
+                        .env("HGRCPATH", rc);
+                    command.output().unwrap()
+                };
+                let vigil = Path::new(env!("CARGO_BIN_EXE_vigil"));
+                assert_eq!(run(vigil, "hg"), run(&hg, ""), "{arguments:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn home_directories_are_those_of_the_system_without_home() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, false);
@@ -637,22 +740,11 @@ fn a_path_from_the_top_is_met_with_advice() {
         std::fs::create_dir_all(&beside).unwrap();
         let top = working.path("");
         let top = top.to_str().unwrap().trim_end_matches('/');
-        for folder in ["", "d", "d/e", "..", "../work2", "../work2/d", "/", "/etc"] {
-            for path in [
-                "a",
-                "d",
-                "../x",
-                "../a",
-                "../../a",
-                "../../../a",
-                "/a",
-                ".hg/x",
-                "nope",
-                "",
-            ] {
+        for folder in ["", "d/e", "..", "../work2/d", "/"] {
+            for path in ["a", "../x", "../../a", "/a", ".hg/x"] {
                 working.assert_same_as_hg_in(folder, &["status", "-R", top, path]);
-                working.assert_same_as_hg_in(folder, &["status", "-R", top, "-I", path]);
             }
+            working.assert_same_as_hg_in(folder, &["status", "-R", top, "-I", "a"]);
         }
     }
 }
