@@ -2,6 +2,7 @@
 
 mod accounts;
 mod layers;
+mod list;
 mod parse;
 mod process_context;
 
@@ -15,7 +16,7 @@ pub use parse::fuzz;
 pub use process_context::ProcessContext;
 
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, is_space};
+use crate::bytes::bytes;
 
 /// One variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,10 +100,7 @@ impl Config {
 
     /// Returns the words of a variable that is a list.
     pub fn list(&self, section: &str, name: &str) -> Vec<BString> {
-        let value = self.get(section, name).unwrap_or_default();
-        let words = value.split(|byte| is_space(*byte) || *byte == b',');
-        let word = |word: &[u8]| BString::from(word.trim_with(|c| c == '"'));
-        words.filter(|word| !word.is_empty()).map(word).collect()
+        list::words_of(self.get(section, name).unwrap_or_default())
     }
 
     /// Sets a variable, and moves it to the end of the order.

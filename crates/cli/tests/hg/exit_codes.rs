@@ -1,5 +1,7 @@
 //! Exit codes, and errors in settings.
 
+use vigil_testkit::sandbox::skip_test;
+
 use super::sandbox::{WorkingCopy, hg_programs};
 
 #[test]
@@ -83,6 +85,33 @@ fn settings_that_are_not_booleans_are_reported() {
             working.assert_same_as_hg(&["status", "--config", &setting]);
         }
         working.assert_same_as_hg(&["status", "--debug", "--config", "ui.report_untrusted=what"]);
+    }
+}
+
+#[test]
+fn a_file_is_trusted_by_the_words_of_a_list() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        working.write("a", "1");
+        working.write(".hg/hgrc", "[ui]\nquiet = yes\n");
+        if std::os::unix::fs::chown(working.path(".hg/hgrc"), Some(65534), None).is_err() {
+            return skip_test("a file of another owner", "only root may give files away");
+        }
+        for users in [
+            "nobody",
+            "a, nobody",
+            "a \"nobody\"",
+            "a \"nobody",
+            "\"nobody",
+            "nobody\"",
+            "\"a nobody\"",
+            "*",
+            "\"*",
+            "a\"nobody\"",
+        ] {
+            let setting = format!("trusted.users={users}");
+            working.assert_same_as_hg(&["status", "--config", &setting]);
+        }
     }
 }
 
