@@ -10,7 +10,7 @@ use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 
-pub use layers::{Configuration, Layers, RepositoryFiles};
+pub use layers::{Check, Configuration, Layers, RepositoryFiles};
 #[cfg(feature = "fuzzing")]
 pub use parse::fuzz;
 pub use process_context::ProcessContext;

@@ -55,11 +55,7 @@ pub(super) fn of_user<'p>(
     options: &[BString],
     detailed: &mut Option<bool>,
 ) -> Result<Layers<'p>, Abort> {
-    let read = |options: &[BString]| {
-        let layers = Layers::of_user(process, options)?;
-        settings::check_first(layers.config())?;
-        Ok(layers)
-    };
+    let read = |options: &[BString]| Layers::checked(process, options, settings::check_first);
     let layers = read(options).inspect_err(|_: &Abort| {
         // The options before the wrong one are in effect already.
         let before = (0..options.len()).rev();
@@ -176,7 +172,6 @@ impl Run<'_> {
         self.may_fall_back = config.boolean("vigil", "hg.fallback", false)?;
         let merged = defaults_and_aliases::with_configured(&config, arguments, self.process)?;
         let arguments = merged.as_ref().unwrap_or(arguments);
-        settings::check_first(&config)?;
         let is_plain = self.process.is_plain(None);
         let has_plain_colors = self.process.is_plain(Some("color"));
         let settings = Settings::new(&config, arguments, is_plain)?;
@@ -389,14 +384,14 @@ impl Run<'_> {
     /// # Errors
     /// The name is configured, or that configuration is wrong.
     fn refuse_configured_path(&mut self, named: &BString) -> Result<(), Abort> {
-        let layers = Layers::of_user(self.process, &self.arguments.config)?;
+        let config = &self.arguments.config;
+        let layers = Layers::checked(self.process, config, settings::check_first)?;
         let configuration = match repository::find(&self.process.cwd) {
             Some(around) => {
                 layers.with_repository_once(&repository::configuration_files(&around))?
             }
             None => layers.finish(),
         };
-        settings::check_first(&configuration.config)?;
         add_lines(&mut self.warnings, &configuration.warnings);
         let mut paths = configuration.config.section("paths");
         match paths.any(|item| item.name == *named) {

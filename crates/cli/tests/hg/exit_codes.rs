@@ -85,6 +85,31 @@ fn settings_that_are_not_booleans_are_reported() {
             working.assert_same_as_hg(&["status", "--config", &setting]);
         }
         working.assert_same_as_hg(&["status", "--debug", "--config", "ui.report_untrusted=what"]);
+        // A later value does not make up for a wrong one.
+        for (first, second) in [
+            ("ui.quiet=x", "ui.quiet=no"),
+            ("ui.quiet=no", "ui.quiet=x"),
+            ("ui.slash=x", "ui.slash=no"),
+            ("ui.timestamp-output=x", "ui.debug=yes"),
+            ("ui.quiet=x", "ui.debug=yes"),
+            ("ui.debug=yes", "ui.quiet=x"),
+            ("ui.tweakdefaults=x", "ui.tweakdefaults=no"),
+            ("ui.quiet=x", "nonsense"),
+            ("ui.detailed-exit-code=1", "ui.quiet=x"),
+        ] {
+            working.assert_same_as_hg(&["status", "--config", first, "--config", second]);
+            working.write_config("[ui]\nquiet=x\n");
+            working.assert_same_as_hg(&["status", "--config", "ui.quiet=no", "--config", second]);
+            working.write_config("");
+        }
+        let files = [("x", "[ui]\nquiet=x\n"), ("y", "[ui]\nquiet=no\n")];
+        for (name, text) in files {
+            std::fs::write(working.home().join(name), text).unwrap();
+        }
+        let mut working = working;
+        let files = files.map(|(name, _)| working.home().join(name).display().to_string());
+        working.0.set_variable("HGRCPATH", &files.join(":"));
+        working.assert_same_as_hg(&["status"]);
     }
 }
 
@@ -111,6 +136,12 @@ fn a_file_is_trusted_by_the_words_of_a_list() {
         ] {
             let setting = format!("trusted.users={users}");
             working.assert_same_as_hg(&["status", "--config", &setting]);
+        }
+        // One that is trusted once stays so.
+        for (first, second) in [("nobody", "root"), ("root", "nobody"), ("nobody", "")] {
+            let settings = [first, second].map(|user| format!("trusted.users={user}"));
+            let [first, second] = &settings;
+            working.assert_same_as_hg(&["status", "--config", first, "--config", second]);
         }
     }
 }

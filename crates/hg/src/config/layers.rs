@@ -1,5 +1,6 @@
 //! Layers: which configuration files there are, in which order, and which to trust.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -45,7 +46,13 @@ pub struct Layers<'s> {
     result: Configuration,
     /// Settings that win over all files.
     overrides: Config,
+    check: Check,
+    /// The users and groups that some layer trusts (`trusted.users`, `trusted.groups`).
+    trusted: [BTreeSet<BString>; 2],
 }
+
+/// Checks the configuration whenever a layer was added.
+pub type Check = fn(&Config) -> Result<(), Abort>;
 
 impl<'s> Layers<'s> {
     /// Reads the files of the system and of the user, and the arguments of `--config`, each of the form
@@ -54,10 +61,24 @@ impl<'s> Layers<'s> {
     /// # Errors
     /// A file or an argument cannot be parsed.
     pub fn of_user(process: &'s ProcessContext<'s>, arguments: &[BString]) -> Result<Self, Abort> {
+        Self::checked(process, arguments, |_| Ok(()))
+    }
+
+    /// Does the same, and checks the configuration after each file and each argument.
+    ///
+    /// # Errors
+    /// As for [`Self::of_user`], or `check` fails.
+    pub fn checked(
+        process: &'s ProcessContext<'s>,
+        arguments: &[BString],
+        check: Check,
+    ) -> Result<Self, Abort> {
         let mut layers = Self {
             process,
             result: Configuration::default(),
             overrides: Config::default(),
+            check,
+            trusted: Default::default(),
         };
         match process.get("HGRCPATH") {
             Some(paths) => {
@@ -81,6 +102,7 @@ impl<'s> Layers<'s> {
         for argument in arguments {
             let [section, name, value] = parse_override(argument)?;
             layers.set_override(section, name, value, "--config");
+            layers.heed()?;
             layers.apply_tweaks()?;
         }
         Ok(layers)
@@ -182,6 +204,16 @@ impl<'s> Layers<'s> {
             let overrides = &self.overrides;
             self.result.config.update(overrides);
         }
+        self.heed()
+    }
+
+    /// Takes note of what counts from the layer on that sets it, whatever a later one sets.
+    fn heed(&mut self) -> Result<(), Abort> {
+        let config = &self.result.config;
+        (self.check)(config)?;
+        for (known, name) in self.trusted.iter_mut().zip(["users", "groups"]) {
+            known.extend(config.list("trusted", name));
+        }
         Ok(())
     }
 
@@ -224,20 +256,17 @@ impl<'s> Layers<'s> {
         if stat.uid == self.process.uid {
             return Ok(true);
         }
-        let config = &self.result.config;
-        let (users, groups) = (
-            config.list("trusted", "users"),
-            config.list("trusted", "groups"),
-        );
         let user = accounts::name_of("passwd", stat.uid)?;
         let group = accounts::name_of("group", stat.gid)?;
-        let any = |names: &[BString], name: &BString| {
-            names.iter().any(|known| known == name || known == "*")
+        let everyone = BString::from("*");
+        let any = |names: &BTreeSet<BString>, name: &BString| {
+            names.contains(name) || names.contains(&everyone)
         };
-        if any(&users, &user) || any(&groups, &group) {
+        let [users, groups] = &self.trusted;
+        if any(users, &user) || any(groups, &group) {
             return Ok(true);
         }
-        let reports = config.boolean("ui", "report_untrusted", true);
+        let reports = self.result.config.boolean("ui", "report_untrusted", true);
         if reports.unwrap_or(true) {
             let file = bytes_of(path);
             let message = bytes!("not trusting file ", file, " from untrusted user ", user);
