@@ -353,7 +353,7 @@ impl Run<'_> {
         if is_terse {
             lists = terse(&lists, &terse_kinds(&settings.terse)?);
         }
-        let copies = match settings.copies {
+        let copies = match settings.copies.clone()? {
             true => subject.copies(pair)?,
             false => BTreeMap::new(),
         };

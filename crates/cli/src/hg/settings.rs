@@ -16,7 +16,8 @@ pub(super) struct Settings {
     pub(super) quiet: bool,
     pub(super) verbose: bool,
     pub(super) debug: bool,
-    pub(super) copies: bool,
+    /// Whether sources of copies are shown. It is wrong only when it comes to that: after all files were looked at.
+    pub(super) copies: Result<bool, Abort>,
     /// Whether paths are shown relative to the current directory.
     pub(super) is_relative: bool,
     pub(super) terse: BString,
@@ -105,10 +106,10 @@ impl Settings {
         if verbose && quiet {
             (verbose, quiet) = (false, false);
         }
-        let copies = match arguments.copies {
-            Some(copies) => copies,
-            None => flag("ui", "statuscopies")?,
-        };
+        let copies = flag("ui", "statuscopies").map(|configured| {
+            let copies = arguments.copies.unwrap_or(configured) || arguments.all;
+            copies && !arguments.no_status
+        });
         let terse = match &arguments.terse {
             // Vigil's own formats list each file, whatever is configured.
             _ if arguments.own.is_some() => BString::default(),
@@ -124,7 +125,7 @@ impl Settings {
             quiet,
             verbose,
             debug,
-            copies: (copies || arguments.all) && !arguments.no_status,
+            copies,
             is_relative: is_relative(config, !arguments.patterns.is_empty())?,
             terse,
             shows_unfinished: shows_unfinished && !is_plain && !arguments.print0,

@@ -85,6 +85,22 @@ fn settings_that_are_not_booleans_are_reported() {
             working.assert_same_as_hg(&["status", "--config", &setting]);
         }
         working.assert_same_as_hg(&["status", "--debug", "--config", "ui.report_untrusted=what"]);
+        if working.is_from_version_7() {
+            for value in ["", "zz"] {
+                let setting = format!("ui.statuscopies={value}");
+                for more in [
+                    &[][..],
+                    &["-C"],
+                    &["-A"],
+                    &["-n"],
+                    &["--no-copies"],
+                    &["nope"],
+                    &["--rev", "nope"],
+                ] {
+                    working.assert_same_as_hg(&[&["status", "--config", &setting], more].concat());
+                }
+            }
+        }
         // A later value does not make up for a wrong one.
         for (first, second) in [
             ("ui.quiet=x", "ui.quiet=no"),
