@@ -1,5 +1,6 @@
 //! Revisions: resolves names of changesets, and sets of them.
 
+mod alias;
 mod branches;
 mod description;
 mod evaluate;
@@ -10,6 +11,8 @@ mod hidden;
 mod names;
 mod obsolescence;
 mod tags;
+
+pub use alias::is_sound_alias;
 
 use bstr::{BStr, BString, ByteSlice};
 

@@ -53,7 +53,7 @@ pub(super) struct Failed {
 pub(super) fn of_user<'p>(
     process: &'p ProcessContext<'p>,
     options: &[BString],
-    detailed: &mut Option<bool>,
+    detailed: &mut Detailed,
 ) -> Result<Layers<'p>, Abort> {
     let read = |options: &[BString]| Layers::checked(process, options, settings::check_first);
     let layers = read(options).inspect_err(|_: &Abort| {
@@ -61,27 +61,28 @@ pub(super) fn of_user<'p>(
         let before = (0..options.len()).rev();
         let mut before = before.filter_map(|len| read(options.get(..len)?).ok());
         let layers = before.next();
-        *detailed = layers.map_or(Some(false), |layers| settings::is_detailed(layers.config()));
+        *detailed = layers.map_or(Ok(false), |layers| settings::is_detailed(layers.config()));
     })?;
     *detailed = settings::is_detailed(layers.config());
     Ok(layers)
 }
 
 /// Returns what to say of `abort`, given [`settings::is_detailed`].
-pub(super) fn failure(abort: Abort, detailed: Option<bool>) -> Abort {
+pub(super) fn failure(abort: Abort, detailed: &Detailed) -> Abort {
     match detailed {
-        None if abort.kind != Kind::Unsupported => {
-            Abort::unsupported("a failure where ui.detailed-exit-code is not a boolean")
-        }
+        Err(unsupported) if abort.kind != Kind::Unsupported => unsupported.clone(),
         _ => abort,
     }
 }
+
+/// The result of [`settings::is_detailed`].
+pub(super) type Detailed = Result<bool, Abort>;
 
 /// Answers, using what is `known` of the working copy. Sets `detailed` to `ui.detailed-exit-code`.
 pub(super) fn answer(
     arguments: &Arguments,
     process: &ProcessContext<'_>,
-    detailed: &mut Option<bool>,
+    detailed: &mut Detailed,
     working_copy: &mut HgWorkingCopy,
     is_terminal: bool,
 ) -> Result<Reply, Failed> {
@@ -102,7 +103,7 @@ pub(super) fn answer(
         true => Abort::unsupported("where in its code Mercurial fails (--traceback)"),
         false => abort,
     });
-    let answered = answered.map_err(|abort| failure(abort, *run.detailed));
+    let answered = answered.map_err(|abort| failure(abort, run.detailed));
     let warnings = run.warnings;
     let may_fall_back = run.may_fall_back;
     let colors = run.colors;
@@ -127,7 +128,7 @@ struct Run<'r> {
     is_terminal: bool,
     arguments: &'r Arguments,
     process: &'r ProcessContext<'r>,
-    detailed: &'r mut Option<bool>,
+    detailed: &'r mut Detailed,
     warnings: Vec<u8>,
     may_fall_back: bool,
     /// Whether Mercurial would print a Python traceback when it fails.

@@ -1,7 +1,7 @@
 //! The colours of a status.
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_hg::bytes::is_space;
+use vigil_hg::bytes::{bytes, is_space};
 use vigil_hg::config::{Config, boolean};
 
 /// Effects by name, each with its number in an escape sequence.
@@ -49,7 +49,8 @@ const DEFAULTS: [(&str, &str); 9] = [
 #[derive(Debug)]
 pub(super) struct Colors<'c> {
     config: Option<&'c Config>,
-    is_by_terminfo: bool,
+    /// A way to show colours that only Mercurial knows.
+    other_mode: Option<&'c BStr>,
 }
 
 impl<'c> Colors<'c> {
@@ -79,14 +80,17 @@ impl<'c> Colors<'c> {
         let may = matches!(mode.as_bytes(), b"auto" | b"ansi");
         Self {
             config: (is_wanted && may).then_some(config),
-            is_by_terminfo: is_wanted && mode == "terminfo",
+            other_mode: Some(mode).filter(|mode| {
+                let is_other = matches!(mode.as_bytes(), b"terminfo" | b"win32");
+                is_wanted && is_other
+            }),
         }
     }
 
     /// Returns what is configured that only Mercurial can do.
     pub(super) fn unsupported_setting(&self) -> Option<BString> {
-        if self.is_by_terminfo {
-            return Some("colours by the terminal's description (color.mode)".into());
+        if let Some(mode) = self.other_mode {
+            return Some(bytes!("the setting color.mode=", mode));
         }
         let is_style = |name: &BString| {
             name.contains(&b'.') && !name.starts_with(b"color.") && !name.starts_with(b"terminfo.")

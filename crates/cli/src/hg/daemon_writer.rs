@@ -53,7 +53,7 @@ pub(crate) fn answer_from_session(
         uid: rustix::process::geteuid().as_raw(),
     };
     let is_terminal = question.terminal.is_output;
-    let mut detailed = Some(false);
+    let mut detailed = Ok(false);
     let answered = answer::answer(&parsed, &process, &mut detailed, working_copy, is_terminal);
     if asks_for_unsent.load(Ordering::Relaxed) {
         return Err(this_time(

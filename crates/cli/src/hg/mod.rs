@@ -43,6 +43,7 @@ use crate::command::{Command, NO_OPTIONS, Subcommand};
 use crate::options::Value;
 use crate::reply::{Reply, bytes};
 
+use answer::Detailed;
 use arguments::{Arguments, UsageError};
 pub(crate) use by_daemon::{start_for, wants_daemon, watched};
 pub(crate) use complaint::complain;
@@ -132,8 +133,8 @@ fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) 
     let early = EarlyOptions::of(arguments);
     match check_before_parsing(&early.config, &early.cwd, environment) {
         Err(reply) => reply,
-        Ok(Some(detailed)) => wrong.into_reply(detailed),
-        Ok(None) => complain(&answer::failure(Abort::plain(""), None), false),
+        Ok(Ok(detailed)) => wrong.into_reply(detailed),
+        Ok(Err(unsupported)) => complain(&unsupported, false),
     }
 }
 
@@ -146,7 +147,7 @@ fn check_before_parsing(
     config: &[BString],
     cwd: &BString,
     environment: &Environment,
-) -> Result<Option<bool>, Reply> {
+) -> Result<Detailed, Reply> {
     let variable = |name: &str| environment.get(name).map(BString::from);
     let working_directory = environment.working_directory();
     let process = ProcessContext {
@@ -155,15 +156,17 @@ fn check_before_parsing(
         started_in: working_directory.to_owned(),
         uid: rustix::process::geteuid().as_raw(),
     };
-    let mut detailed = Some(false);
+    let mut detailed = Ok(false);
     let checked = match answer::of_user(&process, config, &mut detailed) {
         Err(abort) => Err(abort),
         Ok(_) => directory(cwd, environment).map(drop),
     };
-    let detailed_code = detailed.unwrap_or_default();
     match checked {
         Ok(()) => Ok(detailed),
-        Err(abort) => Err(complain(&answer::failure(abort, detailed), detailed_code)),
+        Err(abort) => {
+            let abort = answer::failure(abort, &detailed);
+            Err(complain(&abort, detailed.unwrap_or(false)))
+        }
     }
 }
 
@@ -238,7 +241,7 @@ fn answer(
     process: &ProcessContext<'_>,
     working_copy: &mut HgWorkingCopy,
 ) -> Reply {
-    let mut detailed = Some(false);
+    let mut detailed = Ok(false);
     let is_terminal = std::io::stdout().is_terminal();
     match answer::answer(parsed, process, &mut detailed, working_copy, is_terminal) {
         Ok(reply) => reply,
@@ -248,7 +251,7 @@ fn answer(
             if error.abort.kind == Kind::Unsupported && may_fall_back {
                 return fallback::run(arguments, environment, &error.abort);
             }
-            let mut reply = complain(&error.abort, detailed.unwrap_or_default());
+            let mut reply = complain(&error.abort, detailed.unwrap_or(false));
             if let Some(effects) = &error.colors {
                 let text = std::mem::take(&mut reply.stderr);
                 color::paint_with(&mut reply.stderr, &text, effects);

@@ -3,8 +3,9 @@
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::bytes;
-use vigil_hg::config::{Config, ProcessContext, boolean};
+use vigil_hg::config::{Config, Item, ProcessContext, boolean};
 use vigil_hg::repository::{Repository, Requirements};
+use vigil_hg::revision::is_sound_alias;
 use vigil_linux::stat::stat_path;
 
 use super::arguments::Arguments;
@@ -62,10 +63,18 @@ pub(super) fn check_first(config: &Config) -> Result<(), Abort> {
     Ok(())
 }
 
-/// Whether exit codes tell kinds of errors apart. `None` if the setting is no boolean, which Mercurial finds out when something
-/// fails.
-pub(super) fn is_detailed(config: &Config) -> Option<bool> {
-    config.boolean("ui", "detailed-exit-code", false).ok()
+/// Whether exit codes tell kinds of errors apart.
+///
+/// # Errors
+/// Only Mercurial knows what a failure looks like: messages have times, or the setting of exit codes is no boolean, which Mercurial
+/// finds out when something fails.
+pub(super) fn is_detailed(config: &Config) -> Result<bool, Abort> {
+    if config.boolean("ui", "timestamp-output", false)? {
+        return Err(Abort::unsupported("the setting ui.timestamp-output"));
+    }
+    let is_detailed = config.boolean("ui", "detailed-exit-code", false);
+    is_detailed
+        .map_err(|_| Abort::unsupported("a failure where ui.detailed-exit-code is not a boolean"))
 }
 
 /// Whether output is formatted for people: as configured (`ui.formatted`), or because it goes to a terminal.
@@ -188,11 +197,7 @@ pub(super) fn unsupported_names<'n>(
     {
         return Some("names of changesets where patches of mq may be applied".into());
     }
-    for name in [
-        "revisions.disambiguatewithin",
-        "directaccess",
-        "extra-filter-revs",
-    ] {
+    for name in ["revisions.disambiguatewithin", "directaccess"] {
         if config.has("experimental", name) {
             return Some(bytes!("the setting experimental.", name));
         }
@@ -220,9 +225,12 @@ pub(super) fn unsupported_names<'n>(
         let word = alias.get(..end.unwrap_or(alias.len())).unwrap_or(alias);
         names.iter().any(|name| name.find(word).is_some())
     };
+    // These are found without the language in which aliases are.
+    let is_alone = matches!(&names[..], [name] if is_plain(name));
+    let is_sound = |item: &Item| is_sound_alias(item.name.as_bstr(), item.value.as_bstr());
     let alias = config
         .section("revsetalias")
-        .find(|item| is_used(&item.name));
+        .find(|item| is_used(&item.name) || !is_alone && !is_sound(item));
     alias.map(|item| bytes!("revsetalias.", item.name))
 }
 
@@ -354,7 +362,19 @@ pub(super) fn unsupported_setting(config: &Config) -> Option<BString> {
     if let Some(unsupported) = extensions::unsupported(config) {
         return Some(unsupported);
     }
-    for (section, name) in [("ui", "strict"), ("profiling", "enabled")] {
+    for (section, name) in [("ui", "forcecwd"), ("experimental", "extra-filter-revs")] {
+        if config
+            .get(section, name)
+            .is_some_and(|value| !value.is_empty())
+        {
+            return Some(bytes!("the setting ", section, ".", name));
+        }
+    }
+    for (section, name) in [
+        ("ui", "strict"),
+        ("ui", "timestamp-output"),
+        ("profiling", "enabled"),
+    ] {
         let value = config.get(section, name);
         if value.is_some_and(|value| boolean(value) != Some(false)) {
             return Some(bytes!("the setting ", section, ".", name));

@@ -54,10 +54,14 @@ fn the_setting_of_exit_codes_matters_only_if_something_fails() {
         let setting = ["status", "--config", "ui.detailed-exit-code=x"];
         working.assert_same_as_hg(&setting);
         working.assert_same_as_hg(&[&setting[..], &["nope"]].concat());
-        for wrong in ["-Z", "--rev=nope", "--cwd=nope", "--config=x"] {
-            let (_, stderr, code) = working.vigil(&[&setting[..], &[wrong]].concat());
-            assert_eq!(code, Some(255));
-            assert!(stderr.contains("vigil does not answer this"), "{stderr}");
+        // Messages may have times.
+        let times = ["status", "--config", "ui.timestamp-output=1"];
+        for setting in [setting, times] {
+            for wrong in ["-Z", "--rev=nope", "--cwd=nope", "--config=x", "-Rnope"] {
+                let (_, stderr, code) = working.vigil(&[&setting[..], &[wrong]].concat());
+                assert_eq!(code, Some(255));
+                assert!(stderr.contains("vigil does not answer this"), "{stderr}");
+            }
         }
     }
 }

@@ -310,6 +310,18 @@ fn aliases_of_revisions_are_left_to_mercurial() {
         let (_, stderr, _) = working.vigil(&["status", "--rev", "there", "--config", alias]);
         assert!(stderr.contains("revsetalias"), "{stderr}");
         working.assert_same_as_hg(&["status", "--rev", "0", "--config", alias]);
+        // Mercurial warns of those that are wrong, wherever it understands names.
+        for wrong in ["x=(", "x(=1", "x y=1", "x="] {
+            let alias = format!("revsetalias.{wrong}");
+            let (_, stderr, _) = working.vigil(&["status", "--rev", "0", "--config", &alias]);
+            assert!(stderr.contains("revsetalias.x"), "{stderr}");
+            working.assert_same_as_hg(&["status", "--rev", ".", "--config", &alias]);
+            working.assert_same_as_hg(&["status", "--config", &alias]);
+        }
+        for right in ["x=nosuch()", "x(a, b)=a - b", "x=desc(y)"] {
+            let alias = format!("revsetalias.{right}");
+            working.assert_same_as_hg(&["status", "--rev", "0", "--config", &alias]);
+        }
     }
 }
 

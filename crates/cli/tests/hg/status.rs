@@ -647,6 +647,29 @@ fn errors_name_what_cannot_be_answered() {
                 "--traceback",
             ),
             (&["status", "--mq"], "--mq"),
+            (&["status", "--config", "ui.forcecwd=d"], "ui.forcecwd"),
+            (
+                &["status", "--config", "ui.timestamp-output=1"],
+                "ui.timestamp-output",
+            ),
+            (
+                &["status", "--config", "experimental.extra-filter-revs=x("],
+                "extra-filter-revs",
+            ),
+            (
+                &["status", "--color=always", "--config", "color.mode=win32"],
+                "color.mode=win32",
+            ),
+            (
+                &[
+                    "status",
+                    "--rev",
+                    "null:null",
+                    "--config",
+                    "revsetalias.x=(",
+                ],
+                "revsetalias.x",
+            ),
             (
                 &["status", "--config", "devel.sync.x=/nowhere"],
                 "devel.sync.x",
@@ -659,7 +682,7 @@ fn errors_name_what_cannot_be_answered() {
                     "--config",
                     "color.mode=terminfo",
                 ],
-                "terminal's description",
+                "color.mode=terminfo",
             ),
             (
                 &[
