@@ -52,7 +52,7 @@ pub(super) fn here(environment: &Environment) -> (Here, Result<bool, String>) {
     let recorded = recorded.unwrap_or_else(|_| Arc::new(Dirstate::empty()));
     let checks = &mut here.checks;
     checks.push(extensions(
-        opened.unsupported(environment, &recorded),
+        opened.unsupported(environment, &recorded, true),
         config,
     ));
     checks.push(fsmonitor(config));

@@ -30,11 +30,13 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Returns what changes a status here in ways that only Mercurial knows, if `dirstate` is what is recorded.
+    /// Returns what changes an answer here in ways that only Mercurial knows, if `dirstate` is what is recorded. A status
+    /// `shows_large_files`, other answers do not.
     pub(crate) fn unsupported(
         &self,
         environment: &Environment,
         dirstate: &Dirstate,
+        shows_large_files: bool,
     ) -> Option<BString> {
         let variable = |name: &str| environment.get(name).map(BString::from);
         let here = ExtensionQuestion {
@@ -43,7 +45,7 @@ impl Opened {
             process: &process_of(environment, &variable),
             dirstate,
             is_verbose: false,
-            shows_large_files: false,
+            shows_large_files,
         };
         settings::unsupported_setting(&self.config).or_else(|| here.unsupported())
     }

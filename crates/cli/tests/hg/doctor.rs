@@ -73,14 +73,16 @@ fn nothing_is_wrong_with_a_small_working_copy() {
 fn doctor_reports_what_prevents_answers() {
     for hg in hg_programs() {
         let working = WorkingCopy::new(&hg, false);
-        working.write(".hg/hgrc", "[extensions]\nlargefiles =\n");
-        assert_eq!(working.doctor()["extensions and filters"].0, "ok");
+        working.write(".hg/hgrc", "[extensions]\nlargefiles =\nkeyword =\n");
         working.write(".hglf/x", "");
+        assert_eq!(working.doctor()["extensions and filters"].0, "ok");
+        let keywords = "[extensions]\nkeyword =\n[keyword]\n*.c =\n";
+        working.write(".hg/hgrc", keywords);
         let (verdict, fact, remedy) = working.doctor()["extensions and filters"].clone();
         assert_eq!(verdict, "problem");
         assert_eq!(
             fact,
-            "the extension 'largefiles' where there may be some: no status is answered"
+            "the extension 'keyword' with patterns: no status is answered"
         );
         let mut shell = working.0.command("sh", &working.path(""));
         assert!(shell.args(["-c", &remedy]).status().unwrap().success());
@@ -95,7 +97,10 @@ fn doctor_reports_what_prevents_answers() {
         }
         std::fs::remove_file(working.path(".hg/hgrc")).unwrap();
         let requires = std::fs::read_to_string(working.path(".hg/requires")).unwrap();
-        for (more, remedy) in [("largefiles\n", true), ("no-such-thing\n", false)] {
+        for (more, remedy) in [
+            ("exp-remotefilelog-repo-req-1\n", true),
+            ("no-such-thing\n", false),
+        ] {
             working.write(".hg/requires", format!("{requires}{more}"));
             let check = working.doctor()["repository"].clone();
             assert_eq!((check.0.as_str(), !check.2.is_empty()), ("problem", remedy));

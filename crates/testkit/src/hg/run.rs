@@ -45,7 +45,7 @@ pub struct Settings {
     pub time: Duration,
     /// Whether the dirstate is of the second format; if `None`, both take turns.
     pub dirstate_v2: Option<bool>,
-    /// The store's format, an index into [`FORMATS`]; if `None`, one in four stores has one of them.
+    /// The store's format, an index into [`FORMATS`], or the next one for large files; if `None`, one in four has one of these.
     pub format: Option<usize>,
     /// Whether the candidate is asked through a daemon of its own.
     pub daemon: bool,
@@ -54,7 +54,7 @@ pub struct Settings {
 }
 
 /// Rare store formats, as lines of Mercurial's configuration. A release ignores what it does not know.
-pub const FORMATS: [&str; 10] = [
+pub const FORMATS: [&str; 9] = [
     "[format]\nuse-delta-info-flags=yes\n",
     "[format]\nuse-fileindex-v1=yes\n",
     "[format]\nuse-fileindex-v1=yes\nexp-use-very-fragile-and-unsafe-plain-store-encoding=yes\n",
@@ -64,10 +64,10 @@ pub const FORMATS: [&str; 10] = [
     "[format]\nexp-use-copies-side-data-changeset=yes\n",
     "[experimental]\ntreemanifest=yes\n",
     "[extensions]\nlfs=\n[lfs]\ntrack=size('>1B')\n",
-    "[extensions]\nlargefiles=\n[largefiles]\npatterns=re:.*[b-e]$\n",
 ];
-/// The number of the format with large files.
-const LARGE_FILES: usize = 9;
+
+/// The configuration for large files, which counts as one more format.
+const LARGE_FILES: &str = "[extensions]\nlargefiles=\n[largefiles]\npatterns=re:.*[b-e]$\n";
 
 /// The results.
 #[derive(Debug, Default)]
@@ -181,11 +181,11 @@ fn play(
     let mut formats = Rng::new(!seed);
     let any = formats
         .chance(25)
-        .then(|| formats.below(FORMATS.len() as u64));
+        .then(|| formats.below(FORMATS.len() as u64 + 1));
     let format = settings
         .format
         .or(any.and_then(|any| usize::try_from(any).ok()));
-    let has_large_files = format == Some(LARGE_FILES);
+    let has_large_files = format == Some(FORMATS.len());
     // Before version 7, Mercurial loses the second one with large files, and says so in other words.
     let may_be_v2 = !(has_large_files && is_old);
     let is_v2 = may_be_v2 && settings.dirstate_v2.unwrap_or(seed.is_multiple_of(2));
@@ -193,7 +193,10 @@ fn play(
     let mut config = format!(
         "[storage]\nall-slow-path=allow\ndirstate-v2.slow-path=allow\n[format]\nuse-dirstate-v2={is_v2}\n"
     );
-    let format = format.and_then(|format| FORMATS.get(format));
+    let format = match has_large_files {
+        true => Some(&LARGE_FILES),
+        false => format.and_then(|format| FORMATS.get(format)),
+    };
     if rng.chance(20) {
         config.push_str("revlog-compression=zlib\n");
     }

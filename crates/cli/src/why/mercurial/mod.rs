@@ -57,7 +57,7 @@ fn explain(
     let cwd = environment.working_directory();
     let mut session = HgSession::new(repository, Vec::new());
     let dirstate = session.dirstate(repository)?;
-    if let Some(beyond) = opened.unsupported(environment, &dirstate) {
+    if let Some(beyond) = opened.unsupported(environment, &dirstate, false) {
         return Err(Abort::unsupported(beyond));
     }
     if opened.converts_line_endings(environment)? {
