@@ -153,7 +153,7 @@ impl RuntimePath {
         self.open().is_ok_and(|folder| folder.is_locked())
     }
 
-    /// Whether the process `pid` holds the lock, as [`Folder::holder`] finds it.
+    /// Whether the process `pid` holds the lock, by what proc(5) says: in another pid name space, that may be another process.
     pub fn is_held_by(&self, pid: u32) -> bool {
         self.open().is_ok_and(|folder| folder.holder() == Some(pid))
     }
