@@ -391,3 +391,29 @@ fn each_line_of_a_hint_is_one() {
         sandbox.assert_same_as_git(arguments);
     }
 }
+
+/// git reads the rules of a sparse checkout before it looks for entries that could be left out.
+#[test]
+fn rules_that_are_no_cone_are_reported_whatever_the_index_holds() {
+    let sandbox = Sandbox::empty();
+    sandbox.write("a.txt", "1");
+    sandbox.git(["add", "."]);
+    let id = sandbox.git(["rev-parse", ":a.txt"]);
+    for name in [
+        "core.sparseCheckout",
+        "core.sparseCheckoutCone",
+        "index.sparse",
+    ] {
+        sandbox.git(["config", name, "true"]);
+    }
+    sandbox.write(".git/info/sparse-checkout", "*.txt\n");
+    let conflict = [1, 2, 3].map(|stage| format!("100644 {id} {stage}\ta.txt\n"));
+    for entries in [String::new(), conflict.concat()] {
+        sandbox.git(["read-tree", "--empty"]);
+        sandbox.git_with_input(["update-index", "--index-info"], &entries);
+        for arguments in [&["status"][..], &["status", "-s", "-uno"]] {
+            sandbox.assert_same_as_git(arguments);
+            sandbox.assert_same_as_git(arguments);
+        }
+    }
+}

@@ -22,14 +22,9 @@ pub(super) fn collapsing_rules(
     state: &IndexState,
     warnings: &mut Vec<BString>,
 ) -> Result<Option<SparseCheckout>, SessionError> {
-    let sums = state.tracked.sums();
-    // To git, a missing index is a sparse one; an index without entries stays as it is.
-    let is_empty = sums.entries == 0 && state.file.exists();
-    let may_become_sparse = !is_empty && sums.conflicted == 0;
     let is_wanted = settings.sparse_checkout
         && settings.sparse_checkout_cone
         && state.file.shared.is_none()
-        && (state.written_sparse.is_some() || may_become_sparse)
         && repository.config.boolean("index.sparse")? == Some(true);
     if !is_wanted {
         return Ok(None);
@@ -42,7 +37,13 @@ pub(super) fn collapsing_rules(
     for text in checkout.warnings() {
         warnings.push([b"warning: ", text.as_slice()].concat().into());
     }
-    Ok(Some(checkout).filter(SparseCheckout::is_cone))
+    // git reads the rules before it looks at the entries. To it, a missing index is a sparse one; an index without entries stays
+    // as it is.
+    let sums = state.tracked.sums();
+    let is_empty = sums.entries == 0 && state.file.exists();
+    let may_become_sparse = !is_empty && sums.conflicted == 0;
+    let is_sparse = checkout.is_cone() && (state.written_sparse.is_some() || may_become_sparse);
+    Ok(is_sparse.then_some(checkout))
 }
 
 /// A sparse index that git works with.
