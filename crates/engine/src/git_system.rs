@@ -11,8 +11,8 @@ use vigil_git::convert::Converter;
 use vigil_git::objects::Objects;
 use vigil_git::repository::Repository;
 use vigil_linux::dir::EntryKind;
-use vigil_linux::errno;
 use vigil_linux::stat::Stat;
+use vigil_linux::{Errno, errno};
 use vigil_model::ObjectId;
 use vigil_model::facts::ObservedStat;
 use vigil_model::mode::FileMode;
@@ -136,8 +136,8 @@ impl System for GitSystem<'_> {
         vigil_objects::hash::hash_blob(recorded.kind(), target) == *recorded
     }
 
-    fn is_repository(&self, path: &BStr) -> bool {
-        self.repository.has_nested_repository(path)
+    fn is_repository(&self, path: &BStr) -> Result<bool, Errno> {
+        Ok(self.repository.has_nested_repository(path))
     }
 
     fn is_metadata(&self, path: &BStr, _: EntryKind) -> bool {

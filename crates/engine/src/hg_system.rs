@@ -553,9 +553,17 @@ impl System for HgSystem<'_> {
         self.compare_or_note(path, Flag::Link, &target)
     }
 
-    fn is_repository(&self, path: &BStr) -> bool {
+    fn is_repository(&self, path: &BStr) -> Result<bool, Errno> {
         let folder = self.top.join(OsStr::from_bytes(path)).join(".hg");
-        lstat_path(&folder).is_ok_and(|stat| stat.is_dir())
+        match lstat_path(&folder) {
+            Err(Errno::ACCESS) => Err(Errno::ACCESS),
+            seen => Ok(seen.is_ok_and(|stat| stat.is_dir())),
+        }
+    }
+
+    /// Mercurial looks at everything that it lists, and gives up a directory where it may not.
+    fn looks_up_listed_names(&self) -> bool {
+        true
     }
 
     fn is_metadata(&self, path: &BStr, kind: EntryKind) -> bool {

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::{Stat, stat_at, stat_fd};
 use vigil_model::tracked::DirNumber;
@@ -31,7 +32,7 @@ impl Walk<'_> {
     )]
     pub(super) fn visit_non_tracked<'s>(
         &'s self,
-        here: &CurrentDir<'_>,
+        here: &mut CurrentDir<'_>,
         dir: &Arc<OpenDir<'s>>,
         rules_above: &Arc<dyn IgnoreScope>,
         is_excluded: bool,
@@ -51,6 +52,19 @@ impl Walk<'_> {
                 return rules_above.clone();
             }
         };
+        if self.cannot_be_searched(dir.fd(), &stat) {
+            if !here.is_below_unlisted && !self.begins_below(here.path) {
+                self.note_given_up(here.path, Errno::ACCESS, is_excluded, worker);
+                here.is_below_unlisted = true;
+            }
+            if self.scan.watch.is_some() {
+                let folder = here.path.to_owned();
+                worker.findings.silent_paths.folders.push(folder);
+            }
+            self.push_subdirs(here, dir, rules_above, is_excluded, &[], local);
+            return rules_above.clone();
+        }
+        let here = &*here;
         let question = self.scan.question();
         if let Some(listed) = memory
             .as_deref_mut()
@@ -163,6 +177,17 @@ impl Walk<'_> {
             memory.remember(question, listed);
         }
         rules
+    }
+
+    /// Whether the directory, whose stat data is `stat`, may be listed but not searched, and holds anything, if the system minds.
+    fn cannot_be_searched(&self, dir: BorrowedFd<'_>, stat: &Stat) -> bool {
+        // It was opened for reading. So it may be searched, too, if all who may read it may do so, and no look is needed.
+        let readers = stat.mode >> 2 & 0o111;
+        if readers & !stat.mode == 0 || !self.scan.system.looks_up_listed_names() {
+            return false;
+        }
+        let mut listing = Listing::new();
+        stat_at(dir, c".") == Err(Errno::ACCESS) && listing.read(dir).is_ok() && !listing.is_empty()
     }
 
     /// Whether everything that the remembered listing rests on is unchanged.

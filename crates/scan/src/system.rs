@@ -8,6 +8,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use bstr::{BStr, BString};
+use vigil_linux::Errno;
 use vigil_linux::dir::{EntryKind, Listing};
 use vigil_linux::stat::Stat;
 use vigil_model::ObjectId;
@@ -65,7 +66,15 @@ pub trait System: Sync {
     fn is_unchanged_link(&self, path: &BStr, target: &[u8], recorded: &ObjectId) -> bool;
 
     /// Whether the directory at `path` is the top of another repository's working copy.
-    fn is_repository(&self, path: &BStr) -> bool;
+    ///
+    /// # Errors
+    /// The directory may not be searched, and [`Self::looks_up_listed_names`].
+    fn is_repository(&self, path: &BStr) -> Result<bool, Errno>;
+
+    /// Whether a directory whose names may be listed, but not looked up, counts as one that may not be listed.
+    fn looks_up_listed_names(&self) -> bool {
+        false
+    }
 
     /// Whether the entry at `path`, of this kind, is the system's own, and never reported.
     fn is_metadata(&self, path: &BStr, kind: EntryKind) -> bool;

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_linux::Errno;
 use vigil_linux::dir::EntryKind;
 use vigil_linux::stat::{Stat, lstat_path, stat_at};
 use vigil_model::facts::RecordedStat;
@@ -101,8 +102,8 @@ impl System for RecordedFiles {
         id_of(target.to_str().unwrap()) == *recorded
     }
 
-    fn is_repository(&self, path: &BStr) -> bool {
-        path.ends_with(b"nested")
+    fn is_repository(&self, path: &BStr) -> Result<bool, Errno> {
+        Ok(path.ends_with(b"nested"))
     }
 
     fn is_metadata(&self, path: &BStr, _: EntryKind) -> bool {

@@ -5,7 +5,7 @@
 //! repository is one name, whatever is in it.
 
 use std::ffi::OsStr;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
@@ -94,6 +94,8 @@ enum Treatment {
     Enter,
     /// Report it as one, by what is in it.
     ReportAsOne,
+    /// Report that what it holds cannot be looked up, for this reason.
+    Unsearchable(Errno),
 }
 
 impl<'a> Walk<'a> {
@@ -126,6 +128,10 @@ impl<'a> Walk<'a> {
             let treatment = self
                 .treatment_by_folded_names(path.as_bstr())
                 .unwrap_or_else(|| self.treatment(path.as_bstr(), is_excluded));
+            if let Treatment::Unsearchable(reason) = treatment {
+                self.add_unlisted(path.as_bstr(), reason, &mut found.unlisted);
+                return;
+            }
             if let Treatment::Enter = treatment {
                 self.note_gap(path.as_bstr(), &mut found.unlisted);
                 let parent = self.may_keep_open().then(|| dir.clone());
@@ -175,8 +181,8 @@ impl<'a> Walk<'a> {
             Ok(fd) => Arc::new(self.keep(DirFd::Own(fd))),
             Err(error) => {
                 if !is_gone(error) {
-                    let unseen = Unseen::of(dir.path.as_bstr(), error);
-                    worker.findings.unlisted.push(unseen);
+                    let unlisted = &mut worker.findings.unlisted;
+                    self.add_unlisted(dir.path.as_bstr(), error, unlisted);
                 }
                 return;
             }
@@ -315,6 +321,11 @@ impl<'a> Walk<'a> {
         });
         let kind = match treatment {
             Treatment::Settled(kind) => kind,
+            Treatment::Unsearchable(reason) => {
+                self.add_unlisted(path.as_bstr(), reason, &mut found.unlisted);
+                found.must_be_looked_at_again();
+                Kind::Nothing
+            }
             Treatment::Enter => {
                 self.note_gap(path.as_bstr(), &mut found.unlisted);
                 return self.read_dir(parent, path, rules, is_excluded, only_classifies, found);
@@ -356,7 +367,13 @@ impl<'a> Walk<'a> {
         if relation == DirMatch::No {
             return Treatment::Settled(Kind::Nothing);
         }
-        if self.scan.system.is_repository(path) {
+        let is_repository = self.scan.system.is_repository(path);
+        if let Err(reason) = is_repository
+            && self.is_listed(path)
+        {
+            return Treatment::Unsearchable(reason);
+        }
+        if is_repository == Ok(true) {
             return Treatment::Settled(match relation {
                 DirMatch::Below => Kind::Nothing,
                 _ if is_excluded => Kind::Ignored,
@@ -376,6 +393,23 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Whether the directory at `path` may be listed, and holds anything.
+    #[cold]
+    fn is_listed(&self, path: &BStr) -> bool {
+        let Ok(fd) = self.open(None, path) else {
+            return false;
+        };
+        let mut listing = Listing::new();
+        listing.read(fd.as_fd()).is_ok() && !listing.is_empty()
+    }
+
+    /// Adds a directory that cannot be listed to `unlisted`, unless the system's own search begins below it.
+    fn add_unlisted(&self, path: &BStr, reason: Errno, unlisted: &mut Vec<Unseen>) {
+        if !self.scan.system.looks_up_listed_names() || !self.begins_below(path) {
+            unlisted.push(Unseen::of(path, reason));
+        }
+    }
+
     /// Reads the directory at `path` and classifies each entry. If `only_classifies`, nothing is added to `found`, and reading
     /// stops at the first entry that decides.
     fn read_dir(
@@ -391,7 +425,7 @@ impl<'a> Walk<'a> {
             Ok(fd) => self.keep(DirFd::Own(fd)),
             Err(error) => {
                 if !is_gone(error) {
-                    found.unlisted.push(Unseen::of(path.as_bstr(), error));
+                    self.add_unlisted(path.as_bstr(), error, &mut found.unlisted);
                 }
                 found.must_be_looked_at_again();
                 return Kind::Nothing;

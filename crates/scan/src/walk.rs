@@ -315,11 +315,10 @@ impl<'a> Walk<'a> {
             }
             // It may not be listed, or its disk or server is gone. Report what is unseen, and go on with the rest.
             Err(reason) => {
-                let mut filter = self.scan.filter.iter();
-                if !is_below_unlisted && !filter.any(|filter| filter.begins_below(path)) {
+                if !is_below_unlisted && !self.begins_below(path) {
                     is_below_unlisted = true;
-                    if !is_excluded {
-                        self.note_unlisted(path, reason, worker);
+                    if self.may_be_met(path) {
+                        self.note_given_up(path, reason, is_excluded, worker);
                     }
                 }
                 let name = CName::new(vigil_model::path::file_name(path));
@@ -365,7 +364,7 @@ impl<'a> Walk<'a> {
             }
             Timing::non_tracked(self.scan.timing, || {
                 let memory = memory.as_deref_mut();
-                self.visit_non_tracked(&here, &dir, rules, is_excluded, memory, worker, local)
+                self.visit_non_tracked(&mut here, &dir, rules, is_excluded, memory, worker, local)
             })
         } else {
             self.push_subdirs(&here, &dir, rules, is_excluded, &[], local);
@@ -391,6 +390,18 @@ impl<'a> Walk<'a> {
             files
         };
         self.check_files(&here, dir.fd(), 0..end, &mut worker.findings)
+    }
+
+    /// Whether the search for untracked files begins below the directory `path`.
+    pub(super) fn begins_below(&self, path: &BStr) -> bool {
+        let mut filter = self.scan.filter.iter();
+        filter.any(|filter| filter.begins_below(path))
+    }
+
+    /// Whether a system that looks up names before it opens directories comes to the directory `path`, which cannot be opened.
+    fn may_be_met(&self, path: &BStr) -> bool {
+        !self.scan.system.looks_up_listed_names()
+            || lstat_path(&self.scan.work_tree.join(OsStr::from_bytes(path))).is_ok()
     }
 
     /// The scan's focus, unless the directory is looked at as a whole.
@@ -632,6 +643,21 @@ impl<'a> Walk<'a> {
         let directory = self.scan.tracked_files.directory(number);
         let only = directory.file(0).filter(|_| directory.sums().entries == 1);
         only.is_some_and(|only| only.is_collapsed() && only.is_left_out())
+    }
+
+    /// Notes that a directory with tracked files cannot be listed, if the system's own search for other files comes there.
+    pub(super) fn note_given_up(
+        &self,
+        path: &BStr,
+        reason: Errno,
+        is_excluded: bool,
+        worker: &mut Worker,
+    ) {
+        let enters_excluded =
+            self.scan.system.looks_up_listed_names() && self.scan.ignored != IgnoredMode::No;
+        if !is_excluded || enters_excluded {
+            self.note_unlisted(path, reason, worker);
+        }
     }
 
     /// Notes that a directory cannot be listed, if untracked files are asked for.

@@ -1,6 +1,8 @@
 //! Working copies, and the programs that are compared.
 
 use std::ffi::OsStr;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -17,6 +19,26 @@ pub(crate) fn hg_programs() -> Vec<PathBuf> {
         skip_test("a comparison with Mercurial", "Mercurial is missing");
     }
     there
+}
+
+/// Returns the beginning of a command line whose program may not read what its permissions forbid, not even for root. `None` if
+/// there is no such command line here.
+fn without_privileges() -> Option<&'static [&'static str]> {
+    const BEGINNING: &[&str] = &[
+        "setpriv",
+        "--bounding-set",
+        "-dac_override,-dac_read_search",
+    ];
+    if !rustix::process::geteuid().is_root() {
+        return Some(&[]);
+    }
+    let mut tried = Command::new("setpriv");
+    tried.args(BEGINNING.iter().skip(1)).arg("true");
+    if tried.output().is_ok_and(|output| output.status.success()) {
+        return Some(BEGINNING);
+    }
+    skip_test("what permissions forbid", "for root, this needs setpriv");
+    None
 }
 
 /// A working copy in a sandbox, for Mercurial and Vigil.
@@ -86,15 +108,8 @@ impl WorkingCopy {
         if is_vigil {
             command.arg("hg");
         }
-        let output = command
-            .args(arguments.iter().map(OsStr::new))
-            .output()
-            .unwrap();
-        (
-            String::from_utf8_lossy(&output.stdout).into_owned(),
-            String::from_utf8_lossy(&output.stderr).into_owned(),
-            output.status.code(),
-        )
+        let arguments = arguments.iter().map(OsStr::new);
+        texts_of(&command.args(arguments).output().unwrap())
     }
 
     pub(crate) fn vigil(&self, arguments: &[&str]) -> ProgramOutput {
@@ -150,6 +165,41 @@ impl WorkingCopy {
         assert_eq!(self.vigil(arguments), expected, "{arguments:?}");
     }
 
+    /// Asserts that Vigil and Mercurial print the same in a folder, for a user who may not do what permissions forbid, while the
+    /// file or folder `name` has this mode.
+    #[track_caller]
+    pub(crate) fn assert_same_with_mode(
+        &self,
+        (name, mode): (&str, u32),
+        folder: &str,
+        arguments: &[&[&str]],
+    ) {
+        let Some(beginning) = without_privileges() else {
+            return;
+        };
+        let (path, folder) = (self.path(name), self.path(folder));
+        let before = std::fs::metadata(&path).unwrap().permissions();
+        std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        let vigil = [env!("CARGO_BIN_EXE_vigil"), "hg"].map(OsStr::new);
+        let hg = [self.0.hg_program().as_os_str()];
+        let run = |program: &[&OsStr], arguments: &[&str]| {
+            let beginning = beginning.iter().map(OsStr::new);
+            let all = beginning.chain(program.iter().copied());
+            let mut all = all.chain(arguments.iter().map(OsStr::new));
+            let mut command = self.0.command(all.next().unwrap(), &folder);
+            texts_of(&command.args(all).output().unwrap())
+        };
+        let answers = arguments.iter().map(|arguments| {
+            let answer = run(&vigil, arguments);
+            (arguments, answer, run(&hg, arguments))
+        });
+        let answers: Vec<_> = answers.collect();
+        std::fs::set_permissions(&path, before).unwrap();
+        for (arguments, answer, expected) in answers {
+            assert_eq!(answer, expected, "{name} {mode:o} {arguments:?}");
+        }
+    }
+
     /// Does the same in a folder.
     #[track_caller]
     pub(crate) fn assert_same_as_hg_in(&self, folder: &str, arguments: &[&str]) {
@@ -163,6 +213,14 @@ impl WorkingCopy {
         };
         assert_eq!(answer, expected, "{arguments:?}\n{}", records());
     }
+}
+
+fn texts_of(output: &Output) -> ProgramOutput {
+    (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+        output.status.code(),
+    )
 }
 
 /// Standard output, standard error and exit code.

@@ -1,4 +1,4 @@
-//! Small files of a repository that are damaged or cannot be read: Mercurial complains wherever it needs them.
+//! Files and directories that are damaged or may not be read: Mercurial complains wherever it needs them.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -138,5 +138,72 @@ fn a_dirstate_whose_data_file_is_gone_is_an_error() {
         let (_, stderr, code) = working.vigil(&["status"]);
         let message = "abort: dirstate read race happened 5 times in a row\n";
         assert_eq!((stderr.as_str(), code), (message, Some(255)));
+    }
+}
+
+/// Returns a working copy with files in directories that are recorded, unknown and ignored.
+fn with_directories(hg: &std::path::Path) -> WorkingCopy {
+    let working = WorkingCopy::new(hg, false);
+    for name in ["a", "d/x", "d/e/y", "ignored/recorded"] {
+        working.write(name, "1\n");
+    }
+    working.write(".hgignore", "^ignored|^.hgignore\n");
+    working.commit("one");
+    working.hg(&["add", "-q", "ignored/recorded"]);
+    working.commit("two");
+    for name in ["d/u", "d/unknown/v", "d/e/w", "ignored/u", "ignored/sub/v"] {
+        working.write(name, "");
+    }
+    for name in ["empty", "unknown/empty"] {
+        fs::create_dir_all(working.path(name)).unwrap();
+    }
+    working
+}
+
+#[test]
+fn a_directory_that_may_be_listed_but_not_searched_is_given_up() {
+    for hg in hg_programs() {
+        let working = with_directories(&hg);
+        for name in [
+            "d",
+            "d/e",
+            "d/unknown",
+            "ignored",
+            "ignored/sub",
+            "empty",
+            "unknown/empty",
+        ] {
+            for mode in [0o644, 0] {
+                let questions: &[&[&str]] = &[&["status"], &["status", "-i"]];
+                working.assert_same_with_mode((name, mode), "", questions);
+            }
+        }
+        let questions: &[&[&str]] = &[
+            &["status", "-A"],
+            &["status", "-mard"],
+            &["status", "--rev", "0"],
+            &["status", "d"],
+            &["status", "d/u"],
+            &["status", "d/unknown"],
+        ];
+        for mode in [0o644, 0] {
+            working.assert_same_with_mode(("d", mode), "", questions);
+        }
+    }
+}
+
+#[test]
+fn a_directory_below_one_that_may_not_be_searched_is_not_met() {
+    for hg in hg_programs() {
+        let working = with_directories(&hg);
+        for mode in [0o644, 0] {
+            let questions: &[&[&str]] = &[
+                &["status", "d/e"],
+                &["status", "d/e", "d/q"],
+                &["status", "d/e", "a"],
+            ];
+            working.assert_same_with_mode(("d", mode), "", questions);
+        }
+        working.assert_same_with_mode(("d/unknown", 0), "", &[&["status", "d/unknown/v"]]);
     }
 }
