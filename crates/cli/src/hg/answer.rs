@@ -2,18 +2,21 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_session::{self, HgSession, HgWorkingCopy};
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::bytes::bytes_of;
+use vigil_hg::bytes::{bytes_of, path_of};
 use vigil_hg::checkout::{self, Checkout};
 use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
 use vigil_hg::narrow;
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::{self, Repository};
 use vigil_hg::revision::Revisions;
+use vigil_linux::Errno;
+use vigil_linux::stat::lstat_path;
 
 use super::arguments::Arguments;
 use super::color::Colors;
@@ -307,6 +310,9 @@ impl Run<'_> {
             exclude: &arguments.exclude,
             subrepositories: pair.ends_in_working_copy().then_some(&subrepositories),
         })?;
+        if pair.ends_in_working_copy() {
+            check_ways(&root, &matcher)?;
+        }
         if let Some(name) = matcher.named_in_subrepositories().first()
             && arguments.subrepos
         {
@@ -473,6 +479,23 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// Checks that the directories above the paths that are asked for by name can be looked at, as Mercurial does.
+fn check_ways(root: &Path, matcher: &Matcher) -> Result<(), Abort> {
+    for name in matcher.named() {
+        if lstat_path(&root.join(path_of(name))) != Err(Errno::ACCESS) {
+            continue;
+        }
+        let above = name.find_iter("/").filter_map(|slash| name.get(..slash));
+        for above in above {
+            let above = root.join(path_of(above));
+            if let Err(reason @ Errno::ACCESS) = lstat_path(&above) {
+                return Err(Abort::io(&above, &reason.into()));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Returns the session of `repository` in `known`, with a state on disk unless `vigil.stateFile` is false.

@@ -207,3 +207,22 @@ fn a_directory_below_one_that_may_not_be_searched_is_not_met() {
         working.assert_same_with_mode(("d/unknown", 0), "", &[&["status", "d/unknown/v"]]);
     }
 }
+
+#[test]
+fn a_named_path_below_a_directory_that_may_not_be_looked_at_is_an_error() {
+    for hg in hg_programs() {
+        let working = with_directories(&hg);
+        for mode in [0o644, 0] {
+            let questions: &[&[&str]] = &[
+                &["status", "d/e/y"],
+                &["status", "d/e/y", "d/q"],
+                &["status", "d/q", "d/e/w"],
+                &["status", "--rev", "0", "d/e/y"],
+                &["status", "--rev", "wdir()", "--rev", "0", "d/e/y"],
+                &["status", "--rev", "0", "--rev", "1", "d/e/y"],
+                &["status", "d/q/r"],
+            ];
+            working.assert_same_with_mode(("d", mode), "", questions);
+        }
+    }
+}
