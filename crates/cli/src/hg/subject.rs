@@ -278,9 +278,10 @@ impl Subject<'_> {
             status.bad.iter().partition(|bad| bad.was_met);
         drop(session);
         let mut all: Vec<&BadPath> = Vec::new();
+        let paths = PathDisplay::new(&repository.root, &self.process.cwd, true);
         for bad in named.into_iter().chain(met) {
             match is_known {
-                Some(is_known) if is_known(bad.path.as_bstr())? => {}
+                Some(is_known) if is_known(&passed_on(bad, &paths))? => {}
                 _ => all.push(bad),
             }
         }
@@ -351,15 +352,25 @@ impl Subject<'_> {
         };
         let paths = PathDisplay::new(&self.repository.root, &self.process.cwd, is_relative);
         let line = |bad: &&BadPath| {
-            // For a path met on the walk, Mercurial makes the path relative to the current directory twice.
-            let path = match bad.was_met {
-                true => paths.relative(bad.path.as_bstr()),
-                false => Cow::Borrowed(bad.path.as_bstr()),
-            };
+            let path = passed_on(bad, &paths);
             let shown = paths.path(&path);
-            BString::from(bytes!(shown.as_bstr(), ": ", bad.reason))
+            // Mercurial leaves a slash between a way up and the top, which has no name.
+            let slash = match bad.path.is_empty() && !path.is_empty() {
+                true => "/",
+                false => "",
+            };
+            BString::from(bytes!(shown.as_bstr(), slash, ": ", bad.reason))
         };
         Ok(bad.iter().map(line).collect())
+    }
+}
+
+/// Returns the path that Mercurial takes for that of `bad`. If its walk met that, it makes the path relative to the current
+/// directory twice, the first time before anything else.
+fn passed_on<'b>(bad: &'b BadPath, paths: &PathDisplay) -> Cow<'b, BStr> {
+    match bad.was_met {
+        true => paths.relative(bad.path.as_bstr()),
+        false => Cow::Borrowed(bad.path.as_bstr()),
     }
 }
 

@@ -226,3 +226,21 @@ fn a_named_path_below_a_directory_that_may_not_be_looked_at_is_an_error() {
         }
     }
 }
+
+#[test]
+fn directories_that_the_base_has_are_passed_over_by_the_path_that_is_printed() {
+    for hg in hg_programs() {
+        let working = with_directories(&hg);
+        for folder in ["", "d", "d/e"] {
+            for unreadable in [("d/e", 0o311), ("", 0o311)] {
+                let questions: &[&[&str]] = &[
+                    &["status", "--rev", "0"],
+                    &["status", "--rev", "null"],
+                    &["status", "--config", "ui.relative-paths=no"],
+                ];
+                working.assert_same_with_mode(unreadable, folder, questions);
+            }
+        }
+        working.assert_same_with_mode(("d/e", 0), "d", &[&["status", "--rev", "0"]]);
+    }
+}

@@ -106,6 +106,9 @@ impl Manifest {
 
     /// Returns whether there are files below `path`.
     pub fn has_directory(&self, path: &BStr) -> bool {
+        if path.is_empty() {
+            return !self.text.is_empty();
+        }
         let start = [path.as_bytes(), b"/"].concat();
         let first = self.first_from(start.as_bstr());
         first.is_some_and(|(found, _)| found.starts_with(&start))
