@@ -360,8 +360,7 @@ impl<'a> HgSystem<'a> {
             // Mercurial reads it whatever its size is.
             return entry.flag != flag_of(stat);
         }
-        let stored_len = || self.store.contents_len(path, &entry.node);
-        entry.flag != flag_of(stat) || stored_len().is_ok_and(|len| len != stat.size)
+        entry.flag != flag_of(stat) || self.store.has_other_len(path, &entry.node, stat.size)
     }
 
     fn manifest(&self) -> Result<&Manifest, Abort> {

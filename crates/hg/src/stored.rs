@@ -293,6 +293,15 @@ impl Store {
         }
     }
 
+    /// Returns whether Mercurial knows without reading a file of `len` bytes that it is not as the version `node` of the file
+    /// `path`. False if the version cannot be read.
+    pub fn has_other_len(&self, path: &BStr, node: &Node, len: u64) -> bool {
+        // Contents may have been stored with an escape of four bytes, which Mercurial allows for.
+        let may_be = |stored: u64| stored == len || stored == len.saturating_add(4);
+        let stored = self.contents_len(path, node);
+        stored.is_ok_and(|stored| !may_be(stored))
+    }
+
     /// Returns the contents of the version `node` of the file `path`.
     ///
     /// # Errors

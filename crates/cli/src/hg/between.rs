@@ -205,7 +205,15 @@ impl<'w> Working<'w> {
             return Ok(false);
         }
         let contents = working_file::read(&there, u64::MAX);
-        let contents = contents.map_err(|error| Abort::io(&there, &error))?;
+        let contents = match contents {
+            // Mercurial reads a file only if its length may be right.
+            Err(_)
+                if self.line_endings.is_none() && self.store.has_other_len(path, version, len) =>
+            {
+                return Ok(false);
+            }
+            contents => contents.map_err(|error| Abort::io(&there, &error))?,
+        };
         let contents = match self.line_endings {
             Some(line_endings) => line_endings.committed(path, contents),
             None => contents,

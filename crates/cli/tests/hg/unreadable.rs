@@ -244,3 +244,23 @@ fn directories_that_the_base_has_are_passed_over_by_the_path_that_is_printed() {
         working.assert_same_with_mode(("d/e", 0), "d", &[&["status", "--rev", "0"]]);
     }
 }
+
+#[test]
+fn an_unreadable_file_of_another_length_than_a_changesets_is_not_read() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        for text in ["1\n", "12345678\n"] {
+            working.write("a", text);
+            working.commit(text);
+        }
+        for text in ["1\n", "2\n", "123\n", "123456\n", "1234\n", "12345679\n"] {
+            working.write("a", text);
+            let questions: &[&[&str]] = &[
+                &["status"],
+                &["status", "--rev", "0"],
+                &["status", "--rev", "wdir()", "--rev", "0"],
+            ];
+            working.assert_same_with_mode(("a", 0), "", questions);
+        }
+    }
+}
