@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 
 use bstr::{BStr, BString};
 use parking_lot::Mutex;
-use vigil_hg::abort::Abort;
+use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::dirstate::{Dirstate, Entry, Flags};
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
@@ -114,6 +114,8 @@ pub(crate) struct HgSystem<'a> {
     failure: Mutex<Option<(BString, Abort)>>,
     /// The files whose contents were compared.
     compared: Mutex<HashSet<BString>>,
+    /// The files whose committed version the system does not let us read.
+    without_version: Mutex<HashSet<BString>>,
     /// How often contents could not be compared.
     failures: AtomicUsize,
     /// The files whose stat data do not decide, each with the identity of what it was compared with, if that can be known.
@@ -200,6 +202,7 @@ impl<'a> HgSystem<'a> {
             failure: Mutex::new(None),
             failures: AtomicUsize::new(0),
             compared: Mutex::default(),
+            without_version: Mutex::default(),
             unsure: Mutex::default(),
             provable_later: Mutex::default(),
             is_remembered,
@@ -308,9 +311,10 @@ impl<'a> HgSystem<'a> {
         self.provable_later.lock().clone()
     }
 
-    /// Marks the files in `found` that could not be read, as opposed to those with other contents.
+    /// Marks the files in `found` that could not be read, on disk or in the store, as opposed to those with other contents.
     fn mark_unreadable(&self, found: &mut Findings) {
         let compared = self.compared.lock();
+        let without_version = self.without_version.lock();
         for (number, observed) in &mut found.tracked {
             if *observed != Observed::Present(BY_CONTENTS) {
                 continue;
@@ -318,7 +322,8 @@ impl<'a> HgSystem<'a> {
             let path = self.dirstate.get(*number as usize).map(|(path, _)| path);
             // A kept verdict needed no comparison now. The file counts as compared if it can be read.
             let can_be_read = |path: &BStr| {
-                compared.contains(path) || self.is_remembered && self.can_be_read(path)
+                !without_version.contains(path)
+                    && (compared.contains(path) || self.is_remembered && self.can_be_read(path))
             };
             if !path.is_some_and(can_be_read) {
                 *observed = Observed::Present(UNREADABLE);
@@ -346,14 +351,16 @@ impl<'a> HgSystem<'a> {
             return Some(false);
         }
         let contents = self.contents(path, stat)?;
-        Some(self.compare_or_note(path, flag_of(stat), &contents))
+        self.compare_or_note(path, flag_of(stat), &contents)
     }
 
     /// Whether the file at `path`, whose stat data is `stat`, differs from the first parent without its contents, which Mercurial
     /// reads last: by its flag or size, or because the parent has no such file.
     pub(crate) fn differs_unread(&self, path: &BStr, stat: &Stat) -> bool {
-        let manifest = self.manifest();
-        let Some(entry) = manifest.ok().and_then(|manifest| manifest.get(path)) else {
+        let Ok(manifest) = self.manifest() else {
+            return false;
+        };
+        let Some(entry) = manifest.get(path) else {
             return true;
         };
         if self.line_endings.is_some() {
@@ -438,17 +445,23 @@ impl<'a> HgSystem<'a> {
         })
     }
 
-    /// Whether the contents are the same. If they cannot be compared, notes why and returns false.
-    fn compare_or_note(&self, path: &BStr, flag: Flag, contents: &[u8]) -> bool {
+    /// Whether the contents are the same; `None` if the committed ones cannot be read, which counts as if the file could not be.
+    /// If they cannot be compared for another reason, notes that and returns false.
+    fn compare_or_note(&self, path: &BStr, flag: Flag, contents: &[u8]) -> Option<bool> {
         match self.compare(path, flag, contents) {
-            Ok(compared) => compared == Compared::Same,
+            Ok(compared) => Some(compared == Compared::Same),
+            Err(abort) if abort.kind == Kind::System => {
+                self.failures.fetch_add(1, Ordering::Relaxed);
+                self.without_version.lock().insert(path.to_owned());
+                None
+            }
             Err(abort) => {
                 self.failures.fetch_add(1, Ordering::Relaxed);
                 let mut failure = self.failure.lock();
                 if failure.as_ref().is_none_or(|(known, _)| path < *known) {
                     *failure = Some((path.to_owned(), abort));
                 }
-                false
+                Some(false)
             }
         }
     }
@@ -531,7 +544,8 @@ impl System for HgSystem<'_> {
         };
         self.compared.lock().insert(path.to_owned());
         let contents = self.converted(path, contents);
-        Ok(self.compare_or_note(path, flag, &contents))
+        let is_same = self.compare_or_note(path, flag, &contents);
+        Ok(is_same.unwrap_or_default())
     }
 
     fn conversion(&self, path: &BStr) -> Option<u64> {
@@ -549,7 +563,8 @@ impl System for HgSystem<'_> {
     fn is_unchanged_link(&self, path: &BStr, target: &[u8], _: &ObjectId) -> bool {
         self.compared.lock().insert(path.to_owned());
         let target = self.converted(path, target.to_vec());
-        self.compare_or_note(path, Flag::Link, &target)
+        let is_same = self.compare_or_note(path, Flag::Link, &target);
+        is_same.unwrap_or_default()
     }
 
     fn is_repository(&self, path: &BStr) -> Result<bool, Errno> {

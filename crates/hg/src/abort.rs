@@ -24,6 +24,8 @@ pub enum Kind {
     Config,
     /// Stored data are damaged.
     Storage,
+    /// The system does not let a file be read.
+    System,
     /// The working copy shares the store of a repository whose requirements are kept in another way.
     Share,
     /// Not an error of Mercurial's: it would answer, but this program does not.
@@ -72,7 +74,7 @@ impl Abort {
     /// Creates the error for a file that could not be read.
     pub fn io(path: &Path, error: &io::Error) -> Self {
         let reason = errno::text_of(error);
-        Self::plain(bytes!(reason, ": '", bytes_of(path), "'"))
+        Self::of(Kind::System, bytes!(reason, ": '", bytes_of(path), "'"))
     }
 
     /// Adds a hint.

@@ -264,3 +264,26 @@ fn an_unreadable_file_of_another_length_than_a_changesets_is_not_read() {
         }
     }
 }
+
+#[test]
+fn a_file_whose_committed_version_may_not_be_read_is_missing() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        for text in ["1\n", "2\n"] {
+            working.write("a", text);
+            working.write("d/b", "1\n");
+            working.commit(text);
+        }
+        working.write("d/b", "2\n");
+        for name in ["00manifest.i", "data", "data/a.i", "data/d", "data/d/b.i"] {
+            let name = format!(".hg/store/{name}");
+            let questions: &[&[&str]] = &[
+                &["status"],
+                &["status", "-A"],
+                &["status", "--rev", "0"],
+                &["status", "--rev", "0", "--rev", "1"],
+            ];
+            working.assert_same_with_mode((&name, 0), "", questions);
+        }
+    }
+}
