@@ -258,7 +258,7 @@ impl Run<'_> {
             self.warnings.extend_from_slice(&unknown_parent(&parent));
         }
         let unfinished = match settings.shows_unfinished && arguments.own.is_none() {
-            true => Unfinished::of(&repository, &dirstate, &config)?,
+            true => Unfinished::of(&repository, parents.nodes, &config)?,
             false => Unfinished::default(),
         };
         if !unfinished.is_nothing() && (template.is_some() || is_json) {

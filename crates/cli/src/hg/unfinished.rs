@@ -5,7 +5,7 @@ use vigil_hg::abort::Abort;
 use vigil_hg::bytes::path_of;
 use vigil_hg::checkout::MergeState;
 use vigil_hg::config::Config;
-use vigil_hg::dirstate::Dirstate;
+use vigil_hg::node::Node;
 use vigil_hg::repository::Repository;
 use vigil_hg::text_file;
 use vigil_linux::stat::stat_path;
@@ -73,13 +73,13 @@ pub(super) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Finds out what is unfinished in `repository`.
+    /// Finds out what is unfinished in `repository`, whose working copy has `parents`, as far as these are in the changelog.
     ///
     /// # Errors
     /// The records of an operation are not understood.
     pub(super) fn of(
         repository: &Repository,
-        dirstate: &Dirstate,
+        parents: [Node; 2],
         config: &Config,
     ) -> Result<Self, Abort> {
         let skipped = config.list("commands", "status.skipstates");
@@ -108,7 +108,7 @@ impl Unfinished {
                 "two unfinished operations of extensions",
             ));
         }
-        let [_, p2] = dirstate.parents();
+        let [_, p2] = parents;
         let operation = match first {
             Some(operation) => Some((operation.name, operation.hint)),
             None if !p2.is_null() && !is_skipped("merge") => Some(("merge", MERGE_HINT)),

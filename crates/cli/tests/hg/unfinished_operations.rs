@@ -93,3 +93,24 @@ fn a_verbose_status_reports_unfinished_operations() {
         }
     }
 }
+
+#[test]
+fn a_merge_with_a_changeset_that_is_gone_is_no_merge() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        for text in ["1\n", "2\n", "3\n"] {
+            working.hg(&["update", "-q", "null"]);
+            working.write(&format!("f{}", text.trim()), text);
+            working.commit(text);
+        }
+        working.hg(&["update", "-q", "1"]);
+        working.hg(&["merge", "-q", "-f", "2"]);
+        let dirstate = std::fs::read(working.path(".hg/dirstate")).unwrap();
+        working.hg(&["update", "-q", "-C", "0"]);
+        let strip = ["strip", "-q", "--no-backup", "2"];
+        working.hg(&[&strip[..], &["--config", "extensions.strip="]].concat());
+        working.write(".hg/dirstate", dirstate);
+        working.assert_same_as_hg(&["status", "-v"]);
+        working.assert_same_as_hg(&["status", "-v", "-T", "{status} {path}\n"]);
+    }
+}
