@@ -289,13 +289,13 @@ impl Run<'_> {
         let mut message = Vec::new();
         let subrepositories =
             subrepositories::read_from_working_copy(&repository, &dirstate, cwd, &mut message);
-        if pair.ends_in_working_copy() {
+        if pair.has_working_copy() {
             self.warnings.append(&mut message);
             checkout::check_branch(&repository)?;
         }
         let subrepositories = match subrepositories {
             // A comparison of changesets does not depend on the working copy.
-            Err(_) if !pair.ends_in_working_copy() && !arguments.subrepos => Default::default(),
+            Err(_) if !pair.has_working_copy() && !arguments.subrepos => Default::default(),
             subrepositories => subrepositories?,
         };
         if is_kept && !subrepositories.is_empty() {

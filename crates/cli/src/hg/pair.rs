@@ -20,6 +20,10 @@ impl Pair {
         }
     }
 
+    pub(super) fn has_working_copy(self) -> bool {
+        self.ends_in_working_copy() || matches!(self, Self::Targets([Target::WorkingCopy, _]))
+    }
+
     pub(super) fn ends_in_working_copy(self) -> bool {
         matches!(
             self,

@@ -315,3 +315,39 @@ fn changesets_of_shelves_are_hidden() {
         }
     }
 }
+
+#[test]
+fn a_branch_that_cannot_be_read_matters_where_the_working_copy_is_named() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        for text in ["1", "12", "123"] {
+            working.write("a", text);
+            working.commit(text);
+        }
+        drop(std::fs::remove_file(working.path(".hg/branch")));
+        std::fs::create_dir(working.path(".hg/branch")).unwrap();
+        let mut server = working.server();
+        for set in [
+            ".",
+            ".^",
+            "p1()",
+            "p2()",
+            "parents()",
+            "p1(.)",
+            "wdir()",
+            "wdir()^",
+            "wdir()^0",
+            "wdir()^2",
+            "wdir()~1",
+            "p1(wdir())",
+            "wdir():0",
+            "heads(p1())",
+        ] {
+            for other in ["0", "p2()", "wdir()"] {
+                let arguments = ["status", "--rev", set, "--rev", other];
+                working.assert_same_as_hg_server(&mut server, &arguments);
+            }
+            working.assert_same_as_hg_server(&mut server, &["status", "--change", set]);
+        }
+    }
+}

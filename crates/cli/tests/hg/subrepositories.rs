@@ -286,6 +286,16 @@ fn damage_in_the_working_copy_does_not_matter_between_changesets() {
         ] {
             working.assert_same_as_hg(arguments);
         }
+        std::fs::remove_file(working.path(".hgsub")).unwrap();
+        for from in ["0", "1"] {
+            working.assert_same_as_hg(&["status", "--rev", "wdir()", "--rev", from]);
+        }
+        working.write(".hgsub", "s = s\nnonsense\n");
+        for from in ["0", "1"] {
+            let (_, stderr, code) = working.vigil(&["status", "--rev", "wdir()", "--rev", from]);
+            assert_eq!(code, Some(255));
+            assert!(stderr.contains("'nonsense'"), "{stderr}");
+        }
     }
 }
 

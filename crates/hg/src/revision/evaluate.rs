@@ -8,7 +8,7 @@ use super::expression::{Expression, not_understood, number};
 use super::{Revisions, Target};
 use crate::abort::{Abort, Kind};
 use crate::ancestry;
-use crate::checkout::Phase;
+use crate::checkout::{Phase, check_branch};
 use crate::stored::Store;
 
 /// A set in the order of its expression, without duplicates.
@@ -39,7 +39,7 @@ impl Evaluation<'_, '_> {
             Expression::Group(inner) => self.set(inner),
             Expression::Call(name, arguments) => self.call(name, arguments),
             Expression::FirstParent(inner) => {
-                let found = self.set(inner)?;
+                let found = self.set_with_parents(inner)?;
                 let parents = found.iter().map(|target| self.revisions.parent_of(*target));
                 Ok(without_null(parents.collect()))
             }
@@ -50,7 +50,10 @@ impl Evaluation<'_, '_> {
                     Some(b"2") => 2,
                     _ => return Err(Abort::of(Kind::Parse, "^ expects a number 0, 1, or 2")),
                 };
-                let found = self.set(inner)?;
+                let found = match which {
+                    0 => self.set(inner)?,
+                    _ => self.set_with_parents(inner)?,
+                };
                 let parent = |target: &Target| match which {
                     0 => *target,
                     1 => self.revisions.parent_of(*target),
@@ -69,7 +72,10 @@ impl Evaluation<'_, '_> {
                     "~ expects a number",
                 )?;
                 let count = count.ok_or_else(|| self.refused())?;
-                let found = self.set(inner)?;
+                let found = match count > 0 {
+                    true => self.set_with_parents(inner)?,
+                    false => self.set(inner)?,
+                };
                 match count < 0 {
                     true => self.only_descendants(&found, count.unsigned_abs()),
                     false => Ok(sorted(
@@ -119,6 +125,16 @@ impl Evaluation<'_, '_> {
             Expression::Only(first, second) => self.only(first, second.as_deref()),
             Expression::List(_) => Err(self.refused()),
         }
+    }
+
+    /// Evaluates an expression for changesets whose parents are looked up. For those of the working copy, Mercurial reads its
+    /// branch, too.
+    fn set_with_parents(&mut self, expression: &Expression) -> Result<Set, Abort> {
+        let found = self.set(expression)?;
+        if found.contains(&Target::WorkingCopy) {
+            check_branch(self.revisions.repository)?;
+        }
+        Ok(found)
     }
 
     fn named(&mut self, name: &BStr) -> Result<Set, Abort> {
@@ -332,9 +348,17 @@ impl Evaluation<'_, '_> {
             (b"all", []) => Ok(self.all()),
             (b"none", []) => Ok(Set::new()),
             (b"wdir", []) => Ok(vec![Target::WorkingCopy]),
-            (b"p1", []) => Ok(without_null(vec![self.revisions.parents[0]])),
-            (b"p2", []) => Ok(without_null(vec![self.revisions.parents[1]])),
-            (b"parents", []) => Ok(without_null(self.revisions.parents.to_vec())),
+            (b"p1" | b"p2" | b"parents", []) => {
+                // Mercurial asks the working copy, and so reads its branch first.
+                check_branch(self.revisions.repository)?;
+                let parents = self.revisions.parents;
+                let (first, second) = parents.split_at(1);
+                Ok(without_null(match name.as_slice() {
+                    b"p1" => first.to_vec(),
+                    b"p2" => second.to_vec(),
+                    _ => parents.to_vec(),
+                }))
+            }
             (b"draft", []) => self.of_phase(Phase::Draft),
             (b"public", []) => self.of_phase(Phase::Public),
             (b"secret", []) => self.of_phase(Phase::Secret),
@@ -380,7 +404,7 @@ impl Evaluation<'_, '_> {
     fn call_on_set(&mut self, name: &BString, of: &Expression) -> Result<Set, Abort> {
         match name.as_slice() {
             b"p1" => {
-                let found = self.set(of)?;
+                let found = self.set_with_parents(of)?;
                 let parents = found.iter().map(|target| self.revisions.parent_of(*target));
                 return Ok(without_null(parents.collect()));
             }
