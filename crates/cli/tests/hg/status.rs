@@ -1404,3 +1404,48 @@ fn extensions_that_do_not_change_a_status_are_allowed() {
         );
     }
 }
+
+#[test]
+fn patterns_that_python_warns_of_are_left_to_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        for name in ["a", "b", "c"] {
+            working.write(name, "");
+        }
+        for (pattern, warns) in [
+            ("re:[[:alpha:]]", true),
+            ("re:[[]a", true),
+            ("re:[a&&b]", true),
+            ("re:[a||b]", true),
+            ("re:[a~~b]", true),
+            ("re:[+--b]", true),
+            ("re:[a-b--c]", true),
+            ("re:[]&&b]", true),
+            ("glob:[[]", true),
+            ("glob:[^&&b]", true),
+            ("re:[^[]b", false),
+            ("re:[a[b]", false),
+            ("re:[&&b]", false),
+            ("re:[^&&b]", false),
+            ("re:[--b]", false),
+            ("re:[a&b-]", false),
+            ("re:[a&\\&]", false),
+            ("glob:[!&&b]", false),
+        ] {
+            let arguments = ["status", pattern];
+            if !warns {
+                working.assert_same_as_hg(&arguments);
+                continue;
+            }
+            let stderr = working.hg(&arguments).stderr;
+            let stderr = String::from_utf8_lossy(&stderr);
+            let of_mercurial = stderr.contains("FutureWarning: Possible");
+            assert!(of_mercurial, "{pattern}: {stderr}");
+            let (_, stderr, _) = working.vigil(&arguments);
+            assert!(stderr.contains("another meaning in Python"), "{stderr}");
+        }
+        working.write(".hgignore", "[a&&b]\n");
+        let (_, stderr, _) = working.vigil(&["status"]);
+        assert!(stderr.contains("another meaning in Python"), "{stderr}");
+    }
+}

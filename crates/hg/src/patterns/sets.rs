@@ -67,8 +67,13 @@ fn member(text: &[u8]) -> Result<(Escaped, &[u8]), RegexError> {
 
 /// Reads a set after its opening bracket; returns it with what follows the closing one.
 pub(super) fn read(text: &[u8]) -> Result<(String, &[u8]), RegexError> {
+    const WARNS: RegexError =
+        RegexError::OnlyPython("a set that may get another meaning in Python");
     let mut set = String::from("[");
     let mut rest = text;
+    if rest.starts_with(b"[") {
+        return Err(WARNS);
+    }
     if let Some(after) = rest.strip_prefix(b"^") {
         set.push('^');
         rest = after;
@@ -78,6 +83,12 @@ pub(super) fn read(text: &[u8]) -> Result<(String, &[u8]), RegexError> {
         if let Some(after) = rest.strip_prefix(b"]").filter(|_| !is_first) {
             set.push(']');
             return Ok((set, after));
+        }
+        let is_operator = ["--", "&&", "~~", "||"]
+            .iter()
+            .any(|operator| rest.starts_with(operator.as_bytes()));
+        if is_operator && !is_first {
+            return Err(WARNS);
         }
         is_first = false;
         let (low, after) = member(rest)?;
@@ -90,6 +101,9 @@ pub(super) fn read(text: &[u8]) -> Result<(String, &[u8]), RegexError> {
             }
             continue;
         };
+        if after.starts_with(b"-") {
+            return Err(WARNS);
+        }
         let (high, after) = member(after)?;
         rest = after;
         match (low, high) {

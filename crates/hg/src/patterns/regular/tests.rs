@@ -31,8 +31,8 @@ fn matches_are_those_of_python() {
         ("[]a]+", "]a", true),
         ("[a-]", "-", true),
         (r"[\w-]+$", "a-b", true),
-        ("[[a]", "[", true),
-        ("[a&&b]+$", "&", true),
+        ("[a[]", "[", true),
+        ("[&&b]+$", "&", true),
         ("[^a]", "b", true),
         (r"\x41\101\t", "AA\t", true),
         ("(?i)AbC", "aBc", true),
@@ -111,6 +111,9 @@ fn features_that_only_python_has_are_named() {
         "(?>a)",
         "a++",
         "(a)(?(1)b)",
+        "[[a]",
+        "[a&&b]",
+        "[a-b--c]",
     ] {
         assert!(
             matches!(
