@@ -1449,3 +1449,21 @@ fn patterns_that_python_warns_of_are_left_to_mercurial() {
         assert!(stderr.contains("another meaning in Python"), "{stderr}");
     }
 }
+
+#[test]
+fn a_flag_of_a_pattern_is_not_both_set_and_cleared() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, true);
+        for name in ["a", "b"] {
+            working.write(name, "");
+        }
+        let mut server = working.server();
+        for flags in [
+            "i-i", "i-m", "-i", "im-m", "i-mm", "ii-m", "aL", "aa", "a-L", "i-", "i-a",
+        ] {
+            let pattern = format!("re:(?{flags}:A)");
+            working.assert_same_as_hg_server(&mut server, &["status", &pattern]);
+        }
+        working.assert_same_as_hg_server(&mut server, &["status", "re:(?aL)a"]);
+    }
+}

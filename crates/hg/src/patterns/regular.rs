@@ -132,6 +132,7 @@ impl<'p> Translation<'p> {
 
     /// Reads flags for the whole expression, which are at its beginning.
     fn global_flags(&mut self, flags: &mut Flags) -> Result<(), RegexError> {
+        let mut alphabet = None;
         loop {
             let Some(rest) = self.rest.strip_prefix(b"(?") else {
                 return Ok(());
@@ -144,8 +145,18 @@ impl<'p> Translation<'p> {
             let Some(rest) = rest.strip_prefix(b")").filter(|_| len > 0) else {
                 return Ok(());
             };
+            if letters.contains(&b'a') && letters.contains(&b'L') {
+                return Err(RegexError::Syntax);
+            }
             for letter in letters {
                 set_flag(flags, *letter, true)?;
+                if !matches!(letter, b'a' | b'L') {
+                    continue;
+                }
+                if alphabet.is_some_and(|alphabet| alphabet != letter) {
+                    return Err(RegexError::OnlyPython("two alphabets"));
+                }
+                alphabet = Some(letter);
             }
             self.rest = rest;
         }
@@ -490,6 +501,7 @@ impl<'p> Translation<'p> {
     fn local_flags(&mut self, flags: &mut Flags) -> Result<(), RegexError> {
         let mut value = true;
         let mut count = 0usize;
+        let mut on = Vec::new();
         loop {
             match self.next() {
                 Some(b':') if count > 0 => return Ok(()),
@@ -499,8 +511,15 @@ impl<'p> Translation<'p> {
                 }
                 // Python allows the letters that choose an alphabet to be set, not cleared.
                 Some(b'a' | b'L' | b'u') if !value => return Err(RegexError::Syntax),
+                // Nor both to be set, nor any letter to be set and cleared.
+                Some(b'a') if on.contains(&b'L') => return Err(RegexError::Syntax),
+                Some(b'L') if on.contains(&b'a') => return Err(RegexError::Syntax),
+                Some(letter) if !value && on.contains(&letter) => return Err(RegexError::Syntax),
                 Some(letter) => {
                     set_flag(flags, letter, value)?;
+                    if value {
+                        on.push(letter);
+                    }
                     count = count.saturating_add(1);
                 }
                 None => return Err(RegexError::Syntax),

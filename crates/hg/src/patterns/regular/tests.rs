@@ -93,6 +93,9 @@ fn patterns_that_python_refuses_are_refused() {
         "(?<=a|bc)d",
         "(?<=a?)",
         "(?<a)b",
+        "(?i-i:a)",
+        "(?aL:a)",
+        "(?aL)a",
     ] {
         assert_eq!(
             translate(pattern.as_bytes()),
@@ -111,6 +114,7 @@ fn features_that_only_python_has_are_named() {
         "(?>a)",
         "a++",
         "(a)(?(1)b)",
+        "(?a)(?L)a",
         "[[a]",
         "[a&&b]",
         "[a-b--c]",
