@@ -277,6 +277,12 @@ fn ambiguous_and_hidden_names_are_refused() {
                 working.assert_same_as_hg_server(&mut server, &["status", "--change", &name]);
             }
         }
+        // Every node begins with what follows this letter: nothing.
+        for set in ["x", "x:0", "x or 0", "'x'", "branch(x)", "x^", "xx", "x-0"] {
+            for option in ["--rev", "--change"] {
+                working.assert_same_as_hg_server(&mut server, &["status", option, set]);
+            }
+        }
         std::fs::remove_dir_all(working.path(".hg/cache")).unwrap();
         working.assert_same_as_hg(&["status", "--change", "default"]);
         let hides = ["--config", "experimental.evolution=all"];

@@ -95,9 +95,10 @@ impl Revisions<'_> {
     /// Returns the changeset whose node begins with these digits.
     fn by_node_prefix(&self, name: &BStr) -> Meaning {
         let digits = name.strip_prefix(b"x").unwrap_or(name);
-        let is_prefix = !digits.is_empty()
-            && digits.len() <= 2 * Node::LEN
-            && digits.iter().all(u8::is_ascii_hexdigit);
+        if digits.is_empty() {
+            return Meaning::Ambiguous;
+        }
+        let is_prefix = digits.len() <= 2 * Node::LEN && digits.iter().all(u8::is_ascii_hexdigit);
         if !is_prefix {
             return Meaning::Nothing;
         }
