@@ -83,6 +83,7 @@ impl Revlog {
         let bytes = bytes.map_err(|error| Abort::io(&path, &error))?;
         let refused = |error: index::IndexError| match error {
             index::IndexError::Damaged(what) => Abort::damaged(&path, what),
+            index::IndexError::WrongLength => corrupted(&name),
             index::IndexError::Version0 => Abort::unsupported("a revlog of version 0"),
             index::IndexError::UnknownVersion(version) => {
                 let version = version.to_string();
@@ -144,10 +145,7 @@ impl Revlog {
             let message = bytes!("too few index data for ", name, counts);
             Abort::of(Kind::Storage, message)
         })?;
-        let index = Index::with_docket(layout, len).ok_or_else(|| {
-            let message = bytes!("index ", name, " is corrupted");
-            Abort::of(Kind::Storage, message)
-        })?;
+        let index = Index::with_docket(layout, len).ok_or_else(|| corrupted(&name))?;
         Ok(Self {
             name,
             index,
@@ -420,6 +418,11 @@ impl Revlog {
         };
         bytes.get(start..start.checked_add(len)?)
     }
+}
+
+/// The error for an index whose length is not that of its records.
+fn corrupted(name: &BString) -> Abort {
+    Abort::of(Kind::Storage, bytes!("index ", name, " is corrupted"))
 }
 
 /// Treats a missing file as an empty one.

@@ -287,3 +287,36 @@ fn a_file_whose_committed_version_may_not_be_read_is_missing() {
         }
     }
 }
+
+#[test]
+fn an_index_that_does_not_end_with_a_revision_is_corrupted() {
+    for hg in hg_programs() {
+        let config = "[experimental]\ntreemanifest=true\n";
+        let working = WorkingCopy::with_config(&hg, config);
+        for text in ["1\n", "2\n"] {
+            working.write("d/a", text);
+            working.commit(text);
+        }
+        working.write("d/a", "3\n");
+        for name in [
+            "00changelog.i",
+            "00manifest.i",
+            "meta/d/00manifest.i",
+            "data/d/a.i",
+        ] {
+            let path = working.path(&format!(".hg/store/{name}"));
+            let sound = fs::read(&path).unwrap();
+            let cut = sound.len() - 1;
+            for damaged in [[&sound[..], b"x"].concat(), sound[..cut].to_vec()] {
+                fs::write(&path, damaged).unwrap();
+                let (_, stderr, _) = working.vigil(&["status"]);
+                assert!(stderr.contains("is corrupted"), "{stderr}");
+                if working.is_from_version_7() {
+                    working.assert_same_as_hg(&["status"]);
+                    working.assert_same_as_hg(&["status", "--rev", "0"]);
+                }
+            }
+            fs::write(&path, sound).unwrap();
+        }
+    }
+}

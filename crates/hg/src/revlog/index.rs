@@ -69,6 +69,8 @@ impl Sidedata {
 /// Why an index could not be read.
 pub(super) enum IndexError {
     Damaged(&'static str),
+    /// The records do not end where the file ends.
+    WrongLength,
     /// The version is unknown.
     UnknownVersion(u16),
     /// The version is the oldest one, 0.
@@ -145,7 +147,6 @@ pub(super) struct Index {
 impl Index {
     /// Reads an index of version 1 with these flags.
     pub(super) fn without_docket(bytes: &[u8], flags: u16) -> Result<Self, IndexError> {
-        let cut = IndexError::Damaged("the index is cut off");
         let mut index = Self {
             layout: Layout::First,
             is_general: flags & IS_GENERAL != 0,
@@ -157,14 +158,13 @@ impl Index {
             index.len = bytes.len() / RECORD_LEN;
             return match bytes.len() % RECORD_LEN {
                 0 => Ok(index),
-                _ => Err(cut),
+                _ => Err(IndexError::WrongLength),
             };
         }
         let mut starts = Vec::new();
         let mut at = 0usize;
         while at < bytes.len() {
-            let stored_len = u32_at(bytes, at.saturating_add(8))
-                .ok_or(IndexError::Damaged("the index is cut off"))?;
+            let stored_len = u32_at(bytes, at.saturating_add(8)).ok_or(IndexError::WrongLength)?;
             starts.push(
                 u32::try_from(at).map_err(|_| IndexError::Damaged("the index is too large"))?,
             );
@@ -173,7 +173,7 @@ impl Index {
                 .saturating_add(stored_len as usize);
         }
         if at != bytes.len() {
-            return Err(cut);
+            return Err(IndexError::WrongLength);
         }
         index.len = starts.len();
         index.inline = Some(starts);
