@@ -319,7 +319,7 @@ impl Revlog {
             let stored = self.stored(link).ok_or_else(|| damaged("it is cut off"))?;
             let chunk = decompressor
                 .read(stored, link.mode, room)
-                .map_err(damaged)?;
+                .map_err(|error| error.abort(self.name.as_ref()))?;
             room = room.saturating_sub(chunk.len());
             chunks.push(chunk);
         }
@@ -365,10 +365,11 @@ impl Revlog {
         let part = usize::try_from(place.start).ok().zip(end);
         let part = part.and_then(|(start, end)| bytes.get(start..usize::try_from(end).ok()?));
         let part = part.ok_or_else(|| Abort::damaged(path, "it is cut off"))?;
-        let read = decompressor
-            .read(part, place.mode, SIDEDATA_LEN_MAX)
-            .and_then(|all| Ok(sidedata::item(&all, key)?.map(<[u8]>::to_vec)));
-        read.map_err(|what| Abort::damaged(path, what))
+        let all = decompressor.read(part, place.mode, SIDEDATA_LEN_MAX);
+        let all = all.map_err(|error| error.abort(self.name.as_ref()))?;
+        let item = sidedata::item(&all, key);
+        let item = item.map_err(|what| Abort::damaged(path, what))?;
+        Ok(item.map(<[u8]>::to_vec))
     }
 
     /// Returns the revisions from a full text to `number`, whose chunks together make the text.

@@ -320,3 +320,31 @@ fn an_index_that_does_not_end_with_a_revision_is_corrupted() {
         }
     }
 }
+
+#[test]
+fn an_unknown_compression_is_named_and_damaged_chunks_are_left_to_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("a", "1\n");
+        working.commit("one");
+        // Mercurial keeps the newest manifests there, too.
+        fs::remove_dir_all(working.path(".hg/wcache")).unwrap();
+        let path = working.path(".hg/store/00manifest.i");
+        let sound = fs::read(&path).unwrap();
+        for mark in *b"/+\xff" {
+            let mut damaged = sound.clone();
+            damaged[64] = mark;
+            fs::write(&path, damaged).unwrap();
+            working.assert_same_as_hg(&["status", "--rev", "0", "--rev", "null"]);
+        }
+        for mark in *b"x(" {
+            let mut damaged = sound.clone();
+            damaged[64] = mark;
+            fs::write(&path, damaged).unwrap();
+            let (_, stderr, code) = working.vigil(&["status", "--rev", "0", "--rev", "null"]);
+            let expected = "vigil does not answer this: what is damaged in '00manifest'";
+            assert!(stderr.contains(expected), "{stderr}");
+            assert_eq!(code, Some(255));
+        }
+    }
+}

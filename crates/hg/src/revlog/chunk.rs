@@ -3,8 +3,12 @@
 use std::borrow::Cow;
 use std::io::Read;
 
+use bstr::{BStr, BString};
 use flate2::{Decompress, FlushDecompress, Status};
 use ruzstd::decoding::StreamingDecoder;
+
+use crate::abort::{Abort, Kind};
+use crate::bytes::bytes;
 
 /// The maximum window size in bytes that a Zstandard frame may ask for.
 const WINDOW_LEN_MAX: usize = 128 << 20;
@@ -35,6 +39,31 @@ impl Mode {
     }
 }
 
+/// Why a chunk cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ChunkError {
+    /// Its first byte names no compression.
+    UnknownMark(u8),
+    /// Its compression is known, but it does not decompress.
+    Undecodable(&'static str),
+    Damaged(&'static str),
+}
+
+impl ChunkError {
+    /// Returns Mercurial's error for a chunk of `name`.
+    pub(super) fn abort(self, name: &BStr) -> Abort {
+        let message: BString = match self {
+            Self::UnknownMark(mark) => format!("unknown compression type {mark:02x}").into(),
+            // The reason that Mercurial gives is in the words of a library.
+            Self::Undecodable(what) => {
+                return Abort::unsupported(bytes!("what is damaged in '", name, "': ", what));
+            }
+            Self::Damaged(what) => bytes!("damaged revision in '", name, "': ", what),
+        };
+        Abort::of(Kind::Storage, message)
+    }
+}
+
 /// Decompresses chunks, one after the other.
 pub(super) struct Decompressor {
     /// The first byte of chunks in the default compression.
@@ -57,7 +86,7 @@ impl Decompressor {
         stored: &'c [u8],
         mode: Mode,
         len_max: usize,
-    ) -> Result<Cow<'c, [u8]>, &'static str> {
+    ) -> Result<Cow<'c, [u8]>, ChunkError> {
         let mark = match mode {
             _ if stored.is_empty() => return Ok(Cow::Borrowed(stored)),
             Mode::Plain => Some(0),
@@ -71,12 +100,13 @@ impl Decompressor {
             Some(b'u') => Ok(Cow::Borrowed(stored.get(1..).unwrap_or_default())),
             Some(b'x') => self.zlib(stored, len_max).map(Cow::Owned),
             Some(b'(') => zstd(stored, len_max).map(Cow::Owned),
-            _ => Err("it is compressed in an unknown way"),
+            Some(mark) if mode == Mode::Marked => Err(ChunkError::UnknownMark(mark)),
+            _ => Err(ChunkError::Damaged("it is compressed in an unknown way")),
         }
     }
 
-    fn zlib(&mut self, stored: &[u8], len_max: usize) -> Result<Vec<u8>, &'static str> {
-        let damaged = "it is no zlib stream";
+    fn zlib(&mut self, stored: &[u8], len_max: usize) -> Result<Vec<u8>, ChunkError> {
+        let damaged = ChunkError::Undecodable("it is no zlib stream");
         let zlib = self.zlib.get_or_insert_with(|| Decompress::new(true));
         zlib.reset(true);
         let mut out = Vec::with_capacity(stored.len().saturating_mul(4).min(len_max));
@@ -87,7 +117,9 @@ impl Decompressor {
             let status = zlib.decompress_vec(input, &mut out, FlushDecompress::Finish);
             match status.map_err(|_| damaged)? {
                 Status::StreamEnd => return Ok(out),
-                _ if out.len() > len_max => return Err("it is longer than it may be"),
+                _ if out.len() > len_max => {
+                    return Err(ChunkError::Damaged("it is longer than it may be"));
+                }
                 _ if out.len() == out.capacity() => out.reserve(out.len().max(BUFFER_LEN)),
                 _ if out.len() == before => return Err(damaged),
                 _ => {}
@@ -96,10 +128,10 @@ impl Decompressor {
     }
 }
 
-fn zstd(stored: &[u8], len_max: usize) -> Result<Vec<u8>, &'static str> {
-    let damaged = "it is no Zstandard frame";
+fn zstd(stored: &[u8], len_max: usize) -> Result<Vec<u8>, ChunkError> {
+    let damaged = ChunkError::Undecodable("it is no Zstandard frame");
     if window_len(stored).ok_or(damaged)? > WINDOW_LEN_MAX {
-        return Err("it asks for too much memory");
+        return Err(ChunkError::Damaged("it asks for too much memory"));
     }
     let decoder = StreamingDecoder::new(stored).map_err(|_| damaged)?;
     let mut out = Vec::with_capacity(stored.len().saturating_mul(4).min(len_max));
@@ -107,7 +139,7 @@ fn zstd(stored: &[u8], len_max: usize) -> Result<Vec<u8>, &'static str> {
     let read = decoder.take(limit).read_to_end(&mut out);
     read.map_err(|_| damaged)?;
     match out.len() > len_max {
-        true => Err("it is longer than it may be"),
+        true => Err(ChunkError::Damaged("it is longer than it may be")),
         false => Ok(out),
     }
 }
