@@ -258,10 +258,11 @@ impl Run<'_> {
             self.warnings.extend_from_slice(&unknown_parent(&parent));
         }
         let unfinished = match settings.shows_unfinished && arguments.own.is_none() {
-            true => Unfinished::of(&repository, parents.nodes, &config)?,
-            false => Unfinished::default(),
+            true => Unfinished::of(&repository, parents.nodes, &config),
+            false => Ok(Unfinished::default()),
         };
-        if !unfinished.is_nothing() && (template.is_some() || is_json) {
+        let shows_some = unfinished.as_ref().is_ok_and(|found| !found.is_nothing());
+        if shows_some && (template.is_some() || is_json) {
             let message = "an unfinished operation by a template";
             return Err(Abort::unsupported(message));
         }
@@ -347,6 +348,8 @@ impl Run<'_> {
         if arguments.subrepos {
             subrepositories::add(&mut lists, &subject, pair, &mut self.warnings)?;
         }
+        // Mercurial reads this only now.
+        let unfinished = unfinished?;
         if let Some(format) = arguments.own {
             let report = Report {
                 checkout: &Checkout::read(&repository, parents.nodes),

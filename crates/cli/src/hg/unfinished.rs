@@ -1,8 +1,10 @@
 //! What a verbose status prints about an unfinished operation (`-v`, commands.status.verbose).
 
+use std::io;
+use std::path::Path;
+
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::Abort;
-use vigil_hg::bytes::path_of;
 use vigil_hg::checkout::MergeState;
 use vigil_hg::config::Config;
 use vigil_hg::node::Node;
@@ -76,7 +78,7 @@ impl Unfinished {
     /// Finds out what is unfinished in `repository`, whose working copy has `parents`, as far as these are in the changelog.
     ///
     /// # Errors
-    /// The records of an operation are not understood.
+    /// The records of an operation cannot be read, or are not understood.
     pub(super) fn of(
         repository: &Repository,
         parents: [Node; 2],
@@ -164,13 +166,26 @@ impl Unfinished {
 fn conflicts(repository: &Repository) -> Result<Option<Vec<BString>>, Abort> {
     let refused = || Abort::unsupported("what is recorded of a merge as it is");
     let folder = repository.dot_hg.join("merge");
-    let Ok(text) = text_file::read(&folder.join("state2")) else {
-        // Without this file, one in an older format counts.
-        return match stat_path(&folder.join(path_of(b"state"))) {
-            Ok(_) => Err(refused()),
-            Err(_) => Ok(None),
+    let older = read_if_there(&folder.join("state"))?;
+    let Some(text) = read_if_there(&folder.join("state2"))? else {
+        // Without this file, the one in an older format counts.
+        return match older {
+            Some(_) => Err(refused()),
+            None => Ok(None),
         };
     };
     let state = MergeState::parse(&text).ok_or_else(refused)?;
     Ok(state.is_active.then_some(state.unresolved))
+}
+
+/// Reads the file at `path`, if there is one.
+///
+/// # Errors
+/// The file cannot be read.
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Abort> {
+    match text_file::read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Abort::io(path, &error)),
+    }
 }

@@ -114,3 +114,32 @@ fn a_merge_with_a_changeset_that_is_gone_is_no_merge() {
         working.assert_same_as_hg(&["status", "-v", "-T", "{status} {path}\n"]);
     }
 }
+
+#[test]
+fn records_of_a_merge_that_cannot_be_read_are_named_after_all_warnings() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        working.write("a", "1\n");
+        working.commit("one");
+        let assert_same = || {
+            for arguments in [
+                &["status"][..],
+                &["status", "-v"],
+                &["status", "-v", "nowhere"],
+                &["status", "-v", "--rev", "nowhere"],
+                &["status", "-v", "-T", "{path}"],
+            ] {
+                working.assert_same_as_hg(arguments);
+            }
+        };
+        working.write(".hg/merge", "");
+        assert_same();
+        std::fs::remove_file(working.path(".hg/merge")).unwrap();
+        for name in ["state", "state2"] {
+            let path = working.path(".hg/merge").join(name);
+            std::fs::create_dir_all(&path).unwrap();
+            assert_same();
+            std::fs::remove_dir(&path).unwrap();
+        }
+    }
+}
