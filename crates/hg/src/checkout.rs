@@ -113,12 +113,14 @@ impl Checkout {
     }
 }
 
-/// Checks that the branch can be read, as Mercurial does for every question about the working copy.
+/// Checks that the branch can be read, as Mercurial does for every question about the working copy. Returns whether all of its
+/// name is ASCII, so that Mercurial need not convert it.
 ///
 /// # Errors
 /// The branch cannot be read.
-pub fn check_branch(repository: &Repository) -> Result<(), Abort> {
-    text_file::read_if_there(&branch_path(repository)).map(drop)
+pub fn check_branch(repository: &Repository) -> Result<bool, Abort> {
+    let text = text_file::read_if_there(&branch_path(repository))?;
+    Ok(text.is_ascii())
 }
 
 /// Returns the path of the file with the branch of the next commit.

@@ -292,7 +292,11 @@ impl Run<'_> {
             subrepositories::read_from_working_copy(&repository, &dirstate, cwd, &mut message);
         if pair.has_working_copy() {
             self.warnings.append(&mut message);
-            checkout::check_branch(&repository)?;
+            let is_ascii = checkout::check_branch(&repository)?;
+            if !is_ascii && !is_known_encoding(self.process, arguments) {
+                let message = "the name of the branch in an encoding that Python may not know";
+                return Err(Abort::unsupported(message));
+            }
         }
         let subrepositories = match subrepositories {
             // A comparison of changesets does not depend on the working copy.
@@ -482,6 +486,37 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the encoding that is asked for by name, if any, is one that Python knows for certain, in one of the usual spellings.
+fn is_known_encoding(process: &ProcessContext<'_>, arguments: &Arguments) -> bool {
+    const KNOWN: [&[u8]; 18] = [
+        b"ascii",
+        b"big5",
+        b"cp1251",
+        b"cp1252",
+        b"cp437",
+        b"cp850",
+        b"cp932",
+        b"euc_jp",
+        b"euc_kr",
+        b"gb18030",
+        b"gbk",
+        b"iso_8859_1",
+        b"iso_8859_15",
+        b"koi8_r",
+        b"latin1",
+        b"shift_jis",
+        b"utf_8",
+        b"utf8",
+    ];
+    let said = arguments.encoding.clone();
+    let said = said.or_else(|| process.get("HGENCODING"));
+    let said = said.filter(|said| !said.is_empty());
+    said.is_none_or(|said| {
+        let name = said.to_ascii_lowercase().replace("-", "_");
+        KNOWN.contains(&name.as_slice())
+    })
 }
 
 /// Checks that the directories above the paths that are asked for by name can be looked at, as Mercurial does.

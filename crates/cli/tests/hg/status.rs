@@ -1467,3 +1467,24 @@ fn a_flag_of_a_pattern_is_not_both_set_and_cleared() {
         working.assert_same_as_hg_server(&mut server, &["status", "re:(?aL)a"]);
     }
 }
+
+#[test]
+fn a_branch_in_an_encoding_that_python_may_not_know_is_left_to_mercurial() {
+    for hg in hg_programs() {
+        let working = WorkingCopy::new(&hg, false);
+        for text in ["1", "12"] {
+            working.write("a", text);
+            working.commit(text);
+        }
+        working.write(".hg/branch", "h\u{e9}");
+        for encoding in ["utf8", "UTF-8", "latin1", "ascii", "ISO-8859-15", ""] {
+            working.assert_same_as_hg(&["status", "--rev", "0", "--encoding", encoding]);
+        }
+        let unknown = ["--encoding", "nonsense"];
+        working
+            .assert_same_as_hg(&[&["status", "--rev", "0", "--rev", "1"], &unknown[..]].concat());
+        let (_, stderr, code) = working.vigil(&[&["status"], &unknown[..]].concat());
+        assert!(stderr.contains("the name of the branch"), "{stderr}");
+        assert_eq!(code, Some(255));
+    }
+}
