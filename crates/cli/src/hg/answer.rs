@@ -153,12 +153,19 @@ impl Run<'_> {
         if let Some(named) = named {
             self.refuse_configured_path(named)?;
         }
-        let inferred = match (named, repository::find(&self.process.cwd)) {
+        let around = match named {
+            None => repository::find(&self.process.cwd),
+            Some(_) => None,
+        };
+        let inferred = match (named, &around) {
             (None, None) => repository::infer_root(&self.process.cwd, &arguments.patterns),
             _ => None,
         };
         let named = named.or(inferred.as_ref());
-        let root = repository::locate(self.process, named)?;
+        let root = match around {
+            Some(root) => root,
+            None => repository::locate(self.process, named)?,
+        };
         let configuration = repository::configure(layers, &root);
         let is_silent = |read: &Configuration| read.warnings.is_empty();
         if named.is_some_and(|named| *named != bytes_of(&root))
@@ -293,7 +300,7 @@ impl Run<'_> {
         if pair.has_working_copy() {
             self.warnings.append(&mut message);
             let is_ascii = checkout::check_branch(&repository)?;
-            if !is_ascii && !is_known_encoding(self.process, arguments) {
+            if !is_ascii && !settings::is_known_encoding(self.process, arguments) {
                 let message = "the name of the branch in an encoding that Python may not know";
                 return Err(Abort::unsupported(message));
             }
@@ -486,37 +493,6 @@ impl Run<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether the encoding that is asked for by name, if any, is one that Python knows for certain, in one of the usual spellings.
-fn is_known_encoding(process: &ProcessContext<'_>, arguments: &Arguments) -> bool {
-    const KNOWN: [&[u8]; 18] = [
-        b"ascii",
-        b"big5",
-        b"cp1251",
-        b"cp1252",
-        b"cp437",
-        b"cp850",
-        b"cp932",
-        b"euc_jp",
-        b"euc_kr",
-        b"gb18030",
-        b"gbk",
-        b"iso_8859_1",
-        b"iso_8859_15",
-        b"koi8_r",
-        b"latin1",
-        b"shift_jis",
-        b"utf_8",
-        b"utf8",
-    ];
-    let said = arguments.encoding.clone();
-    let said = said.or_else(|| process.get("HGENCODING"));
-    let said = said.filter(|said| !said.is_empty());
-    said.is_none_or(|said| {
-        let name = said.to_ascii_lowercase().replace("-", "_");
-        KNOWN.contains(&name.as_slice())
-    })
 }
 
 /// Checks that the directories above the paths that are asked for by name can be looked at, as Mercurial does.

@@ -153,12 +153,45 @@ pub(super) fn is_utf8(process: &ProcessContext<'_>, arguments: &Arguments) -> bo
         let (_, encoding) = locale.split_once_str(".")?;
         Some(BString::from(encoding))
     };
-    let said = arguments.encoding.clone();
-    let of_mercurial = || process.get("HGENCODING");
-    let said = said.or_else(of_mercurial).filter(|said| !said.is_empty());
+    let said = named_encoding(process, arguments);
     said.or_else(of_locale).is_none_or(|name| {
         let name = name.to_ascii_lowercase();
         matches!(name.as_slice(), b"utf-8" | b"utf8")
+    })
+}
+
+/// Returns the encoding that is asked for by name, if any.
+fn named_encoding(process: &ProcessContext<'_>, arguments: &Arguments) -> Option<BString> {
+    let said = arguments.encoding.clone();
+    let said = said.or_else(|| process.get("HGENCODING"));
+    said.filter(|said| !said.is_empty())
+}
+
+/// Whether the encoding that is asked for by name, if any, is one that Python knows for certain, in one of the usual spellings.
+pub(super) fn is_known_encoding(process: &ProcessContext<'_>, arguments: &Arguments) -> bool {
+    const KNOWN: [&[u8]; 18] = [
+        b"ascii",
+        b"big5",
+        b"cp1251",
+        b"cp1252",
+        b"cp437",
+        b"cp850",
+        b"cp932",
+        b"euc_jp",
+        b"euc_kr",
+        b"gb18030",
+        b"gbk",
+        b"iso_8859_1",
+        b"iso_8859_15",
+        b"koi8_r",
+        b"latin1",
+        b"shift_jis",
+        b"utf_8",
+        b"utf8",
+    ];
+    named_encoding(process, arguments).is_none_or(|name| {
+        let name = name.to_ascii_lowercase().replace("-", "_");
+        KNOWN.contains(&name.as_slice())
     })
 }
 
