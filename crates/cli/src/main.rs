@@ -134,7 +134,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
         b"gitstatusd" => gitstatusd::run(arguments, environment),
         b"hg" => {
             let answered = retry_if_cut(&environment, || hg::run(arguments, &environment));
-            answered.map_or_else(|reply| say(&reply), hg::Outcome::say)
+            answered.map_or_else(|reply| say(&reply), |outcome| outcome.say(&environment))
         }
         b"init" => say(&init::run(arguments, &environment)),
         b"man" => say_paged(help::man_page(KNOWN, arguments), &environment),
@@ -148,7 +148,7 @@ fn run_command(command: &BStr, arguments: &[BString], environment: Environment) 
                 retry_if_cut(&environment, || hg::status_here(arguments, &environment));
             match of_mercurial {
                 Ok(None) => {}
-                Ok(Some(answered)) => return answered.say(),
+                Ok(Some(answered)) => return answered.say(&environment),
                 Err(reply) => return say(&reply),
             }
             if let Some(reply) = by_daemon::ask(arguments, &environment) {

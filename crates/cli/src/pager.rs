@@ -1,15 +1,15 @@
 //! The pager: the program in which people read long output (`core.pager` and `pager.<cmd>` in git-config(1), `GIT_PAGER` in
-//! git(1)).
+//! git(1)). Which one shows Mercurial's output is decided by the hg command.
 //!
 //! It replaces this process's standard streams, which exist once per process. Hence the state of this module is global to the
 //! process, too.
 
 use std::ffi::OsStr;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bstr::{BStr, BString, ByteSlice};
@@ -63,6 +63,11 @@ pub(crate) fn is_decided_by_configuration(command: &str) -> bool {
     PAGER_WISH
         .get()
         .is_some_and(|asked| asked.choice != Some(true) && asked.command == command)
+}
+
+/// Returns what the command line asks for, if anything: a pager (`--paginate`) or none (`--no-pager`).
+pub(crate) fn choice() -> Option<bool> {
+    PAGER_WISH.get().and_then(|asked| asked.choice)
 }
 
 /// Starts the pager for a command in `repository`, if one is wanted and standard output is a terminal.
@@ -156,7 +161,7 @@ fn begin_if(
         }
         Some(true) => {}
     }
-    if !std::io::stdout().is_terminal() {
+    if !io::stdout().is_terminal() {
         return Ok(());
     }
     let program = match environment.get("GIT_PAGER") {
@@ -210,6 +215,45 @@ fn start(
     environment: &Environment,
     directory: Option<&Path>,
 ) -> Result<Pager, Reply> {
+    let mut command = command(program, environment);
+    if let Some(directory) = directory {
+        command.current_dir(directory);
+    }
+    let child = command.spawn().map_err(|error| {
+        let reason = errno::text_of(&error);
+        // git looks up a program without a folder before it starts a process.
+        let said = match error.kind() {
+            io::ErrorKind::NotFound if !program.contains(&b'/') => {
+                bytes!["error: cannot run ", program, ": ", reason]
+            }
+            _ => bytes!["fatal: cannot exec '", program, "': ", reason],
+        };
+        let mut reply = Reply::fatal(bytes!["unable to execute pager '", program, "'"]);
+        reply.stderr.splice(..0, labelled("", &said));
+        reply
+    })?;
+    Pager::of(child).map_err(|error| {
+        let reason = errno::text(error);
+        Reply::fatal(bytes!["cannot write to pager '", program, "': ", reason])
+    })
+}
+
+/// Runs `program` with a pipe to it in place of standard output, and of standard error if that is a terminal, whatever the command
+/// line and git's configuration say.
+///
+/// # Errors
+/// The pager cannot be run, or the streams cannot be replaced.
+pub(crate) fn begin_with_program(program: &BStr, environment: &Environment) -> io::Result<()> {
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if running.is_none() {
+        let child = command(program, environment).spawn()?;
+        *running = Some(Pager::of(child)?);
+    }
+    Ok(())
+}
+
+/// Returns the command for `program`, with a pipe as its input.
+fn command(program: &BStr, environment: &Environment) -> Command {
     let mut command = shell_command(program, &[]);
     command.env_clear().stdin(Stdio::piped());
     for (name, value) in environment.variables() {
@@ -221,36 +265,22 @@ fn start(
         }
     }
     command.env_remove(IN_USE);
-    if let Some(directory) = directory {
-        command.current_dir(directory);
-    }
-    let mut child = command.spawn().map_err(|error| {
-        let reason = errno::text_of(&error);
-        // git looks up a program without a folder before it starts a process.
-        let said = match error.kind() {
-            std::io::ErrorKind::NotFound if !program.contains(&b'/') => {
-                bytes!["error: cannot run ", program, ": ", reason]
-            }
-            _ => bytes!["fatal: cannot exec '", program, "': ", reason],
-        };
-        let mut reply = Reply::fatal(bytes!["unable to execute pager '", program, "'"]);
-        reply.stderr.splice(..0, labelled("", &said));
-        reply
-    })?;
-    let reads_errors = std::io::stderr().is_terminal();
-    let pipe = child.stdin.take().map(OwnedFd::from);
-    let pager = Pager {
-        child,
-        reads_errors,
-    };
-    pager.take_over(pipe).map_err(|error| {
-        let reason = errno::text(error);
-        Reply::fatal(bytes!["cannot write to pager '", program, "': ", reason])
-    })?;
-    Ok(pager)
+    command
 }
 
 impl Pager {
+    /// Makes the process `child` the pager of this process.
+    fn of(mut child: Child) -> Result<Self, Errno> {
+        let reads_errors = io::stderr().is_terminal();
+        let pipe = child.stdin.take().map(OwnedFd::from);
+        let pager = Self {
+            child,
+            reads_errors,
+        };
+        pager.take_over(pipe)?;
+        Ok(pager)
+    }
+
     fn take_over(&self, pipe: Option<OwnedFd>) -> Result<(), Errno> {
         let pipe = pipe.ok_or(Errno::BADF)?;
         let child = i32::try_from(self.child.id()).map_err(|_| Errno::RANGE)?;

@@ -23,7 +23,7 @@ const NAMED: [&str; 11] = [
 const BEGINNINGS: [&str; 3] = ["GIT_", "LC_", "VIGIL_"];
 
 /// Variables about the terminal in which an answer is shown, not about what it contains.
-const TERMINAL: [&str; 2] = ["COLUMNS", "TERM"];
+const TERMINAL: [&str; 3] = ["COLUMNS", "PAGER", "TERM"];
 
 /// Variables that name a directory, which git allows to be relative to the client's directory.
 const DIRECTORIES: [&str; 3] = ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"];

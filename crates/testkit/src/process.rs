@@ -120,6 +120,13 @@ pub fn run(command: &mut Command, input: Option<&[u8]>, limit: Duration) -> io::
     })
 }
 
+/// Completes `command`, which is script(1), to run the shell command `text` on a terminal of its own.
+pub fn on_a_terminal(command: &mut Command, text: &str) {
+    command
+        .args(["-qec", text, "/dev/null"])
+        .stdin(Stdio::null());
+}
+
 /// Runs `command` with `input` on its standard input, without a time limit.
 ///
 /// # Errors

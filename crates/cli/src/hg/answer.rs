@@ -24,6 +24,7 @@ use super::defaults_and_aliases;
 use super::extensions::{self, ExtensionQuestion};
 use super::kinds::{CLEAN, IGNORED, UNKNOWN};
 use super::own_format::Report;
+use super::paging::{Paging, paging};
 use super::pair::Pair;
 use super::paths::PathDisplay;
 use super::settings::{self, Settings};
@@ -37,6 +38,13 @@ use crate::reply::{Reply, bytes};
 
 /// The letters of `--terse`, in the order of the kinds.
 const TERSE_LETTERS: &[u8; 7] = b"marduic";
+
+/// The answer, or why there is none.
+pub(super) struct Answered {
+    pub(super) result: Result<Reply, Failed>,
+    /// The pager that shows what is said.
+    pub(super) paging: Option<Paging>,
+}
 
 /// Why there is no answer.
 pub(super) struct Failed {
@@ -88,7 +96,7 @@ pub(super) fn answer(
     detailed: &mut Detailed,
     working_copy: &mut HgWorkingCopy,
     is_terminal: bool,
-) -> Result<Reply, Failed> {
+) -> Answered {
     let mut run = Run {
         working_copy,
         is_terminal,
@@ -99,6 +107,7 @@ pub(super) fn answer(
         may_fall_back: false,
         traceback: arguments.traceback,
         colors: None,
+        paging: None,
     };
     let answered = run.answer();
     let is_traced = |abort: &Abort| run.traceback && abort.kind != Kind::Unsupported;
@@ -110,7 +119,12 @@ pub(super) fn answer(
     let warnings = run.warnings;
     let may_fall_back = run.may_fall_back;
     let colors = run.colors;
-    match answered {
+    let paging = match answered {
+        Ok(_) => run.paging,
+        // Without output, there is a pager only if it shows errors.
+        Err(_) => run.paging.filter(|paging| paging.shows_warnings),
+    };
+    let result = match answered {
         Ok(stdout) => {
             let mut reply = Reply::printed(stdout, 0);
             reply.stderr = warnings;
@@ -122,7 +136,8 @@ pub(super) fn answer(
             may_fall_back,
             colors,
         }),
-    }
+    };
+    Answered { result, paging }
 }
 
 struct Run<'r> {
@@ -137,6 +152,7 @@ struct Run<'r> {
     /// Whether Mercurial would print a Python traceback when it fails.
     traceback: bool,
     colors: Option<Vec<&'static str>>,
+    paging: Option<Paging>,
 }
 
 impl Run<'_> {
@@ -194,11 +210,26 @@ impl Run<'_> {
         let is_dumb = self.process.get("TERM").is_some_and(|term| term == "dumb");
         let wanted = arguments.color.as_ref();
         let is_formatted = settings::is_formatted(&config, is_plain, self.is_terminal)?;
-        let colors = Colors::new(&config, wanted, has_plain_colors, is_formatted, is_dumb);
+        let paging = paging(
+            &config,
+            arguments,
+            self.process,
+            is_formatted,
+            settings.debug,
+        );
+        let colors = Colors::new(
+            &config,
+            wanted,
+            has_plain_colors,
+            is_formatted,
+            is_dumb,
+            matches!(&paging, Ok(Some(paging)) if paging.needs_program()),
+        );
         if let Some(unsupported) = colors.unsupported_setting() {
             return Err(Abort::unsupported(unsupported));
         }
         self.colors = colors.effects("ui.error");
+        self.paging = paging?;
         let repository = Repository::open(&root);
         let repository = repository.map_err(|abort| settings::not_opened(&config, abort))?;
         extensions::check_required(&config, &repository.requirements)

@@ -4,7 +4,6 @@
 use bstr::{BStr, BString, ByteSlice};
 
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::config::boolean;
 use vigil_hg::patterns::refers_to_files;
 
 use super::early_options::EarlyOptions;
@@ -39,6 +38,7 @@ pub(super) struct Arguments {
     pub(super) cwd: Vec<BString>,
     pub(super) config: Vec<BString>,
     pub(super) color: Option<BString>,
+    pub(super) pager: Option<BString>,
     pub(super) encoding: Option<BString>,
     pub(super) verbose: bool,
     pub(super) quiet: bool,
@@ -376,8 +376,7 @@ impl Arguments {
             "cwd" => self.cwd.push(value),
             "config" => self.config.push(value),
             "color" => self.color = Some(value),
-            // Nothing is paged here, so only an explicit demand for a pager needs Mercurial.
-            "pager" if boolean(&value) != Some(true) => {}
+            "pager" => self.pager = Some(value),
             "encoding" => self.encoding = Some(value),
             "encodingmode" => {}
             other => {

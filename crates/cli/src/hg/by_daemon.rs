@@ -1,5 +1,6 @@
 //! Asks the user's daemon, if one runs: it has the working copy in memory.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use bstr::BString;
@@ -7,15 +8,17 @@ use vigil_daemon::client::{Client, Unanswered};
 use vigil_daemon::protocol::StatusQuestion;
 use vigil_daemon::{start, variables};
 use vigil_git::environment::Environment;
+use vigil_hg::abort::Abort;
 use vigil_hg::bytes::bytes_of;
 use vigil_hg::config::ProcessContext;
 use vigil_hg::repository;
 
+use super::answer;
 use super::arguments::Arguments;
 use super::own_commands::{OwnFormat, is_mercurial, to_hg_arguments};
-use super::{open, process_context};
-use crate::by_daemon;
-use crate::reply::Reply;
+use super::paging::{Paging, paging};
+use super::{Outcome, defaults_and_aliases, open, process_context, settings};
+use crate::{by_daemon, pager};
 
 /// Returns the daemon's answer to the command line `arguments`, which was parsed as `parsed` and applies in
 /// `process`. Returns `None` if there is no answer, for whatever reason: then this process computes it.
@@ -24,12 +27,48 @@ pub(super) fn ask(
     arguments: &[BString],
     process: &ProcessContext<'_>,
     environment: &Environment,
-) -> Option<Reply> {
+) -> Option<Outcome> {
     if !parsed.is_for_a_daemon() || !by_daemon::may_answer(environment) {
         return None;
     }
     let question = question(parsed, arguments, process, environment)?;
-    by_daemon::ask_for(question, environment)
+    let is_terminal = std::io::stdout().is_terminal();
+    let reply = by_daemon::ask_for(question, environment)?;
+    let paging = match is_terminal || parsed.pager.is_some() || pager::choice().is_some() {
+        true => paging_of(parsed, process, is_terminal).ok()?,
+        false => None,
+    };
+    Some(Outcome {
+        paging,
+        ..reply.into()
+    })
+}
+
+/// Returns the pager for the answer. The daemon only sends the answer's bytes.
+fn paging_of(
+    parsed: &Arguments,
+    process: &ProcessContext<'_>,
+    is_terminal: bool,
+) -> Result<Option<Paging>, Abort> {
+    let layers = answer::of_user(process, &parsed.config, &mut Ok(false))?;
+    let root = match other_root(parsed, process) {
+        Some(root) => Some(root),
+        None => repository::find(&process.cwd),
+    };
+    let config = match root {
+        Some(root) => repository::configure(layers, &root)?,
+        None => layers.finish(),
+    };
+    let config = config.config;
+    let merged = defaults_and_aliases::with_configured(&config, parsed, process)?;
+    let is_formatted = settings::is_formatted(&config, process.is_plain(None), is_terminal)?;
+    paging(
+        &config,
+        merged.as_ref().unwrap_or(parsed),
+        process,
+        is_formatted,
+        false,
+    )
 }
 
 fn question(

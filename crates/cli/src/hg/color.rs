@@ -54,18 +54,22 @@ pub(super) struct Colors<'c> {
 }
 
 impl<'c> Colors<'c> {
-    /// Decides whether to use colours. `wanted` is the value of `--color`. By default, a terminal has colours.
+    /// Decides whether to use colours. `wanted` is the value of `--color`. By default, a terminal has colours. A pager may have a way
+    /// of its own to show them.
     pub(super) fn new(
         config: &'c Config,
         wanted: Option<&BString>,
         is_plain: bool,
         is_terminal: bool,
         is_dumb: bool,
+        is_paged: bool,
     ) -> Self {
         let by_config = config.get("ui", "color");
         let setting = wanted.map(|wanted| wanted.as_bstr()).or(by_config);
         let setting = setting.unwrap_or(BStr::new("auto"));
-        let mode = config.get("color", "mode").unwrap_or(BStr::new("auto"));
+        let own_mode = config.get("color", "mode").unwrap_or(BStr::new("auto"));
+        let of_pager = config.get("color", "pagermode").filter(|_| is_paged);
+        let mode = of_pager.unwrap_or(own_mode);
         let is_auto = is_terminal && !is_dumb;
         let is_wanted = match setting.as_bytes() {
             b"always" => true,
@@ -80,7 +84,8 @@ impl<'c> Colors<'c> {
         let may = matches!(mode.as_bytes(), b"auto" | b"ansi");
         Self {
             config: (is_wanted && may).then_some(config),
-            other_mode: Some(mode).filter(|mode| {
+            // Mercurial sets up the terminal's own mode first, in any case.
+            other_mode: [own_mode, mode].into_iter().find(|mode| {
                 let is_other = matches!(mode.as_bytes(), b"terminfo" | b"win32");
                 is_wanted && is_other
             }),

@@ -65,7 +65,7 @@ pub(crate) fn answer_from_session(
         true => Err(Declined::ForNow(reason)),
         false => Err(Declined::ThisTime(reason)),
     };
-    match answered {
+    match answered.result {
         Ok(reply) if reply.stderr.is_empty() && reply.code == 0 => Ok(reply.stdout),
         Ok(_) => declined("there is something to say of it".into()),
         Err(failed) if failed.abort.kind == Kind::Unsupported => {

@@ -17,6 +17,7 @@ mod open;
 mod options;
 mod own_commands;
 mod own_format;
+mod paging;
 mod pair;
 mod paths;
 mod settings;
@@ -30,7 +31,7 @@ mod unfinished;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use bstr::{BStr, BString};
+use bstr::{BStr, BString, ByteSlice};
 use rustix::io::Errno;
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
@@ -41,6 +42,7 @@ use vigil_store::NoSteps;
 
 use crate::command::{Command, NO_OPTIONS, Subcommand};
 use crate::options::Value;
+use crate::pager;
 use crate::reply::{Reply, bytes};
 
 use answer::Detailed;
@@ -52,6 +54,7 @@ use early_options::EarlyOptions;
 pub(crate) use open::{Opened, open, places, state_places, state_report, state_verification};
 use options::{SYNOPSIS, StatusOptions};
 pub(crate) use own_commands::is_mercurial;
+use paging::Paging;
 
 /// The command, for the parser, the help, completions and the manual page.
 pub(crate) const COMMAND: Command = Command {
@@ -184,15 +187,10 @@ fn run_parsed(parsed: &Arguments, arguments: &[BString], environment: &Environme
                 .into();
         }
     };
-    if let Some(reply) = by_daemon::ask(parsed, arguments, &process, environment) {
-        return reply.into();
+    if let Some(answered) = by_daemon::ask(parsed, arguments, &process, environment) {
+        return answered;
     }
-    let mut working_copy = HgWorkingCopy::default();
-    let reply = answer(parsed, arguments, environment, &process, &mut working_copy);
-    Outcome {
-        reply,
-        working_copy: Some(working_copy),
-    }
+    answer(parsed, arguments, environment, &process)
 }
 
 /// Returns the process as a command line sees it: with `--cwd`, in that directory.
@@ -239,17 +237,24 @@ fn answer(
     arguments: &[BString],
     environment: &Environment,
     process: &ProcessContext<'_>,
-    working_copy: &mut HgWorkingCopy,
-) -> Reply {
+) -> Outcome {
+    let mut working_copy = HgWorkingCopy::default();
     let mut detailed = Ok(false);
     let is_terminal = std::io::stdout().is_terminal();
-    match answer::answer(parsed, process, &mut detailed, working_copy, is_terminal) {
+    let answered = answer::answer(
+        parsed,
+        process,
+        &mut detailed,
+        &mut working_copy,
+        is_terminal,
+    );
+    let reply = match answered.result {
         Ok(reply) => reply,
         Err(error) => {
             // Mercurial does not know Vigil's own formats.
             let may_fall_back = error.may_fall_back && parsed.own.is_none();
             if error.abort.kind == Kind::Unsupported && may_fall_back {
-                return fallback::run(arguments, environment, &error.abort);
+                return fallback::run(arguments, environment, &error.abort).into();
             }
             let mut reply = complain(&error.abort, detailed.unwrap_or(false));
             if let Some(effects) = &error.colors {
@@ -260,6 +265,11 @@ fn answer(
             reply.stderr.extend(text);
             reply
         }
+    };
+    Outcome {
+        reply,
+        paging: answered.paging,
+        working_copy: Some(working_copy),
     }
 }
 
@@ -269,6 +279,8 @@ const FAILED: u8 = 255;
 /// The reply, and what this process learned about the working copy, unless the daemon answered.
 pub(crate) struct Outcome {
     pub(crate) reply: Reply,
+    /// The pager that shows it.
+    paging: Option<Paging>,
     working_copy: Option<HgWorkingCopy>,
 }
 
@@ -281,9 +293,9 @@ impl Outcome {
     }
 
     /// Writes the reply, saves what was learned, and returns the exit code.
-    pub(crate) fn say(self) -> u8 {
-        let code = write_reply(&self.reply);
-        crate::pager::end_output();
+    pub(crate) fn say(self, environment: &Environment) -> u8 {
+        let code = write_reply(&self.reply, self.paging.as_ref(), environment);
+        pager::end_output();
         if let Some(mut working_copy) = self.working_copy {
             working_copy.save(&NoSteps);
             // The process ends here, and freeing the memory of many directories would take longer than saving.
@@ -293,16 +305,26 @@ impl Outcome {
     }
 }
 
-/// Writes both streams, warnings first, and returns the exit code. If one cannot be written, that is Mercurial's code for this.
-fn write_reply(reply: &Reply) -> u8 {
-    let on_stderr = |bytes: &[u8]| crate::say::write(rustix::stdio::stderr(), bytes);
+/// Writes both streams, warnings first, to the pager if there is one, and returns the exit code. If a stream cannot be written, that
+/// is Mercurial's code for this.
+fn write_reply(reply: &Reply, paging: Option<&Paging>, environment: &Environment) -> u8 {
+    let (first, then) = match paging {
+        Some(paging) if paging.shows_warnings => (Some(paging), None),
+        paging => (None, paging),
+    };
+    if let Err(code) = begin_paging(first, environment) {
+        return code;
+    }
     match on_stderr(&reply.stderr) {
         Ok(()) | Err(Errno::PIPE | Errno::IO | Errno::BADF) => {}
         Err(_) => return FAILED,
     }
+    if let Err(code) = begin_paging(then, environment) {
+        return code;
+    }
     match crate::say::write(rustix::stdio::stdout(), &reply.stdout) {
         Ok(()) => reply.code,
-        Err(Errno::PIPE) => crate::pager::die_of_broken_pipe(),
+        Err(Errno::PIPE) => pager::die_of_broken_pipe(),
         Err(error) => {
             let reason = vigil_linux::errno::text(error);
             let _ = on_stderr(&bytes!("abort: ", reason, "\n"));
@@ -311,10 +333,45 @@ fn write_reply(reply: &Reply) -> u8 {
     }
 }
 
+fn on_stderr(bytes: &[u8]) -> Result<(), Errno> {
+    crate::say::write(rustix::stdio::stderr(), bytes)
+}
+
+/// Starts the pager, if there is one. A program that is missing is not used, and standard error says so.
+///
+/// # Errors
+/// The exit code, if the pager cannot be started for another reason, which was said.
+fn begin_paging(paging: Option<&Paging>, environment: &Environment) -> Result<(), u8> {
+    let Some(paging) = paging else {
+        return Ok(());
+    };
+    let announcement = paging.announcement.unwrap_or_default();
+    let _ = crate::say::write(rustix::stdio::stdout(), announcement.as_bytes());
+    if !paging.needs_program() {
+        return Ok(());
+    }
+    let command = &paging.command;
+    let Err(error) = pager::begin_with_program(command.as_bstr(), environment) else {
+        return Ok(());
+    };
+    if error.kind() == std::io::ErrorKind::NotFound {
+        let _ = on_stderr(&bytes!(
+            "missing pager command '",
+            command,
+            "', skipping pager\n"
+        ));
+        return Ok(());
+    }
+    let reason = vigil_linux::errno::text_of(&error);
+    let _ = on_stderr(&bytes!("abort: ", reason, ": '", command, "'\n"));
+    Err(FAILED)
+}
+
 impl From<Reply> for Outcome {
     fn from(reply: Reply) -> Self {
         Self {
             reply,
+            paging: None,
             working_copy: None,
         }
     }

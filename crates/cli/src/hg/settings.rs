@@ -29,12 +29,7 @@ pub(super) struct Settings {
 }
 
 /// Settings without effect here, which Mercurial nevertheless rejects if they are not booleans.
-const CHECKED: [(&str, &str); 4] = [
-    ("devel", "all-warnings"),
-    ("ui", "slash"),
-    ("ui", "paginate"),
-    ("pager", "attend-status"),
-];
+const CHECKED: [(&str, &str); 2] = [("devel", "all-warnings"), ("ui", "slash")];
 
 /// Checks the settings that Mercurial checks as soon as it has read a configuration.
 ///
@@ -77,7 +72,8 @@ pub(super) fn is_detailed(config: &Config) -> Result<bool, Abort> {
         .map_err(|_| Abort::unsupported("a failure where ui.detailed-exit-code is not a boolean"))
 }
 
-/// Whether output is formatted for people: as configured (`ui.formatted`), or because it goes to a terminal.
+/// Whether output is formatted for people: as configured (`ui.formatted`), or because it goes to a terminal. Never with `HGPLAIN` or
+/// `HGPLAINEXCEPT`.
 ///
 /// # Errors
 /// The configuration is wrong.
@@ -87,7 +83,7 @@ pub(super) fn is_formatted(
     is_terminal: bool,
 ) -> Result<bool, Abort> {
     match is_plain {
-        true => Ok(is_terminal),
+        true => Ok(false),
         false => config.boolean("ui", "formatted", is_terminal),
     }
 }

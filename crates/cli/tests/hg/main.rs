@@ -15,6 +15,7 @@ mod extensions;
 mod formats;
 mod narrow;
 mod odd_names;
+mod pager;
 mod random;
 mod recorded_listings;
 mod revision_sets;

@@ -82,6 +82,7 @@ impl<'s> Layers<'s> {
         };
         match process.get("HGRCPATH") {
             Some(paths) => {
+                layers.variables();
                 for path in paths.split(|byte| *byte == b':') {
                     if path.is_empty() {
                         continue;
@@ -93,6 +94,7 @@ impl<'s> Layers<'s> {
             None => {
                 layers.file(Path::new("/etc/mercurial/hgrc"), true)?;
                 layers.folder(Path::new("/etc/mercurial/hgrc.d"))?;
+                layers.variables();
                 for path in layers.user_files()? {
                     layers.file(&path, true)?;
                 }
@@ -106,6 +108,13 @@ impl<'s> Layers<'s> {
             layers.apply_tweaks()?;
         }
         Ok(layers)
+    }
+
+    /// Lays the environment variables that are settings on top: `PAGER`.
+    fn variables(&mut self) {
+        if let Some(pager) = self.process.get("PAGER") {
+            self.result.config.set("pager", "pager", pager, "$PAGER");
+        }
     }
 
     /// Sets a variable that wins over all files.

@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::process;
+
 /// A folder with a home and a working copy.
 #[derive(Debug)]
 pub struct HgSandbox {
@@ -82,6 +84,13 @@ impl HgSandbox {
             .env("TZ", "UTC")
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Prepares to run the shell command `text` in `folder`, on a terminal of its own.
+    pub fn on_a_terminal(&self, folder: &Path, text: &str) -> Command {
+        let mut command = self.command("script", folder);
+        process::on_a_terminal(&mut command, text);
         command
     }
 

@@ -303,8 +303,8 @@ impl Sandbox {
 
     /// A shell command that runs in a folder on its own terminal (script(1)). Not started yet.
     pub fn on_a_terminal(&self, folder: impl AsRef<Path>, script: &str) -> Command {
-        let mut command = self.command("script", folder, ["-qec", script, "/dev/null"]);
-        command.stdin(std::process::Stdio::null());
+        let mut command = self.command("script", folder, [""; 0]);
+        process::on_a_terminal(&mut command, script);
         command
     }
 
