@@ -27,7 +27,7 @@ use crate::mounts;
 use crate::open_questions::{OpenQuestion, OpenQuestions};
 use crate::panics;
 use crate::protocol::{
-    BasisQuestion, DoorDeed, DoorQuestion, KnownBy, MonitorQuestion, PromptQuestion, Response,
+    BasisQuestion, DoorAction, DoorQuestion, KnownBy, MonitorQuestion, PromptQuestion, Response,
     StatusQuestion,
 };
 use crate::sessions::{Key, Sessions, Slot, WorkingCopy, WorkingCopyLocation};
@@ -407,16 +407,16 @@ impl Answers {
         let opened = repository::open(&environment, location);
         let repository = opened.map_err(|error| declined_by(error.into()))?;
         let refused = |error: NoDoor| declined(&error.to_string());
-        Ok(match question.deed {
-            DoorDeed::Status => match self.doors.status(&repository).map_err(refused)? {
+        Ok(match question.action {
+            DoorAction::Status => match self.doors.status(&repository).map_err(refused)? {
                 (path, true) => (doors::line(&path, "serves"), 0),
                 (path, false) => (doors::line(&path, "does not serve"), 1),
             },
-            DoorDeed::Open => {
+            DoorAction::Open => {
                 let opened = self.doors.open(&repository);
                 (doors::line(&opened.map_err(refused)?, "serves"), 0)
             }
-            DoorDeed::Close => {
+            DoorAction::Close => {
                 let (path, _) = self.doors.status(&repository).map_err(refused)?;
                 match self.doors.close(&path) {
                     true => (doors::line(&path, "no longer serves"), 0),

@@ -145,7 +145,7 @@ pub struct MonitorQuestion {
 
 /// What to do with the socket of git's builtin monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DoorDeed {
+pub enum DoorAction {
     /// Say whether it is served.
     Status,
     /// Serve it from now on.
@@ -162,7 +162,7 @@ pub struct DoorQuestion {
     /// The environment variables that count ([`crate::variables::to_monitor`]).
     pub variables: Vec<(BString, BString)>,
     /// What to do.
-    pub deed: DoorDeed,
+    pub action: DoorAction,
 }
 
 /// Why received bytes are not a valid message.

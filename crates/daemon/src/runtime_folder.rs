@@ -77,10 +77,10 @@ pub enum FolderError {
 
 /// A failure to use a file in the folder.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {deed} {}: {}", path.display(), errno::text(*source))]
+#[error("cannot {operation} {}: {}", path.display(), errno::text(*source))]
 pub struct FileError {
     /// What could not be done.
-    deed: &'static str,
+    operation: &'static str,
     /// The file.
     path: PathBuf,
     /// The error of the system call.
@@ -223,7 +223,7 @@ impl Folder {
     pub(crate) fn listen(&self, lock: &Lock) -> Result<OwnedFd, FileError> {
         self.remove_socket(lock)?;
         self.try_listen().map_err(|source| FileError {
-            deed: "listen at",
+            operation: "listen at",
             path: self.path.join(SOCKET),
             source,
         })
@@ -243,7 +243,7 @@ impl Folder {
     /// The file cannot be created or locked.
     pub fn lock(&self) -> Result<Option<Lock>, FileError> {
         self.try_lock().map_err(|source| FileError {
-            deed: "lock",
+            operation: "lock",
             path: self.path.join(LOCK),
             source,
         })
@@ -372,7 +372,7 @@ fn remove_at(folder: BorrowedFd<'_>, name: &str, path: &Path) -> Result<(), File
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(source) => Err(FileError {
-            deed: "remove",
+            operation: "remove",
             path: path.to_owned(),
             source,
         }),

@@ -61,7 +61,7 @@ impl Error {
         match self {
             Self::Config(error) => error.messages().to_vec(),
             Self::BrokenHistory { missing, .. } => ["Could not read", "could not parse commit"]
-                .map(|deed| format!("error: {deed} {missing}"))
+                .map(|problem| format!("error: {problem} {missing}"))
                 .to_vec(),
             _ => Vec::new(),
         }

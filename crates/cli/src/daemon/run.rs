@@ -84,8 +84,8 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
         .map_err(|error| Reply::error(&error.to_string()))
 }
 
-fn failed(deed: &str, error: Errno) -> Reply {
-    Reply::error(&format!("cannot {deed}: {}", errno::text(error)))
+fn failed(operation: &str, error: Errno) -> Reply {
+    Reply::error(&format!("cannot {operation}: {}", errno::text(error)))
 }
 
 /// Takes the lock, which only one daemon holds. A running daemon of an older version is asked to end.

@@ -166,7 +166,7 @@ impl Arguments {
         let (before, _) = arguments.split_at(arguments.len().saturating_sub(after.len()));
         parsed.line = [before.to_vec(), after.to_vec()];
         parsed.patterns = parsed.parse_part(Part::AfterCommand, &mut rest)?;
-        parsed.heed_early(&EarlyOptions::of(arguments))?;
+        parsed.apply_early(&EarlyOptions::of(arguments))?;
         parsed.command = command;
         Ok(parsed)
     }
@@ -175,7 +175,7 @@ impl Arguments {
     ///
     /// # Errors
     /// An option that counts early was not recognized then, or was no option.
-    fn heed_early(&mut self, early: &EarlyOptions) -> Result<(), UsageError> {
+    fn apply_early(&mut self, early: &EarlyOptions) -> Result<(), UsageError> {
         if early.debugger == Some(true) {
             self.only_mercurial = Some("debugger");
             return Ok(());

@@ -9,7 +9,7 @@ use vigil_engine::prompt::PromptRequest;
 use vigil_model::bytes::{Reader, Writer};
 
 use super::{
-    BasisQuestion, Description, DoorDeed, DoorQuestion, Hello, KnownBy, MonitorQuestion,
+    BasisQuestion, Description, DoorAction, DoorQuestion, Hello, KnownBy, MonitorQuestion,
     PromptQuestion, ProtocolError, StatusQuestion, Terminal, begin_frame, end_frame,
 };
 
@@ -38,8 +38,8 @@ const CHANGED: u8 = 72;
 const KNOWN_BY: u8 = 73;
 const AT_WORK: u8 = 74;
 
-/// The deeds, by number.
-const DEEDS: [DoorDeed; 3] = [DoorDeed::Status, DoorDeed::Open, DoorDeed::Close];
+/// The actions of a [`DoorQuestion`], by number.
+const DOOR_ACTIONS: [DoorAction; 3] = [DoorAction::Status, DoorAction::Open, DoorAction::Close];
 
 /// A message from a client to a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,8 +169,10 @@ impl Request {
             Self::Door(question) => {
                 path(&mut body, &question.directory);
                 pairs(&mut body, &question.variables);
-                let deed = (0..).zip(DEEDS).find(|(_, deed)| *deed == question.deed);
-                body.u32(deed.map_or(0, |(number, _)| number));
+                let action = (0..)
+                    .zip(DOOR_ACTIONS)
+                    .find(|(_, action)| *action == question.action);
+                body.u32(action.map_or(0, |(number, _)| number));
                 DOOR
             }
             Self::Basis(question) => {
@@ -210,7 +212,7 @@ impl Request {
                 DOOR => Self::Door(DoorQuestion {
                     directory: read_path(body)?,
                     variables: read_pairs(body)?,
-                    deed: *DEEDS.get(body.u32()? as usize)?,
+                    action: *DOOR_ACTIONS.get(body.u32()? as usize)?,
                 }),
                 BASIS => Self::Basis(BasisQuestion {
                     directory: read_path(body)?,
@@ -534,7 +536,7 @@ mod tests {
             Request::Door(DoorQuestion {
                 directory: "/a".into(),
                 variables: variables.clone(),
-                deed: DoorDeed::Close,
+                action: DoorAction::Close,
             }),
             Request::Basis(BasisQuestion {
                 directory: "/a".into(),

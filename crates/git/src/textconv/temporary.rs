@@ -118,13 +118,13 @@ impl<'a> Folder<'a> {
     }
 
     /// Warns, as git does, if something could not be removed.
-    fn warn(&self, removed: io::Result<()>, deed: &str, name: &BStr) {
+    fn warn(&self, removed: io::Result<()>, operation: &str, name: &BStr) {
         if let Err(error) = removed
             && error.kind() != io::ErrorKind::NotFound
         {
             let reason = errno::text_of(&error);
             self.messages
-                .warning(bytes!("unable to ", deed, " '", name, "': ", reason));
+                .warning(bytes!("unable to ", operation, " '", name, "': ", reason));
         }
     }
 }

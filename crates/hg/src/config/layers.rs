@@ -104,7 +104,7 @@ impl<'s> Layers<'s> {
         for argument in arguments {
             let [section, name, value] = parse_override(argument)?;
             layers.set_override(section, name, value, "--config");
-            layers.heed()?;
+            layers.note_cumulative()?;
             layers.apply_tweaks()?;
         }
         Ok(layers)
@@ -213,11 +213,14 @@ impl<'s> Layers<'s> {
             let overrides = &self.overrides;
             self.result.config.update(overrides);
         }
-        self.heed()
+        self.note_cumulative()
     }
 
-    /// Takes note of what counts from the layer on that sets it, whatever a later one sets.
-    fn heed(&mut self) -> Result<(), Abort> {
+    /// Checks the layers so far, and notes the settings that a later layer adds to but cannot take back.
+    ///
+    /// # Errors
+    /// One of the settings that Mercurial checks at once is wrong.
+    fn note_cumulative(&mut self) -> Result<(), Abort> {
         let config = &self.result.config;
         (self.check)(config)?;
         for (known, name) in self.trusted.iter_mut().zip(["users", "groups"]) {

@@ -35,9 +35,13 @@ impl Link {
                 replaced: Ewah::default(),
             });
         }
-        let mut bitmap = |deed: &str| {
-            Ewah::parse(&mut data)
-                .map_err(|line| vec![line, format!("corrupt {deed} bitmap in link extension")])
+        let mut bitmap = |operation: &str| {
+            Ewah::parse(&mut data).map_err(|line| {
+                vec![
+                    line,
+                    format!("corrupt {operation} bitmap in link extension"),
+                ]
+            })
         };
         let deleted = bitmap("delete")?;
         let replaced = bitmap("replace")?;
@@ -234,9 +238,9 @@ impl<T: EntrySink> EntrySink for Join<'_, T> {
 impl<'a> Changes<'a> {
     /// The changes that `split` and its `link` make to a shared index of `shared_len` entries.
     fn of(split: &'a Index, link: &Link, shared_len: usize) -> Result<Self, ParseError> {
-        let out_of_range = |deed: &str, at: u64| {
+        let out_of_range = |operation: &str, at: u64| {
             ParseError::Unmergeable(format!(
-                "position for {deed} {} exceeds base index size {shared_len}",
+                "position for {operation} {} exceeds base index size {shared_len}",
                 at as u32 as i32
             ))
         };
