@@ -442,7 +442,7 @@ impl HgSession {
         }
     }
 
-    /// Writes to the state on disk what it lacks. To be called after an answer.
+    /// Writes to the state on disk what it lacks. Call this after an answer.
     ///
     /// # Errors
     /// The state could not be written. No answer depends on that.

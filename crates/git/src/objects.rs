@@ -272,7 +272,7 @@ impl Objects {
         &self.readers.folders
     }
 
-    /// Rereads what changes history: the shallow boundary, grafts and replacements. To be called before each answer of a
+    /// Rereads what changes history: the shallow boundary, grafts and replacements. Call this before each answer of a
     /// long-lived process; what is cached about history is kept if nothing changed. The store is dropped if some of its
     /// packs may be gone.
     ///
@@ -289,7 +289,7 @@ impl Objects {
         Ok(is_changed)
     }
 
-    /// Frees memory for what can be read again. To be called after each answer of a long-lived process.
+    /// Frees memory for what can be read again. Call this after each answer of a long-lived process.
     pub fn rest(&self) {
         self.readers.rest();
         self.chains.forget();

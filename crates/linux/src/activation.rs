@@ -28,7 +28,7 @@ pub fn clear_variables() {
     }
 }
 
-/// Takes over the first descriptor that was passed, and makes it non-blocking and close-on-exec. To be called once.
+/// Takes over the first descriptor that was passed, and makes it non-blocking and close-on-exec. Call this once.
 ///
 /// # Errors
 /// `EBADF` if it is not open, `ENOTSOCK` if it is not a socket, `EINVAL` if it is not a listening Unix stream socket, and any

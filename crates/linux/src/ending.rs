@@ -13,7 +13,7 @@ const ENDING: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
 /// The eventfd that the handler writes to.
 static EVENT: AtomicI32 = AtomicI32::new(-1);
 
-/// From now on, a signal that would end this process makes `event`, an eventfd(2), readable instead. To be called
+/// From now on, a signal that would end this process makes `event`, an eventfd(2), readable instead. Call this
 /// once. `event` stays open.
 ///
 /// # Errors
@@ -56,7 +56,7 @@ extern "C" fn note(_: libc::c_int) {
     }
 }
 
-/// Closes all descriptors except the standard streams, which the parent process may have left open. To be called
+/// Closes all descriptors except the standard streams, which the parent process may have left open. Call this
 /// before this process opens anything.
 #[allow(unsafe_code, reason = "descriptors of nobody have no safe wrapper")]
 pub fn close_inherited() {

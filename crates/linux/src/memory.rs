@@ -43,7 +43,7 @@ const OWN_MAPPING_MIN: i32 = 256 << 10;
 const ARENAS_MAX: i32 = 2;
 
 /// Configures a long-lived process to return the memory it frees to the system, instead of keeping it for later
-/// (mallopt(3)). To be called before other threads exist. A hint: it has no effect with other C libraries.
+/// (mallopt(3)). Call this before other threads exist. A hint: it has no effect with other C libraries.
 pub fn return_freed_memory() {
     #[cfg(target_env = "gnu")]
     #[allow(unsafe_code, reason = "mallopt is the C library's")]

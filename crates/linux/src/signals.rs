@@ -21,7 +21,7 @@ static READS_ERRORS: AtomicBool = AtomicBool::new(false);
 /// `reads_errors`), waits for the child `child`, and then ends the process. An ignored signal stays ignored.
 ///
 /// What other threads write in the meantime goes to `sink`: if the streams were closed instead, the next file to be
-/// opened would get their numbers. To be called once. `sink` stays open.
+/// opened would get their numbers. Call this once. `sink` stays open.
 ///
 /// # Errors
 /// A handler could not be installed.

@@ -287,7 +287,7 @@ impl Forest {
         }
     }
 
-    /// To be called when the queue is empty. A folder that was renamed away and has not reappeared is outside the tree, where its
+    /// Call this when the queue is empty. A folder that was renamed away and has not reappeared is outside the tree, where its
     /// events no longer matter.
     pub(crate) fn settle(&mut self) {
         for (_, id) in std::mem::take(&mut self.moved) {
@@ -295,7 +295,7 @@ impl Forest {
         }
     }
 
-    /// To be called once the whole tree has been looked at, each folder after it was watched. What the look did not meet is gone.
+    /// Call this once the whole tree has been looked at, each folder after it was watched. What the look did not meet is gone.
     pub(crate) fn finish_scan(&mut self, tree: TreeId) {
         let Some((root, age)) = self.trees.get(&tree).map(|tree| (tree.root, tree.age)) else {
             return;

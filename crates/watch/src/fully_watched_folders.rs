@@ -156,7 +156,7 @@ impl FullyWatchedFolders {
         self.roots.iter().map(|root| (&root.tree, root.position))
     }
 
-    /// To be called once all folders are watched.
+    /// Call this once all folders are watched.
     pub fn finish(&self) {
         for root in &self.roots {
             root.tree.finish_scan();

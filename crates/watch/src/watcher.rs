@@ -273,7 +273,7 @@ impl WatchedTree {
         self.watcher.inner.lock().forest.watches_of(self.id)
     }
 
-    /// To be called once the whole tree has been looked at, each folder after it was watched.
+    /// Call this once the whole tree has been looked at, each folder after it was watched.
     pub fn finish_scan(&self) {
         let mut inner = self.watcher.inner.lock();
         inner.forest.finish_scan(self.id);

@@ -285,7 +285,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Saves what was learned for later processes. To be called after the reply is out.
+    /// Saves what was learned for later processes. Call this after the reply is out.
     pub(crate) fn save(self) {
         if let Some(mut working_copy) = self.working_copy {
             working_copy.save(&NoSteps);

@@ -79,7 +79,7 @@ pub(super) fn detach() -> Result<(), Errno> {
     start::detach()
 }
 
-/// Makes standard input end when the shell closes it. To be called once the shell has opened it, as a request proves.
+/// Makes standard input end when the shell closes it. Call this once the shell has opened it, as a request proves.
 ///
 /// # Errors
 /// A system call failed.

@@ -117,7 +117,7 @@ impl Daemon {
         self.missed.as_ref().map(|_| START_STEP)
     }
 
-    /// To be called when there is no request: asks a daemon that has just started the question it missed, so that it knows the
+    /// Call this when there is no request: asks a daemon that has just started the question it missed, so that it knows the
     /// answer next time.
     pub(super) fn ask_missed(&mut self) {
         let Some((question, steps)) = self.missed.take() else {

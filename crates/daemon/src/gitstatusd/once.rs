@@ -27,7 +27,7 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// Saves what was learned, for later processes. To be called once the answer has been printed.
+    /// Saves what was learned, for later processes. Call this once the answer has been printed.
     pub fn save(self) {
         if let Some(mut repositories) = self.learned {
             repositories.save(|_| {});

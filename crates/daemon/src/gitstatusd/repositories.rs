@@ -202,7 +202,7 @@ impl Repositories {
     }
 
     /// Drops the least recently used repositories if there are too many, and one other if it is gone; each call checks the next
-    /// one. Reports each to `forgotten`. To be called after each question.
+    /// one. Reports each to `forgotten`. Call this after each question.
     pub(super) fn tidy_up(&mut self, mut forgotten: impl FnMut(&Path)) {
         let too_many = self.open.len().saturating_sub(KEPT_MAX);
         for kept in self.open.drain(..too_many) {

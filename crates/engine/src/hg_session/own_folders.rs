@@ -24,7 +24,7 @@ impl OwnFolders {
         }
     }
 
-    /// Reads the events of the folder `.hg`. To be called before anything in it is looked at.
+    /// Reads the events of the folder `.hg`. Call this before anything in it is looked at.
     pub(super) fn listen(&mut self, dot_hg: &Path) {
         let heard = self
             .folders

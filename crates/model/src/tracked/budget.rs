@@ -74,7 +74,7 @@ impl Tracked {
         untrusted_len.map_or(usize::MAX, |_| PATH_LEN_MAX)
     }
 
-    /// The directory with number `number`, whose path takes `path_len` bytes. To be used in a walk that visits each
+    /// The directory with number `number`, whose path takes `path_len` bytes. Use this in a walk that visits each
     /// directory once, from the top, by its subdirectories. If the budget is exceeded, the directory counts as damaged.
     pub fn visit_within(
         &self,
