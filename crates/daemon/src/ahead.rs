@@ -7,10 +7,10 @@ use vigil_engine::session::WatchPositions;
 
 use crate::protocol::{MonitorQuestion, PromptQuestion, StatusQuestion};
 
-/// How long nothing must have happened before work begins,
+/// How long nothing must have happened before work begins.
 const SETTLE_TIME: Duration = Duration::from_millis(20);
 
-/// but it begins after this long even if changes go on.
+/// How long after the first change work begins even if changes go on.
 const DELAY_MAX: Duration = Duration::from_secs(1);
 
 /// After work there is rest for this many times as long: less than a fifth of a core is used.
@@ -36,9 +36,9 @@ pub(crate) struct Ahead {
     /// The latest questions, the newest last.
     asked: Vec<RepeatableQuestion>,
     asked_at: Option<Instant>,
-    /// What the last answer rests on,
+    /// What the last answer rests on.
     heard: WatchPositions,
-    /// and the number of answers.
+    /// The number of answers.
     answers: u64,
     /// How many times work was done.
     done: u64,

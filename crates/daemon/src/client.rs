@@ -434,10 +434,10 @@ impl Connection {
 /// Until when a client waits.
 #[derive(Debug)]
 struct Deadline {
-    /// How long it waits for a sign of life,
+    /// How long it waits for a sign of life.
     patience: Duration,
     heard_at: Instant,
-    /// and when it gives up in any case.
+    /// When it gives up in any case.
     last: Instant,
 }
 

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-/// The number of questions about one directory that may always be open at a time,
+/// The number of questions about one directory that may always be open at a time.
 const GUARANTEED_PER_DIRECTORY: usize = 8;
 
-/// and the number of open questions in all up to which one directory may have more: it may be on a disk that hangs, and each
-/// question takes a thread.
+/// The number of open questions about all directories up to which one directory may have more of them: it may be on a disk that
+/// hangs, and each question takes a thread.
 const SHARED_MAX: usize = 32;
 
 /// The number of open questions for each directory.

@@ -116,9 +116,9 @@ pub struct Session {
     index: Option<IndexState>,
     /// The state on disk, if one may be kept.
     state: Option<State>,
-    /// When the session began to look: by the clock that stamps files,
+    /// When the session began to look, by the clock that stamps files.
     session_started_at: Timestamp,
-    /// and by the clocks that show whether that one was set back.
+    /// When the session began to look, by the clocks that show whether that one was set back.
     mark: ClockMark,
     tags: TagIndex,
     prompt: PromptMemory,

@@ -19,9 +19,9 @@ const FILE: &str = ".hgeol";
 const CACHE: &str = "eol.cache";
 /// The maximum length of either file in bytes.
 const FILE_LEN_MAX: u64 = 1 << 16;
-/// The maximum number of patterns, each of which is looked up by itself,
+/// The maximum number of patterns: each is looked up by itself.
 const PATTERNS_MAX: usize = 200;
-/// and of those that are regular expressions: a short one may take much memory.
+/// The maximum number of patterns that are regular expressions: a short one may take much memory.
 const REGULAR_MAX: usize = 16;
 const LF: &[u8] = b"\n";
 const CRLF: &[u8] = b"\r\n";

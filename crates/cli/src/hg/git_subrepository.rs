@@ -23,9 +23,9 @@ const OLDEST: (u32, u32) = (1, 6);
 
 /// A git repository inside a Mercurial one, and what is asked about it.
 pub(super) struct GitSubrepository<'s> {
-    /// Its path in the repository that it belongs to,
+    /// Its path in the repository that it belongs to.
     pub(super) path: &'s BStr,
-    /// and in the outermost one.
+    /// Its path in the outermost repository.
     pub(super) outer_path: &'s BStr,
     pub(super) root: &'s Path,
     /// The outermost repository: no program in it is run.

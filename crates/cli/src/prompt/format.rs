@@ -14,9 +14,9 @@ pub(super) enum Element {
     Remote,
     /// The first lines of the commit's message.
     Summary,
-    /// Commits behind and ahead of the upstream,
+    /// Commits behind and ahead of the upstream.
     Upstream,
-    /// and of the branch it is pushed to.
+    /// Commits behind and ahead of the branch it is pushed to.
     Push,
     Stashes,
     /// The operation in progress.
@@ -25,13 +25,13 @@ pub(super) enum Element {
     Staged,
     Unstaged,
     Untracked,
-    /// For Mercurial: the active bookmark,
+    /// For Mercurial: the active bookmark.
     Bookmark,
-    /// the topic of the next commit,
+    /// For Mercurial: the topic of the next commit.
     Topic,
-    /// the phase of the commit, unless it is public,
+    /// For Mercurial: the phase of the first parent, unless it is public.
     Phase,
-    /// and the numbers of files by kind of change.
+    /// For Mercurial, as the three below: the number of files of this kind.
     Added,
     Removed,
     Modified,

@@ -11,10 +11,10 @@ use crate::reply::Reply;
 use crate::status;
 use crate::whole_files::retry_if_cut;
 
-/// The minimum rest between two looks,
+/// The minimum rest between two looks.
 const REST_MIN: Duration = Duration::from_secs(2);
 
-/// and the rest as a multiple of the time of the last look, so that looking takes at most a tenth of the time.
+/// The rest as a multiple of the time of the last look, so that looking takes at most a tenth of the time.
 const REST_FACTOR: u32 = 10;
 
 /// Looks at the status, and keeps a rest between looks.

@@ -33,10 +33,10 @@ pub(super) struct Daemon {
     missed: Option<(protocol::Request, u32)>,
 }
 
-/// The interval between attempts to ask a daemon that is starting,
+/// The interval between attempts to ask a daemon that is starting.
 const START_STEP: Duration = Duration::from_millis(20);
 
-/// and their number.
+/// The number of those attempts.
 const START_STEPS: u32 = 100;
 
 /// How long to wait until a daemon started by this process listens. If it does, the repository is looked at once, for this answer

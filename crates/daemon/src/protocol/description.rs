@@ -20,13 +20,13 @@ pub struct Description {
     pub memory: u64,
     /// The number of folders that it watches.
     pub watches: u64,
-    /// The number of questions that it has answered,
+    /// The number of questions that it has answered.
     pub questions: u64,
-    /// and of those that it has left to the client.
+    /// The number of questions that it has left to the client.
     pub declined: u64,
-    /// The median time of recent answers, in microseconds,
+    /// The median time of recent answers, in microseconds.
     pub median_us: u64,
-    /// and the time of the last one.
+    /// The time of the last answer, in microseconds.
     pub last_us: u64,
     /// The repositories that it keeps in memory, the one that was asked about last first.
     pub repositories: Vec<RepositoryDescription>,
@@ -56,17 +56,17 @@ pub struct RepositoryDescription {
     pub memory: Option<u64>,
     /// The number of questions about it that were answered.
     pub questions: u64,
-    /// The median time of recent answers, in microseconds,
+    /// The median time of recent answers, in microseconds.
     pub median_us: u64,
-    /// and the time of the last one.
+    /// The time of the last answer, in microseconds.
     pub last_us: u64,
     /// The time since the last question, in seconds.
     pub asked_s: u64,
     /// How many times its answers were found ahead of questions.
     pub ahead: u64,
-    /// The number of audits,
+    /// The number of audits.
     pub audits: u64,
-    /// and the number of differences in all of them.
+    /// The number of differences that all audits found.
     pub differences: u64,
     /// Paths that are looked at for each question, relative to the top of the working tree, with the reason. The
     /// list may be incomplete.

@@ -32,9 +32,9 @@ pub(super) struct Connection {
 pub(super) enum Greeting {
     /// Nothing yet.
     Awaited,
-    /// The client sees files as this process does,
+    /// The client sees files as this process does.
     SameView,
-    /// or differently.
+    /// The client sees other files than this process, or in other places.
     OtherView,
 }
 

@@ -21,16 +21,16 @@ const SUBSCRIBERS_MAX: usize = 64;
 /// The most bytes of answers kept for subscribers that have not read the previous one.
 const WAITING_MAX: usize = 32 << 20;
 
-/// How often an answer is found again without any event: it may depend on the user's own configuration,
+/// How often an answer is found again without any event: it may depend on the user's own configuration.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(30);
 
-/// or on files whose changes cannot be heard of.
+/// How often that is for an answer that depends on files whose changes cannot be heard of.
 const RECHECK_INTERVAL_UNWATCHED: Duration = Duration::from_secs(2);
 
-/// The share of a core for looking at what cannot be heard of is at most one part in this many,
+/// The share of a core for looking at what cannot be heard of is at most one part in this many.
 const UNWATCHED_REST_FACTOR: u32 = 50;
 
-/// and for all answers, one part in this many.
+/// The share of a core for all answers is at most one part in this many.
 const REST_FACTOR: u32 = 5;
 
 /// All subscribers.
@@ -53,9 +53,9 @@ struct Topic {
     ahead: Ahead,
     /// When the answer is found again even without an event.
     recheck_at: Instant,
-    /// The digest of the answer,
+    /// The digest of the answer.
     digest: u64,
-    /// and the answer as a frame, while some subscriber has not been sent it.
+    /// The answer as a frame, while some subscriber has not been sent it.
     frame: Option<Arc<Vec<u8>>>,
     /// There will be no further answers.
     is_over: bool,

@@ -69,13 +69,13 @@ impl Audit {
 pub struct Difference {
     /// The path, and what is kept and found.
     pub disagreement: Disagreement,
-    /// Which untracked files the question asks for,
+    /// Which untracked files the question asks for.
     pub untracked: UntrackedMode,
-    /// and which ignored ones.
+    /// Which ignored files the question asks for.
     pub ignored: IgnoredMode,
-    /// How many changes had been heard in the whole working tree by then,
+    /// How many changes had been heard in the whole working tree by then.
     pub heard: u64,
-    /// and which of them was the last one of this path, if that is still known.
+    /// The number of the last of those changes that was to this path, if it is still known.
     pub heard_of_path: Option<u64>,
 }
 

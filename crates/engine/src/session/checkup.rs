@@ -30,11 +30,11 @@ pub struct Checkup {
     pub directories: u32,
     /// The number of submodules.
     pub submodules: u32,
-    /// Whether the index is split,
+    /// Whether the index is split.
     pub is_split: bool,
-    /// or sparse,
+    /// Whether the index is sparse.
     pub is_sparse: bool,
-    /// or has git's untracked cache.
+    /// Whether the index has git's untracked cache.
     pub has_untracked_cache: bool,
     /// The number of tracked files that were looked at.
     pub looked_at: u64,

@@ -92,9 +92,9 @@ struct Kept {
     key: FindingsKey,
     /// The files of attributes outside the working tree, as they were then.
     attributes: Vec<SeenFile>,
-    /// When everything was looked at,
+    /// When everything was looked at.
     seen_at: Timestamp,
-    /// and the position up to which that covers changes.
+    /// The position up to which that look covers changes.
     seen_until: Position,
     known: KeptFindings,
     /// The position up to which the findings cover changes.

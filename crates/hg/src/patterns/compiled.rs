@@ -13,9 +13,9 @@ use crate::bytes::{bytes, join};
 
 /// The maximum length of one expression in bytes; longer patterns are refused, as Mercurial does.
 const GROUP_LEN_MAX: usize = 20_000;
-/// The maximum size in bytes of the compiled expression,
+/// The maximum size in bytes of the compiled expression.
 const SIZE_MAX: usize = 256 << 20;
-/// and of the automaton cache that each thread keeps.
+/// The maximum size in bytes of the automaton cache that each thread keeps.
 const CACHE_LEN_MAX: usize = 16 << 20;
 /// The maximum size in bytes of one compiled pattern with a counted repetition. Each repeat is a state of its own, so a few
 /// nested ones would make a single path take milliseconds.

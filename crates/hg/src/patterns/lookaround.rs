@@ -15,9 +15,9 @@ use super::regular::LookaroundRegex;
 
 /// How deep parts of an expression may be nested.
 pub(super) const NEST_MAX: u32 = 2000;
-/// The maximum size in bytes of one compiled expression,
+/// The maximum size in bytes of one compiled expression.
 const SIZE_MAX: usize = 1 << 20;
-/// and the maximum number of states of all of them together.
+/// The maximum number of states of all expressions together.
 const STATES_MAX: usize = 20_000;
 
 /// Expressions that match from the beginning of a text.

@@ -25,9 +25,9 @@ pub enum Names {
 
 /// The maximum length of a path in bytes; longer ones are shortened.
 const PATH_LEN_MAX: usize = 120;
-/// The length to which each directory's name is cut in a shortened path,
+/// The length in bytes to which each directory's name is cut in a shortened path.
 const DIRECTORY_LEN: usize = 8;
-/// and the maximum length of all of them together.
+/// The maximum length in bytes of all directories' names together in a shortened path.
 const DIRECTORIES_LEN_MAX: usize = 8 * (DIRECTORY_LEN + 1) - 4;
 
 impl Names {

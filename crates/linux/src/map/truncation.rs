@@ -31,9 +31,9 @@ struct Slot {
     /// The address where it begins, or 0 if this slot is free.
     start: AtomicUsize,
     len: AtomicUsize,
-    /// The offset of the byte that shows whether the file is whole,
+    /// The offset of the byte that shows whether the file is whole.
     witness: AtomicUsize,
-    /// and the value of that byte.
+    /// The value of that byte.
     witness_byte: AtomicU8,
     is_truncated: AtomicBool,
     /// The mapping is a copy in memory, without the file.

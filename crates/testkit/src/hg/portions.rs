@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use super::operations::Player;
 use super::server::Server;
 
-/// A profile that others may name,
+/// A profile that others may name.
 const PROFILE: &str = "prof";
-/// and one that it may name. If two were missing, the order of the warnings would be unknown.
+/// A profile that [`PROFILE`] may name. If two were missing, the order of the warnings would be unknown.
 const INNER_PROFILE: &str = "d/prof";
 
 impl Player<'_> {
