@@ -554,7 +554,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_hears_a_sign_of_life_waits_on_but_not_for_good() {
+    fn a_sign_of_life_prolongs_a_wait_up_to_a_limit() {
         let now = Instant::now();
         let after = |ms| now.checked_add(Duration::from_millis(ms)).unwrap();
         let deadline = Deadline {

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_told_with_its_place_by_whoever_catches_it() {
+    fn a_caught_panic_is_reported_with_its_place() {
         silence();
         assert_eq!(catch(|| 7), Ok(7));
         drop(catch_unwind(|| panic!("caught deep inside")));

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_are_told_of_as_one() {
+    fn several_statistics_have_one_summary() {
         let [one, two, none] = [(); 3].map(|()| Statistics::new());
         // Minutes, so that the time that the test takes does not matter.
         let ago = |minutes| Instant::now() - Duration::from_mins(minutes);

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_come_whole_is_late() {
+    fn a_frame_that_stays_incomplete_is_late() {
         let (mut stream, other) = pair();
         let bytes = frame(1, b"body");
         send(&other, &bytes[..6], SendFlags::empty()).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_never_reads_is_not_waited_for() {
+    fn a_peer_that_never_reads_is_not_waited_for() {
         let (stream, other) = pair();
         let much = vec![0; 16 << 20];
         assert!(matches!(

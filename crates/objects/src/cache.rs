@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_what_was_put_and_takes_no_more_room_than_there_is() {
+    fn cached_contents_are_those_that_were_added_and_fit_in_the_limit() {
         for (room, len_max) in [(0, 90), (10_000, 400), (3_000_000, 40_000), (5_000, 9_000)] {
             let mut cache = Cache::new(room);
             let mut kept = 0;

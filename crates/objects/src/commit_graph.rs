@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn no_damage_trips() {
+    fn no_damage_makes_a_reader_panic() {
         let whole = file(&[]);
         let ask = |bytes: Vec<u8>| {
             let Some(graph) = graph(&[bytes]) else {

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_is_told_apart_as_long_as_that_is_the_last_of_it() {
+    fn a_path_whose_last_change_was_its_removal_is_gone() {
         let mut journal = Journal::default();
         let begin = journal.end();
         journal.add_gone("a".into(), NOW);

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_waits_is_told_until_he_has_his_answer() {
+    fn a_waiting_client_is_informed_until_it_is_answered() {
         let at_work = AtWork::new().unwrap();
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let ours = Arc::new(OwnedFd::from(ours));

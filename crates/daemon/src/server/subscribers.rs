@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_comes_with_another_answer_has_it_found_again() {
+    fn a_subscriber_with_another_answer_has_it_found_again() {
         let all = Arc::new(Subscribers::default());
         let one = add(&all, 1, b"old");
         let two = add(&all, 2, b"new");
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_is_told_and_ends_it() {
+    fn the_end_of_answers_is_sent_and_ends_a_subscription() {
         let all = Arc::new(Subscribers::default());
         let one = add(&all, 1, b"answer");
         assert_eq!(find(&all, b"yourself", false), [1]);
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_so_many_and_what_waits_for_them_is_so_much() {
+    fn subscribers_and_their_unsent_answers_are_bounded() {
         let all = Arc::new(Subscribers::default());
         let mut many: Vec<Subscription> = (0..SUBSCRIBERS_MAX as u64)
             .map(|connection| add(&all, connection, b"answer"))

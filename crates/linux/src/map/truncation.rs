@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_that_nobody_saw_is_told_once_the_mapping_is_gone() {
+    fn an_unnoticed_cut_is_counted_when_the_mapping_is_dropped() {
         install_truncation_handler();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");

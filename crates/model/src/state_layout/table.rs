@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_has_the_levels_that_its_keys_need_and_a_node_where_there_are_keys() {
+    fn a_root_whose_levels_do_not_fit_its_keys_is_refused() {
         let mut root = Root::default();
         assert_eq!(Root::parse(root.as_bytes()), Some(root));
         *root.table_mut(Table::Files) = TableRoot {

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn steady_growth_is_told_from_memory_that_settles() {
+    fn steady_growth_is_distinguished_from_memory_that_settles() {
         let steady = trend_of((0..100).map(|number| 10_000 + number * 300));
         assert!(steady.grows);
         assert_eq!((steady.start_kib, steady.end_kib), (10_000, 39_700));
