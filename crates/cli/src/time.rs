@@ -1,6 +1,7 @@
 //! Times for people and programs.
 
 use serde::Serialize;
+use vigil_model::calendar::date_of;
 use vigil_model::timestamp::Timestamp;
 
 const DAY_S: i64 = 86_400;
@@ -24,7 +25,7 @@ impl From<Timestamp> for TimeDocument {
 /// Formats the date and the time, in whole seconds, of `time` in UTC.
 pub(crate) fn utc(time: Timestamp) -> String {
     let (days, second) = (time.s.div_euclid(DAY_S), time.s.rem_euclid(DAY_S));
-    let (year, month, day) = date(days);
+    let (year, month, day) = date_of(days);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
@@ -36,29 +37,6 @@ pub(crate) fn span(s: u64) -> String {
         (0, minutes) => format!("{minutes} min"),
         (hours, _) => format!("{hours} h"),
     }
-}
-
-/// Year, month and day of the day `days` after 1 January 1970 (proleptic Gregorian calendar).
-///
-/// Years are counted from March, so that a leap day is the last day of its year. 400 such years have 146,097 days, and each
-/// group of five months, from March on, has 153.
-fn date(days: i64) -> (i64, i64, i64) {
-    const DAYS_OF_400_YEARS: i64 = 146_097;
-    let since = days.saturating_add(719_468);
-    let era = since.div_euclid(DAYS_OF_400_YEARS);
-    let day_of_era = since.rem_euclid(DAYS_OF_400_YEARS);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 {
-        from_march + 3
-    } else {
-        from_march - 9
-    };
-    let year = era * 400 + year_of_era + i64::from(month <= 2);
-    (year, month, day)
 }
 
 #[cfg(test)]

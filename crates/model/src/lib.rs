@@ -5,6 +5,7 @@
 //! passed in.
 
 pub mod bytes;
+pub mod calendar;
 pub mod change;
 pub mod clock;
 pub mod config_value;

@@ -1,5 +1,7 @@
 //! Days, months and years.
 
+use vigil_model::calendar::{DAYS_OF_400_YEARS, DAYS_TO_1970, date_of};
+
 pub(in crate::revision) const DAY_S: i64 = 86_400;
 
 pub(in crate::revision) const MONTHS: [&str; 12] = [
@@ -78,29 +80,6 @@ impl Fields {
             .saturating_add(minutes.saturating_mul(60))
             .saturating_add(self.second.unwrap_or(0))
     }
-}
-
-const DAYS_OF_400_YEARS: i64 = 146_097;
-
-/// The days from the first of March 0000 to the start of 1970.
-const DAYS_TO_1970: i64 = 719_468;
-
-/// Returns year, month and day, `days` after the start of 1970 (proleptic Gregorian calendar).
-///
-/// Years are counted from March, so that a leap day is the last of its year; from March on, each group of five
-/// months has 153 days.
-fn date_of(days: i64) -> (i64, i64, i64) {
-    let since = days.saturating_add(DAYS_TO_1970);
-    let era = since.div_euclid(DAYS_OF_400_YEARS);
-    let day_of_era = since.rem_euclid(DAYS_OF_400_YEARS);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * from_march + 2) / 5 + 1;
-    let month = (from_march + 2) % 12 + 1;
-    let year = era.saturating_mul(400) + year_of_era + i64::from(month <= 2);
-    (year, month, day)
 }
 
 /// Returns the days from the start of 1970 to the start of the month.
