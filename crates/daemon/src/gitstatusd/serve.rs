@@ -38,109 +38,165 @@ pub(super) fn serve(
     input: BorrowedFd<'_>,
     output: BorrowedFd<'_>,
 ) -> u8 {
-    let log = Log {
-        least: options.log_level,
-    };
-    let lock = options.lock_fd.map(LockFile::new);
-    let parent = options.parent_pid.map(Parent::new);
-    let mut is_opened = !options.is_attached;
-    let mut checks = 0u32;
     let environment = of_user(environment);
-    let mut daemon = Daemon::new(options, &environment);
-    let mut repositories = Repositories::new(options, environment);
-    let mut records = Records::default();
-    let mut buffer = [0u8; 4096];
-    loop {
-        while let Some(record) = records.next() {
+    let mut server = Server {
+        options,
+        drawer,
+        input,
+        output,
+        log: Log {
+            least: options.log_level,
+        },
+        lock: options.lock_fd.map(LockFile::new),
+        parent: options.parent_pid.map(Parent::new),
+        is_opened: !options.is_attached,
+        checks: 0,
+        daemon: Daemon::new(options, &environment),
+        repositories: Repositories::new(options, environment),
+        records: Records::default(),
+    };
+    match server.run() {
+        Stop::NoClient => 0,
+        Stop::Failed => 1,
+    }
+}
+
+/// Why no more requests are answered. The log says more.
+enum Stop {
+    NoClient,
+    Failed,
+}
+
+/// A process that answers the requests of one client.
+struct Server<'s> {
+    options: &'s Options,
+    drawer: Option<&'s Drawer>,
+    input: BorrowedFd<'s>,
+    output: BorrowedFd<'s>,
+    log: Log,
+    lock: Option<LockFile>,
+    parent: Option<Parent>,
+    /// Whether the client has opened the input: in the background, only once it has sent something.
+    is_opened: bool,
+    /// The number of times that no request came within [`IDLE`].
+    checks: u32,
+    daemon: Daemon,
+    repositories: Repositories,
+    records: Records,
+}
+
+impl Server<'_> {
+    fn run(&mut self) -> Stop {
+        loop {
+            if let Err(stop) = self.answer_requests().and_then(|()| self.receive()) {
+                return stop;
+            }
+        }
+    }
+
+    /// Answers the requests that have been received completely.
+    fn answer_requests(&mut self) -> Result<(), Stop> {
+        let log = self.log;
+        while let Some(record) = self.records.next() {
             let Some(request) = Request::parse(record) else {
                 log.say(Level::Error, format_args!("malformed request: {record:?}"));
                 continue;
             };
-            if options.is_attached && request.id == background::STOP_REQUEST_ID {
-                return 0;
+            if self.options.is_attached && request.id == background::STOP_REQUEST_ID {
+                return Err(Stop::NoClient);
             }
-            let response = match daemon.ask(&request) {
+            let response = match self.daemon.ask(&request) {
                 Some(response) => {
-                    repositories.forget_all();
+                    self.repositories.forget_all();
                     response
                 }
-                None => answer(options, &mut repositories, &request, log),
+                None => answer(self.options, &mut self.repositories, &request, log),
             };
-            let response = match drawer {
+            let response = match self.drawer {
                 Some(draw) => draw(request.whereabouts(), response),
                 None => response,
             };
-            match write_all(output, &response) {
+            match write_all(self.output, &response) {
                 Ok(()) => {}
                 Err(Errno::PIPE) => die_of_broken_pipe(),
-                Err(error) => {
-                    log.say(
-                        Level::Fatal,
-                        format_args!("cannot write a response: {error}"),
-                    );
-                    return 1;
-                }
+                Err(error) => return Err(self.failed("write a response", error)),
             }
-            repositories.save(|line| log.say(Level::Debug, format_args!("{line}")));
-            repositories.tidy_up(|git_dir| {
+            self.repositories
+                .save(|line| log.say(Level::Debug, format_args!("{line}")));
+            self.repositories.tidy_up(|git_dir| {
                 log.say(Level::Info, format_args!("forgot {}", git_dir.display()));
             });
         }
-        let mut waiting = [PollFd::new(&input, PollFlags::IN)];
-        let time = daemon.ask_missed_after().map(timespec);
+        Ok(())
+    }
+
+    /// Waits for input, and reads it. While there is none, checks every [`IDLE`] that the client is there.
+    fn receive(&mut self) -> Result<(), Stop> {
+        let mut waiting = [PollFd::new(&self.input, PollFlags::IN)];
+        let time = self.daemon.ask_missed_after().map(timespec);
         match poll(&mut waiting, Some(time.as_ref().unwrap_or(&IDLE))) {
             Ok(0) if time.is_some() => {
-                daemon.ask_missed();
-                continue;
+                self.daemon.ask_missed();
+                Ok(())
             }
-            Ok(0) => {
-                if lock.as_ref().is_some_and(|lock| !lock.is_held()) {
-                    log.say(Level::Info, "the lock is gone");
-                    return 0;
-                }
-                let strictly = options.is_attached;
-                if parent.as_ref().is_some_and(|one| !one.is_there(strictly)) {
-                    log.say(Level::Info, "the parent is gone");
-                    return 0;
-                }
-                checks = checks.saturating_add(1);
-                if !is_opened && checks >= CHECKS_MAX {
-                    log.say(Level::Info, "nobody asks");
-                    return 0;
-                }
-                if let Some(ttl_s) = options.repo_ttl_s {
-                    repositories.drop_idle(Duration::from_secs(ttl_s), |git_dir| {
-                        log.say(Level::Info, format_args!("forgot {}", git_dir.display()));
-                    });
-                }
-                continue;
-            }
-            Ok(_) => {}
-            Err(Errno::INTR) => continue,
-            Err(error) => {
-                log.say(
-                    Level::Fatal,
-                    format_args!("cannot wait for requests: {error}"),
-                );
-                return 1;
-            }
+            Ok(0) => self.check_client(),
+            Ok(_) => self.read(),
+            Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(self.failed("wait for requests", error)),
         }
-        match rustix::io::read(input, &mut buffer) {
-            Ok(0) => return 0,
+    }
+
+    /// Checks that the client is there, and drops repositories that nobody has asked about for long.
+    fn check_client(&mut self) -> Result<(), Stop> {
+        let log = self.log;
+        let gone = |reason: &str| {
+            log.say(Level::Info, reason);
+            Err(Stop::NoClient)
+        };
+        if self.lock.as_ref().is_some_and(|lock| !lock.is_held()) {
+            return gone("the lock is gone");
+        }
+        let strictly = self.options.is_attached;
+        let parent = self.parent.as_ref();
+        if parent.is_some_and(|parent| !parent.is_there(strictly)) {
+            return gone("the parent is gone");
+        }
+        self.checks = self.checks.saturating_add(1);
+        if !self.is_opened && self.checks >= CHECKS_MAX {
+            return gone("nobody asks");
+        }
+        if let Some(ttl_s) = self.options.repo_ttl_s {
+            let ttl = Duration::from_secs(ttl_s);
+            self.repositories.drop_idle(ttl, |git_dir| {
+                log.say(Level::Info, format_args!("forgot {}", git_dir.display()));
+            });
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<(), Stop> {
+        let mut buffer = [0u8; 4096];
+        match rustix::io::read(self.input, &mut buffer) {
+            Ok(0) => Err(Stop::NoClient),
             Ok(len) => {
-                records.feed(buffer.get(..len).unwrap_or_default());
-                if !std::mem::replace(&mut is_opened, true)
-                    && let Err(error) = background::end_input_with_shell(input)
+                self.records.feed(buffer.get(..len).unwrap_or_default());
+                if !std::mem::replace(&mut self.is_opened, true)
+                    && let Err(error) = background::end_input_with_shell(self.input)
                 {
+                    let log = self.log;
                     log.say(Level::Error, format_args!("cannot reopen input: {error}"));
                 }
+                Ok(())
             }
-            Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(error) => {
-                log.say(Level::Fatal, format_args!("cannot read requests: {error}"));
-                return 1;
-            }
+            Err(Errno::INTR | Errno::AGAIN) => Ok(()),
+            Err(error) => Err(self.failed("read requests", error)),
         }
+    }
+
+    fn failed(&self, operation: &str, error: Errno) -> Stop {
+        self.log
+            .say(Level::Fatal, format_args!("cannot {operation}: {error}"));
+        Stop::Failed
     }
 }
 
