@@ -37,7 +37,7 @@ use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_scan::{Findings, Focus, ScanError, ScanMemory, Watch};
 use vigil_stamp::{Stamp, trust};
 use vigil_store::{PublishOutcome, Steps, Store, StoreError};
-use vigil_watch::{Top, Watcher};
+use vigil_watch::Watcher;
 
 use self::compared::ComparedFiles;
 use self::ignored_changes::IgnoredChanges;
@@ -49,7 +49,7 @@ use crate::hg_status::{HgQuestion, HgStatus, RecordedFiles, ScanInputs, status_o
 use crate::hg_system::HgSystem;
 use crate::session::kept::{basis, looked_at};
 use crate::session::watch_basis::WatchPositions;
-use crate::session::watched::{ChangeFilter, FindingsKey, WatchedFindings};
+use crate::session::watched::{ChangeFilter, FindingsKey, WatchedFindings, top_of};
 use crate::session::{Basis, WatchReport};
 use crate::state::{State, StateReport, ToSave};
 
@@ -351,7 +351,7 @@ impl HgSession {
                         index: recorded.serial,
                         attribute_tree: None,
                         rules: ignore.digest(),
-                        top: top(root)?,
+                        top: top_of(root)?,
                     };
                     let ignored_changes = IgnoredChanges {
                         tracked: &recorded.tracked,
@@ -569,17 +569,6 @@ impl HgSession {
                 .collect(),
         )
     }
-}
-
-fn top(root: &std::path::Path) -> Result<Top, ScanError> {
-    let stat = stat_path(root).map_err(|source| ScanError::WorkTree {
-        path: root.to_owned(),
-        source,
-    })?;
-    Ok(Top {
-        path: root.to_owned(),
-        id: (stat.dev, stat.ino),
-    })
 }
 
 /// Brings the findings up to date by looking at what changed, or at everything if that is not known.

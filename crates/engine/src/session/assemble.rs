@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 use vigil_linux::errno;
-use vigil_linux::stat::{lstat_path, stat_path};
+use vigil_linux::stat::lstat_path;
 use vigil_model::config_value;
 use vigil_model::mode::FileMode;
 use vigil_model::raw_text::{bytes_of, raw_path};
@@ -37,8 +37,7 @@ use vigil_git::promisor;
 use vigil_git::staged::StagedDiff;
 use vigil_history::branch::BranchStatus;
 use vigil_model::tracked::ByNumber;
-use vigil_scan::{Focus, PathFilter, ScanError, Timing, Watch};
-use vigil_watch::Top;
+use vigil_scan::{Focus, PathFilter, Timing, Watch};
 
 const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     name: "sparseIndexExpanded",
@@ -641,7 +640,7 @@ impl Session {
             index: state.serial,
             attribute_tree: attribute_tree.unwrap_or_default(),
             rules: system.ignore_rules.digest(),
-            top: top_of(&top)?,
+            top: watched::top_of(&top)?,
         };
         let change_filter = IgnoredChanges {
             tracked: &state.tracked,
@@ -669,18 +668,6 @@ impl Session {
             Some(&scan_non_tracked),
         )?)
     }
-}
-
-/// Identifies the directory at `path`, the top of a working tree.
-pub(super) fn top_of(path: &Path) -> Result<Top, SessionError> {
-    let stat = stat_path(path).map_err(|source| ScanError::WorkTree {
-        path: path.to_owned(),
-        source,
-    })?;
-    Ok(Top {
-        path: path.to_owned(),
-        id: (stat.dev, stat.ino),
-    })
 }
 
 /// Returns an answer that stops at where HEAD points, because of `error`.

@@ -17,10 +17,11 @@ use vigil_rules::pathspec::Pathspec;
 use vigil_scan::Findings;
 use vigil_watch::{Position, WatchedTree};
 
-use super::assemble::{Part, top_of};
+use super::assemble::Part;
 use super::change_report::{ChangeReport, FullReport, Paths, ToldUntil, of_tree};
 use super::index::LARGE_INDEX_LEN;
 use super::linked::has_nameless;
+use super::watched::top_of;
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
 

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::mounts;
-use vigil_linux::stat::lstat_path;
+use vigil_linux::stat::{lstat_path, stat_path};
 use vigil_model::ObjectId;
 use vigil_model::path::{directory_len, join};
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, Tracked, TrackedEntry, TreeDiff};
-use vigil_scan::{Disagreement, Findings, Focus, KeptFindings, SilentPaths, Watch};
+use vigil_scan::{Disagreement, Findings, Focus, KeptFindings, ScanError, SilentPaths, Watch};
 use vigil_stamp::SeenFile;
 use vigil_watch::{Changes, Position, Top, WatchedTree, Watcher};
 
@@ -31,6 +31,21 @@ const QUESTIONS_MAX: usize = 4;
 /// at each.
 const PATHS_MIN: usize = 20_000;
 const FILES_FOR_A_PATH: usize = 8;
+
+/// Identifies the directory at `path`, the top of a working tree.
+///
+/// # Errors
+/// The directory cannot be looked at.
+pub(crate) fn top_of(path: &Path) -> Result<Top, ScanError> {
+    let stat = stat_path(path).map_err(|source| ScanError::WorkTree {
+        path: path.to_owned(),
+        source,
+    })?;
+    Ok(Top {
+        path: path.to_owned(),
+        id: (stat.dev, stat.ino),
+    })
+}
 
 /// Tells which changes affect no answer.
 pub(crate) trait ChangeFilter {
