@@ -181,37 +181,8 @@ pub(crate) fn status_of<'q, 'f>(
         recorded.is_remembered,
     )
     .converting(question.line_endings.clone());
-    let filter = Filter(&question.matcher);
     let is_filtered = !question.matcher.is_everything();
-    let look = |look: ScanInputs<'_>| {
-        let scan = Scan {
-            work_tree: &repository.root,
-            tracked_files: recorded.tracked,
-            ignore_case: false,
-            looks_at_present_skipped_files: false,
-            lacks_sparse_directories: false,
-            system: &system,
-            filter: is_filtered.then_some(&filter),
-            focus: look.focus,
-            tracked: true,
-            untracked: match question.walks {
-                true => UntrackedMode::All,
-                false => UntrackedMode::No,
-            },
-            ignored: match question.ignored {
-                true => IgnoredMode::Traditional,
-                false => IgnoredMode::No,
-            },
-            stop_after_tracked: usize::MAX,
-            stop_after_untracked: usize::MAX,
-            threads_max: None,
-            memory: look.memory,
-            watch: look.watch,
-            progress: None,
-            timing: None,
-        };
-        system.scan(&scan)
-    };
+    let look = |inputs: ScanInputs<'_>| scan(&question, recorded.tracked, &system, inputs);
     let findings = find(&system, &look).map_err(|error| scan_abort(&error))?;
     let walk = Walk::new(
         &repository.root,
@@ -240,16 +211,7 @@ pub(crate) fn status_of<'q, 'f>(
     builder.add_tracked(&findings, recorded.special, gone_with);
     builder.status.failure = system.failure();
     let named = unrecorded_names(&question);
-    if !ignored.patterns.is_whole() {
-        let found = findings.untracked.iter().chain(&findings.ignored);
-        let found = found.filter(|_| question.ignored);
-        let found = found.map(|path| path.as_bstr());
-        // A walk for unknown files looks up the directories where it begins, unless ignored files are asked for, too.
-        let begun_at = walk.begins_at().iter().copied();
-        let begun_at = begun_at.filter(|_| question.unknown && !question.ignored);
-        let looked_up = found.chain(named.iter().copied()).chain(begun_at);
-        looked_up.for_each(|path| ignored.patterns.read_for(path));
-    }
+    read_subincludes(&question, &findings, &named, &walk);
     let subincludes = ignored.patterns.take_subinclude_outcome();
     let below = subincludes.failed_below.as_bstr();
     let is_named_below = named.iter().any(|path| path.starts_with(below));
@@ -270,6 +232,64 @@ pub(crate) fn status_of<'q, 'f>(
         false => None,
     };
     Ok(builder.status)
+}
+
+/// Scans the working copy, which has these `tracked` files.
+fn scan(
+    question: &HgQuestion<'_>,
+    tracked: &Tracked,
+    system: &HgSystem<'_>,
+    inputs: ScanInputs<'_>,
+) -> Result<Findings, ScanError> {
+    let filter = Filter(&question.matcher);
+    let is_filtered = !question.matcher.is_everything();
+    system.scan(&Scan {
+        work_tree: &question.repository.root,
+        tracked_files: tracked,
+        ignore_case: false,
+        looks_at_present_skipped_files: false,
+        lacks_sparse_directories: false,
+        system,
+        filter: is_filtered.then_some(&filter),
+        focus: inputs.focus,
+        tracked: true,
+        untracked: match question.walks {
+            true => UntrackedMode::All,
+            false => UntrackedMode::No,
+        },
+        ignored: match question.ignored {
+            true => IgnoredMode::Traditional,
+            false => IgnoredMode::No,
+        },
+        stop_after_tracked: usize::MAX,
+        stop_after_untracked: usize::MAX,
+        threads_max: None,
+        memory: inputs.memory,
+        watch: inputs.watch,
+        progress: None,
+        timing: None,
+    })
+}
+
+/// Reads the patterns that hold only below some directory, if Mercurial would read them: for the `findings`, for the files that
+/// are `named` but not recorded, and for the directories where the `walk` begins.
+fn read_subincludes(
+    question: &HgQuestion<'_>,
+    findings: &Findings,
+    named: &[&BStr],
+    walk: &Walk<'_>,
+) {
+    if question.ignore.is_whole() {
+        return;
+    }
+    let found = findings.untracked.iter().chain(&findings.ignored);
+    let found = found.filter(|_| question.ignored);
+    let found = found.map(|path| path.as_bstr());
+    // A walk for unknown files looks up the directories where it begins, unless ignored files are asked for, too.
+    let begun_at = walk.begins_at().iter().copied();
+    let begun_at = begun_at.filter(|_| question.unknown && !question.ignored);
+    let looked_up = found.chain(named.iter().copied()).chain(begun_at);
+    looked_up.for_each(|path| question.ignore.read_for(path));
 }
 
 fn scan_abort(error: &ScanError) -> Abort {

@@ -101,14 +101,15 @@ impl Session {
         // git looks for promisor remotes before it compares anything.
         let of_promisors = promisor::Remotes::check(&self.repository.config)?;
         let head = self.refs.head()?;
-        if head_id(&head).is_some() {
+        let has_commit = head_id(&head).is_some();
+        if has_commit {
             // git looks HEAD up by name, and that could also be a branch's.
             self.repository.config.boolean("core.warnambiguousrefs")?;
         }
         let diff = self.staged(&head, None, &pathspec)?;
         // git reads the exclude files both when it compares HEAD and when it looks for untracked files.
-        let readings = usize::from(head_id(&head).is_some())
-            + usize::from(request.untracked != UntrackedMode::No);
+        let readings =
+            usize::from(has_commit) + usize::from(request.untracked != UntrackedMode::No);
         self.excludes.check(readings, &mut status.warnings)?;
         self.timing = Timing::default();
         let search_start = Instant::now();
@@ -121,18 +122,7 @@ impl Session {
             return Ok(status);
         };
         let is_written_sparse = state.written_sparse.is_some() && state.file.shared.is_none();
-        let mut notices: Vec<BString> = state
-            .file
-            .notices
-            .iter()
-            .map(|text| bytes_of(text))
-            .collect();
-        notices.extend(of_promisors.into_iter().map(|line| bytes_of(&line)));
-        if head_id(&head).is_some() {
-            let messages = self.objects.opening_messages().into_iter();
-            notices.extend(messages.map(|line| bytes_of(&line)));
-            notices.extend_from_slice(self.objects.history().notices());
-        }
+        let mut notices = self.opening_notices(&state.file, of_promisors, has_commit);
         let sparse = Collapsed::of(&self.repository, &self.settings, state, &mut notices)?;
         let tracked = &state.tracked;
         let question = self.question(&pathspec, tracked)?;
@@ -168,19 +158,13 @@ impl Session {
             missed: &self.missed_attributes,
             converter: &self.converter,
         };
-        let staged = renames.staged(
-            request,
-            &diff,
-            head_id(&head).is_some(),
-            is_asked_for_staged,
-            |path| {
-                if let Some(sparse) = &sparse
-                    && sparse.expands_for_attributes(path)
-                {
-                    expands.store(true, Ordering::Relaxed);
-                }
-            },
-        )?;
+        let staged = renames.staged(request, &diff, has_commit, is_asked_for_staged, |path| {
+            if let Some(sparse) = &sparse
+                && sparse.expands_for_attributes(path)
+            {
+                expands.store(true, Ordering::Relaxed);
+            }
+        })?;
         let is_expanded_late = stays_sparse && expands.into_inner();
         if is_expanded_late {
             let advice = SPARSE_INDEX_IS_EXPANDED.messages(&self.repository)?;
@@ -203,21 +187,16 @@ impl Session {
             tracked,
             &conflicts,
             searches_renames,
-            head_id(&head).is_some(),
+            has_commit,
             &mut status.changes,
             is_asked_for,
         );
         status
             .changes
             .sort_by(|(left, _), (right, _)| left.cmp(right));
-        merged_in_conflict::join(
-            tracked,
-            head_id(&head).is_some(),
-            &conflicts,
-            &mut status.changes,
-        );
+        merged_in_conflict::join(tracked, has_commit, &conflicts, &mut status.changes);
         self.check_attributes()?;
-        self.check_order_file(head_id(&head).is_some(), &status.changes)?;
+        self.check_order_file(has_commit, &status.changes)?;
         if !self.uses_untracked_cache(request, &state.file)? {
             let text = "untracked cache is disabled on this system or location";
             status.warnings.push(text.into());
@@ -232,17 +211,9 @@ impl Session {
         }
         notices.extend(git_system::unknown(&findings.unknown));
         status.warnings.splice(..0, notices);
-        let mut crlf = HashSet::new();
-        let mut is_new = |text: &BString| {
-            // git looks at each file once, so it warns once.
-            !text.starts_with(b"warning: in the working copy of '") || crlf.insert(text.clone())
-        };
-        let mut messages = self.messages.take();
-        let later = messages.split_off(said_before_submodules.min(messages.len()));
-        messages.retain(&mut is_new);
-        status.warnings.extend(messages);
-        status.warnings.extend(self.said_in_submodules.take());
-        status.warnings.extend(later.into_iter().filter(is_new));
+        status
+            .warnings
+            .extend(self.messages_in_order(said_before_submodules));
         if request.branch {
             match self.branch_status(request, &head, &mut status.warnings) {
                 Ok(branch) => status.branch = Some(branch),
@@ -277,6 +248,39 @@ impl Session {
             status.long = Some(long);
         }
         Ok(status)
+    }
+
+    /// Returns what git says when it opens the index and, if HEAD has a commit, the objects.
+    fn opening_notices(
+        &self,
+        index: &IndexFile,
+        of_promisors: Vec<String>,
+        has_commit: bool,
+    ) -> Vec<BString> {
+        let mut notices: Vec<BString> = index.notices.iter().map(|text| bytes_of(text)).collect();
+        notices.extend(of_promisors.into_iter().map(|line| bytes_of(&line)));
+        if has_commit {
+            let messages = self.objects.opening_messages().into_iter();
+            notices.extend(messages.map(|line| bytes_of(&line)));
+            notices.extend_from_slice(self.objects.history().notices());
+        }
+        notices
+    }
+
+    /// Takes the messages so far. Those about what is in submodules come after the first `before_submodules` others.
+    fn messages_in_order(&self, before_submodules: usize) -> Vec<BString> {
+        let mut line_end_warnings = HashSet::new();
+        let mut is_new = |text: &BString| {
+            // git looks at each file once, so it warns once.
+            !text.starts_with(b"warning: in the working copy of '")
+                || line_end_warnings.insert(text.clone())
+        };
+        let mut messages = self.messages.take();
+        let later = messages.split_off(before_submodules.min(messages.len()));
+        messages.retain(&mut is_new);
+        messages.extend(self.said_in_submodules.take());
+        messages.extend(later.into_iter().filter(is_new));
+        messages
     }
 
     /// Returns the rules at the top, if the search for untracked files may reach a directory that is one entry of a sparse
