@@ -50,6 +50,8 @@ impl Comparisons {
 pub(super) struct Place<'a> {
     pub(super) dir: BorrowedFd<'a>,
     pub(super) file: TrackedFile<'a>,
+    /// The position of the file in its directory.
+    pub(super) at: usize,
     /// The path of the directory, without a trailing slash.
     pub(super) dir_path: &'a BStr,
 }
@@ -100,23 +102,18 @@ impl Place<'_> {
     }
 }
 
-/// Looks at the file at position `at` of its directory, and returns how it differs. Clears `has_events` if the file may change
-/// without an event in its directory.
+/// Looks at the file at `place`, and returns how it differs. Clears `has_events` if the file may change without an event in its
+/// directory.
 #[inline]
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the state of one step of the walk"
-)]
 pub(super) fn check(
     scan: &Scan<'_>,
     scan_started_at: Timestamp,
     place: &Place<'_>,
-    at: usize,
-    file: &TrackedFile<'_>,
     comparisons: &mut Comparisons,
     unknown: &mut Vec<Unseen>,
     has_events: &mut bool,
 ) -> Result<Option<Observed>, ContentError> {
+    let file = &place.file;
     if file.is_left_out() && (!scan.looks_at_present_skipped_files || file.is_collapsed())
         || file.is_assume_valid() && !file.is_side()
     {
@@ -141,38 +138,24 @@ pub(super) fn check(
         Ok(()) => Ok(None),
         Err(Difference::Certain(observed)) => Ok(Some(observed)),
         Err(Difference::InContents(mode)) => {
-            let is_same = is_unchanged(
-                scan,
-                scan_started_at,
-                place,
-                at,
-                file,
-                &stat,
-                comparisons,
-                has_events,
-            )?;
+            let is_same =
+                is_unchanged(scan, scan_started_at, place, &stat, comparisons, has_events)?;
             Ok((!is_same).then_some(Observed::Present(mode)))
         }
     }
 }
 
 #[cold]
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the state of one step of the walk"
-)]
 fn is_unchanged(
     scan: &Scan<'_>,
     scan_started_at: Timestamp,
     place: &Place<'_>,
-    at: usize,
-    file: &TrackedFile<'_>,
     stat: &Stat,
     comparisons: &mut Comparisons,
     has_events: &mut bool,
 ) -> Result<bool, ContentError> {
     let stamp = Stamp::from(stat);
-    let (path, id) = (place.path(), file.id());
+    let (path, id, at) = (place.path(), place.file.id(), place.at);
     let conversion = if stat.is_symlink() {
         scan.system.link_conversion(path.as_bstr())
     } else {

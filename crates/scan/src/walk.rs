@@ -495,6 +495,7 @@ impl<'a> Walk<'a> {
             let place = Place {
                 dir,
                 file,
+                at,
                 dir_path: here.path,
             };
             let mut has_events = true;
@@ -502,8 +503,6 @@ impl<'a> Walk<'a> {
                 self.scan,
                 self.started_at,
                 &place,
-                at,
-                &file,
                 comparisons,
                 &mut findings.unknown,
                 &mut has_events,
