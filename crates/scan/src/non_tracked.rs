@@ -13,6 +13,7 @@ use vigil_model::tracked::DirNumber;
 use super::cache::{DirMemory, Listed, NonTracked};
 use super::entries::is_nested_on_any_side;
 use super::findings::Findings;
+use super::ignoring::Ignoring;
 use super::open::OpenDir;
 use super::pool::Local;
 use super::position::CurrentDir;
@@ -26,16 +27,11 @@ use vigil_stamp::Stamp;
 impl Walk<'_> {
     /// Finds what the directory `here` holds besides its tracked files, from memory if that is still valid, and
     /// sends the walk into its subdirectories.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the state of one step of the walk"
-    )]
     pub(super) fn visit_non_tracked<'s>(
         &'s self,
         here: &mut CurrentDir<'_>,
         dir: &Arc<OpenDir<'s>>,
-        rules_above: &Arc<dyn IgnoreScope>,
-        is_excluded: bool,
+        above: &Ignoring,
         mut memory: Option<&mut DirMemory>,
         worker: &mut Worker,
         local: &mut Local<Task<'s>>,
@@ -44,33 +40,27 @@ impl Walk<'_> {
             Ok(stat) => stat,
             Err(error) => {
                 self.note_unlisted(here.path, error, worker);
-                if self.scan.watch.is_some() {
-                    let folder = here.path.to_owned();
-                    worker.findings.silent_paths.folders.push(folder);
-                }
-                self.push_subdirs(here, dir, rules_above, is_excluded, &[], local);
-                return rules_above.clone();
+                self.note_silent_folder(here.path, worker);
+                self.push_subdirs(here, dir, above, &[], local);
+                return above.rules.clone();
             }
         };
         if self.cannot_be_searched(dir.fd(), &stat) {
             if !here.is_below_unlisted && !self.begins_below(here.path) {
-                self.note_given_up(here.path, Errno::ACCESS, is_excluded, worker);
+                self.note_given_up(here.path, Errno::ACCESS, above.is_excluded, worker);
                 here.is_below_unlisted = true;
             }
-            if self.scan.watch.is_some() {
-                let folder = here.path.to_owned();
-                worker.findings.silent_paths.folders.push(folder);
-            }
-            self.push_subdirs(here, dir, rules_above, is_excluded, &[], local);
-            return rules_above.clone();
+            self.note_silent_folder(here.path, worker);
+            self.push_subdirs(here, dir, above, &[], local);
+            return above.rules.clone();
         }
         let here = &*here;
         let question = self.scan.question();
         if let Some(listed) = memory
             .as_deref_mut()
             .and_then(|memory| memory.listed(question))
-            && listed.rules_above == rules_above.digest()
-            && listed.is_excluded == is_excluded
+            && listed.rules_above == above.rules.digest()
+            && listed.is_excluded == above.is_excluded
             && listed.stamp == Stamp::from(&stat)
             && self.is_listing_valid(
                 listed.non_tracked(),
@@ -79,17 +69,12 @@ impl Walk<'_> {
                 &mut worker.findings,
             )
         {
-            let rules = listed.rules(rules_above, self.scan.system, here.path);
-            self.push_subdirs(
-                here,
-                dir,
-                &rules,
-                is_excluded,
-                &listed.non_tracked().excluded_subdirs,
-                local,
-            );
+            let ignoring =
+                above.with_rules(listed.rules(&above.rules, self.scan.system, here.path));
+            let excluded_subdirs = &listed.non_tracked().excluded_subdirs;
+            self.push_subdirs(here, dir, &ignoring, excluded_subdirs, local);
             self.report_non_tracked(listed.non_tracked(), here.path, worker);
-            return rules;
+            return ignoring.rules;
         }
         let path = here.path;
         // With a watch, the directories that the answer rests on must be visited, so this shortcut cannot be
@@ -100,13 +85,13 @@ impl Walk<'_> {
         {
             let is_excluded_now = |name: &BStr| {
                 let path = vigil_model::path::join(path, name);
-                !is_excluded && rules_above.is_ignored(path.as_bstr(), true)
+                !above.is_excluded && above.rules.is_ignored(path.as_bstr(), true)
             };
             let subdirs = here.directory.subdirs();
             let excluded = subdirs.filter(|sub| is_excluded_now(sub.name()));
             let excluded: Vec<DirNumber> = excluded.map(|sub| sub.number).collect();
-            self.push_subdirs(here, dir, rules_above, is_excluded, &excluded, local);
-            return rules_above.clone();
+            self.push_subdirs(here, dir, above, &excluded, local);
+            return above.rules.clone();
         }
         let mut found = Found::new(memory.is_some());
         let mut listing = worker.take_listing();
@@ -119,27 +104,18 @@ impl Walk<'_> {
             dir.fd(),
             path,
             &listing,
-            rules_above,
-            is_excluded,
+            above,
             &mut worker.findings.warnings,
         );
-        let mut excluded_subdirs = Vec::new();
-        self.visit_listing(
-            here,
-            dir,
-            &listing,
-            &rules,
-            is_excluded,
-            &mut found,
-            &mut excluded_subdirs,
-            local,
-        );
+        let ignoring = above.with_rules(rules);
+        let excluded_subdirs =
+            self.visit_listing(here, dir, &listing, &ignoring, &mut found, local);
         worker.give_back(listing);
-        if !rules_above.is_true_to_digest() || !rules.is_true_to_digest() {
+        if !above.rules.is_true_to_digest() || !ignoring.rules.is_true_to_digest() {
             found.must_be_looked_at_again();
             found.has_unproven_rules = true;
         }
-        self.push_subdirs(here, dir, &rules, is_excluded, &excluded_subdirs, local);
+        self.push_subdirs(here, dir, &ignoring, &excluded_subdirs, local);
         worker.findings.warnings.append(&mut found.warnings);
         worker.findings.unlisted.append(&mut found.unlisted);
         worker.hidden.append(&mut found.hidden);
@@ -170,13 +146,22 @@ impl Walk<'_> {
             },
         };
         self.report_non_tracked(&non_tracked, here.path, worker);
+        let rules = ignoring.rules;
         if let Some(memory) = memory {
+            let (rules_above, is_excluded) = (&above.rules, above.is_excluded);
             let listed = Stamp::trusted(&stat, self.started_at)
                 .filter(|_| found.can_be_remembered && rules_file != RulesFile::Unproven)
                 .map(|stamp| Listed::new(stamp, rules_above, is_excluded, &rules, non_tracked));
             memory.remember(question, listed);
         }
         rules
+    }
+
+    /// Notes that changes in the directory at `path` cause no event.
+    fn note_silent_folder(&self, path: &BStr, worker: &mut Worker) {
+        if self.scan.watch.is_some() {
+            worker.findings.silent_paths.folders.push(path.to_owned());
+        }
     }
 
     /// Whether the directory, whose stat data is `stat`, may be listed but not searched, and holds anything, if the system minds.
@@ -239,22 +224,18 @@ impl Walk<'_> {
             .extend(non_tracked.ignored.iter().map(path));
     }
 
-    /// Visits each entry in the listing of the directory `here` that is not a tracked file.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the state of one step of the walk"
-    )]
+    /// Visits each entry in the listing of the directory `here` that is not a tracked file. Returns the subdirectories with tracked
+    /// files that an ignore rule matches.
     fn visit_listing<'s>(
         &'s self,
         here: &CurrentDir<'_>,
         dir: &Arc<OpenDir<'s>>,
         listing: &Listing,
-        rules: &Arc<dyn IgnoreScope>,
-        is_excluded: bool,
+        ignoring: &Ignoring,
         found: &mut Found,
-        excluded_subdirs: &mut Vec<DirNumber>,
         local: &mut Local<Task<'s>>,
-    ) {
+    ) -> Vec<DirNumber> {
+        let mut excluded_subdirs = Vec::new();
         let mut files = here.directory.files_from(0).peekable();
         let mut subdirs = here.directory.subdirs().peekable();
         let mut path = BString::from(here.path);
@@ -306,21 +287,19 @@ impl Walk<'_> {
             path.extend_from_slice(name);
             match subdir {
                 Some(sub) if is_dir => {
-                    if !is_excluded && rules.is_ignored(path.as_bstr(), true) {
+                    if !ignoring.is_excluded && ignoring.rules.is_ignored(path.as_bstr(), true) {
                         excluded_subdirs.push(sub);
                     }
                 }
-                _ => self.visit_entry(
-                    entry.kind,
-                    dir,
-                    &mut path,
-                    rules,
-                    is_excluded,
-                    tracked.is_some(),
-                    found,
-                    local,
-                ),
+                _ => {
+                    let before = found.counts();
+                    self.visit_entry(entry.kind, dir, &mut path, ignoring, found, local);
+                    if tracked.is_some() {
+                        found.take_back_directory(path.as_bstr(), before);
+                    }
+                }
             }
         }
+        excluded_subdirs
     }
 }

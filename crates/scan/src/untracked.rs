@@ -17,6 +17,7 @@ use vigil_linux::stat::{lstat_path, stat_at, stat_fd, stat_path};
 use super::cache::Witness;
 use super::filter::DirMatch;
 use super::findings::Unseen;
+use super::ignoring::Ignoring;
 use super::open::{CName, DirFd, OpenDir};
 use super::pool::Local;
 use super::system::{IgnoreScope, ListedDirectory, RulesFile};
@@ -57,6 +58,13 @@ pub(super) struct Found {
     base_len: usize,
 }
 
+/// The number of paths that were found up to some moment.
+#[derive(Clone, Copy)]
+pub(super) struct Counts {
+    untracked: usize,
+    ignored: usize,
+}
+
 impl Found {
     /// Collects witnesses if `is_remembered`.
     pub(super) fn new(is_remembered: bool) -> Self {
@@ -73,6 +81,21 @@ impl Found {
         self.must_be_looked_at_again();
     }
 
+    pub(super) fn counts(&self) -> Counts {
+        Counts {
+            untracked: self.untracked.len(),
+            ignored: self.ignored.len(),
+        }
+    }
+
+    /// Removes the directory at `path` itself, which was added after `before` was counted, and keeps its contents: it is in the
+    /// place of a tracked file.
+    pub(super) fn take_back_directory(&mut self, path: &BStr, before: Counts) {
+        let name = vigil_model::path::join(path, BStr::new(""));
+        drop_name(&mut self.untracked, before.untracked, &name);
+        drop_name(&mut self.ignored, before.ignored, &name);
+    }
+
     /// Notes that nothing would show a change of what was found.
     pub(super) fn must_be_looked_at_again(&mut self) {
         self.can_be_remembered = false;
@@ -83,8 +106,7 @@ impl Found {
 /// A directory without tracked files whose contents are reported one by one.
 pub(super) struct UntrackedDir {
     path: BString,
-    rules: Arc<dyn IgnoreScope>,
-    is_excluded: bool,
+    ignoring: Ignoring,
 }
 
 /// How to treat a directory without tracked files.
@@ -100,18 +122,12 @@ enum Treatment {
 
 impl<'a> Walk<'a> {
     /// Visits the entry at `path`, which is directly in the tracked directory `dir` and is not a tracked file.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the state of one step of the walk"
-    )]
     pub(super) fn visit_entry<'s>(
         &'s self,
         kind: EntryKind,
         dir: &Arc<OpenDir<'s>>,
         path: &mut BString,
-        rules: &Arc<dyn IgnoreScope>,
-        is_excluded: bool,
-        is_tracked_name: bool,
+        ignoring: &Ignoring,
         found: &mut Found,
         local: &mut Local<Task<'s>>,
     ) {
@@ -121,7 +137,7 @@ impl<'a> Walk<'a> {
         let wants_each = self.scan.untracked == UntrackedMode::All && self.scan.memory.is_none();
         if kind == EntryKind::Dir && wants_each && !self.is_metadata(path.as_bstr(), kind) {
             // Large untracked trees are shared among all workers.
-            let is_excluded = is_excluded || rules.is_ignored(path.as_bstr(), true);
+            let is_excluded = ignoring.excludes(path.as_bstr(), true);
             if self.is_of_no_interest(path.as_bstr(), is_excluded) {
                 return;
             }
@@ -137,8 +153,7 @@ impl<'a> Walk<'a> {
                 let parent = self.may_keep_open().then(|| dir.clone());
                 let dir = UntrackedDir {
                     path: path.clone(),
-                    rules: rules.clone(),
-                    is_excluded,
+                    ignoring: ignoring.below(is_excluded),
                 };
                 local.push(Task::Untracked { dir, parent });
                 return;
@@ -149,15 +164,7 @@ impl<'a> Walk<'a> {
             found.can_be_remembered = false;
             found.has_unproven_rules = true;
         }
-        let before = (found.untracked.len(), found.ignored.len());
-        self.classify(kind, Some(dir.fd()), path, rules, is_excluded, false, found);
-        if is_tracked_name {
-            // A directory in the place of a tracked file is not reported itself; its contents may be.
-            let mut as_dir = path.clone();
-            as_dir.push(b'/');
-            drop_name(&mut found.untracked, before.0, &as_dir);
-            drop_name(&mut found.ignored, before.1, &as_dir);
-        }
+        self.classify(kind, Some(dir.fd()), path, ignoring, false, found);
     }
 
     /// Whether the file at `path`, in `dir`, decides how other files are compared, and has another hard link through
@@ -199,26 +206,17 @@ impl<'a> Walk<'a> {
             fd.fd(),
             dir.path.as_bstr(),
             &listing,
-            &dir.rules,
-            dir.is_excluded,
+            &dir.ignoring,
             &mut found.warnings,
         );
+        let ignoring = dir.ignoring.with_rules(rules.0);
         let mut path = dir.path.clone();
         path.push(b'/');
         let len = path.len();
         for entry in listing.entries() {
             path.truncate(len);
             path.extend_from_slice(entry.name.to_bytes());
-            self.visit_entry(
-                entry.kind,
-                &fd,
-                &mut path,
-                &rules.0,
-                dir.is_excluded,
-                false,
-                &mut found,
-                local,
-            );
+            self.visit_entry(entry.kind, &fd, &mut path, &ignoring, &mut found, local);
         }
         worker.give_back(listing);
         self.count_untracked(found.untracked.len());
@@ -229,17 +227,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the kind of the entry at `path`, and adds what is to be reported to `found`, unless `only_classifies`.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the state of one step of the walk"
-    )]
     fn classify(
         &self,
         kind: EntryKind,
         parent: Option<BorrowedFd<'_>>,
         path: &mut BString,
-        rules: &Arc<dyn IgnoreScope>,
-        is_excluded: bool,
+        ignoring: &Ignoring,
         only_classifies: bool,
         found: &mut Found,
     ) -> Kind {
@@ -260,13 +253,14 @@ impl<'a> Walk<'a> {
         {
             return Kind::Nothing;
         }
-        let is_excluded = is_excluded || rules.is_ignored(path.as_bstr(), is_dir);
+        let is_excluded = ignoring.excludes(path.as_bstr(), is_dir);
         if is_excluded && self.scan.ignored == IgnoredMode::No {
             return Kind::Ignored;
         }
         let result = match kind {
             EntryKind::Dir => {
-                return self.classify_dir(parent, path, rules, is_excluded, only_classifies, found);
+                let ignoring = ignoring.below(is_excluded);
+                return self.classify_dir(parent, path, &ignoring, only_classifies, found);
             }
             EntryKind::Other => Kind::Nothing,
             EntryKind::File | EntryKind::Symlink => {
@@ -305,14 +299,13 @@ impl<'a> Walk<'a> {
         &self,
         parent: Option<BorrowedFd<'_>>,
         path: &mut BString,
-        rules: &Arc<dyn IgnoreScope>,
-        is_excluded: bool,
+        ignoring: &Ignoring,
         only_classifies: bool,
         found: &mut Found,
     ) -> Kind {
         let by_names = self.treatment_by_folded_names(path.as_bstr());
         let treatment = by_names.unwrap_or_else(|| {
-            let treatment = self.treatment(path.as_bstr(), is_excluded);
+            let treatment = self.treatment(path.as_bstr(), ignoring.is_excluded);
             if matches!(treatment, Treatment::Settled(_)) {
                 // The repository can change without changing any mtime that is recorded here.
                 found.must_be_looked_at_again();
@@ -328,21 +321,20 @@ impl<'a> Walk<'a> {
             }
             Treatment::Enter => {
                 self.note_gap(path.as_bstr(), &mut found.unlisted);
-                return self.read_dir(parent, path, rules, is_excluded, only_classifies, found);
+                return self.read_dir(parent, path, ignoring, only_classifies, found);
             }
             Treatment::ReportAsOne => {
-                let before = (found.untracked.len(), found.ignored.len());
+                let before = found.counts();
                 let only_classifies = self.scan.ignored == IgnoredMode::No;
-                let mut kind =
-                    self.read_dir(parent, path, rules, is_excluded, only_classifies, found);
+                let mut kind = self.read_dir(parent, path, ignoring, only_classifies, found);
                 if kind == Kind::Ignored {
                     if self.scan.ignored == IgnoredMode::Matching {
                         kind = Kind::Nothing;
                     } else {
-                        found.ignored.truncate(before.1);
+                        found.ignored.truncate(before.ignored);
                     }
                 }
-                found.untracked.truncate(before.0);
+                found.untracked.truncate(before.untracked);
                 kind
             }
         };
@@ -416,8 +408,7 @@ impl<'a> Walk<'a> {
         &self,
         parent: Option<BorrowedFd<'_>>,
         path: &mut BString,
-        rules: &Arc<dyn IgnoreScope>,
-        is_excluded: bool,
+        ignoring: &Ignoring,
         only_classifies: bool,
         found: &mut Found,
     ) -> Kind {
@@ -447,10 +438,10 @@ impl<'a> Walk<'a> {
             fd.fd(),
             path.as_bstr(),
             &listing,
-            rules,
-            is_excluded,
+            ignoring,
             &mut found.warnings,
         );
+        let ignoring = ignoring.with_rules(rules);
         match rules_file {
             RulesFile::Absent => {}
             RulesFile::Seen(stamp) => {
@@ -480,8 +471,7 @@ impl<'a> Walk<'a> {
                 entry.kind,
                 parent,
                 path,
-                &rules,
-                is_excluded,
+                &ignoring,
                 only_classifies,
                 found,
             ));
@@ -574,23 +564,18 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the rules in force in the directory `path`, and the file there that they come from.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the state of one step of the walk"
-    )]
     pub(super) fn rules_in(
         &self,
         tracked: Option<&Directory<'_>>,
         dir: BorrowedFd<'_>,
         path: &BStr,
         listing: &Listing,
-        above: &Arc<dyn IgnoreScope>,
-        is_excluded: bool,
+        above: &Ignoring,
         warnings: &mut Vec<BString>,
     ) -> (Arc<dyn IgnoreScope>, RulesFile) {
         // Everything below an excluded directory is excluded, whatever rules it holds.
-        if is_excluded {
-            return (above.clone(), RulesFile::Absent);
+        if above.is_excluded {
+            return (above.rules.clone(), RulesFile::Absent);
         }
         let directory = ListedDirectory {
             tracked,
@@ -600,7 +585,9 @@ impl<'a> Walk<'a> {
             asks_for_rules: &|| self.asks_for_rules(tracked, path, listing),
             scan_started_at: self.started_at,
         };
-        self.scan.system.rules_in(&directory, above, warnings)
+        self.scan
+            .system
+            .rules_in(&directory, &above.rules, warnings)
     }
 
     /// Whether any entry of the directory `path` is looked up in ignore rules: otherwise they are not read.

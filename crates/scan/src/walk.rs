@@ -22,10 +22,10 @@ use super::entries::{Comparisons, Place, check};
 use super::findings::{Findings, Observed, Unseen};
 use super::focus::Focus;
 use super::folded_names::FoldedNames;
+use super::ignoring::Ignoring;
 use super::open::{CName, DirFd, OpenDir, PATH_LEN_MAX, open_below, open_for_search};
 use super::pool::{Local, Pool, open_dirs_max};
 use super::position::{CurrentDir, DirPosition};
-use super::system::IgnoreScope;
 use super::timing::Timing;
 use super::untracked::UntrackedDir;
 use super::{Scan, ScanError};
@@ -80,9 +80,7 @@ pub(super) enum Task<'s> {
         position: DirPosition,
         /// The parent directory, if it is still open.
         parent: Option<Arc<OpenDir<'s>>>,
-        rules: Arc<dyn IgnoreScope>,
-        /// Whether an ignore rule matches this directory or one above it.
-        is_excluded: bool,
+        ignoring: Ignoring,
     },
     /// A part of the files of a directory.
     Files {
@@ -138,8 +136,10 @@ impl Scan<'_> {
         let first = Task::Dir {
             position: top,
             parent: None,
-            rules: self.system.rules_at_top(),
-            is_excluded: false,
+            ignoring: Ignoring {
+                rules: self.system.rules_at_top(),
+                is_excluded: false,
+            },
         };
         let is_small = self.focus.is_some() || entries < ENTRIES_FOR_THREADS;
         let workers = pool.run(first, is_small, Worker::default, |task, worker, local| {
@@ -193,16 +193,8 @@ impl<'a> Walk<'a> {
             Task::Dir {
                 position,
                 parent,
-                rules,
-                is_excluded,
-            } => self.walk_dir(
-                &position,
-                parent.as_deref(),
-                &rules,
-                is_excluded,
-                worker,
-                local,
-            ),
+                ignoring,
+            } => self.walk_dir(&position, parent.as_deref(), &ignoring, worker, local),
             Task::Files {
                 position,
                 dir,
@@ -275,8 +267,7 @@ impl<'a> Walk<'a> {
         &'s self,
         position: &DirPosition,
         parent: Option<&OpenDir<'s>>,
-        rules: &Arc<dyn IgnoreScope>,
-        is_excluded: bool,
+        ignoring: &Ignoring,
         worker: &mut Worker,
         local: &mut Local<Task<'s>>,
     ) -> Result<(), ScanError> {
@@ -318,7 +309,7 @@ impl<'a> Walk<'a> {
                 if !is_below_unlisted && !self.begins_below(path) {
                     is_below_unlisted = true;
                     if self.may_be_met(path) {
-                        self.note_given_up(path, reason, is_excluded, worker);
+                        self.note_given_up(path, reason, ignoring.is_excluded, worker);
                     }
                 }
                 let name = CName::new(vigil_model::path::file_name(path));
@@ -353,7 +344,7 @@ impl<'a> Walk<'a> {
         let wants_others = may_list
             && wants_non_tracked
             && !self.wants_no_more_untracked()
-            && !(is_excluded && self.scan.ignored == IgnoredMode::No);
+            && !(ignoring.is_excluded && self.scan.ignored == IgnoredMode::No);
         let mut memory = self
             .scan
             .memory
@@ -364,11 +355,11 @@ impl<'a> Walk<'a> {
             }
             Timing::non_tracked(self.scan.timing, || {
                 let memory = memory.as_deref_mut();
-                self.visit_non_tracked(&mut here, &dir, rules, is_excluded, memory, worker, local)
+                self.visit_non_tracked(&mut here, &dir, ignoring, memory, worker, local)
             })
         } else {
-            self.push_subdirs(&here, &dir, rules, is_excluded, &[], local);
-            rules.clone()
+            self.push_subdirs(&here, &dir, ignoring, &[], local);
+            ignoring.rules.clone()
         };
         drop((rules_below, memory));
         if self.wants_no_more_tracked() {
@@ -609,8 +600,7 @@ impl<'a> Walk<'a> {
         &'s self,
         here: &CurrentDir<'_>,
         dir: &Arc<OpenDir<'s>>,
-        rules: &Arc<dyn IgnoreScope>,
-        is_excluded: bool,
+        ignoring: &Ignoring,
         excluded_subdirs: &[DirNumber],
         local: &mut Local<Task<'s>>,
     ) {
@@ -631,8 +621,7 @@ impl<'a> Walk<'a> {
             local.push(Task::Dir {
                 position,
                 parent: parent.cloned(),
-                rules: rules.clone(),
-                is_excluded: is_excluded || excluded.contains(&sub.number),
+                ignoring: ignoring.below(ignoring.is_excluded || excluded.contains(&sub.number)),
             });
         }
     }
