@@ -301,13 +301,6 @@ impl Config {
             .map(|entry| entry.value.unwrap_or_default().to_owned())
     }
 
-    /// All values of `key`, in order.
-    pub fn strings(&self, key: &str) -> Vec<BString> {
-        self.all(key.as_bytes())
-            .map(|entry| entry.value.unwrap_or_default().to_owned())
-            .collect()
-    }
-
     /// The last value of `key` as a boolean, as git reads one.
     pub fn boolean(&self, key: &str) -> Result<Option<bool>, Error> {
         self.entry(key).map(|entry| entry.boolean()).transpose()
