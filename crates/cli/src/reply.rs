@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use vigil_model::raw_text::{bytes_of, message_bytes};
+pub(crate) use vigil_rules::messages::bytes;
 
 /// The bytes for both output streams, and the exit code, of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,16 +102,6 @@ const REPORTS: [&[u8]; 4] = [b"fatal: ", b"error: ", b"warning: ", b"usage: "];
 
 /// The number of bytes that git prints of such a line.
 const REPORT_LENGTH_MAX: usize = 4095;
-
-/// Joins pieces to a byte string: texts that quote arguments are bytes, not UTF-8.
-macro_rules! bytes {
-    ($($piece:expr),+ $(,)?) => {{
-        let mut joined: Vec<u8> = Vec::new();
-        $(joined.extend_from_slice(AsRef::<[u8]>::as_ref(&$piece));)+
-        joined
-    }};
-}
-pub(crate) use bytes;
 
 #[cfg(test)]
 mod tests {
