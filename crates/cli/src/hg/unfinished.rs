@@ -13,6 +13,7 @@ use vigil_hg::text_file;
 use vigil_linux::stat::stat_path;
 
 use super::color::Colors;
+use super::extensions;
 use super::paths::PathDisplay;
 use crate::reply::bytes;
 
@@ -87,20 +88,13 @@ impl Unfinished {
         let skipped = config.list("commands", "status.skipstates");
         let is_skipped = |name: &str| skipped.iter().any(|skipped| skipped == name);
         let is_there = |name: &str| stat_path(&repository.dot_hg.join(name)).is_ok();
-        let is_loaded = |name: &str| {
-            let mut extensions = config.section("extensions");
-            extensions.any(|item| {
-                let short = item.name.strip_prefix(b"hgext.").unwrap_or(&item.name);
-                short == name.as_bytes() && !item.value.starts_with(b"!")
-            })
-        };
-        if is_loaded("transplant") && is_there("transplant/journal") {
+        if extensions::has(config, "transplant") && is_there("transplant/journal") {
             return Err(Abort::unsupported("an unfinished transplant"));
         }
         let mut found = OPERATIONS.iter().filter(|operation| {
             !is_skipped(operation.name)
                 && is_there(operation.file)
-                && (!operation.is_extension || is_loaded(operation.name))
+                && (!operation.is_extension || extensions::has(config, operation.name))
         });
         let first = found.next();
         if first.is_some_and(|first| first.is_extension)
