@@ -152,13 +152,7 @@ fn check_before_parsing(
     environment: &Environment,
 ) -> Result<Detailed, Reply> {
     let variable = |name: &str| environment.get(name).map(BString::from);
-    let working_directory = environment.working_directory();
-    let process = ProcessContext {
-        variable: &variable,
-        cwd: working_directory.to_owned(),
-        started_in: working_directory.to_owned(),
-        uid: rustix::process::geteuid().as_raw(),
-    };
+    let process = open::process_of(environment, &variable);
     let mut detailed = Ok(false);
     let checked = match answer::of_user(&process, config, &mut detailed) {
         Err(abort) => Err(abort),
@@ -202,13 +196,10 @@ fn process_context<'v>(
     variable: &'v (dyn Fn(&str) -> Option<BString> + Sync),
     environment: &Environment,
 ) -> Result<ProcessContext<'v>, Abort> {
-    let working_directory = environment.working_directory();
     let cwd = directory(&parsed.cwd.last().cloned().unwrap_or_default(), environment)?;
     Ok(ProcessContext {
-        variable,
         cwd,
-        started_in: working_directory.to_owned(),
-        uid: rustix::process::geteuid().as_raw(),
+        ..open::process_of(environment, variable)
     })
 }
 

@@ -62,7 +62,8 @@ impl Opened {
     }
 }
 
-fn process_of<'v>(
+/// Returns this process as Mercurial's configuration sees it, in the working directory of `environment`.
+pub(super) fn process_of<'v>(
     environment: &Environment,
     variable: &'v (dyn Fn(&str) -> Option<BString> + Sync),
 ) -> ProcessContext<'v> {
