@@ -89,8 +89,8 @@ impl Parser<'_> {
             b't' => b'\t',
             b'v' => 0x0b,
             b'x' => {
-                let high = vigil_hg::node::digit(self.next()?)?.checked_rem(16)?;
-                let low = vigil_hg::node::digit(self.next()?)?.checked_rem(16)?;
+                let high = vigil_hg::node::digit(self.next()?)?;
+                let low = vigil_hg::node::digit(self.next()?)?;
                 high << 4 | low
             }
             b'0'..=b'7' => {
