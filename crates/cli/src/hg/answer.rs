@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -11,10 +11,12 @@ use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::{bytes_of, path_of};
 use vigil_hg::checkout::{self, Checkout};
 use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
+use vigil_hg::dirstate::Dirstate;
 use vigil_hg::narrow;
 use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::{self, Repository};
 use vigil_hg::revision::Revisions;
+use vigil_hg::subrepositories::Subrepositories;
 use vigil_linux::Errno;
 use vigil_linux::stat::lstat_path;
 
@@ -157,110 +159,32 @@ struct Run<'r> {
 
 impl Run<'_> {
     fn answer(&mut self) -> Result<Vec<u8>, Abort> {
-        let arguments = self.arguments;
-        // Mercurial does not heed a repository's own configuration of exit codes.
-        let layers = of_user(self.process, &arguments.config, self.detailed)?;
-        let named = arguments
-            .repository
-            .last()
-            .filter(|named| !named.is_empty());
-        let may_fall_back = layers.config().boolean("vigil", "hg.fallback", false);
-        self.may_fall_back = may_fall_back.unwrap_or(false);
-        if let Some(named) = named {
-            self.refuse_configured_path(named)?;
-        }
-        let around = match named {
-            None => repository::find(&self.process.cwd),
-            Some(_) => None,
-        };
-        let inferred = match (named, &around) {
-            (None, None) => repository::infer_root(&self.process.cwd, &arguments.patterns),
-            _ => None,
-        };
-        let named = named.or(inferred.as_ref());
-        let root = match around {
-            Some(root) => root,
-            None => repository::locate(self.process, named)?,
-        };
-        let configuration = repository::configure(layers, &root);
-        let is_silent = |read: &Configuration| read.warnings.is_empty();
-        if named.is_some_and(|named| *named != bytes_of(&root))
-            && !configuration.as_ref().is_ok_and(is_silent)
-        {
-            // Mercurial names the files as the repository is named.
-            let said = "what is said of the configuration of a repository that is named";
-            return Err(Abort::unsupported(said));
-        }
-        let configuration = configuration?;
+        let (root, configuration) = self.find_repository()?;
+        let config = &configuration.config;
+        let merged = defaults_and_aliases::with_configured(config, self.arguments, self.process)?;
+        let arguments = merged.as_ref().unwrap_or(self.arguments);
+        let settings = Settings::new(config, arguments, self.process.is_plain(None))?;
         let has_untrusted = !configuration.warnings.is_empty();
-        add_lines(&mut self.warnings, &configuration.warnings);
-        let is_tweaked = configuration.is_tweaked;
-        let config = configuration.config;
-        self.may_fall_back = config.boolean("vigil", "hg.fallback", false)?;
-        let merged = defaults_and_aliases::with_configured(&config, arguments, self.process)?;
-        let arguments = merged.as_ref().unwrap_or(arguments);
-        let is_plain = self.process.is_plain(None);
-        let has_plain_colors = self.process.is_plain(Some("color"));
-        let settings = Settings::new(&config, arguments, is_plain)?;
         if has_untrusted && (arguments.debug || config.boolean("ui", "debug", false)?) {
             let message = "what is said of each setting that is not trusted (--debug)";
             return Err(Abort::unsupported(message));
         }
         self.traceback = settings.traceback;
-        let is_dumb = self.process.get("TERM").is_some_and(|term| term == "dumb");
-        let wanted = arguments.color.as_ref();
-        let is_formatted = settings::is_formatted(&config, is_plain, self.is_terminal)?;
-        let paging = paging(
-            &config,
-            arguments,
-            self.process,
-            is_formatted,
-            settings.debug,
-        );
-        let colors = Colors::new(
-            &config,
-            wanted,
-            has_plain_colors,
-            is_formatted,
-            is_dumb,
-            matches!(&paging, Ok(Some(paging)) if paging.needs_program()),
-        );
-        if let Some(unsupported) = colors.unsupported_setting() {
-            return Err(Abort::unsupported(unsupported));
-        }
-        self.colors = colors.effects("ui.error");
-        self.paging = paging?;
-        let repository = Repository::open(&root);
-        let repository = repository.map_err(|abort| settings::not_opened(&config, abort))?;
-        extensions::check_required(&config, &repository.requirements)
-            .map_err(|abort| settings::not_opened(&config, abort))?;
-        if let Some(unsupported) = settings::unsupported_upgrade(&config, &repository.requirements)?
-        {
-            return Err(Abort::unsupported(unsupported));
-        }
-        self.refuse_unsupported(arguments, &config, &repository, is_tweaked)?;
+        let colors = self.choose_colors(config, arguments, settings.debug)?;
+        let repository = open_repository(&root, config)?;
+        self.refuse_unsupported(arguments, config, &repository, configuration.is_tweaked)?;
         // The extension eol reads this as soon as the repository is opened.
-        let line_endings = extensions::line_endings(&repository, &config, self.process)?;
+        let line_endings = extensions::line_endings(&repository, config, self.process)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
         let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
         let is_terse = !settings.terse.is_empty();
         let unknown = is_terse || is_shown(UNKNOWN);
-        self.decline_in_daemon(arguments, &config, unknown || !is_shown(IGNORED))?;
-        if arguments.names_changesets() && !settings.terse.is_empty() && arguments.change.is_none()
-        {
+        self.decline_in_daemon(arguments, config, unknown || !is_shown(IGNORED))?;
+        if arguments.names_changesets() && is_terse && arguments.change.is_none() {
             let message = "cannot use --terse with --rev";
             return Err(Abort::of(Kind::Input, message));
         }
-        let text = arguments.template.as_ref().map(|text| text.as_bstr());
-        let is_json = text == Some(BStr::new("json"));
-        let template = match text.filter(|text| !text.is_empty() && !is_json) {
-            Some(text) => {
-                let mut templates = config.section("templates");
-                let is_configured = |name: &BStr| templates.any(|item| item.name == *name);
-                Some(Template::read(text, &self.process.cwd, is_configured)?)
-            }
-            None => None,
-        };
+        let format = Format::of(arguments, config, &self.process.cwd)?;
         let is_kept = self.working_copy.is_kept();
         let mut converting;
         let session = match &line_endings {
@@ -276,12 +200,12 @@ impl Run<'_> {
                 converting.convert(line_endings.clone());
                 &mut converting
             }
-            None => session_of(self.working_copy, &config, &repository, self.process)?,
+            None => session_of(self.working_copy, config, &repository, self.process)?,
         };
         let dirstate = session.dirstate(&repository)?;
         let extensions = ExtensionQuestion {
             repository: &repository,
-            config: &config,
+            config,
             process: self.process,
             dirstate: &dirstate,
             is_verbose: settings.verbose,
@@ -296,11 +220,11 @@ impl Run<'_> {
             self.warnings.extend_from_slice(&unknown_parent(&parent));
         }
         let unfinished = match settings.shows_unfinished && arguments.own.is_none() {
-            true => Unfinished::of(&repository, parents.nodes, &config),
+            true => Unfinished::of(&repository, parents.nodes, config),
             false => Ok(Unfinished::default()),
         };
         let shows_some = unfinished.as_ref().is_ok_and(|found| !found.is_nothing());
-        if shows_some && (template.is_some() || is_json) {
+        if shows_some && !matches!(format, Format::Lines) {
             let message = "an unfinished operation by a template";
             return Err(Abort::unsupported(message));
         }
@@ -308,60 +232,20 @@ impl Run<'_> {
             true => Some(Revisions::new(&repository, parents.nodes)?),
             false => None,
         };
-        if arguments.hidden
-            && let Some(revisions) = &mut revisions
-        {
-            revisions.show_hidden();
-        }
-        let pair = match (&mut revisions, &arguments.change) {
-            _ if !arguments.names_changesets() => Pair::WorkingCopy,
-            (None, _) => Pair::WorkingCopy,
-            (Some(revisions), Some(change)) => {
-                Pair::new(revisions.change(change.as_bstr())?, revisions)
-            }
-            (Some(revisions), None) => Pair::new(revisions.pair(&arguments.revisions)?, revisions),
+        let pair = match &mut revisions {
+            Some(revisions) => pair_of(arguments, revisions)?,
+            None => Pair::WorkingCopy,
         };
         if let Some(revisions) = &revisions {
             extensions.check_pair(pair, revisions)?;
         }
-        let cwd = &self.process.cwd;
-        let mut message = Vec::new();
+        let (process, warnings) = (self.process, &mut self.warnings);
         let subrepositories =
-            subrepositories::read_from_working_copy(&repository, &dirstate, cwd, &mut message);
-        if pair.has_working_copy() {
-            self.warnings.append(&mut message);
-            let is_ascii = checkout::check_branch(&repository)?;
-            if !is_ascii && !settings::is_known_encoding(self.process, arguments) {
-                let message = "the name of the branch in an encoding that Python may not know";
-                return Err(Abort::unsupported(message));
-            }
-        }
-        let subrepositories = match subrepositories {
-            // A comparison of changesets does not depend on the working copy.
-            Err(_) if !pair.has_working_copy() && !arguments.subrepos => Default::default(),
-            subrepositories => subrepositories?,
-        };
+            subrepositories_of(&repository, &dirstate, arguments, process, pair, warnings)?;
         if is_kept && !subrepositories.is_empty() {
             return Err(Abort::unsupported("subrepositories, by a daemon"));
         }
-        let paths = PathDisplay::new(&root, &self.process.cwd, settings.is_relative);
-        let matcher = Matcher::new(&MatcherQuestion {
-            root: &root,
-            cwd: &self.process.cwd,
-            patterns: &arguments.patterns,
-            include: &arguments.include,
-            exclude: &arguments.exclude,
-            subrepositories: pair.ends_in_working_copy().then_some(&subrepositories),
-        })?;
-        if pair.ends_in_working_copy() {
-            check_ways(&root, &matcher)?;
-        }
-        if let Some(name) = matcher.named_in_subrepositories().first()
-            && arguments.subrepos
-        {
-            let message = bytes!("the path '", name, "' in a subrepository");
-            return Err(Abort::unsupported(message));
-        }
+        let matcher = matcher_of(&root, arguments, process, &subrepositories, pair)?;
         let mut message = Vec::new();
         let narrow = narrow::read(&repository, &mut message);
         add_lines(&mut self.warnings, &message);
@@ -371,7 +255,7 @@ impl Run<'_> {
             repository: &repository,
             narrow,
             session: RefCell::new(session),
-            config: &config,
+            config,
             options: &arguments.config,
             process: self.process,
             dirstate: &dirstate,
@@ -409,6 +293,7 @@ impl Run<'_> {
             true => subject.copies(pair)?,
             false => BTreeMap::new(),
         };
+        let paths = PathDisplay::new(&root, &self.process.cwd, settings.is_relative);
         let output = Output {
             lists: &lists,
             shown: &shown,
@@ -419,15 +304,89 @@ impl Run<'_> {
             ends_with_nul: arguments.print0,
             is_utf8: settings::is_utf8(self.process, arguments),
         };
-        match (&template, is_json) {
-            (Some(template), _) => output.templated(template),
-            (None, true) => Ok(output.json()),
-            (None, false) => {
+        match &format {
+            Format::Template(template) => output.templated(template),
+            Format::Json => Ok(output.json()),
+            Format::Lines => {
                 let mut lines = output.lines();
                 unfinished.say(&mut lines, &paths, &colors);
                 Ok(lines)
             }
         }
+    }
+
+    /// Finds the repository in question, and reads its configuration. Returns its top and that.
+    ///
+    /// # Errors
+    /// There is no repository, or the configuration is wrong.
+    fn find_repository(&mut self) -> Result<(PathBuf, Configuration), Abort> {
+        let arguments = self.arguments;
+        // Mercurial does not use a repository's own configuration of exit codes.
+        let layers = of_user(self.process, &arguments.config, self.detailed)?;
+        let named = arguments
+            .repository
+            .last()
+            .filter(|named| !named.is_empty());
+        let may_fall_back = layers.config().boolean("vigil", "hg.fallback", false);
+        self.may_fall_back = may_fall_back.unwrap_or(false);
+        if let Some(named) = named {
+            self.refuse_configured_path(named)?;
+        }
+        let around = match named {
+            None => repository::find(&self.process.cwd),
+            Some(_) => None,
+        };
+        let inferred = match (named, &around) {
+            (None, None) => repository::infer_root(&self.process.cwd, &arguments.patterns),
+            _ => None,
+        };
+        let named = named.or(inferred.as_ref());
+        let root = match around {
+            Some(root) => root,
+            None => repository::locate(self.process, named)?,
+        };
+        let configuration = repository::configure(layers, &root);
+        let is_silent = |read: &Configuration| read.warnings.is_empty();
+        if named.is_some_and(|named| *named != bytes_of(&root))
+            && !configuration.as_ref().is_ok_and(is_silent)
+        {
+            // Mercurial names the files as the repository is named.
+            let said = "what is said of the configuration of a repository that is named";
+            return Err(Abort::unsupported(said));
+        }
+        let configuration = configuration?;
+        add_lines(&mut self.warnings, &configuration.warnings);
+        let may_fall_back = configuration.config.boolean("vigil", "hg.fallback", false);
+        self.may_fall_back = may_fall_back?;
+        Ok((root, configuration))
+    }
+
+    /// Decides in which pager and colours the status is shown, and errors from now on.
+    ///
+    /// # Errors
+    /// The configuration is wrong, or has colours that only Mercurial can show.
+    fn choose_colors<'c>(
+        &mut self,
+        config: &'c Config,
+        arguments: &Arguments,
+        is_debug: bool,
+    ) -> Result<Colors<'c>, Abort> {
+        let is_formatted = settings::is_formatted(config, self.process, self.is_terminal)?;
+        // A wrong setting of the pager is an error in these colours.
+        let paging = paging(config, arguments, is_formatted, is_debug);
+        let colors = Colors::new(
+            config,
+            arguments.color.as_ref(),
+            self.process.is_plain(Some("color")),
+            is_formatted,
+            matches!(&paging, Ok(Some(paging)) if paging.needs_program()),
+        );
+        if let Some(unsupported) = colors.unsupported_setting() {
+            return Err(Abort::unsupported(unsupported));
+        }
+        self.colors = colors.effects("ui.error");
+        self.paging = paging?;
+        Ok(colors)
     }
 
     /// Refuses to look for a repository whose name is configured. For this, Mercurial reads the configuration of the repository around
@@ -524,6 +483,122 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// How the files are printed, unless a format of Vigil's own is asked for.
+enum Format {
+    /// As lines, without a template.
+    Lines,
+    Json,
+    Template(Template),
+}
+
+impl Format {
+    /// # Errors
+    /// The template is one that only Mercurial can show.
+    fn of(arguments: &Arguments, config: &Config, cwd: &Path) -> Result<Self, Abort> {
+        match arguments.template.as_ref().map(|text| text.as_bstr()) {
+            None => Ok(Self::Lines),
+            Some(text) if text.is_empty() => Ok(Self::Lines),
+            Some(text) if text == "json" => Ok(Self::Json),
+            Some(text) => {
+                let mut templates = config.section("templates");
+                let is_configured = |name: &BStr| templates.any(|item| item.name == *name);
+                Template::read(text, cwd, is_configured).map(Self::Template)
+            }
+        }
+    }
+}
+
+/// Opens the repository at `root`.
+///
+/// # Errors
+/// It is not understood, or `config` may have Mercurial open it in another way, or upgrade it first.
+fn open_repository(root: &Path, config: &Config) -> Result<Repository, Abort> {
+    let not_opened = |abort| settings::not_opened(config, abort);
+    let repository = Repository::open(root).map_err(not_opened)?;
+    extensions::check_required(config, &repository.requirements).map_err(not_opened)?;
+    match settings::unsupported_upgrade(config, &repository.requirements)? {
+        Some(unsupported) => Err(Abort::unsupported(unsupported)),
+        None => Ok(repository),
+    }
+}
+
+/// Returns what is compared.
+///
+/// # Errors
+/// A changeset that is named cannot be found.
+fn pair_of(arguments: &Arguments, revisions: &mut Revisions<'_>) -> Result<Pair, Abort> {
+    if arguments.hidden {
+        revisions.show_hidden();
+    }
+    let targets = match &arguments.change {
+        _ if !arguments.names_changesets() => return Ok(Pair::WorkingCopy),
+        Some(change) => revisions.change(change.as_bstr())?,
+        None => revisions.pair(&arguments.revisions)?,
+    };
+    Ok(Pair::new(targets, revisions))
+}
+
+/// Reads the subrepositories of the working copy, and checks what else Mercurial checks if the comparison is with the working copy.
+///
+/// # Errors
+/// They, or the branch, are not understood.
+fn subrepositories_of(
+    repository: &Repository,
+    dirstate: &Dirstate,
+    arguments: &Arguments,
+    process: &ProcessContext<'_>,
+    pair: Pair,
+    warnings: &mut Vec<u8>,
+) -> Result<Subrepositories, Abort> {
+    let mut message = Vec::new();
+    let cwd = &process.cwd;
+    let read = subrepositories::read_from_working_copy(repository, dirstate, cwd, &mut message);
+    if pair.has_working_copy() {
+        warnings.append(&mut message);
+        let is_ascii = checkout::check_branch(repository)?;
+        if !is_ascii && !settings::is_known_encoding(process, arguments) {
+            let message = "the name of the branch in an encoding that Python may not know";
+            return Err(Abort::unsupported(message));
+        }
+    }
+    match read {
+        // A comparison of changesets does not depend on the working copy.
+        Err(_) if !pair.has_working_copy() && !arguments.subrepos => Ok(Subrepositories::default()),
+        read => read,
+    }
+}
+
+/// Returns which paths are asked for.
+///
+/// # Errors
+/// A pattern is wrong, or a path may not be looked at.
+fn matcher_of(
+    root: &Path,
+    arguments: &Arguments,
+    process: &ProcessContext<'_>,
+    subrepositories: &Subrepositories,
+    pair: Pair,
+) -> Result<Matcher, Abort> {
+    let matcher = Matcher::new(&MatcherQuestion {
+        root,
+        cwd: &process.cwd,
+        patterns: &arguments.patterns,
+        include: &arguments.include,
+        exclude: &arguments.exclude,
+        subrepositories: pair.ends_in_working_copy().then_some(subrepositories),
+    })?;
+    if pair.ends_in_working_copy() {
+        check_ways(root, &matcher)?;
+    }
+    if let Some(name) = matcher.named_in_subrepositories().first()
+        && arguments.subrepos
+    {
+        let message = bytes!("the path '", name, "' in a subrepository");
+        return Err(Abort::unsupported(message));
+    }
+    Ok(matcher)
 }
 
 /// Checks that the directories above the paths that are asked for by name can be looked at, as Mercurial does.

@@ -61,11 +61,10 @@ fn paging_of(
     };
     let config = config.config;
     let merged = defaults_and_aliases::with_configured(&config, parsed, process)?;
-    let is_formatted = settings::is_formatted(&config, process.is_plain(None), is_terminal)?;
+    let is_formatted = settings::is_formatted(&config, process, is_terminal)?;
     paging(
         &config,
         merged.as_ref().unwrap_or(parsed),
-        process,
         is_formatted,
         false,
     )

@@ -54,14 +54,13 @@ pub(super) struct Colors<'c> {
 }
 
 impl<'c> Colors<'c> {
-    /// Decides whether to use colours. `wanted` is the value of `--color`. By default, a terminal has colours. A pager may have a way
+    /// Decides whether to use colours. `wanted` is the value of `--color`. By default, formatted output has colours. A pager may have a way
     /// of its own to show them.
     pub(super) fn new(
         config: &'c Config,
         wanted: Option<&BString>,
         is_plain: bool,
-        is_terminal: bool,
-        is_dumb: bool,
+        is_formatted: bool,
         is_paged: bool,
     ) -> Self {
         let by_config = config.get("ui", "color");
@@ -70,13 +69,12 @@ impl<'c> Colors<'c> {
         let own_mode = config.get("color", "mode").unwrap_or(BStr::new("auto"));
         let of_pager = config.get("color", "pagermode").filter(|_| is_paged);
         let mode = of_pager.unwrap_or(own_mode);
-        let is_auto = is_terminal && !is_dumb;
-        let is_wanted = match setting.as_bytes() {
+                let is_wanted = match setting.as_bytes() {
             b"always" => true,
-            b"auto" => is_auto,
+            b"auto" => is_formatted,
             other => match boolean(other) {
                 // A plain yes means always only on the command line.
-                Some(true) => wanted.is_some() || is_auto,
+                Some(true) => wanted.is_some() || is_formatted,
                 _ => false,
             },
         };

@@ -1,8 +1,8 @@
 //! Decides whether a status is shown in a pager, and in which, as Mercurial does (`hg help pager`).
 
-use bstr::{BStr, BString, ByteSlice};
+use bstr::{BString, ByteSlice};
 use vigil_hg::abort::Abort;
-use vigil_hg::config::{Config, ProcessContext, boolean};
+use vigil_hg::config::{Config, boolean};
 
 use super::arguments::Arguments;
 use super::extensions;
@@ -43,7 +43,6 @@ enum Reason {
 pub(super) fn paging(
     config: &Config,
     arguments: &Arguments,
-    process: &ProcessContext<'_>,
     is_formatted: bool,
     is_debug: bool,
 ) -> Result<Option<Paging>, Abort> {
@@ -55,7 +54,7 @@ pub(super) fn paging(
         return Ok(None);
     };
     if reason != Reason::CommandLine
-        && !(is_allowed(config, reason)? && is_for_people(process, is_formatted))
+        && !(is_allowed(config, reason)? && is_formatted)
     {
         return Ok(None);
     }
@@ -141,12 +140,4 @@ fn is_allowed(config: &Config, reason: Reason) -> Result<bool, Abort> {
     Ok(!is_ignored()
         && config.boolean("ui", "paginate", true)?
         && config.boolean("pager", "attend-status", true)?)
-}
-
-/// Whether a person reads the output.
-fn is_for_people(process: &ProcessContext<'_>, is_formatted: bool) -> bool {
-    let is_dumb = process
-        .get("TERM")
-        .is_some_and(|term| term.as_bstr() == BStr::new("dumb"));
-    is_formatted && !is_dumb
 }

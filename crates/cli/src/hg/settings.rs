@@ -73,16 +73,17 @@ pub(super) fn is_detailed(config: &Config) -> Result<bool, Abort> {
 }
 
 /// Whether output is formatted for people: as configured (`ui.formatted`), or because it goes to a terminal. Never with `HGPLAIN` or
-/// `HGPLAINEXCEPT`.
+/// `HGPLAINEXCEPT`, or on a terminal that is dumb.
 ///
 /// # Errors
 /// The configuration is wrong.
 pub(super) fn is_formatted(
     config: &Config,
-    is_plain: bool,
+    process: &ProcessContext<'_>,
     is_terminal: bool,
 ) -> Result<bool, Abort> {
-    match is_plain {
+    let is_dumb = process.get("TERM").is_some_and(|term| term == "dumb");
+    match is_dumb || process.is_plain(None) {
         true => Ok(false),
         false => config.boolean("ui", "formatted", is_terminal),
     }

@@ -9,7 +9,7 @@ use super::*;
 fn rendered(text: &str) -> Option<BString> {
     let template = Template::read(text.into(), Path::new("/"), |_| false).ok()?;
     let config = Config::default();
-    let colors = Colors::new(&config, None, true, false, true, false);
+    let colors = Colors::new(&config, None, true, false, false);
     let context = Context {
         paths: &PathDisplay::new(Path::new("/"), Path::new("/d"), true),
         colors: &colors,
