@@ -96,26 +96,8 @@ impl RenameSearch<'_> {
             return Ok((unstaged, false));
         }
         let top = self.repository.require_work_tree()?;
-        let mut changes: Vec<StagedChange> = unstaged
-            .iter()
-            .map(|change| {
-                let entry = &change.entry;
-                let is_new = change.kind == ChangeKind::Added;
-                let (head_mode, head_id) = match is_new {
-                    true => (FileMode::NONE, null),
-                    false => (entry.mode, entry.id),
-                };
-                StagedChange {
-                    path: entry.path.clone(),
-                    kind: change.kind,
-                    head_mode,
-                    head_id,
-                    index_mode: change.mode,
-                    index_id: null,
-                    source: None,
-                }
-            })
-            .collect();
+        let changes = unstaged.iter().map(|change| as_staged(change, null));
+        let mut changes: Vec<StagedChange> = changes.collect();
         let conflicting_paths: Vec<BString> = in_conflict
             .iter()
             .map(|change| change.path.clone())
@@ -143,40 +125,7 @@ impl RenameSearch<'_> {
                 conflict.origin = Some((pair.head_mode, pair.head_id));
             }
         }
-        let mut pairs = pairs.into_iter().peekable();
-        let mut kept = Vec::with_capacity(unstaged.len());
-        for mut change in unstaged {
-            let entry = &change.entry;
-            let path = entry.path.as_bstr();
-            if conflicting_paths.binary_search(&entry.path).is_ok() {
-                // The merged entry of a path that is also in conflict.
-                let is_itself = |pair: &StagedChange| {
-                    pair.path == path && (pair.head_mode, pair.head_id) == (entry.mode, entry.id)
-                };
-                if change.kind != ChangeKind::Deleted || in_conflict.iter().any(is_itself) {
-                    kept.push(change);
-                }
-                continue;
-            }
-            // A change without a pair of its own became the source of another one.
-            let Some(pair) = pairs.next_if(|pair| path == pair.path) else {
-                continue;
-            };
-            if let Some(source) = pair.source {
-                change.origin = Some(Origin {
-                    mode: pair.head_mode,
-                    id: pair.head_id,
-                    source,
-                });
-                change.kind = pair.kind;
-            } else if change.kind == ChangeKind::Added
-                && let Some(submodule) = &mut change.submodule
-            {
-                // To git, the search gives it an ID.
-                submodule.new_commits = change.mode.is_gitlink();
-            }
-            kept.push(change);
-        }
+        let kept = with_sources(unstaged, pairs, &in_conflict, &conflicting_paths);
         Ok((kept, true))
     }
 
@@ -192,6 +141,69 @@ impl RenameSearch<'_> {
             None => ObjectId::null(hash),
         })
     }
+}
+
+/// Returns a change in the working tree as one between HEAD and the index, which is what renames are found in.
+fn as_staged(change: &Unstaged, null: ObjectId) -> StagedChange {
+    let entry = &change.entry;
+    let (head_mode, head_id) = match change.kind == ChangeKind::Added {
+        true => (FileMode::NONE, null),
+        false => (entry.mode, entry.id),
+    };
+    StagedChange {
+        path: entry.path.clone(),
+        kind: change.kind,
+        head_mode,
+        head_id,
+        index_mode: change.mode,
+        index_id: null,
+        source: None,
+    }
+}
+
+/// Returns the changes that remain, each with the source that it was paired with. `pairs` are those of paths that are not in
+/// conflict, `in_conflict` the others; all are in byte order.
+fn with_sources(
+    unstaged: Vec<Unstaged>,
+    pairs: Vec<StagedChange>,
+    in_conflict: &[StagedChange],
+    conflicting_paths: &[BString],
+) -> Vec<Unstaged> {
+    let mut pairs = pairs.into_iter().peekable();
+    let mut kept = Vec::with_capacity(unstaged.len());
+    for mut change in unstaged {
+        let entry = &change.entry;
+        let path = entry.path.as_bstr();
+        if conflicting_paths.binary_search(&entry.path).is_ok() {
+            // The merged entry of a path that is also in conflict.
+            let is_itself = |pair: &StagedChange| {
+                pair.path == path && (pair.head_mode, pair.head_id) == (entry.mode, entry.id)
+            };
+            if change.kind != ChangeKind::Deleted || in_conflict.iter().any(is_itself) {
+                kept.push(change);
+            }
+            continue;
+        }
+        // A change without a pair of its own became the source of another one.
+        let Some(pair) = pairs.next_if(|pair| path == pair.path) else {
+            continue;
+        };
+        if let Some(source) = pair.source {
+            change.origin = Some(Origin {
+                mode: pair.head_mode,
+                id: pair.head_id,
+                source,
+            });
+            change.kind = pair.kind;
+        } else if change.kind == ChangeKind::Added
+            && let Some(submodule) = &mut change.submodule
+        {
+            // To git, the search gives it an ID.
+            submodule.new_commits = change.mode.is_gitlink();
+        }
+        kept.push(change);
+    }
+    kept
 }
 
 /// Returns the paths in conflict as the comparison of index and working tree has them, in byte order: each as a new
