@@ -109,32 +109,13 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
                 let dirty = dirty.unwrap_or_else(|| "-dirty".into());
                 mark_or_broken(context, dirty, broken, &mut reply.stderr)
             }
-            (Some(dirty), None) => {
-                let mut stderr = Vec::new();
-                let looked = look(context, &mut stderr).and_then(|is_dirty| {
-                    let program = FailingProgram::Refresh;
-                    check_locking(repository).map_err(|reply| Failed { reply, program })?;
-                    Ok(is_dirty)
-                });
-                if let Err(failed) = &looked {
-                    stderr.extend_from_slice(&failed.reply.stderr);
+            (Some(dirty), None) => match mark_if_dirty(context, dirty, &mut reply.stderr) {
+                Ok(mark) => mark,
+                Err(code) => {
+                    reply.code = code;
+                    return Ok(reply);
                 }
-                if objects.reported_once()[0] {
-                    stderr = without_lines(&stderr, &objects.opening_messages());
-                }
-                reply.stderr.extend(stderr);
-                match looked {
-                    Ok(is_dirty) => {
-                        // The messages that appear only once have appeared.
-                        objects.set_reported_once([true, true]);
-                        is_dirty.then_some(dirty)
-                    }
-                    Err(failed) => {
-                        reply.code = failed.reply.code;
-                        return Ok(reply);
-                    }
-                }
-            }
+            },
             (None, None) => None,
         };
     } else if dirty.is_some() {
@@ -160,6 +141,35 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
         }
     }
     Ok(reply)
+}
+
+/// Returns the mark `dirty` if the working tree is dirty. Messages go to `stderr`.
+///
+/// # Errors
+/// The working tree cannot be looked at: the exit code of the command.
+fn mark_if_dirty(
+    context: Context<'_>,
+    dirty: BString,
+    stderr: &mut Vec<u8>,
+) -> Result<Option<BString>, u8> {
+    let objects = context.objects;
+    let mut told = Vec::new();
+    let looked = look(context, &mut told).and_then(|is_dirty| {
+        let program = FailingProgram::Refresh;
+        check_locking(context.repository).map_err(|reply| Failed { reply, program })?;
+        Ok(is_dirty)
+    });
+    if let Err(failed) = &looked {
+        told.extend_from_slice(&failed.reply.stderr);
+    }
+    if objects.reported_once()[0] {
+        told = without_lines(&told, &objects.opening_messages());
+    }
+    stderr.extend(told);
+    let is_dirty = looked.map_err(|failed| failed.reply.code)?;
+    // The messages that appear only once have appeared.
+    objects.set_reported_once([true, true]);
+    Ok(is_dirty.then_some(dirty))
 }
 
 fn reply_of(contained: NameRevResult) -> Reply {
