@@ -40,7 +40,9 @@ pub(crate) fn read(repository: &Repository) -> Result<Vec<u8>, Abort> {
     text_file::read_if_there(&active_path(repository))?;
     let mut lines = text.split(|byte| *byte == b'\n');
     match lines.any(|one| !trim(one).is_empty() && line(one).is_none()) {
-        true => Err(Abort::unsupported("a line of bookmarks that is none")),
+        true => Err(Abort::unsupported(
+            "a malformed line in the file of bookmarks",
+        )),
         false => Ok(text),
     }
 }

@@ -114,7 +114,7 @@ pub(super) fn answer(
     let answered = run.answer();
     let is_traced = |abort: &Abort| run.traceback && abort.kind != Kind::Unsupported;
     let answered = answered.map_err(|abort| match is_traced(&abort) {
-        true => Abort::unsupported("where in its code Mercurial fails (--traceback)"),
+        true => Abort::unsupported("the Python traceback of a failure (--traceback)"),
         false => abort,
     });
     let answered = answered.map_err(|abort| failure(abort, run.detailed));
@@ -166,7 +166,7 @@ impl Run<'_> {
         let settings = Settings::new(config, arguments, self.process.is_plain(None))?;
         let has_untrusted = !configuration.warnings.is_empty();
         if has_untrusted && (arguments.debug || config.boolean("ui", "debug", false)?) {
-            let message = "what is said of each setting that is not trusted (--debug)";
+            let message = "messages about untrusted settings (--debug)";
             return Err(Abort::unsupported(message));
         }
         self.traceback = settings.traceback;
@@ -192,7 +192,7 @@ impl Run<'_> {
                 return Err(Abort::unsupported("converted line endings, by a daemon"));
             }
             Some(_) if settings.debug => {
-                let message = "what is said of converted files (--debug)";
+                let message = "messages about converted files (--debug)";
                 return Err(Abort::unsupported(message));
             }
             Some(line_endings) => {
@@ -351,7 +351,8 @@ impl Run<'_> {
             && !configuration.as_ref().is_ok_and(is_silent)
         {
             // Mercurial names the files as the repository is named.
-            let said = "what is said of the configuration of a repository that is named";
+            let said =
+                "messages about the configuration of a repository that is named (--repository)";
             return Err(Abort::unsupported(said));
         }
         let configuration = configuration?;
@@ -475,7 +476,7 @@ impl Run<'_> {
             && config.has("sparse", "missingwarning")
             && (arguments.debug || config.boolean("ui", "debug", false)?)
         {
-            let message = "what is said of profiles that are missing (--debug)";
+            let message = "messages about missing profiles (--debug)";
             return Err(Abort::unsupported(message));
         }
         if self.process.get("HG_PENDING").is_some() {

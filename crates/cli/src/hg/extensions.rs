@@ -279,7 +279,7 @@ impl ExtensionQuestion<'_> {
             return Some("the setting lfs.url".into());
         }
         if self.is_verbose && has_prefix("paths", "default", &["http"]) {
-            return Some("what lfs says of its remote store (--verbose)".into());
+            return Some("messages of lfs about its remote store (--verbose)".into());
         }
         let is_number = |value: &[u8]| value.to_str().is_ok_and(|text| text.parse::<i32>().is_ok());
         if config

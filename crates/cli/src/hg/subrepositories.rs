@@ -190,7 +190,7 @@ fn git_at<'s>(
     place: &'s Place<'_>,
 ) -> Result<GitSubrepository<'s>, Abort> {
     if subject.settings.debug {
-        return Err(refused("of git, of which more is said (--debug)"));
+        return Err(refused("of git, with messages about it (--debug)"));
     }
     Ok(GitSubrepository {
         path,
@@ -321,7 +321,7 @@ fn status_of(
     }
     // Mercurial would create a missing repository.
     if !lstat_path(&root.join(".hg")).is_ok_and(|seen| seen.is_dir()) {
-        return Err(refused("that is not there"));
+        return Err(refused("that is missing"));
     }
     let layers = Layers::of_user(above.process, above.options)?;
     let configuration = repository::configure(layers, root)?;
@@ -392,7 +392,7 @@ fn status_of(
     let mut lists = subject.lists(pair, &mut warnings)?;
     let others = add_from(&mut lists, &subject, pair, place, &mut warnings)?;
     if !warnings.is_empty() || !configuration.warnings.is_empty() {
-        return Err(refused("of which there is more to say"));
+        return Err(refused("with warnings or errors of its own"));
     }
     Ok((lists, others))
 }

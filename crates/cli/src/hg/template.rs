@@ -143,7 +143,7 @@ impl Part {
             Self::Filtered(part, filter) => {
                 let text = text(part)?;
                 if text.len() > FILTERED_LEN_MAX {
-                    return Err(Abort::unsupported("a template that says so much"));
+                    return Err(Abort::unsupported("a template with such a long text"));
                 }
                 if filter.depends_on_encoding() && !context.is_utf8 && !text.is_ascii() {
                     let said = "letters in another encoding than UTF-8";

@@ -158,7 +158,7 @@ impl Unfinished {
 
 /// Returns the files with unresolved conflicts, in order, or `None` if no merge is in progress.
 fn conflicts(repository: &Repository) -> Result<Option<Vec<BString>>, Abort> {
-    let refused = || Abort::unsupported("what is recorded of a merge as it is");
+    let refused = || Abort::unsupported("records of a merge that are not understood");
     let folder = repository.dot_hg.join("merge");
     let older = read_if_there(&folder.join("state"))?;
     let Some(text) = read_if_there(&folder.join("state2"))? else {

@@ -47,7 +47,7 @@ impl Revisions<'_> {
     /// The phases are damaged or not understood.
     pub(super) fn phases(&self) -> Result<Vec<Phase>, Abort> {
         let phases = Phase::of_all(self.repository, &self.changelog);
-        phases.ok_or_else(|| Abort::unsupported("phases as they are stored"))
+        phases.ok_or_else(|| Abort::unsupported("a file of phases that is not understood"))
     }
 
     /// Refuses to find the heads of branches if hidden changesets are shown: then it is not known which changesets are
@@ -77,7 +77,8 @@ impl Revisions<'_> {
         let markers = text_file::read(&folder.join("obsstore"));
         let markers = markers.or_else(none_if_missing)?;
         let markers = obsolete_nodes(&markers);
-        let markers = markers.ok_or_else(|| Abort::unsupported("obsolete markers as they are"))?;
+        let markers = markers
+            .ok_or_else(|| Abort::unsupported("obsolete markers that are not understood"))?;
         let is_obsolete = |number: &u32| {
             let node = self.changelog.node(*number);
             node.is_some_and(|node| markers.contains(&node))
@@ -122,7 +123,8 @@ impl Revisions<'_> {
             Err(_) if merge.join("state").exists() => None,
             Err(_) => Some(MergeState::default()),
         };
-        let state = state.ok_or_else(|| Abort::unsupported("a list of files that are merged"))?;
+        let state = state
+            .ok_or_else(|| Abort::unsupported("records of a merge that are not understood"))?;
         if state.is_active && !state.unresolved.is_empty() {
             for node in &state.sides {
                 pinned.extend(self.find(node));
