@@ -17,7 +17,7 @@ use super::ignoring::Ignoring;
 use super::open::OpenDir;
 use super::pool::Local;
 use super::position::CurrentDir;
-use super::system::{IgnoreScope, RulesFile};
+use super::system::RulesFile;
 use super::untracked::Found;
 use super::walk::{Task, Walk, Worker};
 use rustix::fs::{Mode, OFlags, openat};
@@ -35,25 +35,12 @@ impl Walk<'_> {
         mut memory: Option<&mut DirMemory>,
         worker: &mut Worker,
         local: &mut Local<Task<'s>>,
-    ) -> Arc<dyn IgnoreScope> {
-        let stat = match stat_fd(dir.fd()) {
-            Ok(stat) => stat,
-            Err(error) => {
-                self.note_unlisted(here.path, error, worker);
-                self.note_silent_folder(here.path, worker);
-                self.push_subdirs(here, dir, above, &[], local);
-                return above.rules.clone();
-            }
-        };
-        if self.cannot_be_searched(dir.fd(), &stat) {
-            if !here.is_below_unlisted && !self.begins_below(here.path) {
-                self.note_given_up(here.path, Errno::ACCESS, above.is_excluded, worker);
-                here.is_below_unlisted = true;
-            }
+    ) {
+        let Some(stat) = self.stat_to_list(here, dir.fd(), above, worker) else {
             self.note_silent_folder(here.path, worker);
             self.push_subdirs(here, dir, above, &[], local);
-            return above.rules.clone();
-        }
+            return;
+        };
         let here = &*here;
         let question = self.scan.question();
         if let Some(listed) = memory
@@ -74,7 +61,7 @@ impl Walk<'_> {
             let excluded_subdirs = &listed.non_tracked().excluded_subdirs;
             self.push_subdirs(here, dir, &ignoring, excluded_subdirs, local);
             self.report_non_tracked(listed.non_tracked(), here.path, worker);
-            return ignoring.rules;
+            return;
         }
         let path = here.path;
         // With a watch, the directories that the answer rests on must be visited, so this shortcut cannot be
@@ -91,7 +78,7 @@ impl Walk<'_> {
             let excluded = subdirs.filter(|sub| is_excluded_now(sub.name()));
             let excluded: Vec<DirNumber> = excluded.map(|sub| sub.number).collect();
             self.push_subdirs(here, dir, above, &excluded, local);
-            return above.rules.clone();
+            return;
         }
         let mut found = Found::new(memory.is_some());
         let mut listing = worker.take_listing();
@@ -146,15 +133,36 @@ impl Walk<'_> {
             },
         };
         self.report_non_tracked(&non_tracked, here.path, worker);
-        let rules = ignoring.rules;
         if let Some(memory) = memory {
             let (rules_above, is_excluded) = (&above.rules, above.is_excluded);
+            let rules = &ignoring.rules;
             let listed = Stamp::trusted(&stat, self.started_at)
                 .filter(|_| found.can_be_remembered && rules_file != RulesFile::Unproven)
-                .map(|stamp| Listed::new(stamp, rules_above, is_excluded, &rules, non_tracked));
+                .map(|stamp| Listed::new(stamp, rules_above, is_excluded, rules, non_tracked));
             memory.remember(question, listed);
         }
-        rules
+    }
+
+    /// Returns the stat data of the directory `here`, which is open as `dir`. If it cannot be listed and searched, notes that and
+    /// returns `None`.
+    fn stat_to_list(
+        &self,
+        here: &mut CurrentDir<'_>,
+        dir: BorrowedFd<'_>,
+        above: &Ignoring,
+        worker: &mut Worker,
+    ) -> Option<Stat> {
+        match stat_fd(dir) {
+            Ok(stat) if !self.cannot_be_searched(dir, &stat) => return Some(stat),
+            Ok(_) => {
+                if !here.is_below_unlisted && !self.begins_below(here.path) {
+                    self.note_given_up(here.path, Errno::ACCESS, above.is_excluded, worker);
+                    here.is_below_unlisted = true;
+                }
+            }
+            Err(error) => self.note_unlisted(here.path, error, worker),
+        }
+        None
     }
 
     /// Notes that changes in the directory at `path` cause no event.

@@ -349,19 +349,18 @@ impl<'a> Walk<'a> {
             .scan
             .memory
             .and_then(|memory| memory.dir(position.number));
-        let rules_below = if wants_others {
+        if wants_others {
             if !is_root {
                 self.note_gap(path, &mut worker.findings.unlisted);
             }
             Timing::non_tracked(self.scan.timing, || {
                 let memory = memory.as_deref_mut();
-                self.visit_non_tracked(&mut here, &dir, ignoring, memory, worker, local)
-            })
+                self.visit_non_tracked(&mut here, &dir, ignoring, memory, worker, local);
+            });
         } else {
             self.push_subdirs(&here, &dir, ignoring, &[], local);
-            ignoring.rules.clone()
-        };
-        drop((rules_below, memory));
+        }
+        drop(memory);
         if self.wants_no_more_tracked() {
             return Ok(());
         }
