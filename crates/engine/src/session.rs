@@ -141,6 +141,9 @@ impl Session {
     /// Opens `repository` for one question, or for many if `is_kept`.
     ///
     /// `stderr` says where content filters write their errors.
+    ///
+    /// # Errors
+    /// The settings, references, objects or attributes of the repository are wrong or cannot be read.
     pub fn open(
         repository: Repository,
         is_kept: bool,
@@ -151,6 +154,9 @@ impl Session {
     }
 
     /// Like [`Self::open`], with settings that were read already.
+    ///
+    /// # Errors
+    /// As for [`Self::open`], apart from the settings.
     pub fn open_with(
         repository: Repository,
         settings: Settings,

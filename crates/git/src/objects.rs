@@ -188,16 +188,25 @@ impl std::fmt::Debug for Objects {
 
 impl Objects {
     /// Opens the objects of `repo`, with the replacements that its references name.
+    ///
+    /// # Errors
+    /// The folders of objects, the references, or what changes history cannot be read.
     pub fn open(repo: &Repository) -> Result<Self, Error> {
         Self::open_with(repo, &Refs::open(repo)?)
     }
 
     /// As [`Self::open`], for a caller that already has the references of `repo`: `packed-refs` is then read only once.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
     pub fn open_with(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
         Self::open_at(object_folders(repo)?, repo, refs)
     }
 
     /// As [`Self::open_with`], but objects that a partial clone left out are fetched on demand, by the installed git.
+    ///
+    /// # Errors
+    /// As for [`Self::open`]; or the configuration of promisor remotes is wrong.
     pub fn open_fetching(repo: &Repository, refs: &Refs) -> Result<Self, Error> {
         let promisor = Promisor::of(repo)?;
         let promisor = promisor.map(|promisor| Arc::new(promisor) as Arc<dyn FetchMissing>);
@@ -277,6 +286,9 @@ impl Objects {
     /// packs may be gone.
     ///
     /// Returns whether anything changed: then an id may stand for another object.
+    ///
+    /// # Errors
+    /// The folders of objects, or what changes history, cannot be read.
     pub fn refresh(&mut self, repo: &Repository, refs: &Refs) -> Result<bool, Error> {
         self.readers.refresh();
         self.chains.forget();
@@ -309,6 +321,9 @@ impl Objects {
     /// Reads the object `id` into `buf`, replacing its contents. `None` if there is no such object.
     ///
     /// The contents are not checked against the id; git does not check them either.
+    ///
+    /// # Errors
+    /// The object is damaged or too large, or replacements form a circle.
     pub fn read(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Kind>, Error> {
         self.read_found(id, buf, Reader::find, |_| true)
     }
@@ -425,12 +440,18 @@ impl Objects {
     }
 
     /// Whether the object `id` exists and its contents match the id, which git checks when it parses an object.
+    ///
+    /// # Errors
+    /// The object is damaged, or replacements form a circle.
     pub fn matches_id(&self, id: &oid) -> Result<bool, Error> {
         let found = self.read_checked(id, &mut Vec::new(), false)?;
         Ok(found.is_some())
     }
 
     /// Returns the type of the object `id` without its contents. `None` if there is no such object.
+    ///
+    /// # Errors
+    /// The object is damaged, or replacements form a circle.
     pub fn kind(&self, id: &oid) -> Result<Option<Kind>, Error> {
         let id = self.history.replaced(id)?;
         let kind = self.readers.with_reader(|reader| match reader.find(id)? {
@@ -454,6 +475,9 @@ impl Objects {
     }
 
     /// Returns the size of the object `id` in bytes, without its contents. `None` if there is no such object.
+    ///
+    /// # Errors
+    /// The object is damaged, or replacements form a circle.
     pub fn size(&self, id: &oid) -> Result<Option<u64>, Error> {
         let id = self.history.replaced(id)?;
         let size = self.readers.with_reader(|reader| match reader.find(id)? {
@@ -471,6 +495,9 @@ impl Objects {
     }
 
     /// Fails if `id` has a replacement that does not exist: git exits when it reads such an object.
+    ///
+    /// # Errors
+    /// There is such a replacement, or replacements form a circle.
     pub fn check_replacement(&self, id: &oid) -> Result<(), Error> {
         let real = self.history.replaced(id)?;
         if real == id || self.kind(id)?.is_some() {
@@ -488,6 +515,9 @@ impl Objects {
     }
 
     /// Reads the tree `id` into `buf`.
+    ///
+    /// # Errors
+    /// The tree is missing or damaged, or the object is of another type.
     pub fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<(), Error> {
         match self.read(id, buf)? {
             Some(kind) => expect_kind(id, kind, Kind::Tree),
@@ -496,6 +526,9 @@ impl Objects {
     }
 
     /// Reads the commit `id`.
+    ///
+    /// # Errors
+    /// The commit is missing or damaged, or the object is of another type.
     pub fn commit(&self, id: &oid) -> Result<Commit, Error> {
         let mut buf = Vec::new();
         self.read_commit(id, &mut buf, Reader::find)?;
@@ -568,6 +601,9 @@ impl Objects {
     }
 
     /// Fails if a tag claimed that `id`, to which a commit-graph leads, is not a commit.
+    ///
+    /// # Errors
+    /// A tag did.
     pub fn check_commit_in_graph(&self, id: &oid) -> Result<(), Error> {
         let Some(known) = self.known.claimed_kind(id) else {
             return Ok(());
@@ -623,6 +659,9 @@ impl Objects {
 
     /// Returns the object to which `id` leads through tags, and its type as the last tag gives it. `None` if an object on
     /// the way is missing, or is not a tag.
+    ///
+    /// # Errors
+    /// An object on the way is damaged.
     pub fn peel(&self, id: &oid) -> Result<Option<(ObjectId, Kind)>, Error> {
         Ok(match self.peel_with_first(id, &mut Vec::new())? {
             (None, _) | (Some(Kind::Tag), None) => None,
@@ -632,6 +671,9 @@ impl Objects {
     }
 
     /// Returns the tree to which `id`, a tree, commit or tag, leads.
+    ///
+    /// # Errors
+    /// An object on the way is missing or damaged, or there is no tree at the end.
     pub fn peel_to_tree(&self, id: &oid) -> Result<ObjectId, Error> {
         let mut buf = Vec::new();
         let tree_in = |id: &oid, content: &[u8]| {

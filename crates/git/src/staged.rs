@@ -28,6 +28,9 @@ use self::walk::{Stop, Walker};
 ///
 /// Entries that only record the intent to add count as not in the index, as in `git status`. With `max` (at least
 /// 1), the walk ends once that many changes are found, and the result holds only those.
+///
+/// # Errors
+/// A tree is missing or damaged, or nested too deeply.
 pub fn diff(
     head_tree: Option<&oid>,
     index: &Index,
@@ -39,6 +42,9 @@ pub fn diff(
 
 /// As [`diff`], for the tracked files of an index that was read with its `cache_tree`. `None` if the cache-tree
 /// contradicts them: then only a comparison with the whole index finds what git finds.
+///
+/// # Errors
+/// As for [`diff`].
 pub fn diff_tracked(
     head_tree: Option<&oid>,
     (tracked, cache_tree): (&Tracked, Option<&CacheTree>),
@@ -54,6 +60,9 @@ pub fn diff_tracked(
 }
 
 /// As [`diff`], in the way that `walk` says.
+///
+/// # Errors
+/// As for [`diff`].
 pub fn diff_with(
     head_tree: Option<&oid>,
     index: &Index,
@@ -67,6 +76,9 @@ pub fn diff_with(
 
 /// Lists the files of the sparse directory at `path` (with a `/` at its end) whose tree is `id`, in index order,
 /// as [`Index::expand_sparse_directories`] requires.
+///
+/// # Errors
+/// A tree is missing or damaged, or nested too deeply.
 pub fn expand_sparse_directory(
     path: &BStr,
     id: &oid,
@@ -85,6 +97,9 @@ pub fn expand_sparse_directory(
 }
 
 /// Replaces the sparse directories that `wanted` accepts (called with a `/` at the end) by their files.
+///
+/// # Errors
+/// As for [`expand_sparse_directory`].
 pub fn expand_sparse_directories(
     index: Index,
     trees: &dyn TreeSource,

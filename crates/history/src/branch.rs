@@ -71,6 +71,9 @@ impl Error {
 /// Returns where HEAD points, and how far it is from its upstream.
 ///
 /// Without `ahead_behind`, commits are not counted: two that differ are [`Distance::Different`].
+///
+/// # Errors
+/// HEAD or the upstream cannot be read, the configuration is wrong, or the history between them is broken.
 pub fn branch_status(
     repo: &Repository,
     refs: &Refs,
@@ -89,6 +92,9 @@ pub fn branch_status(
 
 /// Returns the upstream of the branch with the full name `branch`, whether or not HEAD points to it. `id` is
 /// its commit (`None` if it is unborn).
+///
+/// # Errors
+/// The configuration is wrong, a reference cannot be read, or the history is broken.
 pub fn upstream_of(
     repo: &Repository,
     refs: &Refs,
@@ -181,6 +187,9 @@ pub struct RemoteBranch {
 }
 
 /// Returns the upstream of the branch with the full name `branch`, if it exists: gitstatusd's fields 6 to 8.
+///
+/// # Errors
+/// The configuration is wrong, or a reference cannot be read.
 pub fn tracked_branch(
     repo: &Repository,
     refs: &Refs,
@@ -201,6 +210,9 @@ pub fn tracked_branch(
 /// Returns the push target of the branch with the full name `branch`, if `branch.<name>.pushRemote` or
 /// `remote.pushDefault` is set and the target has a local tracking reference: gitstatusd's fields 22 and 23.
 /// For the distance (24 and 25), see [`count_left_right`].
+///
+/// # Errors
+/// The configuration is wrong, or a reference cannot be read.
 pub fn push_remote(
     repo: &Repository,
     refs: &Refs,
@@ -351,6 +363,9 @@ fn rewritten(url: BString, rewrites: impl Iterator<Item = (BString, BString)>) -
 }
 
 /// Returns how far the commits or tags `ours` and `theirs` diverge, as (ahead, behind).
+///
+/// # Errors
+/// One of them is missing or no commit, or the history is broken.
 pub fn ahead_behind(objects: &Objects, ours: &oid, theirs: &oid) -> Result<(usize, usize), Error> {
     match distance(
         objects,

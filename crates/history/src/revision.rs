@@ -175,6 +175,9 @@ pub fn resolve_in_context(
 
 /// Returns the object that `name` resolves to. `None` if there is none, or if the name needs reflogs, the
 /// configuration of branches or the index. A full id resolves to its object whether or not that exists.
+///
+/// # Errors
+/// git would exit: an object or a reference on the way is damaged.
 pub fn resolve(name: &BStr, refs: &Refs, objects: &Objects) -> Result<Option<ObjectId>, Error> {
     let options = Options {
         quietly: true,

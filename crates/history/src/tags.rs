@@ -53,6 +53,9 @@ impl TagIndex {
     /// Returns the last name in byte order, without `refs/tags/`, of the tags that point to `commit`, directly or
     /// through tag objects. With `stayed`, the caller knows that no file that holds tags changed since the last
     /// question.
+    ///
+    /// # Errors
+    /// The references cannot be read.
     pub fn tag_of(
         &mut self,
         refs: &Refs,

@@ -8,6 +8,9 @@ use rustix::time::Timespec;
 
 /// The kind of file system that the open file `fd` is on: its magic number (`f_type` in
 /// fstatfs(2)).
+///
+/// # Errors
+/// fstatfs(2) failed.
 pub fn kind_of(fd: BorrowedFd<'_>) -> Result<u32, Errno> {
     #[allow(
         clippy::cast_possible_truncation,
@@ -19,6 +22,9 @@ pub fn kind_of(fd: BorrowedFd<'_>) -> Result<u32, Errno> {
 }
 
 /// Sets the mtime of the open file `fd`, in seconds and nanoseconds since 1970 (futimens(3)).
+///
+/// # Errors
+/// futimens(3) failed.
 pub fn set_mtime(fd: BorrowedFd<'_>, s: i64, ns: u32) -> Result<(), Errno> {
     let keep = Timespec {
         tv_sec: 0,

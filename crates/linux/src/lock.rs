@@ -13,6 +13,9 @@ pub struct Locked<F: AsFd = OwnedFd>(F);
 impl<F: AsFd> Locked<F> {
     /// Locks the open directory `folder`. `None` if another open file description has it locked. Never
     /// waits.
+    ///
+    /// # Errors
+    /// flock(2) failed for another reason than that another has the lock.
     pub fn try_new(folder: F) -> Result<Option<Self>, Errno> {
         match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Self(folder))),

@@ -33,6 +33,9 @@ pub fn is_alive(pid: i32) -> bool {
 }
 
 /// Whether another process holds a lock on the open file `fd` that rules out a read lock (`F_GETLK` in fcntl(2)).
+///
+/// # Errors
+/// fcntl(2) failed.
 pub fn is_locked(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
     let wanted = Flock::from(FlockType::ReadLock);
     Ok(fcntl_getlk(fd, &wanted)?.is_some())

@@ -94,6 +94,9 @@ from_kernel!(rustix::fs::Stat);
 from_kernel!(&libc::stat);
 
 /// Reads the status of `name` in the open directory `dir`, not following a symbolic link (`fstatat(2)`).
+///
+/// # Errors
+/// Those of fstatat(2).
 #[inline]
 pub fn stat_at(dir: BorrowedFd<'_>, name: &CStr) -> Result<Stat, Errno> {
     rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).map(Stat::from)
@@ -128,17 +131,26 @@ pub fn stat_at_first(dir: BorrowedFd<'_>, names: &[u8]) -> Result<Stat, Errno> {
 }
 
 /// Reads the status of the open file `fd` (`fstat(2)`).
+///
+/// # Errors
+/// Those of fstat(2).
 #[inline]
 pub fn stat_fd(fd: BorrowedFd<'_>) -> Result<Stat, Errno> {
     rustix::fs::fstat(fd).map(Stat::from)
 }
 
 /// Reads the status of `path`, following a symbolic link (`stat(2)`).
+///
+/// # Errors
+/// Those of stat(2).
 pub fn stat_path(path: &Path) -> Result<Stat, Errno> {
     rustix::fs::statat(CWD, path, AtFlags::empty()).map(Stat::from)
 }
 
 /// Reads the status of `path`, not following a symbolic link in its last component (`lstat(2)`).
+///
+/// # Errors
+/// Those of lstat(2).
 pub fn lstat_path(path: &Path) -> Result<Stat, Errno> {
     rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map(Stat::from)
 }

@@ -242,6 +242,9 @@ impl Reader {
     }
 
     /// Fails if the object `id`, which was not found, was seen damaged in a pack before: then git exits.
+    ///
+    /// # Errors
+    /// It was seen damaged.
     pub fn none_or_bad(&mut self, id: &oid) -> Result<(), Error> {
         match self.store.bad_pack(id) {
             None => Ok(()),

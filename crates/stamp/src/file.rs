@@ -27,6 +27,9 @@ pub fn open(path: &Path) -> io::Result<File> {
 }
 
 /// Opens the folder `path` as a starting point for lookups (`O_PATH`); it cannot be read.
+///
+/// # Errors
+/// Those of open(2); `ENOTDIR` if it is no folder.
 pub fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::openat(CWD, path, flags, Mode::empty())

@@ -141,11 +141,17 @@ pub struct Observation {
 
 impl Observation {
     /// Looks at `path`. Call this before reading the contents, so that a change in between shows.
+    ///
+    /// # Errors
+    /// The path cannot be looked at, other than because nothing is there.
     pub fn of(path: &Path) -> Result<Self, Errno> {
         Self::after(now(), path)
     }
 
     /// Like [`Self::of`], if some of `path` has already been read, but not before the time `before`.
+    ///
+    /// # Errors
+    /// As for [`Self::of`].
     pub fn after(before: Timestamp, path: &Path) -> Result<Self, Errno> {
         Ok(Self {
             stamp: Stamp::of(path)?,

@@ -77,6 +77,9 @@ impl Part {
 
 impl Session {
     /// Answers `git status`.
+    ///
+    /// # Errors
+    /// git would exit. The text is git's.
     pub fn status(&mut self, request: &StatusRequest) -> Result<Status, SessionError> {
         let answer = self.answer(request);
         match self.drop_damaged_state() {

@@ -20,6 +20,9 @@ use vigil_stamp::Observation;
 
 impl Session {
     /// Answers a prompt.
+    ///
+    /// # Errors
+    /// The repository cannot be read, or is damaged.
     pub fn prompt(
         &mut self,
         request: &PromptRequest,

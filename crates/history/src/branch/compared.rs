@@ -17,6 +17,9 @@ const PUSH: &str = "@{push}";
 
 /// Compares the branch with the full name `branch`, at the commit `id`, with each of the configured branches once.
 /// git's warnings are appended to `warnings`.
+///
+/// # Errors
+/// The configuration is wrong, a reference cannot be read, or the history is broken.
 pub fn compared_branches(
     repo: &Repository,
     refs: &Refs,

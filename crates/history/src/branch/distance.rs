@@ -27,6 +27,9 @@ const SLOP: u32 = 16;
 
 /// Returns how many commits are in the history of `left` but not of `right`, and the other way round: (ahead,
 /// behind). Both must be commits.
+///
+/// # Errors
+/// A commit in either history is missing or damaged.
 pub fn count_left_right(
     objects: &Objects,
     left: &oid,

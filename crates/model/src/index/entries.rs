@@ -83,6 +83,9 @@ impl Index {
     }
 
     /// The position of the entry of `path` and `stage`, or where it would be inserted.
+    ///
+    /// # Errors
+    /// There is no such entry.
     pub fn position(&self, path: &BStr, stage: u8) -> Result<usize, usize> {
         self.entries.binary_search_by(|entry| {
             compare((self.path(entry), entry.flags.stage()), (path, stage))

@@ -164,6 +164,9 @@ impl Index {
     /// Reads the bytes of an index file whose ids are of the kind `hash`.
     ///
     /// The order of entries is not checked (git does not, either): lookups in an index out of order may miss.
+    ///
+    /// # Errors
+    /// The bytes are no index that git would accept. The text is git's.
     pub fn parse(bytes: &[u8], hash: Kind) -> Result<ParsedIndex, ParseError> {
         let (parsed, flat) = parse_whole(bytes, hash, EntryList::new)?;
         Ok(parsed.with(flat))
@@ -246,6 +249,9 @@ impl<T: EntrySink> IndexParser<T> {
 
     /// Reads as many entries as `bytes` holds, which start where the last piece was left, and returns how many bytes they
     /// took. `is_last` says that nothing follows, and then an incomplete entry is an error.
+    ///
+    /// # Errors
+    /// An entry is malformed, or incomplete at the end.
     pub fn feed(&mut self, bytes: &[u8], is_last: bool) -> Result<usize, ParseError> {
         let body = bytes.get(..self.body_left).unwrap_or(bytes);
         let mut rest = body;

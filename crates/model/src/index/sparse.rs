@@ -26,6 +26,9 @@ impl Index {
     ///
     /// The new entries are marked `skip-worktree` and have no stat data, as git creates them. An index without
     /// sparse directories is returned unchanged.
+    ///
+    /// # Errors
+    /// Those of `contents`.
     pub fn expand_sparse_directories<E>(
         mut self,
         mut contents: impl FnMut(&BStr, &oid) -> Result<Option<Vec<FlatEntry>>, E>,
