@@ -69,7 +69,7 @@ impl<'c> Colors<'c> {
         let own_mode = config.get("color", "mode").unwrap_or(BStr::new("auto"));
         let of_pager = config.get("color", "pagermode").filter(|_| is_paged);
         let mode = of_pager.unwrap_or(own_mode);
-                let is_wanted = match setting.as_bytes() {
+        let is_wanted = match setting.as_bytes() {
             b"always" => true,
             b"auto" => is_formatted,
             other => match boolean(other) {

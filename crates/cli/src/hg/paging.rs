@@ -53,9 +53,7 @@ pub(super) fn paging(
     let Some(reason) = reason(config, arguments)? else {
         return Ok(None);
     };
-    if reason != Reason::CommandLine
-        && !(is_allowed(config, reason)? && is_formatted)
-    {
+    if reason != Reason::CommandLine && !(is_allowed(config, reason)? && is_formatted) {
         return Ok(None);
     }
     let command = config.get("pager", "pager").unwrap_or(DEFAULT.into());
