@@ -327,11 +327,22 @@ fn change_directory(directory: &BStr, environment: &mut Environment) -> Result<(
         let reason = errno::text_of(&error);
         Reply::fatal(bytes!["cannot change to '", directory, "': ", reason])
     })?;
+    *environment = in_directory(working_directory()?, environment);
+    Ok(())
+}
+
+/// `environment` with another working directory.
+fn in_directory(directory: PathBuf, environment: &Environment) -> Environment {
     let variables = environment
         .variables()
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    *environment = Environment::new(variables, working_directory()?);
-    Ok(())
+    Environment::new(variables, directory)
+}
+
+/// `environment` with the working directory's present name, if that is another one; `None` also if the directory is gone.
+pub(crate) fn after_move(environment: &Environment) -> Option<Environment> {
+    let directory = working_directory().ok()?;
+    (directory != environment.working_directory()).then(|| in_directory(directory, environment))
 }
 
 /// The directory a command runs in.

@@ -13,6 +13,7 @@ use vigil_git::environment::Environment;
 
 use super::look::LocalStatus;
 use crate::by_daemon;
+use crate::globals;
 use crate::hg;
 use crate::pager;
 use crate::reply::Reply;
@@ -32,9 +33,9 @@ const PATIENCE: Duration = Duration::from_millis(250);
 pub(super) fn run(arguments: &[BString], environment: &Environment, wants_daemon: bool) -> u8 {
     let follower = Follower {
         arguments,
-        environment,
+        environment: environment.clone(),
         patience: patience(environment).unwrap_or(PATIENCE),
-        local_status: LocalStatus::new(arguments, environment),
+        local_status: LocalStatus::new(arguments),
         last_reply: Reply::default(),
         daemon: wants_daemon.then(|| Daemon {
             client: Client::for_command(environment),
@@ -63,7 +64,8 @@ enum Never {}
 
 struct Follower<'a> {
     arguments: &'a [BString],
-    environment: &'a Environment,
+    /// With the working directory's last known name.
+    environment: Environment,
     patience: Duration,
     local_status: LocalStatus<'a>,
     /// The last reply written.
@@ -119,15 +121,18 @@ impl Follower<'_> {
     /// Subscribes to a daemon, unless that is done or it is too soon to try again. Returns whether a new subscription was made.
     fn connect(&mut self) -> bool {
         let now = Instant::now();
+        let is_due = self.daemon.as_ref().is_some_and(|daemon| {
+            daemon.link.is_none() && daemon.next_attempt_at.is_none_or(|at| at <= now)
+        });
+        if !is_due {
+            return false;
+        }
+        self.note_moves();
         let Some(daemon) = &mut self.daemon else {
             return false;
         };
-        let is_due = daemon.next_attempt_at.is_none_or(|at| at <= now);
-        if daemon.link.is_some() || !is_due {
-            return false;
-        }
         // The directory's name may lead to another one by now.
-        let (arguments, environment) = (self.arguments, self.environment);
+        let (arguments, environment) = (self.arguments, &self.environment);
         let question = hg::watched(arguments, environment)
             .or_else(|| by_daemon::question(arguments, environment));
         let subscribed = question.map(|question| daemon.client.subscribe(question));
@@ -170,8 +175,16 @@ impl Follower<'_> {
         )
     }
 
+    /// Notes the name that the working directory has now. One that is gone keeps its name: another may be made there.
+    fn note_moves(&mut self) {
+        if let Some(moved) = globals::after_move(&self.environment) {
+            self.environment = moved;
+        }
+    }
+
     fn look(&mut self) -> Result<(), End> {
-        let reply = self.local_status.look();
+        self.note_moves();
+        let reply = self.local_status.look(&self.environment);
         if let Some(link) = self.daemon.as_mut().and_then(|daemon| daemon.link.as_mut()) {
             link.is_stale = true;
         }

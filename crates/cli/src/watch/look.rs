@@ -20,16 +20,14 @@ const REST_FACTOR: u32 = 10;
 /// Looks at the status, and keeps a rest between looks.
 pub(super) struct LocalStatus<'a> {
     arguments: &'a [BString],
-    environment: &'a Environment,
     not_before: Option<Instant>,
 }
 
 impl<'a> LocalStatus<'a> {
     /// Looks at the status that `vigil status` prints with `arguments`.
-    pub(super) fn new(arguments: &'a [BString], environment: &'a Environment) -> Self {
+    pub(super) fn new(arguments: &'a [BString]) -> Self {
         Self {
             arguments,
-            environment,
             not_before: None,
         }
     }
@@ -39,17 +37,17 @@ impl<'a> LocalStatus<'a> {
         self.not_before
     }
 
-    /// Returns the reply as of now.
-    pub(super) fn look(&mut self) -> Reply {
+    /// Returns the reply as of now, in the working directory of `environment`.
+    pub(super) fn look(&mut self, environment: &Environment) -> Reply {
         let start = Instant::now();
-        let answered = retry_if_cut(self.environment, || {
-            match hg::status_here(self.arguments, self.environment) {
+        let answered = retry_if_cut(environment, || {
+            match hg::status_here(self.arguments, environment) {
                 Some(answered) => {
                     let reply = answered.reply.clone();
                     answered.save();
                     (reply, None)
                 }
-                None => status::run(self.arguments, self.environment),
+                None => status::run(self.arguments, environment),
             }
         });
         let (reply, session) = answered.unwrap_or_else(|reply| (reply, None));

@@ -253,3 +253,28 @@ fn watch_reports_a_missing_or_removed_repository_as_git_does() {
         assert_eq!((status.code(), errors), git("work"));
     }
 }
+
+#[test]
+fn watch_goes_with_its_directory_when_that_is_moved() {
+    let sandbox = Sandbox::with_repository();
+    sandbox.write("work/folder/tracked", "");
+    sandbox.git_in("work", &["add", "."]);
+    sandbox.git_in("work", &["commit", "-qm", "folder"]);
+    let _serving = sandbox.serve();
+    let mut watching = [
+        sandbox.watch("work/folder", &[]),
+        sandbox.watch_without_daemon("work/folder"),
+    ];
+    for watching in &mut watching {
+        watching.assert_next_contains(CLEAN);
+    }
+    std::fs::rename(sandbox.path("work"), sandbox.path("moved")).unwrap();
+    sandbox.write("moved/new", "");
+    for watching in &mut watching {
+        watching.assert_next_contains(" untracked 1 ");
+    }
+    std::fs::rename(sandbox.path("moved/folder"), sandbox.path("moved/other")).unwrap();
+    for watching in &mut watching {
+        watching.assert_next_contains(" unstaged 1 untracked 2 ");
+    }
+}
