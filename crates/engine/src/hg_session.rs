@@ -536,16 +536,11 @@ impl HgSession {
     pub fn watch_report(&self) -> WatchReport {
         let trees = self.watch_positions().0.into_iter();
         let watches = trees.map(|(tree, _)| tree.watches());
-        let silent_paths = self
-            .watched
-            .as_ref()
-            .and_then(|watched| watched.silent_paths());
         let recorded = self.recorded.as_ref();
         WatchReport {
             watches: watches.fold(0, usize::saturating_add),
-            looked_at: silent_paths
-                .zip(recorded)
-                .map(|(silent_paths, recorded)| looked_at(silent_paths, &recorded.tracked))
+            looked_at: recorded
+                .map(|recorded| looked_at(self.watched.as_ref(), &recorded.tracked))
                 .unwrap_or_default(),
         }
     }

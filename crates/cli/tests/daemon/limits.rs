@@ -89,6 +89,37 @@ fn few_watches() {
 }
 
 #[test]
+fn that_nothing_can_be_watched_is_reported() {
+    run_in_namespaces("limits::nothing_watched", &[]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn nothing_watched() {
+    if !is_in_namespaces() {
+        return;
+    }
+    let sandbox = Sandbox::with_folders();
+    let scanned = || {
+        sandbox.assert_answered_as_by_git("work");
+        sandbox.daemon_status()["repositories"][0]["scanned"].clone()
+    };
+    let the_top = serde_json::json!([{ "path": "", "reason": "it cannot be watched" }]);
+    set_inotify_limit("watches", 0);
+    let serving = sandbox.serve();
+    assert_eq!(scanned(), the_top);
+    let advice = sandbox.vigil("work", &["doctor"]).stdout;
+    let fact = "not all: 1 part looked at for every question, first the top";
+    assert!(advice.contains_str(fact), "{}", advice.as_bstr());
+    set_inotify_limit("watches", 10_000);
+    assert_eq!(scanned(), serde_json::json!([]));
+    drop(serving);
+    set_inotify_limit("instances", 0);
+    let _serving = sandbox.serve();
+    assert_eq!(scanned(), the_top);
+}
+
+#[test]
 fn the_repository_that_is_asked_about_gets_the_watches_of_another() {
     run_in_namespaces("limits::watches_for_one", &[]);
 }

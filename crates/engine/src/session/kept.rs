@@ -8,7 +8,7 @@ use vigil_model::tracked::Tracked;
 use vigil_scan::SilentPaths;
 
 use super::watch_basis::Basis;
-use super::watched::{WatchedFindings, governing};
+use super::watched::{UNWATCHED, WatchedFindings, governing};
 use super::{IndexState, Session, SessionError, WatchPositions, WatchReport};
 use crate::status::{Status, StatusRequest};
 
@@ -18,7 +18,6 @@ const LOOKED_AT_MAX: usize = 100;
 /// Reasons why something is looked at for each question.
 const OTHER_NAMES: &str = "it has other names, or is a link or converted";
 const SILENT_BESIDE: &str = "what is beside its tracked files cannot be heard of";
-const UNWATCHED: &str = "it cannot be watched";
 
 impl Session {
     /// Like [`Self::status`], for a caller whose current directory is `prefix` in the working tree: with a trailing `/`, or empty
@@ -87,12 +86,8 @@ impl Session {
         for (tree, _) in self.watch_positions().0 {
             report.watches = report.watches.saturating_add(tree.watches());
         }
-        let silent_paths = self
-            .watched
-            .as_ref()
-            .and_then(|watched| watched.silent_paths());
-        if let Some((silent_paths, index)) = silent_paths.zip(self.index.as_ref()) {
-            report.looked_at = looked_at(silent_paths, &index.tracked);
+        if let Some(index) = &self.index {
+            report.looked_at = looked_at(self.watched.as_ref(), &index.tracked);
         }
         report
     }
@@ -127,10 +122,20 @@ pub(crate) fn basis(
     })
 }
 
-/// Returns the paths that are looked at for each question, and why; at most [`LOOKED_AT_MAX`].
-pub(crate) fn looked_at(silent_paths: &SilentPaths, tracked: &Tracked) -> Vec<(BString, BString)> {
-    let all = each_time(silent_paths, tracked).take(LOOKED_AT_MAX);
-    all.map(|(path, why)| (path, why.into())).collect()
+/// Returns the paths that are looked at for each question, and why; at most [`LOOKED_AT_MAX`]. If that is everything, it is the
+/// empty path. `watched` is `None` if nothing can be watched.
+pub(crate) fn looked_at(
+    watched: Option<&WatchedFindings>,
+    tracked: &Tracked,
+) -> Vec<(BString, BString)> {
+    let why = watched.map_or(Some(UNWATCHED), WatchedFindings::not_kept);
+    if let Some(why) = why {
+        return vec![(BString::default(), why.into())];
+    }
+    let silent_paths = watched.and_then(WatchedFindings::silent_paths).into_iter();
+    let all = silent_paths.flat_map(|silent_paths| each_time(silent_paths, tracked));
+    let named = all.take(LOOKED_AT_MAX);
+    named.map(|(path, why)| (path, why.into())).collect()
 }
 
 fn each_time<'u>(

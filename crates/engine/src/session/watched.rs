@@ -32,6 +32,10 @@ const QUESTIONS_MAX: usize = 4;
 const PATHS_MIN: usize = 20_000;
 const FILES_FOR_A_PATH: usize = 8;
 
+/// Reasons why everything is looked at for each question.
+pub(super) const UNWATCHED: &str = "it cannot be watched";
+const INCOMPLETE: &str = "part of it cannot be read, or causes a warning";
+
 /// Identifies the directory at `path`, the top of a working tree.
 ///
 /// # Errors
@@ -65,6 +69,8 @@ pub(crate) struct WatchedFindings {
     watcher: Arc<Watcher>,
     tree: Option<(Top, Arc<WatchedTree>)>,
     kept: Vec<Kept>,
+    /// Why what was found for the last question is not kept, if so.
+    not_kept: Option<&'static str>,
     linked: Linked,
     /// Files over which others are mounted: a write to such a file causes an event only where that file is.
     mounted: Vec<BString>,
@@ -123,6 +129,7 @@ impl WatchedFindings {
             watcher,
             tree: None,
             kept: Vec::new(),
+            not_kept: None,
             linked: Linked::default(),
             mounted: Vec::new(),
             changed_directories: None,
@@ -143,6 +150,11 @@ impl WatchedFindings {
     /// What may change without an event, by the findings for the last question.
     pub(crate) fn silent_paths(&self) -> Option<&SilentPaths> {
         self.known().map(|findings| &findings.silent_paths)
+    }
+
+    /// Why everything is looked at for each question, if so.
+    pub(super) fn not_kept(&self) -> Option<&'static str> {
+        self.not_kept
     }
 
     /// The directories whose entries differ between the last answer and the one before to the same question; `None` if any may
@@ -234,7 +246,15 @@ impl WatchedFindings {
         tree.finish_scan();
         let known = match KeptFindings::new(findings) {
             Ok(known) => known,
-            Err(findings) => return Ok(Some(*findings)),
+            Err(findings) => {
+                let is_unwatched = findings
+                    .silent_paths
+                    .trees
+                    .iter()
+                    .any(|path| path.is_empty());
+                self.not_kept = Some(if is_unwatched { UNWATCHED } else { INCOMPLETE });
+                return Ok(Some(*findings));
+            }
         };
         self.keep(Kept {
             key,
@@ -300,6 +320,7 @@ impl WatchedFindings {
     }
 
     fn keep(&mut self, kept: Kept) {
+        self.not_kept = None;
         let all = self.kept.len().saturating_add(1);
         self.kept.drain(..all.saturating_sub(QUESTIONS_MAX));
         self.kept.push(kept);
