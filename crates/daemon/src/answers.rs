@@ -287,16 +287,17 @@ impl Answers {
         let key = of_mercurial(&question.directory);
         let key = key.ok_or_else(|| declined("there is no repository"))?;
         let open = || {
-            let mut copy = HgWorkingCopy::watched_by(self.watcher.clone());
-            if mounts::can_be_unmounted(&question.directory, shown) {
-                copy.hold_no_files();
-            }
+            let copy = HgWorkingCopy::watched_by(self.watcher.clone());
             Ok(WorkingCopy::Mercurial(Box::new(copy)))
         };
         let (stdout, slot) = self.answer_by(key, open, |copy, _| {
             let WorkingCopy::Mercurial(copy) = copy else {
                 return Err(declined("it is not Mercurial's"));
             };
+            // A disk may have been mounted over another working copy.
+            if mounts::can_be_unmounted(&question.directory, shown) {
+                copy.hold_no_files();
+            }
             let written = self.writer.write_of_mercurial(copy, question, shown);
             look(Dependencies {
                 heard: copy.watch_positions(),

@@ -149,6 +149,47 @@ fn taking_away() {
 }
 
 #[test]
+fn a_disk_mounted_over_a_working_copy_of_mercurial_can_be_taken_away() {
+    run_in_namespaces("mounts::over_mercurial", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn over_mercurial() {
+    if !is_in_namespaces() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    if sandbox
+        .command("hg", "", &["init", "work"])
+        .output()
+        .is_err()
+    {
+        return skip_test("over_mercurial", "Mercurial is not installed");
+    }
+    sandbox.run_script("echo recorded >work/file; hg -R work commit -qAm one -u somebody");
+    let mut serving = sandbox.serve();
+    let answers = || sandbox.question_counts().0;
+    let ask = || {
+        let before = answers();
+        let answer = sandbox.vigil("work", &["hg", "status"]).stdout;
+        assert_eq!(answers(), before + 1);
+        String::from_utf8(answer).unwrap()
+    };
+    assert_eq!(ask(), "");
+    sandbox.run_script("mkdir disk; mount -t tmpfs none disk; cp -a work/. disk");
+    sandbox.run_script("mount --move disk work; hg -R work status");
+    assert_eq!(ask(), "");
+    sandbox.write("work/new", "");
+    assert_eq!(ask(), "? new\n");
+    // Work that follows an answer may still be in progress, but not for long.
+    let mut unmount = sandbox.command("umount", "", &["work"]);
+    assert!((0..1000).any(|_| unmount.status().unwrap().success()));
+    assert_eq!(ask(), "");
+    assert!(serving.is_running());
+}
+
+#[test]
 fn where_the_disk_is_full_the_answers_are_right() {
     run_in_namespaces("mounts::full_disk", &["--mount"]);
 }
