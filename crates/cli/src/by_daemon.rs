@@ -26,7 +26,9 @@ pub(crate) fn ask(arguments: &[BString], environment: &Environment) -> Option<Re
 
 /// Returns whether a daemon may be asked at all.
 pub(crate) fn may_answer(environment: &Environment) -> bool {
-    !variables::is_off(environment) && environment.get("VIGIL_DEBUG").is_none()
+    // A daemon is told the variables only.
+    let is_told_all = environment.get("VIGIL_DEBUG").is_none() && !environment.is_bare();
+    is_told_all && !variables::is_off(environment)
 }
 
 /// As [`ask`], for a question that is already put together.

@@ -293,6 +293,7 @@ fn take_one<'a>(
                 environment.set("GIT_DIR", directory);
             }
             environment.set("GIT_IMPLICIT_WORK_TREE", "0");
+            environment.set_bare();
         }
         Key::ConfigParameter => config_parameter::add(environment, value),
         Key::ConfigFromVariable => config_parameter::add_from_variable(environment, value)?,

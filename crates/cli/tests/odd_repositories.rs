@@ -350,6 +350,32 @@ fn nonsensical_variables_are_refused_as_by_git() {
 }
 
 #[test]
+fn a_bare_repository_with_a_working_tree_is_read_but_has_no_status() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["config", "core.worktree", ".."]);
+    sandbox.git(["config", "--file=.git/config", "core.bare", "true"]);
+    for arguments in [
+        &["cat-file", "-t", "HEAD"][..],
+        &["describe"],
+        &["status"],
+        &["--work-tree=.", "status", "-s"],
+    ] {
+        sandbox.assert_same(arguments, "");
+    }
+}
+
+#[test]
+fn what_is_called_bare_has_no_working_tree_whatever_is_configured() {
+    let sandbox = Sandbox::new();
+    sandbox.git(["config", "core.worktree", ".."]);
+    let arguments = ["--git-dir=.git", "--bare", "status"];
+    let expected = fatal_output("fatal: this operation must be run in a work tree\n");
+    assert_eq!(sandbox.vigil_output(&arguments, ""), expected);
+    let described = sandbox.vigil_output(&["--git-dir=.git", "--bare", "describe"], "");
+    assert_eq!((described.code, described.stderr.as_str()), (0, ""));
+}
+
+#[test]
 fn the_end_of_packed_references_is_checked_first() {
     let sandbox = Sandbox::new();
     sandbox.git(["pack-refs", "--all"]);

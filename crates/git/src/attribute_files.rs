@@ -159,6 +159,7 @@ mod tests {
             common_dir: "/main/.git".into(),
             work_tree: Some("/top".into()),
             work_tree_name: None,
+            has_contradictory_work_tree: false,
             prefix: BString::default(),
             index_path: "/main/.git/worktrees/w/index".into(),
             object_dir: "/main/.git/objects".into(),

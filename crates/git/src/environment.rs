@@ -14,6 +14,7 @@ const CONFIG_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 pub struct Environment {
     variables: BTreeMap<BString, BString>,
     working_directory: PathBuf,
+    is_bare: bool,
 }
 
 impl Environment {
@@ -25,7 +26,19 @@ impl Environment {
         Self {
             variables: variables.into_iter().collect(),
             working_directory: working_directory.into(),
+            is_bare: false,
         }
+    }
+
+    /// Has the repository taken for one without a working tree, as `git --bare` does. Programs that are started do not inherit
+    /// this.
+    pub fn set_bare(&mut self) {
+        self.is_bare = true;
+    }
+
+    /// Whether the repository is taken for one without a working tree, whatever its configuration says.
+    pub fn is_bare(&self) -> bool {
+        self.is_bare
     }
 
     /// The value of the variable `name`, if it is set (it may be empty).

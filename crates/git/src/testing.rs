@@ -34,6 +34,7 @@ impl OpenRepository for Sandbox {
             common_dir: self.git_dir(),
             work_tree: Some(work_tree),
             work_tree_name: None,
+            has_contradictory_work_tree: false,
             prefix: "".into(),
             object_dir: self.git_dir().join("objects"),
             hash: self.hash,

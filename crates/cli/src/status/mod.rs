@@ -85,13 +85,7 @@ fn answer_in(
     kept: &mut Option<Session>,
 ) -> Result<Reply, Reply> {
     // Programs that the engine starts run at the top of the working tree, like those that git starts.
-    let is_at_the_top = repository
-        .work_tree
-        .as_ref()
-        .is_some_and(|top| std::env::set_current_dir(top).is_ok());
-    if !is_at_the_top {
-        return Err(Reply::fatal("this operation must be run in a work tree"));
-    }
+    inside::enter(&repository)?;
     let mut print = PrintSettings::default();
     let settings = Settings::read_with(&repository, |entry| print.take(entry))
         .map_err(|error| Reply::fatal_after(error.messages(), &error))?;

@@ -380,6 +380,7 @@ mod tests {
             common_dir: "/top/.git".into(),
             work_tree: Some("/top".into()),
             work_tree_name: None,
+            has_contradictory_work_tree: false,
             prefix: "sub/".into(),
             index_path: "/top/.git/index".into(),
             object_dir: "/top/.git/objects".into(),

@@ -30,6 +30,8 @@ pub(super) struct Layout {
     pub(super) work_tree_name: Option<PathBuf>,
     /// The caller's directory inside it.
     pub(super) prefix: BString,
+    /// Whether the configuration names a working tree, but also says that there is none.
+    pub(super) is_contradictory: bool,
 }
 
 impl Layout {
@@ -59,6 +61,12 @@ impl Layout {
             Kind::Named => decision.named(location)?,
         };
         layout.work_tree_name = decision.work_tree_name;
+        let is_configured = environment.get("GIT_WORK_TREE").is_none();
+        if is_configured && decision.is_bare && decision.core_work_tree.is_some() {
+            layout.is_contradictory = true;
+            let text = "warning: core.bare and core.worktree do not make sense".to_owned();
+            decision.reader.messages.push(text);
+        }
         Ok((layout, decision.format))
     }
 }
@@ -92,6 +100,10 @@ impl Decision<'_, '_> {
                 self.core_work_tree.clone_from(&format.work_tree);
             }
         }
+        if self.reader.environment.is_bare() {
+            self.is_bare = true;
+            self.core_work_tree = None;
+        }
         self.format = format;
         Ok(())
     }
@@ -107,6 +119,7 @@ impl Decision<'_, '_> {
             work_tree: None,
             work_tree_name: None,
             prefix: BString::default(),
+            is_contradictory: false,
         }
     }
 
@@ -119,12 +132,6 @@ impl Decision<'_, '_> {
             self.work_tree_name = Some(cwd.join(path_of(path)));
             real_path(cwd, path).map_err(Error::Refused)?
         } else if self.is_bare {
-            if self.core_work_tree.is_some() {
-                return Err(Error::Explained {
-                    messages: vec!["warning: core.bare and core.worktree do not make sense".into()],
-                    text: "unable to set up work tree using invalid config".into(),
-                });
-            }
             return Ok(self.without_work_tree(name));
         } else if let Some(path) = &self.core_work_tree {
             let (work_tree, path) = configured_work_tree(cwd, name, path.as_bstr())?;
@@ -141,6 +148,7 @@ impl Decision<'_, '_> {
                 Ok(Layout {
                     name: bytes_of(&git_dir).to_owned(),
                     prefix: join(inside, ""),
+                    is_contradictory: false,
                     directory: work_tree.clone(),
                     work_tree: Some(work_tree),
                     work_tree_name: None,
@@ -152,6 +160,7 @@ impl Decision<'_, '_> {
                 work_tree: Some(work_tree),
                 work_tree_name: None,
                 prefix: BString::default(),
+                is_contradictory: false,
             }),
         }
     }
@@ -183,6 +192,7 @@ impl Decision<'_, '_> {
             work_tree: Some(top.to_owned()),
             work_tree_name: None,
             prefix,
+            is_contradictory: false,
         })
     }
 
@@ -222,6 +232,7 @@ impl Decision<'_, '_> {
             work_tree,
             work_tree_name: None,
             prefix: BString::default(),
+            is_contradictory: false,
         })
     }
 }

@@ -26,6 +26,8 @@ pub struct Repository {
     pub work_tree: Option<PathBuf>,
     /// The path by which it was named, if it was (`core.worktree`, `GIT_WORK_TREE`): absolute, with its symbolic links.
     pub work_tree_name: Option<PathBuf>,
+    /// Whether the configuration names a working tree, but also says that there is none: commands that need one fail.
+    pub has_contradictory_work_tree: bool,
     /// The caller's directory inside the working tree, with a `/` at its end, or empty at the top.
     pub prefix: BString,
     /// The index file.
@@ -68,6 +70,10 @@ impl Repository {
 
     /// Returns the top of the working tree, or an error if there is none that can be entered, as `git status` requires.
     pub fn require_work_tree(&self) -> Result<&Path, Error> {
+        if self.has_contradictory_work_tree {
+            let text = "unable to set up work tree using invalid config";
+            return Err(Error::Refused(text.into()));
+        }
         self.work_tree
             .as_deref()
             .filter(|path| {

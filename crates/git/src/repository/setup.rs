@@ -178,6 +178,7 @@ impl<'e> Setup<'e> {
             common_dir: directories.common_dir,
             work_tree: layout.work_tree,
             work_tree_name: layout.work_tree_name,
+            has_contradictory_work_tree: layout.is_contradictory,
             prefix: layout.prefix,
             index_path: directories.index_path,
             object_dir: directories.object_dir,

@@ -82,7 +82,12 @@ pub(crate) fn run(environment: &Environment, arguments: &[&str]) -> Output {
 /// Does what `git status` does before it looks at any file.
 fn set_up(environment: &Environment) -> Result<Repository, Error> {
     let repository = discover(environment, environment.working_directory())?;
-    repository.require_work_tree()?;
+    repository
+        .require_work_tree()
+        .map_err(|error| Error::Explained {
+            messages: repository.config.messages().to_vec(),
+            text: error.to_string(),
+        })?;
     Settings::new(&repository)?;
     Ok(repository)
 }
