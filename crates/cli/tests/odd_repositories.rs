@@ -339,6 +339,8 @@ fn nonsensical_variables_are_refused_as_by_git() {
         ("GIT_ATTR_NOSYSTEM", " 1"),
         ("GIT_ATTR_NOSYSTEM", "1k"),
         ("GIT_ATTR_NOSYSTEM", "0x0"),
+        ("GIT_NO_LAZY_FETCH", "bad"),
+        ("GIT_NO_LAZY_FETCH", ""),
     ] {
         let printed = |program: &str| {
             let mut command = sandbox.command(program, "", ["status"]);

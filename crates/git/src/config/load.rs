@@ -143,6 +143,7 @@ impl<'a> Reader<'a> {
 
     /// Reads what git reads of the system's and the user's files before it looks for a repository.
     pub(crate) fn check_early(&mut self) -> Result<(), Error> {
+        environment_boolean(self.environment, "GIT_NO_LAZY_FETCH", false)?;
         let mut loader = Loader::new(self, None, Purpose::Check);
         loader.is_lenient = true;
         loader.trusted_files()

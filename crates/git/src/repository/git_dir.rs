@@ -25,6 +25,7 @@ pub(super) fn is_git_directory(
         return Ok(false);
     }
     let common = match environment.get("GIT_COMMON_DIR") {
+        Some(name) if name.is_empty() => PathBuf::from("/"),
         Some(name) => cwd.join(path_of(name)),
         None => match common_dir_file(path, |file| Source::read_text(file).1)? {
             Some(common) => common,
