@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use vigil_testkit::sandbox::{TextOutput, run_with_input};
+use vigil_testkit::sandbox::{TextOutput, git_is_at_least, run_with_input, skip_test};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -32,6 +32,17 @@ impl Sandbox {
             }
         }
         sandbox
+    }
+
+    /// Makes an empty one whose references are at the location `uri`.
+    fn empty_with_references_at(uri: &str) -> Self {
+        let mut sandbox = vigil_testkit::sandbox::Sandbox::empty();
+        std::fs::create_dir(sandbox.top()).unwrap();
+        std::fs::create_dir(sandbox.path_from_root("elsewhere")).unwrap();
+        sandbox.set_variable("GIT_REFERENCE_BACKEND", uri);
+        sandbox.git(["init", "-q"]);
+        sandbox.hide_variable("GIT_REFERENCE_BACKEND");
+        Self(sandbox)
     }
 
     fn run(&self, program: &str, arguments: &[&str], input: &str) -> Output {
@@ -324,6 +335,42 @@ fn repository_files_that_are_dangling_links_or_hold_nuls_are_read_as_by_git() {
         sandbox.write_in_git_dir("rebase-merge/onto", name);
         sandbox.assert_same(&["status"], "");
         remove("rebase-merge/onto");
+    }
+}
+
+#[test]
+fn references_may_be_kept_outside_of_the_repository() {
+    if !git_is_at_least("git", 55) {
+        skip_test("references elsewhere", "git is too old");
+        return;
+    }
+    for format in ["files", "reftable"] {
+        let sandbox = Sandbox::empty_with_references_at(&format!("{format}://../../elsewhere"));
+        for number in ["1", "2"] {
+            sandbox.0.write("file", number);
+            sandbox.git(["add", "file"]);
+            sandbox.git(["commit", "-q", "-m", number]);
+            sandbox.git(["tag", "-a", "-m", "x", number]);
+        }
+        sandbox.0.write("file", "3");
+        sandbox.git(["stash", "-q"]);
+        sandbox.git(["worktree", "add", "-q", "linked"]);
+        sandbox.git(["update-ref", "CHERRY_PICK_HEAD", "HEAD"]);
+        for folder in ["", "linked"] {
+            for arguments in [
+                &["status", "--show-stash"][..],
+                &["status", "-sb"],
+                &["describe"],
+                &["cat-file", "-p", "HEAD@{0}"],
+                &["cat-file", "-t", "stash"],
+                &["cat-file", "-t", "main-worktree/HEAD"],
+            ] {
+                let place = ["-C", if folder.is_empty() { "." } else { folder }];
+                sandbox.assert_same(&[&place[..], arguments].concat(), "");
+            }
+        }
+        sandbox.git(["pack-refs", "--all"]);
+        sandbox.assert_same(&["describe", "--all"], "");
     }
 }
 

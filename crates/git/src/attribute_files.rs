@@ -166,6 +166,8 @@ mod tests {
             hash: gix_hash::Kind::Sha1,
             compat_hash: None,
             ref_format: crate::repository::RefFormat::Files,
+            ref_dir: "/main/.git/worktrees/w".into(),
+            common_ref_dir: "/main/.git".into(),
             config: config::Config::default(),
             environment: Environment::new(variables, "/top"),
             superprojects: Vec::new(),

@@ -11,7 +11,7 @@ use self::branch::Branch;
 use self::source::Source;
 use crate::environment::Environment;
 
-mod branch;
+pub(crate) mod branch;
 mod error;
 pub(crate) mod fsync;
 pub(crate) mod load;

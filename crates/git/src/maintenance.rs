@@ -77,7 +77,7 @@ impl Maintenance {
         let (packs, pack_indexes_len) = packs(&objects.join("pack"), &mut budget.clone());
         let has = |name: &str| lstat_path(&objects.join(name)).is_ok();
         Self {
-            loose_refs: loose_refs(&repository.common_dir.join("refs"), &mut budget.clone()),
+            loose_refs: loose_refs(&repository.common_ref_dir.join("refs"), &mut budget.clone()),
             loose_objects: loose_objects(&objects.join("17"), &mut budget.clone()),
             packs,
             pack_indexes_len,

@@ -100,10 +100,10 @@ pub fn includes_broken(environment: &Environment) -> Result<bool, config::Error>
 impl Refs {
     /// Opens the references of `repo`. Nothing is read yet.
     pub fn open(repo: &Repository) -> Result<Self, Error> {
-        let is_linked = repo.git_dir != repo.common_dir;
+        let is_linked = repo.ref_dir != repo.common_ref_dir;
         let store = match repo.ref_format {
             RefFormat::Files => {
-                let packed_path = repo.common_dir.join("packed-refs");
+                let packed_path = repo.common_ref_dir.join("packed-refs");
                 Store::Files {
                     packed_shown: repo.shown(&packed_path).to_owned(),
                     packed_path,
@@ -111,13 +111,13 @@ impl Refs {
                 }
             }
             RefFormat::Reftable => Store::Reftable {
-                shared: Stack::new(repo.common_dir.join("reftable"), repo.hash),
-                own: is_linked.then(|| Stack::new(repo.git_dir.join("reftable"), repo.hash)),
+                shared: Stack::new(repo.common_ref_dir.join("reftable"), repo.hash),
+                own: is_linked.then(|| Stack::new(repo.ref_dir.join("reftable"), repo.hash)),
             },
         };
         Ok(Self {
-            git_dir: repo.git_dir.clone(),
-            common_dir: repo.common_dir.clone(),
+            git_dir: repo.ref_dir.clone(),
+            common_dir: repo.common_ref_dir.clone(),
             hash: repo.hash,
             store,
             stash: Mutex::new(None),

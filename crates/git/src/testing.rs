@@ -30,6 +30,8 @@ impl OpenRepository for Sandbox {
         Repository {
             index_path: git_dir.join("index"),
             git_dir_name: ".git".into(),
+            ref_dir: git_dir.clone(),
+            common_ref_dir: self.git_dir(),
             git_dir,
             common_dir: self.git_dir(),
             work_tree: Some(work_tree),

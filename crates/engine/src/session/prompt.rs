@@ -173,8 +173,9 @@ impl Session {
         let seen = Observation::of(git_dir).ok();
         let operation = Operation::detect(&self.repository, &self.refs)?;
         // With reftables, references are not files in this folder.
-        let is_idle =
-            operation == Operation::default() && self.repository.ref_format == RefFormat::Files;
+        let are_here = self.repository.ref_format == RefFormat::Files
+            && !self.repository.keeps_references_elsewhere();
+        let is_idle = operation == Operation::default() && are_here;
         self.prompt.idle_git_dir = seen.filter(|_| is_idle);
         Ok(operation.action())
     }

@@ -120,6 +120,7 @@ impl RepositoryWatch {
     fn watch(&self, repository: &Repository) -> Option<FullyWatchedFolders> {
         let (git_dir, common_dir) = (&repository.git_dir, &repository.common_dir);
         if repository.ref_format != RefFormat::Files
+            || repository.keeps_references_elsewhere()
             || repository.index_path != git_dir.join("index")
             || repository.object_dir != common_dir.join("objects")
         {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bstr::{BString, ByteSlice};
+use bstr::{BStr, BString, ByteSlice};
 
 use crate::repository::ref_format::RefFormat;
 use vigil_model::white_space;
@@ -14,41 +14,52 @@ const DEPTH_MAX: usize = 5;
 /// The current branch, and what is needed to check that it is still the current one.
 #[derive(Clone, Debug)]
 pub(super) struct Branch {
-    git_dir: PathBuf,
-    common_dir: PathBuf,
-    ref_format: RefFormat,
+    place: Place,
     /// The name without `refs/heads/`; `None` if HEAD is not on a branch.
     pub(super) name: Option<BString>,
 }
 
 impl Branch {
-    pub(super) fn new(git_dir: PathBuf, common_dir: PathBuf, ref_format: RefFormat) -> Self {
-        let name = current(&git_dir, &common_dir, ref_format);
-        Self {
-            git_dir,
-            common_dir,
-            ref_format,
-            name,
-        }
+    pub(super) fn new(place: Place) -> Self {
+        let name = place.current();
+        Self { place, name }
     }
 
     pub(super) fn is_fresh(&self) -> bool {
-        self.name == current(&self.git_dir, &self.common_dir, self.ref_format)
+        self.name == self.place.current()
     }
 }
 
-fn current(git_dir: &Path, common_dir: &Path, ref_format: RefFormat) -> Option<BString> {
-    if ref_format != RefFormat::Files {
-        return None;
+/// Where the branch is looked up.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// The directory of the working tree's own references, as an absolute path.
+    pub(crate) ref_dir: PathBuf,
+    /// The directory of the references that working trees share, as an absolute path.
+    pub(crate) common_ref_dir: PathBuf,
+    /// How references are stored.
+    pub(crate) ref_format: RefFormat,
+}
+
+impl Place {
+    fn current(&self) -> Option<BString> {
+        let mut name = self.target(&self.ref_dir, "HEAD".into())?;
+        for _ in 1..DEPTH_MAX {
+            match self.target(&self.common_ref_dir, name.as_bstr()) {
+                Some(target) => name = target,
+                None => return name.strip_prefix(b"refs/heads/").map(BString::from),
+            }
+        }
+        None
     }
-    let mut name = symbolic_target(&git_dir.join("HEAD"))?;
-    for _ in 1..DEPTH_MAX {
-        match symbolic_target(&common_dir.join(path_of(&name))) {
-            Some(target) => name = target,
-            None => return name.strip_prefix(b"refs/heads/").map(BString::from),
+
+    /// Returns the target of the reference `name` in `folder`, if it is symbolic.
+    fn target(&self, folder: &Path, name: &BStr) -> Option<BString> {
+        match self.ref_format {
+            RefFormat::Files => symbolic_target(&folder.join(path_of(name))),
+            RefFormat::Reftable => None,
         }
     }
-    None
 }
 
 /// Returns the target of a symbolic reference: a file, or (as git once wrote) a symbolic link.

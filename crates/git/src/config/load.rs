@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::raw;
 
-use super::branch::Branch;
+use super::branch::{Branch, Place};
 use super::error::Error;
 use super::parse::Text;
 use super::source::Source;
@@ -15,7 +15,6 @@ use super::value::{environment_boolean, interpolate, xdg_config};
 use super::{Config, Scope, fsync, parameters, parse};
 use crate::environment::Environment;
 use crate::repository::paths::absolute_path;
-use crate::repository::ref_format::RefFormat;
 use vigil_rules::wildmatch::{Flags, wildmatch};
 use vigil_stamp::paths::{bytes_of, is_missing, path_of, real_path};
 
@@ -50,8 +49,8 @@ pub(crate) struct RepositoryDirs<'a> {
     pub(crate) common_dir: &'a BStr,
     /// `extensions.worktreeConfig`.
     pub(crate) has_worktree_config: bool,
-    /// How references are stored, to find the current branch.
-    pub(crate) ref_format: RefFormat,
+    /// Where the current branch is looked up.
+    pub(crate) place: Place,
 }
 
 /// Why an entry stops the reading.
@@ -538,13 +537,8 @@ impl<'a, 'e> Loader<'a, 'e> {
         let Some(dirs) = self.dirs else {
             return false;
         };
-        let branch = self.config.branch.get_or_insert_with(|| {
-            Branch::new(
-                dirs.directory.join(path_of(dirs.git_dir)),
-                dirs.directory.join(path_of(dirs.common_dir)),
-                dirs.ref_format,
-            )
-        });
+        let branch = &mut self.config.branch;
+        let branch = branch.get_or_insert_with(|| Branch::new(dirs.place.clone()));
         let Some(name) = branch.name.as_ref() else {
             return false;
         };

@@ -387,6 +387,8 @@ mod tests {
             hash: gix_hash::Kind::Sha1,
             compat_hash: None,
             ref_format: crate::repository::RefFormat::Files,
+            ref_dir: "/top/.git".into(),
+            common_ref_dir: "/top/.git".into(),
             config: crate::config::Config::default(),
             environment: Environment::default(),
             superprojects: Vec::new(),

@@ -8,7 +8,7 @@ use gix_hash::Kind;
 use super::error::Error;
 use super::git_dir::common_name;
 use super::paths::join;
-use super::ref_format::RefFormat;
+use super::ref_format::{RefFormat, RefStorage};
 use crate::config::load::Reader;
 use crate::config::{self, Entry, Scope};
 use vigil_linux::errno;
@@ -32,7 +32,7 @@ pub(super) struct Format {
     /// `extensions.objectFormat`.
     pub(super) hash: Kind,
     /// `extensions.refStorage`.
-    pub(super) ref_format: RefFormat,
+    pub(super) references: RefStorage,
     /// `extensions.compatObjectFormat`.
     pub(super) compat_hash: Option<Kind>,
     unknown: Vec<BString>,
@@ -47,7 +47,7 @@ impl Default for Format {
             work_tree: None,
             has_worktree_config: false,
             hash: Kind::Sha1,
-            ref_format: RefFormat::Files,
+            references: RefStorage::inside(RefFormat::Files),
             compat_hash: None,
             unknown: Vec::new(),
             newer: Vec::new(),
@@ -206,7 +206,7 @@ impl Format {
             }
             b"refstorage" => {
                 let value = required(entry)?;
-                self.ref_format = ref_format(value).ok_or_else(|| invalid(value))?;
+                self.references = RefStorage::parse(value).ok_or_else(|| invalid(value))?;
             }
             b"relativeworktrees" | b"submodulepathconfig" => drop(entry.boolean()?),
             _ => {
@@ -260,18 +260,6 @@ fn hash_kind(name: &BStr) -> Option<Kind> {
     match name.as_bytes() {
         b"sha1" => Some(Kind::Sha1),
         b"sha256" => Some(Kind::Sha256),
-        _ => None,
-    }
-}
-
-/// Returns the format that `uri` names: `files` or `reftable`, possibly followed by `://` and a location.
-pub(super) fn ref_format(uri: &BStr) -> Option<RefFormat> {
-    let name = uri
-        .split_once_str("://")
-        .map_or(uri.as_bytes(), |(name, _)| name);
-    match name {
-        b"files" => Some(RefFormat::Files),
-        b"reftable" => Some(RefFormat::Reftable),
         _ => None,
     }
 }

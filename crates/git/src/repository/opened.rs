@@ -40,6 +40,10 @@ pub struct Repository {
     pub compat_hash: Option<Kind>,
     /// How references are stored.
     pub ref_format: RefFormat,
+    /// The directory of the working tree's own references: [`Self::git_dir`], unless they are kept elsewhere.
+    pub ref_dir: PathBuf,
+    /// The directory of the references that working trees share: [`Self::common_dir`], unless they are kept elsewhere.
+    pub common_ref_dir: PathBuf,
     /// The configuration, all scopes merged.
     pub config: Config,
     /// The caller's environment; kept for `GIT_*` variables that are read later.
@@ -58,6 +62,11 @@ impl Repository {
             .as_deref()
             .and_then(|top| path.strip_prefix(top).ok())
             .unwrap_or(path)
+    }
+
+    /// Whether references are kept outside of the repository's own directories.
+    pub fn keeps_references_elsewhere(&self) -> bool {
+        self.common_ref_dir != self.common_dir
     }
 
     /// Whether this is one of the submodules that contain it, which `core.worktree` makes possible: git would run itself in it

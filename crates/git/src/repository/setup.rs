@@ -25,12 +25,13 @@ use vigil_model::raw_text::raw;
 
 use super::error::Error;
 use super::find::{self, Kind, Location};
-use super::format::{Format, ref_format};
+use super::format::Format;
 use super::git_dir::common_name;
 use super::layout::Layout;
 use super::opened::Repository;
 use super::paths::{absolute, name_from};
-use super::ref_format::RefFormat;
+use super::ref_format::RefStorage;
+use crate::config::branch::Place;
 use crate::config::load::{Reader, RepositoryDirs};
 use crate::config::{self, Config};
 use crate::environment::Environment;
@@ -163,13 +164,21 @@ impl<'e> Setup<'e> {
         let (layout, format) = Layout::read(&mut reader, &location, &cwd)?;
         let directories = Directories::of(&mut reader, &layout)?;
         remember_gitfile(&mut reader, &location);
-        let ref_format = used_ref_format(environment, &format)?;
+        let used = used_references(environment, &format)?;
+        let (git_dir, common_dir) = (&directories.git_dir, &directories.common_dir);
+        let (ref_dir, common_ref_dir) = used
+            .directories(git_dir, common_dir)
+            .map_err(Error::Refused)?;
         let dirs = RepositoryDirs {
             directory: layout.work_tree.as_ref().unwrap_or(&layout.directory),
             git_dir: directories.git_dir_name.as_bstr(),
             common_dir: directories.common_dir_name.as_bstr(),
             has_worktree_config: format.has_worktree_config,
-            ref_format: format.ref_format,
+            place: Place {
+                ref_dir: ref_dir.clone(),
+                common_ref_dir: common_ref_dir.clone(),
+                ref_format: used.format,
+            },
         };
         let config = read(reader, &dirs)?;
         Ok(Repository {
@@ -184,7 +193,9 @@ impl<'e> Setup<'e> {
             object_dir: directories.object_dir,
             hash: format.hash,
             compat_hash: format.compat_hash,
-            ref_format,
+            ref_format: used.format,
+            ref_dir,
+            common_ref_dir,
             config,
             environment: environment.clone(),
             superprojects: Vec::new(),
@@ -238,11 +249,11 @@ impl Directories {
 }
 
 /// Returns how references are stored: according to the environment, or to the repository's own file.
-fn used_ref_format(environment: &Environment, format: &Format) -> Result<RefFormat, Error> {
+fn used_references(environment: &Environment, format: &Format) -> Result<RefStorage, Error> {
     let Some(uri) = environment.get("GIT_REFERENCE_BACKEND") else {
-        return Ok(format.ref_format);
+        return Ok(format.references.clone());
     };
-    ref_format(uri).ok_or_else(|| {
+    RefStorage::parse(uri).ok_or_else(|| {
         let name = uri
             .split_once_str("://")
             .map_or(uri.as_bytes(), |(name, _)| name);

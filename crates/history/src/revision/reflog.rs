@@ -54,7 +54,7 @@ impl Log {
             }
             RefFormat::Reftable => {
                 let (owner, own) = Owner::of(name);
-                let folder = owner.folder(&repository.git_dir, &repository.common_dir);
+                let folder = owner.folder(&repository.ref_dir, &repository.common_ref_dir);
                 tables::read(&folder.join("reftable"), own, repository.hash)
                     .map_err(refs::Error::from)?
             }
@@ -72,7 +72,7 @@ impl Log {
 
 fn path_of(repository: &Repository, name: &BStr) -> PathBuf {
     let (owner, own) = Owner::of(name);
-    let folder = owner.folder(&repository.git_dir, &repository.common_dir);
+    let folder = owner.folder(&repository.ref_dir, &repository.common_ref_dir);
     folder.join("logs").join(OsStr::from_bytes(own))
 }
 
