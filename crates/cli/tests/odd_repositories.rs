@@ -339,6 +339,21 @@ fn repository_files_that_are_dangling_links_or_hold_nuls_are_read_as_by_git() {
 }
 
 #[test]
+fn a_branch_in_reftables_includes_its_configuration() {
+    let sandbox = Sandbox::with_ref_format("reftable");
+    sandbox.write_in_git_dir("included", "[status]\n\tshort = true\n\tbranch = true\n");
+    sandbox.git(["config", "includeIf.onbranch:topic.path", "included"]);
+    sandbox.assert_same(&["status"], "");
+    sandbox.git(["checkout", "-q", "-b", "topic"]);
+    sandbox.assert_same(&["status"], "");
+    sandbox.git(["symbolic-ref", "refs/heads/link", "refs/heads/topic"]);
+    sandbox.git(["symbolic-ref", "HEAD", "refs/heads/link"]);
+    sandbox.assert_same(&["status"], "");
+    sandbox.git(["checkout", "-q", "--detach"]);
+    sandbox.assert_same(&["status"], "");
+}
+
+#[test]
 fn references_may_be_kept_outside_of_the_repository() {
     if !git_is_at_least("git", 55) {
         skip_test("references elsewhere", "git is too old");

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
+use gix_hash::Kind;
 
+use crate::reftable::{Stack, Value};
 use crate::repository::ref_format::RefFormat;
 use vigil_model::white_space;
 use vigil_stamp::paths::{bytes_of, path_of};
@@ -39,6 +41,8 @@ pub(crate) struct Place {
     pub(crate) common_ref_dir: PathBuf,
     /// How references are stored.
     pub(crate) ref_format: RefFormat,
+    /// The hash function of object ids.
+    pub(crate) hash: Kind,
 }
 
 impl Place {
@@ -57,7 +61,13 @@ impl Place {
     fn target(&self, folder: &Path, name: &BStr) -> Option<BString> {
         match self.ref_format {
             RefFormat::Files => symbolic_target(&folder.join(path_of(name))),
-            RefFormat::Reftable => None,
+            RefFormat::Reftable => {
+                let stack = Stack::new(folder.join("reftable"), self.hash);
+                match stack.find(name).ok()?? {
+                    Value::Symbolic(target) => Some(target),
+                    _ => None,
+                }
+            }
         }
     }
 }

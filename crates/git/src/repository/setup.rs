@@ -178,6 +178,7 @@ impl<'e> Setup<'e> {
                 ref_dir: ref_dir.clone(),
                 common_ref_dir: common_ref_dir.clone(),
                 ref_format: used.format,
+                hash: format.hash,
             },
         };
         let config = read(reader, &dirs)?;
