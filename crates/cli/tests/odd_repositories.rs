@@ -390,6 +390,34 @@ fn references_may_be_kept_outside_of_the_repository() {
 }
 
 #[test]
+fn a_link_is_compared_with_the_object_that_stands_for_it() {
+    let sandbox = Sandbox::new();
+    // A new link has stat data that are not in the index.
+    let link = |target: &str| {
+        std::os::unix::fs::symlink(target, sandbox.path("new")).unwrap();
+        std::fs::rename(sandbox.path("new"), sandbox.path("link")).unwrap();
+    };
+    link("target");
+    sandbox.git(["add", "link"]);
+    sandbox.git(["commit", "-q", "-m", "link"]);
+    link("target");
+    sandbox.assert_same(&["status", "-s"], "");
+    let id = sandbox.id(":link").to_string();
+    let other = sandbox.git_with_input(["hash-object", "-w", "--stdin"], "target of another");
+    sandbox.git(["replace", &id, other.trim()]);
+    sandbox.assert_same(&["status", "-s"], "");
+    link("target of another");
+    sandbox.assert_same(&["status", "-s"], "");
+    sandbox.git(["replace", "-d", &id]);
+    link("target");
+    std::fs::remove_file(sandbox.loose_object(&id)).unwrap();
+    std::fs::remove_dir_all(sandbox.state_folder()).unwrap();
+    for arguments in [&["status", "-s"][..], &["describe", "--dirty"]] {
+        sandbox.assert_same(arguments, "");
+    }
+}
+
+#[test]
 fn nonsensical_variables_are_refused_as_by_git() {
     let sandbox = Sandbox::new();
     for (name, value) in [

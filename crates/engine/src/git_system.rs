@@ -9,6 +9,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::convert::Converter;
 use vigil_git::objects::Objects;
+use vigil_git::promisor;
 use vigil_git::repository::Repository;
 use vigil_linux::dir::EntryKind;
 use vigil_linux::stat::Stat;
@@ -133,7 +134,14 @@ impl System for GitSystem<'_> {
     }
 
     fn is_unchanged_link(&self, _: &BStr, target: &[u8], recorded: &ObjectId) -> bool {
-        vigil_objects::hash::hash_blob(recorded.kind(), target) == *recorded
+        match self.objects.blob(recorded) {
+            Some(contents) => contents == target,
+            // git would fetch it from a promisor remote. If it is lost, git calls the link changed.
+            None => {
+                !promisor::Remotes::of(&self.repository.config).is_empty()
+                    && vigil_objects::hash::hash_blob(recorded.kind(), target) == *recorded
+            }
+        }
     }
 
     fn is_repository(&self, path: &BStr) -> Result<bool, Errno> {
