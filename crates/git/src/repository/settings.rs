@@ -248,6 +248,7 @@ impl Settings {
             }
             b"diff.ignoresubmodules" => self.ignore_submodules = Some(ignore_submodules(entry)?),
             b"diff.dirstat" => self.warnings.extend(dirstat::warning(entry.required()?)),
+            b"diff.submodule" => self.warnings.extend(unknown_submodule_format(entry)?),
             b"diff.orderfile" => self.order_file = config.path_of(entry)?,
             // Only checked here: the value is used where the state is looked up.
             b"vigil.statefile" => {
@@ -320,6 +321,18 @@ fn untracked(entry: &Entry<'_>) -> Result<UntrackedMode, Error> {
             value = raw(value)
         ))
     })
+}
+
+/// Returns git's warning about `diff.submodule`, if the value is not known. It has no effect on a status.
+fn unknown_submodule_format(entry: &Entry<'_>) -> Result<Option<String>, Error> {
+    let value = entry.required()?;
+    let is_known = [&b"log"[..], b"short", b"diff"].contains(&value.as_bytes());
+    Ok((!is_known).then(|| {
+        format!(
+            "warning: Unknown value for 'diff.submodule' config variable: '{value}'",
+            value = raw(value)
+        )
+    }))
 }
 
 fn renames(entry: &Entry<'_>) -> Result<Renames, Error> {

@@ -34,7 +34,6 @@ pub(super) fn check(name: &str, entry: &Entry<'_>) -> Result<(), Error> {
         "wserrorhighlight" => highlights(entry),
         "colormoved" => color_moved(entry),
         "colormovedws" => color_moved_space(entry),
-        "submodule" => entry.required().map(drop),
         _ => match name.rsplit_once('.') {
             Some((_, name)) => driver(name, entry),
             None => Ok(()),
