@@ -47,6 +47,8 @@ pub(crate) struct RepositoryDirs<'a> {
     pub(crate) git_dir: &'a BStr,
     /// `GIT_COMMON_DIR`.
     pub(crate) common_dir: &'a BStr,
+    /// The top of the working tree.
+    pub(crate) work_tree: Option<&'a Path>,
     /// `extensions.worktreeConfig`.
     pub(crate) has_worktree_config: bool,
     /// Where the current branch is looked up.
@@ -464,14 +466,20 @@ impl<'a, 'e> Loader<'a, 'e> {
         condition: &BStr,
         position: Position<'_>,
     ) -> Result<bool, EntryError> {
+        let folded = Flags {
+            fold_case: true,
+            ..PATHS
+        };
+        let git_dir = self.dirs.map(|dirs| dirs.git_dir);
+        let work_tree = self.dirs.and_then(|dirs| dirs.work_tree).map(bytes_of);
         if let Some(pattern) = condition.strip_prefix(b"gitdir:") {
-            self.is_git_dir(pattern.as_bstr(), position, PATHS)
+            self.is_at(git_dir, pattern.as_bstr(), position, PATHS)
         } else if let Some(pattern) = condition.strip_prefix(b"gitdir/i:") {
-            let flags = Flags {
-                fold_case: true,
-                ..PATHS
-            };
-            self.is_git_dir(pattern.as_bstr(), position, flags)
+            self.is_at(git_dir, pattern.as_bstr(), position, folded)
+        } else if let Some(pattern) = condition.strip_prefix(b"worktree:") {
+            self.is_at(work_tree, pattern.as_bstr(), position, PATHS)
+        } else if let Some(pattern) = condition.strip_prefix(b"worktree/i:") {
+            self.is_at(work_tree, pattern.as_bstr(), position, folded)
         } else if let Some(pattern) = condition.strip_prefix(b"onbranch:") {
             Ok(self.is_on_branch(pattern.as_bstr()))
         } else if let Some(pattern) = condition.strip_prefix(b"hasconfig:remote.*.url:") {
@@ -481,17 +489,19 @@ impl<'a, 'e> Loader<'a, 'e> {
         }
     }
 
-    fn is_git_dir(
+    /// Whether the directory `name`, if there is one, is where `pattern` says.
+    fn is_at(
         &mut self,
+        name: Option<&BStr>,
         pattern: &BStr,
         position: Position<'_>,
         flags: Flags,
     ) -> Result<bool, EntryError> {
-        let Some(dirs) = self.dirs else {
+        let (Some(dirs), Some(directory)) = (self.dirs, name) else {
             return Ok(false);
         };
         let environment = self.reader.environment;
-        let real = real_path(dirs.directory, dirs.git_dir).map_err(Error::Bad)?;
+        let real = real_path(dirs.directory, directory).map_err(Error::Bad)?;
         let mut pattern = interpolate(environment.get("HOME"), pattern, true)
             .unwrap_or_else(|| pattern.to_owned());
         // The length of the prefix that is compared literally, even if it holds wildcards.
@@ -529,7 +539,7 @@ impl<'a, 'e> Loader<'a, 'e> {
             || matches(bytes_of(&absolute_path(
                 environment,
                 dirs.directory,
-                dirs.git_dir,
+                directory,
             ))))
     }
 

@@ -6,6 +6,7 @@ use super::*;
 use crate::environment::Environment;
 use crate::repository::tests::sandbox::{Sandbox, assert_same_as_git, run};
 use crate::repository::{Repository, discover};
+use vigil_testkit::sandbox::skip_test;
 
 fn open(environment: &Environment) -> Repository {
     discover(environment, environment.working_directory()).unwrap()
@@ -189,6 +190,46 @@ fn files_include_each_other() {
         assert_same_list(&sandbox, "main", &[]);
         assert_same_list(&sandbox, "main/.git", &[]);
         // A shell that came through the symbolic link has its path in PWD.
+        let pwd = [("PWD", "@/link"), ("GIT_DIR", ".git")];
+        assert_same_list(&sandbox, "link", &pwd);
+    }
+}
+
+#[test]
+fn files_are_included_for_a_working_tree() {
+    let sandbox = sandbox();
+    sandbox.git("", &["init", "-q", "--bare", "bare.git"]);
+    sandbox.folder("main/sub");
+    std::os::unix::fs::symlink("main", sandbox.root.join("link")).unwrap();
+    sandbox.write("home/yes", "[a]\nyes\n");
+    sandbox.write("home/.gitconfig", "[includeIf \"worktree:**\"]\npath=yes\n");
+    let listed = run(&sandbox.with(&[], "main"), &["config", "--get", "a.yes"]);
+    if !listed.status.success() {
+        skip_test("conditions about working trees", "git is too old");
+        return;
+    }
+    for condition in [
+        "worktree:main",
+        "worktree:main/",
+        "worktree:@/main",
+        "worktree:@/",
+        "worktree:@/link",
+        "worktree:~/../main",
+        "worktree:./../main",
+        "worktree:./",
+        "worktree:@/MAIN",
+        "worktree/i:@/MAIN",
+        "worktree/i:MAIN/",
+        "worktree:**",
+        "worktree:",
+    ] {
+        let text = format!("[includeIf \"{condition}\"]\npath=yes\n");
+        sandbox.write("home/.gitconfig", &text);
+        for folder in ["main", "main/sub", "main/.git", "bare.git"] {
+            assert_same_list(&sandbox, folder, &[]);
+        }
+        let elsewhere = [("GIT_DIR", "@/bare.git"), ("GIT_WORK_TREE", "@/main")];
+        assert_same_list(&sandbox, "", &elsewhere);
         let pwd = [("PWD", "@/link"), ("GIT_DIR", ".git")];
         assert_same_list(&sandbox, "link", &pwd);
     }

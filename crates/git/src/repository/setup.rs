@@ -173,6 +173,7 @@ impl<'e> Setup<'e> {
             directory: layout.work_tree.as_ref().unwrap_or(&layout.directory),
             git_dir: directories.git_dir_name.as_bstr(),
             common_dir: directories.common_dir_name.as_bstr(),
+            work_tree: layout.work_tree.as_deref(),
             has_worktree_config: format.has_worktree_config,
             place: Place {
                 ref_dir: ref_dir.clone(),
