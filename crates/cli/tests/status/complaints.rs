@@ -347,6 +347,7 @@ fn bad_settings_of_branches_and_remotes_end_an_answer_where_git_asks_for_them() 
         "[diff]\n\tdirstat = \"\u{e9}\",Files\n\trenames = x\n\tdirstat = y\n",
         "[diff]\n\tsubmodule = log\n\tsubmodule = plain\n\tdirstat = y\n\tsubmodule =\n\tsubmodule = short\n",
         "[diff]\n\tsubmodule = Log\n\tsubmodule\n",
+        "[diff]\n\torderFile =\n",
         "[core]\n\tfsync = none\n\tfsync = pack,-ind,any,-none,none\n\tfsync = -,any\n",
         "[core]\n\tfsyncMethod = any\n\tfsyncMethod = batch\n",
         "[core]\n\tfsyncObjectFiles\n\tfsyncObjectFiles = no\n",

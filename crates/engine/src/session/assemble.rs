@@ -339,7 +339,11 @@ impl Session {
             }
             Change::Unmerged(_) => true,
         });
-        match vigil_stamp::file::read(&self.top()?.join(name)) {
+        let path = match name.as_os_str().is_empty() {
+            true => name.clone(),
+            false => self.top()?.join(name),
+        };
+        match vigil_stamp::file::read(&path) {
             Err(error) if is_compared => {
                 let (name, reason) = (raw_path(name), errno::text_of(&error));
                 let text = format!("failed to read orderfile '{name}': {reason}");
