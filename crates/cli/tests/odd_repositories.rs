@@ -418,6 +418,23 @@ fn a_link_is_compared_with_the_object_that_stands_for_it() {
 }
 
 #[test]
+fn reftables_without_a_head_have_no_branch() {
+    let sandbox = Sandbox::with_ref_format("reftable");
+    sandbox.write_in_git_dir("reftable/tables.list", "");
+    for arguments in [
+        &["status"][..],
+        &["status", "-s", "-b"],
+        &["status", "--porcelain=v2", "--branch"],
+        &["-c", "color.status=always", "status"],
+        &["-c", "color.status=always", "status", "-sb"],
+        &["describe", "--always"],
+        &["cat-file", "-t", "HEAD"],
+    ] {
+        sandbox.assert_same(arguments, "");
+    }
+}
+
+#[test]
 fn nonsensical_variables_are_refused_as_by_git() {
     let sandbox = Sandbox::new();
     for (name, value) in [

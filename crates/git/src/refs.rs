@@ -67,6 +67,8 @@ pub struct Refs {
     git_dir: PathBuf,
     common_dir: PathBuf,
     hash: Kind,
+    /// Whether the file HEAD in the repository, without which it is none, is not the reference.
+    head_is_stub: bool,
     store: Store,
     stash: Mutex<Option<(Observation, usize)>>,
     /// Where HEAD pointed last, for a process that asks often.
@@ -119,6 +121,8 @@ impl Refs {
             git_dir: repo.ref_dir.clone(),
             common_dir: repo.common_ref_dir.clone(),
             hash: repo.hash,
+            head_is_stub: repo.ref_format == RefFormat::Reftable
+                || repo.keeps_references_elsewhere(),
             store,
             stash: Mutex::new(None),
             known_head: None,
@@ -170,6 +174,7 @@ impl Refs {
                 Raw::Direct(id) if depth == 0 => return Ok(Head::Detached(id)),
                 Raw::Direct(id) => return Ok(Head::Branch { name, id: Some(id) }),
                 Raw::Symbolic(target) if name::is_valid(&target) => name = target,
+                Raw::Missing if depth == 0 && self.head_is_stub => return Ok(Head::lost()),
                 Raw::Missing | Raw::Broken if depth == 0 => return Err(Error::BrokenHead),
                 Raw::Missing => return Ok(Head::Branch { name, id: None }),
                 Raw::Symbolic(_) | Raw::Broken => return Ok(unknown),

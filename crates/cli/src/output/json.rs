@@ -86,6 +86,10 @@ impl<'a> BranchDocument<'a> {
     fn of(branch: &'a BranchStatus) -> Self {
         Self {
             head: match &branch.head {
+                head if head.is_lost() => HeadDocument {
+                    reference: None,
+                    commit: None,
+                },
                 Head::Branch { name, id } => HeadDocument {
                     reference: Some(Text::of(name)),
                     commit: id.map(|id| id.to_string()),

@@ -66,6 +66,7 @@ fn append_branch(out: &mut Vec<u8>, branch: &BranchStatus, presentation: &Presen
             header("branch.oid", id.as_bytes());
             let name = match branch_name(name.as_ref()) {
                 Some(branch) => branch,
+                None if branch.head.is_lost() => BStr::new("(detached)"),
                 None if name.is_empty() => BStr::new("(unknown)"),
                 // As in git if HEAD names a reference that is not a branch.
                 None => BStr::new("(null)"),

@@ -61,6 +61,8 @@ pub(super) fn write_with(
     out
 }
 
+const NO_BRANCH: &[u8] = b"HEAD (no branch)";
+
 /// Appends the header. `is_before_name` says that git exits before it names the branch.
 fn append_branch(
     out: &mut Vec<u8>,
@@ -71,13 +73,17 @@ fn append_branch(
     let palette = &presentation.palette;
     paint(out, &palette.header, b"## ");
     match &branch.head {
-        Head::Detached(_) => paint(out, &palette.no_branch, b"HEAD (no branch)"),
+        Head::Detached(_) => paint(out, &palette.no_branch, NO_BRANCH),
         Head::Branch { name, .. } if name.is_empty() => {}
         Head::Branch { name, id } => {
             if id.is_none() {
                 paint(out, &palette.header, b"No commits yet on ");
             }
             if is_before_name {
+                return;
+            }
+            if branch.head.is_lost() {
+                paint(out, &palette.no_branch, NO_BRANCH);
                 return;
             }
             let reference = name.as_ref();

@@ -485,7 +485,7 @@ impl Session {
         if let Head::Branch { name, id } = head {
             // The long format compares with nothing else.
             let is_compared = id.is_some() && name.starts_with(b"refs/heads/");
-            if !name.is_empty() && (is_compared || !request.long) {
+            if !name.is_empty() && !head.is_lost() && (is_compared || !request.long) {
                 let name = branch::short_name(name.as_bstr());
                 let config = &self.repository.config;
                 branch::check_settings(config, name, messages)?;

@@ -28,6 +28,21 @@ pub enum Head {
     Detached(ObjectId),
 }
 
+impl Head {
+    /// What git has for HEAD if it is in no reftable: an unborn branch of that name, which it shows as no branch.
+    pub(super) fn lost() -> Self {
+        Self::Branch {
+            name: "HEAD".into(),
+            id: None,
+        }
+    }
+
+    /// Whether there is no HEAD at all where references are stored.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::Branch { name, id: None } if name == "HEAD")
+    }
+}
+
 /// Where HEAD points, and the files that determine it: HEAD itself and the loose reference of its branch.
 #[derive(Debug)]
 pub(super) struct KnownHead {

@@ -11,6 +11,8 @@ use crate::reply::bytes;
 /// From this time on, in milliseconds, git advises not to count commits.
 const SLOW_MS: u128 = 2_000;
 
+const NO_BRANCH: &str = "Not currently on any branch.";
+
 impl Writer<'_> {
     /// Writes the line about HEAD and the lines about other branches.
     pub(super) fn branch(&mut self) {
@@ -23,6 +25,10 @@ impl Writer<'_> {
         let (what, name) = match &branch.head {
             // HEAD is invalid, and git prints nothing about it.
             Head::Branch { name, .. } if name.is_empty() => return,
+            head if head.is_lost() => {
+                what_color = &palette.no_branch;
+                (NO_BRANCH, b"".as_slice())
+            }
             Head::Branch { name, .. } => {
                 let reference = name.as_ref();
                 let name = branch_name(reference).unwrap_or(reference);
@@ -40,7 +46,7 @@ impl Writer<'_> {
                     }
                     (None, Some(from)) if from.is_at => ("HEAD detached at ", from.name.as_bytes()),
                     (None, Some(from)) => ("HEAD detached from ", from.name.as_bytes()),
-                    (None, None) => ("Not currently on any branch.", b"".as_slice()),
+                    (None, None) => (NO_BRANCH, b"".as_slice()),
                 }
             }
         };
