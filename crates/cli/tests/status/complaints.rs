@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use vigil_testkit::process::copy_program;
-use vigil_testkit::sandbox::skip_test;
+use vigil_testkit::sandbox::{git_is_at_least, skip_test};
 
 use crate::sandbox::{Sandbox, VIGIL};
 
@@ -363,6 +363,13 @@ fn bad_settings_of_branches_and_remotes_end_an_answer_where_git_asks_for_them() 
             &["cat-file", "-e", "main@{push}"],
         ] {
             sandbox.assert_same_as_git(arguments);
+        }
+    }
+    if git_is_at_least("git", 55) {
+        for name in ["negotiationRestrict", "negotiationInclude"] {
+            let more = format!("[remote \"other\"]\n\t{name}\n");
+            sandbox.write(".git/config", [&plain, more.as_bytes()].concat());
+            sandbox.assert_same_as_git(&["status"]);
         }
     }
     // Without an upstream there is nothing to compare with.

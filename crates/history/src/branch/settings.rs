@@ -85,8 +85,16 @@ fn check_remote(entry: &Entry<'_>, name: &[u8], messages: &mut Vec<BString>) -> 
         b"mirror" | b"skipdefaultupdate" | b"skipfetchall" | b"prune" | b"prunetags" => {
             entry.boolean()?;
         }
-        b"url" | b"pushurl" | b"receivepack" | b"uploadpack" | b"proxy" | b"proxyauthmethod"
-        | b"vcs" | b"serveroption" => {
+        b"url"
+        | b"pushurl"
+        | b"receivepack"
+        | b"uploadpack"
+        | b"proxy"
+        | b"proxyauthmethod"
+        | b"vcs"
+        | b"serveroption"
+        | b"negotiationrestrict"
+        | b"negotiationinclude" => {
             entry.required()?;
         }
         b"fetch" | b"push" => {
