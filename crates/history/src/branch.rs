@@ -14,7 +14,7 @@ use gix_object::Kind;
 pub use self::compared::compared_branches;
 pub use self::distance::count_left_right;
 use self::refspec::Refspec;
-pub use self::settings::check_settings;
+pub use self::settings::{check_credentials_in_url, check_settings};
 pub use self::status::{BranchStatus, ComparedBranch, Distance, Upstream};
 use vigil_git::config::{self, Config};
 use vigil_git::objects::{self, Objects};

@@ -372,6 +372,16 @@ fn bad_settings_of_branches_and_remotes_end_an_answer_where_git_asks_for_them() 
             sandbox.assert_same_as_git(&["status"]);
         }
     }
+    sandbox.write(".git/config", &plain);
+    sandbox.git(["config", "--remove-section", "branch.main"]);
+    if git_is_at_least("git", 55) {
+        // The branch that a push would update is on a remote, too.
+        for value in ["sometimes", "", "warn"] {
+            let setting = format!("transfer.credentialsInUrl={value}");
+            sandbox.assert_same_as_git(&["-c", &setting, "status"]);
+            sandbox.assert_same_as_git(&["-c", &setting, "status", "-s", "-b"]);
+        }
+    }
     // Without an upstream there is nothing to compare with.
     sandbox.write(
         ".git/config",

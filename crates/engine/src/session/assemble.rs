@@ -494,6 +494,10 @@ impl Session {
                 {
                     entry.required()?;
                 }
+                if request.long {
+                    // It also compares with the branch that a push would update, on whatever remote.
+                    branch::check_credentials_in_url(config)?;
+                }
             }
         }
         branch::branch_status(

@@ -65,8 +65,11 @@ pub fn check_settings(
     }
 }
 
-/// Checks whether remotes may be used at all (`transfer.credentialsInUrl`).
-fn check_credentials_in_url(config: &Config) -> Result<(), Error> {
+/// Checks `transfer.credentialsInUrl`, as git does whenever it looks up a remote.
+///
+/// # Errors
+/// The value is not known.
+pub fn check_credentials_in_url(config: &Config) -> Result<(), Error> {
     let Some(entry) = config.entry("transfer.credentialsInUrl") else {
         return Ok(());
     };
