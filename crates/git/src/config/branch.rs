@@ -16,25 +16,25 @@ const DEPTH_MAX: usize = 5;
 /// The current branch, and what is needed to check that it is still the current one.
 #[derive(Clone, Debug)]
 pub(super) struct Branch {
-    place: Place,
+    location: RefLocation,
     /// The name without `refs/heads/`; `None` if HEAD is not on a branch.
     pub(super) name: Option<BString>,
 }
 
 impl Branch {
-    pub(super) fn new(place: Place) -> Self {
-        let name = place.current();
-        Self { place, name }
+    pub(super) fn new(location: RefLocation) -> Self {
+        let name = location.current();
+        Self { location, name }
     }
 
     pub(super) fn is_fresh(&self) -> bool {
-        self.name == self.place.current()
+        self.name == self.location.current()
     }
 }
 
 /// Where the branch is looked up.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct RefLocation {
     /// The directory of the working tree's own references, as an absolute path.
     pub(crate) ref_dir: PathBuf,
     /// The directory of the references that working trees share, as an absolute path.
@@ -45,7 +45,7 @@ pub(crate) struct Place {
     pub(crate) hash: Kind,
 }
 
-impl Place {
+impl RefLocation {
     fn current(&self) -> Option<BString> {
         let mut name = self.target(&self.ref_dir, "HEAD".into())?;
         for _ in 1..DEPTH_MAX {

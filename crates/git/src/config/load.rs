@@ -7,7 +7,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::{Errno, errno};
 use vigil_model::raw_text::raw;
 
-use super::branch::{Branch, Place};
+use super::branch::{Branch, RefLocation};
 use super::error::Error;
 use super::parse::Text;
 use super::source::Source;
@@ -52,7 +52,7 @@ pub(crate) struct RepositoryDirs<'a> {
     /// `extensions.worktreeConfig`.
     pub(crate) has_worktree_config: bool,
     /// Where the current branch is looked up.
-    pub(crate) place: Place,
+    pub(crate) references: RefLocation,
 }
 
 /// Why an entry stops the reading.
@@ -548,7 +548,7 @@ impl<'a, 'e> Loader<'a, 'e> {
             return false;
         };
         let branch = &mut self.config.branch;
-        let branch = branch.get_or_insert_with(|| Branch::new(dirs.place.clone()));
+        let branch = branch.get_or_insert_with(|| Branch::new(dirs.references.clone()));
         let Some(name) = branch.name.as_ref() else {
             return false;
         };

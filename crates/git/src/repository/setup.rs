@@ -31,7 +31,7 @@ use super::layout::Layout;
 use super::opened::Repository;
 use super::paths::{absolute, name_from};
 use super::ref_format::RefStorage;
-use crate::config::branch::Place;
+use crate::config::branch::RefLocation;
 use crate::config::load::{Reader, RepositoryDirs};
 use crate::config::{self, Config};
 use crate::environment::Environment;
@@ -175,7 +175,7 @@ impl<'e> Setup<'e> {
             common_dir: directories.common_dir_name.as_bstr(),
             work_tree: layout.work_tree.as_deref(),
             has_worktree_config: format.has_worktree_config,
-            place: Place {
+            references: RefLocation {
                 ref_dir: ref_dir.clone(),
                 common_ref_dir: common_ref_dir.clone(),
                 ref_format: used.format,
