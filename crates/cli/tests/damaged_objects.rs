@@ -448,3 +448,51 @@ fn a_folder_in_the_place_of_an_object_file_is_fatal() {
     std::fs::write(objects.join("pack"), "").unwrap();
     ask(&["cat-file", "-t", &"1".repeat(40)]);
 }
+
+#[test]
+fn objects_of_unusable_packs_in_a_multi_pack_index_are_not_listed() {
+    let sandbox = Sandbox::new();
+    for name in ["a", "b", "c"] {
+        sandbox.write(name, name);
+        sandbox.git(["add", name]);
+        sandbox.git(["commit", "-q", "-m", name]);
+        sandbox.git(["repack", "-d", "-q"]);
+    }
+    // This object is also in another pack than the one that the multi-pack-index names.
+    let blob = sandbox.git(["rev-parse", "HEAD:a"]);
+    let mut repeat = sandbox.command("git", "", ["pack-objects", "-q", ".git/objects/pack/pack"]);
+    repeat.env("GIT_OPTIONAL_LOCKS", "0");
+    run_with_input(repeat, format!("{blob}\n").as_bytes());
+    sandbox.git(["multi-pack-index", "write"]);
+    let packs = sandbox.git_dir().join("objects/pack");
+    let names = std::fs::read_dir(&packs).unwrap();
+    let files: Vec<PathBuf> = names.map(|entry| entry.unwrap().path()).collect();
+    let is_kind = |file: &PathBuf, kind: &str| file.extension().is_some_and(|ext| ext == kind);
+    let damaged = files.iter();
+    let damaged = damaged.filter(|file| is_kind(file, "idx") || is_kind(file, "pack"));
+    let compare = |what: &str| {
+        for arguments in [
+            &["--batch-check", "--batch-all-objects"][..],
+            &["--batch", "--batch-all-objects"],
+            &["--batch-check=%(objectname)", "--batch-all-objects"],
+        ] {
+            let [ours, theirs] =
+                [VIGIL, "git"].map(|program| sandbox.cat_file(program, arguments, ""));
+            assert_eq!(ours, theirs, "{what} {arguments:?}");
+        }
+    };
+    for file in damaged {
+        let kept = packs.join("kept");
+        std::fs::rename(file, &kept).unwrap();
+        compare(&format!("without {}", file.display()));
+        std::fs::create_dir(file).unwrap();
+        compare(&format!("a folder in the place of {}", file.display()));
+        std::fs::remove_dir(file).unwrap();
+        if is_kind(file, "idx") {
+            std::fs::write(file, "short").unwrap();
+            compare(&format!("a short {}", file.display()));
+        }
+        std::fs::rename(&kept, file).unwrap();
+    }
+    compare("whole");
+}

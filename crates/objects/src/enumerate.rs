@@ -27,6 +27,11 @@ struct List {
 #[derive(Debug)]
 enum Ids {
     Layer(Arc<Layer>),
+    /// A layer of which a pack cannot be used. It tells where objects are, but git lists only those in the indexes of
+    /// the other packs.
+    PartialLayer(Arc<Layer>),
+    /// A pack of a [`Self::PartialLayer`]: it tells which objects there are, but not where.
+    LayerPack(Arc<Pack>),
     Pack(Arc<Pack>),
     Loose(Vec<ObjectId>),
 }
@@ -34,8 +39,8 @@ enum Ids {
 impl List {
     fn id(&self) -> Option<ObjectId> {
         match &self.ids {
-            Ids::Layer(layer) => layer.midx.id(self.next),
-            Ids::Pack(pack) => pack.index(&mut Vec::new())?.id(self.next),
+            Ids::Layer(layer) | Ids::PartialLayer(layer) => layer.midx.id(self.next),
+            Ids::Pack(pack) | Ids::LayerPack(pack) => pack.index(&mut Vec::new())?.id(self.next),
             Ids::Loose(ids) => ids.get(self.next as usize).copied(),
         }
     }
@@ -44,7 +49,7 @@ impl List {
     /// first) and loose objects.
     fn rank(&self) -> (u32, u8, Reverse<u64>) {
         let class = match self.ids {
-            Ids::Layer(_) => 0,
+            Ids::Layer(_) | Ids::PartialLayer(_) | Ids::LayerPack(_) => 0,
             Ids::Pack(_) => 1,
             Ids::Loose(_) => 2,
         };
@@ -53,7 +58,8 @@ impl List {
 
     fn place(&self, id: &oid, messages: &mut Vec<String>) -> Result<Option<Place>, Reason> {
         match &self.ids {
-            Ids::Layer(layer) => layer.place(id, self.next, messages),
+            Ids::Layer(layer) | Ids::PartialLayer(layer) => layer.place(id, self.next, messages),
+            Ids::LayerPack(_) => Ok(None),
             Ids::Loose(_) => Ok(Some(Place::Loose)),
             Ids::Pack(pack) => {
                 let offset = match pack.index(messages) {
@@ -75,9 +81,9 @@ impl List {
             return None;
         };
         match &self.ids {
-            Ids::Loose(_) => None,
+            Ids::Loose(_) | Ids::LayerPack(_) => None,
             Ids::Pack(pack) => Some(pack.plan()?.thread(self.next)),
-            Ids::Layer(layer) => {
+            Ids::Layer(layer) | Ids::PartialLayer(layer) => {
                 let mut packs = layer.packs.iter().flatten();
                 let pack = packs.find(|pack| pack.number == number)?;
                 let plan = pack.plan()?;
@@ -119,6 +125,12 @@ impl Merge {
         Some(id)
     }
 
+    /// Whether the lists `holders` of an id say that it is there.
+    fn is_listed(&self, holders: &[usize]) -> bool {
+        let mut lists = holders.iter().filter_map(|number| self.lists.get(*number));
+        lists.any(|list| !matches!(list.ids, Ids::PartialLayer(_)))
+    }
+
     fn advance(&mut self, holders: &[usize]) {
         for number in holders {
             let Some(list) = self.lists.get_mut(*number) else {
@@ -148,9 +160,11 @@ impl Sorted {
     #[must_use]
     pub fn planned_for(self, threads: usize) -> Self {
         let packs = self.merge.lists.iter().flat_map(|list| match &list.ids {
-            Ids::Layer(layer) => layer.packs.iter().flatten().cloned().collect(),
+            Ids::Layer(layer) | Ids::PartialLayer(layer) => {
+                layer.packs.iter().flatten().cloned().collect()
+            }
             Ids::Pack(pack) => vec![pack.clone()],
-            Ids::Loose(_) => Vec::new(),
+            Ids::Loose(_) | Ids::LayerPack(_) => Vec::new(),
         });
         let packs: Vec<Arc<Pack>> = packs.collect();
         let objects = packs.iter().map(|pack| pack.count()).sum();
@@ -175,8 +189,14 @@ impl Iterator for Sorted {
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut holders = std::mem::take(&mut self.holders);
-        holders.clear();
-        let id = self.merge.next(&mut holders)?;
+        let id = loop {
+            holders.clear();
+            let id = self.merge.next(&mut holders)?;
+            if self.merge.is_listed(&holders) {
+                break id;
+            }
+            self.merge.advance(&holders);
+        };
         let lists = &mut self.merge.lists;
         self.thread = None;
         holders.sort_by_key(|number| lists.get(*number).map(List::rank));
@@ -367,7 +387,7 @@ impl ObjectStore {
                     pack: pack.clone(),
                     seen_elsewhere: Vec::new(),
                 }),
-                Ids::Layer(_) => {}
+                Ids::Layer(_) | Ids::PartialLayer(_) | Ids::LayerPack(_) => {}
             }
         }
         if packs.len() > 1 || !loose.is_empty() {
@@ -468,7 +488,17 @@ impl ObjectStore {
                     return Ok(());
                 }
                 for layer in &listing.midxes {
-                    add(Ids::Layer(layer.clone()));
+                    let packs = layer.packs.iter().flatten();
+                    let usable = packs.filter(|pack| pack.index(messages).is_some());
+                    let usable: Vec<&Arc<Pack>> = usable.collect();
+                    if usable.len() == layer.packs.len() {
+                        add(Ids::Layer(layer.clone()));
+                        continue;
+                    }
+                    add(Ids::PartialLayer(layer.clone()));
+                    for pack in usable {
+                        add(Ids::LayerPack(pack.clone()));
+                    }
                 }
                 for pack in &listing.order {
                     if pack.index(messages).is_some() {
