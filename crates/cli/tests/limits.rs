@@ -205,3 +205,15 @@ fn a_file_too_large_for_memory_ends_a_command_with_a_message() {
         }
     }
 }
+
+#[test]
+fn a_log_of_empty_lines_is_read_in_little_memory() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".git/logs/HEAD", vec![b'\n'; 16 << 20]);
+    let told = sandbox.run_script("ulimit -v 200000 && exec $VIGIL cat-file -t '@{-1}'");
+    assert_eq!(
+        String::from_utf8_lossy(&told.stderr),
+        "fatal: Not a valid object name @{-1}\n"
+    );
+    assert_eq!(told.status.code(), Some(128));
+}

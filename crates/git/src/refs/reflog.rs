@@ -47,11 +47,16 @@ pub(crate) fn records_newest_first(
     text: &[u8],
     hash: Kind,
 ) -> impl Iterator<Item = (ObjectId, &BStr)> {
-    let lines: Vec<&[u8]> = text.lines_with_terminator().collect();
-    lines
-        .into_iter()
-        .rev()
-        .filter_map(move |line| record(line, hash))
+    // The lines are not collected: a log of nothing but line ends would take sixteen times its size.
+    let mut rest = text;
+    let lines = std::iter::from_fn(move || {
+        let (_, before) = rest.split_last()?;
+        let start = before.rfind_byte(b'\n').map_or(0, |end| end + 1);
+        let (earlier, line) = rest.split_at_checked(start)?;
+        rest = earlier;
+        Some(line)
+    });
+    lines.filter_map(move |line| record(line, hash))
 }
 
 /// Parses `old SP new SP name <email> SP time SP zone TAB message LF`: returns the new id and the message.
