@@ -92,7 +92,7 @@ impl Packed {
             if line.len() == packed.bytes.len() {
                 return Err(packed.unterminated(line));
             }
-            let Some(traits) = line.strip_prefix(b"# pack-refs with:") else {
+            let Some(traits) = line.strip_prefix(b"# pack-refs with: ") else {
                 return Err(packed.unexpected(0));
             };
             let has = |word: &[u8]| {
@@ -375,6 +375,11 @@ mod tests {
         };
         assert_eq!(text("junk\n"), "unexpected line in packed-refs: junk");
         assert_eq!(text("# other\n"), "unexpected line in packed-refs: # other");
+        let joined = "# pack-refs with:sorted";
+        assert_eq!(
+            text(&format!("{joined}\n")),
+            format!("unexpected line in packed-refs: {joined}")
+        );
         for header in ["#", "# pack-refs with: peeled"] {
             let unterminated = format!("unterminated line in packed-refs: {header}");
             assert_eq!(text(header), unterminated);
