@@ -1,6 +1,7 @@
 //! Writing replies.
 
 use rustix::io::Errno;
+pub(crate) use vigil_linux::blocking::write_all as write;
 
 use crate::pager;
 use crate::reply::Reply;
@@ -19,12 +20,4 @@ pub(crate) fn say(reply: &Reply) -> u8 {
             complaint.code
         }
     }
-}
-
-pub(crate) fn write(stream: rustix::fd::BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        let written = rustix::io::retry_on_intr(|| rustix::io::write(stream, bytes))?;
-        bytes = bytes.get(written..).unwrap_or_default();
-    }
-    Ok(())
 }

@@ -7,7 +7,9 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use vigil_testkit::sandbox::Sandbox;
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::pipe::pipe;
+use vigil_testkit::sandbox::{Sandbox, run_with_input};
 
 const VIGIL: &str = env!("CARGO_BIN_EXE_vigil");
 
@@ -504,6 +506,48 @@ fn a_reader_that_has_gone_ends_the_command_quietly() {
         Some(rustix::process::Signal::PIPE.as_raw())
     );
     assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn a_reader_with_a_non_blocking_pipe_gets_everything() {
+    let sandbox = Sandbox::initialised(&[]);
+    let top = sandbox.top();
+    for number in 0..3000 {
+        std::fs::write(top.join(format!("untracked-{number:0>100}")), "").unwrap();
+    }
+    let contents = "x".repeat(1 << 20);
+    let blob = run_with_input(
+        sandbox.command("git", "", ["hash-object", "-w", "--stdin"]),
+        contents.as_bytes(),
+    );
+    let blob = text(&blob.stdout);
+    for arguments in [
+        &["status", "--porcelain"][..],
+        &["cat-file", "blob", blob.trim_end()],
+        &["status", "--format=json"],
+    ] {
+        let command = || {
+            let mut command = sandbox.command(VIGIL, "", arguments);
+            command.stdin(Stdio::null());
+            command
+        };
+        let expected = command().output().unwrap().stdout;
+        let (reader, writer) = pipe().unwrap();
+        fcntl_setfl(&writer, OFlags::NONBLOCK).unwrap();
+        let mut running = command().stdout(writer).spawn().unwrap();
+        let mut received = Vec::new();
+        // Slower than any writer.
+        let mut part = [0; 100];
+        loop {
+            match rustix::io::read(&reader, &mut part).unwrap() {
+                0 => break,
+                len => received.extend_from_slice(part.split_at(len).0),
+            }
+        }
+        assert!(running.wait().unwrap().success());
+        assert!(received.len() > 1 << 16, "more than a pipe holds");
+        assert!(received == expected, "{arguments:?}");
+    }
 }
 
 #[test]

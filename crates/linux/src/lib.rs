@@ -4,6 +4,7 @@
 //! never interprets the kernel's answers, and knows nothing of git, Mercurial or Vigil's own formats.
 
 pub mod activation;
+pub mod blocking;
 pub mod clock;
 pub mod dir;
 pub mod ending;

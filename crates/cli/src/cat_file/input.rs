@@ -1,7 +1,9 @@
 //! Standard input, read line by line as it arrives.
 
 use bstr::{BStr, ByteSlice};
+use rustix::event::PollFlags;
 use rustix::io::Errno;
+use vigil_linux::blocking::until_ready;
 
 /// How much is read at a time, in bytes.
 const READ_LEN: usize = 64 << 10;
@@ -81,12 +83,9 @@ impl Input {
         self.start = 0;
         self.buf.reserve(READ_LEN);
         let stdin = rustix::stdio::stdin();
-        let read = loop {
-            match rustix::io::read(stdin, rustix::buffer::spare_capacity(&mut self.buf)) {
-                Err(Errno::INTR) => {}
-                read => break read?,
-            }
-        };
+        let read = until_ready(stdin, PollFlags::IN, || {
+            rustix::io::read(stdin, rustix::buffer::spare_capacity(&mut self.buf))
+        })?;
         self.is_at_end = read == 0;
         Ok(())
     }

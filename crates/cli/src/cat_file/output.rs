@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 
+use rustix::event::PollFlags;
 use rustix::io::IoSlice;
 use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
+use vigil_linux::blocking::until_ready;
 use vigil_linux::map;
 
 use super::failure::Failure;
@@ -221,7 +223,7 @@ fn write_all(parts: &mut [IoSlice<'_>]) -> Result<(), Failure> {
     IoSlice::advance_slices(&mut parts, 0);
     while !parts.is_empty() {
         let stdout = rustix::stdio::stdout();
-        let written = rustix::io::retry_on_intr(|| match &*parts {
+        let written = until_ready(stdout, PollFlags::OUT, || match &*parts {
             [only] => rustix::io::write(stdout, only),
             parts => rustix::io::writev(stdout, parts),
         })?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use vigil_git::environment::Environment;
+use vigil_linux::blocking::write_all;
 use vigil_linux::process::{die_of_broken_pipe, is_locked};
 
 use super::background;
@@ -219,25 +220,6 @@ pub(super) fn answer(
             response::none(id)
         }
     }
-}
-
-fn write_all(output: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        match rustix::io::write(output, bytes) {
-            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => {
-                // A reader may have made the pipe non-blocking; it is waited for like any other.
-                let mut full = [PollFd::new(&output, PollFlags::OUT)];
-                match poll(&mut full, None) {
-                    Ok(_) | Err(Errno::INTR) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 /// A file, inherited as a descriptor, on which the shell holds a lock while it lives.
