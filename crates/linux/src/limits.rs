@@ -18,13 +18,22 @@ pub fn open_files_max() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
+/// A limit, and the sysctl(8) variable that sets it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// How much is allowed.
+    pub most: u64,
+    /// The name of the variable.
+    pub variable: &'static str,
+}
+
 /// The inotify(7) limits of a user. `None` if the system does not report one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InotifyLimits {
-    /// Watches per user.
-    pub watches: Option<u64>,
-    /// Instances per user.
-    pub instances: Option<u64>,
+    /// Watches per user: the lower of the system's limit and that of the user namespace (user_namespaces(7)).
+    pub watches: Option<Limit>,
+    /// Instances per user, limited in the same way.
+    pub instances: Option<Limit>,
     /// Events queued in one instance.
     pub queued_events: Option<u64>,
 }
@@ -32,14 +41,24 @@ pub struct InotifyLimits {
 impl InotifyLimits {
     /// Reads the limits from the proc(5) at `proc`.
     pub fn of(proc: &Path) -> Self {
-        let limit = |name: &str| {
-            let path = proc.join("sys/fs/inotify").join(name);
+        let value = |variable: &str| {
+            let path = proc.join("sys").join(variable.replace('.', "/"));
             fs::read_to_string(path).ok()?.trim().parse().ok()
         };
+        let lower = |variables: [&'static str; 2]| {
+            let limits = variables.into_iter().filter_map(|variable| {
+                let most = value(variable)?;
+                Some(Limit { most, variable })
+            });
+            limits.min_by_key(|limit| limit.most)
+        };
         Self {
-            watches: limit("max_user_watches"),
-            instances: limit("max_user_instances"),
-            queued_events: limit("max_queued_events"),
+            watches: lower(["fs.inotify.max_user_watches", "user.max_inotify_watches"]),
+            instances: lower([
+                "fs.inotify.max_user_instances",
+                "user.max_inotify_instances",
+            ]),
+            queued_events: value("fs.inotify.max_queued_events"),
         }
     }
 }
@@ -187,8 +206,20 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("max_user_watches"), "8192\n").unwrap();
         fs::write(folder.join("max_user_instances"), "many\n").unwrap();
-        let found = InotifyLimits::of(proc.path());
-        assert_eq!((found.watches, found.instances), (Some(8192), None));
+        let watches = || InotifyLimits::of(proc.path()).watches;
+        let of_system = Limit {
+            most: 8192,
+            variable: "fs.inotify.max_user_watches",
+        };
+        assert_eq!(watches(), Some(of_system));
+        assert_eq!(InotifyLimits::of(proc.path()).instances, None);
+        let of_namespace = proc.path().join("sys/user/max_inotify_watches");
+        fs::create_dir_all(of_namespace.parent().unwrap()).unwrap();
+        for (text, most) in [("2147483647\n", 8192), ("8192\n", 8192), ("10\n", 10)] {
+            fs::write(&of_namespace, text).unwrap();
+            assert_eq!(watches().unwrap().most, most);
+        }
+        assert_eq!(watches().unwrap().variable, "user.max_inotify_watches");
         assert!(open_files_max().is_none_or(|most| most > 0));
     }
 }

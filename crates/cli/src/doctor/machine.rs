@@ -7,7 +7,7 @@ use bstr::BString;
 use vigil_git::environment::Environment;
 use vigil_git::installed::{Installed, on_path};
 use vigil_linux::dir::bounded::Budget;
-use vigil_linux::limits::{InotifyLimits, InotifyUse, PROC, open_files_max};
+use vigil_linux::limits::{InotifyLimits, InotifyUse, Limit, PROC, open_files_max};
 
 use super::check::{Check, count, grouped, shown_path};
 use crate::reply::bytes;
@@ -114,13 +114,14 @@ fn used_text(number: u64, used: InotifyUse) -> String {
     format!("{least}{} in use", grouped(number))
 }
 
-fn judge_watches(subject: &'static str, limit: u64, used: InotifyUse, needed: Needed) -> Check {
+fn judge_watches(subject: &'static str, limit: Limit, used: InotifyUse, needed: Needed) -> Check {
+    let Limit { most, variable } = limit;
     let by_others = used.watches.saturating_sub(needed.daemon_watches);
-    let left = limit.saturating_sub(by_others);
+    let left = most.saturating_sub(by_others);
     let wanted = needed.directories.unwrap_or_default();
     let mut fact = format!(
         "{} allowed, {}",
-        grouped(limit),
+        grouped(most),
         used_text(used.watches, used)
     );
     if needed.directories.is_some() {
@@ -130,29 +131,30 @@ fn judge_watches(subject: &'static str, limit: u64, used: InotifyUse, needed: Ne
     let proposed = by_others.saturating_add(wanted).saturating_mul(2);
     let proposed = proposed.max(WATCHES_PROPOSED_MIN);
     let proposed = proposed.checked_next_power_of_two().unwrap_or(proposed);
-    let remedy = sysctl("watches", "fs.inotify.max_user_watches", proposed);
+    let remedy = sysctl("watches", variable, proposed);
     if wanted > left || left == 0 {
         fact.push_str(": directories without a watch are looked at for every question");
         Check::problem(subject, fact, remedy)
-    } else if is_scarce(by_others.saturating_add(wanted), limit) {
+    } else if is_scarce(by_others.saturating_add(wanted), most) {
         Check::note(subject, fact, remedy)
     } else {
         Check::ok(subject, fact)
     }
 }
 
-fn judge_instances(subject: &'static str, limit: u64, used: InotifyUse) -> Check {
+fn judge_instances(subject: &'static str, limit: Limit, used: InotifyUse) -> Check {
+    let Limit { most, variable } = limit;
     let fact = format!(
         "{} allowed, {}",
-        grouped(limit),
+        grouped(most),
         used_text(used.instances, used)
     );
-    let proposed = limit.max(128).saturating_mul(4);
-    let remedy = sysctl("instances", "fs.inotify.max_user_instances", proposed);
-    if used.instances >= limit {
+    let proposed = most.max(128).saturating_mul(4);
+    let remedy = sysctl("instances", variable, proposed);
+    if used.instances >= most {
         let fact = fact + ": a daemon started now cannot watch for changes";
         Check::problem(subject, fact, remedy)
-    } else if is_scarce(used.instances, limit) {
+    } else if is_scarce(used.instances, most) {
         Check::note(subject, fact, remedy)
     } else {
         Check::ok(subject, fact)
@@ -195,10 +197,18 @@ mod tests {
     use super::super::check::Verdict;
     use super::*;
 
+    fn of_watches(most: u64) -> Limit {
+        let variable = "fs.inotify.max_user_watches";
+        Limit { most, variable }
+    }
+
     fn verdicts(limits: (u64, u64, u64), used: (u64, u64), needed: Needed) -> [Verdict; 3] {
         let limits = InotifyLimits {
-            watches: Some(limits.0),
-            instances: Some(limits.1),
+            watches: Some(of_watches(limits.0)),
+            instances: Some(Limit {
+                most: limits.1,
+                variable: "fs.inotify.max_user_instances",
+            }),
             queued_events: Some(limits.2),
         };
         let used = InotifyUse {
@@ -240,7 +250,7 @@ mod tests {
             instances: 1,
             is_whole: false,
         };
-        let check = judge_watches("x", 8192, used, needs(400_000, 0));
+        let check = judge_watches("x", of_watches(8192), used, needs(400_000, 0));
         let fact = "8,192 allowed, at least 1,000 in use, 400,000 needed here: \
             directories without a watch are looked at for every question";
         assert_eq!(check.fact, fact);
