@@ -38,12 +38,16 @@ pub fn spawn(environment: &Environment) -> io::Result<Child> {
     command(environment).spawn()
 }
 
-/// Does the same, with a pipe as standard output, on which the daemon reports that it is ready.
+/// Does the same, with a pipe as standard output, on which the daemon reports that it is ready, and one as standard error, on which
+/// it says why it is not.
 ///
 /// # Errors
 /// The process cannot be started.
 pub fn spawn_with_output(environment: &Environment) -> io::Result<Child> {
-    command(environment).stdout(Stdio::piped()).spawn()
+    command(environment)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
 }
 
 fn command(environment: &Environment) -> Command {
@@ -134,12 +138,13 @@ pub fn detach() -> Result<(), Errno> {
     }
 }
 
-/// Redirects standard output to /dev/null.
+/// Redirects standard output and standard error to /dev/null.
 ///
 /// # Errors
 /// A system call failed.
-pub fn discard_stdout() -> Result<(), Errno> {
+pub fn discard_output() -> Result<(), Errno> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let sink = open("/dev/null", flags, Mode::empty())?;
-    rustix::stdio::dup2_stdout(&sink)
+    rustix::stdio::dup2_stdout(&sink)?;
+    rustix::stdio::dup2_stderr(&sink)
 }

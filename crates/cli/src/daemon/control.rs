@@ -1,8 +1,10 @@
 //! `vigil daemon start`, `stop` and `restart`: has another process start or stop serving.
 
 use std::io::Read;
+use std::process::Child;
 use std::time::{Duration, Instant};
 
+use bstr::ByteSlice;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -14,7 +16,7 @@ use vigil_daemon::start;
 use vigil_git::environment::Environment;
 use vigil_linux::errno;
 
-use crate::reply::Reply;
+use crate::reply::{Reply, bytes};
 
 /// How long a daemon may take to answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
@@ -24,6 +26,9 @@ const START_STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The message about a process that holds the lock for that long and cannot be asked.
 pub(super) const HELD_LOCK_MESSAGE: &str = "another process holds the lock, but does not serve";
+
+/// The most of a new daemon's error that is shown, in bytes.
+const ERROR_LEN_MAX: u64 = 1 << 16;
 
 /// The interval at which this is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -56,9 +61,10 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
             return Reply::error(&format!("cannot run /proc/self/exe as a daemon: {reason}"));
         }
     };
+    let mut is_ready = false;
     if let Some(mut lines) = child.stdout.take() {
         // Reads one line, or the end of the stream if the child is not a daemon.
-        let _ = lines.read(&mut [0; 1]);
+        is_ready = lines.read(&mut [0; 1]).is_ok_and(|len| len > 0);
     }
     let end = Instant::now().checked_add(START_STOP_TIMEOUT);
     loop {
@@ -74,6 +80,9 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
                     0,
                 );
             }
+            Err(Unanswered::Absent | Unanswered::Broken) if !is_ready => {
+                return not_started(child);
+            }
             Err(Unanswered::Absent | Unanswered::Broken) => {}
             Err(error) => return Reply::error(&error.to_string()),
         }
@@ -81,6 +90,20 @@ fn start_new(environment: &Environment, client: &Client) -> Reply {
             return Reply::error("the daemon did not start");
         }
         std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// Says why `child`, which has ended, is not a daemon.
+fn not_started(mut child: Child) -> Reply {
+    let mut said = Vec::new();
+    if let Some(errors) = child.stderr.take() {
+        let _ = errors.take(ERROR_LEN_MAX).read_to_end(&mut said);
+    }
+    let _ = child.wait();
+    let said = said.trim_end_with(|end| end == '\n');
+    match said.strip_prefix(b"error: ").unwrap_or(said) {
+        [] => Reply::error("the daemon did not start"),
+        reason => Reply::complained(bytes!["error: the daemon did not start: ", reason, "\n"], 1),
     }
 }
 

@@ -77,7 +77,7 @@ fn try_serve(environment: &Environment, is_detached: bool) -> Result<(), Reply> 
     // The process that started this one may be gone.
     let _ = write(rustix::stdio::stdout(), line.as_bytes());
     if is_detached {
-        start::discard_stdout().map_err(|error| failed("write to /dev/null", error))?;
+        start::discard_output().map_err(|error| failed("write to /dev/null", error))?;
     }
     server
         .serve()

@@ -253,6 +253,25 @@ fn a_daemon_whose_socket_is_removed_as_it_starts_ends_at_once() {
 }
 
 #[test]
+fn why_a_daemon_does_not_start_is_said() {
+    let sandbox = Sandbox::new();
+    // This makes the folder.
+    assert_eq!(sandbox.vigil_daemon(&["start"]).0, Some(0));
+    assert_eq!(sandbox.vigil_daemon(&["stop"]).0, Some(0));
+    for name in ["daemon.sock", "daemon.slow"] {
+        let path = sandbox.runtime_folder().join(name);
+        std::fs::create_dir(&path).unwrap();
+        let (code, output) = sandbox.vigil_daemon(&["start"]);
+        let reason = format!(
+            "error: the daemon did not start: cannot serve: cannot remove {}: Is a directory\n",
+            path.display()
+        );
+        assert_eq!((code, output), (Some(1), reason));
+        std::fs::remove_dir(&path).unwrap();
+    }
+}
+
+#[test]
 fn what_replaced_the_socket_is_not_removed() {
     let sandbox = Sandbox::new();
     let mut serving = sandbox.serve();
