@@ -216,7 +216,10 @@ fn a_malformed_line_of_bookmarks_is_left_to_mercurial() {
         }
         for name in ["mark", "default", "bookmark()"] {
             let (_, stderr, _) = working.vigil(&["status", "--rev", name]);
-            assert!(stderr.contains("a line of bookmarks"), "{name}: {stderr}");
+            assert!(
+                stderr.contains("a malformed line in the file of bookmarks"),
+                "{name}: {stderr}"
+            );
         }
     }
 }
