@@ -4,8 +4,8 @@
 //! changed: each file that an answer rests on is kept with its stamp.
 //!
 //! A [`Session`] holds what is known and puts answers together. It is opened and kept fresh here; `index` has the index and the
-//! state on disk, `assemble` the status, `prompt` the prompt, and `why` the reasons. Each step of an answer is a type of its
-//! own, made for one question from the parts that it needs.
+//! state on disk, `findings` what differs in the working tree, `assemble` the status, `prompt` the prompt, and `why` the
+//! reasons. Each step of an answer is a type of its own, made for one question from the parts that it needs.
 
 mod assemble;
 mod attribute_blobs;
@@ -18,6 +18,7 @@ mod conflicts;
 pub mod contents;
 mod error;
 mod excludes;
+mod findings;
 mod head_changes;
 mod head_tree;
 mod ignored_changes;

@@ -8,7 +8,7 @@ use vigil_rules::pathspec::Pathspec;
 use vigil_scan::Focus;
 pub use vigil_scan::{Disagreement, Observed, PathFinding};
 
-use super::assemble::Part;
+use super::findings::Part;
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
 

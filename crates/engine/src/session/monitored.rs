@@ -17,8 +17,8 @@ use vigil_rules::pathspec::Pathspec;
 use vigil_scan::Findings;
 use vigil_watch::{Position, WatchedTree};
 
-use super::assemble::Part;
 use super::change_report::{ChangeReport, FullReport, Paths, ToldUntil, of_tree};
+use super::findings::Part;
 use super::index::LARGE_INDEX_LEN;
 use super::linked::has_nameless;
 use super::watched::top_of;

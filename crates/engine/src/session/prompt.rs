@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use bstr::{BString, ByteSlice};
 use gix_hash::ObjectId;
 
-use super::assemble::Part;
 use super::changes::Unstaged;
+use super::findings::Part;
 use super::prompt_memory::Answer;
 use super::unstaged::unstaged;
 use super::*;
