@@ -76,7 +76,6 @@ use crate::status::{Status, StatusRequest};
 use vigil_git::attribute_files::{SourceTree, attribute_files};
 use vigil_git::config::{self, Entry};
 use vigil_git::convert::{self, Converter, FilterStderr};
-use vigil_git::index_file::IndexFile;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Head;
 use vigil_git::refs::Refs;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bstr::{BStr, BString, ByteSlice, ByteVec};
 use vigil_linux::errno;
@@ -25,11 +25,11 @@ use super::submodules::Submodules;
 use super::unstaged::unstaged;
 use super::*;
 use crate::git_system;
-use crate::status::{Change, CutShort};
+use crate::status::{Change, CutShort, LongStatus};
 use vigil_git::advice::Advice;
 use vigil_git::operation::Operation;
 use vigil_git::promisor;
-use vigil_git::staged::StagedDiff;
+use vigil_git::staged::{StagedChange, StagedDiff};
 use vigil_history::branch::BranchStatus;
 use vigil_model::tracked::ByNumber;
 use vigil_scan::{PathFilter, Timing};
@@ -48,6 +48,47 @@ const SPARSE_INDEX_IS_EXPANDED: Advice = Advice {
     is_explained: true,
 };
 
+/// What a comparison found beside the findings of the scan.
+struct Comparison {
+    /// What git says about promisor remotes.
+    of_promisors: Vec<String>,
+    head: Head,
+    /// Whether HEAD has a commit.
+    has_commit: bool,
+    /// How the index differs from HEAD.
+    staged: Arc<StagedDiff>,
+    /// How long the search for untracked files took.
+    searched_in: Duration,
+    /// The result of [`Session::rules_beside_sparse_directories`].
+    rules: Option<RulesIn>,
+}
+
+/// How git works with a sparse index.
+struct SparseIndex<'s> {
+    collapsed: Option<Collapsed<'s>>,
+    /// Whether the index has not been expanded so far.
+    stays_sparse: bool,
+}
+
+impl<'s> SparseIndex<'s> {
+    /// Returns the sparse index if it has not been expanded.
+    fn unexpanded(&self) -> Option<&Collapsed<'s>> {
+        self.collapsed.as_ref().filter(|_| self.stays_sparse)
+    }
+}
+
+/// The steps from a comparison to its answer, each in git's order: what git says is shown in it, and its first error ends the
+/// answer.
+struct Assembly<'s> {
+    session: &'s Session,
+    request: &'s StatusRequest,
+    pathspec: &'s Pathspec,
+    /// Which paths `pathspec` selects.
+    question: PathQuestion<'s>,
+    index: &'s IndexState,
+    comparison: &'s Comparison,
+}
+
 impl Session {
     /// Answers `git status`.
     ///
@@ -62,17 +103,42 @@ impl Session {
     }
 
     fn answer(&mut self, request: &StatusRequest) -> Result<Status, SessionError> {
-        let mut status = Status::default();
         let pathspec = self.parse_pathspecs(&request.pathspecs)?;
         if pathspec.common_prefix() == "/" && request.untracked != UntrackedMode::No {
             // git starts at the root of the file system, and fails.
             let text = "oops in prep_exclude".to_owned();
             return Err(repository::Error::Refused(text).into());
         }
+        let mut warnings = Vec::new();
+        let (comparison, findings) = self.read_and_compare(request, &pathspec, &mut warnings)?;
+        let Some(index) = &self.index else {
+            return Ok(Status {
+                warnings,
+                ..Status::default()
+            });
+        };
+        let assembly = Assembly {
+            session: self,
+            request,
+            pathspec: &pathspec,
+            question: self.question(&pathspec, &index.tracked)?,
+            index,
+            comparison: &comparison,
+        };
+        assembly.status(findings, warnings)
+    }
+
+    /// Compares HEAD with the index, and the index with the working tree. Reads what git reads, in its order.
+    fn read_and_compare(
+        &mut self,
+        request: &StatusRequest,
+        pathspec: &Pathspec,
+        warnings: &mut Vec<BString>,
+    ) -> Result<(Comparison, Findings), SessionError> {
         self.refresh_index()?;
         if let Some(state) = &self.index {
             let tracked = &state.tracked;
-            self.question(&pathspec, tracked)?.check_tracked(tracked)?;
+            self.question(pathspec, tracked)?.check_tracked(tracked)?;
         }
         // git looks for promisor remotes before it compares anything.
         let of_promisors = promisor::Remotes::check(&self.repository.config)?;
@@ -82,181 +148,25 @@ impl Session {
             // git looks HEAD up by name, and that could also be a branch's.
             self.repository.config.boolean("core.warnambiguousrefs")?;
         }
-        let diff = self.staged(&head, None, &pathspec)?;
+        let staged = self.staged(&head, None, pathspec)?;
         // git reads the exclude files both when it compares HEAD and when it looks for untracked files.
         let readings =
             usize::from(has_commit) + usize::from(request.untracked != UntrackedMode::No);
-        self.excludes.check(readings, &mut status.warnings)?;
+        self.excludes.check(readings, warnings)?;
         self.timing = Timing::default();
         let search_start = Instant::now();
-        let findings = self.scan(request, &pathspec)?;
+        let findings = self.scan(request, pathspec)?;
         // git looks at tracked files separately, before, so only the rest counts.
         let share = self.timing.share_of_non_tracked();
-        let searched_in = search_start.elapsed().mul_f64(share);
-        let rules = self.rules_beside_sparse_directories(request);
-        let Some(state) = &self.index else {
-            return Ok(status);
-        };
-        let is_written_sparse = state.written_sparse.is_some() && state.file.shared.is_none();
-        let mut notices = self.opening_notices(&state.file, of_promisors, has_commit);
-        let sparse = Collapsed::of(&self.repository, &self.settings, state, &mut notices)?;
-        let tracked = &state.tracked;
-        let question = self.question(&pathspec, tracked)?;
-        let stays_sparse = sparse.as_ref().is_some_and(|sparse| {
-            sparse.stays_sparse(request, |dir| {
-                self.is_searched(dir, &question, rules.as_ref())
-            })
-        });
-        if is_written_sparse && !stays_sparse {
-            notices.extend(SPARSE_INDEX_IS_EXPANDED.messages(&self.repository)?);
-        }
-        let is_asked_for = |path: &BStr, mode: FileMode| question.matches(path, mode.is_gitlink());
-        let is_asked_for_staged = |path: &BStr, mode: FileMode| {
-            let directory = sparse
-                .as_ref()
-                .and_then(|sparse| sparse.directory_above(path));
-            // git matches a directory that is one entry of the index as one, and any other path by the mode of its first
-            // entry, even if that is a conflict or only an intent to add.
-            match directory {
-                _ if pathspec.is_empty() => true,
-                Some(directory) => question.matches(directory, true),
-                None => {
-                    let first = tracked.find_first(path);
-                    is_asked_for(path, first.map_or(mode, |first| first.mode))
-                }
-            }
-        };
-        let expands = AtomicBool::new(false);
-        let renames = RenameSearch {
-            repository: &self.repository,
-            objects: &self.objects,
-            attributes: &self.attributes,
-            missed: &self.missed_attributes,
-            converter: &self.converter,
-        };
-        let staged = renames.staged(request, &diff, has_commit, is_asked_for_staged, |path| {
-            if let Some(sparse) = &sparse
-                && sparse.expands_for_attributes(path)
-            {
-                expands.store(true, Ordering::Relaxed);
-            }
-        })?;
-        let is_expanded_late = stays_sparse && expands.into_inner();
-        if is_expanded_late {
-            let advice = SPARSE_INDEX_IS_EXPANDED.messages(&self.repository)?;
-            self.messages.extend(&advice);
-        }
-        let stays_sparse = stays_sparse && !is_expanded_late;
-        question.check()?;
-        let submodules = self.submodules();
-        let said_before_submodules = self.messages.len();
-        let unstaged = unstaged(&submodules, request, tracked, &findings)?;
-        let conflicts = ConflictSearch {
-            submodules,
-            stat_rules: &self.settings.stat_rules,
-        };
-        let mut conflicts = conflicts.find(request, tracked, &findings, is_asked_for)?;
-        let (unstaged, searches_renames) =
-            renames.unstaged(request, tracked, &mut conflicts, unstaged)?;
-        status.changes = merge(ObjectId::null(self.repository.hash), staged, unstaged);
-        add_unmerged(
-            tracked,
-            &conflicts,
-            searches_renames,
+        let comparison = Comparison {
+            of_promisors,
+            head,
             has_commit,
-            &mut status.changes,
-            is_asked_for,
-        );
-        status
-            .changes
-            .sort_by(|(left, _), (right, _)| left.cmp(right));
-        merged_in_conflict::join(tracked, has_commit, &conflicts, &mut status.changes);
-        self.check_attributes()?;
-        self.check_order_file(has_commit, &status.changes)?;
-        if !self.uses_untracked_cache(request, &state.file)? {
-            let text = "untracked cache is disabled on this system or location";
-            status.warnings.push(text.into());
-        }
-        status.untracked = findings.untracked;
-        status.ignored = findings.ignored;
-        status
-            .warnings
-            .extend(git_system::warnings(&findings.unlisted, findings.warnings));
-        for text in &mut status.warnings {
-            text.insert_str(0, "warning: ");
-        }
-        notices.extend(git_system::unknown(&findings.unknown));
-        status.warnings.splice(..0, notices);
-        status
-            .warnings
-            .extend(self.messages_in_order(said_before_submodules));
-        if request.branch {
-            match self.branch_status(request, &head, &mut status.warnings) {
-                Ok(branch) => status.branch = Some(branch),
-                Err(error @ branch::Error::Refs(_)) => return Err(error.into()),
-                Err(error) => return Ok(cut_short(head, error, status.warnings)),
-            }
-        }
-        if request.stash {
-            status.stash_count = Some(self.refs.stash_count()?);
-        }
-        if request.action {
-            status.action = Operation::detect(&self.repository, &self.refs)?.action();
-        }
-        if request.long {
-            let question = LongQuestion {
-                repository: &self.repository,
-                settings: &self.settings,
-                refs: &self.refs,
-                objects: &self.objects,
-                index: state,
-            };
-            let mut long = question.status(request, &head, stays_sparse, &mut status.warnings)?;
-            long.searched_in = searched_in;
-            let patches = PatchQuestion {
-                submodules,
-                request,
-                tracked,
-                changes: &status.changes,
-                sparse: sparse.as_ref().filter(|_| stays_sparse),
-            };
-            long.patches = patches.rules(&diff, is_asked_for)?;
-            status.long = Some(long);
-        }
-        Ok(status)
-    }
-
-    /// Returns what git says when it opens the index and, if HEAD has a commit, the objects.
-    fn opening_notices(
-        &self,
-        index: &IndexFile,
-        of_promisors: Vec<String>,
-        has_commit: bool,
-    ) -> Vec<BString> {
-        let mut notices: Vec<BString> = index.notices.iter().map(|text| bytes_of(text)).collect();
-        notices.extend(of_promisors.into_iter().map(|line| bytes_of(&line)));
-        if has_commit {
-            let messages = self.objects.opening_messages().into_iter();
-            notices.extend(messages.map(|line| bytes_of(&line)));
-            notices.extend_from_slice(self.objects.history().notices());
-        }
-        notices
-    }
-
-    /// Takes the messages so far. Those about what is in submodules come after the first `before_submodules` others.
-    fn messages_in_order(&self, before_submodules: usize) -> Vec<BString> {
-        let mut line_end_warnings = HashSet::new();
-        let mut is_new = |text: &BString| {
-            // git looks at each file once, so it warns once.
-            !text.starts_with(b"warning: in the working copy of '")
-                || line_end_warnings.insert(text.clone())
+            staged,
+            searched_in: search_start.elapsed().mul_f64(share),
+            rules: self.rules_beside_sparse_directories(request),
         };
-        let mut messages = self.messages.take();
-        let later = messages.split_off(before_submodules.min(messages.len()));
-        messages.retain(&mut is_new);
-        messages.extend(self.said_in_submodules.take());
-        messages.extend(later.into_iter().filter(is_new));
-        messages
+        Ok((comparison, findings))
     }
 
     /// Returns the rules at the top, if the search for untracked files may reach a directory that is one entry of a sparse
@@ -269,61 +179,6 @@ impl Session {
             let base = self.excludes.rules();
             self.directory_rules().at_top(&base)
         })
-    }
-
-    /// Whether the search for untracked files meets anything in the directory `dir` that pathspecs do not rule out by the
-    /// beginning of its path: git then looks in the index for the ignore rules there. If `rules` are given, it enters no
-    /// ignored directory.
-    fn is_searched(
-        &self,
-        dir: &BStr,
-        question: &PathQuestion<'_>,
-        rules: Option<&RulesIn>,
-    ) -> bool {
-        let Ok(top) = self.top() else { return true };
-        let is_ignored = rules.is_some_and(|rules| {
-            let rules = self.directory_rules().below(rules.clone(), dir);
-            rules.excluded.is_some()
-        });
-        if is_ignored || !question.may_match_below(dir) {
-            return false;
-        }
-        let on_disk = top.join(std::ffi::OsStr::from_bytes(dir));
-        let mut entries = std::fs::read_dir(on_disk).into_iter().flatten().flatten();
-        entries.any(|entry| {
-            let name = entry.file_name();
-            let path = vigil_model::path::join(dir, BStr::new(name.as_bytes()));
-            name != ".git" && question.may_match_below(path.as_bstr())
-        })
-    }
-
-    /// Checks `diff.orderFile`: git reads it whenever anything changed, though the order has no effect here.
-    fn check_order_file(
-        &self,
-        has_head: bool,
-        changes: &[(BString, Change)],
-    ) -> Result<(), SessionError> {
-        let Some(name) = &self.settings.order_file else {
-            return Ok(());
-        };
-        let is_compared = changes.iter().any(|(_, change)| match change {
-            Change::Tracked(change) => {
-                change.unstaged.is_some() || has_head && change.staged.is_some()
-            }
-            Change::Unmerged(_) => true,
-        });
-        let path = match name.as_os_str().is_empty() {
-            true => name.clone(),
-            false => self.top()?.join(name),
-        };
-        match vigil_stamp::file::read(&path) {
-            Err(error) if is_compared => {
-                let (name, reason) = (raw_path(name), errno::text_of(&error));
-                let text = format!("failed to read orderfile '{name}': {reason}");
-                Err(repository::Error::Refused(text).into())
-            }
-            _ => Ok(()),
-        }
     }
 
     pub(super) fn parse_pathspecs(&self, specs: &[BString]) -> Result<Pathspec, SessionError> {
@@ -342,34 +197,6 @@ impl Session {
             }
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Whether git says nothing about the untracked cache. It warns if it would use the cache, but the cache was made in
-    /// another place. True if there is none.
-    fn uses_untracked_cache(
-        &self,
-        request: &StatusRequest,
-        file: &IndexFile,
-    ) -> Result<bool, SessionError> {
-        let (Some(origin), Some(top)) = (&file.untracked_cache_origin, &self.repository.work_tree)
-        else {
-            return Ok(true);
-        };
-        let repository = &self.repository;
-        let is_asked = request.untracked != UntrackedMode::No
-            && request.ignored == IgnoredMode::No
-            && request.pathspecs.is_empty();
-        let configured = repository.config.string("core.untrackedCache");
-        let is_kept = configured
-            .is_none_or(|value| config_value::boolean(Some(value.as_bstr())).is_none())
-            && repository.config.boolean("feature.manyFiles")? != Some(true);
-        let is_off = repository
-            .environment
-            .get("GIT_DISABLE_UNTRACKED_CACHE")
-            .and_then(|value| config_value::boolean(Some(value)))
-            == Some(true);
-        let here = [b"Location ", top.as_os_str().as_bytes(), b", system Linux"].concat();
-        Ok(!is_asked || !is_kept || is_off || *origin == here)
     }
 
     /// Returns the question which of the `tracked` and other paths `pathspec` selects.
@@ -447,20 +274,324 @@ impl Session {
             entry.path < end && !entry.mode.is_gitlink() && !entry.flags.is_intent_to_add()
         }))
     }
+}
 
-    /// Returns where `head` points, and what it is compared with. Appends git's messages about settings to `messages`.
-    fn branch_status(
+impl Assembly<'_> {
+    /// Returns the answer, given what the scan found and the warnings so far.
+    fn status(
         &self,
-        request: &StatusRequest,
-        head: &Head,
-        messages: &mut Vec<BString>,
-    ) -> Result<BranchStatus, branch::Error> {
+        mut findings: Findings,
+        warnings: Vec<BString>,
+    ) -> Result<Status, SessionError> {
+        let mut notices = self.opening_notices();
+        let mut sparse = self.sparse_index(&mut notices)?;
+        let staged = self.staged(&mut sparse)?;
+        self.question.check()?;
+        let said_before_submodules = self.session.messages.len();
+        let mut status = Status {
+            changes: self.changes(staged, &findings)?,
+            ..Status::default()
+        };
+        self.session.check_attributes()?;
+        self.check_order_file(&status.changes)?;
+        status.untracked = std::mem::take(&mut findings.untracked);
+        status.ignored = std::mem::take(&mut findings.ignored);
+        notices.extend(git_system::unknown(&findings.unknown));
+        notices.extend(self.warnings(warnings, findings)?);
+        notices.extend(self.messages_in_order(said_before_submodules));
+        status.warnings = notices;
+        if self.request.branch {
+            match self.branch_status(&mut status.warnings) {
+                Ok(branch) => status.branch = Some(branch),
+                Err(error @ branch::Error::Refs(_)) => return Err(error.into()),
+                Err(error) => {
+                    let head = self.comparison.head.clone();
+                    return Ok(cut_short(head, error, status.warnings));
+                }
+            }
+        }
+        let session = self.session;
+        if self.request.stash {
+            status.stash_count = Some(session.refs.stash_count()?);
+        }
+        if self.request.action {
+            status.action = Operation::detect(&session.repository, &session.refs)?.action();
+        }
+        if self.request.long {
+            status.long = Some(self.long(&sparse, &status.changes, &mut status.warnings)?);
+        }
+        Ok(status)
+    }
+
+    /// Returns how git works with a sparse index after it has looked at the working tree.
+    fn sparse_index(&self, notices: &mut Vec<BString>) -> Result<SparseIndex<'_>, SessionError> {
+        let (session, index) = (self.session, self.index);
+        let is_written_sparse = index.written_sparse.is_some() && index.file.shared.is_none();
+        let collapsed = Collapsed::of(&session.repository, &session.settings, index, notices)?;
+        let stays_sparse = collapsed.as_ref().is_some_and(|collapsed| {
+            collapsed.stays_sparse(self.request, |dir| self.is_searched(dir))
+        });
+        if is_written_sparse && !stays_sparse {
+            notices.extend(SPARSE_INDEX_IS_EXPANDED.messages(&session.repository)?);
+        }
+        Ok(SparseIndex {
+            collapsed,
+            stays_sparse,
+        })
+    }
+
+    /// Whether the path of a file with this mode is asked for.
+    fn is_asked_for(&self, path: &BStr, mode: FileMode) -> bool {
+        self.question.matches(path, mode.is_gitlink())
+    }
+
+    fn renames(&self) -> RenameSearch<'_> {
+        let session = self.session;
+        RenameSearch {
+            repository: &session.repository,
+            objects: &session.objects,
+            attributes: &session.attributes,
+            missed: &session.missed_attributes,
+            converter: &session.converter,
+        }
+    }
+
+    /// Returns the staged changes, with renames. The search for these may expand a sparse index.
+    fn staged(&self, sparse: &mut SparseIndex<'_>) -> Result<Vec<StagedChange>, SessionError> {
+        let (session, comparison) = (self.session, self.comparison);
+        let collapsed = sparse.collapsed.as_ref();
+        let is_asked_for = |path: &BStr, mode: FileMode| {
+            let directory = collapsed.and_then(|collapsed| collapsed.directory_above(path));
+            // git matches a directory that is one entry of the index as one, and any other path by the mode of its first
+            // entry, even if that is a conflict or only an intent to add.
+            match directory {
+                _ if self.pathspec.is_empty() => true,
+                Some(directory) => self.question.matches(directory, true),
+                None => {
+                    let first = self.index.tracked.find_first(path);
+                    self.is_asked_for(path, first.map_or(mode, |first| first.mode))
+                }
+            }
+        };
+        let expands = AtomicBool::new(false);
+        let asks = |path: &BStr| {
+            if collapsed.is_some_and(|collapsed| collapsed.expands_for_attributes(path)) {
+                expands.store(true, Ordering::Relaxed);
+            }
+        };
+        let (diff, has_commit) = (&comparison.staged, comparison.has_commit);
+        let renames = self.renames();
+        let staged = renames.staged(self.request, diff, has_commit, is_asked_for, asks)?;
+        if sparse.stays_sparse && expands.into_inner() {
+            let advice = SPARSE_INDEX_IS_EXPANDED.messages(&session.repository)?;
+            session.messages.extend(&advice);
+            sparse.stays_sparse = false;
+        }
+        Ok(staged)
+    }
+
+    /// Returns all changes of tracked files, in order: those that are `staged`, those that the scan found, and conflicts.
+    fn changes(
+        &self,
+        staged: Vec<StagedChange>,
+        findings: &Findings,
+    ) -> Result<Vec<(BString, Change)>, SessionError> {
+        let (request, tracked) = (self.request, &self.index.tracked);
+        let has_commit = self.comparison.has_commit;
+        let is_asked_for = |path: &BStr, mode: FileMode| self.is_asked_for(path, mode);
+        let submodules = self.session.submodules();
+        let unstaged = unstaged(&submodules, request, tracked, findings)?;
+        let conflicts = ConflictSearch {
+            submodules,
+            stat_rules: &self.session.settings.stat_rules,
+        };
+        let mut conflicts = conflicts.find(request, tracked, findings, is_asked_for)?;
+        let renames = self.renames();
+        let (unstaged, searches_renames) =
+            renames.unstaged(request, tracked, &mut conflicts, unstaged)?;
+        let null = ObjectId::null(self.session.repository.hash);
+        let mut changes = merge(null, staged, unstaged);
+        add_unmerged(
+            tracked,
+            &conflicts,
+            searches_renames,
+            has_commit,
+            &mut changes,
+            is_asked_for,
+        );
+        changes.sort_by(|(left, _), (right, _)| left.cmp(right));
+        merged_in_conflict::join(tracked, has_commit, &conflicts, &mut changes);
+        Ok(changes)
+    }
+
+    /// Returns the warnings: those before the scan, that about the untracked cache, and those of the scan.
+    fn warnings(
+        &self,
+        mut warnings: Vec<BString>,
+        findings: Findings,
+    ) -> Result<Vec<BString>, SessionError> {
+        if !self.uses_untracked_cache()? {
+            let text = "untracked cache is disabled on this system or location";
+            warnings.push(text.into());
+        }
+        warnings.extend(git_system::warnings(&findings.unlisted, findings.warnings));
+        for text in &mut warnings {
+            text.insert_str(0, "warning: ");
+        }
+        Ok(warnings)
+    }
+
+    /// Returns what only the long format shows.
+    fn long(
+        &self,
+        sparse: &SparseIndex<'_>,
+        changes: &[(BString, Change)],
+        warnings: &mut Vec<BString>,
+    ) -> Result<LongStatus, SessionError> {
+        let (session, comparison) = (self.session, self.comparison);
+        let question = LongQuestion {
+            repository: &session.repository,
+            settings: &session.settings,
+            refs: &session.refs,
+            objects: &session.objects,
+            index: self.index,
+        };
+        let mut long = question.status(
+            self.request,
+            &comparison.head,
+            sparse.stays_sparse,
+            warnings,
+        )?;
+        long.searched_in = comparison.searched_in;
+        let patches = PatchQuestion {
+            submodules: session.submodules(),
+            request: self.request,
+            tracked: &self.index.tracked,
+            changes,
+            sparse: sparse.unexpanded(),
+        };
+        let is_asked_for = |path: &BStr, mode: FileMode| self.is_asked_for(path, mode);
+        long.patches = patches.rules(&comparison.staged, is_asked_for)?;
+        Ok(long)
+    }
+
+    /// Returns what git says when it opens the index and, if HEAD has a commit, the objects.
+    fn opening_notices(&self) -> Vec<BString> {
+        let Comparison {
+            of_promisors,
+            has_commit,
+            ..
+        } = self.comparison;
+        let of_index = self.index.file.notices.iter();
+        let mut notices: Vec<BString> = of_index.map(|text| bytes_of(text)).collect();
+        notices.extend(of_promisors.iter().map(|line| bytes_of(line)));
+        if *has_commit {
+            let objects = &self.session.objects;
+            let messages = objects.opening_messages().into_iter();
+            notices.extend(messages.map(|line| bytes_of(&line)));
+            notices.extend_from_slice(objects.history().notices());
+        }
+        notices
+    }
+
+    /// Takes the messages so far. Those about what is in submodules come after the first `before_submodules` others.
+    fn messages_in_order(&self, before_submodules: usize) -> Vec<BString> {
+        let mut line_end_warnings = HashSet::new();
+        let mut is_new = |text: &BString| {
+            // git looks at each file once, so it warns once.
+            !text.starts_with(b"warning: in the working copy of '")
+                || line_end_warnings.insert(text.clone())
+        };
+        let mut messages = self.session.messages.take();
+        let later = messages.split_off(before_submodules.min(messages.len()));
+        messages.retain(&mut is_new);
+        messages.extend(self.session.said_in_submodules.take());
+        messages.extend(later.into_iter().filter(is_new));
+        messages
+    }
+
+    /// Whether the search for untracked files meets anything in the directory `dir` that pathspecs do not rule out by the
+    /// beginning of its path: git then looks in the index for the ignore rules there. If ignored paths are left out, it enters
+    /// no ignored directory.
+    fn is_searched(&self, dir: &BStr) -> bool {
+        let (session, question) = (self.session, &self.question);
+        let Ok(top) = session.top() else { return true };
+        let is_ignored = self.comparison.rules.as_ref().is_some_and(|rules| {
+            let rules = session.directory_rules().below(rules.clone(), dir);
+            rules.excluded.is_some()
+        });
+        if is_ignored || !question.may_match_below(dir) {
+            return false;
+        }
+        let on_disk = top.join(std::ffi::OsStr::from_bytes(dir));
+        let mut entries = std::fs::read_dir(on_disk).into_iter().flatten().flatten();
+        entries.any(|entry| {
+            let name = entry.file_name();
+            let path = vigil_model::path::join(dir, BStr::new(name.as_bytes()));
+            name != ".git" && question.may_match_below(path.as_bstr())
+        })
+    }
+
+    /// Checks `diff.orderFile`: git reads it whenever anything changed, though the order has no effect here.
+    fn check_order_file(&self, changes: &[(BString, Change)]) -> Result<(), SessionError> {
+        let has_head = self.comparison.has_commit;
+        let Some(name) = &self.session.settings.order_file else {
+            return Ok(());
+        };
+        let is_compared = changes.iter().any(|(_, change)| match change {
+            Change::Tracked(change) => {
+                change.unstaged.is_some() || has_head && change.staged.is_some()
+            }
+            Change::Unmerged(_) => true,
+        });
+        let path = match name.as_os_str().is_empty() {
+            true => name.clone(),
+            false => self.session.top()?.join(name),
+        };
+        match vigil_stamp::file::read(&path) {
+            Err(error) if is_compared => {
+                let (name, reason) = (raw_path(name), errno::text_of(&error));
+                let text = format!("failed to read orderfile '{name}': {reason}");
+                Err(repository::Error::Refused(text).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether git says nothing about the untracked cache. It warns if it would use the cache, but the cache was made in
+    /// another place. True if there is none.
+    fn uses_untracked_cache(&self) -> Result<bool, SessionError> {
+        let (request, repository) = (self.request, &self.session.repository);
+        let origin = &self.index.file.untracked_cache_origin;
+        let (Some(origin), Some(top)) = (origin, &repository.work_tree) else {
+            return Ok(true);
+        };
+        let is_asked = request.untracked != UntrackedMode::No
+            && request.ignored == IgnoredMode::No
+            && request.pathspecs.is_empty();
+        let configured = repository.config.string("core.untrackedCache");
+        let is_kept = configured
+            .is_none_or(|value| config_value::boolean(Some(value.as_bstr())).is_none())
+            && repository.config.boolean("feature.manyFiles")? != Some(true);
+        let is_off = repository
+            .environment
+            .get("GIT_DISABLE_UNTRACKED_CACHE")
+            .and_then(|value| config_value::boolean(Some(value)))
+            == Some(true);
+        let here = [b"Location ", top.as_os_str().as_bytes(), b", system Linux"].concat();
+        Ok(!is_asked || !is_kept || is_off || *origin == here)
+    }
+
+    /// Returns where HEAD points, and what it is compared with. Appends git's messages about settings to `messages`.
+    fn branch_status(&self, messages: &mut Vec<BString>) -> Result<BranchStatus, branch::Error> {
+        let (session, request) = (self.session, self.request);
+        let head = &self.comparison.head;
         if let Head::Branch { name, id } = head {
             // The long format compares with nothing else.
             let is_compared = id.is_some() && name.starts_with(b"refs/heads/");
             if !name.is_empty() && !head.is_lost() && (is_compared || !request.long) {
                 let name = branch::short_name(name.as_bstr());
-                let config = &self.repository.config;
+                let config = &session.repository.config;
                 branch::check_settings(config, name, messages)?;
                 if let Some(entry) = config.entry("status.compareBranches")
                     && request.long
@@ -474,9 +605,9 @@ impl Session {
             }
         }
         branch::branch_status(
-            &self.repository,
-            &self.refs,
-            &self.objects,
+            &session.repository,
+            &session.refs,
+            &session.objects,
             request.ahead_behind,
         )
     }
