@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::hg_session::{self, HgSession, HgWorkingCopy};
+use bstr::{BString, ByteSlice};
+use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::{bytes_of, path_of};
 use vigil_hg::checkout::{self, Checkout};
@@ -29,11 +29,11 @@ use super::own_format::Report;
 use super::paging::{Paging, paging};
 use super::pair::Pair;
 use super::paths::PathDisplay;
+use super::session::SessionQuestion;
 use super::settings::{self, Settings};
-use super::show::Output;
+use super::show::{Format, Output};
 use super::subject::{Subject, add_lines, unknown_parent};
 use super::subrepositories;
-use super::template::Template;
 use super::terse::terse;
 use super::unfinished::Unfinished;
 use crate::reply::{Reply, bytes};
@@ -186,22 +186,15 @@ impl Run<'_> {
         }
         let format = Format::of(arguments, config, &self.process.cwd)?;
         let is_kept = self.working_copy.is_kept();
-        let mut converting;
-        let session = match &line_endings {
-            Some(_) if is_kept => {
-                return Err(Abort::unsupported("converted line endings, by a daemon"));
-            }
-            Some(_) if settings.debug => {
-                let message = "messages about converted files (--debug)";
-                return Err(Abort::unsupported(message));
-            }
-            Some(line_endings) => {
-                converting = HgSession::new(&repository, Vec::new());
-                converting.convert(line_endings.clone());
-                &mut converting
-            }
-            None => session_of(self.working_copy, config, &repository, self.process)?,
+        let question = SessionQuestion {
+            repository: &repository,
+            config,
+            process: self.process,
+            line_endings: line_endings.as_ref(),
+            is_debug: settings.debug,
         };
+        let mut unkept = None;
+        let session = question.session(self.working_copy, &mut unkept)?;
         let dirstate = session.dirstate(&repository)?;
         let extensions = ExtensionQuestion {
             repository: &repository,
@@ -304,15 +297,7 @@ impl Run<'_> {
             ends_with_nul: arguments.print0,
             is_utf8: settings::is_utf8(self.process, arguments),
         };
-        match &format {
-            Format::Template(template) => output.templated(template),
-            Format::Json => Ok(output.json()),
-            Format::Lines => {
-                let mut lines = output.lines();
-                unfinished.say(&mut lines, &paths, &colors);
-                Ok(lines)
-            }
-        }
+        output.write(&format, &unfinished)
     }
 
     /// Finds the repository in question, and reads its configuration. Returns its top and that.
@@ -486,31 +471,6 @@ impl Run<'_> {
     }
 }
 
-/// How the files are printed, unless a format of Vigil's own is asked for.
-enum Format {
-    /// As lines, without a template.
-    Lines,
-    Json,
-    Template(Template),
-}
-
-impl Format {
-    /// # Errors
-    /// The template is one that only Mercurial can show.
-    fn of(arguments: &Arguments, config: &Config, cwd: &Path) -> Result<Self, Abort> {
-        match arguments.template.as_ref().map(|text| text.as_bstr()) {
-            None => Ok(Self::Lines),
-            Some(text) if text.is_empty() => Ok(Self::Lines),
-            Some(text) if text == "json" => Ok(Self::Json),
-            Some(text) => {
-                let mut templates = config.section("templates");
-                let is_configured = |name: &BStr| templates.any(|item| item.name == *name);
-                Template::read(text, cwd, is_configured).map(Self::Template)
-            }
-        }
-    }
-}
-
 /// Opens the repository at `root`.
 ///
 /// # Errors
@@ -617,18 +577,6 @@ fn check_ways(root: &Path, matcher: &Matcher) -> Result<(), Abort> {
         }
     }
     Ok(())
-}
-
-/// Returns the session of `repository` in `known`, with a state on disk unless `vigil.stateFile` is false.
-fn session_of<'k>(
-    working_copy: &'k mut HgWorkingCopy,
-    config: &Config,
-    repository: &Repository,
-    process: &ProcessContext<'_>,
-) -> Result<&'k mut HgSession, Abort> {
-    let is_kept = config.boolean("vigil", "stateFile", true)?;
-    let places = is_kept.then_some(|| hg_session::places(repository, process.variable));
-    Ok(working_copy.session_of(repository, places))
 }
 
 /// Returns which kinds are shown.

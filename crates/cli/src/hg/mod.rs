@@ -20,6 +20,7 @@ mod own_format;
 mod paging;
 mod pair;
 mod paths;
+mod session;
 mod settings;
 mod show;
 mod subject;

@@ -1,15 +1,46 @@
 //! Writes a status as lines, by a template, or as JSON.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 
 use vigil_hg::abort::Abort;
+use vigil_hg::config::Config;
 
+use super::arguments::Arguments;
 use super::color::{Colors, paint_pieces};
 use super::kinds::{KINDS, Lists};
 use super::paths::PathDisplay;
 use super::template::{Context, Item, Template};
+use super::unfinished::Unfinished;
+
+/// How the files are printed, unless a format of Vigil's own is asked for.
+pub(super) enum Format {
+    /// As lines, without a template.
+    Lines,
+    Json,
+    Template(Template),
+}
+
+impl Format {
+    /// Returns the format that is asked for.
+    ///
+    /// # Errors
+    /// The template is one that only Mercurial can show.
+    pub(super) fn of(arguments: &Arguments, config: &Config, cwd: &Path) -> Result<Self, Abort> {
+        match arguments.template.as_ref().map(|text| text.as_bstr()) {
+            None => Ok(Self::Lines),
+            Some(text) if text.is_empty() => Ok(Self::Lines),
+            Some(text) if text == "json" => Ok(Self::Json),
+            Some(text) => {
+                let mut templates = config.section("templates");
+                let is_configured = |name: &BStr| templates.any(|item| item.name == *name);
+                Template::read(text, cwd, is_configured).map(Self::Template)
+            }
+        }
+    }
+}
 
 /// What is shown, and how.
 pub(super) struct Output<'o> {
@@ -38,8 +69,24 @@ impl<'o> Output<'o> {
             .flat_map(|(kind, list)| list.iter().map(move |path| (kind, path.as_bstr())))
     }
 
+    /// Writes the files in `format`, and what is `unfinished` after lines.
+    ///
+    /// # Errors
+    /// A path cannot be shown by the template.
+    pub(super) fn write(&self, format: &Format, unfinished: &Unfinished) -> Result<Vec<u8>, Abort> {
+        match format {
+            Format::Template(template) => self.templated(template),
+            Format::Json => Ok(self.json()),
+            Format::Lines => {
+                let mut lines = self.lines();
+                unfinished.say(&mut lines, self.paths, self.colors);
+                Ok(lines)
+            }
+        }
+    }
+
     /// Writes a line for each file.
-    pub(super) fn lines(&self) -> Vec<u8> {
+    fn lines(&self) -> Vec<u8> {
         let mut out = Vec::new();
         let end: &[u8] = if self.ends_with_nul { b"\0" } else { b"\n" };
         let of_copied = self.colors.effects("status.copied");
@@ -66,7 +113,7 @@ impl<'o> Output<'o> {
     ///
     /// # Errors
     /// A path cannot be shown by the template.
-    pub(super) fn templated(&self, template: &Template) -> Result<Vec<u8>, Abort> {
+    fn templated(&self, template: &Template) -> Result<Vec<u8>, Abort> {
         let mut out = Vec::new();
         let context = Context {
             paths: self.paths,
@@ -87,7 +134,7 @@ impl<'o> Output<'o> {
     }
 
     /// Writes a JSON list with an object for each file.
-    pub(super) fn json(&self) -> Vec<u8> {
+    fn json(&self) -> Vec<u8> {
         let mut out = b"[".to_vec();
         for (at, ((letter, _), path)) in self.files().enumerate() {
             if at > 0 {

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::hg_session::HgSession;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::path_of;
-use vigil_hg::config::{Config, Layers};
+use vigil_hg::config::{Config, Configuration, Layers};
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::{Matcher, outside_of_reach};
@@ -25,6 +24,7 @@ use super::git_subrepository::GitSubrepository;
 use super::kinds::Lists;
 use super::pair::Pair;
 use super::paths::PathDisplay;
+use super::session::unkept_session;
 use super::settings;
 use super::subject::Subject;
 use crate::reply::bytes;
@@ -309,16 +309,11 @@ fn refused(what: &str) -> Abort {
     Abort::unsupported(bytes!("a subrepository ", what))
 }
 
-/// Returns the status of one of Mercurial's subrepositories, and that of other systems' repositories in it.
-fn status_of(
-    above: &Subject<'_>,
-    root: &Path,
-    nodes: [Node; 2],
-    place: &Place<'_>,
-) -> Result<(Lists, Lists), Abort> {
-    if place.depth > DEPTH_MAX {
-        return Err(refused("that is nested too deeply"));
-    }
+/// Opens one of Mercurial's subrepositories, and reads its configuration.
+///
+/// # Errors
+/// It is missing, not understood, or only Mercurial can look at it.
+fn open(above: &Subject<'_>, root: &Path) -> Result<(Repository, Configuration), Abort> {
     // Mercurial would create a missing repository.
     if !lstat_path(&root.join(".hg")).is_ok_and(|seen| seen.is_dir()) {
         return Err(refused("that is missing"));
@@ -333,12 +328,22 @@ fn status_of(
         return Err(refused("that is a narrow clone"));
     }
     extensions::check_required(&configuration.config, &repository.requirements)?;
-    // The session has no place for a state, so nothing that it learns is kept.
-    let mut session = HgSession::new(&repository, Vec::new());
-    let line_endings = extensions::line_endings(&repository, &configuration.config, above.process)?;
-    if let Some(line_endings) = &line_endings {
-        session.convert(line_endings.clone());
+    Ok((repository, configuration))
+}
+
+/// Returns the status of one of Mercurial's subrepositories, and that of other systems' repositories in it.
+fn status_of(
+    above: &Subject<'_>,
+    root: &Path,
+    nodes: [Node; 2],
+    place: &Place<'_>,
+) -> Result<(Lists, Lists), Abort> {
+    if place.depth > DEPTH_MAX {
+        return Err(refused("that is nested too deeply"));
     }
+    let (repository, configuration) = open(above, root)?;
+    let line_endings = extensions::line_endings(&repository, &configuration.config, above.process)?;
+    let mut session = unkept_session(&repository, line_endings.as_ref());
     let dirstate = session.dirstate(&repository)?;
     let extensions = ExtensionQuestion {
         repository: &repository,
