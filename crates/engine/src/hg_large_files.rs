@@ -20,6 +20,7 @@ use vigil_hg::working_file;
 use vigil_linux::stat::{Stat, lstat_path};
 
 use crate::hg_status::HgStatus;
+use crate::hg_status::kinds::Lists;
 
 /// The maximum number of bytes that are read to compare large files. Mercurial notes what it found, and Vigil does not: so it
 /// would read the same files at each question.
@@ -61,22 +62,14 @@ impl LargeFilesQuestion<'_> {
             return Ok(());
         }
         let large_files = self.large_files.dirstate()?;
-        let own = self.status(large_files)?;
+        let own = self.lists(large_files)?;
         let is_large = |path: &BString| large_files.position(path.as_ref()).is_some();
-        status.removed.retain(|path| !is_large(path));
-        status.unknown.retain(|path| !is_large(path));
-        status.ignored.retain(|path| !is_large(path));
-        status.retain(|path| large_file(path).is_none());
-        for (list, own) in [
-            (&mut status.modified, own.modified),
-            (&mut status.added, own.added),
-            (&mut status.removed, own.removed),
-            (&mut status.deleted, own.deleted),
-            (&mut status.clean, own.clean),
-        ] {
-            list.extend(own);
-            list.sort();
-        }
+        let lists = &mut status.lists;
+        lists.removed.retain(|path| !is_large(path));
+        lists.unknown.retain(|path| !is_large(path));
+        lists.ignored.retain(|path| !is_large(path));
+        lists.retain(|path| large_file(path).is_none());
+        lists.merge(own);
         Ok(())
     }
 
@@ -111,8 +104,8 @@ impl LargeFilesQuestion<'_> {
         Ok(())
     }
 
-    /// Returns the status of the large files alone.
-    fn status(&self, large_files: &Dirstate) -> Result<HgStatus, Abort> {
+    /// Returns the large files of each kind.
+    fn lists(&self, large_files: &Dirstate) -> Result<Lists, Abort> {
         let now = vigil_stamp::now();
         let store = self.repository.store();
         let parent = match large_files.is_empty() && !self.has_stand_ins() {
@@ -124,7 +117,7 @@ impl LargeFilesQuestion<'_> {
             parent: &parent,
             len_left: COMPARED_LEN_MAX,
         };
-        let mut status = HgStatus::default();
+        let mut lists = Lists::default();
         for (number, (path, entry)) in large_files.iter().enumerate() {
             if !self.matcher.is_match(path) {
                 continue;
@@ -141,13 +134,13 @@ impl LargeFilesQuestion<'_> {
                 verdict => verdict,
             };
             let list = match verdict {
-                Verdict::Modified | Verdict::Unsure => &mut status.modified,
-                Verdict::Added => &mut status.added,
+                Verdict::Modified | Verdict::Unsure => &mut lists.modified,
+                Verdict::Added => &mut lists.added,
                 Verdict::Removed if self.dirstate.position(path).is_some() => continue,
-                Verdict::Removed => &mut status.removed,
-                Verdict::Deleted => &mut status.deleted,
+                Verdict::Removed => &mut lists.removed,
+                Verdict::Deleted => &mut lists.deleted,
                 Verdict::Clean if !self.clean => continue,
-                Verdict::Clean => &mut status.clean,
+                Verdict::Clean => &mut lists.clean,
             };
             list.push(path.to_owned());
         }
@@ -156,8 +149,8 @@ impl LargeFilesQuestion<'_> {
         let is_lost =
             |path: &&BStr| self.matcher.is_match(path) && large_files.position(path).is_none();
         let lost: BTreeSet<BString> = committed.filter(is_lost).map(ToOwned::to_owned).collect();
-        status.deleted.extend(lost);
-        Ok(status)
+        lists.deleted.extend(lost);
+        Ok(lists)
     }
 
     fn has_stand_ins(&self) -> bool {

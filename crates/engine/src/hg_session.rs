@@ -278,9 +278,10 @@ impl HgSession {
             return Ok(None);
         }
         if is_filtered {
-            status.retain(|path| matcher.is_match(path));
+            status.lists.retain(|path| matcher.is_match(path));
             // Mercurial does not read the patterns for files that are not asked for.
-            if request.ignored && status.unknown.is_empty() && status.ignored.is_empty() {
+            if request.ignored && status.lists.unknown.is_empty() && status.lists.ignored.is_empty()
+            {
                 status.ignore_use = None;
             }
         }

@@ -1,5 +1,6 @@
 //! The status of a Mercurial working copy: what differs from its first parent.
 
+pub mod kinds;
 mod walk;
 
 use std::borrow::Cow;
@@ -26,6 +27,7 @@ use vigil_scan::{
     DirMatch, Findings, Focus, Observed, PathFilter, Scan, ScanError, ScanMemory, Watch,
 };
 
+use self::kinds::Lists;
 use self::walk::Walk;
 use crate::hg_system::{HgSystem, Ignored, NO_FILE, UNREADABLE};
 
@@ -52,23 +54,11 @@ pub struct HgQuestion<'q> {
     pub walks: bool,
 }
 
-/// An answer. Each list is ordered by the bytes of paths.
+/// An answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HgStatus {
-    /// Different from the first parent.
-    pub modified: Vec<BString>,
-    /// Tracked, but not in the first parent.
-    pub added: Vec<BString>,
-    /// No longer tracked.
-    pub removed: Vec<BString>,
-    /// Tracked, but missing on disk.
-    pub deleted: Vec<BString>,
-    /// Not tracked.
-    pub unknown: Vec<BString>,
-    /// Not tracked, and ignored.
-    pub ignored: Vec<BString>,
-    /// As in the first parent.
-    pub clean: Vec<BString>,
+    /// The paths of each kind, ordered by their bytes.
+    pub lists: Lists,
     /// Paths that cannot be looked at, and why.
     pub bad: Vec<BadPath>,
     /// What is wrong with ignore patterns that hold only below some directory.
@@ -89,21 +79,6 @@ impl HgStatus {
         match self.failure {
             Some(failure) => Err(failure),
             None => Ok(self),
-        }
-    }
-
-    /// Keeps only the files in the lists for which `is_asked_for` holds.
-    pub(crate) fn retain(&mut self, is_asked_for: impl Fn(&BStr) -> bool) {
-        for list in [
-            &mut self.modified,
-            &mut self.added,
-            &mut self.removed,
-            &mut self.deleted,
-            &mut self.unknown,
-            &mut self.ignored,
-            &mut self.clean,
-        ] {
-            list.retain(|path| is_asked_for(path.as_bstr()));
         }
     }
 }
@@ -490,7 +465,7 @@ impl StatusBuilder<'_> {
                 }
                 Some(Observed::Present(_)) => Verdict::Modified,
             };
-            let lists = &mut self.status;
+            let lists = &mut self.status.lists;
             let list = match verdict {
                 Verdict::Clean | Verdict::Unsure if !self.lists_clean => continue,
                 Verdict::Clean | Verdict::Unsure => &mut lists.clean,
@@ -609,10 +584,10 @@ impl StatusBuilder<'_> {
             (true, true) => UnrecordedFiles::Below,
         };
         if unknown {
-            self.status.unknown = all_unknown;
+            self.status.lists.unknown = all_unknown;
         }
         if ignored {
-            self.status.ignored = all_ignored;
+            self.status.lists.ignored = all_ignored;
         }
         let met = unlisted.into_iter().map(|unseen| BadPath {
             path: unseen.path,

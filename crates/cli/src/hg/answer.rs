@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bstr::{BString, ByteSlice};
 use vigil_engine::hg_session::HgWorkingCopy;
+use vigil_engine::hg_status::kinds::{ByKind, FileKind};
 use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::bytes::{bytes_of, path_of};
 use vigil_hg::checkout::{self, Checkout};
@@ -24,7 +25,6 @@ use super::arguments::Arguments;
 use super::color::Colors;
 use super::defaults_and_aliases;
 use super::extensions::{self, ExtensionQuestion};
-use super::kinds::{CLEAN, IGNORED, UNKNOWN};
 use super::own_format::Report;
 use super::paging::{Paging, paging};
 use super::pair::Pair;
@@ -176,10 +176,9 @@ impl Run<'_> {
         // The extension eol reads this as soon as the repository is opened.
         let line_endings = extensions::line_endings(&repository, config, self.process)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
-        let is_shown = |kind: usize| shown.get(kind).copied().unwrap_or_default();
         let is_terse = !settings.terse.is_empty();
-        let unknown = is_terse || is_shown(UNKNOWN);
-        self.decline_in_daemon(arguments, config, unknown || !is_shown(IGNORED))?;
+        let unknown = is_terse || shown.unknown;
+        self.decline_in_daemon(arguments, config, unknown || !shown.ignored)?;
         if arguments.names_changesets() && is_terse && arguments.change.is_none() {
             let message = "cannot use --terse with --rev";
             return Err(Abort::of(Kind::Input, message));
@@ -256,9 +255,9 @@ impl Run<'_> {
             revisions: revisions.as_ref(),
             subrepositories: &subrepositories,
             matcher: Arc::new(matcher),
-            clean: is_terse || is_shown(CLEAN),
+            clean: is_terse || shown.clean,
             unknown,
-            ignored: is_shown(IGNORED) || settings.terse.contains(&b'i'),
+            ignored: shown.ignored || settings.terse.contains(&b'i'),
             line_endings: line_endings.as_deref(),
             large_files: large_files.as_ref(),
             settings: &settings,
@@ -580,35 +579,39 @@ fn check_ways(root: &Path, matcher: &Matcher) -> Result<(), Abort> {
 }
 
 /// Returns which kinds are shown.
-fn shown(arguments: &Arguments, quiet: bool) -> [bool; 7] {
-    let mut shown = [
-        arguments.modified,
-        arguments.added,
-        arguments.removed,
-        arguments.deleted,
-        arguments.unknown,
-        arguments.ignored,
-        arguments.clean,
-    ];
-    if arguments.all {
-        let all = [true, true, true, true, !quiet, !quiet, true];
-        for (shown, all) in shown.iter_mut().zip(all) {
-            *shown |= all;
-        }
-    }
-    match shown.contains(&true) {
+fn shown(arguments: &Arguments, quiet: bool) -> ByKind<bool> {
+    let all = arguments.all;
+    let shown = ByKind {
+        modified: arguments.modified || all,
+        added: arguments.added || all,
+        removed: arguments.removed || all,
+        deleted: arguments.deleted || all,
+        unknown: arguments.unknown || all && !quiet,
+        ignored: arguments.ignored || all && !quiet,
+        clean: arguments.clean || all,
+    };
+    match shown.iter().any(|(_, is_shown)| *is_shown) {
         true => shown,
-        false => [true, true, true, true, !quiet, false, false],
+        false => ByKind {
+            modified: true,
+            added: true,
+            removed: true,
+            deleted: true,
+            unknown: !quiet,
+            ignored: false,
+            clean: false,
+        },
     }
 }
 
-/// Returns the kinds, by number, that the letters of `--terse` stand for.
-fn terse_kinds(letters: &BString) -> Result<Vec<usize>, Abort> {
+/// Returns the kinds that the letters of `--terse` stand for.
+fn terse_kinds(letters: &BString) -> Result<Vec<FileKind>, Abort> {
     letters
         .iter()
         .map(|letter| {
-            let kind = TERSE_LETTERS.iter().position(|known| known == letter);
-            kind.ok_or_else(|| {
+            let mut kinds = TERSE_LETTERS.iter().zip(FileKind::ALL);
+            let kind = kinds.find(|(known, _)| *known == letter);
+            kind.map(|(_, kind)| kind).ok_or_else(|| {
                 let message = bytes!("'", [*letter], "' not recognized");
                 Abort::of(Kind::Input, message)
             })

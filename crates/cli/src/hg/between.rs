@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_engine::hg_status::HgStatus;
+use vigil_engine::hg_status::kinds::Lists;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::path_of;
 use vigil_hg::line_endings::LineEndings;
@@ -14,8 +14,6 @@ use vigil_hg::stored::{Flag, Manifest, Store};
 use vigil_hg::working_file;
 use vigil_linux::stat::lstat_path;
 
-use super::kinds::Lists;
-
 /// For files of at least this many bytes, stored lengths are looked up first: they may show that nothing need be read.
 const LONG_LEN: u64 = 1 << 20;
 
@@ -24,7 +22,7 @@ pub(super) struct Working<'w> {
     pub(super) root: &'w Path,
     pub(super) store: &'w Store,
     /// How it differs from its first parent.
-    pub(super) status: &'w HgStatus,
+    pub(super) lists: &'w Lists,
     /// How its files are converted before they are compared.
     pub(super) line_endings: Option<&'w LineEndings>,
 }
@@ -91,11 +89,19 @@ pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
     };
     let base = files(sides.base, sides.base_is_working_copy);
     let other = files(sides.other, sides.other_is_working_copy);
-    let status = working.status;
-    let deleted: BTreeSet<&BString> = status.deleted.iter().collect();
+    let in_working_copy = working.lists;
+    let deleted: BTreeSet<&BString> = in_working_copy.deleted.iter().collect();
     let is_deleted = |path: &BStr| deleted.contains(&path.to_owned());
     let mut lists = Lists::default();
-    let [modified, added, removed, gone, unknown, ignored, clean] = &mut lists;
+    let Lists {
+        modified,
+        added,
+        removed,
+        deleted: gone,
+        unknown,
+        ignored,
+        clean,
+    } = &mut lists;
     for (path, before) in &base {
         let after = other.get(path);
         if after == Some(before) && !sides.clean || !is_match(path) || is_deleted(path) {
@@ -133,9 +139,9 @@ pub(super) fn compare(sides: &Sides<'_>) -> Result<Lists, Abort> {
             false => paths.filter(|path| !is_of_base(path)).cloned().collect(),
         }
     };
-    *unknown = others(&status.unknown);
-    *ignored = others(&status.ignored);
-    gone.clone_from(&status.deleted);
+    *unknown = others(&in_working_copy.unknown);
+    *ignored = others(&in_working_copy.ignored);
+    gone.clone_from(&in_working_copy.deleted);
     Ok(lists)
 }
 
@@ -162,9 +168,9 @@ impl<'w> Working<'w> {
     /// Returns the files of the working copy, whose first parent has the files of `parent`.
     fn files<'f>(&'f self, parent: &'f Manifest) -> Files<'f> {
         let mut files = files_of(parent);
-        let status = self.status;
-        let added = status.added.iter().map(|path| (path, Held::Added));
-        let modified = status.modified.iter().map(|path| (path, Held::Modified));
+        let lists = self.lists;
+        let added = lists.added.iter().map(|path| (path, Held::Added));
+        let modified = lists.modified.iter().map(|path| (path, Held::Modified));
         for (path, held) in added.chain(modified) {
             let path: &BStr = path.as_ref();
             let known = files.get(path).map(|file| file.flag).unwrap_or_default();
@@ -172,7 +178,7 @@ impl<'w> Working<'w> {
             let flag = seen.map_or(known, |seen| Flag::of_mode(seen.mode));
             files.insert(path, File { held, flag });
         }
-        for path in status.deleted.iter().chain(&status.removed) {
+        for path in lists.deleted.iter().chain(&lists.removed) {
             let path: &BStr = path.as_ref();
             files.remove(path);
         }
@@ -181,12 +187,12 @@ impl<'w> Working<'w> {
 
     /// Returns the directories in which something differs from the first parent.
     fn touched_directories(&self) -> BTreeSet<&BStr> {
-        let status = self.status;
+        let lists = self.lists;
         let lists = [
-            &status.added,
-            &status.modified,
-            &status.deleted,
-            &status.removed,
+            &lists.added,
+            &lists.modified,
+            &lists.deleted,
+            &lists.removed,
         ];
         let files = lists.into_iter().flatten();
         files

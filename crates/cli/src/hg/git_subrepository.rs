@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::hg_status::kinds::Lists;
 use vigil_git::installed;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::trim;
@@ -15,7 +16,6 @@ use vigil_hg::config::ProcessContext;
 use vigil_linux::errno;
 use vigil_linux::stat::stat_path;
 
-use super::kinds::Lists;
 use crate::reply::bytes;
 
 /// The oldest git that Mercurial asks without a warning.
@@ -71,7 +71,15 @@ impl GitSubrepository<'_> {
             Some(to) => git(&[b"diff-tree", b"--no-renames", b"-r", from, to])?,
             None => git(&[b"diff-index", b"--no-renames", from])?,
         };
-        let [modified, added, removed, _, unknown, ignored, clean] = &mut lists;
+        let Lists {
+            modified,
+            added,
+            removed,
+            unknown,
+            ignored,
+            clean,
+            ..
+        } = &mut lists;
         for line in compared.split_str("\n") {
             let Some((before, path)) = line.split_once_str("\t") else {
                 continue;

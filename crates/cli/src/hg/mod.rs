@@ -12,7 +12,6 @@ mod early_options;
 mod extensions;
 mod fallback;
 mod git_subrepository;
-mod kinds;
 mod open;
 mod options;
 mod own_commands;

@@ -2,13 +2,13 @@
 //! (docs/json-hg-status.md) and `--format=line` (docs/watch.md).
 
 use bstr::{BStr, BString};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use vigil_engine::hg_status::kinds::{ByKind, FileKind, Lists};
 use vigil_hg::checkout::Checkout;
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::node::Node;
 use vigil_model::quote::{QuoteRule, append_quoted};
 
-use super::kinds::{KINDS, Lists};
 use super::own_commands::OwnFormat;
 use crate::output::json::Text;
 
@@ -19,8 +19,8 @@ const SCHEMA: u32 = 1;
 pub(super) struct Report<'t> {
     pub(super) checkout: &'t Checkout,
     pub(super) lists: &'t Lists,
-    /// Which kinds are printed, by number.
-    pub(super) shown: &'t [bool; 7],
+    /// Which kinds are printed.
+    pub(super) shown: &'t ByKind<bool>,
     pub(super) dirstate: &'t Dirstate,
     pub(super) ends_with_nul: bool,
 }
@@ -41,20 +41,20 @@ impl Report<'_> {
         out
     }
 
-    /// Iterates over the kinds that are printed, each with its name and files.
-    fn kinds(&self) -> impl Iterator<Item = (&'static str, &[BString])> {
-        let kinds = KINDS.iter().zip(self.lists).zip(self.shown);
-        let shown = kinds.filter(|(_, is_shown)| **is_shown);
-        shown.map(|(((_, name), files), _)| (*name, files.as_slice()))
+    /// Iterates over the kinds that are printed, each with its files.
+    fn kinds(&self) -> impl Iterator<Item = (FileKind, &[BString])> {
+        let lists = self.lists.iter();
+        let shown = lists.filter(|(kind, _)| *self.shown.get(*kind));
+        shown.map(|(kind, files)| (kind, files.as_slice()))
     }
 
     fn document(&self) -> Document<'_> {
         let checkout = self.checkout;
         let [p1, p2] = checkout.parents.map(hex);
-        let mut counts = Counts::default();
+        let mut counts = ByKind::default();
         let mut changes = Vec::new();
-        for (name, files) in self.kinds() {
-            *counts.of(name) = Some(files.len());
+        for (kind, files) in self.kinds() {
+            *counts.get_mut(kind) = Some(files.len());
             changes.extend(files.iter().map(|path| {
                 let at = self.dirstate.position(path.as_ref());
                 let is_tracked = |at: &usize| {
@@ -64,7 +64,7 @@ impl Report<'_> {
                 let source = at.filter(is_tracked);
                 let source = source.and_then(|at| self.dirstate.copy_source(at));
                 ChangeDocument {
-                    status: name,
+                    status: kind.name(),
                     path: Text::of(path),
                     source: source.map(Text),
                 }
@@ -127,8 +127,8 @@ impl Report<'_> {
         }
         let phase = checkout.phase.map_or(PLACEHOLDER, |phase| phase.name());
         out.extend_from_slice(format!(" phase {phase}").as_bytes());
-        for (name, files) in self.kinds() {
-            out.extend_from_slice(format!(" {name} {}", files.len()).as_bytes());
+        for (kind, files) in self.kinds() {
+            out.extend_from_slice(format!(" {} {}", kind.name(), files.len()).as_bytes());
         }
         let operation = checkout.operation.map_or(PLACEHOLDER, |one| one.name());
         let rest = format!(" unresolved {} action {operation}", checkout.unresolved);
@@ -171,34 +171,17 @@ struct Document<'a> {
     p2: Option<String>,
     operation: Option<&'static str>,
     unresolved: usize,
-    counts: Counts,
+    /// The number of files of each kind that was looked for.
+    #[serde(serialize_with = "by_name")]
+    counts: ByKind<Option<usize>>,
     changes: Vec<ChangeDocument<'a>>,
 }
 
-/// The number of files of each kind that was looked for.
-#[derive(Default, Serialize)]
-struct Counts {
-    modified: Option<usize>,
-    added: Option<usize>,
-    removed: Option<usize>,
-    deleted: Option<usize>,
-    unknown: Option<usize>,
-    ignored: Option<usize>,
-    clean: Option<usize>,
-}
-
-impl Counts {
-    fn of(&mut self, name: &str) -> &mut Option<usize> {
-        match name {
-            "modified" => &mut self.modified,
-            "added" => &mut self.added,
-            "removed" => &mut self.removed,
-            "deleted" => &mut self.deleted,
-            "unknown" => &mut self.unknown,
-            "ignored" => &mut self.ignored,
-            _ => &mut self.clean,
-        }
-    }
+fn by_name<S: Serializer>(
+    counts: &ByKind<Option<usize>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(counts.iter().map(|(kind, count)| (kind.name(), count)))
 }
 
 #[derive(Serialize)]
@@ -234,13 +217,22 @@ mod tests {
     }
 
     fn written(format: OwnFormat) -> Vec<u8> {
-        let mut lists = Lists::default();
-        lists[0] = vec!["src/main.rs".into()];
-        lists[4] = vec![BString::from(b"not utf-8 \xff".to_vec())];
+        let lists = Lists {
+            modified: vec!["src/main.rs".into()],
+            unknown: vec![BString::from(b"not utf-8 \xff".to_vec())],
+            ..Lists::default()
+        };
         Report {
             checkout: &checkout(),
             lists: &lists,
-            shown: &[true, true, true, true, true, false, false],
+            shown: &ByKind {
+                modified: true,
+                added: true,
+                removed: true,
+                deleted: true,
+                unknown: true,
+                ..ByKind::default()
+            },
             dirstate: &Dirstate::empty(),
             ends_with_nul: false,
         }
@@ -273,7 +265,7 @@ mod tests {
         let report = Report {
             checkout: &checkout,
             lists: &Lists::default(),
-            shown: &[false; 7],
+            shown: &ByKind::default(),
             dirstate: &Dirstate::empty(),
             ends_with_nul: false,
         };

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 
+use vigil_engine::hg_status::kinds::{ByKind, FileKind, Lists};
 use vigil_hg::abort::Abort;
 use vigil_hg::config::Config;
 
 use super::arguments::Arguments;
 use super::color::{Colors, paint_pieces};
-use super::kinds::{KINDS, Lists};
 use super::paths::PathDisplay;
 use super::template::{Context, Item, Template};
 use super::unfinished::Unfinished;
@@ -45,8 +45,8 @@ impl Format {
 /// What is shown, and how.
 pub(super) struct Output<'o> {
     pub(super) lists: &'o Lists,
-    /// The kinds that are shown, by number.
-    pub(super) shown: &'o [bool; 7],
+    /// Which kinds are shown.
+    pub(super) shown: &'o ByKind<bool>,
     pub(super) copies: &'o BTreeMap<BString, BString>,
     pub(super) paths: &'o PathDisplay,
     pub(super) colors: &'o Colors<'o>,
@@ -58,13 +58,13 @@ pub(super) struct Output<'o> {
 
 impl<'o> Output<'o> {
     /// Returns the kinds that are shown, each with its files.
-    fn kinds(&self) -> impl Iterator<Item = (&'static (char, &'static str), &'o [BString])> {
-        let kinds = KINDS.iter().zip(self.lists).zip(self.shown);
-        let shown = kinds.filter(|(_, is_shown)| **is_shown);
-        shown.map(|((kind, list), _)| (kind, list.as_slice()))
+    fn kinds(&self) -> impl Iterator<Item = (FileKind, &'o [BString])> {
+        let lists = self.lists.iter();
+        let shown = lists.filter(|(kind, _)| *self.shown.get(*kind));
+        shown.map(|(kind, list)| (kind, list.as_slice()))
     }
 
-    fn files(&self) -> impl Iterator<Item = (&'static (char, &'static str), &'o BStr)> {
+    fn files(&self) -> impl Iterator<Item = (FileKind, &'o BStr)> {
         self.kinds()
             .flat_map(|(kind, list)| list.iter().map(move |path| (kind, path.as_bstr())))
     }
@@ -90,10 +90,10 @@ impl<'o> Output<'o> {
         let mut out = Vec::new();
         let end: &[u8] = if self.ends_with_nul { b"\0" } else { b"\n" };
         let of_copied = self.colors.effects("status.copied");
-        for ((letter, label), files) in self.kinds() {
-            let effects = self.colors.effects(&format!("status.{label}"));
+        for (kind, files) in self.kinds() {
+            let effects = self.colors.effects(&format!("status.{}", kind.name()));
             let effects = effects.as_deref();
-            let start = format!("{letter} ");
+            let start = format!("{} ", kind.letter());
             for path in files {
                 if self.has_letters {
                     paint_pieces(&mut out, &[start.as_bytes()], effects);
@@ -120,11 +120,11 @@ impl<'o> Output<'o> {
             colors: self.colors,
             is_utf8: self.is_utf8,
         };
-        for (index, ((letter, _), path)) in self.files().enumerate() {
+        for (index, (kind, path)) in self.files().enumerate() {
             let source = self.copies.get(path.as_bytes().as_bstr());
             let item = Item {
                 path,
-                letter: *letter,
+                letter: kind.letter(),
                 source: source.map(|source| source.as_bstr()),
                 index,
             };
@@ -136,7 +136,7 @@ impl<'o> Output<'o> {
     /// Writes a JSON list with an object for each file.
     fn json(&self) -> Vec<u8> {
         let mut out = b"[".to_vec();
-        for (at, ((letter, _), path)) in self.files().enumerate() {
+        for (at, (kind, path)) in self.files().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
@@ -146,7 +146,7 @@ impl<'o> Output<'o> {
                 out.extend_from_slice(b",\n  \"source\": ");
                 out.extend(quoted(source.as_bstr()));
             }
-            out.extend_from_slice(format!(",\n  \"status\": \"{letter}\"").as_bytes());
+            out.extend_from_slice(format!(",\n  \"status\": \"{}\"", kind.letter()).as_bytes());
             out.extend_from_slice(b"\n }");
         }
         out.extend_from_slice(b"\n]\n");

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_large_files::LargeFilesQuestion;
 use vigil_engine::hg_session::{HgRequest, HgSession};
+use vigil_engine::hg_status::kinds::Lists;
 use vigil_engine::hg_status::{BadPath, HgStatus, IgnoreUse};
 use vigil_hg::abort::Abort;
 use vigil_hg::config::{Config, ProcessContext};
@@ -23,7 +24,6 @@ use vigil_hg::sparse::{Sparse, SparseWarning};
 use vigil_hg::subrepositories::Subrepositories;
 
 use super::between::{self, Working};
-use super::kinds::Lists;
 use super::pair::Pair;
 use super::paths::PathDisplay;
 use super::settings::Settings;
@@ -80,7 +80,7 @@ impl Subject<'_> {
                 if let Some(question) = self.large_files_question() {
                     question.put_into(&mut status)?;
                 }
-                return Ok(lists_of(status));
+                return Ok(status.lists);
             }
         }) else {
             return Err(Abort::plain("changesets are compared that are not known"));
@@ -88,7 +88,7 @@ impl Subject<'_> {
         let reverses = from == Target::WorkingCopy && to != Target::WorkingCopy;
         let (from, to) = if reverses { (to, from) } else { (from, to) };
         if reverses && from == revisions.parent() {
-            return Ok(reversed(lists_of(self.status(None, warnings)?)));
+            return Ok(reversed(self.status(None, warnings)?.lists));
         }
         let base = revisions.manifest(from)?;
         let other = revisions.manifest(to)?;
@@ -108,7 +108,7 @@ impl Subject<'_> {
         let working = Working {
             root: &self.repository.root,
             store: &store,
-            status: &status,
+            lists: &status.lists,
             line_endings: self.line_endings,
         };
         let mut lists = between::compare(&between::Sides {
@@ -124,7 +124,7 @@ impl Subject<'_> {
             && question.concerns_any()?
         {
             // Mercurial leaves the order as it is.
-            for path in lists.iter_mut().flatten() {
+            for path in lists.values_mut().flatten() {
                 if let Some(large_file) = large_file(path.as_ref()) {
                     *path = large_file.to_owned();
                 }
@@ -317,8 +317,8 @@ impl Subject<'_> {
             let path = path.as_bstr();
             !self.subrepositories.has(path) && !self.subrepositories.contains(path)
         };
-        status.unknown.retain(is_own);
-        status.ignored.retain(is_own);
+        status.lists.unknown.retain(is_own);
+        status.lists.ignored.retain(is_own);
         status.bad.retain(|bad| is_own(&bad.path));
     }
 
@@ -374,22 +374,15 @@ fn passed_on<'b>(bad: &'b BadPath, paths: &PathDisplay) -> Cow<'b, BStr> {
     }
 }
 
-fn lists_of(status: HgStatus) -> Lists {
-    [
-        status.modified,
-        status.added,
-        status.removed,
-        status.deleted,
-        status.unknown,
-        status.ignored,
-        status.clean,
-    ]
-}
-
 /// Turns the lists into those of the opposite question. The kinds that only a working copy has become empty.
-fn reversed([modified, added, removed, _, _, _, clean]: Lists) -> Lists {
-    let none = Vec::new;
-    [modified, removed, added, none(), none(), none(), clean]
+fn reversed(lists: Lists) -> Lists {
+    Lists {
+        modified: lists.modified,
+        added: lists.removed,
+        removed: lists.added,
+        clean: lists.clean,
+        ..Lists::default()
+    }
 }
 
 /// Adds lines to `warnings`.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
+use vigil_engine::hg_status::kinds::Lists;
 use vigil_hg::abort::Abort;
 use vigil_hg::bytes::path_of;
 use vigil_hg::config::{Config, Configuration, Layers};
@@ -21,7 +22,6 @@ use vigil_linux::stat::lstat_path;
 
 use super::extensions::{self, ExtensionQuestion};
 use super::git_subrepository::GitSubrepository;
-use super::kinds::Lists;
 use super::pair::Pair;
 use super::paths::PathDisplay;
 use super::session::unkept_session;
@@ -92,7 +92,7 @@ pub(super) fn add(
         depth: 0,
     };
     let others = add_from(lists, subject, pair, &place, messages)?;
-    merge(lists, others);
+    lists.merge(others);
     Ok(())
 }
 
@@ -148,10 +148,7 @@ fn add_from(
             let other = last.map(revision_of);
             let other = other.as_ref().map(|other| other.as_bstr());
             let found = git.status(base.as_bstr(), other, messages)?;
-            merge(
-                &mut others,
-                found.map(|files| files.iter().map(whole).collect()),
-            );
+            others.merge(found.map(|files| files.iter().map(whole).collect()));
             continue;
         }
         let base = match before.get(path) {
@@ -169,11 +166,8 @@ fn add_from(
         let (found, of_others) = status_of(subject, &root, [base, other], &place)?;
         let is_asked_for = |file: &BString| subject.matcher.is_match(file.as_bstr());
         let found = found.map(|files| files.iter().map(whole).filter(is_asked_for).collect());
-        merge(lists, found);
-        merge(
-            &mut others,
-            of_others.map(|files| files.iter().map(whole).collect()),
-        );
+        lists.merge(found);
+        others.merge(of_others.map(|files| files.iter().map(whole).collect()));
     }
     Ok(others)
 }
@@ -203,14 +197,6 @@ fn git_at<'s>(
         unknown: subject.unknown,
         ignored: subject.ignored,
     })
-}
-
-/// Adds `more` to `lists`, in order.
-fn merge(lists: &mut Lists, more: Lists) {
-    for (list, more) in lists.iter_mut().zip(more) {
-        list.extend(more);
-        list.sort_unstable();
-    }
 }
 
 /// Returns the committed revision of a subrepository, as text.

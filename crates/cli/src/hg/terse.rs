@@ -3,21 +3,20 @@
 use std::collections::BTreeMap;
 
 use bstr::{BString, ByteSlice};
-
-use super::kinds::Lists;
+use vigil_engine::hg_status::kinds::{FileKind, Lists};
 
 #[derive(Default)]
 struct Directory {
     /// The kinds of all files in and below the directory, one bit for each.
     kinds: u8,
-    files: Vec<(BString, usize)>,
+    files: Vec<(BString, FileKind)>,
     subdirectories: BTreeMap<BString, Directory>,
 }
 
-/// Returns the lists with directories in place of files for the kinds in `wanted`, each a number in [`Lists`].
-pub(super) fn terse(lists: &Lists, wanted: &[usize]) -> Lists {
+/// Returns the lists with directories in place of files for the kinds in `wanted`.
+pub(super) fn terse(lists: &Lists, wanted: &[FileKind]) -> Lists {
     let mut top = Directory::default();
-    for (kind, list) in lists.iter().enumerate() {
+    for (kind, list) in lists.iter() {
         for path in list {
             top.add(path, kind);
         }
@@ -27,19 +26,18 @@ pub(super) fn terse(lists: &Lists, wanted: &[usize]) -> Lists {
     for (name, directory) in &top.subdirectories {
         directory.show(name, wanted, &mut shortened);
     }
-    for list in &mut shortened {
+    for list in shortened.values_mut() {
         list.sort_unstable();
     }
     shortened
 }
 
-fn bit(kind: usize) -> u8 {
-    1u8.checked_shl(u32::try_from(kind).unwrap_or(0))
-        .unwrap_or(0)
+fn bit(kind: FileKind) -> u8 {
+    1u8.checked_shl(kind as u32).unwrap_or(0)
 }
 
 impl Directory {
-    fn add(&mut self, path: &[u8], kind: usize) {
+    fn add(&mut self, path: &[u8], kind: FileKind) {
         let mut directory = self;
         let mut rest = path;
         directory.kinds |= bit(kind);
@@ -54,15 +52,15 @@ impl Directory {
 
     fn show_files(&self, path: &[u8], shown: &mut Lists) {
         for (name, kind) in &self.files {
-            if let Some(list) = shown.get_mut(*kind) {
-                list.push(vigil_model::path::join(path.as_bstr(), name.as_bstr()));
-            }
+            let path = vigil_model::path::join(path.as_bstr(), name.as_bstr());
+            shown.get_mut(*kind).push(path);
         }
     }
 
-    fn show(&self, path: &[u8], wanted: &[usize], shown: &mut Lists) {
+    fn show(&self, path: &[u8], wanted: &[FileKind], shown: &mut Lists) {
         let only = wanted.iter().find(|kind| self.kinds == bit(**kind));
-        if let Some(list) = only.and_then(|kind| shown.get_mut(*kind)) {
+        if let Some(only) = only {
+            let list = shown.get_mut(*only);
             list.push([path, b"/"].concat().into());
             return;
         }

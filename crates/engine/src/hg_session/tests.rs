@@ -121,7 +121,10 @@ fn another_process_lists_no_unchanged_folder() {
     working.write("d/unknown", "");
     let mut first = working.session(true);
     let status = working.ask(&mut first, false, false).unwrap();
-    assert_eq!((status.unknown.len(), status.modified.len()), (1, 0));
+    assert_eq!(
+        (status.lists.unknown.len(), status.lists.modified.len()),
+        (1, 0)
+    );
     // A stamp taken within the tick of the change is not trusted.
     vigil_testkit::clock::wait_for_tick();
     working.ask(&mut first, false, false).unwrap();
@@ -152,8 +155,11 @@ fn another_process_lists_no_unchanged_folder() {
     assert!(third.recorded.as_ref().unwrap().needs_saving());
     let status = working.ask(&mut third, false, false).unwrap();
     let paths = |paths: &[BString]| paths.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(paths(&status.unknown), ["d/e/d", "d/unknown", "f.o", "g/h"]);
-    assert_eq!(paths(&status.added), ["d/e/new"]);
+    assert_eq!(
+        paths(&status.lists.unknown),
+        ["d/e/d", "d/unknown", "f.o", "g/h"]
+    );
+    assert_eq!(paths(&status.lists.added), ["d/e/new"]);
 }
 
 #[test]
@@ -367,7 +373,7 @@ fn an_audit_finds_changes_without_events() {
     fs::hard_link(working.path("d/b"), &other).unwrap();
     fs::write(&other, "longer than before").unwrap();
     let status = working.ask(&mut session, false, false).unwrap();
-    assert_eq!(status.modified.len(), 0);
+    assert_eq!(status.lists.modified.len(), 0);
     for extent in [Extent::From(0), Extent::All] {
         let audit = session.audit(extent).unwrap();
         assert_eq!((audit.questions, audit.files), (1, 6));
@@ -420,24 +426,25 @@ fn only_changed_paths_are_scanned() {
         working
             .ask(&mut session, false, false)
             .unwrap()
+            .lists
             .unknown
             .len(),
         1
     );
     working.write("d/other", "");
     let status = working.ask(&mut session, false, false).unwrap();
-    assert_eq!(status.unknown, [".hgignore", "d/other"]);
+    assert_eq!(status.lists.unknown, [".hgignore", "d/other"]);
     assert_eq!(moved(&session), Some(0));
     // After a new dirstate, only what differs in it is looked at.
     working.write("g/i", "");
     let files = FILES.map(|name| (name, b'n'));
     working.record(0, &[&files[..], &[("g/i", b'a')]].concat());
     let status = working.ask(&mut session, false, false).unwrap();
-    assert_eq!((status.added.len(), moved(&session)), (1, Some(2)));
-    assert_eq!(status.added, ["g/i"]);
+    assert_eq!((status.lists.added.len(), moved(&session)), (1, Some(2)));
+    assert_eq!(status.lists.added, ["g/i"]);
     // After a change of patterns, everything is looked at.
     working.write(".hgignore", "");
     let status = working.ask(&mut session, false, false).unwrap();
-    assert_eq!(status.unknown, [".hgignore", "d/other", "d/other.o"]);
+    assert_eq!(status.lists.unknown, [".hgignore", "d/other", "d/other.o"]);
     assert_eq!(moved(&session), None);
 }

@@ -196,17 +196,8 @@ fn status(
 
 /// Returns Mercurial's letter for each reported path.
 fn letters(status: &HgStatus) -> BTreeMap<BString, char> {
-    let kinds = [
-        ('M', &status.modified),
-        ('A', &status.added),
-        ('R', &status.removed),
-        ('!', &status.deleted),
-        ('?', &status.unknown),
-        ('I', &status.ignored),
-        ('C', &status.clean),
-    ];
-    let all = kinds
-        .into_iter()
-        .flat_map(|(letter, paths)| paths.iter().map(move |path| (path.clone(), letter)));
+    let kinds = status.lists.iter();
+    let all =
+        kinds.flat_map(|(kind, paths)| paths.iter().map(move |path| (path.clone(), kind.letter())));
     all.collect()
 }

@@ -151,15 +151,15 @@ impl<'a> FoundDocument<'a> {
         match found {
             HgFound::Recorded(recorded) => Self::of_recorded(recorded),
             HgFound::Directory(directory) => {
-                let status = &directory.status;
+                let lists = &directory.status.lists;
                 Self::Directory {
                     recorded: directory.recorded,
-                    modified: status.modified.len(),
-                    added: status.added.len(),
-                    removed: status.removed.len(),
-                    deleted: status.deleted.len(),
-                    unknown: status.unknown.len(),
-                    clean: status.clean.len(),
+                    modified: lists.modified.len(),
+                    added: lists.added.len(),
+                    removed: lists.removed.len(),
+                    deleted: lists.deleted.len(),
+                    unknown: lists.unknown.len(),
+                    clean: lists.clean.len(),
                 }
             }
             HgFound::Unknown => Self::Unknown,

@@ -7,6 +7,7 @@ use vigil_daemon::protocol::KnownBy;
 use vigil_engine::hg_session::why::{
     Compared, HgDirectory, HgFound, HgRecorded, HgWhy, LeftOut, Seen,
 };
+use vigil_engine::hg_status::kinds::FileKind;
 use vigil_hg::bytes::bytes_of;
 use vigil_hg::patterns::{IgnoreLine, shown_from};
 use vigil_hg::stored::Flag;
@@ -214,16 +215,10 @@ fn kind(flag: Flag) -> &'static str {
 }
 
 fn directory(found: &HgDirectory) -> Vec<u8> {
-    let status = &found.status;
-    let counts = [
-        ("modified", &status.modified),
-        ("added", &status.added),
-        ("removed", &status.removed),
-        ("deleted", &status.deleted),
-        ("unknown", &status.unknown),
-        ("clean", &status.clean),
-    ];
-    let counts = counts.map(|(name, files)| format!("{name}: {}", files.len()));
+    let counts = found.status.lists.iter();
+    let counts = counts.filter(|(kind, _)| *kind != FileKind::Ignored);
+    let counts = counts.map(|(kind, files)| format!("{}: {}", kind.name(), files.len()));
+    let counts: Vec<String> = counts.collect();
     let recorded = format!("directory, files that are recorded: {}, ", found.recorded);
     bytes![recorded, counts.join(", ")]
 }
