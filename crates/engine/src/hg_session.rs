@@ -333,18 +333,13 @@ impl HgSession {
         let (compared, provable_later) = (&mut self.compared, &mut self.provable_later);
         let root = &self.root;
         let question_of = HgQuestion {
-            repository: request.repository,
+            request,
             dirstate: &recorded.dirstate,
-            ignore: request.ignore.clone(),
-            matcher: request.matcher.clone(),
-            clean: request.clean,
-            unknown: request.unknown,
-            ignored: request.ignored,
             line_endings: self.line_endings.clone(),
             walks,
         };
         let mut has_unreadable = HasUnreadable(false);
-        let status = status_of(question_of, &files, |system, look| {
+        let status = status_of(&question_of, &files, |system, look| {
             let found = match (watched, memory) {
                 (Some(watched), Some(memory)) => {
                     let key = FindingsKey {

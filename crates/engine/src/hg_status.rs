@@ -13,8 +13,7 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::line_endings::LineEndings;
-use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
-use vigil_hg::repository::Repository;
+use vigil_hg::patterns::{Matcher, outside_of_reach};
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path, stat_path};
@@ -29,29 +28,20 @@ use vigil_scan::{
 
 use self::kinds::Lists;
 use self::walk::Walk;
-use crate::hg_system::{HgSystem, Ignored, NO_FILE, UNREADABLE};
+use crate::hg_session::HgRequest;
+use crate::hg_system::{HgSystem, HgSystemInputs, Ignored, NO_FILE, UNREADABLE};
 
 /// A question about a working copy.
 #[derive(Debug)]
-pub struct HgQuestion<'q> {
-    /// The repository.
-    pub repository: &'q Repository,
-    /// The dirstate of its working copy.
-    pub dirstate: &'q Dirstate,
-    /// Its ignore patterns.
-    pub ignore: Arc<Ignore>,
-    /// Which paths are asked for.
-    pub matcher: Arc<Matcher>,
-    /// Whether clean files are asked for.
-    pub clean: bool,
-    /// Whether unknown files are asked for.
-    pub unknown: bool,
-    /// Whether ignored files are asked for.
-    pub ignored: bool,
+pub(crate) struct HgQuestion<'q> {
+    /// What is asked.
+    pub(crate) request: &'q HgRequest<'q>,
+    /// The dirstate of the working copy.
+    pub(crate) dirstate: &'q Dirstate,
     /// How files are converted before they are compared.
-    pub line_endings: Option<Arc<LineEndings>>,
+    pub(crate) line_endings: Option<Arc<LineEndings>>,
     /// Whether the whole working copy is walked, even if only recorded files are asked for.
-    pub walks: bool,
+    pub(crate) walks: bool,
 }
 
 /// An answer.
@@ -130,78 +120,78 @@ pub(crate) struct ScanInputs<'l> {
 }
 
 /// Answers a question from the findings that `find` returns: its own, or those of the scan that it is handed as a function.
-pub(crate) fn status_of<'q, 'f>(
-    question: HgQuestion<'q>,
+pub(crate) fn status_of<'f>(
+    question: &HgQuestion<'_>,
     recorded: &RecordedFiles<'_>,
     find: impl FnOnce(
         &HgSystem<'_>,
         &dyn Fn(ScanInputs<'_>) -> Result<Findings, ScanError>,
     ) -> Result<Cow<'f, Findings>, ScanError>,
 ) -> Result<HgStatus, Abort> {
-    let repository = question.repository;
-    refuse_unreachable_paths(&question)?;
-    let is_only_named = is_only_named(&question);
+    let request = question.request;
+    let repository = request.repository;
+    refuse_unreachable_paths(question)?;
+    let is_only_named = is_only_named(question);
     let ignored = Arc::new(Ignored::new(
-        question.ignore.clone(),
-        question.matcher.clone(),
+        request.ignore.clone(),
+        request.matcher.clone(),
     ));
     let store = repository.store();
-    let system = HgSystem::new(
-        &repository.root,
-        question.dirstate,
-        &store,
-        ignored.clone(),
-        vigil_stamp::now(),
-        !question.unknown,
-        recorded.is_remembered,
-    )
-    .converting(question.line_endings.clone());
-    let is_filtered = !question.matcher.is_everything();
-    let look = |inputs: ScanInputs<'_>| scan(&question, recorded.tracked, &system, inputs);
+    let system = HgSystem::new(HgSystemInputs {
+        top: &repository.root,
+        dirstate: question.dirstate,
+        store: &store,
+        ignore: ignored.clone(),
+        now: vigil_stamp::now(),
+        audits: !request.unknown,
+        is_remembered: recorded.is_remembered,
+        line_endings: question.line_endings.clone(),
+    });
+    let is_filtered = !request.matcher.is_everything();
+    let look = |inputs: ScanInputs<'_>| scan(question, recorded.tracked, &system, inputs);
     let findings = find(&system, &look).map_err(|error| scan_abort(&error))?;
     let walk = Walk::new(
         &repository.root,
         &ignored.patterns,
-        &question.matcher,
-        question.ignored,
+        &request.matcher,
+        request.ignored,
     );
     let mut builder = StatusBuilder {
         system: &system,
         dirstate: question.dirstate,
-        matcher: &question.matcher,
+        matcher: &request.matcher,
         is_filtered,
         walk: &walk,
-        now: system.now,
-        looks_through_links: !question.unknown,
+        now: system.inputs.now,
+        looks_through_links: !request.unknown,
         is_only_named,
-        lists_clean: question.clean,
+        lists_clean: request.clean,
         status: HgStatus::default(),
     };
-    let nested = match question.unknown || question.ignored {
+    let nested = match request.unknown || request.ignored {
         true => builder.nested_repositories(ignored.directories()),
         false => Vec::new(),
     };
     // Unless unknown files are asked for, Mercurial looks for recorded files even in nested repositories.
-    let gone_with: &[BString] = if question.unknown { &nested } else { &[] };
+    let gone_with: &[BString] = if request.unknown { &nested } else { &[] };
     builder.add_tracked(&findings, recorded.special, gone_with);
     builder.status.failure = system.failure();
-    let named = unrecorded_names(&question);
-    read_subincludes(&question, &findings, &named, &walk);
+    let named = unrecorded_names(question);
+    read_subincludes(question, &findings, &named, &walk);
     let subincludes = ignored.patterns.take_subinclude_outcome();
     let below = subincludes.failed_below.as_bstr();
     let is_named_below = named.iter().any(|path| path.starts_with(below));
-    let found =
-        builder.add_unrecorded(findings, question.unknown, question.ignored, &nested, below);
+    let found = builder.add_unrecorded(findings, request.unknown, request.ignored, &nested, below);
     builder.add_bad_names();
     // If ignored files, or only files by name, are asked for, Mercurial looks up only what it finds in the patterns, not the
     // directories on the way.
-    let is_walked = !question.ignored && !is_only_named && walk.may_come_to(below);
+    let is_walked = !request.ignored && !is_only_named && walk.may_come_to(below);
     let is_looked_up = is_walked || found == UnrecordedFiles::Below || is_named_below;
     builder.status.ignore_failure = subincludes.failure.filter(|_| is_looked_up);
     let found_others = found != UnrecordedFiles::Nothing;
-    builder.status.ignore_use = match question.unknown && !question.ignored {
+    builder.status.ignore_use = match request.unknown && !request.ignored {
         true => Some(IgnoreUse::BeforeTheWalk),
-        false if question.ignored && found_others || !named.is_empty() => {
+        false if request.ignored && found_others || !named.is_empty() => {
             Some(IgnoreUse::AfterTheWalk)
         }
         false => None,
@@ -216,10 +206,10 @@ fn scan(
     system: &HgSystem<'_>,
     inputs: ScanInputs<'_>,
 ) -> Result<Findings, ScanError> {
-    let filter = Filter(&question.matcher);
-    let is_filtered = !question.matcher.is_everything();
+    let filter = Filter(&question.request.matcher);
+    let is_filtered = !question.request.matcher.is_everything();
     system.scan(&Scan {
-        work_tree: &question.repository.root,
+        work_tree: &question.request.repository.root,
         tracked_files: tracked,
         ignore_case: false,
         looks_at_present_skipped_files: false,
@@ -232,7 +222,7 @@ fn scan(
             true => UntrackedMode::All,
             false => UntrackedMode::No,
         },
-        ignored: match question.ignored {
+        ignored: match question.request.ignored {
             true => IgnoredMode::Traditional,
             false => IgnoredMode::No,
         },
@@ -254,17 +244,17 @@ fn read_subincludes(
     named: &[&BStr],
     walk: &Walk<'_>,
 ) {
-    if question.ignore.is_whole() {
+    if question.request.ignore.is_whole() {
         return;
     }
     let found = findings.untracked.iter().chain(&findings.ignored);
-    let found = found.filter(|_| question.ignored);
+    let found = found.filter(|_| question.request.ignored);
     let found = found.map(|path| path.as_bstr());
     // A walk for unknown files looks up the directories where it begins, unless ignored files are asked for, too.
     let begun_at = walk.begins_at().iter().copied();
-    let begun_at = begun_at.filter(|_| question.unknown && !question.ignored);
+    let begun_at = begun_at.filter(|_| question.request.unknown && !question.request.ignored);
     let looked_up = found.chain(named.iter().copied()).chain(begun_at);
-    looked_up.for_each(|path| question.ignore.read_for(path));
+    looked_up.for_each(|path| question.request.ignore.read_for(path));
 }
 
 fn scan_abort(error: &ScanError) -> Abort {
@@ -321,8 +311,8 @@ struct StatusBuilder<'a> {
 
 /// Refuses named paths that lead through a link or into another repository: Mercurial would begin a walk there.
 fn refuse_unreachable_paths(question: &HgQuestion<'_>) -> Result<(), Abort> {
-    let root = &question.repository.root;
-    for path in question.matcher.named() {
+    let root = &question.request.repository.root;
+    for path in question.request.matcher.named() {
         let is_there = || lstat_path(&root.join(OsStr::from_bytes(path))).is_ok();
         // Mercurial takes a path with a leading slash from the top, too, but matches and prints it as it is.
         let is_odd = path.starts_with(b"/");
@@ -340,9 +330,13 @@ fn refuse_unreachable_paths(question: &HgQuestion<'_>) -> Result<(), Abort> {
 
 /// Whether only paths of files are asked for. Nothing is looked for below such a path, even if something is recorded there.
 fn is_only_named(question: &HgQuestion<'_>) -> bool {
-    let named = question.matcher.named();
+    let named = question.request.matcher.named();
     let may_have_more = |path: &BStr| {
-        let there = question.repository.root.join(OsStr::from_bytes(path));
+        let there = question
+            .request
+            .repository
+            .root
+            .join(OsStr::from_bytes(path));
         match lstat_path(&there) {
             Ok(stat) => stat.is_dir(),
             Err(_) => {
@@ -351,18 +345,22 @@ fn is_only_named(question: &HgQuestion<'_>) -> bool {
             }
         }
     };
-    question.matcher.is_all_paths() && !named.is_empty() && !named.into_iter().any(may_have_more)
+    question.request.matcher.is_all_paths()
+        && !named.is_empty()
+        && !named.into_iter().any(may_have_more)
 }
 
 /// Returns the files and links that are asked for by name but not recorded.
 fn unrecorded_names<'q>(question: &'q HgQuestion<'_>) -> Vec<&'q BStr> {
-    let root = &question.repository.root;
+    let root = &question.request.repository.root;
     let is_other = |path: &&BStr| {
         let stat = lstat_path(&root.join(OsStr::from_bytes(path)));
         let is_file = stat.is_ok_and(|stat| stat.is_file() || stat.is_symlink());
-        is_file && question.dirstate.position(path).is_none() && question.matcher.is_match(path)
+        is_file
+            && question.dirstate.position(path).is_none()
+            && question.request.matcher.is_match(path)
     };
-    let named = question.matcher.named().into_iter();
+    let named = question.request.matcher.named().into_iter();
     named.filter(is_other).collect()
 }
 
@@ -386,7 +384,7 @@ impl StatusBuilder<'_> {
                     continue;
                 }
                 previous = parent.to_owned();
-                let top = &self.system.top;
+                let top = &self.system.inputs.top;
                 let above = parent
                     .find_iter("/")
                     .filter_map(|slash| parent.get(..slash));
@@ -488,7 +486,7 @@ impl StatusBuilder<'_> {
         if !self.looks_through_links {
             return verdict_if_gone;
         }
-        let there = self.system.top.join(OsStr::from_bytes(path));
+        let there = self.system.inputs.top.join(OsStr::from_bytes(path));
         let seen = lstat_path(&there).ok();
         let Some(seen) = seen.filter(|seen| seen.is_file() || seen.is_symlink()) else {
             return verdict_if_gone;
@@ -511,7 +509,7 @@ impl StatusBuilder<'_> {
 
     /// Returns the verdict on a file whose contents cannot be read. Mercurial compares contents last, after size and flag.
     fn verdict_if_unreadable(&self, path: &BStr, verdict_if_gone: Verdict) -> Verdict {
-        let seen = lstat_path(&self.system.top.join(OsStr::from_bytes(path)));
+        let seen = lstat_path(&self.system.inputs.top.join(OsStr::from_bytes(path)));
         match seen.is_ok_and(|seen| self.system.differs_unread(path, &seen)) {
             true => Verdict::Modified,
             false => verdict_if_gone,
@@ -526,10 +524,10 @@ impl StatusBuilder<'_> {
         };
         let is_copy = self.dirstate.copy_source(number as usize).is_some();
         let verdict_if_gone = verdict(entry, is_copy, None, self.now);
-        let there = self.system.top.join(OsStr::from_bytes(path));
+        let there = self.system.inputs.top.join(OsStr::from_bytes(path));
         let is_met = self.matcher.is_exact(path)
             || self.walk.comes_to(path)
-            || outside_of_reach(self.system.top, path).is_some();
+            || outside_of_reach(self.system.inputs.top, path).is_some();
         let Some(seen) = lstat_path(&there).ok().filter(|_| !is_met) else {
             return verdict_if_gone;
         };
@@ -605,7 +603,7 @@ impl StatusBuilder<'_> {
         let mut bad = Vec::new();
         for path in self.matcher.named() {
             let is_recorded = self.dirstate.position(path).is_some();
-            let there = self.system.top.join(OsStr::from_bytes(path));
+            let there = self.system.inputs.top.join(OsStr::from_bytes(path));
             let reason = match lstat_path(&there) {
                 Ok(stat) if stat.is_dir() || stat.is_file() || stat.is_symlink() => continue,
                 Ok(stat) => {

@@ -92,8 +92,8 @@ impl StoreSeen {
     }
 }
 
-/// A working copy, as of one question.
-pub(crate) struct HgSystem<'a> {
+/// What an [`HgSystem`] is made from.
+pub(crate) struct HgSystemInputs<'a> {
     /// The top of the working copy.
     pub(crate) top: &'a Path,
     /// What is recorded.
@@ -104,12 +104,21 @@ pub(crate) struct HgSystem<'a> {
     pub(crate) ignore: Arc<Ignored>,
     /// A time before anything was looked at.
     pub(crate) now: Timestamp,
+    /// Whether files may be behind a link or in another repository. Mercurial refuses those when it compares their contents.
+    pub(crate) audits: bool,
+    /// Whether the findings are kept for later questions.
+    pub(crate) is_remembered: bool,
+    /// How files are converted before they are compared.
+    pub(crate) line_endings: Option<Arc<LineEndings>>,
+}
+
+/// A working copy, as of one question.
+pub(crate) struct HgSystem<'a> {
+    pub(crate) inputs: HgSystemInputs<'a>,
     /// The files of the first parent, read on first use.
     manifest: OnceLock<Result<Manifest, Abort>>,
     /// Whether the first parent was looked for and is not in the store.
     lacks_parent: AtomicBool,
-    /// Whether files may be behind a link or in another repository. Mercurial refuses those when it compares their contents.
-    audits: bool,
     /// The first path, in order, whose contents could not be compared, and why.
     failure: Mutex<Option<(BString, Abort)>>,
     /// The files whose contents were compared.
@@ -122,10 +131,6 @@ pub(crate) struct HgSystem<'a> {
     unsure: Mutex<BTreeMap<BString, u64>>,
     /// The files so young that the same stat data may prove more later.
     provable_later: Mutex<BTreeSet<BString>>,
-    /// Whether the findings are kept for later questions.
-    is_remembered: bool,
-    /// How files are converted before they are compared.
-    line_endings: Option<Arc<LineEndings>>,
     /// Directories with recorded files that are other repositories.
     nested: Mutex<Vec<BString>>,
     /// What the dirstate says about directories that Mercurial listed.
@@ -180,48 +185,25 @@ impl IgnoreScope for Ignored {
 }
 
 impl<'a> HgSystem<'a> {
-    pub(crate) fn new(
-        top: &'a Path,
-        dirstate: &'a Dirstate,
-        store: &'a Store,
-        ignore: Arc<Ignored>,
-        now: Timestamp,
-        audits: bool,
-        is_remembered: bool,
-    ) -> Self {
+    pub(crate) fn new(inputs: HgSystemInputs<'a>) -> Self {
         Self {
-            top,
-            dirstate,
-            store,
-            listed: MercurialListings::new(dirstate, &ignore.patterns),
-            ignore,
-            now,
+            listed: MercurialListings::new(inputs.dirstate, &inputs.ignore.patterns),
+            inputs,
             manifest: OnceLock::new(),
             lacks_parent: AtomicBool::new(false),
-            audits,
             failure: Mutex::new(None),
             failures: AtomicUsize::new(0),
             compared: Mutex::default(),
             without_version: Mutex::default(),
             unsure: Mutex::default(),
             provable_later: Mutex::default(),
-            is_remembered,
-            line_endings: None,
             nested: Mutex::default(),
-        }
-    }
-
-    /// Has files converted before they are compared.
-    pub(crate) fn converting(self, line_endings: Option<Arc<LineEndings>>) -> Self {
-        Self {
-            line_endings,
-            ..self
         }
     }
 
     /// Returns the contents of the file at `path` as they are compared.
     fn converted(&self, path: &BStr, contents: Vec<u8>) -> Vec<u8> {
-        match &self.line_endings {
+        match &self.inputs.line_endings {
             Some(line_endings) => line_endings.committed(path, contents),
             None => contents,
         }
@@ -230,7 +212,10 @@ impl<'a> HgSystem<'a> {
     /// Scans; and once more, without what the dirstate says about directories, if that hid something.
     pub(crate) fn scan(&self, scan: &Scan<'_>) -> Result<Findings, ScanError> {
         let mut found = scan.run()?;
-        if self.listed.was_misled(self.top, self.dirstate, &found) {
+        if self
+            .listed
+            .was_misled(self.inputs.top, self.inputs.dirstate, &found)
+        {
             self.listed.stop_trusting();
             found = scan.run()?;
         }
@@ -276,9 +261,9 @@ impl<'a> HgSystem<'a> {
     /// Identifies what the contents of the file at `path` are compared with. The number changes with the first parent, and when
     /// the file's revlog is written. `None` if that could still happen without showing.
     pub(crate) fn compared_with(&self, path: &BStr) -> Option<u64> {
-        let [p1, _] = self.dirstate.parents();
-        let stamp = match stat_path(&self.store.file_index(path)) {
-            Ok(stat) => Some(Stamp::trusted(&stat, self.now)?.to_bytes()),
+        let [p1, _] = self.inputs.dirstate.parents();
+        let stamp = match stat_path(&self.inputs.store.file_index(path)) {
+            Ok(stat) => Some(Stamp::trusted(&stat, self.inputs.now)?.to_bytes()),
             Err(error) if is_missing(error) => None,
             Err(_) => return None,
         };
@@ -289,16 +274,16 @@ impl<'a> HgSystem<'a> {
 
     /// Looks at the store; returns `None` if it is locked, or could be written to and look the same.
     pub(crate) fn store_seen(&self) -> Option<StoreSeen> {
-        let folder = self.store.folder();
-        let stamp = Stamp::trusted(&stat_path(folder).ok()?, self.now)?;
+        let folder = self.inputs.store.folder();
+        let stamp = Stamp::trusted(&stat_path(folder).ok()?, self.inputs.now)?;
         let is_locked = lstat_path(&folder.join("lock")).is_ok();
-        let [p1, _] = self.dirstate.parents();
+        let [p1, _] = self.inputs.dirstate.parents();
         (!is_locked).then_some(StoreSeen { p1, stamp })
     }
 
     /// Same as [`Self::compared_with`], and notes the result. Looks nothing up if findings are not kept.
     fn note_compared_with(&self, path: &BStr) -> Option<u64> {
-        if !self.is_remembered {
+        if !self.inputs.is_remembered {
             return None;
         }
         let with = self.compared_with(path)?;
@@ -319,11 +304,16 @@ impl<'a> HgSystem<'a> {
             if *observed != Observed::Present(BY_CONTENTS) {
                 continue;
             }
-            let path = self.dirstate.get(*number as usize).map(|(path, _)| path);
+            let path = self
+                .inputs
+                .dirstate
+                .get(*number as usize)
+                .map(|(path, _)| path);
             // A kept verdict needed no comparison now. The file counts as compared if it can be read.
             let can_be_read = |path: &BStr| {
                 !without_version.contains(path)
-                    && (compared.contains(path) || self.is_remembered && self.can_be_read(path))
+                    && (compared.contains(path)
+                        || self.inputs.is_remembered && self.can_be_read(path))
             };
             if !path.is_some_and(can_be_read) {
                 *observed = Observed::Present(UNREADABLE);
@@ -332,7 +322,7 @@ impl<'a> HgSystem<'a> {
     }
 
     fn can_be_read(&self, path: &BStr) -> bool {
-        let there = self.top.join(OsStr::from_bytes(path));
+        let there = self.inputs.top.join(OsStr::from_bytes(path));
         match lstat_path(&there) {
             Ok(stat) if stat.is_symlink() => std::fs::read_link(&there).is_ok(),
             Ok(_) => vigil_stamp::file::open(&there).is_ok(),
@@ -363,20 +353,24 @@ impl<'a> HgSystem<'a> {
         let Some(entry) = manifest.get(path) else {
             return true;
         };
-        if self.line_endings.is_some() {
+        if self.inputs.line_endings.is_some() {
             // Mercurial reads it whatever its size is.
             return entry.flag != flag_of(stat);
         }
-        entry.flag != flag_of(stat) || self.store.has_other_len(path, &entry.node, stat.size)
+        entry.flag != flag_of(stat)
+            || self
+                .inputs
+                .store
+                .has_other_len(path, &entry.node, stat.size)
     }
 
     fn manifest(&self) -> Result<&Manifest, Abort> {
-        let [p1, _] = self.dirstate.parents();
+        let [p1, _] = self.inputs.dirstate.parents();
         let manifest = self
             .manifest
-            .get_or_init(|| match self.store.manifest_of(&p1) {
+            .get_or_init(|| match self.inputs.store.manifest_of(&p1) {
                 // Mercurial warns, and continues as if there were no parent.
-                Err(_) if self.store.lacks(&p1) => {
+                Err(_) if self.inputs.store.lacks(&p1) => {
                     self.lacks_parent.store(true, Ordering::Relaxed);
                     Ok(Manifest::default())
                 }
@@ -397,16 +391,16 @@ impl<'a> HgSystem<'a> {
 
     /// Whether a file of `size` bytes is longer than its version in the first parent, so that nothing need be read.
     fn is_too_long(&self, path: &BStr, size: u64) -> bool {
-        if size < LONG_LEN || self.line_endings.is_some() {
+        if size < LONG_LEN || self.inputs.line_endings.is_some() {
             return false;
         }
         let manifest = self.manifest();
         let entry = manifest.ok().and_then(|manifest| manifest.get(path));
-        entry.is_some_and(|entry| self.store.is_shorter_than(path, &entry.node, size))
+        entry.is_some_and(|entry| self.inputs.store.is_shorter_than(path, &entry.node, size))
     }
 
     fn contents(&self, path: &BStr, stat: &Stat) -> Option<Vec<u8>> {
-        let there = self.top.join(OsStr::from_bytes(path));
+        let there = self.inputs.top.join(OsStr::from_bytes(path));
         let contents = working_file::contents(&there, stat.is_symlink(), u64::MAX).ok()?;
         Some(self.converted(path, contents))
     }
@@ -425,20 +419,23 @@ impl<'a> HgSystem<'a> {
         }
         // Mercurial checks the path only here, when it reads the file, which it does only if the size is the same. It reads the
         // target of a link without this check.
-        if self.audits
+        if self.inputs.audits
             && found != Flag::Link
-            && let Some(abort) = outside_of_reach(self.top, path)
+            && let Some(abort) = outside_of_reach(self.inputs.top, path)
         {
-            if self.line_endings.is_some() {
+            if self.inputs.line_endings.is_some() {
                 return Err(abort);
             }
-            let len = self.store.contents_len(path, &entry.node)?;
+            let len = self.inputs.store.contents_len(path, &entry.node)?;
             return match Ok(len) == u64::try_from(contents.len()) {
                 true => Err(abort),
                 false => Ok(Compared::Contents),
             };
         }
-        let is_same = self.store.has_contents(path, &entry.node, contents)?;
+        let is_same = self
+            .inputs
+            .store
+            .has_contents(path, &entry.node, contents)?;
         Ok(match is_same {
             true => Compared::Same,
             false => Compared::Contents,
@@ -505,14 +502,17 @@ impl System for HgSystem<'_> {
             return Err(Difference::Certain(Observed::Present(NO_FILE)));
         }
         let (entry, is_copy) = entry_of(file);
-        if self.is_remembered && entry.flags.has(Flags::HAS_MTIME) && stat.mtime_s >= self.now.s {
+        if self.inputs.is_remembered
+            && entry.flags.has(Flags::HAS_MTIME)
+            && stat.mtime_s >= self.inputs.now.s
+        {
             self.provable_later.lock().insert(path());
         }
-        match verdict(&entry, is_copy, Some(stat), self.now) {
+        match verdict(&entry, is_copy, Some(stat), self.inputs.now) {
             Verdict::Modified => Err(Difference::Certain(Observed::Present(FileMode::FILE))),
             Verdict::Unsure => Err(Difference::InContents(BY_CONTENTS)),
             Verdict::Clean
-                if let Some(line_endings) = &self.line_endings
+                if let Some(line_endings) = &self.inputs.line_endings
                     && line_endings.doubts(path().as_ref()) =>
             {
                 Err(Difference::InContents(BY_CONTENTS))
@@ -568,7 +568,7 @@ impl System for HgSystem<'_> {
     }
 
     fn is_repository(&self, path: &BStr) -> Result<bool, Errno> {
-        let folder = self.top.join(OsStr::from_bytes(path)).join(".hg");
+        let folder = self.inputs.top.join(OsStr::from_bytes(path)).join(".hg");
         match lstat_path(&folder) {
             Err(Errno::ACCESS) => Err(Errno::ACCESS),
             seen => Ok(seen.is_ok_and(|stat| stat.is_dir())),
@@ -592,7 +592,7 @@ impl System for HgSystem<'_> {
     }
 
     fn rules_at_top(&self) -> Arc<dyn IgnoreScope> {
-        self.ignore.clone()
+        self.inputs.ignore.clone()
     }
 
     fn rules_in(
@@ -609,7 +609,7 @@ impl System for HgSystem<'_> {
         }
         // Every scan must report nested repositories and ignored subdirectories: so the findings here are not kept.
         let mut subdirs = directory.tracked.into_iter().flat_map(Directory::subdirs);
-        let has_ignored = self.is_remembered
+        let has_ignored = self.inputs.is_remembered
             && subdirs.any(|sub| above.is_ignored(join(directory.path, sub.name()).as_ref(), true));
         let file = match is_nested || has_ignored {
             true => RulesFile::Unproven,

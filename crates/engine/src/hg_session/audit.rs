@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use vigil_hg::abort::Abort;
-use vigil_hg::patterns::{Ignore, Matcher};
+use vigil_hg::patterns::Ignore;
 use vigil_hg::repository::Repository;
 use vigil_model::request::IgnoredMode;
 use vigil_scan::{Findings, Focus};
@@ -42,19 +42,17 @@ impl HgSession {
         extent: Extent,
         audit: &mut Audit,
     ) -> Result<Option<Vec<Difference>>, Abort> {
-        let matcher: Arc<Matcher> = Arc::default();
-        let is_ignored = ignored != IgnoredMode::No;
         self.dirstate(repository)?;
         // Pending events are followed up first, as for any question.
-        self.status(&HgRequest {
+        let request = HgRequest {
             repository,
             ignore: ignore.clone(),
-            matcher: matcher.clone(),
+            matcher: Arc::default(),
             clean: false,
             unknown: true,
-            ignored: is_ignored,
-        })?
-        .compared()?;
+            ignored: ignored != IgnoredMode::No,
+        };
+        self.status(&request)?.compared()?;
         let (Some(recorded), Some(watched)) = (&self.recorded, &self.watched) else {
             return Ok(Some(Vec::new()));
         };
@@ -70,13 +68,8 @@ impl HgSession {
         audit.next = sample.as_ref().map_or(0, |sample| sample.next);
         let focus = sample.map(|sample| Focus::new(tracked, &sample.files, &sample.directories));
         let question = HgQuestion {
-            repository,
+            request: &request,
             dirstate: &recorded.dirstate,
-            ignore: ignore.clone(),
-            matcher,
-            clean: false,
-            unknown: true,
-            ignored: is_ignored,
             // A session that is kept converts nothing.
             line_endings: None,
             walks: true,
@@ -87,7 +80,7 @@ impl HgSession {
             is_remembered: false,
         };
         let mut found = Findings::default();
-        status_of(question, &files, |_, look| {
+        status_of(&question, &files, |_, look| {
             found = look(ScanInputs {
                 focus: focus.as_ref(),
                 ..ScanInputs::default()

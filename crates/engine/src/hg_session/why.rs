@@ -19,7 +19,7 @@ use vigil_linux::stat::{Stat, lstat_path};
 
 use super::{HgRequest, HgSession};
 use crate::hg_status::HgStatus;
-use crate::hg_system::{HgSystem, Ignored};
+use crate::hg_system::{HgSystem, HgSystemInputs, Ignored};
 
 pub use crate::hg_system::Compared;
 
@@ -266,9 +266,17 @@ fn recorded(
     let compared = match file {
         Some(stat) if reason.verdict() == Verdict::Unsure => {
             let store = repository.store();
-            let ignored = Arc::new(Ignored::new(Arc::default(), Arc::default()));
-            HgSystem::new(root, dirstate, &store, ignored, now, false, false)
-                .compared(path, stat)?
+            let system = HgSystem::new(HgSystemInputs {
+                top: root,
+                dirstate,
+                store: &store,
+                ignore: Arc::new(Ignored::new(Arc::default(), Arc::default())),
+                now,
+                audits: false,
+                is_remembered: false,
+                line_endings: None,
+            });
+            system.compared(path, stat)?
         }
         _ => None,
     };
