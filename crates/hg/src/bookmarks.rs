@@ -36,7 +36,7 @@ pub(crate) fn path(repository: &Repository) -> PathBuf {
 /// The file cannot be read, nor can that of the active bookmark, which Mercurial reads with it; or a line is malformed,
 /// which Mercurial reports each time it reads the file.
 pub(crate) fn read(repository: &Repository) -> Result<Vec<u8>, Abort> {
-    let text = text_file::read_if_there(&path(repository))?;
+    let text = text_file::read_if_there(&path(repository))?.unwrap_or_default();
     text_file::read_if_there(&active_path(repository))?;
     let mut lines = text.split(|byte| *byte == b'\n');
     match lines.any(|one| !trim(one).is_empty() && line(one).is_none()) {

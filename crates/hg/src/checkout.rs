@@ -108,7 +108,7 @@ impl Checkout {
             operation: state
                 .map(|(_, operation)| *operation)
                 .or(is_merge.then_some(Operation::Merge)),
-            unresolved: merging::unresolved(&dot_hg.join("merge/state2")),
+            unresolved: MergeState::count_unresolved(repository),
         }
     }
 }
@@ -120,7 +120,7 @@ impl Checkout {
 /// The branch cannot be read.
 pub fn check_branch(repository: &Repository) -> Result<bool, Abort> {
     let text = text_file::read_if_there(&branch_path(repository))?;
-    Ok(text.is_ascii())
+    Ok(text.is_none_or(|text| text.is_ascii()))
 }
 
 /// Returns the path of the file with the branch of the next commit.

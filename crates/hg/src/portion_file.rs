@@ -85,7 +85,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Abort> {
         let message = bytes!("patterns in '", bytes_of(path), "', which is no file");
         return Err(Abort::unsupported(message));
     }
-    let text = text_file::read_if_there(path)?;
+    let text = text_file::read_if_there(path)?.unwrap_or_default();
     match text.len() > LEN_MAX {
         true => Err(too_long(bytes_of(path))),
         false => Ok(text),

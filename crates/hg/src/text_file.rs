@@ -18,13 +18,14 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     file::read_up_to(path, LEN_MAX)
 }
 
-/// Reads the file at `path`; returns no bytes if there is no file.
+/// Reads the file at `path`, if there is one.
 ///
 /// # Errors
 /// The file cannot be read, which Mercurial reports too, or is longer than [`LEN_MAX`].
-pub fn read_if_there(path: &Path) -> Result<Vec<u8>, Abort> {
+pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Abort> {
     match read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        read => read.map_err(|error| Abort::io(path, &error)),
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Abort::io(path, &error)),
     }
 }

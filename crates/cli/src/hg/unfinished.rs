@@ -1,15 +1,11 @@
 //! What a verbose status prints about an unfinished operation (`-v`, commands.status.verbose).
 
-use std::io;
-use std::path::Path;
-
 use bstr::{BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::checkout::MergeState;
 use vigil_hg::config::Config;
 use vigil_hg::node::Node;
 use vigil_hg::repository::Repository;
-use vigil_hg::text_file;
 use vigil_linux::stat::stat_path;
 
 use super::color::Colors;
@@ -110,9 +106,10 @@ impl Unfinished {
             None if !p2.is_null() && !is_skipped("merge") => Some(("merge", MERGE_HINT)),
             None => None,
         };
+        let merge = MergeState::read(repository)?.filter(|merge| merge.is_active);
         Ok(Self {
             operation,
-            conflicts: conflicts(repository)?,
+            conflicts: merge.map(|merge| merge.unresolved),
         })
     }
 
@@ -153,33 +150,5 @@ impl Unfinished {
         if let Some((_, hint)) = self.operation {
             say(hint.as_bytes());
         }
-    }
-}
-
-/// Returns the files with unresolved conflicts, in order, or `None` if no merge is in progress.
-fn conflicts(repository: &Repository) -> Result<Option<Vec<BString>>, Abort> {
-    let refused = || Abort::unsupported("records of a merge that are not understood");
-    let folder = repository.dot_hg.join("merge");
-    let older = read_if_there(&folder.join("state"))?;
-    let Some(text) = read_if_there(&folder.join("state2"))? else {
-        // Without this file, the one in an older format counts.
-        return match older {
-            Some(_) => Err(refused()),
-            None => Ok(None),
-        };
-    };
-    let state = MergeState::parse(&text).ok_or_else(refused)?;
-    Ok(state.is_active.then_some(state.unresolved))
-}
-
-/// Reads the file at `path`, if there is one.
-///
-/// # Errors
-/// The file cannot be read.
-fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Abort> {
-    match text_file::read(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Abort::io(path, &error)),
     }
 }

@@ -292,6 +292,12 @@ fn obsolete_changesets_are_hidden_unless_something_rests_on_them() {
         check(&[]);
         std::fs::remove_dir_all(working.path(".hg/cache")).unwrap();
         check(&[]);
+        // What is being merged stays visible, too.
+        for name in ["state", "state2"] {
+            std::fs::create_dir_all(working.path(".hg/merge").join(name)).unwrap();
+            working.assert_same_as_hg(&["status", "--rev", "0"]);
+            std::fs::remove_dir_all(working.path(".hg/merge")).unwrap();
+        }
         let none = ["--config", "experimental.evolution="];
         let (_, stderr, _) = working.vigil(&[&["status", "--rev", "0"], &none[..]].concat());
         assert!(stderr.contains("experimental.evolution"), "{stderr}");

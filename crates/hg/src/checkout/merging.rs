@@ -2,16 +2,16 @@
 //!
 //! The file is a sequence of records: a letter, four bytes with the length of the payload, and the payload.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use bstr::BString;
 
+use crate::abort::Abort;
 use crate::fields::u32_at;
 use crate::node::Node;
+use crate::repository::Repository;
 use crate::text_file;
 
-/// The letters of records about one file each. The payload begins with the file's name and state, each followed by a NUL.
-const FILE_RECORDS: [u8; 3] = *b"FCD";
 /// A record that may be skipped by readers that do not know its kind. The real letter is the first byte of the payload.
 const OPTIONAL: u8 = b't';
 
@@ -31,29 +31,61 @@ pub struct MergeState {
 }
 
 impl MergeState {
+    /// Reads the list of `repository`; returns `None` if there is none.
+    ///
+    /// # Errors
+    /// The list cannot be read, is damaged or not understood, or exists only in an older format.
+    pub fn read(repository: &Repository) -> Result<Option<Self>, Abort> {
+        let refused = || Abort::unsupported("records of a merge that are not understood");
+        let older = text_file::read_if_there(&repository.dot_hg.join("merge/state"))?;
+        match text_file::read_if_there(&path(repository))? {
+            Some(text) => Self::parse(&text).map(Some).ok_or_else(refused),
+            // Without this file, the one in an older format counts.
+            None if older.is_some() => Err(refused()),
+            None => Ok(None),
+        }
+    }
+
+    /// Counts the unresolved files in the list of `repository`. A missing list counts as 0, and a damaged one is read up to the
+    /// damage.
+    pub(super) fn count_unresolved(repository: &Repository) -> usize {
+        let text = text_file::read(&path(repository)).unwrap_or_default();
+        Self::parse_readable(&text).0.unresolved.len()
+    }
+
     /// Parses a whole list; returns `None` if it is damaged or not understood.
-    pub fn parse(text: &[u8]) -> Option<Self> {
+    fn parse(text: &[u8]) -> Option<Self> {
+        let (state, IsUnderstood(is_understood)) = Self::parse_readable(text);
+        is_understood.then_some(state)
+    }
+
+    /// Parses a list up to the damage.
+    fn parse_readable(text: &[u8]) -> (Self, IsUnderstood) {
         let mut state = Self::default();
+        let mut is_understood = true;
         let mut rest = text;
-        while !rest.is_empty() {
-            let (kind, record, after) = next(rest)?;
+        while let Some((kind, record, after)) = next(rest) {
             rest = after;
-            let (kind, record) = match kind {
-                OPTIONAL => record.split_first().map(|(kind, record)| (*kind, record))?,
-                kind => (kind, record),
+            let (kind, record) = match (kind, record.split_first()) {
+                (OPTIONAL, Some((kind, record))) => (*kind, record),
+                (OPTIONAL, None) => {
+                    is_understood = false;
+                    continue;
+                }
+                _ => (kind, record),
             };
-            if kind.is_ascii_uppercase() && !KNOWN.contains(&kind) {
-                return None;
-            }
+            is_understood &= !kind.is_ascii_uppercase() || KNOWN.contains(&kind);
             match kind {
                 b'L' | b'O' => {
                     state.is_active |= kind == b'L';
                     state.sides.extend(Node::from_hex(record));
                 }
+                // The payload begins with the file's name and state, each followed by a NUL.
                 b'F' | b'C' | b'D' | b'P' => {
                     state.is_active = true;
                     let mut fields = record.split(|byte| *byte == 0);
                     let path = fields.next().unwrap_or_default();
+                    // A path conflict has a state of two letters.
                     if matches!(fields.next(), Some(b"u" | b"pu")) {
                         state.unresolved.push(path.into());
                     }
@@ -62,43 +94,23 @@ impl MergeState {
             }
         }
         state.unresolved.sort_unstable();
-        Some(state)
+        (state, IsUnderstood(is_understood && rest.is_empty()))
     }
 }
 
-/// Counts the unresolved files of the list at `path`. A missing list counts as 0, and a damaged one is read up to the damage.
-pub(super) fn unresolved(path: &Path) -> usize {
-    text_file::read(path).map_or(0, |bytes| count(&bytes))
-}
+/// Whether all of a list is understood.
+struct IsUnderstood(bool);
 
-fn count(bytes: &[u8]) -> usize {
-    let mut count = 0usize;
-    let mut rest = bytes;
-    while let Some((kind, record, after)) = next(rest) {
-        rest = after;
-        let (kind, record) = match (kind, record.split_first()) {
-            (OPTIONAL, Some((kind, record))) => (*kind, record),
-            _ => (kind, record),
-        };
-        let mut fields = record.split(|byte| *byte == 0);
-        let state = fields.nth(1);
-        // A path conflict has a state of two letters.
-        let is_open = matches!(state, Some(b"u" | b"pu"));
-        if (FILE_RECORDS.contains(&kind) || kind == b'P') && is_open {
-            count = count.saturating_add(1);
-        }
-    }
-    count
+fn path(repository: &Repository) -> PathBuf {
+    repository.dot_hg.join("merge/state2")
 }
 
 /// The entry point of the fuzzer, which also checks that no record is counted twice.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzz(bytes: &[u8]) {
-    assert!(count(bytes) <= bytes.len() / 5);
-    if let Some(state) = MergeState::parse(bytes) {
-        assert_eq!(state.unresolved.len(), count(bytes));
-        assert!(state.is_active || state.unresolved.is_empty());
-    }
+    let (state, _) = MergeState::parse_readable(bytes);
+    assert!(state.unresolved.len() <= bytes.len() / 5);
+    assert!(state.is_active || state.unresolved.is_empty());
 }
 
 fn next(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
@@ -127,6 +139,7 @@ mod tests {
             record(b'f', b"f\0u\0extra"),
             record(OPTIONAL, b"Pq\0pu\0"),
         ];
+        let count = |text: &[u8]| MergeState::parse_readable(text).0.unresolved.len();
         let whole = records.concat();
         assert_eq!(count(&whole), 3);
         for len in 0..whole.len() {

@@ -95,7 +95,7 @@ impl Phase {
 /// The list cannot be read, or is damaged.
 pub(crate) fn roots(repository: &Repository) -> Result<HashMap<Node, Phase>, Abort> {
     let path = repository.store().folder().join("phaseroots");
-    let text = text_file::read_if_there(&path)?;
+    let text = text_file::read_if_there(&path)?.unwrap_or_default();
     parse(&text).ok_or_else(|| Abort::damaged(&path, "a line is no root of a phase"))
 }
 

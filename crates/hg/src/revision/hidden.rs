@@ -117,15 +117,10 @@ impl Revisions<'_> {
         for node in self.local_tags() {
             pinned.extend(self.find(&node));
         }
-        let merge = self.repository.dot_hg.join("merge");
-        let state = match text_file::read(&merge.join("state2")) {
-            Ok(text) => MergeState::parse(&text),
-            Err(_) if merge.join("state").exists() => None,
-            Err(_) => Some(MergeState::default()),
-        };
-        let state = state
-            .ok_or_else(|| Abort::unsupported("records of a merge that are not understood"))?;
-        if state.is_active && !state.unresolved.is_empty() {
+        if let Some(state) = MergeState::read(self.repository)?
+            && state.is_active
+            && !state.unresolved.is_empty()
+        {
             for node in &state.sides {
                 pinned.extend(self.find(node));
             }
