@@ -22,7 +22,7 @@ use rustix::process::geteuid;
 use vigil_git::repository::Repository;
 use vigil_linux::errno;
 use vigil_linux::socket::peer;
-use vigil_linux::stat::{Stat, lstat_path};
+use vigil_linux::stat::{FileType, Stat, lstat_path};
 
 use crate::fsmonitor::{NoSocketPath, socket_path};
 use crate::protocol::{MonitorDescription, MonitorQuestion};
@@ -30,10 +30,6 @@ use crate::runtime_folder::BACKLOG;
 
 /// The most sockets.
 const DOORS_MAX: usize = 1024;
-
-/// The mask for the file type in a mode, and the type of a socket.
-const S_IFMT: u32 = 0o170_000;
-const S_IFSOCK: u32 = 0o140_000;
 
 /// Why a socket is not served.
 #[derive(Debug, thiserror::Error)]
@@ -303,7 +299,9 @@ fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
     let is_left = match lstat_path(path) {
         Err(Errno::NOENT) => false,
         Err(error) => return Err(failed(error)),
-        Ok(stat) if stat.mode & S_IFMT != S_IFSOCK => return Err(NoDoor::Taken(path.to_owned())),
+        Ok(stat) if stat.file_type() != FileType::Socket => {
+            return Err(NoDoor::Taken(path.to_owned()));
+        }
         Ok(_) => true,
     };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

@@ -16,7 +16,7 @@ use vigil_hg::line_endings::LineEndings;
 use vigil_hg::patterns::{Matcher, outside_of_reach};
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::errno;
-use vigil_linux::stat::{Stat, lstat_path, stat_path};
+use vigil_linux::stat::{FileType, Stat, lstat_path, stat_path};
 use vigil_model::path::is_at_or_below;
 use vigil_model::raw_text::message_bytes;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
@@ -607,7 +607,7 @@ impl StatusBuilder<'_> {
             let reason = match lstat_path(&there) {
                 Ok(stat) if stat.is_dir() || stat.is_file() || stat.is_symlink() => continue,
                 Ok(stat) => {
-                    let kind = kind_name(stat.mode);
+                    let kind = kind_name(stat.file_type());
                     format!("unsupported file type (type is {kind})")
                 }
                 Err(_) if is_recorded || self.dirstate.has_directory(path) => continue,
@@ -624,12 +624,12 @@ impl StatusBuilder<'_> {
     }
 }
 
-fn kind_name(mode: u32) -> &'static str {
-    match mode & 0o170_000 {
-        0o020_000 => "character device",
-        0o060_000 => "block device",
-        0o010_000 => "fifo",
-        0o140_000 => "socket",
+fn kind_name(file_type: FileType) -> &'static str {
+    match file_type {
+        FileType::CharacterDevice => "character device",
+        FileType::BlockDevice => "block device",
+        FileType::Fifo => "fifo",
+        FileType::Socket => "socket",
         _ => "unknown",
     }
 }

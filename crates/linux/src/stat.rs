@@ -5,7 +5,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+pub use rustix::fs::FileType;
+use rustix::fs::{AtFlags, CWD, RawMode, StatxFlags, statx};
 use rustix::io::Errno;
 
 use crate::errno;
@@ -60,6 +61,15 @@ impl Stat {
     #[inline]
     pub fn is_symlink(&self) -> bool {
         self.mode & S_IFMT == S_IFLNK
+    }
+
+    /// Returns the type of the file.
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the width of a mode differs between architectures"
+    )]
+    pub fn file_type(&self) -> FileType {
+        FileType::from_raw_mode(self.mode as RawMode)
     }
 }
 
