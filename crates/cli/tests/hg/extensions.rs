@@ -112,7 +112,7 @@ fn settings_of_lfs_that_say_or_fail_are_left_to_mercurial() {
         }
         let setting = "paths.default=https://example.org/there";
         let question = ["status", "-v", "--config", setting];
-        assert_left(&working, &question, "what lfs says");
+        assert_left(&working, &question, "messages of lfs");
     }
 }
 
