@@ -27,7 +27,7 @@ use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
-use vigil_hg::patterns::{Ignore, LoadedIgnore, Matcher};
+use vigil_hg::patterns::{Ignore, LoadedIgnore};
 use vigil_hg::repository::Repository;
 use vigil_hg::sparse::Sparse;
 use vigil_linux::stat::stat_path;
@@ -45,7 +45,7 @@ use self::known_sparse::KnownSparse;
 use self::own_folders::OwnFolders;
 use self::patterns::KnownPatterns;
 use self::recorded::Recorded;
-use crate::hg_status::{HgQuestion, HgStatus, RecordedFiles, ScanInputs, status_of};
+use crate::hg_status::{HgQuestion, HgRequest, HgStatus, RecordedFiles, ScanInputs, status_of};
 use crate::hg_system::HgSystem;
 use crate::session::kept::{basis, looked_at};
 use crate::session::watch_basis::WatchPositions;
@@ -82,23 +82,6 @@ pub struct HgSession {
     parents: Option<([Node; 2], Stamp)>,
     /// When the session began to look.
     mark: ClockMark,
-}
-
-/// A question to a session.
-#[derive(Debug)]
-pub struct HgRequest<'r> {
-    /// The repository, as it is now.
-    pub repository: &'r Repository,
-    /// Its ignore patterns.
-    pub ignore: Arc<Ignore>,
-    /// Which paths are asked for.
-    pub matcher: Arc<Matcher>,
-    /// Whether clean files are asked for.
-    pub clean: bool,
-    /// Whether unknown files are asked for.
-    pub unknown: bool,
-    /// Whether ignored files are asked for.
-    pub ignored: bool,
 }
 
 /// The parents of a working copy.

@@ -13,7 +13,8 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_hg::abort::Abort;
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::line_endings::LineEndings;
-use vigil_hg::patterns::{Matcher, outside_of_reach};
+use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
+use vigil_hg::repository::Repository;
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::errno;
 use vigil_linux::stat::{FileType, Stat, lstat_path, stat_path};
@@ -28,10 +29,26 @@ use vigil_scan::{
 
 use self::kinds::Lists;
 use self::walk::Walk;
-use crate::hg_session::HgRequest;
 use crate::hg_system::{HgSystem, HgSystemInputs, Ignored, NO_FILE, UNREADABLE};
 
 /// A question about a working copy.
+#[derive(Debug)]
+pub struct HgRequest<'r> {
+    /// The repository, as it is now.
+    pub repository: &'r Repository,
+    /// Its ignore patterns.
+    pub ignore: Arc<Ignore>,
+    /// Which paths are asked for.
+    pub matcher: Arc<Matcher>,
+    /// Whether clean files are asked for.
+    pub clean: bool,
+    /// Whether unknown files are asked for.
+    pub unknown: bool,
+    /// Whether ignored files are asked for.
+    pub ignored: bool,
+}
+
+/// A question, and how it is answered.
 #[derive(Debug)]
 pub(crate) struct HgQuestion<'q> {
     /// What is asked.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_large_files::LargeFilesQuestion;
-use vigil_engine::hg_session::{HgRequest, HgSession};
+use vigil_engine::hg_session::HgSession;
 use vigil_engine::hg_status::kinds::Lists;
-use vigil_engine::hg_status::{BadPath, HgStatus, IgnoreUse};
+use vigil_engine::hg_status::{BadPath, HgRequest, HgStatus, IgnoreUse};
 use vigil_hg::abort::Abort;
 use vigil_hg::config::{Config, ProcessContext};
 use vigil_hg::copies::{self, Tracer};

@@ -9,8 +9,8 @@ use vigil_hg::repository::Repository;
 use vigil_model::request::IgnoredMode;
 use vigil_scan::{Findings, Focus};
 
-use super::{HgRequest, HgSession};
-use crate::hg_status::{HgQuestion, RecordedFiles, ScanInputs, status_of};
+use super::HgSession;
+use crate::hg_status::{HgQuestion, HgRequest, RecordedFiles, ScanInputs, status_of};
 use crate::session::audit::{Audit, Difference, Disagreement, Extent, Sample};
 
 impl HgSession {

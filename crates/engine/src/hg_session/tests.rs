@@ -2,6 +2,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use tempfile::TempDir;
+use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::subrepositories::Subrepositories;
 use vigil_store::NoSteps;
 
@@ -84,7 +85,7 @@ impl WorkingCopy {
             .filter(|path| path.exists())
             .collect();
         let read = session.ignore(&files);
-        let matcher = Matcher::new(&vigil_hg::patterns::MatcherQuestion {
+        let matcher = Matcher::new(&MatcherQuestion {
             root: &repository.root,
             cwd: &repository.root,
             patterns: &[],

@@ -12,8 +12,8 @@ use vigil_model::HashKind;
 use vigil_model::tracked::{Tracked, TrackedEntry};
 use vigil_store::Store;
 
-use super::{HgRequest, HgSession};
-use crate::hg_status::HgStatus;
+use super::HgSession;
+use crate::hg_status::{HgRequest, HgStatus};
 use crate::hg_system::HgSystem;
 
 /// How often a question is asked if the answers differ: the working copy may change between the two.

@@ -17,8 +17,8 @@ use vigil_hg::verdict::{Reason, Verdict, reason};
 use vigil_linux::errno;
 use vigil_linux::stat::{Stat, lstat_path};
 
-use super::{HgRequest, HgSession};
-use crate::hg_status::HgStatus;
+use super::HgSession;
+use crate::hg_status::{HgRequest, HgStatus};
 use crate::hg_system::{HgSystem, HgSystemInputs, Ignored};
 
 pub use crate::hg_system::Compared;
