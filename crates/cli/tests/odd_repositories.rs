@@ -390,6 +390,39 @@ fn references_may_be_kept_outside_of_the_repository() {
 }
 
 #[test]
+fn references_are_the_repositorys_own_whatever_common_directory_is_named() {
+    let mut sandbox = Sandbox::new();
+    sandbox.git(["worktree", "add", "-q", "linked"]);
+    sandbox.git(["clone", "-q", ".", "other"]);
+    sandbox.git(["-C", "other", "checkout", "-q", "-b", "another"]);
+    sandbox.git([
+        "-C",
+        "other",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "another",
+    ]);
+    sandbox.git(["-C", "other", "tag", "-a", "-m", "x", "tagged"]);
+    let common_dir = sandbox.path("other/.git");
+    sandbox
+        .0
+        .set_variable("GIT_COMMON_DIR", common_dir.to_str().unwrap());
+    for folder in [".", "linked"] {
+        for arguments in [
+            &["status", "-sb"][..],
+            &["status", "--show-stash"],
+            &["describe", "--all"],
+            &["cat-file", "-t", "HEAD@{0}"],
+            &["cat-file", "-t", "another"],
+        ] {
+            sandbox.assert_same(&[&["-C", folder], arguments].concat(), "");
+        }
+    }
+}
+
+#[test]
 fn a_link_is_compared_with_the_object_that_stands_for_it() {
     let sandbox = Sandbox::new();
     // A new link has stat data that are not in the index.

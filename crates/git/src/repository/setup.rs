@@ -26,7 +26,7 @@ use vigil_model::raw_text::raw;
 use super::error::Error;
 use super::find::{self, Kind, Location};
 use super::format::Format;
-use super::git_dir::common_name;
+use super::git_dir::{common_dir_file, common_name};
 use super::layout::Layout;
 use super::opened::Repository;
 use super::paths::{absolute, name_from};
@@ -165,9 +165,8 @@ impl<'e> Setup<'e> {
         let directories = Directories::of(&mut reader, &layout)?;
         remember_gitfile(&mut reader, &location);
         let used = used_references(environment, &format)?;
-        let (git_dir, common_dir) = (&directories.git_dir, &directories.common_dir);
         let (ref_dir, common_ref_dir) = used
-            .directories(git_dir, common_dir)
+            .directories(&directories.git_dir, &directories.own_common_dir)
             .map_err(Error::Refused)?;
         let dirs = RepositoryDirs {
             directory: layout.work_tree.as_ref().unwrap_or(&layout.directory),
@@ -211,6 +210,8 @@ struct Directories {
     git_dir_name: BString,
     common_dir: PathBuf,
     common_dir_name: BString,
+    /// Without `GIT_COMMON_DIR`, which does not count for references.
+    own_common_dir: PathBuf,
     object_dir: PathBuf,
     index_path: PathBuf,
 }
@@ -231,6 +232,13 @@ impl Directories {
             Some(name) => absolute(directory, name.as_bstr()),
             None => git_dir.clone(),
         };
+        let own_common_dir = match environment.get("GIT_COMMON_DIR") {
+            Some(_) => {
+                let own = common_dir_file(&git_dir, |file| reader.text_bytes(file))?;
+                own.unwrap_or_else(|| git_dir.clone())
+            }
+            None => common_dir.clone(),
+        };
         let object_dir = match environment.get("GIT_OBJECT_DIRECTORY") {
             Some(name) => absolute(&layout.directory, name),
             None => common_dir.join("objects"),
@@ -244,6 +252,7 @@ impl Directories {
             common_dir_name: common_name.unwrap_or_else(|| git_dir_name.clone()),
             git_dir_name,
             common_dir,
+            own_common_dir,
             object_dir,
             index_path,
         })
