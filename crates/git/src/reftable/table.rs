@@ -40,8 +40,12 @@ pub(crate) struct Table {
     ref_index: usize,
     /// Where the reference blocks end.
     refs_end: usize,
-    /// Where the log blocks start and end.
+    /// Where the log blocks start, and where they and the lower levels of their index end.
     logs: std::ops::Range<usize>,
+    /// The root of the index of logs; 0 if there is none.
+    log_index: usize,
+    /// Where the footer starts.
+    end: usize,
 }
 
 /// The new id and the message in a log record.
@@ -68,6 +72,8 @@ impl Table {
             ref_index: 0,
             refs_end: 0,
             logs: 0..0,
+            log_index: 0,
+            end: 0,
         };
         match table.read_footer() {
             Ok(()) => Ok(table),
@@ -138,6 +144,8 @@ impl Table {
         self.header_length = header_length;
         self.block_size = usize::try_from(block_size).unwrap_or_default();
         self.ref_index = ref_index;
+        self.log_index = log_index;
+        self.end = end;
         let first_kind = self.bytes.get(header_length).copied();
         if first_kind == Some(BLOCK_REF) && end > header_length {
             self.refs_end = sections
@@ -230,7 +238,10 @@ impl Table {
 
     /// Returns a cursor over the references from `first` on, including deletions.
     pub(super) fn cursor(&self, first: &BStr) -> Result<Cursor<'_>, Error> {
-        let start = self.first_block(first);
+        let start = match self.ref_index {
+            0 => Ok(Some(0)),
+            root => self.first_block(root, first, BLOCK_REF, 0..self.refs_end),
+        };
         let mut cursor = Cursor {
             table: self,
             next: start.map_err(|reason| self.corrupt(reason))?,
@@ -245,24 +256,27 @@ impl Table {
         Ok(cursor)
     }
 
-    /// Returns the reference block that contains `name` if any does; `None` if all names come before it.
-    fn first_block(&self, name: &BStr) -> Result<Option<usize>, Reason> {
-        if self.ref_index == 0 {
-            return Ok(Some(0));
-        }
-        let mut at = self.ref_index;
+    /// Returns the block of the type `kind`, inside `section`, that contains `first` if any does, by the index whose root
+    /// is at `root`; `None` if all keys come before it.
+    fn first_block(
+        &self,
+        root: usize,
+        first: &[u8],
+        kind: u8,
+        section: std::ops::Range<usize>,
+    ) -> Result<Option<usize>, Reason> {
+        let mut at = root;
         for _ in 0..INDEX_DEPTH_MAX {
-            // Where to go on in the next level: at the first block whose last key is not before the name.
+            // Where to go on in the next level: at the first block whose last key is not before it.
             let mut below = None;
-            let end = self.bytes.len();
-            while at < end {
+            while at < self.end {
                 let block = self.block(at)?;
                 if block.kind != BLOCK_INDEX {
                     break;
                 }
                 let mut records = Records::new(block.body)?;
                 while let Some((key, _)) = records.next_key()? {
-                    let is_reached = key >= name.as_bytes();
+                    let is_reached = key >= first;
                     let position = records.values.length()?;
                     if is_reached {
                         below = Some(position);
@@ -278,7 +292,7 @@ impl Table {
                 return Ok(None);
             };
             match self.block_start(position)?.1 {
-                BLOCK_REF if position < self.refs_end => return Ok(Some(position)),
+                found if found == kind && section.contains(&position) => return Ok(Some(position)),
                 BLOCK_INDEX => at = position,
                 _ => return Err("an index leads to a block of another type"),
             }
@@ -322,10 +336,21 @@ impl Table {
         mut found: impl FnMut(u64, Option<LogRecord<'_>>),
     ) -> Result<(), Reason> {
         let mut at = self.logs.start;
+        if self.log_index > 0 {
+            // The newest entries come first.
+            let first = [name.as_bytes(), &[0; 9]].concat();
+            match self.first_block(self.log_index, &first, BLOCK_LOG, self.logs.clone())? {
+                Some(position) => at = position,
+                None => return Ok(()),
+            }
+        }
         while at < self.logs.end {
             let (body, kind, length) = self.block_start(at)?;
-            if kind != BLOCK_LOG {
-                return Err("a block is of another type");
+            match kind {
+                BLOCK_LOG => {}
+                // The lower levels of the index are between the logs and its root.
+                BLOCK_INDEX => return Ok(()),
+                _ => return Err("a block is of another type"),
             }
             let length = (at + length)
                 .checked_sub(body)

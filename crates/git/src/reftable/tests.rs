@@ -56,6 +56,35 @@ fn every_reference_is_found_through_indexes_of_any_depth() {
 }
 
 #[test]
+fn every_log_is_found_through_indexes_of_any_depth() {
+    for (count, block_size) in [(3, "0"), (40, "256"), (600, "256")] {
+        let sandbox = Sandbox::with_formats(RefFormat::Reftable, Kind::Sha1);
+        sandbox.git(["config", "reftable.blockSize", block_size]);
+        sandbox.git(["config", "core.logAllRefUpdates", "always"]);
+        let ids = ["one", "two"].map(|message| sandbox.commit(message));
+        for id in &ids {
+            let mut input = String::new();
+            for n in 0..count {
+                input.push_str(&format!("update refs/tags/{n:05} {id}\n"));
+            }
+            input.push_str(&format!("update refs/stash {id}\n"));
+            sandbox.git_with_input(["update-ref", "--stdin"], input.as_bytes());
+        }
+        sandbox.git(["pack-refs", "--all"]);
+        let stack = stack_of(&sandbox);
+        assert_eq!(stack.tables().unwrap().len(), 1);
+        let names = (0..count).step_by(count / 20 + 1).chain([count - 1]);
+        let names = names.map(|n| format!("refs/tags/{n:05}"));
+        for name in names.chain(["HEAD".to_owned(), "refs/stash".to_owned()]) {
+            assert_eq!(stack.log_count(name.as_str().into()).unwrap(), 2, "{name}");
+        }
+        for absent in ["A", "refs/tags/00000a", "refs/tags/99999", "z"] {
+            assert_eq!(stack.log_count(absent.into()).unwrap(), 0, "{absent}");
+        }
+    }
+}
+
+#[test]
 fn of_several_tables_the_last_counts() {
     let sandbox = Sandbox::with_formats(RefFormat::Reftable, Kind::Sha1);
     sandbox.commit("one");
