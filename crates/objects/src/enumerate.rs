@@ -77,15 +77,14 @@ impl List {
 impl List {
     /// Returns which thread should read the object `id`, which is the next one and is at `place`.
     fn thread(&self, id: &oid, place: Place) -> Option<usize> {
-        let Place::Packed { pack: number, .. } = place else {
+        let Place::Packed { .. } = place else {
             return None;
         };
         match &self.ids {
             Ids::Loose(_) | Ids::LayerPack(_) => None,
             Ids::Pack(pack) => Some(pack.plan()?.thread(self.next)),
             Ids::Layer(layer) | Ids::PartialLayer(layer) => {
-                let mut packs = layer.packs.iter().flatten();
-                let pack = packs.find(|pack| pack.number == number)?;
+                let pack = layer.pack(self.next)?;
                 let plan = pack.plan()?;
                 let place = pack.index(&mut Vec::new())?.lower_bound(id).ok()?;
                 Some(plan.thread(place))

@@ -374,4 +374,10 @@ impl Layer {
         let pack = pack.number;
         Ok(Some(Place::Packed { pack, offset }))
     }
+
+    /// Returns the pack of the object at `position`.
+    pub(super) fn pack(&self, position: u32) -> Option<&Arc<Pack>> {
+        let (pack, _) = self.midx.place(position).ok()?;
+        self.packs.get(pack)?.as_ref()
+    }
 }
