@@ -17,7 +17,8 @@ use super::answer;
 use super::arguments::Arguments;
 use super::own_commands::{OwnFormat, is_mercurial, to_hg_arguments};
 use super::paging::{Paging, paging};
-use super::{Outcome, defaults_and_aliases, open, process_context, settings};
+use super::settings::{self, Settings};
+use super::{Outcome, defaults_and_aliases, open, process_context};
 use crate::{by_daemon, pager};
 
 /// Returns the daemon's answer to the command line `arguments`, which was parsed as `parsed` and applies in
@@ -34,7 +35,7 @@ pub(super) fn ask(
     let question = question(parsed, arguments, process, environment)?;
     let is_terminal = std::io::stdout().is_terminal();
     let reply = by_daemon::ask_for(question, environment)?;
-    let paging = match is_terminal || parsed.pager.is_some() || pager::choice().is_some() {
+    let paging = match is_terminal || pager::choice().is_some() {
         true => paging_of(parsed, process, is_terminal).ok()?,
         false => None,
     };
@@ -61,13 +62,10 @@ fn paging_of(
     };
     let config = config.config;
     let merged = defaults_and_aliases::with_configured(&config, parsed, process)?;
+    let arguments = merged.as_ref().unwrap_or(parsed);
+    let is_debug = Settings::new(&config, arguments, process.is_plain(None))?.debug;
     let is_formatted = settings::is_formatted(&config, process, is_terminal)?;
-    paging(
-        &config,
-        merged.as_ref().unwrap_or(parsed),
-        is_formatted,
-        false,
-    )
+    paging(&config, arguments, is_formatted, is_debug)
 }
 
 fn question(

@@ -65,6 +65,10 @@ pub(crate) fn answer_from_session(
         true => Err(Declined::ForNow(reason)),
         false => Err(Declined::ThisTime(reason)),
     };
+    if answered.paging.is_some() && !is_terminal {
+        // A client looks for a pager only on a terminal.
+        return Err(this_time("a pager without a terminal"));
+    }
     match answered.result {
         Ok(reply) if reply.stderr.is_empty() && reply.code == 0 => Ok(reply.stdout),
         Ok(_) => declined("there is something to say of it".into()),

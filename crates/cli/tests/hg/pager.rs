@@ -277,6 +277,8 @@ fn what_the_daemon_answers_is_paged_too() {
             "status --pager=no",
             "status --config ui.paginate=no",
             "status --config pager.pager=cat",
+            "status --config ui.formatted=yes",
+            "status --config ui.debug=yes",
             "status new",
         ] {
             for after in ["", "| cat"] {
