@@ -170,7 +170,7 @@ impl Run<'_> {
             return Err(Abort::unsupported(message));
         }
         self.traceback = settings.traceback;
-        let colors = self.choose_colors(config, arguments, settings.debug)?;
+        let colors = self.choose_pager_and_colors(config, arguments, settings.debug)?;
         let repository = open_repository(&root, config)?;
         self.refuse_unsupported(arguments, config, &repository, configuration.is_tweaked)?;
         // The extension eol reads this as soon as the repository is opened.
@@ -350,7 +350,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// The configuration is wrong, or has colours that only Mercurial can show.
-    fn choose_colors<'c>(
+    fn choose_pager_and_colors<'c>(
         &mut self,
         config: &'c Config,
         arguments: &Arguments,
