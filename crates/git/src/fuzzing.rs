@@ -143,7 +143,7 @@ pub type Target = Option<Result<ObjectId, BString>>;
 impl Reftable {
     /// Parses the bytes of the file.
     pub fn parse(bytes: &[u8], hash: Kind) -> Option<Self> {
-        Table::parse("table".into(), bytes.to_vec(), hash)
+        Table::parse("table".into(), Contents::Read(bytes.to_vec()), hash)
             .ok()
             .map(Self)
     }

@@ -433,12 +433,19 @@ impl Refs {
         }
     }
 
-    /// Copies a cached `packed-refs` to memory so that the file is not mapped, if there is room for it.
+    /// Copies the cached `packed-refs` or reftables to memory so that no file is mapped, if there is room for them.
     pub fn copy_to_memory(&self) {
-        if let Store::Files { packed, .. } = &self.store
-            && let Some((_, packed)) = &*packed.lock()
-        {
-            packed.copy_to_memory();
+        match &self.store {
+            Store::Files { packed, .. } => {
+                if let Some((_, packed)) = &*packed.lock() {
+                    packed.copy_to_memory();
+                }
+            }
+            Store::Reftable { shared, own } => {
+                for stack in [Some(shared), own.as_ref()].into_iter().flatten() {
+                    stack.copy_to_memory();
+                }
+            }
         }
     }
 

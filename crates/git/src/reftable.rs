@@ -95,6 +95,13 @@ impl Stack {
         Ok(())
     }
 
+    /// Copies cached tables to memory so that no file is mapped, if there is room for them.
+    pub(crate) fn copy_to_memory(&self) {
+        if let Some((_, tables)) = &*self.tables.lock() {
+            tables.iter().for_each(|table| table.copy_to_memory());
+        }
+    }
+
     /// Returns the tables as they are now.
     pub(crate) fn tables(&self) -> Result<Tables, Error> {
         let failed = |source: std::io::Error| Error::Read {
@@ -140,7 +147,8 @@ impl Stack {
                 tables.push(Arc::clone(table));
                 continue;
             }
-            match vigil_stamp::file::read(&path) {
+            // A table is never changed once it has a name.
+            match vigil_stamp::file::read_or_map(&path) {
                 Ok(bytes) => tables.push(Arc::new(Table::parse(path, bytes, self.hash)?)),
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
                 Err(source) => return Err(Error::Read { path, source }),

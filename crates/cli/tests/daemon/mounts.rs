@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use vigil_testkit::sandbox::skip_test;
+use vigil_testkit::sandbox::{git_is_at_least, skip_test};
 
 use super::namespaces::{is_in_namespaces, run_in_namespaces};
 use super::sandbox::{RunningDaemon, Sandbox, VIGIL};
@@ -115,15 +115,27 @@ fn taking_away() {
     let sandbox = Sandbox::new();
     sandbox.run_script("mkdir disk && mount -t tmpfs none disk");
     sandbox.make_repository("disk/work", &[]);
-    // Enough for the file of packed references to be mapped instead of read.
+    let has_reftables = git_is_at_least("git", 45);
+    if has_reftables {
+        sandbox.make_repository("disk/tables", &["--ref-format=reftable"]);
+    }
+    // Enough for a file of references to be mapped instead of read.
     let name = |number: u32| format!("create refs/tags/one-of-many-tags-{number} HEAD\n");
-    sandbox.write("names", &(0..1500).map(name).collect::<String>());
-    sandbox.run_script("cd disk/work && git update-ref --stdin <../../names && git gc -q");
+    sandbox.write("names", &(0..4000).map(name).collect::<String>());
+    sandbox.run_script(
+        "for repository in disk/*; do
+            (cd $repository && git update-ref --stdin <../../names && git gc -q) || exit
+        done",
+    );
     let mut serving = sandbox.serve();
     let mut shell = sandbox.shell();
     let mut same = || {
         sandbox.assert_answered_as_by_git("disk/work");
         shell.ask(&sandbox, "disk/work");
+        if has_reftables {
+            sandbox.assert_answered_as_by_git("disk/tables");
+            shell.ask(&sandbox, "disk/tables");
+        }
     };
     for round in 0..3 {
         sandbox.write(&format!("disk/work/dir/new{round}"), "");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, ByteSlice};
 use gix_hash::{Kind, ObjectId, oid};
+use vigil_stamp::file::Contents;
 
 use super::block::{Reader, Reason, Records};
 use super::error::Error;
@@ -27,12 +28,12 @@ fn names_len_max(len: usize) -> usize {
     len.saturating_mul(64).max(1 << 20)
 }
 
-/// A table, read as a whole. Its sections have been checked to lie inside it.
+/// A table. Its sections have been checked to lie inside it.
 #[derive(Debug)]
 pub(crate) struct Table {
     path: PathBuf,
     hash: Kind,
-    bytes: Vec<u8>,
+    bytes: Contents,
     header_length: usize,
     /// The size to which reference blocks are padded; 0 if they are not.
     block_size: usize,
@@ -62,7 +63,7 @@ struct Block<'a> {
 
 impl Table {
     /// Checks and parses the bytes of the file `path`.
-    pub(crate) fn parse(path: PathBuf, bytes: Vec<u8>, hash: Kind) -> Result<Self, Error> {
+    pub(crate) fn parse(path: PathBuf, bytes: Contents, hash: Kind) -> Result<Self, Error> {
         let mut table = Self {
             path,
             hash,
@@ -79,6 +80,11 @@ impl Table {
             Ok(()) => Ok(table),
             Err(reason) => Err(table.corrupt(reason)),
         }
+    }
+
+    /// Copies the contents to memory so that the file is not mapped, if there is room.
+    pub(super) fn copy_to_memory(&self) {
+        self.bytes.copy_to_memory();
     }
 
     /// The file.
