@@ -328,22 +328,14 @@ fn change_directory(directory: &BStr, environment: &mut Environment) -> Result<(
         let reason = errno::text_of(&error);
         Reply::fatal(bytes!["cannot change to '", directory, "': ", reason])
     })?;
-    *environment = in_directory(working_directory()?, environment);
+    *environment = environment.in_directory(working_directory()?);
     Ok(())
-}
-
-/// `environment` with another working directory.
-fn in_directory(directory: PathBuf, environment: &Environment) -> Environment {
-    let variables = environment
-        .variables()
-        .map(|(name, value)| (name.to_owned(), value.to_owned()));
-    Environment::new(variables, directory)
 }
 
 /// `environment` with the working directory's present name, if that is another one; `None` also if the directory is gone.
 pub(crate) fn after_move(environment: &Environment) -> Option<Environment> {
     let directory = working_directory().ok()?;
-    (directory != environment.working_directory()).then(|| in_directory(directory, environment))
+    (directory != environment.working_directory()).then(|| environment.in_directory(directory))
 }
 
 /// The directory a command runs in.

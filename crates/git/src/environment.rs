@@ -30,6 +30,15 @@ impl Environment {
         }
     }
 
+    /// The same with another working directory.
+    #[must_use]
+    pub fn in_directory(&self, working_directory: PathBuf) -> Self {
+        Self {
+            working_directory,
+            ..self.clone()
+        }
+    }
+
     /// Has the repository taken for one without a working tree, as `git --bare` does. Programs that are started do not inherit
     /// this.
     pub fn set_bare(&mut self) {
