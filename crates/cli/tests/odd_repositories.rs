@@ -510,9 +510,13 @@ fn a_bare_repository_with_a_working_tree_is_read_but_has_no_status() {
 fn what_is_called_bare_has_no_working_tree_whatever_is_configured() {
     let sandbox = Sandbox::new();
     sandbox.git(["config", "core.worktree", ".."]);
-    let arguments = ["--git-dir=.git", "--bare", "status"];
     let expected = fatal_output("fatal: this operation must be run in a work tree\n");
-    assert_eq!(sandbox.vigil_output(&arguments, ""), expected);
+    for arguments in [
+        &["--git-dir=.git", "--bare", "status"][..],
+        &["--git-dir=.git", "--bare", "-C", ".", "status"],
+    ] {
+        assert_eq!(sandbox.vigil_output(arguments, ""), expected);
+    }
     let described = sandbox.vigil_output(&["--git-dir=.git", "--bare", "describe"], "");
     assert_eq!((described.code, described.stderr.as_str()), (0, ""));
 }
