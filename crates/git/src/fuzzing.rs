@@ -123,14 +123,20 @@ pub fn is_reference_name(name: &[u8]) -> bool {
     name::is_valid(name)
 }
 
-/// Returns the number of well-formed records in the log `text`.
-pub fn reflog_count(text: &[u8], hash: Kind) -> usize {
-    reflog::count_in(text, hash)
-}
-
 /// Returns the new id and the message of each record in the log `text`, newest first.
-pub fn reflog_newest_first(text: &[u8], hash: Kind) -> impl Iterator<Item = (ObjectId, &BStr)> {
-    reflog::records_newest_first(text, hash)
+pub fn reflog_newest_first(text: &[u8], hash: Kind) -> Vec<(ObjectId, BString)> {
+    let mut records = Vec::new();
+    let read_at = |part: &mut [u8], at| {
+        let rest = usize::try_from(at).ok().and_then(|at| text.get(at..));
+        io::Read::read_exact(&mut rest.unwrap_or_default(), part)
+    };
+    let reading =
+        reflog::records_newest_first(text.len() as u64, read_at, hash, |record, message| {
+            records.push((record.new, message.to_owned()));
+            true
+        });
+    assert!(reading.is_ok(), "a log was read beyond its end");
+    records
 }
 
 /// One file of a reftable stack.

@@ -36,13 +36,15 @@ use self::owner::is_per_worktree;
 use self::packed::Packed;
 pub use self::packed::{Skim, SkimAction, Skimmed};
 pub use self::raw::Raw;
+pub use self::reflog::LogRecord;
 pub use self::sources::Sources;
 use self::unread::Unread;
 use super::config;
-use super::reftable::{Merged, Stack};
+use super::reftable::{self, Merged, Stack};
 use super::repository::{RefFormat, Repository};
 use crate::environment::Environment;
 use vigil_linux::Errno;
+use vigil_linux::stat::lstat_path;
 use vigil_stamp::{Observation, now};
 
 /// git's limit on how many symbolic references are followed.
@@ -344,14 +346,19 @@ impl Refs {
             (observation, _) => observation.map_err(failed)?,
         };
         let count = match &self.store {
-            Store::Files { .. } if observation.exists() => match reflog::count(&path, self.hash) {
-                Ok(count) => count,
+            Store::Files { .. } if observation.exists() => {
+                let mut count = 0;
+                let counting = reflog::newest_first(&path, self.hash, |_, _| {
+                    count += 1;
+                    true
+                });
                 // As in git, a log that cannot be read has no records.
-                Err(error) => {
+                if let Err(error) = counting {
                     self.unread.note(vigil_linux::errno::of(&error));
                     return Ok(0);
                 }
-            },
+                count
+            }
             Store::Files { .. } => 0,
             Store::Reftable { shared, .. } => shared.log_count(b"refs/stash".into())?,
         };
@@ -359,18 +366,73 @@ impl Refs {
         Ok(count)
     }
 
-    /// Calls `found` with the new id and the message (without its line feed) of each record in HEAD's log, newest
-    /// first, until it returns false.
-    pub fn head_log(&self, found: impl FnMut(&oid, &BStr) -> bool) -> Result<(), Error> {
+    /// Calls `found` with each record in the log of the reference with the full name `name`, and with its message (without
+    /// its line feed), newest first, until it returns false. As in git, a log that cannot be read has no records.
+    ///
+    /// # Errors
+    /// Reftables cannot be read.
+    pub fn log(
+        &self,
+        name: &BStr,
+        found: impl FnMut(LogRecord, &BStr) -> bool,
+    ) -> Result<(), Error> {
         match &self.store {
             Store::Files { .. } => {
-                reflog::newest_first(&self.git_dir.join("logs/HEAD"), self.hash, found)
+                if let Err(error) = reflog::newest_first(&self.log_path(name), self.hash, found) {
+                    self.unread.note(vigil_linux::errno::of(&error));
+                }
+                Ok(())
             }
             Store::Reftable { shared, own } => {
-                let stack = own.as_ref().unwrap_or(shared);
-                Ok(stack.log_newest_first("HEAD".into(), found)?)
+                self.in_stack(shared, own.as_ref(), name, |stack, name| {
+                    stack.log_newest_first(name, found)
+                })
             }
         }
+    }
+
+    /// Whether the reference with the full name `name` has a log, be it empty.
+    ///
+    /// # Errors
+    /// Reftables cannot be read.
+    pub fn has_log(&self, name: &BStr) -> Result<bool, Error> {
+        match &self.store {
+            Store::Files { .. } => {
+                Ok(lstat_path(&self.log_path(name)).is_ok_and(|stat| stat.is_file()))
+            }
+            Store::Reftable { shared, own } => {
+                self.in_stack(shared, own.as_ref(), name, |stack, name| {
+                    stack.has_log(name)
+                })
+            }
+        }
+    }
+
+    /// The path of the log of `name`, where logs are files.
+    fn log_path(&self, name: &BStr) -> PathBuf {
+        let (owner, own) = Owner::of(name);
+        let folder = owner.folder(&self.git_dir, &self.common_dir);
+        folder.join("logs").join(OsStr::from_bytes(own))
+    }
+
+    /// Asks the stack that keeps the reference `name`, which has another name there if it belongs to another worktree.
+    fn in_stack<T>(
+        &self,
+        shared: &Stack,
+        own: Option<&Stack>,
+        name: &BStr,
+        ask: impl FnOnce(&Stack, &BStr) -> Result<T, reftable::Error>,
+    ) -> Result<T, Error> {
+        let (owner, name) = Owner::of(name);
+        let answer = match (owner, own) {
+            (Owner::Current, Some(own)) => ask(own, name),
+            (Owner::Linked(_), _) => {
+                let folder = owner.folder(&self.git_dir, &self.common_dir);
+                ask(&Stack::new(folder.join("reftable"), self.hash), name)
+            }
+            _ => ask(shared, name),
+        };
+        Ok(answer?)
     }
 
     /// Returns the files and directories that hold the references under `prefix` (which ends with a slash), as they are now.
@@ -410,18 +472,9 @@ impl Refs {
                 }
             }
             Store::Reftable { shared, own } => {
-                let (owner, name) = Owner::of(name);
-                let linked;
-                let stack = match (owner, own) {
-                    (Owner::Current, Some(own)) => own,
-                    (Owner::Linked(_), _) => {
-                        let folder = owner.folder(&self.git_dir, &self.common_dir);
-                        linked = Stack::new(folder.join("reftable"), self.hash);
-                        &linked
-                    }
-                    _ => shared,
-                };
-                Ok(stack.find(name)?.map_or(Raw::Missing, |value| value.raw()))
+                let find = |stack: &Stack, name: &BStr| stack.find(name);
+                let value = self.in_stack(shared, own.as_ref(), name, find)?;
+                Ok(value.map_or(Raw::Missing, |value| value.raw()))
             }
         }
     }

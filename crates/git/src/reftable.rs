@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::{BStr, ByteSlice};
-use gix_hash::{Kind, oid};
+use gix_hash::Kind;
 use parking_lot::Mutex;
 
 pub use self::error::Error;
@@ -22,6 +22,7 @@ pub(crate) use self::merged::Merged;
 pub(crate) use self::table::Record;
 use self::table::{Table, Tables};
 pub(crate) use self::value::Value;
+use super::refs::LogRecord;
 use vigil_stamp::Observation;
 
 /// The tables in one directory.
@@ -67,28 +68,42 @@ impl Stack {
         let mut is_alive = BTreeMap::new();
         for table in self.tables()?.iter() {
             table.for_each_log(name, |update, record| {
-                is_alive.insert(update, record.is_some());
+                is_alive.insert(update, record.is_some_and(|(record, _)| !is_mark(&record)));
             })?;
         }
         Ok(is_alive.values().filter(|is_alive| **is_alive).count())
     }
 
-    /// Calls `found` with the new id and the message of each record in the log of `name`, newest first, until it
-    /// returns false.
+    /// Whether there is a log of `name`, be it empty.
+    pub(crate) fn has_log(&self, name: &BStr) -> Result<bool, Error> {
+        let mut is_alive = BTreeMap::new();
+        for table in self.tables()?.iter() {
+            table.for_each_log(name, |update, record| {
+                is_alive.insert(update, record.is_some());
+            })?;
+        }
+        Ok(is_alive.values().any(|is_alive| *is_alive))
+    }
+
+    /// Calls `found` with each record in the log of `name` and its message, newest first, until it returns false.
     pub(crate) fn log_newest_first(
         &self,
         name: &BStr,
-        mut found: impl FnMut(&oid, &BStr) -> bool,
+        mut found: impl FnMut(LogRecord, &BStr) -> bool,
     ) -> Result<(), Error> {
         let mut records = BTreeMap::new();
         for table in self.tables()?.iter() {
             table.for_each_log(name, |update, record| {
-                records.insert(update, record.map(|(id, message)| (id, message.to_owned())));
+                let record = record.filter(|(record, _)| !is_mark(record));
+                records.insert(
+                    update,
+                    record.map(|(record, message)| (record, message.to_owned())),
+                );
             })?;
         }
-        for (id, message) in records.into_values().rev().flatten() {
+        for (record, message) in records.into_values().rev().flatten() {
             let message = message.strip_suffix(b"\n").unwrap_or(&message);
-            if !found(&id, message.as_bstr()) {
+            if !found(record, message.as_bstr()) {
                 break;
             }
         }
@@ -156,6 +171,11 @@ impl Stack {
         }
         Ok(Some(tables))
     }
+}
+
+/// Whether the record only marks that there is a log: both ids are null.
+fn is_mark(record: &LogRecord) -> bool {
+    record.old.is_null() && record.new.is_null()
 }
 
 #[cfg(test)]

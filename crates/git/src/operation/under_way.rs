@@ -260,8 +260,8 @@ impl Place<'_> {
     /// Returns where HEAD was detached, according to the last switch in its log.
     fn detached_from(&self, head: &ObjectId) -> Result<Option<DetachedFrom>, Error> {
         let mut switch = None;
-        self.refs.head_log(|id, message| {
-            switch = switched_to(message).map(|target| (id.to_owned(), target.to_owned()));
+        self.refs.log("HEAD".into(), |record, message| {
+            switch = switched_to(message).map(|target| (record.new, target.to_owned()));
             switch.is_none()
         })?;
         let Some((id, target)) = switch else {

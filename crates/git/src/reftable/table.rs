@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bstr::{BStr, ByteSlice};
-use gix_hash::{Kind, ObjectId, oid};
+use gix_hash::{Kind, oid};
 use vigil_stamp::file::Contents;
 
 use super::block::{Reader, Reason, Records};
 use super::error::Error;
 use super::value::Value;
+use crate::refs::LogRecord;
 
 /// The tables from oldest to newest. A table never changes once written, and no two ever have the same name.
 pub(crate) type Tables = Arc<Vec<Arc<Table>>>;
@@ -48,9 +49,6 @@ pub(crate) struct Table {
     /// Where the footer starts.
     end: usize,
 }
-
-/// The new id and the message in a log record.
-pub(crate) type LogRecord<'a> = (ObjectId, &'a BStr);
 
 /// The position and contents of a block.
 struct Block<'a> {
@@ -325,12 +323,11 @@ impl Table {
         })
     }
 
-    /// Calls `found` for each record in the log of `name` with its update number, and its new id and message: `None`
-    /// for deletions and for the mark of an empty log.
+    /// Calls `found` for each record in the log of `name`, with its update number: `None` for a deleted one.
     pub(crate) fn for_each_log(
         &self,
         name: &BStr,
-        found: impl FnMut(u64, Option<LogRecord<'_>>),
+        found: impl FnMut(u64, Option<(LogRecord, &BStr)>),
     ) -> Result<(), Error> {
         self.try_for_each_log(name, found)
             .map_err(|reason| self.corrupt(reason))
@@ -339,7 +336,7 @@ impl Table {
     fn try_for_each_log(
         &self,
         name: &BStr,
-        mut found: impl FnMut(u64, Option<LogRecord<'_>>),
+        mut found: impl FnMut(u64, Option<(LogRecord, &BStr)>),
     ) -> Result<(), Reason> {
         let mut at = self.logs.start;
         if self.log_index > 0 {
@@ -383,7 +380,7 @@ impl Table {
                 let update = (key == name).then_some(update);
                 let record = match kind {
                     0 => None,
-                    1 => self.log_data(&mut records.values)?,
+                    1 => Some(self.log_data(&mut records.values)?),
                     _ => return Err("a log record is of an unknown type"),
                 };
                 if let Some(update) = update {
@@ -394,19 +391,25 @@ impl Table {
         Ok(())
     }
 
-    /// Reads the data of a log record; `None` if both ids are null, which only marks that the log exists.
-    fn log_data<'r>(&self, reader: &mut Reader<'r>) -> Result<Option<LogRecord<'r>>, Reason> {
-        let (old, new) = (self.id(reader)?, self.id(reader)?);
+    /// Reads the data of a log record, and its message.
+    fn log_data<'r>(&self, reader: &mut Reader<'r>) -> Result<(LogRecord, &'r BStr), Reason> {
+        let (old, new) = (self.id(reader)?.to_owned(), self.id(reader)?.to_owned());
+        // The person's name and address.
         for _ in 0..2 {
             let length = reader.length()?;
             reader.take(length)?;
         }
-        reader.varint()?;
-        reader.take(2)?;
+        let time_s = i64::try_from(reader.varint()?).unwrap_or(i64::MAX);
+        let zone = reader.take(2)?.first_chunk().copied().unwrap_or_default();
         let length = reader.length()?;
-        let message = reader.take(length)?;
-        let is_mark = old.is_null() && new.is_null();
-        Ok((!is_mark).then(|| (new.to_owned(), message.as_bstr())))
+        let message = reader.take(length)?.as_bstr();
+        let record = LogRecord {
+            old,
+            new,
+            time_s,
+            zone: i16::from_be_bytes(zone).into(),
+        };
+        Ok((record, message))
     }
 }
 

@@ -188,9 +188,9 @@ impl Resolver<'_> {
 
     /// Expands the short name `name` to a reference that has a log. The resulting name is that of the log.
     fn expand_logged(&mut self, name: &BStr) -> Result<Option<Expanded>, Stop> {
-        let Some(repository) = self.repository else {
+        if self.repository.is_none() {
             return Ok(None);
-        };
+        }
         let substituted = self.substituted(name, false)?;
         let name = substituted.as_ref().map_or(name, |name| name.as_bstr());
         let mut expanded: Option<Expanded> = None;
@@ -199,9 +199,9 @@ impl Resolver<'_> {
             let Followed::Found(end, id) = self.follow(candidate.as_bstr())? else {
                 continue;
             };
-            let log = if Log::exists(repository, candidate.as_bstr())? {
+            let log = if self.refs.has_log(candidate.as_bstr())? {
                 candidate
-            } else if end != candidate && Log::exists(repository, end.as_bstr())? {
+            } else if end != candidate && self.refs.has_log(end.as_bstr())? {
                 end
             } else {
                 continue;
@@ -254,7 +254,6 @@ impl Resolver<'_> {
             true => Some(number_of(entry)),
             false => None,
         };
-        let log = Log::read(repository, found.name.as_bstr())?;
         let shown = || match base.is_empty() {
             false => base.to_owned(),
             true => match found.name.strip_prefix(b"refs/heads/") {
@@ -263,16 +262,17 @@ impl Resolver<'_> {
             },
         };
         if let Some(number) = number.filter(|number| *number < TIME_MIN) {
-            return self.numbered(&log, number, &found, shown, flags);
+            return self.numbered(number, &found, shown, flags);
         }
         let time_s = match number {
             Some(time_s) => time_s.into(),
             None => date::parse(entry.as_bstr(), repository).ok_or(Stop::Missing)?,
         };
+        let (log, at) = Log::up_to_time(self.refs, found.name.as_bstr(), time_s)?;
         let Some(oldest) = log.records.last() else {
             return Err(log_is_empty(&found, flags));
         };
-        match log.at_time(time_s) {
+        match at {
             Some(at) => Ok(self.record_id(&log, at, &found, time_s)),
             // git does not take this for a time.
             None if time_s == 0 => {
@@ -298,21 +298,21 @@ impl Resolver<'_> {
 
     fn numbered(
         &mut self,
-        log: &Log,
         number: i32,
         found: &Expanded,
         shown: impl Fn() -> BString,
         flags: Flags,
     ) -> Result<ObjectId, Stop> {
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        let log = Log::up_to(self.refs, found.name.as_bstr(), at)?;
         if log.records.is_empty() {
             return match number {
                 0 => Ok(found.id),
                 _ => Err(log_is_empty(found, flags)),
             };
         }
-        let at = usize::try_from(number).unwrap_or(usize::MAX);
         if at < log.records.len() {
-            return Ok(self.record_id(log, at, found, 0));
+            return Ok(self.record_id(&log, at, found, 0));
         }
         let count = log.records.len();
         let before_all = log.records.last().map(|oldest| oldest.old);
@@ -445,7 +445,7 @@ impl Resolver<'_> {
             return Ok(Prior::NoSuchForm);
         };
         let mut target = None;
-        self.refs.head_log(|_, message| {
+        self.refs.log("HEAD".into(), |_, message| {
             let rest = message.strip_prefix(b"checkout: moving from ");
             let Some((from, _)) = rest.and_then(|rest| rest.split_once_str(" to ")) else {
                 return true;

@@ -1011,3 +1011,61 @@ fn every_form_of_revision_resolves_as_in_git_in_all_formats() {
     }
     assert!(all.is_empty(), "{all}");
 }
+
+#[test]
+fn an_emptied_log_is_still_a_log() {
+    for (format, hash) in FORMATS {
+        let sandbox = repository_with_everything(format, hash);
+        sandbox.git(["reflog", "expire", "--expire=all", "--all"]);
+        let names = owned_names(&[
+            "HEAD@{0}",
+            "HEAD@{1}",
+            "main@{0}",
+            "main@{1}",
+            "main@{now}",
+            "@{0}",
+            "@{-1}",
+        ]);
+        let differences = compare(&sandbox, &sandbox.top(), &names, true);
+        assert!(differences.is_empty(), "{format:?} {hash}: {differences}");
+    }
+}
+
+#[test]
+fn odd_lines_and_files_of_a_log_are_read_as_git_reads_them() {
+    let sandbox = repository_with_everything(RefFormat::Files, Kind::Sha1);
+    let log = sandbox.top().join(".git/logs/refs/heads/main");
+    let whole = std::fs::read_to_string(&log).unwrap();
+    let names = owned_names(&[
+        "main@{0}",
+        "main@{1}",
+        "main@{2}",
+        "main@{3}",
+        "main@{900}",
+        "main@{yesterday}",
+        "main@{2001-01-01}",
+        "main@{2038-02-03}",
+    ]);
+    let last = whole.lines().next_back().unwrap();
+    for text in [
+        String::new(),
+        whole.trim_end().to_owned(),
+        whole.replace('\n', "\n\n"),
+        format!("{whole}{}", "a".repeat(100_000)),
+        format!("{}\n{whole}", "a".repeat(100_000)),
+        format!("{whole}{last}{}\n", "a".repeat(100_000)),
+        format!("{whole}{}\n", last.replace("+0000", "-0730")),
+        format!("{whole}{}\n", last.replace("> ", "> 99999999999999999999")),
+        whole.replace("> ", "> 0x"),
+    ] {
+        std::fs::write(&log, &text).unwrap();
+        let differences = compare(&sandbox, &sandbox.top(), &names, true);
+        assert!(differences.is_empty(), "{text:.100?}: {differences}");
+    }
+    let elsewhere = sandbox.top().join("log");
+    std::fs::write(&elsewhere, &whole).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &log).unwrap();
+    let differences = compare(&sandbox, &sandbox.top(), &names, true);
+    assert!(differences.is_empty(), "a link: {differences}");
+}
