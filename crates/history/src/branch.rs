@@ -4,6 +4,7 @@
 mod compared;
 mod distance;
 pub(crate) mod refspec;
+mod rewrites;
 mod settings;
 mod status;
 
@@ -335,31 +336,23 @@ impl BranchRemotes {
     }
 }
 
-/// Returns the URL of a remote, after `url.<base>.insteadOf`.
+/// Returns the URL of a remote, after `url.<base>.insteadOf`, as libgit2 rewrites it: by the longest prefix that matches,
+/// and the first of equally long ones.
 fn url_of(config: &Config, remote: &BStr) -> BString {
     let url = config
         .subsection_string("remote", remote, "url")
         .unwrap_or_default();
-    let bases = config.subsections("url");
-    let rewrites = bases.iter().flat_map(|base| {
-        let prefixes = config.subsection_strings("url", base.as_ref(), "insteadOf");
-        prefixes.into_iter().map(|prefix| (base.clone(), prefix))
-    });
-    rewritten(url, rewrites)
-}
-
-/// Applies the rewrite with the longest matching prefix, the first of equally long ones. A rewrite is a base
-/// and the prefix that it replaces.
-fn rewritten(url: BString, rewrites: impl Iterator<Item = (BString, BString)>) -> BString {
-    let mut best = (BString::default(), 0);
-    for (base, prefix) in rewrites {
-        if url.starts_with(&prefix) && best.1 < prefix.len() {
+    let mut best = (BStr::new(""), 0);
+    for (base, name, prefix) in config.subsection_entries("url") {
+        let prefix = prefix.unwrap_or_default();
+        if name == "insteadof" && url.starts_with(prefix) && best.1 < prefix.len() {
             best = (base, prefix.len());
         }
     }
-    let (mut base, length) = best;
-    base.extend_from_slice(url.get(length..).unwrap_or_default());
-    base
+    let (base, length) = best;
+    [base, url.get(length..).unwrap_or_default()]
+        .concat()
+        .into()
 }
 
 /// Returns how far the commits or tags `ours` and `theirs` diverge, as (ahead, behind).

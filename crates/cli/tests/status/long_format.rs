@@ -244,6 +244,17 @@ fn a_url_that_is_pushed_to_is_tracked_as_its_remote_is() {
             ],
             false,
         ),
+        // Of two bases for the same prefix, the first that `insteadOf` names counts.
+        (
+            &[
+                "remote.mine.url=ssh://mine/it",
+                "branch.main.pushRemote=m:it",
+                "url.x.pushInsteadOf=other",
+                "url.ssh://mine/.insteadOf=m:",
+                "url.x.insteadOf=m:",
+            ],
+            true,
+        ),
         (
             &[
                 "remote.mine.url=ssh://mine/it",

@@ -4,6 +4,7 @@ use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
 
 use super::refspec::{self, Refspec};
+use super::rewrites::Rewrites;
 use super::{BranchRemotes, Error, distance};
 use crate::branch::ComparedBranch;
 use vigil_git::config::Config;
@@ -133,11 +134,16 @@ fn remote_with_same_push_url(config: &Config, remote: &BStr) -> Option<BString> 
     if remotes.iter().any(|name| name == remote) || remote.is_empty() {
         return None;
     }
-    let url = alias(config, remote, "pushInsteadOf").or_else(|| alias(config, remote, "insteadOf"));
-    let url = url.unwrap_or_else(|| remote.to_owned());
+    let urls = PushUrls {
+        config,
+        for_pushing: Rewrites::read(config, "pushinsteadof"),
+        for_all: Rewrites::read(config, "insteadof"),
+    };
+    let url = urls.for_pushing.apply(remote);
+    let url = url.unwrap_or_else(|| urls.fetched_from(remote.to_owned()));
     let mut alike = remotes.into_iter().filter(|name| {
         // git does not accept a remote with such a name.
-        !name.starts_with(b"/") && push_urls(config, name.as_ref()).contains(&url)
+        !name.starts_with(b"/") && urls.of(name.as_ref()).contains(&url)
     });
     match (alike.next(), alike.next()) {
         (Some(only), None) => Some(only),
@@ -145,46 +151,41 @@ fn remote_with_same_push_url(config: &Config, remote: &BStr) -> Option<BString> 
     }
 }
 
-/// Returns the URLs that `git push` uses for the configured `remote`.
-fn push_urls(config: &Config, remote: &BStr) -> Vec<BString> {
-    // An empty value clears all before it.
-    let listed = |key| {
-        let mut urls = config.subsection_strings("remote", remote, key);
-        if let Some(last) = urls.iter().rposition(|url| url.is_empty()) {
-            urls.drain(..=last);
-        }
-        urls
-    };
-    let fetched_from = |url: BString| alias(config, url.as_ref(), "insteadOf").unwrap_or(url);
-    let push: Vec<BString> = listed("pushurl").into_iter().map(fetched_from).collect();
-    if !push.is_empty() {
-        return push;
-    }
-    let urls = listed("url");
-    let rewritten = |url: &BString| alias(config, url.as_ref(), "pushInsteadOf");
-    let push: Vec<BString> = urls.iter().filter_map(rewritten).collect();
-    if !push.is_empty() {
-        return push;
-    }
-    urls.into_iter().map(fetched_from).collect()
+/// What decides to which URLs remotes are pushed.
+struct PushUrls<'a> {
+    config: &'a Config,
+    for_pushing: Rewrites<'a>,
+    for_all: Rewrites<'a>,
 }
 
-/// Rewrites `url` by `url.<base>.<key>`: by the longest prefix that matches, and the first of equally long ones.
-fn alias(config: &Config, url: &BStr, key: &str) -> Option<BString> {
-    let mut best: Option<(BString, usize)> = None;
-    for base in config.subsections("url") {
-        for prefix in config.subsection_strings("url", base.as_ref(), key) {
-            let is_better = best
-                .as_ref()
-                .is_none_or(|(_, length)| *length < prefix.len());
-            if url.starts_with(&prefix) && is_better {
-                best = Some((base.clone(), prefix.len()));
+impl PushUrls<'_> {
+    /// Returns the URLs that `git push` uses for the configured `remote`.
+    fn of(&self, remote: &BStr) -> Vec<BString> {
+        // An empty value clears all before it.
+        let listed = |key| {
+            let mut urls = self.config.subsection_strings("remote", remote, key);
+            if let Some(last) = urls.iter().rposition(|url| url.is_empty()) {
+                urls.drain(..=last);
             }
+            urls
+        };
+        let fetched_from = |url| self.fetched_from(url);
+        let push: Vec<BString> = listed("pushurl").into_iter().map(fetched_from).collect();
+        if !push.is_empty() {
+            return push;
         }
+        let urls = listed("url");
+        let rewritten = |url: &BString| self.for_pushing.apply(url.as_ref());
+        let push: Vec<BString> = urls.iter().filter_map(rewritten).collect();
+        if !push.is_empty() {
+            return push;
+        }
+        urls.into_iter().map(fetched_from).collect()
     }
-    let (mut alias, length) = best?;
-    alias.extend_from_slice(url.get(length..).unwrap_or_default());
-    Some(alias)
+
+    fn fetched_from(&self, url: BString) -> BString {
+        self.for_all.apply(url.as_ref()).unwrap_or(url)
+    }
 }
 
 /// Returns the name of the remote that the branch is pushed to.

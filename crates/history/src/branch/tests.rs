@@ -192,10 +192,12 @@ fn a_remote_branch_is_described_for_gitstatusd() {
 #[test]
 fn the_longest_rewrite_of_an_address_counts() {
     let rewrite = |url: &str, rewrites: &[(&str, &str)]| {
-        let rewrites = rewrites
-            .iter()
-            .map(|(base, prefix)| ((*base).into(), (*prefix).into()));
-        rewritten(url.into(), rewrites).to_string()
+        let mut text = format!("[remote \"r\"]\n\turl = {url}\n");
+        for (base, prefix) in rewrites {
+            text += &format!("[url \"{base}\"]\n\tinsteadOf = {prefix}\n");
+        }
+        let config = Config::from_bytes(text.as_bytes(), "file x").unwrap();
+        url_of(&config, "r".into()).to_string()
     };
     assert_eq!(rewrite("gh:a/b", &[]), "gh:a/b");
     let rewrites = [
