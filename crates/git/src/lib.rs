@@ -18,6 +18,7 @@ pub mod maintenance;
 pub mod objects;
 pub mod operation;
 pub mod promisor;
+pub(crate) mod reflog;
 pub mod refs;
 pub mod reftable;
 pub mod remote_objects;

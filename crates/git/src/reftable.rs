@@ -22,7 +22,7 @@ pub(crate) use self::merged::Merged;
 pub(crate) use self::table::Record;
 use self::table::{Table, Tables};
 pub(crate) use self::value::Value;
-use super::refs::LogRecord;
+use super::reflog::LogRecord;
 use vigil_stamp::Observation;
 
 /// The tables in one directory.

@@ -11,7 +11,7 @@ use vigil_stamp::file::Contents;
 use super::block::{Reader, Reason, Records};
 use super::error::Error;
 use super::value::Value;
-use crate::refs::LogRecord;
+use crate::reflog::LogRecord;
 
 /// The tables from oldest to newest. A table never changes once written, and no two ever have the same name.
 pub(crate) type Tables = Arc<Vec<Arc<Table>>>;

@@ -1,4 +1,4 @@
-//! Reference logs in files (gitrepository-layout(5), "logs").
+//! Logs of references, and how those in files are read (gitrepository-layout(5), "logs").
 
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -26,7 +26,7 @@ const PART_LEN: u64 = 1 << 14;
 
 /// Calls `found` with each well-formed record in the log `path` and its message, which has no line feed, newest first, until
 /// it returns false. git silently skips other lines. What is no regular file has no records.
-pub(super) fn newest_first(
+pub(crate) fn newest_first(
     path: &Path,
     hash: Kind,
     found: impl FnMut(LogRecord, &BStr) -> bool,
