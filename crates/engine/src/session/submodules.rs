@@ -29,7 +29,8 @@ use vigil_store::NoSteps;
 
 /// The rules in `.gitmodules`, overridden by the configuration.
 pub(super) struct SubmoduleRules {
-    known: Vec<Known>,
+    /// The submodules by path.
+    by_path: HashMap<BString, Known>,
     /// `--ignore-submodules`, which overrides everything else.
     asked: Option<IgnoreSubmodules>,
     /// `diff.ignoreSubmodules`.
@@ -51,22 +52,23 @@ struct Known {
 }
 
 impl Known {
-    fn all(
+    /// Reads all submodules that have a path, by path. If several claim one, the last claim counts.
+    fn by_path(
         repository: &Repository,
         tracked: &Tracked,
         objects: &Objects,
         messages: &Messages,
-    ) -> Result<Vec<Self>, SessionError> {
+    ) -> Result<HashMap<BString, Self>, SessionError> {
         let mut known = Collected::default();
         let name = BStr::new(FILE_NAME);
         if tracked.find(name, 0).is_none()
             && (1..=3).any(|stage| tracked.find(name, stage).is_some())
         {
             // git does not read the file if it is in conflict.
-            return Ok(known.all);
+            return Ok(HashMap::new());
         }
         let modules = match read_gitmodules(repository, tracked, objects, messages) {
-            None => return Ok(known.all),
+            None => return Ok(HashMap::new()),
             Some(Source::File(text, path)) => {
                 let name = format!("file {}", raw_path(&path));
                 let modules = Config::from_bytes(&text, &name)?;
@@ -138,7 +140,14 @@ impl Known {
                 submodule.bad_ignore = value.err();
             }
         }
-        Ok(known.all)
+        known
+            .all
+            .sort_by_key(|known| known.path.as_ref().map(|(number, _)| *number));
+        let with_paths = known.all.into_iter().filter_map(|known| {
+            let (_, path) = known.path.as_ref()?;
+            Some((path.clone(), known))
+        });
+        Ok(with_paths.collect())
     }
 }
 
@@ -251,13 +260,13 @@ impl SubmoduleRules {
         configured: Option<IgnoreSubmodules>,
     ) -> Result<Self, SessionError> {
         let mut rules = Self {
-            known: Vec::new(),
+            by_path: HashMap::new(),
             asked: request.ignore_submodules,
             configured,
             without_untracked: request.untracked == UntrackedMode::No,
         };
         if rules.asked.is_none() {
-            rules.known = Known::all(repository, tracked, objects, messages)?;
+            rules.by_path = Known::by_path(repository, tracked, objects, messages)?;
         }
         Ok(rules)
     }
@@ -270,7 +279,7 @@ impl SubmoduleRules {
         // If untracked files are not asked for, neither are those in submodules, whatever is configured for all.
         let mut base = self.configured.map_or(Ignored::default(), Ignored::from);
         base.untracked |= self.without_untracked;
-        let submodule = self.find(path);
+        let submodule = self.by_path.get(path);
         if let Some(error) = submodule.and_then(|submodule| submodule.bad_ignore.clone()) {
             return Err(error.into());
         }
@@ -284,18 +293,8 @@ impl SubmoduleRules {
 impl SubmoduleRules {
     /// Returns the name of the submodule at `path`, and whether it has its own rule about which changes to ignore.
     pub(super) fn name(&self, path: &BStr) -> Option<(&BStr, bool)> {
-        let submodule = self.find(path)?;
+        let submodule = self.by_path.get(path)?;
         Some((submodule.name.as_bstr(), submodule.ignore.is_some()))
-    }
-
-    fn find(&self, path: &BStr) -> Option<&Known> {
-        // If several submodules claim the path, the last one wins.
-        let claim = |known: &'_ Known| match &known.path {
-            Some((number, claimed)) if claimed == path => Some(*number),
-            _ => None,
-        };
-        let claimants = self.known.iter().filter(|known| claim(known).is_some());
-        claimants.max_by_key(|known| claim(known))
     }
 }
 
@@ -389,7 +388,7 @@ impl Submodules<'_> {
     /// Whether the submodule at `path` is configured so that all its changes are ignored.
     pub(super) fn leaves_out(&self, path: &BStr, tracked: &Tracked) -> Result<bool, SessionError> {
         let rules = SubmoduleRules {
-            known: Known::all(self.repository, tracked, self.objects, self.messages)?,
+            by_path: Known::by_path(self.repository, tracked, self.objects, self.messages)?,
             asked: None,
             configured: None,
             without_untracked: true,
