@@ -20,15 +20,15 @@ use vigil_watch::Watcher;
 
 use crate::ahead::RepeatableQuestion;
 use crate::declined::Declined;
-use crate::doors::{self, Doors, NoDoor};
 use crate::fsmonitor::{Token, TokenForm, payload};
+use crate::git_sockets::{self, GitSockets, NotServed};
 use crate::gitstatusd::response;
 use crate::mounts;
 use crate::open_questions::{OpenQuestion, OpenQuestions};
 use crate::panics;
 use crate::protocol::{
-    BasisQuestion, DoorAction, DoorQuestion, KnownBy, MonitorQuestion, PromptQuestion, Response,
-    StatusQuestion,
+    BasisQuestion, GitSocketAction, GitSocketQuestion, KnownBy, MonitorQuestion, PromptQuestion,
+    Response, StatusQuestion,
 };
 use crate::sessions::{Key, Sessions, Slot, WorkingCopy, WorkingCopyLocation};
 use crate::variables;
@@ -74,7 +74,7 @@ pub(crate) struct Answers {
     watcher: Option<Arc<Watcher>>,
     sessions: Sessions,
     /// The sockets at which git asks its monitor.
-    doors: Doors,
+    git_sockets: GitSockets,
     open_questions: OpenQuestions,
     /// How long a working copy is not tried again after it had no answer.
     declined_rest: Duration,
@@ -112,15 +112,15 @@ impl Answers {
             writer,
             watcher: Watcher::new().ok().map(Arc::new),
             sessions: Sessions::default(),
-            doors: Doors::new()?,
+            git_sockets: GitSockets::new()?,
             open_questions: OpenQuestions::default(),
             declined_rest,
         })
     }
 
     /// The sockets at which git asks.
-    pub(crate) fn doors(&self) -> &Doors {
-        &self.doors
+    pub(crate) fn git_sockets(&self) -> &GitSockets {
+        &self.git_sockets
     }
 
     pub(crate) fn sessions(&self) -> &Sessions {
@@ -379,13 +379,13 @@ impl Answers {
         if mounts::can_be_unmounted(&session.repository().common_dir, environment) {
             session.hold_no_files();
         }
-        self.doors.open_if_wanted(session.repository());
+        self.git_sockets.open_if_wanted(session.repository());
         Ok(session)
     }
 
     /// Does what `question` asks with the socket at which git looks for its monitor, and says how it went.
-    pub(crate) fn door(&self, question: &DoorQuestion) -> Response {
-        match self.try_door(question) {
+    pub(crate) fn git_socket(&self, question: &GitSocketQuestion) -> Response {
+        match self.try_git_socket(question) {
             Ok((stdout, code)) => Response::Answer {
                 stdout,
                 stderr: Vec::new(),
@@ -395,7 +395,7 @@ impl Answers {
         }
     }
 
-    fn try_door(&self, question: &DoorQuestion) -> Result<(Vec<u8>, u8), Declined> {
+    fn try_git_socket(&self, question: &GitSocketQuestion) -> Result<(Vec<u8>, u8), Declined> {
         let directory = &question.directory;
         let _open_question = self.count_open(directory)?;
         let (environment, key) = self.locate(directory, &question.variables, Search::Commands)?;
@@ -407,21 +407,23 @@ impl Answers {
         };
         let opened = repository::open(&environment, location);
         let repository = opened.map_err(|error| declined_by(error.into()))?;
-        let refused = |error: NoDoor| declined(&error.to_string());
+        let refused = |error: NotServed| declined(&error.to_string());
         Ok(match question.action {
-            DoorAction::Status => match self.doors.status(&repository).map_err(refused)? {
-                (path, true) => (doors::line(&path, "serves"), 0),
-                (path, false) => (doors::line(&path, "does not serve"), 1),
-            },
-            DoorAction::Open => {
-                let opened = self.doors.open(&repository);
-                (doors::line(&opened.map_err(refused)?, "serves"), 0)
+            GitSocketAction::Status => {
+                match self.git_sockets.status(&repository).map_err(refused)? {
+                    (path, true) => (git_sockets::line(&path, "serves"), 0),
+                    (path, false) => (git_sockets::line(&path, "does not serve"), 1),
+                }
             }
-            DoorAction::Close => {
-                let (path, _) = self.doors.status(&repository).map_err(refused)?;
-                match self.doors.close(&path) {
-                    true => (doors::line(&path, "no longer serves"), 0),
-                    false => (doors::line(&path, "did not serve"), 1),
+            GitSocketAction::Open => {
+                let opened = self.git_sockets.open(&repository);
+                (git_sockets::line(&opened.map_err(refused)?, "serves"), 0)
+            }
+            GitSocketAction::Close => {
+                let (path, _) = self.git_sockets.status(&repository).map_err(refused)?;
+                match self.git_sockets.close(&path) {
+                    true => (git_sockets::line(&path, "no longer serves"), 0),
+                    false => (git_sockets::line(&path, "did not serve"), 1),
                 }
             }
         })

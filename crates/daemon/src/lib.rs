@@ -8,11 +8,11 @@ mod answers;
 pub mod audit;
 pub mod client;
 mod declined;
-mod doors;
 pub mod fsmonitor;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod git_sockets;
 pub mod gitstatusd;
 mod log;
 mod mounts;

@@ -145,7 +145,7 @@ pub struct MonitorQuestion {
 
 /// What to do with the socket of git's builtin monitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DoorAction {
+pub enum GitSocketAction {
     /// Say whether it is served.
     Status,
     /// Serve it from now on.
@@ -156,13 +156,13 @@ pub enum DoorAction {
 
 /// The question about the socket of git's builtin monitor for one working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DoorQuestion {
+pub struct GitSocketQuestion {
     /// A directory in the working tree, absolute.
     pub directory: PathBuf,
     /// The environment variables that count ([`crate::variables::to_monitor`]).
     pub variables: Vec<(BString, BString)>,
     /// What to do.
-    pub action: DoorAction,
+    pub action: GitSocketAction,
 }
 
 /// Why received bytes are not a valid message.

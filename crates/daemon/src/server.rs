@@ -141,7 +141,7 @@ impl Server {
     /// A system call failed, or a file in the folder could not be removed.
     pub fn serve(self) -> Result<(), ServeError> {
         let served = self.serve_on();
-        self.host.answers().doors().close_all();
+        self.host.answers().git_sockets().close_all();
         let forgotten = self.host.lateness().forget();
         // If another socket is in its place by now, that belongs to another process.
         let removed = match !self.listening_socket.is_inherited && self.is_in_place() {
@@ -185,13 +185,13 @@ impl Server {
         }
         loop {
             let (listener, ends) = (self.listening_socket.listener.as_fd(), self.ends.as_fd());
-            let doors = self.host.answers().doors().waiting();
+            let git_sockets = self.host.answers().git_sockets().waiting();
             let folder = changes.as_ref().map_or(ends, Queue::as_fd);
             let mounted = mounts.as_ref().map_or(ends, mounts::Changes::as_fd);
             let mut waiting = [
                 PollFd::new(&listener, PollFlags::IN),
                 PollFd::new(&ends, PollFlags::IN),
-                PollFd::new(&doors, PollFlags::IN),
+                PollFd::new(&git_sockets, PollFlags::IN),
                 PollFd::from_borrowed_fd(folder, PollFlags::IN),
                 PollFd::from_borrowed_fd(mounted, mounts::Changes::POLL_FLAGS),
             ];
@@ -201,7 +201,8 @@ impl Server {
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error),
             }
-            let [listening, ending, at_doors, in_folder, mounting] = waiting.map(|fd| fd.revents());
+            let [listening, ending, at_git_sockets, in_folder, mounting] =
+                waiting.map(|fd| fd.revents());
             // A signal sent before a client connected may be handled only after poll(2) has reported the client.
             if !ending.is_empty() || self.is_to_end() {
                 return Ok(());
@@ -218,7 +219,7 @@ impl Server {
             if !listening.is_empty() {
                 self.accept_client()?;
             }
-            if !at_doors.is_empty() {
+            if !at_git_sockets.is_empty() {
                 self.accept_git();
             }
             if looked_at.elapsed() >= round {
@@ -261,9 +262,9 @@ impl Server {
 
     /// Accepts a waiting connection at a socket for git.
     fn accept_git(&self) {
-        match self.host.answers().doors().accept() {
-            Ok(Some((socket, door))) => {
-                let connection = Connection::of_git(socket, door);
+        match self.host.answers().git_sockets().accept() {
+            Ok(Some((connection, socket))) => {
+                let connection = Connection::of_git(connection, socket);
                 self.host.connections().add(connection);
             }
             Ok(None) => {}

@@ -16,7 +16,7 @@ use vigil_stamp::paths::path_of;
 use super::config::{self, Scope};
 use super::gits::{self, Git};
 use super::state::{self, Changed};
-use super::{HOOK, door};
+use super::{HOOK, socket};
 use crate::reply::{Reply, bytes};
 
 /// How git asks.
@@ -123,7 +123,7 @@ pub(super) fn install(environment: &Environment, options: InstallOptions) -> Res
         said.extend(bytes!["set ", *key, " = ", now.as_bstr(), "\n"]);
     }
     if (mechanism, target.scope) == (Mechanism::Socket, Scope::Local) {
-        let started = door::start(environment);
+        let started = socket::start(environment);
         said.extend(started.stdout);
         return Ok(Reply {
             stdout: said,
@@ -139,7 +139,7 @@ pub(super) fn uninstall(environment: &Environment, is_global: bool) -> Result<Re
     let said = restore(&target)?;
     if target.scope == Scope::Local {
         // If no daemon is running, nothing is served.
-        drop(door::stop(environment));
+        drop(socket::stop(environment));
     }
     Ok(Reply::printed(said, 0))
 }

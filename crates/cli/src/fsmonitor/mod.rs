@@ -1,10 +1,10 @@
 //! `vigil fsmonitor`: answers git's questions to a file system monitor, and configures git to ask.
 
 mod config;
-mod door;
 mod gits;
 mod hook;
 mod install;
+mod socket;
 mod state;
 
 use std::ffi::OsStr;
@@ -154,15 +154,15 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         }
         b"start" => {
             plain(arguments)?;
-            Ok(door::start(environment))
+            Ok(socket::start(environment))
         }
         b"stop" => {
             plain(arguments)?;
-            Ok(door::stop(environment))
+            Ok(socket::stop(environment))
         }
         b"status" => {
             plain(arguments)?;
-            Ok(door::status(environment))
+            Ok(socket::status(environment))
         }
         b"query" => match parse(&PLAIN, arguments, |_, _| Ok(()))?.as_slice() {
             [] => Ok(hook::query(b"", environment)),

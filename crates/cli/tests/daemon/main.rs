@@ -6,7 +6,6 @@
 
 mod audit;
 mod connections;
-mod doors;
 mod event_storms;
 mod faults;
 mod fsmonitor;
@@ -17,6 +16,7 @@ mod mounts;
 mod namespaces;
 mod older_version;
 mod renames;
+mod same_answers;
 mod sandbox;
 mod shell;
 mod socket_activation;

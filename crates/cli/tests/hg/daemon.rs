@@ -75,7 +75,7 @@ pub(crate) const RECORDED_ONLY: [&[&str]; 2] =
     [&["hg", "status", "-mard"], &["hg", "status", "-q", "-C"]];
 
 /// All ways to ask.
-pub(crate) const DOORS: [&[&str]; 8] = [
+pub(crate) const ALL_WAYS: [&[&str]; 8] = [
     &["hg", "status"],
     &["hg", "status", "."],
     &["hg", "status", "-A"],
@@ -92,8 +92,11 @@ fn after_each_change_the_daemon_answers_as_a_new_process() {
         let served = WithDaemon::new(&hg);
         let working = &served.working;
         let same = || {
-            for door in RECORDED_ONLY.into_iter().chain(DOORS) {
-                assert!(served.assert_same_without_daemon(door, &[]), "{door:?}");
+            for question in RECORDED_ONLY.into_iter().chain(ALL_WAYS) {
+                assert!(
+                    served.assert_same_without_daemon(question, &[]),
+                    "{question:?}"
+                );
             }
         };
         same();
@@ -148,12 +151,15 @@ fn a_repository_that_appears_among_ignored_files_takes_what_is_recorded_there_aw
         }
         working.commit("first");
         let same = || {
-            for door in DOORS {
-                assert!(served.assert_same_without_daemon(door, &[]), "{door:?}");
+            for question in ALL_WAYS {
+                assert!(
+                    served.assert_same_without_daemon(question, &[]),
+                    "{question:?}"
+                );
             }
             // Mercurial may refuse to look into another repository.
-            for door in RECORDED_ONLY {
-                served.assert_same_without_daemon(door, &[]);
+            for question in RECORDED_ONLY {
+                served.assert_same_without_daemon(question, &[]);
             }
         };
         for patterns in ["d/\nout/\n", "syntax: glob\nd\nout\n", "d/e\n"] {

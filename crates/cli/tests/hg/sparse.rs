@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::daemon::{DOORS, RECORDED_ONLY, WithDaemon};
+use super::daemon::{ALL_WAYS, RECORDED_ONLY, WithDaemon};
 use super::sandbox::{IS_DIRSTATE_V2, WorkingCopy, hg_programs};
 
 /// The configuration of the extensions for partial repositories.
@@ -251,11 +251,11 @@ fn the_daemon_answers_for_the_current_sparse_profile() {
         working.write("one", "[include]\npath:d\n");
         working.commit_files_twice();
         let same = |is_by_daemon: bool| {
-            for door in DOORS.into_iter().chain(RECORDED_ONLY) {
+            for question in ALL_WAYS.into_iter().chain(RECORDED_ONLY) {
                 assert_eq!(
-                    served.assert_same_without_daemon(door, &[]),
+                    served.assert_same_without_daemon(question, &[]),
                     is_by_daemon,
-                    "{door:?}"
+                    "{question:?}"
                 );
             }
             working.assert_same_as_hg(&["status", "-A"]);
@@ -305,11 +305,11 @@ fn the_daemon_answers_for_the_current_sparse_profile() {
             ("[include]\n/a\npath:d\nrootfilesin:.\n", false),
         ] {
             working.set_narrowspec(spec);
-            for door in DOORS {
+            for question in ALL_WAYS {
                 assert_eq!(
-                    served.assert_same_without_daemon(door, &[]),
+                    served.assert_same_without_daemon(question, &[]),
                     is_by_daemon,
-                    "{door:?}"
+                    "{question:?}"
                 );
             }
         }

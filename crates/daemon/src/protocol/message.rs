@@ -9,8 +9,9 @@ use vigil_engine::prompt::PromptRequest;
 use vigil_model::bytes::{Reader, Writer};
 
 use super::{
-    BasisQuestion, Description, DoorAction, DoorQuestion, Hello, KnownBy, MonitorQuestion,
-    PromptQuestion, ProtocolError, StatusQuestion, Terminal, begin_frame, end_frame,
+    BasisQuestion, Description, GitSocketAction, GitSocketQuestion, Hello, KnownBy,
+    MonitorQuestion, PromptQuestion, ProtocolError, StatusQuestion, Terminal, begin_frame,
+    end_frame,
 };
 
 /// The beginning of a hello in every version of the protocol.
@@ -23,7 +24,7 @@ const DESCRIBE: u8 = 4;
 const STATUS: u8 = 5;
 const PROMPT: u8 = 6;
 const MONITOR: u8 = 7;
-const DOOR: u8 = 8;
+const GIT_SOCKET: u8 = 8;
 const WATCH: u8 = 10;
 const AUDIT: u8 = 11;
 const BASIS: u8 = 12;
@@ -38,8 +39,12 @@ const CHANGED: u8 = 72;
 const KNOWN_BY: u8 = 73;
 const AT_WORK: u8 = 74;
 
-/// The actions of a [`DoorQuestion`], by number.
-const DOOR_ACTIONS: [DoorAction; 3] = [DoorAction::Status, DoorAction::Open, DoorAction::Close];
+/// The actions of a [`GitSocketQuestion`], by number.
+const GIT_SOCKET_ACTIONS: [GitSocketAction; 3] = [
+    GitSocketAction::Status,
+    GitSocketAction::Open,
+    GitSocketAction::Close,
+];
 
 /// A message from a client to a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +68,7 @@ pub enum Request {
     /// Asks what a file system monitor tells git.
     Monitor(MonitorQuestion),
     /// Asks about the socket of git's builtin monitor.
-    Door(DoorQuestion),
+    GitSocket(GitSocketQuestion),
     /// Asks what the answers for some paths rest on.
     Basis(BasisQuestion),
 }
@@ -166,14 +171,14 @@ impl Request {
                 body.bytes(&question.token);
                 MONITOR
             }
-            Self::Door(question) => {
+            Self::GitSocket(question) => {
                 path(&mut body, &question.directory);
                 pairs(&mut body, &question.variables);
                 let action = (0..)
-                    .zip(DOOR_ACTIONS)
+                    .zip(GIT_SOCKET_ACTIONS)
                     .find(|(_, action)| *action == question.action);
                 body.u32(action.map_or(0, |(number, _)| number));
-                DOOR
+                GIT_SOCKET
             }
             Self::Basis(question) => {
                 path(&mut body, &question.directory);
@@ -209,10 +214,10 @@ impl Request {
                     index: read_optional(body, Reader::bytes)?,
                     token: body.bytes()?,
                 }),
-                DOOR => Self::Door(DoorQuestion {
+                GIT_SOCKET => Self::GitSocket(GitSocketQuestion {
                     directory: read_path(body)?,
                     variables: read_pairs(body)?,
-                    action: *DOOR_ACTIONS.get(body.u32()? as usize)?,
+                    action: *GIT_SOCKET_ACTIONS.get(body.u32()? as usize)?,
                 }),
                 BASIS => Self::Basis(BasisQuestion {
                     directory: read_path(body)?,
@@ -533,10 +538,10 @@ mod tests {
                 index: Some(".git/index".into()),
                 token: BString::from(b"vigil:\xff".to_vec()),
             }),
-            Request::Door(DoorQuestion {
+            Request::GitSocket(GitSocketQuestion {
                 directory: "/a".into(),
                 variables: variables.clone(),
-                action: DoorAction::Close,
+                action: GitSocketAction::Close,
             }),
             Request::Basis(BasisQuestion {
                 directory: "/a".into(),

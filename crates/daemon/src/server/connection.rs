@@ -7,8 +7,8 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::subscribers::Subscription;
-use crate::doors::Door;
 use crate::fsmonitor::packets::{PacketError, Packets};
+use crate::git_sockets::GitSocket;
 use crate::protocol::{Frames, ProtocolError, REQUEST_LEN_MAX};
 use crate::stream::Broken;
 
@@ -23,8 +23,8 @@ pub(super) struct Connection {
     greeting: Greeting,
     /// The answer about which it is kept informed.
     subscription: Option<Subscription>,
-    /// The door by which git connected, and the messages that it sends.
-    git: Option<(Arc<Door>, Packets)>,
+    /// The socket at which git connected, and the messages that it sends.
+    git: Option<(Arc<GitSocket>, Packets)>,
 }
 
 /// What is known of the client.
@@ -51,17 +51,17 @@ impl Connection {
         }
     }
 
-    /// Creates a connection of git, which came in by `door` and sends no greeting.
-    pub(super) fn of_git(socket: OwnedFd, door: Arc<Door>) -> Self {
+    /// Creates a connection of git, which came to `git_socket` and sends no greeting.
+    pub(super) fn of_git(socket: OwnedFd, git_socket: Arc<GitSocket>) -> Self {
         Self {
-            git: Some((door, Packets::default())),
+            git: Some((git_socket, Packets::default())),
             ..Self::new(socket)
         }
     }
 
-    /// The door by which git connected, if this is git's connection.
-    pub(super) fn door(&self) -> Option<Arc<Door>> {
-        self.git.as_ref().map(|(door, _)| door.clone())
+    /// The socket at which git connected, if this is git's connection.
+    pub(super) fn git_socket(&self) -> Option<Arc<GitSocket>> {
+        self.git.as_ref().map(|(git_socket, _)| git_socket.clone())
     }
 
     /// Returns the next complete message from git.

@@ -18,8 +18,8 @@ use super::lateness::Lateness;
 use super::subscribers::{Found, Search, Subscribers};
 use crate::answers::{Answer, Answers, Dependencies};
 use crate::audit::Auditor;
-use crate::doors::Door;
 use crate::fsmonitor::{self, TokenForm, packets};
+use crate::git_sockets::GitSocket;
 use crate::panics;
 use crate::peer;
 use crate::protocol::{
@@ -119,7 +119,7 @@ impl Host {
                 };
                 host.answers.sessions().drop_idle(time);
                 host.answers.sessions().drop_gone();
-                host.answers.doors().drop_lost();
+                host.answers.git_sockets().drop_lost();
             });
             host.is_tidying.store(false, Ordering::Relaxed);
         };
@@ -168,8 +168,8 @@ impl Host {
 
     /// Answers all complete messages that have been received.
     fn answer_all(&self, id: u64, connection: &mut Connection) -> Result<(), Broken> {
-        if let Some(door) = connection.door() {
-            return self.answer_git(connection, &door);
+        if let Some(socket) = connection.git_socket() {
+            return self.answer_git(connection, &socket);
         }
         while connection.unsent() == 0 {
             match connection.take() {
@@ -181,8 +181,8 @@ impl Host {
         Ok(())
     }
 
-    /// Answers git, which connected by `door`. Invalid messages get no answer.
-    fn answer_git(&self, connection: &mut Connection, door: &Door) -> Result<(), Broken> {
+    /// Answers git, which connected at `socket`. Invalid messages get no answer.
+    fn answer_git(&self, connection: &mut Connection, socket: &GitSocket) -> Result<(), Broken> {
         while connection.unsent() == 0 {
             let Some(message) = connection.take_of_git().map_err(|_| Broken::Closed)? else {
                 break;
@@ -190,11 +190,11 @@ impl Host {
             // git's client may or may not end a message with a NUL.
             let token = message.strip_suffix(b"\0").unwrap_or(&message);
             if token == b"quit" {
-                self.answers.doors().close_door(door);
+                self.answers.git_sockets().close_socket(socket);
                 let _ = connection.send(packets::packets(b""));
                 return Err(Broken::Closed);
             }
-            if !door.is_in_place() {
+            if !socket.is_in_place() {
                 // An empty answer would mean that nothing changed.
                 let nothing = fsmonitor::without_answer(TokenForm::Builtin);
                 let _ = connection.send(packets::packets(&nothing));
@@ -203,9 +203,9 @@ impl Host {
             let start = Instant::now();
             if token == b"flush" {
                 // It is not a valid token either, so the answer below is that everything may have changed.
-                self.answers.report_everything_to_git(door.top());
+                self.answers.report_everything_to_git(socket.top());
             }
-            let question = peer::question(connection.socket(), door.question(token.into()));
+            let question = peer::question(connection.socket(), socket.question(token.into()));
             let answer = question.map(|question| {
                 let answers = &self.answers;
                 answers.monitor_within(FIRST_LOOK_TIMEOUT, false, question, TokenForm::Builtin)
@@ -261,7 +261,7 @@ impl Host {
             | Request::Prompt(_)
             | Request::Watch(_)
             | Request::Monitor(_)
-            | Request::Door(_)
+            | Request::GitSocket(_)
             | Request::Basis(_)
                 if !has_same_view =>
             {
@@ -282,8 +282,8 @@ impl Host {
                 let (answers, question) = (&self.answers, question.clone());
                 answers.monitor_within(HOOK_TIMEOUT, true, question, TokenForm::Hook)
             }
-            Request::Door(question) => {
-                let response = self.answers.door(question);
+            Request::GitSocket(question) => {
+                let response = self.answers.git_socket(question);
                 return connection.send(response.to_frame());
             }
             Request::Basis(question) => {
@@ -444,7 +444,7 @@ impl Host {
             median_us: micros(summary.median),
             last_us: micros(summary.last),
             repositories: self.answers.sessions().describe(),
-            monitors: self.answers.doors().describe(),
+            monitors: self.answers.git_sockets().describe(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vigil_daemon::client::{Client, Unanswered};
-use vigil_daemon::protocol::{DoorAction, DoorQuestion, Request, Response};
+use vigil_daemon::protocol::{GitSocketAction, GitSocketQuestion, Request, Response};
 use vigil_daemon::variables;
 use vigil_git::environment::Environment;
 use vigil_model::raw_text::raw;
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Has the daemon serve the socket. Starts a daemon if none runs.
 pub(super) fn start(environment: &Environment) -> Reply {
-    match ask(environment, DoorAction::Open) {
+    match ask(environment, GitSocketAction::Open) {
         Err(error @ Unanswered::Absent) => start_daemon(environment, &error),
         Err(error) if error.is_of_older() => start_daemon(environment, &error),
         said => reply(said),
@@ -29,23 +29,23 @@ fn start_daemon(environment: &Environment, why: &Unanswered) -> Reply {
     }
     let started = daemon::start(environment);
     match started.code {
-        0 => reply(ask(environment, DoorAction::Open)),
+        0 => reply(ask(environment, GitSocketAction::Open)),
         _ => started,
     }
 }
 
 /// Has the daemon stop serving the socket.
 pub(super) fn stop(environment: &Environment) -> Reply {
-    reply(ask(environment, DoorAction::Close))
+    reply(ask(environment, GitSocketAction::Close))
 }
 
 /// Reports whether the socket is served.
 pub(super) fn status(environment: &Environment) -> Reply {
-    reply(ask(environment, DoorAction::Status))
+    reply(ask(environment, GitSocketAction::Status))
 }
 
-fn ask(environment: &Environment, action: DoorAction) -> Result<Response, Unanswered> {
-    let question = Request::Door(DoorQuestion {
+fn ask(environment: &Environment, action: GitSocketAction) -> Result<Response, Unanswered> {
+    let question = Request::GitSocket(GitSocketQuestion {
         directory: environment.working_directory().to_owned(),
         variables: variables::to_monitor(environment),
         action,

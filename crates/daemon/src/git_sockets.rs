@@ -29,15 +29,15 @@ use crate::protocol::{MonitorDescription, MonitorQuestion};
 use crate::runtime_folder::BACKLOG;
 
 /// The most sockets.
-const DOORS_MAX: usize = 1024;
+const SOCKETS_MAX: usize = 1024;
 
 /// Why a socket is not served.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NoDoor {
+pub(crate) enum NotServed {
     #[error(transparent)]
     NoSocketPath(#[from] NoSocketPath),
     #[error("another process serves {}", .0.display())]
-    Served(PathBuf),
+    ServedByAnother(PathBuf),
     #[error("{} is in the way", .0.display())]
     Taken(PathBuf),
     #[error("too many sockets are served")]
@@ -48,30 +48,30 @@ pub(crate) enum NoDoor {
 
 /// One socket, and the question that git asks by connecting to it.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct GitSocket {
     listener: OwnedFd,
-    /// Its path, and the identity of the socket file when it was created.
-    socket_path: PathBuf,
-    socket: (u64, u64),
+    path: PathBuf,
+    /// The device and inode of the socket file when it was created.
+    id: (u64, u64),
     question: MonitorQuestion,
 }
 
-/// All doors.
+/// All sockets.
 #[derive(Debug)]
-pub(crate) struct Doors {
+pub(crate) struct GitSockets {
     epoll: OwnedFd,
     inner: Mutex<Inner>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    doors: HashMap<u64, Arc<Door>>,
+    served: HashMap<u64, Arc<GitSocket>>,
     next: u64,
     /// Sockets that somebody has asked to close.
     closed: HashSet<PathBuf>,
 }
 
-impl Door {
+impl GitSocket {
     /// The question of a git that was given `token` last.
     pub(crate) fn question(&self, token: BString) -> MonitorQuestion {
         MonitorQuestion {
@@ -87,7 +87,7 @@ impl Door {
 
     /// Whether its path still leads to it. A repository that is moved takes its socket along, and another may take its place.
     pub(crate) fn is_in_place(&self) -> bool {
-        lstat_path(&self.socket_path).is_ok_and(|stat| id(&stat) == self.socket)
+        lstat_path(&self.path).is_ok_and(|stat| id_of(&stat) == self.id)
     }
 
     /// Stops accepting connections. Those already accepted may still be answered.
@@ -95,16 +95,16 @@ impl Door {
         let _ = epoll::delete(epoll, &self.listener);
         // If there is another socket in its place, that belongs to another process.
         if self.is_in_place() {
-            let _ = unlinkat(CWD, &self.socket_path, AtFlags::empty());
+            let _ = unlinkat(CWD, &self.path, AtFlags::empty());
         }
     }
 }
 
-fn id(stat: &Stat) -> (u64, u64) {
+fn id_of(stat: &Stat) -> (u64, u64) {
     (stat.dev, stat.ino)
 }
 
-impl Doors {
+impl GitSockets {
     /// Creates an empty set.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl Doors {
     ///
     /// # Errors
     /// It cannot be served, for the reason returned.
-    pub(crate) fn open(&self, repository: &Repository) -> Result<PathBuf, NoDoor> {
+    pub(crate) fn open(&self, repository: &Repository) -> Result<PathBuf, NotServed> {
         let path = socket_path(repository)?;
         let top = repository
             .work_tree
@@ -133,23 +133,23 @@ impl Doors {
             .ok_or(NoSocketPath::NoWorkTree)?;
         let mut inner = self.inner.lock();
         inner.closed.remove(&path);
-        self.shut_those(&mut inner, |door| {
-            door.socket_path == path && !door.is_in_place()
+        self.shut_those(&mut inner, |socket| {
+            socket.path == path && !socket.is_in_place()
         });
-        if inner.doors.values().any(|door| door.socket_path == path) {
+        if inner.served.values().any(|socket| socket.path == path) {
             return Ok(path);
         }
-        if inner.doors.len() >= DOORS_MAX {
-            return Err(NoDoor::TooMany);
+        if inner.served.len() >= SOCKETS_MAX {
+            return Err(NotServed::TooMany);
         }
         let id = inner.next;
         inner.next = id.wrapping_add(1);
-        let (listener, socket) = make(&path)?;
+        let (listener, file_id) = make(&path)?;
         let data = EventData::new_u64(id);
-        let door = Door {
+        let socket = GitSocket {
             listener,
-            socket_path: path.clone(),
-            socket,
+            path: path.clone(),
+            id: file_id,
             question: MonitorQuestion {
                 directory: top,
                 variables: Vec::new(),
@@ -157,12 +157,12 @@ impl Doors {
                 token: BString::default(),
             },
         };
-        let added = epoll::add(&self.epoll, &door.listener, data, EventFlags::IN);
-        added.map_err(|source| NoDoor::System {
+        let added = epoll::add(&self.epoll, &socket.listener, data, EventFlags::IN);
+        added.map_err(|source| NotServed::System {
             path: path.clone(),
             source,
         })?;
-        inner.doors.insert(id, Arc::new(door));
+        inner.served.insert(id, Arc::new(socket));
         Ok(path)
     }
 
@@ -183,11 +183,11 @@ impl Doors {
     ///
     /// # Errors
     /// The working tree has no socket.
-    pub(crate) fn status(&self, repository: &Repository) -> Result<(PathBuf, bool), NoDoor> {
+    pub(crate) fn status(&self, repository: &Repository) -> Result<(PathBuf, bool), NotServed> {
         let path = socket_path(repository)?;
         let inner = self.inner.lock();
-        let mut doors = inner.doors.values();
-        let is_served = doors.any(|door| door.socket_path == path && door.is_in_place());
+        let mut served = inner.served.values();
+        let is_served = served.any(|socket| socket.path == path && socket.is_in_place());
         Ok((path, is_served))
     }
 
@@ -195,11 +195,11 @@ impl Doors {
     pub(crate) fn describe(&self) -> Vec<MonitorDescription> {
         let bytes = |path: &Path| BString::from(path.as_os_str().as_bytes());
         let inner = self.inner.lock();
-        let doors = inner.doors.values().filter(|door| door.is_in_place());
-        let mut monitors: Vec<MonitorDescription> = doors
-            .map(|door| MonitorDescription {
-                socket: bytes(&door.socket_path),
-                path: bytes(&door.question.directory),
+        let served = inner.served.values().filter(|socket| socket.is_in_place());
+        let mut monitors: Vec<MonitorDescription> = served
+            .map(|socket| MonitorDescription {
+                socket: bytes(&socket.path),
+                path: bytes(&socket.question.directory),
             })
             .collect();
         monitors.sort_by(|one, other| one.socket.cmp(&other.socket));
@@ -210,17 +210,17 @@ impl Doors {
     pub(crate) fn close(&self, path: &Path) -> bool {
         let mut inner = self.inner.lock();
         inner.closed.insert(path.to_owned());
-        self.shut_those(&mut inner, |door| door.socket_path == path) > 0
+        self.shut_those(&mut inner, |socket| socket.path == path) > 0
     }
 
-    /// Stops serving `door`.
-    pub(crate) fn close_door(&self, door: &Door) {
-        self.close(&door.socket_path);
+    /// Stops serving `socket`.
+    pub(crate) fn close_socket(&self, socket: &GitSocket) {
+        self.close(&socket.path);
     }
 
     /// Closes sockets that nobody can find any more, because they were removed or replaced.
     pub(crate) fn drop_lost(&self) {
-        self.shut_those(&mut self.inner.lock(), |door| !door.is_in_place());
+        self.shut_those(&mut self.inner.lock(), |socket| !socket.is_in_place());
     }
 
     /// Closes and removes all sockets.
@@ -228,24 +228,24 @@ impl Doors {
         self.shut_those(&mut self.inner.lock(), |_| true);
     }
 
-    /// Closes the doors for which `is_meant` holds, and returns their number.
-    fn shut_those(&self, inner: &mut Inner, is_meant: impl Fn(&Door) -> bool) -> usize {
-        let before = inner.doors.len();
-        inner.doors.retain(|_, door| {
-            let is_meant = is_meant(door);
+    /// Closes the sockets for which `is_meant` holds, and returns their number.
+    fn shut_those(&self, inner: &mut Inner, is_meant: impl Fn(&GitSocket) -> bool) -> usize {
+        let before = inner.served.len();
+        inner.served.retain(|_, socket| {
+            let is_meant = is_meant(socket);
             if is_meant {
-                door.shut(&self.epoll);
+                socket.shut(&self.epoll);
             }
             !is_meant
         });
-        before.saturating_sub(inner.doors.len())
+        before.saturating_sub(inner.served.len())
     }
 
-    /// Accepts a waiting connection, if it is from this user, and returns it with its door.
+    /// Accepts a waiting connection, if it is from this user, and returns it with that socket.
     ///
     /// # Errors
     /// accept(2) failed for lack of resources.
-    pub(crate) fn accept(&self) -> Result<Option<(OwnedFd, Arc<Door>)>, Errno> {
+    pub(crate) fn accept(&self) -> Result<Option<(OwnedFd, Arc<GitSocket>)>, Errno> {
         let mut events = [Event {
             flags: EventFlags::empty(),
             data: EventData::new_u64(0),
@@ -262,27 +262,27 @@ impl Doors {
         }
         let [event] = events;
         let data = event.data;
-        let door = self.inner.lock().doors.get(&data.u64()).cloned();
-        let Some(door) = door else {
+        let socket = self.inner.lock().served.get(&data.u64()).cloned();
+        let Some(socket) = socket else {
             return Ok(None);
         };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = match accept_with(&door.listener, flags) {
-            Ok(socket) => socket,
+        let connection = match accept_with(&socket.listener, flags) {
+            Ok(connection) => connection,
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS)) => {
                 return Err(error);
             }
             // The client did not wait.
             Err(_) => return Ok(None),
         };
-        let is_ours = peer(&socket).is_ok_and(|peer| peer.uid == geteuid().as_raw());
-        Ok(is_ours.then_some((socket, door)))
+        let is_ours = peer(&connection).is_ok_and(|peer| peer.uid == geteuid().as_raw());
+        Ok(is_ours.then_some((connection, socket)))
     }
 }
 
 /// Creates a listening socket at `path`, and returns it with its identity. A stale one, at which nobody listens, is replaced.
-fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
-    let failed = |source| NoDoor::System {
+fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NotServed> {
+    let failed = |source| NotServed::System {
         path: path.to_owned(),
         source,
     };
@@ -300,7 +300,7 @@ fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
         Err(Errno::NOENT) => false,
         Err(error) => return Err(failed(error)),
         Ok(stat) if stat.file_type() != FileType::Socket => {
-            return Err(NoDoor::Taken(path.to_owned()));
+            return Err(NotServed::Taken(path.to_owned()));
         }
         Ok(_) => true,
     };
@@ -311,7 +311,7 @@ fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
         match connect(&new().map_err(failed)?, &own) {
             Err(Errno::CONNREFUSED) => {}
             Err(Errno::NOENT) => {}
-            _ => return Err(NoDoor::Served(path.to_owned())),
+            _ => return Err(NotServed::ServedByAnother(path.to_owned())),
         }
     }
     let mut temporary = name.to_owned();
@@ -323,7 +323,7 @@ fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
         bind(&listener, &address(&temporary)?)?;
         let mut there = above.to_owned();
         there.push(&temporary);
-        let socket = id(&lstat_path(&there)?);
+        let id = id_of(&lstat_path(&there)?);
         listen(&listener, BACKLOG)?;
         match is_left {
             true => renameat(&folder, &temporary, &folder, name)?,
@@ -332,12 +332,12 @@ fn make(path: &Path) -> Result<(OwnedFd, (u64, u64)), NoDoor> {
                 renameat_with(&folder, &temporary, &folder, name, flags)?;
             }
         }
-        Ok((listener, socket))
+        Ok((listener, id))
     };
     made().map_err(|error| {
         let _ = unlinkat(&folder, &temporary, AtFlags::empty());
         match error {
-            Errno::EXIST => NoDoor::Served(path.to_owned()),
+            Errno::EXIST => NotServed::ServedByAnother(path.to_owned()),
             error => failed(error),
         }
     })
