@@ -4,7 +4,7 @@ use bstr::ByteSlice;
 use serde::Serialize;
 
 use super::check::{Check, Verdict, count};
-use crate::output::json::Text;
+use crate::output::json::{Text, serialized};
 
 /// Raised when a reader of the previous schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
@@ -110,10 +110,7 @@ pub(super) fn json(checks: &[Check]) -> Vec<u8> {
             })
             .collect(),
     };
-    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
-    let mut out = serde_json::to_vec(&document).unwrap_or_default();
-    out.push(b'\n');
-    out
+    serialized(&document, b'\n')
 }
 
 #[cfg(test)]

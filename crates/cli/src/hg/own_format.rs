@@ -10,7 +10,7 @@ use vigil_hg::node::Node;
 use vigil_model::quote::{QuoteRule, append_quoted};
 
 use super::own_commands::OwnFormat;
-use crate::output::json::Text;
+use crate::output::json::{Text, serialized};
 
 /// The version of the schema. It is raised when a reader of the former schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
@@ -28,16 +28,16 @@ pub(super) struct Report<'t> {
 impl Report<'_> {
     /// Returns the output in `format`.
     pub(super) fn write(&self, format: OwnFormat) -> Vec<u8> {
+        let terminator = match self.ends_with_nul {
+            true => 0,
+            false => b'\n',
+        };
         let mut out = match format {
-            // Serialization fails only on maps with keys that are not strings; there is no map here.
-            OwnFormat::Json => serde_json::to_vec(&self.document()).unwrap_or_default(),
+            OwnFormat::Json => return serialized(&self.document(), terminator),
             OwnFormat::Line => self.line(),
             OwnFormat::Prompt => self.record(),
         };
-        out.push(match self.ends_with_nul {
-            true => 0,
-            false => b'\n',
-        });
+        out.push(terminator);
         out
     }
 

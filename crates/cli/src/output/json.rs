@@ -17,9 +17,14 @@ const SCHEMA: u32 = 1;
 
 /// Writes `status`.
 pub(super) fn write(status: &Status, presentation: &Presentation) -> Vec<u8> {
-    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
-    let mut out = serde_json::to_vec(&Document::of(status)).unwrap_or_default();
-    out.push(presentation.terminator());
+    serialized(&Document::of(status), presentation.terminator())
+}
+
+/// Returns `document` as JSON on one line, which ends with `terminator`.
+pub(crate) fn serialized(document: &impl Serialize, terminator: u8) -> Vec<u8> {
+    // Serialization can fail only for maps whose keys are not strings, and no document has a map.
+    let mut out = serde_json::to_vec(document).unwrap_or_default();
+    out.push(terminator);
     out
 }
 

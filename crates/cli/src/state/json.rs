@@ -11,7 +11,7 @@ use vigil_git::state_place::NoStateReason;
 use super::unkept::name_of;
 use super::words::{dead_percent, ignored_name, table_name, untracked_name};
 use crate::inside::path_bytes;
-use crate::output::json::Text;
+use crate::output::json::{Text, serialized};
 use crate::time::TimeDocument;
 
 /// Raised when a reader of the previous schema could misunderstand the new one.
@@ -36,10 +36,7 @@ pub(super) fn write(
         directories: directories
             .map(|directories| directories.iter().map(DirectoryDocument::of).collect()),
     };
-    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
-    let mut out = serde_json::to_vec(&document).unwrap_or_default();
-    out.push(b'\n');
-    out
+    serialized(&document, b'\n')
 }
 
 #[derive(Serialize)]

@@ -12,7 +12,7 @@ use vigil_model::verdict::{ChangeSign, Verdict};
 use vigil_rules::attributes::Value;
 
 use super::known::KnownDocument;
-use crate::output::json::{ChangeDocument, Text, kind_name};
+use crate::output::json::{ChangeDocument, Text, kind_name, serialized};
 use crate::time::TimeDocument;
 
 /// Raised when a reader of the previous schema could misunderstand the new one.
@@ -26,10 +26,7 @@ pub(super) fn write(all: &[Why], known: &[KnownBy]) -> Vec<u8> {
         schema: SCHEMA,
         paths: paths.collect(),
     };
-    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
-    let mut out = serde_json::to_vec(&document).unwrap_or_default();
-    out.push(b'\n');
-    out
+    serialized(&document, b'\n')
 }
 
 #[derive(Serialize)]

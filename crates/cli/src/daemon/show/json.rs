@@ -5,7 +5,7 @@ use serde::Serialize;
 use vigil_daemon::protocol::{Description, MonitorDescription, RepositoryDescription};
 
 use super::{files, version};
-use crate::output::json::Text;
+use crate::output::json::{Text, serialized};
 
 /// Raised when a reader of the previous schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
@@ -28,10 +28,7 @@ pub(super) fn write(daemon: &Description) -> Vec<u8> {
         repositories: daemon.repositories.iter().map(Repository::of).collect(),
         monitors: daemon.monitors.iter().map(Monitor::of).collect(),
     };
-    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
-    let mut out = serde_json::to_vec(&document).unwrap_or_default();
-    out.push(b'\n');
-    out
+    serialized(&document, b'\n')
 }
 
 #[derive(Serialize)]

@@ -12,7 +12,7 @@ use vigil_model::timestamp::Timestamp;
 
 use super::super::known::KnownDocument;
 use super::sentences::name;
-use crate::output::json::Text;
+use crate::output::json::{Text, serialized};
 use crate::time::TimeDocument;
 
 /// Raised when a reader of the previous schema could misunderstand the new one.
@@ -27,10 +27,7 @@ pub(super) fn write(all: &[HgWhy], known: &[KnownBy]) -> Vec<u8> {
         system: "mercurial",
         paths: paths.collect(),
     };
-    // Serialization can fail only for maps whose keys are not strings, and there is no map here.
-    let mut out = serde_json::to_vec(&document).unwrap_or_default();
-    out.push(b'\n');
-    out
+    serialized(&document, b'\n')
 }
 
 #[derive(Serialize)]
