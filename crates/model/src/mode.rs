@@ -38,6 +38,18 @@ impl FileMode {
         }
     }
 
+    /// The mode as git reads it from a tree object: as [`Self::canonical`], but a directory has no other bits, and every
+    /// other type counts as a submodule.
+    pub fn canonical_in_tree(self) -> Self {
+        if self.is_file() || self.is_symlink() {
+            self.canonical()
+        } else if self.is_tree() {
+            Self::TREE
+        } else {
+            Self::GITLINK
+        }
+    }
+
     const TYPE_MASK: u32 = 0o170_000;
 
     /// Whether the type bits say regular file, executable or not.

@@ -91,20 +91,7 @@ fn parse_mode(digits: &[u8]) -> Option<FileMode> {
         let digit = digit.checked_sub(b'0').filter(|digit| *digit < 8)?;
         Some(((mode << 3) | u32::from(digit)) & 0xffff)
     })?;
-    let mode = FileMode(mode);
-    Some(if mode.is_file() {
-        if mode.0 & 0o100 != 0 {
-            FileMode::EXECUTABLE
-        } else {
-            FileMode::FILE
-        }
-    } else if mode.is_symlink() {
-        FileMode::SYMLINK
-    } else if mode.is_tree() {
-        FileMode::TREE
-    } else {
-        FileMode::GITLINK
-    })
+    Some(FileMode(mode).canonical_in_tree())
 }
 
 /// An entry of a tree object.

@@ -292,16 +292,5 @@ fn find(mut tree: &[u8], name: &[u8], hash_len: usize) -> Option<(ObjectId, File
 /// Returns git's canonical mode for the recorded one, given in octal digits.
 fn canonical(digits: &[u8]) -> Option<FileMode> {
     let mode = FileMode(u32::from_str_radix(digits.to_str().ok()?, 8).ok()?);
-    Some(if mode.is_file() {
-        match mode.0 & 0o100 {
-            0 => FileMode::FILE,
-            _ => FileMode::EXECUTABLE,
-        }
-    } else if mode.is_symlink() {
-        FileMode::SYMLINK
-    } else if mode.is_tree() {
-        FileMode::TREE
-    } else {
-        FileMode::GITLINK
-    })
+    Some(mode.canonical_in_tree())
 }
