@@ -1,10 +1,10 @@
 //! Pack indexes, versions 1 and 2 (gitformat-pack(5)): the objects of a pack in the order of their ids.
 
-use gix_hash::{Kind, ObjectId, oid};
+use gix_hash::Kind;
 use vigil_linux::map::Map;
 
 use super::error::Reason;
-use super::table::{FANOUT_LEN, Fanout, SortedIds, id_of, number, row, wide_number};
+use super::table::{FANOUT_LEN, Fanout, SortedIds, number, row, wide_number};
 
 const MAGIC: &[u8] = b"\xfftOc";
 const HEADER_LEN: usize = 8;
@@ -136,12 +136,8 @@ impl<B: std::ops::Deref<Target = [u8]>> Index<B> {
 }
 
 impl<B: std::ops::Deref<Target = [u8]>> SortedIds for Index<B> {
-    fn count(&self) -> u32 {
-        self.fanout.count()
-    }
-
-    fn id(&self, position: u32) -> Option<ObjectId> {
-        id_of(self.row(position)?)
+    fn fanout(&self) -> &Fanout {
+        &self.fanout
     }
 
     fn row(&self, position: u32) -> Option<&[u8]> {
@@ -156,10 +152,5 @@ impl<B: std::ops::Deref<Target = [u8]>> SortedIds for Index<B> {
             position,
             self.hash.len_in_bytes(),
         )
-    }
-
-    fn lower_bound(&self, id: &oid) -> Result<u32, u32> {
-        self.fanout
-            .search(id.as_bytes(), |position| self.row(position))
     }
 }

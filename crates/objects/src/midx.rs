@@ -4,13 +4,13 @@ use std::ops::Deref;
 use std::path::Path;
 
 use bstr::{BString, ByteSlice};
-use gix_hash::{Kind, ObjectId, oid};
+use gix_hash::{Kind, ObjectId};
 use vigil_linux::errno;
 use vigil_linux::map::Map;
 use vigil_model::raw_text::raw;
 
 use super::error::Reason;
-use super::table::{Disorder, FANOUT_LEN, Fanout, SortedIds, id_of, number, row, wide_number};
+use super::table::{Disorder, FANOUT_LEN, Fanout, SortedIds, number, row, wide_number};
 use vigil_stamp::file;
 
 const SIGNATURE: u32 = 0x4d49_4458;
@@ -255,12 +255,8 @@ impl<B: Deref<Target = [u8]>> Midx<B> {
 }
 
 impl<B: Deref<Target = [u8]>> SortedIds for Midx<B> {
-    fn count(&self) -> u32 {
-        self.fanout.count()
-    }
-
-    fn id(&self, position: u32) -> Option<ObjectId> {
-        id_of(self.row(position)?)
+    fn fanout(&self) -> &Fanout {
+        &self.fanout
     }
 
     fn row(&self, position: u32) -> Option<&[u8]> {
@@ -269,11 +265,6 @@ impl<B: Deref<Target = [u8]>> SortedIds for Midx<B> {
         }
         let id_len = self.hash.len_in_bytes();
         row(&self.bytes, self.ids, id_len, position, id_len)
-    }
-
-    fn lower_bound(&self, id: &oid) -> Result<u32, u32> {
-        self.fanout
-            .search(id.as_bytes(), |position| self.row(position))
     }
 }
 

@@ -10,17 +10,27 @@ pub(super) const FANOUT_LEN: usize = 256 * 4;
 
 /// Ids in ascending order.
 pub(super) trait SortedIds {
-    /// The number of ids.
-    fn count(&self) -> u32;
-
-    /// Returns the id at `position`.
-    fn id(&self, position: u32) -> Option<ObjectId>;
+    /// Their numbers by first byte.
+    fn fanout(&self) -> &Fanout;
 
     /// Returns the bytes of the id at `position`.
     fn row(&self, position: u32) -> Option<&[u8]>;
 
+    /// The number of ids.
+    fn count(&self) -> u32 {
+        self.fanout().count()
+    }
+
+    /// Returns the id at `position`.
+    fn id(&self, position: u32) -> Option<ObjectId> {
+        id_of(self.row(position)?)
+    }
+
     /// Returns the position of `id`, or the position where it would be as an error.
-    fn lower_bound(&self, id: &oid) -> Result<u32, u32>;
+    fn lower_bound(&self, id: &oid) -> Result<u32, u32> {
+        let row = |position| self.row(position);
+        self.fanout().search(id.as_bytes(), row)
+    }
 }
 
 /// For each byte, the number of ids whose first byte is at most that.
