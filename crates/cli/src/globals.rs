@@ -10,7 +10,7 @@ use vigil_git::environment::Environment;
 use vigil_linux::errno;
 
 use crate::command::Options;
-use crate::config_parameter;
+use crate::config_env;
 use crate::options::{Argument, Entry, Table, Value};
 use crate::reply::{Reply, bytes, labelled};
 
@@ -295,8 +295,8 @@ fn take_one<'a>(
             environment.set("GIT_IMPLICIT_WORK_TREE", "0");
             environment.set_bare();
         }
-        Key::ConfigParameter => config_parameter::add(environment, value),
-        Key::ConfigFromVariable => config_parameter::add_from_variable(environment, value)?,
+        Key::ConfigParameter => environment.push_config_parameter(value),
+        Key::ConfigFromVariable => config_env::add(environment, value)?,
         Key::Directory if value.is_empty() => {}
         Key::Directory => change_directory(value, environment)?,
     }

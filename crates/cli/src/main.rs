@@ -9,7 +9,7 @@ mod cat_file;
 mod command;
 mod commands;
 mod completions;
-mod config_parameter;
+mod config_env;
 mod daemon;
 mod describe;
 mod doctor;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::quote::append_shell_quoted;
-use vigil_model::raw_text::raw;
 
 const CONFIG_PARAMETERS: &str = "GIT_CONFIG_PARAMETERS";
 
@@ -75,35 +74,8 @@ impl Environment {
         self.push_config_pair(key, value);
     }
 
-    /// Adds configuration from `key=NAME` as `git --config-env` does: the value is that of the environment
-    /// variable `NAME`. The error is git's text, without "fatal: ".
-    pub fn push_config_env(&mut self, key_name: &BStr) -> Result<(), String> {
-        let Some((key, name)) = key_name.rsplit_once_str("=") else {
-            return Err(format!(
-                "invalid config format: {key_name}",
-                key_name = raw(key_name)
-            ));
-        };
-        let key = key.as_bstr();
-        if name.is_empty() {
-            return Err(format!(
-                "missing environment variable name for configuration '{key}'",
-                key = raw(key)
-            ));
-        }
-        let name = name.as_bstr();
-        let Some(value) = self.variables.get(name).cloned() else {
-            return Err(format!(
-                "missing environment variable '{name}' for configuration '{key}'",
-                name = raw(name),
-                key = raw(key)
-            ));
-        };
-        self.push_config_pair(key, Some(&value));
-        Ok(())
-    }
-
-    fn push_config_pair(&mut self, key: &[u8], value: Option<&[u8]>) {
+    /// Adds the value of `key` to the command line's configuration. `None` means true.
+    pub fn push_config_pair(&mut self, key: &[u8], value: Option<&[u8]>) {
         let mut list = self
             .variables
             .remove(BStr::new(CONFIG_PARAMETERS))
@@ -129,39 +101,5 @@ impl Environment {
     /// The absolute working directory.
     pub fn working_directory(&self) -> &Path {
         &self.working_directory
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_may_come_from_a_variable() {
-        let mut environment = Environment::new([("NAME".into(), "it's".into())], "/");
-        assert_eq!(
-            environment.push_config_env(BStr::new("a.b=c.d=NAME")),
-            Ok(())
-        );
-        assert_eq!(
-            environment.get(CONFIG_PARAMETERS),
-            Some(BStr::new(r"'a.b=c.d'='it'\''s'"))
-        );
-        for (text, expected) in [
-            ("a.b", "invalid config format: a.b"),
-            (
-                "a.b=",
-                "missing environment variable name for configuration 'a.b'",
-            ),
-            (
-                "a.b=NONE",
-                "missing environment variable 'NONE' for configuration 'a.b'",
-            ),
-        ] {
-            assert_eq!(
-                environment.push_config_env(BStr::new(text)),
-                Err(expected.into())
-            );
-        }
     }
 }

@@ -15,7 +15,6 @@ use vigil_model::ObjectId;
 use vigil_model::raw_text::bytes_of;
 use vigil_model::request::RenameRule;
 
-use crate::config_parameter;
 use crate::output::long::{Additions, Patches, SubmoduleCommits, Summary, unstaged_kinds};
 use crate::reply::{Reply, labelled};
 
@@ -271,7 +270,7 @@ impl Git<'_> {
     fn configured(&self, configuration: &[(BString, BString)]) -> Self {
         let mut environment = self.environment.clone();
         for (name, value) in configuration {
-            config_parameter::add_pair(&mut environment, name.as_bstr(), Some(value.as_bstr()));
+            environment.push_config_pair(name, Some(value));
         }
         Self {
             repository: self.repository,

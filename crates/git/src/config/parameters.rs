@@ -215,6 +215,10 @@ mod tests {
         environment.push_config_parameter(BStr::new("a.b=it's! 'x'"));
         environment.push_config_parameter(BStr::new("a.c"));
         assert_eq!(
+            environment.get("GIT_CONFIG_PARAMETERS").unwrap(),
+            r"'a.b'='it'\''s'\!' '\''x'\''' 'a.c'="
+        );
+        assert_eq!(
             read(&environment).unwrap(),
             [
                 ("a.b".into(), Some("it's! 'x'".into())),
