@@ -207,14 +207,6 @@ impl Refs {
         Ok(None)
     }
 
-    /// Returns what `full_name` points to, if it is a symbolic reference.
-    pub fn symbolic_target(&self, full_name: &BStr) -> Result<Option<BString>, Error> {
-        Ok(match self.read(full_name)? {
-            Raw::Symbolic(target) => Some(target),
-            _ => None,
-        })
-    }
-
     /// Returns the full name that git finds for `short_name`. With `unique`, there is none if more than one rule
     /// matches (which is what git asks for under `core.warnAmbiguousRefs`).
     pub fn expand(&self, short_name: &BStr, unique: bool) -> Result<Option<BString>, Error> {

@@ -6,9 +6,8 @@
 mod digest;
 mod list;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use vigil_model::raw_text::raw_path;
 
 use bstr::{BStr, BString, ByteSlice};
 use list::Probe;
@@ -16,27 +15,7 @@ pub(crate) use list::{Line, lines};
 pub use list::{PatternList, parse};
 
 /// The largest file of rules that is read, in bytes. git counts the newline that it appends to the file's contents.
-pub const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024 - 1;
-
-/// Why a file of rules is not used.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A `.gitignore` above [`FILE_SIZE_MAX`]: git warns and goes on without it.
-    #[error("ignoring excessively large pattern file: {}", raw_path(.0))]
-    TooLarge(PathBuf),
-    /// `core.excludesFile` or `info/exclude` above [`FILE_SIZE_MAX`], or unreadable after it was opened (such as a
-    /// directory): git gives up.
-    #[error("cannot use {} as an exclude file", raw_path(.0))]
-    Unusable(PathBuf),
-}
-
-/// Whether a `.gitignore` of `size` bytes at `path` may be used.
-pub fn check_size(path: &Path, size: u64) -> Result<(), Error> {
-    if size > FILE_SIZE_MAX {
-        return Err(Error::TooLarge(path.to_owned()));
-    }
-    Ok(())
-}
+const FILE_SIZE_MAX: u64 = 100 * 1024 * 1024 - 1;
 
 /// The rules that apply to the whole working tree: names and contents of their files.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,8 +54,8 @@ pub struct IgnoreRules {
 }
 
 impl IgnoreRules {
-    /// Returns the rules of the working tree as a whole. A file larger than [`FILE_SIZE_MAX`] counts as empty; git
-    /// would give up with [`Error::Unusable`].
+    /// Returns the rules of the working tree as a whole. A file larger than `FILE_SIZE_MAX` counts as empty,
+    /// though git would give up.
     pub fn root(global: GlobalSources<'_>) -> Arc<Self> {
         let empty = Arc::new(Self {
             parent: None,
@@ -97,7 +76,7 @@ impl IgnoreRules {
 
     /// Returns these rules with those of the `.gitignore` in `dir` on top. `dir` is relative to the top of the
     /// working tree, without trailing slash (empty for the top). Returns the rules unchanged if the file has no
-    /// rule or is larger than [`FILE_SIZE_MAX`].
+    /// rule or is larger than `FILE_SIZE_MAX`.
     pub fn with_file(self: &Arc<Self>, dir: &BStr, contents: &[u8]) -> Arc<Self> {
         let mut source = dir.to_owned();
         if !source.is_empty() {

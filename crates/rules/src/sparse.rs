@@ -103,11 +103,6 @@ impl SparseCheckout {
             }
         }
     }
-
-    /// Like [`Self::in_checkout`], but true for every path if the rules are not a cone.
-    pub fn in_cone_checkout(&self, path: &BStr) -> bool {
-        !self.is_cone() || self.in_checkout(path)
-    }
 }
 
 impl Cone {

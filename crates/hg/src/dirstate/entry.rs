@@ -8,29 +8,27 @@ pub struct Flags(pub u16);
 
 impl Flags {
     /// The file is tracked in the working copy.
-    pub const WDIR_TRACKED: Self = Self(1);
+    pub(crate) const WDIR_TRACKED: Self = Self(1);
     /// The file is in the first parent.
-    pub const P1_TRACKED: Self = Self(1 << 1);
+    pub(crate) const P1_TRACKED: Self = Self(1 << 1);
     /// A merge took something of the file from the second parent.
-    pub const P2_INFO: Self = Self(1 << 2);
+    pub(crate) const P2_INFO: Self = Self(1 << 2);
     /// The file's owner may execute it.
-    pub const MODE_EXEC_PERM: Self = Self(1 << 3);
+    pub(crate) const MODE_EXEC_PERM: Self = Self(1 << 3);
     /// The file is a symbolic link.
-    pub const MODE_IS_SYMLINK: Self = Self(1 << 4);
+    pub(crate) const MODE_IS_SYMLINK: Self = Self(1 << 4);
     /// The file is known to differ from its parent's.
-    pub const EXPECTED_STATE_IS_MODIFIED: Self = Self(1 << 9);
+    pub(crate) const EXPECTED_STATE_IS_MODIFIED: Self = Self(1 << 9);
     /// Mode and size are recorded.
     pub const HAS_MODE_AND_SIZE: Self = Self(1 << 10);
     /// The mtime is recorded.
     pub const HAS_MTIME: Self = Self(1 << 11);
     /// The file may have changed within the second of its mtime.
-    pub const MTIME_SECOND_AMBIGUOUS: Self = Self(1 << 12);
+    pub(crate) const MTIME_SECOND_AMBIGUOUS: Self = Self(1 << 12);
     /// The entry is a directory, whose mtime is recorded.
     pub const DIRECTORY: Self = Self(1 << 13);
     /// All files in the directory that are neither tracked nor ignored have records.
-    pub const ALL_UNKNOWN_RECORDED: Self = Self(1 << 14);
-    /// All ignored files in the directory have records.
-    pub const ALL_IGNORED_RECORDED: Self = Self(1 << 15);
+    pub(crate) const ALL_UNKNOWN_RECORDED: Self = Self(1 << 14);
 
     /// Returns whether all of `flags` are set.
     pub fn has(self, flags: Self) -> bool {
@@ -44,7 +42,7 @@ impl Flags {
     }
 
     /// Returns whether the file is tracked in the working copy or in a parent, so that it has a status.
-    pub fn is_any_tracked(self) -> bool {
+    pub(crate) fn is_any_tracked(self) -> bool {
         self.0 & (Self::WDIR_TRACKED.0 | Self::P1_TRACKED.0 | Self::P2_INFO.0) != 0
     }
 }

@@ -1,7 +1,6 @@
 //! The whole index: its entries and paths.
 
 use std::cmp::Ordering;
-use std::ffi::CStr;
 use std::ops::Range;
 
 use bstr::{BStr, ByteSlice};
@@ -52,14 +51,6 @@ impl Index {
             .get(start..start.saturating_add(entry.path_len as usize))
             .unwrap_or_default()
             .as_bstr()
-    }
-
-    /// The path of `entry` from byte `start` on, with the NUL that system calls expect.
-    #[inline]
-    pub fn path_end(&self, entry: &Entry, start: usize) -> &CStr {
-        let start = (entry.path_start as usize).saturating_add(start);
-        let rest = self.paths.get(start..).unwrap_or_default();
-        CStr::from_bytes_until_nul(rest).unwrap_or_default()
     }
 
     /// The root of the cache-tree, if the index has one.

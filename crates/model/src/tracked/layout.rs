@@ -7,7 +7,6 @@ use gix_hash::{Kind, ObjectId};
 use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::blocks::DirNumber;
 use super::sums::Sums;
 use crate::facts::RecordedStat;
 use crate::index::EntryFlags;
@@ -358,14 +357,14 @@ impl<'b> DirectoryBlock<'b> {
 
     /// The name of a subdirectory.
     #[inline]
-    pub fn subdir_name(&self, subdir: &SubdirRecord) -> &'b BStr {
+    pub(crate) fn subdir_name(&self, subdir: &SubdirRecord) -> &'b BStr {
         let rest = self.names.get(subdir.name_start.get() as usize..);
         until_nul(rest.unwrap_or_default()).as_bstr()
     }
 
     /// The same with the NUL that system calls expect.
     #[inline]
-    pub fn subdir_c_name(&self, subdir: &SubdirRecord) -> &'b CStr {
+    pub(crate) fn subdir_c_name(&self, subdir: &SubdirRecord) -> &'b CStr {
         let rest = self.names.get(subdir.name_start.get() as usize..);
         CStr::from_bytes_until_nul(rest.unwrap_or_default()).unwrap_or_default()
     }
@@ -401,11 +400,6 @@ impl<'b> DirectoryBlock<'b> {
             .partition_point(|subdir| **self.subdir_name(subdir) < *name);
         let found = self.subdirs.get(at)?;
         (self.subdir_name(found) == name).then_some(found)
-    }
-
-    /// The number of a subdirectory called `name`.
-    pub fn subdir_number(&self, name: &[u8]) -> Option<DirNumber> {
-        self.find_subdir(name).map(|subdir| subdir.number.get())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::{Error, FILE_SIZE_MAX, GlobalSources, IgnoreRules, check_size};
+use super::{FILE_SIZE_MAX, GlobalSources, IgnoreRules};
 use vigil_testkit::chance::Chance;
 use vigil_testkit::sandbox::Sandbox;
 
@@ -188,17 +188,11 @@ fn deep_directories_are_freed() {
 }
 
 #[test]
-fn excessive_files_are_refused() {
-    assert!(check_size(Path::new("a"), FILE_SIZE_MAX).is_ok());
-    let error = check_size(Path::new("a/.gitignore"), FILE_SIZE_MAX + 1).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "ignoring excessively large pattern file: a/.gitignore"
-    );
-    assert_eq!(
-        Error::Unusable("/x".into()).to_string(),
-        "cannot use /x as an exclude file"
-    );
+fn a_file_that_is_too_large_has_no_rules() {
+    let rules = rules(b"a");
+    let contents = vec![b'b'; FILE_SIZE_MAX as usize + 1];
+    let with_file = rules.with_file("".into(), &contents);
+    assert!(Arc::ptr_eq(&rules, &with_file));
 }
 
 const NAMES: &[&str] = &[
