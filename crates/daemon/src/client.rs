@@ -358,14 +358,14 @@ impl Caller {
     ///
     /// # Errors
     /// The request could not be sent.
-    pub fn ask_ahead(&mut self, request: &Request) -> Result<(), Unanswered> {
+    pub(crate) fn ask_ahead(&mut self, request: &Request) -> Result<(), Unanswered> {
         let deadline = self.client.deadline()?;
         self.late = Some(self.client.greet(&request.to_frame(), true, &deadline)?);
         Ok(())
     }
 
     /// Whether a late answer has arrived by now. Then the daemon is alive, and can be asked again without risk.
-    pub fn take_late_answer(&mut self) -> bool {
+    pub(crate) fn take_late_answer(&mut self) -> bool {
         let Some(mut late) = self.late.take() else {
             return false;
         };

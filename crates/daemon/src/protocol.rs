@@ -21,7 +21,7 @@ pub use self::known_by::KnownBy;
 pub use self::message::{Request, Response};
 
 /// The version of the protocol. Peers with different versions understand each other's hello and refusal, and nothing else.
-pub const PROTOCOL: u32 = 1;
+pub(crate) const PROTOCOL: u32 = 1;
 
 /// The version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -39,14 +39,14 @@ pub fn program() -> &'static BString {
 }
 
 /// The longest frame that a daemon accepts, in bytes, without its length field.
-pub const REQUEST_LEN_MAX: usize = 256 * 1024;
+pub(crate) const REQUEST_LEN_MAX: usize = 256 * 1024;
 
 /// The longest frame that a daemon sends. Longer answers are left to the client.
-pub const RESPONSE_LEN_MAX: usize = 64 * 1024 * 1024;
+pub(crate) const RESPONSE_LEN_MAX: usize = 64 * 1024 * 1024;
 
 /// The longest frame with anything but changes, which is some 200,000 paths. Changes may be longer: without them the client would
 /// have to look at everything, each time.
-pub const ANSWER_LEN_MAX: usize = 16 * 1024 * 1024;
+pub(crate) const ANSWER_LEN_MAX: usize = 16 * 1024 * 1024;
 
 /// The most memory, in bytes, that an idle connection keeps.
 const KEPT_LEN_MAX: usize = 16 * 1024;

@@ -28,7 +28,7 @@ use crate::log::Log;
 /// The name of the socket in the folder.
 pub const SOCKET: &str = "daemon.sock";
 /// The name of the lock file, which the serving process holds locked.
-pub const LOCK: &str = "daemon.lock";
+pub(crate) const LOCK: &str = "daemon.lock";
 /// The name of the file whose mtime says when the daemon was last too slow for a command.
 const SLOW: &str = "daemon.slow";
 
@@ -279,7 +279,7 @@ impl Folder {
     }
 
     /// The process that locked the lock file last, as it recorded itself there. It may be gone.
-    pub fn last_holder(&self) -> Option<u32> {
+    pub(crate) fn last_holder(&self) -> Option<u32> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.fd, LOCK, flags, Mode::empty()).ok()?;
         let mut text = [0; 16];
@@ -348,7 +348,7 @@ impl Folder {
     ///
     /// # Errors
     /// It exists, and cannot be removed.
-    pub fn remove_socket(&self, _: &Lock) -> Result<(), FileError> {
+    pub(crate) fn remove_socket(&self, _: &Lock) -> Result<(), FileError> {
         self.remove(SOCKET)
     }
 
@@ -356,7 +356,7 @@ impl Folder {
     ///
     /// # Errors
     /// It exists, and cannot be removed.
-    pub fn remove_lock(&self, lock: Lock) -> Result<(), FileError> {
+    pub(crate) fn remove_lock(&self, lock: Lock) -> Result<(), FileError> {
         let removed = self.remove(LOCK);
         drop(lock);
         removed
@@ -409,7 +409,7 @@ pub struct Lock {
 
 impl Lock {
     /// Whether the locked file is still the one at its path, so that others find it locked.
-    pub fn is_in_place(&self) -> bool {
+    pub(crate) fn is_in_place(&self) -> bool {
         let id = |stat: Stat| (stat.dev, stat.ino);
         let ours = stat_fd(self.held.folder().as_fd()).map(id);
         ours.is_ok() && ours == stat_path(&self.path).map(id)

@@ -100,7 +100,7 @@ impl Starter {
 
     /// Does the same, and waits for at most `time` until the new daemon is ready, or has ended because another one was first.
     /// Returns whether either has happened.
-    pub fn start_and_wait(&mut self, time: Duration) -> bool {
+    pub(crate) fn start_and_wait(&mut self, time: Duration) -> bool {
         let started = self.start_by(spawn_with_output);
         let Some(output) = started.and_then(|child| child.stdout.take()) else {
             return false;

@@ -91,7 +91,7 @@ fn is_monitored(name: &BStr) -> bool {
 }
 
 /// The variables among `variables` that count, sorted by name.
-pub fn relevant(variables: &[(BString, BString)]) -> Vec<(BString, BString)> {
+pub(crate) fn relevant(variables: &[(BString, BString)]) -> Vec<(BString, BString)> {
     let relevant = variables
         .iter()
         .filter(|(name, _)| is_relevant(name.as_ref()));
@@ -102,13 +102,13 @@ pub fn relevant(variables: &[(BString, BString)]) -> Vec<(BString, BString)> {
 
 /// The variables among `relevant` by which sessions are told apart. `PATH` is not among them: it only serves to find iconv(1),
 /// whose output does not depend on the client, and each project and each shell may have a `PATH` of its own.
-pub fn for_session_key(relevant: &[(BString, BString)]) -> Vec<(BString, BString)> {
+pub(crate) fn for_session_key(relevant: &[(BString, BString)]) -> Vec<(BString, BString)> {
     let others = relevant.iter().filter(|(name, _)| name != "PATH");
     others.cloned().collect()
 }
 
 /// Whether the meaning of `relevant` may depend on the client's directory: git accepts relative paths.
-pub fn depend_on_directory(relevant: &[(BString, BString)]) -> bool {
+pub(crate) fn depend_on_directory(relevant: &[(BString, BString)]) -> bool {
     relevant.iter().any(|(name, value)| {
         let is_relative = DIRECTORIES.iter().any(|known| name == known) && !value.starts_with(b"/");
         name.starts_with(b"GIT_") || is_relative

@@ -188,7 +188,7 @@ impl Converter {
     }
 
     /// Returns the blob id that the file would get. Parameters as in [`Converter::is_unchanged`].
-    pub fn hash_file(&self, path: &BStr, file: &File, size: u64) -> Result<ObjectId, Error> {
+    pub(crate) fn hash_file(&self, path: &BStr, file: &File, size: u64) -> Result<ObjectId, Error> {
         let plan = self.plan(path)?;
         if plan.needs_all() {
             let contents = self.convert(&plan, path, file, size, false)?;
@@ -461,7 +461,7 @@ impl Converter {
     }
 
     /// The environment in which programs run.
-    pub fn child_environment(&self) -> &ChildEnvironment {
+    pub(crate) fn child_environment(&self) -> &ChildEnvironment {
         &self.settings.child_environment
     }
 

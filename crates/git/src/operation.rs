@@ -103,7 +103,7 @@ impl Operation {
 
     /// gitstatusd's name for the operation in progress; empty if there is none. Of several, the first in the
     /// order rebase, merge, revert, cherry-pick, bisect counts.
-    pub fn action_name(&self) -> &'static str {
+    pub(crate) fn action_name(&self) -> &'static str {
         if let Some(rebase) = &self.rebase {
             return match rebase.kind {
                 RebaseKind::Interactive => "rebase-i",

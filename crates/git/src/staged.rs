@@ -79,7 +79,7 @@ pub fn diff_with(
 ///
 /// # Errors
 /// A tree is missing or damaged, or nested too deeply.
-pub fn expand_sparse_directory(
+pub(crate) fn expand_sparse_directory(
     path: &BStr,
     id: &oid,
     trees: &dyn TreeSource,

@@ -185,7 +185,11 @@ impl Textconv {
     ///
     /// # Errors
     /// As [`Textconv::convert`].
-    pub fn convert_file(&self, converter: &Converter, name: &BStr) -> Result<Vec<u8>, Error> {
+    pub(crate) fn convert_file(
+        &self,
+        converter: &Converter,
+        name: &BStr,
+    ) -> Result<Vec<u8>, Error> {
         let messages = converter.messages();
         let command = self.command.as_bstr();
         let mut child = converter

@@ -21,12 +21,12 @@ pub fn parents(changelog: &Revlog, number: u32) -> [Option<u32>; 2] {
 }
 
 /// Returns whether `ancestor` is `number` or an ancestor of it.
-pub fn is_ancestor(changelog: &Revlog, ancestor: u32, number: u32) -> bool {
+pub(crate) fn is_ancestor(changelog: &Revlog, ancestor: u32, number: u32) -> bool {
     common_heads(changelog, ancestor, number).contains(&ancestor)
 }
 
 /// Returns the heads of the common ancestors, where a changeset is an ancestor of itself: those without a descendant among them.
-pub fn common_heads(changelog: &Revlog, first: u32, second: u32) -> Vec<u32> {
+pub(crate) fn common_heads(changelog: &Revlog, first: u32, second: u32) -> Vec<u32> {
     let top = first.max(second);
     let mut marks = vec![0u8; (top as usize).saturating_add(1)];
     for (number, mark) in [(first, FIRST), (second, SECOND)] {
@@ -71,7 +71,7 @@ pub fn common_heads(changelog: &Revlog, first: u32, second: u32) -> Vec<u32> {
 
 /// Returns the best common ancestor. Of several heads, this is the one with the longest path to the first changeset,
 /// and of those the one with the least node.
-pub fn best_common(changelog: &Revlog, first: u32, second: u32) -> Option<u32> {
+pub(crate) fn best_common(changelog: &Revlog, first: u32, second: u32) -> Option<u32> {
     let heads = common_heads(changelog, first, second);
     if heads.len() < 2 {
         return heads.first().copied();

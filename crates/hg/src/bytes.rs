@@ -50,7 +50,7 @@ pub fn trim(bytes: &[u8]) -> &[u8] {
 
 /// Splits into lines like Python's `bytes.splitlines(True)`: a line ends with a line feed, a carriage return, or both,
 /// and keeps its end.
-pub fn lines_with_ends(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn lines_with_ends(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -83,7 +83,7 @@ pub fn join<'p>(parts: impl IntoIterator<Item = &'p [u8]>, with: &[u8]) -> BStri
 }
 
 /// Returns the text as Python's `repr` shows bytes, with quotes but without the `b`.
-pub fn python_repr(text: &[u8]) -> BString {
+pub(crate) fn python_repr(text: &[u8]) -> BString {
     let has = |byte: u8| text.contains(&byte);
     let quote = if has(b'\'') && !has(b'"') {
         b'"'
@@ -107,7 +107,7 @@ pub fn python_repr(text: &[u8]) -> BString {
 }
 
 /// Removes `.`, `..` and doubled slashes from a path, by its text alone, as Python's `posixpath.normpath` does.
-pub fn normal_path(path: &[u8]) -> BString {
+pub(crate) fn normal_path(path: &[u8]) -> BString {
     if path.is_empty() {
         return BString::from(".");
     }

@@ -15,7 +15,8 @@ pub use entry::{Entry, Flags};
 pub use listed::ListedDirectories;
 pub use read::{DirstateFile, read};
 pub use record::Damaged;
-pub use v2::{Docket, MARKER};
+pub use v2::Docket;
+use v2::MARKER;
 
 use bstr::{BStr, ByteSlice};
 use vigil_stamp::file::Contents;

@@ -15,7 +15,7 @@ impl Node {
     pub const WORKING_COPY: Self = Self([0xff; Self::LEN]);
 
     /// Returns the node at the start of `bytes`.
-    pub fn from_start_of(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn from_start_of(bytes: &[u8]) -> Option<Self> {
         bytes.first_chunk().copied().map(Self)
     }
 

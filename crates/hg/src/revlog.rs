@@ -23,8 +23,9 @@ use crate::bytes::bytes;
 use crate::node::Node;
 use chunk::Decompressor;
 use docket::Docket;
+pub(crate) use index::NO_REVISION;
+pub use index::Revision;
 use index::{Form, Index, Layout};
-pub use index::{NO_REVISION, Revision};
 
 /// The maximum length of a text in bytes.
 const TEXT_LEN_MAX: usize = 1 << 31;
@@ -210,7 +211,7 @@ impl Revlog {
     }
 
     /// Returns the numbers of the revisions whose node begins with these hexadecimal digits, at most `most` of them.
-    pub fn find_prefix(&self, digits: &[u8], most: usize) -> Vec<u32> {
+    pub(crate) fn find_prefix(&self, digits: &[u8], most: usize) -> Vec<u32> {
         let numbers = 0..u32::try_from(self.len()).unwrap_or(u32::MAX);
         let begins = |number: &u32| {
             self.index
@@ -221,7 +222,7 @@ impl Revlog {
     }
 
     /// Returns whether the text of a file's revision may have metadata before the contents.
-    pub fn may_have_metadata(&self, revision: &Revision) -> bool {
+    pub(crate) fn may_have_metadata(&self, revision: &Revision) -> bool {
         self.index.may_have_metadata(revision)
     }
 

@@ -188,7 +188,11 @@ impl Store {
     ///
     /// # Errors
     /// The manifest is missing, or damaged.
-    pub fn manifest_at(&self, changelog: &mut Revlog, number: u32) -> Result<Manifest, Abort> {
+    pub(crate) fn manifest_at(
+        &self,
+        changelog: &mut Revlog,
+        number: u32,
+    ) -> Result<Manifest, Abort> {
         let changeset = Self::changeset(changelog, number)?;
         if changeset.manifest.is_null() {
             return Ok(Manifest::default());
@@ -325,7 +329,7 @@ impl Store {
     ///
     /// # Errors
     /// The version is damaged.
-    pub fn copied_from(
+    pub(crate) fn copied_from(
         versions: &mut Revlog,
         number: u32,
     ) -> Result<Option<(BString, Node)>, Abort> {

@@ -22,7 +22,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// The file cannot be read, which Mercurial reports too, or is longer than [`LEN_MAX`].
-pub fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Abort> {
+pub(crate) fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, Abort> {
     match read(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

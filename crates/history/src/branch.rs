@@ -13,7 +13,7 @@ use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 pub use self::compared::compared_branches;
-pub use self::distance::count_left_right;
+use self::distance::count_left_right;
 use self::refspec::Refspec;
 pub use self::settings::{check_credentials_in_url, check_settings};
 pub use self::status::{BranchStatus, ComparedBranch, Distance, Upstream};
@@ -96,7 +96,7 @@ pub fn branch_status(
 ///
 /// # Errors
 /// The configuration is wrong, a reference cannot be read, or the history is broken.
-pub fn upstream_of(
+pub(crate) fn upstream_of(
     repo: &Repository,
     refs: &Refs,
     objects: &Objects,

@@ -27,7 +27,7 @@ use vigil_model::raw_text::bytes_of;
 pub use self::contains::{NameRevResult, contains};
 pub use self::context::Context;
 pub use self::error::Error;
-pub use self::question::{CANDIDATES_DEFAULT, CANDIDATES_MAX, Question};
+pub use self::question::{CANDIDATES_MAX, Question};
 
 /// Describes commits and blobs of one repository. The names are read once; each commit is read once.
 pub struct Describer<'a> {

@@ -136,7 +136,7 @@ impl Loaded {
     ///
     /// # Errors
     /// git exits.
-    pub fn add_blob(
+    pub(crate) fn add_blob(
         &mut self,
         name: &BStr,
         repository: &Repository,

@@ -24,7 +24,7 @@ pub fn file_name(path: &BStr) -> &BStr {
 /// Whether a directory of the working tree can have this name. An empty name, `.` and `..` would mean another directory, and
 /// `.git` does not belong to the working tree. git never writes an index in which a directory has such a name, but it reads
 /// one without complaint.
-pub fn is_directory_name(name: &[u8]) -> bool {
+pub(crate) fn is_directory_name(name: &[u8]) -> bool {
     !matches!(name, b"" | b"." | b".." | b".git")
 }
 

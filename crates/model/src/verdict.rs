@@ -157,7 +157,7 @@ fn same_times_and_owner(
     clippy::cast_possible_truncation,
     reason = "the index stores the low 32 bits"
 )]
-pub fn recorded_size(size: u64) -> u32 {
+pub(crate) fn recorded_size(size: u64) -> u32 {
     let low = size as u32;
     if low == 0 && size != 0 {
         0x8000_0000

@@ -116,7 +116,7 @@ impl<'a> Links<'a> {
     }
 
     /// Returns the headers after the parents, and the message.
-    pub fn headers_and_message(&self) -> (&'a BStr, &'a BStr) {
+    pub(crate) fn headers_and_message(&self) -> (&'a BStr, &'a BStr) {
         match self.rest.split_once_str(b"\n\n") {
             Some((headers, message)) => (headers.as_bstr(), message.as_bstr()),
             None => (self.rest.as_bstr(), BStr::new(b"")),

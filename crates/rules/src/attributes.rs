@@ -170,7 +170,7 @@ impl Attributes {
     }
 
     /// Like [`Attributes::lookup`], for names that are known only at run time.
-    pub fn lookup_many(&self, path: &BStr, names: &[&str]) -> Vec<Value> {
+    pub(crate) fn lookup_many(&self, path: &BStr, names: &[&str]) -> Vec<Value> {
         let values = self.find_each(path, names, |found| found.value.clone());
         values.into_iter().map(Option::unwrap_or_default).collect()
     }

@@ -51,7 +51,7 @@ impl Changes {
     }
 
     /// Records that everything may have changed.
-    pub fn add_everything(&mut self) {
+    pub(crate) fn add_everything(&mut self) {
         *self = Self {
             everything: true,
             ..Self::default()
@@ -66,7 +66,7 @@ impl Changes {
     }
 
     /// Records that the entry at `path` went away, as its latest event.
-    pub fn add_gone(&mut self, path: BString) {
+    pub(crate) fn add_gone(&mut self, path: BString) {
         if !self.everything {
             self.gone.insert(path.clone());
             self.paths.insert(path);

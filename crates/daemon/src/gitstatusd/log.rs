@@ -21,7 +21,7 @@ pub enum Level {
 
 impl Level {
     /// Returns the level called `name`, as given to `-v`.
-    pub fn from_name(name: &[u8]) -> Option<Self> {
+    pub(crate) fn from_name(name: &[u8]) -> Option<Self> {
         Some(match name {
             b"DEBUG" => Self::Debug,
             b"INFO" => Self::Info,

@@ -306,7 +306,7 @@ fn exit_code(status: ExitStatus) -> i32 {
 }
 
 /// Reports to `messages` that a signal ended `command`, if git would.
-pub fn report_signal(status: ExitStatus, command: &BStr, messages: &Messages) {
+pub(crate) fn report_signal(status: ExitStatus, command: &BStr, messages: &Messages) {
     // git does not report signals that a user sends from a terminal, or closed pipes.
     const EXPECTED: [Signal; 3] = [Signal::INT, Signal::QUIT, Signal::PIPE];
     if let Some(signal) = status.signal()

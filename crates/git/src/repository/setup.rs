@@ -71,7 +71,10 @@ impl<'e> Setup<'e> {
     ///
     /// # Errors
     /// As for [`Self::discover`].
-    pub fn locate_for_prompt(environment: &'e Environment, start: &Path) -> Result<Self, Error> {
+    pub(crate) fn locate_for_prompt(
+        environment: &'e Environment,
+        start: &Path,
+    ) -> Result<Self, Error> {
         let cwd = physical(start)?;
         Self::search(Reader::new(environment), cwd, true)
     }
@@ -125,7 +128,7 @@ impl<'e> Setup<'e> {
     }
 
     /// Takes the repository found earlier at `location`, as seen from where that search ended.
-    pub fn from_location(environment: &'e Environment, location: &Location) -> Self {
+    pub(crate) fn from_location(environment: &'e Environment, location: &Location) -> Self {
         Self {
             reader: Reader::new(environment),
             location: location.clone(),
@@ -134,7 +137,7 @@ impl<'e> Setup<'e> {
     }
 
     /// Returns where the repository is, without reading its configuration.
-    pub fn into_location(self) -> Location {
+    pub(crate) fn into_location(self) -> Location {
         self.location
     }
 

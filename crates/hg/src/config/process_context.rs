@@ -86,7 +86,7 @@ impl ProcessContext<'_> {
     ///
     /// # Errors
     /// Only the C library can find out the home directory.
-    pub fn expand_user(&self, path: &[u8]) -> Result<BString, Abort> {
+    pub(crate) fn expand_user(&self, path: &[u8]) -> Result<BString, Abort> {
         let Some(rest) = path.strip_prefix(b"~") else {
             return Ok(path.into());
         };

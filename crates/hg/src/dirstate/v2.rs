@@ -9,7 +9,7 @@ use crate::fields::{u16_at, u32_at};
 use crate::node::Node;
 
 /// The bytes with which a docket begins.
-pub const MARKER: &[u8; 12] = b"dirstate-v2\n";
+pub(crate) const MARKER: &[u8; 12] = b"dirstate-v2\n";
 /// The length of the field for a changeset's node, which itself takes only 20 bytes.
 const STORED_NODE_LEN: usize = 32;
 const METADATA_LEN: usize = 44;

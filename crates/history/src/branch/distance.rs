@@ -30,7 +30,7 @@ const SLOP: u32 = 16;
 ///
 /// # Errors
 /// A commit in either history is missing or damaged.
-pub fn count_left_right(
+pub(crate) fn count_left_right(
     objects: &Objects,
     left: &oid,
     right: &oid,

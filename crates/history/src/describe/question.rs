@@ -8,7 +8,7 @@ use super::table::Rank;
 pub const CANDIDATES_MAX: usize = 28;
 
 /// How many candidates are considered by default.
-pub const CANDIDATES_DEFAULT: usize = 10;
+pub(crate) const CANDIDATES_DEFAULT: usize = 10;
 
 /// The options of `git describe`.
 #[derive(Clone, Debug)]

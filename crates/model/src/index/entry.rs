@@ -15,14 +15,14 @@ pub struct EntryFlags(pub u32);
 
 impl EntryFlags {
     /// `assume-unchanged`: the user promises that the file does not change.
-    pub const ASSUME_VALID: u32 = 0x8000;
+    pub(crate) const ASSUME_VALID: u32 = 0x8000;
     /// The entry has extended flags.
-    pub const EXTENDED: u32 = 0x4000;
+    pub(crate) const EXTENDED: u32 = 0x4000;
     /// `skip-worktree`: the file is not in the working tree, because of the sparse checkout or because
     /// the user said so.
-    pub const SKIP_WORKTREE: u32 = 0x4000_0000;
+    pub(crate) const SKIP_WORKTREE: u32 = 0x4000_0000;
     /// `intent-to-add`: the path is tracked, but its contents are not yet.
-    pub const INTENT_TO_ADD: u32 = 0x2000_0000;
+    pub(crate) const INTENT_TO_ADD: u32 = 0x2000_0000;
 
     /// The merge stage: 0 for a merged path, 1 base, 2 ours, 3 theirs.
     pub fn stage(self) -> u8 {

@@ -345,7 +345,7 @@ impl<'t> Directory<'t> {
     }
 
     /// The keys of the blocks that hold the files of a large directory.
-    pub fn segment_keys(&self) -> impl Iterator<Item = u32> + use<'t> {
+    pub(crate) fn segment_keys(&self) -> impl Iterator<Item = u32> + use<'t> {
         let segments = self.block.map(|block| block.segments()).unwrap_or_default();
         segments.iter().map(|segment| segment.key.get())
     }
