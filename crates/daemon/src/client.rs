@@ -304,7 +304,7 @@ impl Client {
 
 /// A client that asks often, and keeps its connection.
 #[derive(Debug)]
-pub struct Caller {
+pub(crate) struct Caller {
     client: Client,
     kept: Option<Connection>,
     /// A connection on which a late answer is still to come.
@@ -313,7 +313,7 @@ pub struct Caller {
 
 impl Caller {
     /// Creates a caller that asks as `client` would.
-    pub fn new(client: Client) -> Self {
+    pub(crate) fn new(client: Client) -> Self {
         Self {
             client,
             kept: None,
@@ -326,7 +326,7 @@ impl Caller {
     ///
     /// # Errors
     /// There is no answer.
-    pub fn ask(&mut self, request: &Request) -> Result<DaemonAnswer, Unanswered> {
+    pub(crate) fn ask(&mut self, request: &Request) -> Result<DaemonAnswer, Unanswered> {
         let (request, deadline) = (request.to_frame(), self.client.deadline()?);
         if let Some(kept) = self.kept.take() {
             kept.write(&request, deadline.first())?;

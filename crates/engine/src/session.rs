@@ -95,7 +95,7 @@ use vigil_stamp::trust;
 use vigil_watch::Watcher;
 
 /// Checks an entry of the configuration that is no setting of a session. Returns whether it is one that the command knows.
-pub type EntryCheck = fn(&Entry<'_>) -> Result<bool, config::Error>;
+pub(crate) type EntryCheck = fn(&Entry<'_>) -> Result<bool, config::Error>;
 
 /// One working copy and what is known about it.
 pub struct Session {

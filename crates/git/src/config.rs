@@ -79,6 +79,9 @@ impl<'a> Entry<'a> {
     }
 
     /// The value as a boolean.
+    ///
+    /// # Errors
+    /// It is not a boolean.
     pub fn boolean(&self) -> Result<bool, Error> {
         config_value::boolean(self.value).ok_or_else(|| {
             Error::Bad(format!(
@@ -90,17 +93,26 @@ impl<'a> Entry<'a> {
     }
 
     /// The value as an integer of 64 bits.
+    ///
+    /// # Errors
+    /// It is not a number, has an unknown unit, or does not fit in 64 bits.
     pub fn integer(&self) -> Result<i64, Error> {
         self.number(i64::MAX)
     }
 
     /// The value as a C `int`, as most of git's numbers are.
+    ///
+    /// # Errors
+    /// It is not a number, has an unknown unit, or does not fit in a C `int`.
     pub fn int(&self) -> Result<i32, Error> {
         let number = self.number(i64::from(i32::MAX))?;
         i32::try_from(number).map_err(|_| self.bad_number(BadNumber::OutOfRange))
     }
 
     /// The value as an integer that may not be negative.
+    ///
+    /// # Errors
+    /// It is not a number, has an unknown unit, does not fit in 64 bits, or is negative.
     pub fn unsigned(&self) -> Result<u64, Error> {
         if self.value.is_some_and(|value| value.contains(&b'-')) {
             return Err(self.bad_number(BadNumber::InvalidUnit));
@@ -109,6 +121,9 @@ impl<'a> Entry<'a> {
     }
 
     /// The value as a boolean if it is a word for one, else as an integer.
+    ///
+    /// # Errors
+    /// It is neither.
     pub fn bool_or_int(&self) -> Result<BoolOrInt, Error> {
         match config_value::boolean_word(self.value) {
             Some(boolean) => Ok(BoolOrInt::Bool(boolean)),
@@ -116,7 +131,10 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The value, or git's error for a key without `=`.
+    /// The value, which there must be.
+    ///
+    /// # Errors
+    /// The key has no `=`. The text is git's.
     pub fn required(&self) -> Result<&BStr, Error> {
         self.value
             .ok_or_else(|| self.complaint(format!("missing value for '{}'", raw(self.key))))
@@ -302,22 +320,34 @@ impl Config {
     }
 
     /// The last value of `key` as a boolean, as git reads one.
+    ///
+    /// # Errors
+    /// The value is not a boolean.
     pub fn boolean(&self, key: &str) -> Result<Option<bool>, Error> {
         self.entry(key).map(|entry| entry.boolean()).transpose()
     }
 
     /// The last value of `key` as an integer with `k`, `m`, `g` suffixes.
+    ///
+    /// # Errors
+    /// The value is not such a number.
     pub fn integer(&self, key: &str) -> Result<Option<i64>, Error> {
         self.entry(key).map(|entry| entry.integer()).transpose()
     }
 
     /// The last value of `key` as a boolean or a C `int`.
+    ///
+    /// # Errors
+    /// The value is neither.
     pub fn bool_or_int(&self, key: &str) -> Result<Option<BoolOrInt>, Error> {
         self.entry(key).map(|entry| entry.bool_or_int()).transpose()
     }
 
     /// The last value of `key` as a path with `~/`, `~user/` and `%(prefix)/` expanded. A relative path is relative to
     /// git's working directory, the top of the working tree. `None` also for an `:(optional)` file that does not exist.
+    ///
+    /// # Errors
+    /// The key has no `=`, or the home directory that the value names is not known.
     pub fn path(&self, key: &str) -> Result<Option<PathBuf>, Error> {
         match self.entry(key) {
             Some(entry) => self.path_of(&entry),

@@ -142,8 +142,10 @@ impl Converter {
     /// has, after git's clean-side conversion, the blob id `recorded`. Also for a plain file that stands for a
     /// symbolic link (`core.symlinks=false`), which git converts like any other.
     ///
-    /// A file that cannot be read counts as changed, and the reason goes to the messages. Only errors at which git
-    /// exits are returned.
+    /// A file that cannot be read counts as changed, and the reason goes to the messages.
+    ///
+    /// # Errors
+    /// One at which git exits: a setting or an attribute is invalid, or a required filter failed.
     pub fn is_unchanged(
         &self,
         path: &BStr,
@@ -202,6 +204,9 @@ impl Converter {
 
     /// Returns the contents that would be recorded, as git's rename detection compares them: with a warning if line
     /// endings would be lost.
+    ///
+    /// # Errors
+    /// The file cannot be read, or git exits, as for [`Self::is_unchanged`].
     pub fn read_file(&self, path: &BStr, file: &File, size: u64) -> Result<Vec<u8>, Error> {
         if size == 0 {
             return Ok(Vec::new());

@@ -101,7 +101,10 @@ pub struct LoadedTree {
 }
 
 /// Reads the tracked files of the index at `path` without ever holding all entries in memory as one list; `None` if there is no
-/// index. Parameters and errors are those of [`load`].
+/// index. Parameters are those of [`load`].
+///
+/// # Errors
+/// Those of [`load`].
 pub fn load_tree(
     path: &Path,
     git_dir: &Path,
@@ -141,7 +144,10 @@ pub fn load_tree(
 }
 
 /// Reads the tracked files of the index at `path` as a difference from `earlier`, without ever holding all entries in memory;
-/// `None` if there is no index, or it is split or sparse. Parameters and errors are those of [`load`].
+/// `None` if there is no index, or it is split or sparse. Parameters are those of [`load`].
+///
+/// # Errors
+/// Those of [`load`].
 pub fn load_difference(
     path: &Path,
     git_dir: &Path,
@@ -196,6 +202,9 @@ impl EntrySink for Own {
 ///
 /// The shared index of a split one is looked for in `git_dir`, and else next to the index itself. Errors name files below
 /// `shown_from` (the directory in which git would run: the top of the working tree) relative to it, and others as they are.
+///
+/// # Errors
+/// The index, or the shared index of a split one, cannot be read or is damaged.
 pub fn load(
     path: &Path,
     git_dir: &Path,

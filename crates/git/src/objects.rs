@@ -539,8 +539,10 @@ impl Objects {
         Ok(commit)
     }
 
-    /// Adds the parents of the commit `id` to `parents`, and returns its committer's time in seconds since 1970. A missing
-    /// commit is an error: it is not fetched.
+    /// Adds the parents of the commit `id` to `parents`, and returns its committer's time in seconds since 1970.
+    ///
+    /// # Errors
+    /// The commit is damaged or missing (it is not fetched), or the object is of another type.
     pub fn links(
         &self,
         id: &oid,

@@ -58,6 +58,9 @@ pub struct Operation {
 
 impl Operation {
     /// Detects the operations in progress in the worktree of `repo`.
+    ///
+    /// # Errors
+    /// A reference cannot be read.
     pub fn detect(repo: &Repository, refs: &Refs) -> Result<Self, refs::Error> {
         let is_file =
             |name: &str| stat_path(&repo.git_dir.join(name)).is_ok_and(|stat| stat.is_file());

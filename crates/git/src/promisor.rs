@@ -19,7 +19,7 @@ use vigil_objects::{FetchMissing, Reason};
 
 /// The remotes from which missing objects are fetched, by the installed git.
 #[derive(Debug)]
-pub struct Promisor {
+pub(crate) struct Promisor {
     remotes: Remotes,
     child_environment: ChildEnvironment,
     is_quiet: bool,
@@ -32,7 +32,7 @@ impl Promisor {
     ///
     /// # Errors
     /// A configured value is invalid.
-    pub fn of(repository: &Repository) -> Result<Option<Self>, config::Error> {
+    pub(crate) fn of(repository: &Repository) -> Result<Option<Self>, config::Error> {
         let environment = &repository.environment;
         if config::environment_boolean(environment, "GIT_NO_LAZY_FETCH", false)? {
             return Ok(None);

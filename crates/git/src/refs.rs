@@ -150,6 +150,9 @@ impl Refs {
     ///
     /// A branch that git cannot name, because its reference is broken or has an invalid name ("(unknown)" in porcelain
     /// v2), gets an empty name and no commit.
+    ///
+    /// # Errors
+    /// HEAD is missing, broken or the null id, or a reference cannot be read.
     pub fn head(&self) -> Result<Head, Error> {
         let Some(known) = &self.known_head else {
             return self.read_head();
@@ -187,6 +190,9 @@ impl Refs {
 
     /// Returns the object that `full_name` leads to, through symbolic references; `None` if there is none, or only a
     /// broken one.
+    ///
+    /// # Errors
+    /// `packed-refs` or a reftable cannot be read.
     pub fn resolve(&self, full_name: &BStr) -> Result<Option<ObjectId>, Error> {
         Ok(self.resolve_named(full_name)?.map(|(_, id)| id))
     }
@@ -209,6 +215,9 @@ impl Refs {
 
     /// Returns the full name that git finds for `short_name`. With `unique`, there is none if more than one rule
     /// matches (which is what git asks for under `core.warnAmbiguousRefs`).
+    ///
+    /// # Errors
+    /// `packed-refs` or a reftable cannot be read.
     pub fn expand(&self, short_name: &BStr, unique: bool) -> Result<Option<BString>, Error> {
         let mut found = None;
         for (before, after) in SHORT_NAME_RULES {
@@ -227,6 +236,9 @@ impl Refs {
     }
 
     /// Returns the shortest name by which git finds `full_name`, as it is printed for upstreams.
+    ///
+    /// # Errors
+    /// `packed-refs` or a reftable cannot be read.
     pub fn shorten(&self, full_name: &BStr) -> Result<BString, Error> {
         for (at, (before, after)) in SHORT_NAME_RULES.iter().enumerate().skip(1).rev() {
             let Some(short) = full_name
@@ -256,6 +268,9 @@ impl Refs {
     /// to (itself, unless it is a tag) if that is known without reading it.
     ///
     /// Broken references, symbolic ones that lead nowhere and invalid names are left out, as in git.
+    ///
+    /// # Errors
+    /// `packed-refs` or a reftable cannot be read, or has a name that could be the path of a file elsewhere.
     pub fn for_each(
         &self,
         prefix: &BStr,
@@ -270,6 +285,9 @@ impl Refs {
 
     /// Calls `found` for each reference of `listing`, as [`Self::for_each`] does, but includes references that lead to
     /// no object, with the null id. `skim` sees packed ones before they are parsed.
+    ///
+    /// # Errors
+    /// As for [`Self::for_each`].
     pub fn for_each_listed(
         &self,
         listing: &Listing,
@@ -291,6 +309,9 @@ impl Refs {
     }
 
     /// Lists the references whose full names start with `prefix`, as for [`Self::for_each`], as they are now.
+    ///
+    /// # Errors
+    /// `packed-refs` or a reftable cannot be read.
     pub fn list(&self, prefix: &BStr) -> Result<Listing, Error> {
         let storage = match &self.store {
             Store::Files { .. } => Storage::Files {
@@ -317,6 +338,9 @@ impl Refs {
     }
 
     /// Returns the number of stash entries: the well-formed records in the log of `refs/stash`.
+    ///
+    /// # Errors
+    /// A reftable cannot be read. A log that git cannot open counts as empty.
     pub fn stash_count(&self) -> Result<usize, Error> {
         let path = match &self.store {
             Store::Files { .. } => self.common_dir.join("logs/refs/stash"),
@@ -428,6 +452,9 @@ impl Refs {
     }
 
     /// Returns the files and directories that hold the references under `prefix` (which ends with a slash), as they are now.
+    ///
+    /// # Errors
+    /// The status of one of them cannot be read.
     pub fn sources_of(&self, prefix: &BStr) -> Result<Sources, Error> {
         match &self.store {
             Store::Files { packed_path, .. } => {
@@ -439,6 +466,9 @@ impl Refs {
     }
 
     /// Reads `name` without following symbolic references.
+    ///
+    /// # Errors
+    /// `packed-refs` or a reftable cannot be read. A loose reference that cannot be read counts as broken.
     pub fn read(&self, name: &BStr) -> Result<Raw, Error> {
         match &self.store {
             Store::Files { .. } => {

@@ -46,9 +46,15 @@ pub struct Blob<'a> {
 /// Where contents are read from. Called from several threads at once.
 pub trait BlobSource: Sync {
     /// Returns the length of the contents in bytes.
+    ///
+    /// # Errors
+    /// They cannot be read.
     fn size(&self, blob: &Blob<'_>) -> Result<u64, SourceError>;
 
     /// Replaces the contents of `buf` by those of `blob`.
+    ///
+    /// # Errors
+    /// They cannot be read.
     fn blob(&self, blob: &Blob<'_>, buf: &mut Vec<u8>) -> Result<(), SourceError>;
 
     /// Returns whether contents are binary according to the `diff` attribute of `path` (gitattributes(5)), if it
@@ -86,6 +92,9 @@ const COMPARISONS_PER_THREAD: usize = 64;
 /// `changes` must be in byte order of paths, and so is the result: pairs are at the new path, and removed files
 /// that became part of a pair are left out. Conflicts (`unmerged`) can be the sources of copies. Uses up to
 /// `threads_max` threads.
+///
+/// # Errors
+/// Contents without which git cannot go on cannot be read.
 pub fn detect(
     changes: Vec<StagedChange>,
     unmerged: &[UnmergedPath],

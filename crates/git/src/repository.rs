@@ -31,6 +31,9 @@ pub use self::setup::Setup;
 pub use self::submodule::{submodule, submodule_references};
 
 /// Finds the repository for `start` as git does: by the environment's `GIT_*` variables, or by walking up.
+///
+/// # Errors
+/// There is none, git refuses to use it, or its configuration cannot be read.
 pub fn discover(environment: &Environment, start: &Path) -> Result<Repository, Error> {
     Setup::discover(environment, start)?.open()
 }
@@ -38,6 +41,9 @@ pub fn discover(environment: &Environment, start: &Path) -> Result<Repository, E
 /// Finds where the repository for `start` is, without reading its configuration.
 ///
 /// `None` if there is none.
+///
+/// # Errors
+/// git refuses to use what was found.
 pub fn discover_git_dir(
     environment: &Environment,
     start: &Path,
@@ -56,6 +62,9 @@ pub fn discover_git_dir(
 }
 
 /// Opens the repository found at `location`, as seen from where the search ended.
+///
+/// # Errors
+/// git refuses to use it, or its configuration cannot be read.
 pub fn open(environment: &Environment, location: &Location) -> Result<Repository, Error> {
     Setup::from_location(environment, location).open()
 }

@@ -10,7 +10,7 @@ const BOTH: u8 = FIRST | SECOND;
 const IS_COVERED: u8 = 4;
 
 /// Returns the parents of the changeset `number`. A parent whose number is not below its child's counts as none.
-pub fn parents(changelog: &Revlog, number: u32) -> [Option<u32>; 2] {
+pub(crate) fn parents(changelog: &Revlog, number: u32) -> [Option<u32>; 2] {
     let Some(revision) = changelog.revision(number) else {
         return [None, None];
     };

@@ -5,7 +5,7 @@
 //! to the caller. Errors use Mercurial's words where it has some.
 
 pub mod abort;
-pub mod ancestry;
+mod ancestry;
 mod bookmarks;
 pub mod bytes;
 pub mod checkout;

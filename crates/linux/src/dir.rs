@@ -60,8 +60,8 @@ impl<'a> Entry<'a> {
 
 /// Opens the directory `name` in the open directory `parent`, not following a symbolic link.
 ///
-/// Errors: `NOTDIR` or `LOOP` if `name` is not a directory, `NOENT` if it vanished, `ACCESS` if it may not
-/// be read.
+/// # Errors
+/// `NOTDIR` or `LOOP` if `name` is not a directory, `NOENT` if it vanished, `ACCESS` if it may not be read.
 #[inline]
 pub fn open_dir_at(parent: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(

@@ -32,7 +32,8 @@ pub struct Map {
 impl Map {
     /// Maps the first `len` bytes of `file`. The memory begins at a multiple of the page size.
     ///
-    /// Fails with `INVAL` if `len` is 0, with `OVERFLOW` if the file is shorter, and with `NOMEM` if there are too many mappings.
+    /// # Errors
+    /// `INVAL` if `len` is 0, `OVERFLOW` if the file is shorter, and `NOMEM` if there are too many mappings.
     #[allow(unsafe_code, reason = "mmap takes addresses")]
     pub fn read_only(file: impl AsFd, len: usize) -> Result<Self, Errno> {
         let size = rustix::fs::fstat(&file)?.st_size;

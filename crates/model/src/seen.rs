@@ -13,7 +13,7 @@ use crate::tracked::DirNumber;
 pub const STAMP_LEN: usize = 48;
 
 /// The encoded stamp of a file or directory: its identity and times.
-pub type StampBytes = [u8; STAMP_LEN];
+pub(crate) type StampBytes = [u8; STAMP_LEN];
 
 /// The first bytes of a block.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]

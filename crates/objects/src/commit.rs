@@ -57,6 +57,9 @@ pub struct Links<'a> {
 
 impl<'a> Links<'a> {
     /// Parses the start of a commit as git does. The error is git's text without the id at its end.
+    ///
+    /// # Errors
+    /// It is not the start of a commit.
     pub fn parse(content: &'a [u8], hash: Kind) -> Result<Self, &'static str> {
         let (hex_length, line_length) = (hash.len_in_hex(), parent_line_length(hash));
         let (tree, after) = content
@@ -135,6 +138,9 @@ fn parent(line: &[u8]) -> Option<ObjectId> {
 }
 
 /// Parses a whole commit. The parents are those that the commit itself names.
+///
+/// # Errors
+/// As for [`Links::parse`].
 pub fn parse(content: &[u8], hash: Kind) -> Result<Commit, &'static str> {
     let links = Links::parse(content, hash)?;
     let (headers, message) = links.headers_and_message();

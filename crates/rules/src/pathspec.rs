@@ -43,7 +43,7 @@ pub trait AttributeLookup {
 
 /// An [`AttributeLookup`] for which no path has attributes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoAttributes;
+pub(crate) struct NoAttributes;
 
 impl AttributeLookup for NoAttributes {
     fn attribute(&self, _path: &BStr, _name: &BStr) -> AttributeState {

@@ -26,6 +26,9 @@ pub const NOT_CONVERTED: u64 = 0;
 /// A system that records files. It is asked from many threads. All paths are from the top of the working copy.
 pub trait System: Sync {
     /// Compares the recorded facts of an existing file with `stat`. `path` returns its path, for the rare case that it matters.
+    ///
+    /// # Errors
+    /// The file is, or may be, different.
     fn compare_stat(
         &self,
         file: &TrackedFile<'_>,

@@ -97,6 +97,9 @@ pub(super) enum Task<'s> {
 
 impl Scan<'_> {
     /// Scans the disk, and returns how it differs from the index.
+    ///
+    /// # Errors
+    /// The top of the working tree or a directory with tracked files cannot be opened, or contents cannot be compared.
     pub fn run(&self) -> Result<Findings, ScanError> {
         let open_top = |flags| {
             let flags = flags | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -21,6 +21,9 @@ const AT_ONCE_LEN_MAX: usize = 1 << 30;
 const PART_LEN: usize = 1 << 14;
 
 /// Opens `path` for reading, without blocking: a pipe without a writer reads as empty, where git would wait for ever.
+///
+/// # Errors
+/// Those of open(2).
 pub fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?.into())
@@ -70,6 +73,9 @@ const MAPPED_LEN_MIN: usize = 64 * 1024;
 
 /// Returns the contents of the file `path`, which must be one that is replaced as a whole when it changes, never
 /// written in place ([`Map`]). Like git, it takes a device for an empty file.
+///
+/// # Errors
+/// It cannot be opened or read.
 pub fn read_or_map(path: &Path) -> io::Result<Contents> {
     let file = open(path)?;
     let metadata = file.metadata()?;
@@ -87,6 +93,9 @@ pub fn read_or_map(path: &Path) -> io::Result<Contents> {
 }
 
 /// Reads the file `path`.
+///
+/// # Errors
+/// It cannot be opened or read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let metadata = file.metadata()?;
@@ -122,6 +131,9 @@ fn read_open(file: File, metadata: &Metadata) -> io::Result<Vec<u8>> {
 
 /// Reads `file` from its start to its end, but no more than `len_max` bytes. `regular_len` is the length found for a
 /// regular file.
+///
+/// # Errors
+/// Those of read(2), and `ENOMEM` if the contents do not fit in memory.
 pub fn read_to_end(file: File, regular_len: Option<u64>, len_max: u64) -> io::Result<Vec<u8>> {
     let mut contents = Vec::new();
     // Files made up by the kernel claim a length of 0 or one page, whatever they hold.

@@ -30,6 +30,9 @@ pub fn is_missing(errno: Errno) -> bool {
 /// Returns the path without symbolic links and superfluous slashes; only its last component may be missing.
 ///
 /// `directory` is the absolute folder that a relative path starts from. The error is git's text, without "fatal: ".
+///
+/// # Errors
+/// It is empty, a component other than the last cannot be looked at, or there are too many symbolic links.
 pub fn real_path(directory: &Path, path: &[u8]) -> Result<PathBuf, String> {
     if path.is_empty() {
         return Err("The empty string is not a valid path".into());

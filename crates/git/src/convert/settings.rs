@@ -100,6 +100,10 @@ pub struct Settings {
 
 impl Settings {
     /// Reads the settings from the configuration of `repository`.
+    ///
+    /// # Errors
+    /// `core.autocrlf` or `core.safecrlf` has an invalid value. An invalid setting of a filter is kept as
+    /// [`Self::fault`].
     pub fn of(repository: &Repository, stderr: FilterStderr) -> Result<Self, config::Error> {
         let config = &repository.config;
         let is = |key: &str, word: &str| {

@@ -12,6 +12,9 @@ const LENGTH_MIN: usize = 7;
 impl Objects {
     /// Abbreviates `id` as git prints it: as short as `core.abbrev` in `config` says, or as the number of objects
     /// suggests, and longer if several objects share that prefix.
+    ///
+    /// # Errors
+    /// `core.abbrev` has an invalid value, or the objects cannot be listed.
     pub fn abbreviate(&self, id: &oid, config: &Config) -> Result<BString, Error> {
         let wanted = match configured_length(config)? {
             Some(length) => length,
@@ -21,6 +24,9 @@ impl Objects {
     }
 
     /// Returns the first `wanted` digits of `id` (four or more), and further digits if several objects share them.
+    ///
+    /// # Errors
+    /// The objects cannot be listed.
     pub fn abbreviate_to(&self, id: &oid, wanted: usize) -> Result<BString, Error> {
         let hex = id.to_string();
         if wanted >= hex.len() {

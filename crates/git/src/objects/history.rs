@@ -230,7 +230,10 @@ impl History {
             .store(notices_reported, Ordering::Relaxed);
     }
 
-    /// Fails if the `shallow` file is invalid: then no commit can be read, since its parents are not known.
+    /// Checks that the `shallow` file is valid. If not, no commit can be read, since its parents are not known.
+    ///
+    /// # Errors
+    /// A line of the file is not an id.
     pub fn check(&self) -> Result<(), Error> {
         match &self.bad_shallow_line {
             Some(line) => Err(Error::BadShallowLine { line: line.clone() }),

@@ -8,6 +8,9 @@ use super::{Error, Objects};
 impl Objects {
     /// Returns the objects whose ids start with the hexadecimal `digits` (four or more), in order. If none is
     /// found, looks once more, since some may have been added.
+    ///
+    /// # Errors
+    /// The objects cannot be listed.
     pub fn starting_with(&self, digits: &BStr) -> Result<Vec<ObjectId>, Error> {
         let mut is_again = false;
         let found = self.readers.with_reader(|reader| {

@@ -42,6 +42,9 @@ pub enum TagError<'a> {
 
 impl Tag {
     /// Parses the contents of a tag object, checking in git's order.
+    ///
+    /// # Errors
+    /// They are not those of a tag.
     pub fn parse(content: &[u8], hash: Hash) -> Result<Self, TagError<'_>> {
         if content.len() < hash.len_in_hex().saturating_add(LENGTH_MIN) {
             return Err(TagError::Malformed);
@@ -168,6 +171,9 @@ pub enum Parsed {
 impl Objects {
     /// Reads and parses the object `id` as git does, with git's messages. `None` if anything is wrong: its contents may
     /// not match the id, break the format, or be of another type than claimed before.
+    ///
+    /// # Errors
+    /// The object cannot be read, or replacements form a circle.
     pub fn parse(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Parsed>, Error> {
         let asks_kind = matches!(self.known.kind(id), None | Some(Kind::Blob));
         self.parse_read(id, buf, asks_kind)
@@ -235,6 +241,9 @@ impl Objects {
     }
 
     /// Reads the object `id`, which should be a tag; its contents are not checked against the id.
+    ///
+    /// # Errors
+    /// The object is damaged, or replacements form a circle.
     pub fn tag(&self, id: &oid, buf: &mut Vec<u8>) -> Result<Option<Tag>, Error> {
         Ok(match self.read(id, buf)? {
             Some(Kind::Tag) => self.parse_tag(id, buf),
@@ -251,6 +260,9 @@ impl Objects {
 
     /// Returns the type of the object `id`, if it is known or can be read, and for a tag, where it leads. The latter is
     /// `None`, with a message, if a tag on the way is missing or damaged.
+    ///
+    /// # Errors
+    /// An object on the way cannot be read, or replacements form a circle.
     pub fn peel_with_first(
         &self,
         id: &oid,
@@ -289,6 +301,9 @@ impl Objects {
     }
 
     /// Returns where the tag object `first` leads in the end; `None`, with a message, if a tag on the way is missing or damaged.
+    ///
+    /// # Errors
+    /// A tag on the way cannot be read, or replacements form a circle.
     pub fn follow_chain(&self, first: &Tag, buf: &mut Vec<u8>) -> Result<Option<TagLink>, Error> {
         let mut link = first.link();
         let mut circle = Circle::default();
@@ -314,6 +329,9 @@ impl Objects {
 
     /// Returns the object to which `id` leads through tags, and its type; `None`, with a message, if it or a tag on the
     /// way is missing or damaged.
+    ///
+    /// # Errors
+    /// An object on the way cannot be read, or replacements form a circle.
     pub fn untagged(&self, id: &oid) -> Result<Option<(ObjectId, Kind)>, Error> {
         let (mut id, mut buf) = (id.to_owned(), Vec::new());
         let mut circle = Circle::default();

@@ -8,6 +8,9 @@ use super::{Error, Objects};
 
 impl Objects {
     /// Finds the object at `path` in the tree `tree`; `None` if there is none.
+    ///
+    /// # Errors
+    /// A tree on the way is missing or damaged, or is of another type.
     pub fn find_in_tree(&self, tree: &oid, path: &BStr) -> Result<Option<ObjectId>, Error> {
         let mut id = tree.to_owned();
         let mut buf = Vec::new();

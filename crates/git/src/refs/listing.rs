@@ -47,6 +47,10 @@ impl Listing {
     /// tag) if that is known without reading it. A reference with an invalid name is passed as broken.
     ///
     /// `skim` sees packed ones before they are parsed.
+    ///
+    /// # Errors
+    /// Those of `found`; or `packed-refs` or a reftable is damaged, or has a name that could be the path of a file
+    /// elsewhere.
     pub fn for_each_raw(
         &self,
         skim: Option<Skim<'_>>,
@@ -117,6 +121,9 @@ impl Listing {
 
     /// For tables, reduces the listing to references that `is_wanted` accepts, and of several that point to one object, to
     /// the first and the first tag: a description needs no others. Loose and packed references are left as they are.
+    ///
+    /// # Errors
+    /// A reftable is damaged.
     pub fn first_per_object(self, is_wanted: impl Fn(&BStr) -> bool) -> Result<Self, Error> {
         if let Storage::Files { .. } = self.storage {
             return Ok(self);

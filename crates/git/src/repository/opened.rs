@@ -77,7 +77,10 @@ impl Repository {
             .any(|(git_dir, work_tree)| *git_dir == self.git_dir && *work_tree == self.work_tree)
     }
 
-    /// Returns the top of the working tree, or an error if there is none that can be entered, as `git status` requires.
+    /// Returns the top of the working tree, which `git status` requires.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be entered. The text is git's.
     pub fn require_work_tree(&self) -> Result<&Path, Error> {
         if self.has_contradictory_work_tree {
             let text = "unable to set up work tree using invalid config";

@@ -107,12 +107,18 @@ impl Settings {
 
     /// Reads the settings of `repository`, and refuses values at which `git status` exits. Unlike elsewhere, values that
     /// a later one overrides must be valid, too, since git checks each.
+    ///
+    /// # Errors
+    /// git exits at a value.
     pub fn new(repository: &Repository) -> Result<Self, Error> {
         Self::read_with(repository, |_| Ok(false))
     }
 
     /// As [`Self::new`], for a git command that uses only the configuration that every command uses: entries about
     /// status, diffs and colours are not checked. `first` sees each entry before anything else does.
+    ///
+    /// # Errors
+    /// git exits at a value, or `first` refuses an entry.
     pub fn of_any_command(
         repository: &Repository,
         scope: CommandScope,
@@ -125,6 +131,9 @@ impl Settings {
 
     /// As [`Self::new`], but offers each entry that is not a setting here to `other`, which returns whether it is one of
     /// its own. So the first value that is refused is the same as in git, which reads everything in one pass.
+    ///
+    /// # Errors
+    /// git exits at a value, or `other` refuses an entry.
     pub fn read_with(
         repository: &Repository,
         other: impl FnMut(&Entry<'_>) -> Result<bool, Error>,

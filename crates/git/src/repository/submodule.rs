@@ -22,12 +22,18 @@ use vigil_stamp::paths::{bytes_of, path_of};
 ///
 /// Its environment is the parent's without the variables that belong to one repository, but with the command line's
 /// configuration. The owner is not checked: git names the directory when it runs itself there, and so does not check either.
+///
+/// # Errors
+/// git refuses to use what is there, or the configuration cannot be read.
 pub fn submodule(parent: &Repository, path: &BStr) -> Result<Option<Repository>, Error> {
     find(parent, path, None)
 }
 
 /// As [`submodule`], for a caller that reads only references: neither the configured working tree nor any other configuration
 /// matters, and the repository returned has none. git does not run itself there for them.
+///
+/// # Errors
+/// git refuses to use what is there.
 pub fn submodule_references(parent: &Repository, path: &BStr) -> Result<Option<Repository>, Error> {
     find(parent, path, Some("."))
 }

@@ -8,6 +8,9 @@ use crate::objects::{self, Objects, TREE_DEPTH_MAX};
 /// A source of tree objects.
 pub trait TreeSource {
     /// Replaces the contents of `buf` by those of the tree `id`; false if there is no such object.
+    ///
+    /// # Errors
+    /// It cannot be read.
     fn tree(&self, id: &oid, buf: &mut Vec<u8>) -> Result<bool, SourceError>;
 
     /// The limit on how deep directories may nest (`core.maxTreeDepth`).

@@ -37,8 +37,9 @@ impl Listing {
     /// Replaces the contents with the entries of the open directory `dir`, in byte order, without `.` and
     /// `..`. `dir` must be positioned at its start. Entries that vanish in the meantime are left out.
     ///
-    /// Errors: those of `getdents64(2)` and, if the file system does not report types, of `fstatat(2)`; `IO`
-    /// if the kernel's records make no sense. The listing is then empty.
+    /// # Errors
+    /// Those of `getdents64(2)` and, if the file system does not report types, of `fstatat(2)`; `IO` if the kernel's
+    /// records make no sense. The listing is then empty.
     pub fn read(&mut self, dir: BorrowedFd<'_>) -> Result<(), Errno> {
         self.records.read(dir).inspect_err(|_| self.clear())?;
         self.sort_records(dir)

@@ -204,6 +204,9 @@ pub struct IndexParser<T> {
 
 impl<T: EntrySink> IndexParser<T> {
     /// Starts with the `header` of a file of `file_len` bytes. `make_sink` is told how much to make room for.
+    ///
+    /// # Errors
+    /// The header is not that of an index in a version that git knows, or the file is too short.
     pub fn new(
         header: &[u8],
         file_len: usize,

@@ -152,6 +152,9 @@ impl Settings {
 /// ends in `/` unless it is empty. `work_tree` is that top, absolute and free of symbolic links.
 ///
 /// The file system is read only for absolute paths that do not begin with `work_tree`, to find symbolic links to it.
+///
+/// # Errors
+/// One of them is invalid, or leads out of the working tree.
 pub fn parse(
     specs: &[BString],
     prefix: &BStr,
