@@ -161,7 +161,7 @@ fn named_repository() -> &'static NamedRepository {
         let found = repository::discover_git_dir(&environment, &top, Search::Commands);
         let location = found.expect("a repository").expect("a repository");
         let repository = repository::open(&environment, &location).expect("a repository");
-        let refs = Refs::open(&repository).expect("references");
+        let refs = Refs::open(&repository);
         let objects = Objects::open_with(&repository, &refs).expect("objects");
         NamedRepository {
             _folder: folder,

@@ -202,7 +202,7 @@ impl Answers {
 
     /// The slot of the question, if there is one.
     fn known(&self, question: &MonitorQuestion) -> Option<Arc<Slot>> {
-        let located = self.locate(&question.directory, &question.variables, Search::Commands);
+        let located = locate(&question.directory, &question.variables, Search::Commands);
         let (_, key) = located.ok()?;
         self.sessions.known(&key?)
     }
@@ -256,7 +256,7 @@ impl Answers {
         if question.is_of_mercurial {
             return self.status_of_mercurial(question, &shown, look);
         }
-        let (environment, key) = self.locate(directory, &question.variables, Search::Commands)?;
+        let (environment, key) = locate(directory, &question.variables, Search::Commands)?;
         let Some(key) = key else {
             return Err(declined("there is no repository"));
         };
@@ -316,7 +316,7 @@ impl Answers {
         let directory = &question.directory;
         let _open_question = self.count_open(directory)?;
         let id = question.id.as_bstr();
-        let (environment, key) = self.locate(
+        let (environment, key) = locate(
             directory,
             &question.variables,
             Search::of_prompt(question.from_git_dir),
@@ -343,7 +343,7 @@ impl Answers {
     ) -> Result<(Response, Option<Arc<Slot>>), Declined> {
         let directory = &question.directory;
         let _open_question = self.count_open(directory)?;
-        let (environment, key) = self.locate(directory, &question.variables, Search::Commands)?;
+        let (environment, key) = locate(directory, &question.variables, Search::Commands)?;
         let Some(key) = key else {
             return Err(declined("there is no repository"));
         };
@@ -398,7 +398,7 @@ impl Answers {
     fn try_git_socket(&self, question: &GitSocketQuestion) -> Result<(Vec<u8>, u8), Declined> {
         let directory = &question.directory;
         let _open_question = self.count_open(directory)?;
-        let (environment, key) = self.locate(directory, &question.variables, Search::Commands)?;
+        let (environment, key) = locate(directory, &question.variables, Search::Commands)?;
         let Some(key) = key else {
             return Err(declined("there is no repository"));
         };
@@ -443,10 +443,7 @@ impl Answers {
         let nothing = || declined("nothing is kept of it");
         let key = match question.is_of_mercurial {
             true => of_mercurial(directory),
-            false => {
-                self.locate(directory, &question.variables, Search::Commands)?
-                    .1
-            }
+            false => locate(directory, &question.variables, Search::Commands)?.1,
         };
         let key = key.ok_or_else(|| declined("there is no repository"))?;
         let slot = self.sessions.known(&key).ok_or_else(nothing)?;
@@ -461,26 +458,6 @@ impl Answers {
     /// The number of watched folders.
     pub(crate) fn watches(&self) -> usize {
         self.watcher.as_ref().map_or(0, |watcher| watcher.watches())
-    }
-
-    /// The environment that counts for a question about `directory`, and the key of its session, if there is a repository.
-    fn locate(
-        &self,
-        directory: &Path,
-        all: &[(BString, BString)],
-        search: Search,
-    ) -> Result<(Environment, Option<Key>), Declined> {
-        let variables = variables::relevant(all);
-        let environment = Environment::new(variables.iter().cloned(), directory);
-        let found = repository::discover_git_dir(&environment, directory, search);
-        let found = found.map_err(|error| declined_by(error.into()))?;
-        let standing = variables::depend_on_directory(&variables).then(|| directory.to_owned());
-        let key = found.map(|location| Key {
-            location: WorkingCopyLocation::Git(location),
-            variables: variables::for_session_key(&variables),
-            directory: standing,
-        });
-        Ok((environment, key))
     }
 
     fn answer<T>(
@@ -611,6 +588,25 @@ fn prefix(session: &Session, directory: &Path) -> Result<BString, Declined> {
         prefix.push(b'/');
     }
     Ok(prefix)
+}
+
+/// The environment that counts for a question about `directory`, and the key of its session, if there is a repository.
+fn locate(
+    directory: &Path,
+    all: &[(BString, BString)],
+    search: Search,
+) -> Result<(Environment, Option<Key>), Declined> {
+    let variables = variables::relevant(all);
+    let environment = Environment::new(variables.iter().cloned(), directory);
+    let found = repository::discover_git_dir(&environment, directory, search);
+    let found = found.map_err(|error| declined_by(error.into()))?;
+    let standing = variables::depend_on_directory(&variables).then(|| directory.to_owned());
+    let key = found.map(|location| Key {
+        location: WorkingCopyLocation::Git(location),
+        variables: variables::for_session_key(&variables),
+        directory: standing,
+    });
+    Ok((environment, key))
 }
 
 fn declined_by(error: SessionError) -> Declined {

@@ -17,5 +17,5 @@ pub(crate) fn head_id(head: &Head) -> Option<ObjectId> {
 /// submodule.
 pub(crate) fn checked_out(parent: &Repository, path: &BStr) -> Option<ObjectId> {
     let repository = submodule_references(parent, path).ok()??;
-    head_id(&Refs::open(&repository).ok()?.head().ok()?)
+    head_id(&Refs::open(&repository).head().ok()?)
 }

@@ -163,7 +163,7 @@ impl Session {
         is_kept: bool,
         stderr: FilterStderr,
     ) -> Result<Self, SessionError> {
-        let mut refs = Refs::open(&repository)?;
+        let mut refs = Refs::open(&repository);
         if is_kept {
             refs = refs.caching_head();
         }
@@ -339,16 +339,15 @@ impl Session {
     }
 
     /// Makes attributes and filters use the current files and index.
-    fn refresh_attributes(&self) -> Result<(), SessionError> {
+    fn refresh_attributes(&self) {
         let Some(state) = &self.index else {
-            return Ok(());
+            return;
         };
         let tree = self.source_of_attributes();
         self.missed_attributes
             .reset(matches!(tree, SourceOfAttributes::Missing(_)));
         self.converter
             .refresh(attribute_blobs::blobs(&state.tracked, &self.objects, tree));
-        Ok(())
     }
 
     /// Where attributes come from now, in addition to the working tree or instead of it.

@@ -190,9 +190,9 @@ impl Objects {
     /// Opens the objects of `repo`, with the replacements that its references name.
     ///
     /// # Errors
-    /// The folders of objects, the references, or what changes history cannot be read.
+    /// The folders of objects, or what changes history, cannot be read.
     pub fn open(repo: &Repository) -> Result<Self, Error> {
-        Self::open_with(repo, &Refs::open(repo)?)
+        Self::open_with(repo, &Refs::open(repo))
     }
 
     /// As [`Self::open`], for a caller that already has the references of `repo`: `packed-refs` is then read only once.

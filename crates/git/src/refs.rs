@@ -103,7 +103,7 @@ pub fn includes_broken(environment: &Environment) -> Result<bool, config::Error>
 
 impl Refs {
     /// Opens the references of `repo`. Nothing is read yet.
-    pub fn open(repo: &Repository) -> Result<Self, Error> {
+    pub fn open(repo: &Repository) -> Self {
         let is_linked = repo.ref_dir != repo.common_ref_dir;
         let store = match repo.ref_format {
             RefFormat::Files => {
@@ -119,7 +119,7 @@ impl Refs {
                 own: is_linked.then(|| Stack::new(repo.ref_dir.join("reftable"), repo.hash)),
             },
         };
-        Ok(Self {
+        Self {
             git_dir: repo.ref_dir.clone(),
             common_dir: repo.common_ref_dir.clone(),
             hash: repo.hash,
@@ -129,7 +129,7 @@ impl Refs {
             stash: Mutex::new(None),
             known_head: None,
             unread: Unread::default(),
-        })
+        }
     }
 
     /// How often a reference or a directory of them could not be read so far, but may be readable the next time. As with git, it

@@ -67,7 +67,7 @@ impl RemoteObjects {
         let mut command = self.command();
         command.env("LC_ALL", "C").stderr(Stdio::piped());
         // Without arguments the command fails, with another message than an unknown one.
-        let output = self.run(
+        let output = run(
             &mut command,
             &["--batch-command".as_ref()],
             format!("{COMMAND}\n").as_bytes(),
@@ -81,7 +81,7 @@ impl RemoteObjects {
     /// # Errors
     /// git cannot be run.
     pub fn ask(&self, options: &[&OsStr], line: &[u8]) -> io::Result<Answer> {
-        let output = self.run(self.command().stderr(Stdio::inherit()), options, line)?;
+        let output = run(self.command().stderr(Stdio::inherit()), options, line)?;
         Ok(Answer {
             stdout: output.stdout,
             code: output.status.code(),
@@ -95,16 +95,17 @@ impl RemoteObjects {
             .env(RECURSION_GUARD, "1");
         command
     }
+}
 
-    fn run(&self, command: &mut Command, options: &[&OsStr], line: &[u8]) -> io::Result<Output> {
-        // A file, not a pipe: a git that exits before it has read everything then causes no write error.
-        let mut input = File::from(memfd_create("line", MemfdFlags::CLOEXEC)?);
-        input.write_all(line)?;
-        input.rewind()?;
-        command.arg("cat-file").args(options);
-        command
-            .stdin(Stdio::from(input))
-            .stdout(Stdio::piped())
-            .output()
-    }
+/// Runs `command` as `cat-file` with `options`, and gives it `line` to read.
+fn run(command: &mut Command, options: &[&OsStr], line: &[u8]) -> io::Result<Output> {
+    // A file, not a pipe: a git that exits before it has read everything then causes no write error.
+    let mut input = File::from(memfd_create("line", MemfdFlags::CLOEXEC)?);
+    input.write_all(line)?;
+    input.rewind()?;
+    command.arg("cat-file").args(options);
+    command
+        .stdin(Stdio::from(input))
+        .stdout(Stdio::piped())
+        .output()
 }

@@ -112,7 +112,7 @@ impl<'t> Tracer<'t> {
                 }
                 !is_same
             });
-            chained(self.reversed(of_from, from, matches)?, of_to)
+            chained(&self.reversed(of_from, from, matches)?, of_to)
         };
         let (source_files, files) = (self.files(from)?, self.files(to)?);
         copies.retain(|path, source| {
@@ -158,7 +158,7 @@ impl<'t> Tracer<'t> {
         Ok(match to {
             Target::WorkingCopy => {
                 let matches = |path: &BStr| matches(path) && self.is_in_narrow(path);
-                chained(copies, recorded(self.dirstate, &matches))
+                chained(&copies, recorded(self.dirstate, &matches))
             }
             _ => copies,
         })
@@ -316,7 +316,7 @@ pub fn recorded(dirstate: &Dirstate, matches: &Filter<'_>) -> Copies {
 }
 
 /// Combines two steps of copies: a copy of a copy gets the source of the first.
-fn chained(first: Copies, then: Copies) -> Copies {
+fn chained(first: &Copies, then: Copies) -> Copies {
     let mut all = first.clone();
     for (path, source) in then {
         let source = first.get(&source).cloned().unwrap_or(source);

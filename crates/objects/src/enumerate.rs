@@ -321,7 +321,7 @@ impl PackWalk {
         let Some(index) = self.pack.index(messages) else {
             return Ok(None);
         };
-        let places = self.pack.by_offset(messages)?;
+        let places = self.pack.by_offset(messages);
         while let Some(&place) = places.get(*next) {
             *next += 1;
             let word = self.seen_elsewhere.get(place as usize / 64).copied();

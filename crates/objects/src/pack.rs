@@ -342,26 +342,23 @@ impl Pack {
     }
 
     /// Returns the positions in the index, in the order of the objects in the pack.
-    pub(super) fn by_offset(&self, messages: &mut Vec<String>) -> Result<&[u32], Reason> {
-        Ok(match self.offsets(messages)? {
-            Some(offsets) => &offsets.places,
-            None => &[],
-        })
+    pub(super) fn by_offset(&self, messages: &mut Vec<String>) -> &[u32] {
+        let offsets = self.offsets(messages);
+        offsets.map_or(&[], |offsets| &offsets.places)
     }
 
     /// Whether [`Self::by_offset`] has every position once, with ascending offsets.
-    pub(super) fn is_in_order(&self, messages: &mut Vec<String>) -> Result<bool, Reason> {
-        Ok(self.offsets(messages)?.is_some_and(ByOffset::is_sound))
+    pub(super) fn is_in_order(&self, messages: &mut Vec<String>) -> bool {
+        let offsets = self.offsets(messages);
+        offsets.is_some_and(ByOffset::is_sound)
     }
 
     /// Returns the positions with the offsets for searching them.
-    fn offsets(&self, messages: &mut Vec<String>) -> Result<Option<&ByOffset>, Reason> {
+    fn offsets(&self, messages: &mut Vec<String>) -> Option<&ByOffset> {
         if let Some(offsets) = self.by_offset.get() {
-            return Ok(Some(offsets));
+            return Some(offsets);
         }
-        let Some(index) = self.index(messages) else {
-            return Ok(None);
-        };
+        let index = self.index(messages)?;
         let offsets = match self.reverse_index(index, messages) {
             Some(places) => {
                 let offset_at = |place: &u32| index.offset(*place, &self.shown).ok();
@@ -375,7 +372,7 @@ impl Pack {
             }
             None => self.sort_offsets(index),
         };
-        Ok(Some(self.by_offset.get_or_init(|| offsets)))
+        Some(self.by_offset.get_or_init(|| offsets))
     }
 
     /// Returns the offset after the last object.
@@ -465,7 +462,7 @@ impl Pack {
 
     /// Returns the position in [`Self::by_offset`] of the object that begins at `offset`.
     fn position(&self, offset: u64, messages: &mut Vec<String>) -> Result<Option<usize>, Reason> {
-        let offsets = self.offsets(messages)?;
+        let offsets = self.offsets(messages);
         let (Some(offsets), Some(index)) = (offsets, self.index(messages)) else {
             return Ok(None);
         };
@@ -520,7 +517,7 @@ impl Pack {
         let Some(position) = self.position(offset, messages)? else {
             return Ok(None);
         };
-        let place = self.by_offset(messages)?.get(position).copied();
+        let place = self.by_offset(messages).get(position).copied();
         let index = self.index(messages);
         Ok(index.zip(place).and_then(|(index, place)| index.id(place)))
     }
@@ -534,7 +531,7 @@ impl Pack {
             ));
             return Err(CopyError::Damaged);
         };
-        let end = match (self.offsets(messages)?, self.index(messages)) {
+        let end = match (self.offsets(messages), self.index(messages)) {
             (Some(offsets), Some(index)) => self.offset_at(offsets, index, position + 1)?,
             _ => self.end(),
         };

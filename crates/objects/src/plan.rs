@@ -109,11 +109,11 @@ impl Plan {
         else {
             return Ok(None);
         };
-        if pack.contents(messages).is_none() || !pack.is_in_order(messages)? {
+        if pack.contents(messages).is_none() || !pack.is_in_order(messages) {
             return Ok(None);
         }
         let threads = readers.threads.clamp(1, u8::MAX.into());
-        let places = pack.by_offset(messages)?;
+        let places = pack.by_offset(messages);
         let offsets = places.iter().map(|&place| index.offset(place, &pack.shown));
         let offsets = offsets.collect::<Result<Vec<u64>, _>>()?;
         let headers = read_headers(pack, &offsets, threads);

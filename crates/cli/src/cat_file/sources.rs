@@ -54,7 +54,7 @@ impl Sources {
         let cut_guard = CutGuard::new();
         let repository = inside::find(environment)?;
         let fatal = |error: &dyn std::error::Error| Reply::fatal(message_bytes(&error));
-        let refs = Refs::open(&repository).map_err(|error| fatal(&error))?;
+        let refs = Refs::open(&repository);
         let objects = Objects::open_fetching(&repository, &refs).map_err(|error| fatal(&error))?;
         objects.collect_messages();
         Ok(Self {

@@ -70,7 +70,7 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
         return Err(mutually_exclusive("options '--long' and '--abbrev=0'"));
     }
     // The process ends soon and frees everything at once.
-    let refs = ManuallyDrop::new(Refs::open(repository).map_err(|error| refuse(&error))?);
+    let refs = ManuallyDrop::new(Refs::open(repository));
     let objects = Objects::open_fetching(repository, &refs).map_err(|error| refuse(&error))?;
     let objects = ManuallyDrop::new(objects);
     objects.collect_messages();

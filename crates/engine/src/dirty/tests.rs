@@ -8,7 +8,7 @@ use vigil_testkit::sandbox::Sandbox;
 /// Whether the working tree is dirty, in our view and in git's.
 fn dirtiness(sandbox: &Sandbox) -> (bool, bool) {
     let repository = repository_at(&sandbox.top());
-    let refs = Refs::open(&repository).unwrap();
+    let refs = Refs::open(&repository);
     let objects = Objects::open_with(&repository, &refs).unwrap();
     let context = Context {
         repository: &repository,

@@ -119,7 +119,7 @@ impl Session {
         let Some(top) = self.repository.work_tree.clone() else {
             return Ok(Some(Findings::default()));
         };
-        self.refresh_attributes()?;
+        self.refresh_attributes();
         let ignore_rules = self.excludes.rules();
         let attribute_tree = self.attribute_tree();
         let can_be_watched = self.watched.is_some() && attribute_tree.is_ok();

@@ -360,7 +360,7 @@ impl Submodules<'_> {
             return Ok(None);
         };
         let mut state = SubmoduleState::default();
-        if let Ok(head) = Refs::open(&repository)?.head() {
+        if let Ok(head) = Refs::open(&repository).head() {
             state.new_commits = head_id(&head).is_some_and(|id| !is_same(&id, recorded));
         }
         if !ignored.dirty {
@@ -446,7 +446,7 @@ fn read_gitmodules(
 
 /// Returns the ID of `.gitmodules` in HEAD.
 fn in_head(repository: &Repository, objects: &Objects) -> Option<ObjectId> {
-    let head = head_id(&Refs::open(repository).ok()?.head().ok()?)?;
+    let head = head_id(&Refs::open(repository).head().ok()?)?;
     let tree = objects.peel_to_tree(&head).ok()?;
     let mut contents = Vec::new();
     objects.read(&tree, &mut contents).ok()??;

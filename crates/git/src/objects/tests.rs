@@ -164,7 +164,7 @@ fn deleted_mappings(sandbox: &Sandbox) -> Vec<String> {
 fn deleted_packs_are_closed() {
     let sandbox = filled_repository();
     let repo = sandbox.repository();
-    let refs = Refs::open(&repo).unwrap();
+    let refs = Refs::open(&repo);
     let mut objects = sandbox.open_objects();
     for n in 0..3 {
         sandbox.git(["repack", "-adfq"]);
@@ -187,7 +187,7 @@ fn deleted_packs_are_closed() {
 fn objects_that_are_gone_are_not_found_in_the_next_answer() {
     let sandbox = filled_repository();
     let repo = sandbox.repository();
-    let refs = Refs::open(&repo).unwrap();
+    let refs = Refs::open(&repo);
     sandbox.git(["repack", "-adq"]);
     let mut objects = sandbox.open_objects();
     let head = sandbox.id("HEAD");
@@ -225,7 +225,7 @@ fn alternates_come_and_go() {
     repo.object_dir = sandbox.root().join("clone/.git/objects");
     let list = repo.object_dir.join("info/alternates");
     let named = fs::read(&list).unwrap();
-    let refs = Refs::open(&repo).unwrap();
+    let refs = Refs::open(&repo);
     fs::remove_file(&list).unwrap();
     let mut objects = Objects::open(&repo).unwrap();
     let head = sandbox.id("HEAD");
@@ -309,7 +309,7 @@ fn tags_and_commits_lead_to_trees() {
 fn replacements_shallow_boundaries_and_grafts_hold() {
     let sandbox = filled_repository();
     let repo = sandbox.repository();
-    let refs = Refs::open(&repo).unwrap();
+    let refs = Refs::open(&repo);
     let mut objects = sandbox.open_objects();
     let (head, old) = (sandbox.id("HEAD"), sandbox.id("HEAD~3"));
     sandbox.git(["replace", &head.to_string(), &old.to_string()]);

@@ -8,7 +8,7 @@ use vigil_testkit::sandbox::Sandbox;
 
 fn detect(sandbox: &Sandbox) -> Operation {
     let repo = sandbox.repository();
-    Operation::detect(&repo, &Refs::open(&repo).unwrap()).unwrap()
+    Operation::detect(&repo, &Refs::open(&repo)).unwrap()
 }
 
 fn action(sandbox: &Sandbox) -> String {

@@ -151,7 +151,7 @@ mod tests {
             let sandbox = Sandbox::new();
             sandbox.commit("one");
             sandbox.git(["branch", "other"]);
-            let refs = Refs::open(&sandbox.repository()).unwrap().caching_head();
+            let refs = Refs::open(&sandbox.repository()).caching_head();
             let head = refs.read_head().unwrap();
             let known = KnownHead::read(&refs, &head, later()).unwrap();
             assert_eq!(known.get(), Some(&head));
@@ -169,7 +169,7 @@ mod tests {
         let commit = sandbox.commit("one");
         sandbox.git(["symbolic-ref", "refs/heads/by-way", "refs/heads/main"]);
         let is_remembered = || {
-            let refs = Refs::open(&sandbox.repository()).unwrap();
+            let refs = Refs::open(&sandbox.repository());
             let head = refs.read_head().unwrap();
             let long_ago = Timestamp { s: 0, ns: 0 };
             let young = KnownHead::read(&refs, &head, long_ago);

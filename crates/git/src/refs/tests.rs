@@ -26,7 +26,7 @@ fn git_references(sandbox: &Sandbox, folder: &Path) -> String {
 fn references_are_those_of_git_in_every_format() {
     for (format, hash) in FORMATS {
         let sandbox = Sandbox::with_formats(format, hash);
-        let refs = Refs::open(&sandbox.repository()).unwrap();
+        let refs = Refs::open(&sandbox.repository());
         assert_eq!(
             refs.head().unwrap(),
             Head::Branch {
@@ -114,9 +114,9 @@ fn a_linked_worktree_has_a_head_of_its_own_and_shares_branches() {
         sandbox.git(["update-ref", "refs/bisect/bad", "HEAD"]);
         sandbox.git_in(&linked, ["update-ref", "refs/bisect/good", "HEAD"]);
         sandbox.git_in(&linked, ["update-ref", "refs/worktree/x", "HEAD"]);
-        let refs = Refs::open(&sandbox.repository()).unwrap();
+        let refs = Refs::open(&sandbox.repository());
         let own = sandbox.git_dir().join("worktrees/linked");
-        let theirs = Refs::open(&sandbox.repository_at(own, linked.clone())).unwrap();
+        let theirs = Refs::open(&sandbox.repository_at(own, linked.clone()));
         assert_eq!(
             listed_references(&refs, ""),
             git_references(&sandbox, &sandbox.top()),
@@ -145,7 +145,7 @@ fn stash_entries_are_counted_as_git_counts_them() {
     for (format, hash) in FORMATS {
         let sandbox = Sandbox::with_formats(format, hash);
         sandbox.commit("one");
-        let refs = Refs::open(&sandbox.repository()).unwrap();
+        let refs = Refs::open(&sandbox.repository());
         let git_stash_count = || {
             let status = sandbox.git(["status", "--porcelain=v2", "--show-stash"]);
             let count = status
@@ -174,7 +174,7 @@ fn broken_references_are_taken_as_git_takes_them() {
     // Where the search for a repository ends does not matter here.
     sandbox.set_variable("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1");
     sandbox.commit("one");
-    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let refs = Refs::open(&sandbox.repository());
     let main = sandbox.git_dir().join("refs/heads/main");
     let unknown = Head::Branch {
         name: "".into(),
@@ -220,7 +220,7 @@ fn broken_references_are_taken_as_git_takes_them() {
 fn head_may_be_a_symbolic_link_and_a_reference_a_folder_or_pipe() {
     let sandbox = Sandbox::new();
     let id = sandbox.commit("one");
-    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let refs = Refs::open(&sandbox.repository());
     let head = sandbox.git_dir().join("HEAD");
     fs::remove_file(&head).unwrap();
     std::os::unix::fs::symlink("refs/heads/main", &head).unwrap();
@@ -265,7 +265,7 @@ fn names_are_shortened_and_expanded_as_git_does() {
     for name in names {
         sandbox.git(["update-ref", name, &id]);
     }
-    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let refs = Refs::open(&sandbox.repository());
     for strict in ["false", "true"] {
         sandbox.git(["config", "core.warnAmbiguousRefs", strict]);
         for name in names {
@@ -303,7 +303,7 @@ fn packed_references_that_move_are_read_again() {
     let sandbox = Sandbox::new();
     let one = sandbox.commit("one");
     sandbox.git(["pack-refs", "--all"]);
-    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let refs = Refs::open(&sandbox.repository());
     assert_eq!(refs.resolve("refs/heads/main".into()).unwrap(), Some(one));
     let two = sandbox.commit("two");
     sandbox.git(["pack-refs", "--all"]);
@@ -316,7 +316,7 @@ fn packed_references_that_move_are_read_again() {
 fn packed_names_that_may_lead_elsewhere_are_refused() {
     let sandbox = Sandbox::new();
     let id = sandbox.commit("one");
-    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let refs = Refs::open(&sandbox.repository());
     for (name, message) in [
         ("refs/tags/a..b", ""),
         ("refs/tags/.a", ""),
@@ -349,7 +349,7 @@ fn packed_names_that_may_lead_elsewhere_are_refused() {
 fn messages_keep_the_bytes_of_names_and_lines() {
     let sandbox = Sandbox::new();
     let id = sandbox.commit("one");
-    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let refs = Refs::open(&sandbox.repository());
     let path = sandbox.git_dir().join("packed-refs");
     for (line, message) in [
         (
@@ -397,7 +397,7 @@ fn links_and_pipes_are_listed_as_by_git() {
         0,
     )
     .unwrap();
-    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let refs = Refs::open(&sandbox.repository());
     assert_eq!(
         listed_references(&refs, ""),
         git_references(&sandbox, &sandbox.top())
@@ -428,7 +428,7 @@ fn many_loose_references_are_read_as_by_git() {
     fs::write(tags.join("t0008"), "ref: refs/heads/main\n").unwrap();
     fs::remove_file(tags.join("in/side0005")).unwrap();
     std::os::unix::fs::symlink("side0006", tags.join("in/side0005")).unwrap();
-    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let refs = Refs::open(&sandbox.repository());
     assert_eq!(
         listed_references(&refs, ""),
         git_references(&sandbox, &sandbox.top())

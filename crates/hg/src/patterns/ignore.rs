@@ -231,7 +231,7 @@ impl IgnoreReader {
         Ok(())
     }
 
-    fn compile(&mut self, root: &Path, patterns: Vec<Pattern>) -> Result<Ignore, Abort> {
+    fn compile(&self, root: &Path, patterns: Vec<Pattern>) -> Result<Ignore, Abort> {
         let (below, here): (Vec<Pattern>, Vec<Pattern>) = patterns
             .into_iter()
             .partition(|pattern| pattern.kind == Kind::SubInclude);

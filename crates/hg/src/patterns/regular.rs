@@ -471,7 +471,7 @@ impl<'p> Translation<'p> {
     }
 
     /// The error for a construct that only Python supports, if the group is closed.
-    fn refused(&mut self, what: &'static str) -> Result<(Last, Width), RegexError> {
+    fn refused(&self, what: &'static str) -> Result<(Last, Width), RegexError> {
         match self.rest.contains(&b')') {
             true => Err(RegexError::OnlyPython(what)),
             false => Err(RegexError::Syntax),

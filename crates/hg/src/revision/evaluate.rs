@@ -257,7 +257,7 @@ impl Evaluation<'_, '_> {
     }
 
     /// `X~-N`: goes to the only child, `N` times.
-    fn only_descendants(&mut self, found: &[Target], count: u64) -> Result<Set, Abort> {
+    fn only_descendants(&self, found: &[Target], count: u64) -> Result<Set, Abort> {
         let mut reached = Set::new();
         for number in self.numbers(found)? {
             let mut at = Some(number);
@@ -476,7 +476,7 @@ impl Evaluation<'_, '_> {
         Ok(found)
     }
 
-    fn of_phase(&mut self, phase: Phase) -> Result<Set, Abort> {
+    fn of_phase(&self, phase: Phase) -> Result<Set, Abort> {
         let phases = self.revisions.phases()?;
         let mut all = self.revisions.visible();
         all.retain(|number| phases.get(*number as usize) == Some(&phase));

@@ -111,7 +111,7 @@ impl Revisions<'_> {
     }
 
     /// Returns what must stay visible: changesets that have a bookmark or local tag, are checked out, or are being merged.
-    fn pinned(&mut self) -> Result<Vec<Target>, Abort> {
+    fn pinned(&self) -> Result<Vec<Target>, Abort> {
         let mut pinned = self.parents.to_vec();
         pinned.extend(self.bookmarked()?);
         for node in self.local_tags() {

@@ -52,7 +52,7 @@ impl Revisions<'_> {
     }
 
     /// Returns all tags, or only the one named `wanted`.
-    fn all_tags(&mut self, wanted: Option<&BStr>) -> Result<Tags, Abort> {
+    fn all_tags(&self, wanted: Option<&BStr>) -> Result<Tags, Abort> {
         let mut all = Tags::new();
         let store = self.repository.store();
         if !store.file(".hgtags".into())?.is_empty() {

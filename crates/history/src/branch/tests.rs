@@ -34,7 +34,7 @@ fn remotes_of(sandbox: &Sandbox, branch: &str) -> Option<BranchRemotes> {
 /// Returns our version of the lines about the upstream in `git status --porcelain=v2 --branch`.
 fn ours(sandbox: &Sandbox, ahead_behind: bool) -> String {
     let repo = sandbox.repository();
-    let refs = Refs::open(&repo).unwrap();
+    let refs = Refs::open(&repo);
     let objects = Objects::open(&repo).unwrap();
     let Head::Branch { name, id } = refs.head().unwrap() else {
         return String::new();
@@ -165,7 +165,7 @@ fn a_remote_branch_is_described_for_gitstatusd() {
     sandbox.git(["update-ref", "refs/remotes/up/stream/topic/1", "HEAD"]);
     sandbox.git(["config", "branch.main.remote", "up/stream"]);
     sandbox.git(["config", "branch.main.merge", "refs/heads/topic/1"]);
-    let refs = Refs::open(&sandbox.repository()).unwrap();
+    let refs = Refs::open(&sandbox.repository());
     let describe = |remotes: &BranchRemotes, reference: Option<BString>| {
         let branch = remote_branch(&refs, remotes, reference.unwrap()).unwrap();
         branch.map(|b| format!("{} {} {}", b.remote, b.branch, b.url))

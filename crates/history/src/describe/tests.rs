@@ -23,7 +23,7 @@ fn theirs(sandbox: &Sandbox, options: &[&str], names: &[&str]) -> (String, Strin
 
 fn at<T>(sandbox: &Sandbox, ask: impl FnOnce(Context<'_>) -> T) -> T {
     let repository = sandbox.repository();
-    let refs = Refs::open(&repository).unwrap();
+    let refs = Refs::open(&repository);
     let objects = Objects::open_with(&repository, &refs).unwrap();
     objects.collect_messages();
     ask(Context {

@@ -62,7 +62,7 @@ fn open(sandbox: &Sandbox, folder: &Path) -> OpenRepository {
     let variables = variables.map(|(name, value)| (name.into(), value.into()));
     let environment = Environment::new(variables, std::fs::canonicalize(folder).unwrap());
     let repository = repository::discover(&environment, folder).unwrap();
-    let refs = Refs::open(&repository).unwrap();
+    let refs = Refs::open(&repository);
     let objects = Objects::open_with(&repository, &refs).unwrap();
     OpenRepository {
         repository,

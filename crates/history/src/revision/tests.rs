@@ -28,7 +28,7 @@ fn revisions_resolve_as_in_git() {
     let full = sandbox.git(["rev-parse", "HEAD"]);
     let full = full.as_str();
     let repository = sandbox.repository();
-    let refs = Refs::open(&repository).unwrap();
+    let refs = Refs::open(&repository);
     let objects = Objects::open(&repository).unwrap();
     let names = [
         "HEAD",
@@ -104,7 +104,7 @@ impl OpenRepository {
         let variables = variables.map(|(name, value)| (name.into(), value.into()));
         let environment = Environment::new(variables, std::fs::canonicalize(folder).unwrap());
         let repository = repository::discover(&environment, folder).unwrap();
-        let refs = Refs::open(&repository).unwrap();
+        let refs = Refs::open(&repository);
         Self {
             objects: Objects::open_with(&repository, &refs).unwrap(),
             refs,

@@ -20,7 +20,7 @@ impl TagQuery {
     fn new(sandbox: &Sandbox) -> Self {
         let repo = sandbox.repository();
         Self {
-            refs: Refs::open(&repo).unwrap(),
+            refs: Refs::open(&repo),
             objects: Objects::open(&repo).unwrap(),
             index: TagIndex::new(),
         }
@@ -153,7 +153,7 @@ fn tags_that_move_though_their_files_do_not_are_followed() {
         sandbox.git(["symbolic-ref", "refs/tags/own", "HEAD"]);
         let repo = sandbox.repository_at(&linked);
         let mut asker = TagQuery {
-            refs: Refs::open(&repo).unwrap(),
+            refs: Refs::open(&repo),
             objects: Objects::open(&repo).unwrap(),
             index: TagIndex::new(),
         };

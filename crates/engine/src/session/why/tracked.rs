@@ -65,7 +65,7 @@ impl Explanation<'_> {
         };
         let stat = match stat {
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Reason::Missing),
-            Err(error) => return Ok(Reason::Unknown(errno::text(error).to_string())),
+            Err(error) => return Ok(Reason::Unknown(errno::text(error))),
             Ok(stat) => stat,
         };
         if let Some(link) = first_above(path, is_link) {
@@ -83,8 +83,7 @@ impl Explanation<'_> {
         if stat.is_dir() || mode.is_gitlink() {
             return Ok(Reason::OtherType);
         }
-        self.facts(entry, &stat, unstaged.is_none())
-            .map(Reason::Facts)
+        Ok(Reason::Facts(self.facts(entry, &stat, unstaged.is_none())))
     }
 
     fn submodule_reason(&self, entry: &TrackedEntry) -> Result<Reason, SessionError> {
@@ -101,12 +100,7 @@ impl Explanation<'_> {
         Ok(Reason::Submodule { head, ignored })
     }
 
-    fn facts(
-        &self,
-        entry: &TrackedEntry,
-        stat: &Stat,
-        is_unchanged: bool,
-    ) -> Result<Facts, SessionError> {
+    fn facts(&self, entry: &TrackedEntry, stat: &Stat, is_unchanged: bool) -> Facts {
         let observed = observed_facts(stat);
         let recorded = &entry.stat;
         let is_empty_blob = recorded.size == 0 && entry.id.is_empty_blob();
@@ -135,12 +129,12 @@ impl Explanation<'_> {
                 },
             }),
         };
-        Ok(Facts {
+        Facts {
             signs: change_signs(mode, is_empty_blob, recorded, &observed, rules, at),
             observed,
             verdict,
             contents,
-        })
+        }
     }
 
     /// Whether the state on disk has a comparison of the file's contents as they are now.

@@ -81,7 +81,7 @@ impl Explanation<'_> {
         let stat = match stat {
             Ok(stat) => stat,
             Err(Errno::NOENT | Errno::NOTDIR) => return Found::Absent,
-            Err(error) => return Found::Beyond(Beyond::Unknown(errno::text(error).to_string())),
+            Err(error) => return Found::Beyond(Beyond::Unknown(errno::text(error))),
         };
         if path
             .split_str("/")
