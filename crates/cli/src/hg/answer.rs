@@ -1,25 +1,18 @@
 //! Turns a parsed command line of `hg status` into the reply.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bstr::{BString, ByteSlice};
+use bstr::BString;
 use vigil_engine::hg_session::HgWorkingCopy;
-use vigil_engine::hg_status::kinds::{ByKind, FileKind};
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::bytes::{bytes_of, path_of};
-use vigil_hg::checkout::{self, Checkout};
+use vigil_hg::bytes::bytes_of;
+use vigil_hg::checkout::Checkout;
 use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
-use vigil_hg::dirstate::Dirstate;
 use vigil_hg::narrow;
-use vigil_hg::patterns::{Matcher, MatcherQuestion};
 use vigil_hg::repository::{self, Repository};
 use vigil_hg::revision::Revisions;
-use vigil_hg::subrepositories::Subrepositories;
-use vigil_linux::Errno;
-use vigil_linux::stat::lstat_path;
 
 use super::arguments::Arguments;
 use super::color::Colors;
@@ -28,18 +21,13 @@ use super::extensions::{self, ExtensionQuestion};
 use super::own_format::Report;
 use super::paging::{Paging, paging};
 use super::pair::Pair;
-use super::paths::PathDisplay;
+use super::question::{Question, shown};
 use super::session::SessionQuestion;
 use super::settings::{self, Settings};
-use super::show::{Format, Output};
+use super::show::Format;
 use super::subject::{Subject, add_lines, unknown_parent};
 use super::subrepositories;
-use super::terse::terse;
-use super::unfinished::Unfinished;
 use crate::reply::{Reply, bytes};
-
-/// The letters of `--terse`, in the order of the kinds.
-const TERSE_LETTERS: &[u8; 7] = b"marduic";
 
 /// The answer, or why there is none.
 pub(super) struct Answered {
@@ -176,27 +164,52 @@ impl Run<'_> {
         // The extension eol reads this as soon as the repository is opened.
         let line_endings = extensions::line_endings(&repository, config, self.process)?;
         let shown = shown(arguments, settings.quiet && arguments.own.is_none());
-        let is_terse = !settings.terse.is_empty();
-        let unknown = is_terse || shown.unknown;
-        self.decline_in_daemon(arguments, config, unknown || !shown.ignored)?;
-        if arguments.names_changesets() && is_terse && arguments.change.is_none() {
+        let looks_for_unknown = settings.is_terse() || shown.unknown;
+        self.decline_in_daemon(arguments, config, looks_for_unknown || !shown.ignored)?;
+        if arguments.names_changesets() && settings.is_terse() && arguments.change.is_none() {
             let message = "cannot use --terse with --rev";
             return Err(Abort::of(Kind::Input, message));
         }
-        let format = Format::of(arguments, config, &self.process.cwd)?;
-        let is_kept = self.working_copy.is_kept();
-        let question = SessionQuestion {
+        self.look_and_write(&Question {
+            root: &root,
             repository: &repository,
             config,
+            arguments,
+            settings: &settings,
             process: self.process,
             line_endings: line_endings.as_ref(),
+            shown,
+            looks_for_unknown,
+            format: Format::of(arguments, config, &self.process.cwd)?,
+            colors,
+        })
+    }
+
+    /// Looks at the repository, and writes what was found.
+    ///
+    /// # Errors
+    /// Something is wrong with the repository, or only Mercurial can answer.
+    fn look_and_write(&mut self, question: &Question<'_>) -> Result<Vec<u8>, Abort> {
+        let Question {
+            repository,
+            config,
+            arguments,
+            settings,
+            ..
+        } = *question;
+        let is_kept = self.working_copy.is_kept();
+        let mut unkept = None;
+        let session = SessionQuestion {
+            repository,
+            config,
+            process: self.process,
+            line_endings: question.line_endings,
             is_debug: settings.debug,
         };
-        let mut unkept = None;
-        let session = question.session(self.working_copy, &mut unkept)?;
-        let dirstate = session.dirstate(&repository)?;
+        let session = session.session(self.working_copy, &mut unkept)?;
+        let dirstate = session.dirstate(repository)?;
         let extensions = ExtensionQuestion {
-            repository: &repository,
+            repository,
             config,
             process: self.process,
             dirstate: &dirstate,
@@ -207,45 +220,34 @@ impl Run<'_> {
             return Err(Abort::unsupported(unsupported));
         }
         let large_files = extensions.large_files();
-        let parents = session.parents(&repository)?;
+        let parents = session.parents(repository)?;
         if let Some(parent) = parents.unknown {
             self.warnings.extend_from_slice(&unknown_parent(&parent));
         }
-        let unfinished = match settings.shows_unfinished && arguments.own.is_none() {
-            true => Unfinished::of(&repository, parents.nodes, config),
-            false => Ok(Unfinished::default()),
-        };
-        let shows_some = unfinished.as_ref().is_ok_and(|found| !found.is_nothing());
-        if shows_some && !matches!(format, Format::Lines) {
-            let message = "an unfinished operation by a template";
-            return Err(Abort::unsupported(message));
-        }
+        let unfinished = question.unfinished(parents.nodes)?;
         let mut revisions = match arguments.names_changesets() || arguments.subrepos {
-            true => Some(Revisions::new(&repository, parents.nodes)?),
+            true => Some(Revisions::new(repository, parents.nodes)?),
             false => None,
         };
         let pair = match &mut revisions {
-            Some(revisions) => pair_of(arguments, revisions)?,
+            Some(revisions) => question.pair(revisions)?,
             None => Pair::WorkingCopy,
         };
         if let Some(revisions) = &revisions {
             extensions.check_pair(pair, revisions)?;
         }
-        let (process, warnings) = (self.process, &mut self.warnings);
-        let subrepositories =
-            subrepositories_of(&repository, &dirstate, arguments, process, pair, warnings)?;
+        let subrepositories = question.subrepositories(&dirstate, pair, &mut self.warnings)?;
         if is_kept && !subrepositories.is_empty() {
             return Err(Abort::unsupported("subrepositories, by a daemon"));
         }
-        let matcher = matcher_of(&root, arguments, process, &subrepositories, pair)?;
+        let matcher = question.matcher(&subrepositories, pair)?;
         let mut message = Vec::new();
-        let narrow = narrow::read(&repository, &mut message);
+        let narrow = narrow::read(repository, &mut message);
         add_lines(&mut self.warnings, &message);
         let narrow = narrow?;
-        let matcher = matcher.within_narrow(narrow.clone());
         let subject = Subject {
-            repository: &repository,
-            narrow,
+            repository,
+            narrow: narrow.clone(),
             session: RefCell::new(session),
             config,
             options: &arguments.config,
@@ -254,13 +256,13 @@ impl Run<'_> {
             has_parent: !parents.nodes[0].is_null(),
             revisions: revisions.as_ref(),
             subrepositories: &subrepositories,
-            matcher: Arc::new(matcher),
-            clean: is_terse || shown.clean,
-            unknown,
-            ignored: shown.ignored || settings.terse.contains(&b'i'),
-            line_endings: line_endings.as_deref(),
+            matcher: Arc::new(matcher.within_narrow(narrow)),
+            clean: settings.is_terse() || question.shown.clean,
+            unknown: question.looks_for_unknown,
+            ignored: question.shown.ignored || settings.terse.contains(&b'i'),
+            line_endings: question.line_endings.map(AsRef::as_ref),
             large_files: large_files.as_ref(),
-            settings: &settings,
+            settings,
         };
         let mut lists = subject.lists(pair, &mut self.warnings)?;
         if arguments.subrepos {
@@ -270,33 +272,15 @@ impl Run<'_> {
         let unfinished = unfinished?;
         if let Some(format) = arguments.own {
             let report = Report {
-                checkout: &Checkout::read(&repository, parents.nodes),
+                checkout: &Checkout::read(repository, parents.nodes),
                 lists: &lists,
-                shown: &shown,
+                shown: &question.shown,
                 dirstate: &dirstate,
                 ends_with_nul: arguments.print0,
             };
             return Ok(report.write(format));
         }
-        if is_terse {
-            lists = terse(&lists, &terse_kinds(&settings.terse)?);
-        }
-        let copies = match settings.copies.clone()? {
-            true => subject.copies(pair)?,
-            false => BTreeMap::new(),
-        };
-        let paths = PathDisplay::new(&root, &self.process.cwd, settings.is_relative);
-        let output = Output {
-            lists: &lists,
-            shown: &shown,
-            copies: &copies,
-            paths: &paths,
-            colors: &colors,
-            has_letters: !arguments.no_status,
-            ends_with_nul: arguments.print0,
-            is_utf8: settings::is_utf8(self.process, arguments),
-        };
-        output.write(&format, &unfinished)
+        question.write(lists, &subject, pair, &unfinished)
     }
 
     /// Finds the repository in question, and reads its configuration. Returns its top and that.
@@ -374,8 +358,8 @@ impl Run<'_> {
         Ok(colors)
     }
 
-    /// Refuses to look for a repository whose name is configured. For this, Mercurial reads the configuration of the repository around
-    /// the working directory, too.
+    /// Refuses to look for a repository whose name is configured. For this, Mercurial reads the configuration of the repository
+    /// around the working directory, too.
     ///
     /// # Errors
     /// The name is configured, or that configuration is wrong.
@@ -482,139 +466,4 @@ fn open_repository(root: &Path, config: &Config) -> Result<Repository, Abort> {
         Some(unsupported) => Err(Abort::unsupported(unsupported)),
         None => Ok(repository),
     }
-}
-
-/// Returns what is compared.
-///
-/// # Errors
-/// A changeset that is named cannot be found.
-fn pair_of(arguments: &Arguments, revisions: &mut Revisions<'_>) -> Result<Pair, Abort> {
-    if arguments.hidden {
-        revisions.show_hidden();
-    }
-    let targets = match &arguments.change {
-        _ if !arguments.names_changesets() => return Ok(Pair::WorkingCopy),
-        Some(change) => revisions.change(change.as_bstr())?,
-        None => revisions.pair(&arguments.revisions)?,
-    };
-    Ok(Pair::new(targets, revisions))
-}
-
-/// Reads the subrepositories of the working copy, and checks what else Mercurial checks if the comparison is with the working copy.
-///
-/// # Errors
-/// They, or the branch, are not understood.
-fn subrepositories_of(
-    repository: &Repository,
-    dirstate: &Dirstate,
-    arguments: &Arguments,
-    process: &ProcessContext<'_>,
-    pair: Pair,
-    warnings: &mut Vec<u8>,
-) -> Result<Subrepositories, Abort> {
-    let mut message = Vec::new();
-    let cwd = &process.cwd;
-    let read = subrepositories::read_from_working_copy(repository, dirstate, cwd, &mut message);
-    if pair.has_working_copy() {
-        warnings.append(&mut message);
-        let is_ascii = checkout::check_branch(repository)?;
-        if !is_ascii && !settings::is_known_encoding(process, arguments) {
-            let message = "the name of the branch in an encoding that Python may not know";
-            return Err(Abort::unsupported(message));
-        }
-    }
-    match read {
-        // A comparison of changesets does not depend on the working copy.
-        Err(_) if !pair.has_working_copy() && !arguments.subrepos => Ok(Subrepositories::default()),
-        read => read,
-    }
-}
-
-/// Returns which paths are asked for.
-///
-/// # Errors
-/// A pattern is wrong, or a path may not be looked at.
-fn matcher_of(
-    root: &Path,
-    arguments: &Arguments,
-    process: &ProcessContext<'_>,
-    subrepositories: &Subrepositories,
-    pair: Pair,
-) -> Result<Matcher, Abort> {
-    let matcher = Matcher::new(&MatcherQuestion {
-        root,
-        cwd: &process.cwd,
-        patterns: &arguments.patterns,
-        include: &arguments.include,
-        exclude: &arguments.exclude,
-        subrepositories: pair.ends_in_working_copy().then_some(subrepositories),
-    })?;
-    if pair.ends_in_working_copy() {
-        check_ways(root, &matcher)?;
-    }
-    if let Some(name) = matcher.named_in_subrepositories().first()
-        && arguments.subrepos
-    {
-        let message = bytes!("the path '", name, "' in a subrepository");
-        return Err(Abort::unsupported(message));
-    }
-    Ok(matcher)
-}
-
-/// Checks that the directories above the paths that are asked for by name can be looked at, as Mercurial does.
-fn check_ways(root: &Path, matcher: &Matcher) -> Result<(), Abort> {
-    for name in matcher.named() {
-        if lstat_path(&root.join(path_of(name))) != Err(Errno::ACCESS) {
-            continue;
-        }
-        let above = name.find_iter("/").filter_map(|slash| name.get(..slash));
-        for above in above {
-            let above = root.join(path_of(above));
-            if let Err(reason @ Errno::ACCESS) = lstat_path(&above) {
-                return Err(Abort::io(&above, &reason.into()));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Returns which kinds are shown.
-fn shown(arguments: &Arguments, quiet: bool) -> ByKind<bool> {
-    let all = arguments.all;
-    let shown = ByKind {
-        modified: arguments.modified || all,
-        added: arguments.added || all,
-        removed: arguments.removed || all,
-        deleted: arguments.deleted || all,
-        unknown: arguments.unknown || all && !quiet,
-        ignored: arguments.ignored || all && !quiet,
-        clean: arguments.clean || all,
-    };
-    match shown.iter().any(|(_, is_shown)| *is_shown) {
-        true => shown,
-        false => ByKind {
-            modified: true,
-            added: true,
-            removed: true,
-            deleted: true,
-            unknown: !quiet,
-            ignored: false,
-            clean: false,
-        },
-    }
-}
-
-/// Returns the kinds that the letters of `--terse` stand for.
-fn terse_kinds(letters: &BString) -> Result<Vec<FileKind>, Abort> {
-    letters
-        .iter()
-        .map(|letter| {
-            let mut kinds = TERSE_LETTERS.iter().zip(FileKind::ALL);
-            let kind = kinds.find(|(known, _)| *known == letter);
-            kind.map(|(_, kind)| kind).ok_or_else(|| {
-                let message = bytes!("'", [*letter], "' not recognized");
-                Abort::of(Kind::Input, message)
-            })
-        })
-        .collect()
 }

@@ -436,7 +436,9 @@ fn ambiguous_config(name: &[u8]) -> Option<UsageError> {
 
 fn may_not_be_abbreviated(name: &str) -> UsageError {
     let message = match name {
-        "repository" => "option -R has to be separated from other options (e.g. not -qR) and --repository may only be abbreviated as --repo".to_owned(),
+        "repository" => "option -R has to be separated from other options (e.g. not -qR) and \
+                         --repository may only be abbreviated as --repo"
+            .to_owned(),
         other => format!("option --{other} may not be abbreviated"),
     };
     UsageError {

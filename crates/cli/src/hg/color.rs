@@ -54,8 +54,8 @@ pub(super) struct Colors<'c> {
 }
 
 impl<'c> Colors<'c> {
-    /// Decides whether to use colours. `wanted` is the value of `--color`. By default, formatted output has colours. A pager may have a way
-    /// of its own to show them.
+    /// Decides whether to use colours. `wanted` is the value of `--color`. By default, formatted output has colours. A
+    /// pager may have a way of its own to show them.
     pub(super) fn new(
         config: &'c Config,
         wanted: Option<&BString>,

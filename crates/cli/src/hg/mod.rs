@@ -19,6 +19,7 @@ mod own_format;
 mod paging;
 mod pair;
 mod paths;
+mod question;
 mod session;
 mod settings;
 mod show;
@@ -141,8 +142,8 @@ fn refused(wrong: UsageError, arguments: &[BString], environment: &Environment) 
     }
 }
 
-/// Checks what Mercurial checks before it parses the command line: the user's configuration, and that the working directory and the
-/// one that `--cwd` names exist. Returns [`settings::is_detailed`].
+/// Checks what Mercurial checks before it parses the command line: the user's configuration, and that the working
+/// directory and the one that `--cwd` names exist. Returns [`settings::is_detailed`].
 ///
 /// # Errors
 /// The reply that says what is wrong.
@@ -296,8 +297,8 @@ impl Outcome {
     }
 }
 
-/// Writes both streams, warnings first, to the pager if there is one, and returns the exit code. If a stream cannot be written, that
-/// is Mercurial's code for this.
+/// Writes both streams, warnings first, to the pager if there is one, and returns the exit code. If a stream cannot be
+/// written, that is Mercurial's code for this.
 fn write_reply(reply: &Reply, paging: Option<&Paging>, environment: &Environment) -> u8 {
     let (first, then) = match paging {
         Some(paging) if paging.shows_warnings => (Some(paging), None),

@@ -61,8 +61,8 @@ pub(super) fn check_first(config: &Config) -> Result<(), Abort> {
 /// Whether exit codes tell kinds of errors apart.
 ///
 /// # Errors
-/// Only Mercurial knows what a failure looks like: messages have times, or the setting of exit codes is no boolean, which Mercurial
-/// finds out when something fails.
+/// Only Mercurial knows what a failure looks like: messages have times, or the setting of exit codes is no boolean,
+/// which Mercurial finds out when something fails.
 pub(super) fn is_detailed(config: &Config) -> Result<bool, Abort> {
     if config.boolean("ui", "timestamp-output", false)? {
         return Err(Abort::unsupported("the setting ui.timestamp-output"));
@@ -90,6 +90,11 @@ pub(super) fn is_formatted(
 }
 
 impl Settings {
+    /// Whether directories are shown in place of files of some kinds.
+    pub(super) fn is_terse(&self) -> bool {
+        !self.terse.is_empty()
+    }
+
     pub(super) fn new(
         config: &Config,
         arguments: &Arguments,
