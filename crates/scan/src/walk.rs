@@ -95,6 +95,14 @@ pub(super) enum Task<'s> {
     },
 }
 
+/// A directory that the walk has entered.
+struct Entered<'s> {
+    fd: DirFd<'s>,
+    may_list: bool,
+    /// Whether it, or a directory above, cannot be listed.
+    is_below_unlisted: bool,
+}
+
 impl Scan<'_> {
     /// Scans the disk, and returns how it differs from the index.
     ///
@@ -283,59 +291,13 @@ impl<'a> Walk<'a> {
         {
             return Ok(());
         }
-        let opened = match is_root {
-            true if self.may_list_top => Ok(DirFd::Top(self.top.as_fd())),
-            true => Err(Errno::ACCESS),
-            false => self.open(parent.map(OpenDir::fd), path).map(DirFd::Own),
+        let Some(opened) = self.open_to_walk(position, parent, ignoring.is_excluded, worker)?
+        else {
+            return Ok(());
         };
-        let mut is_below_unlisted = position.is_below_unlisted;
-        let (fd, may_list) = match opened {
-            Ok(fd) => (fd, !is_below_unlisted),
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
-                let (observed, is_link) = self.look_through_link(path);
-                // A symbolic link's target may change elsewhere, even if the link leads nowhere now.
-                let place = self.scan.work_tree.join(OsStr::from_bytes(path));
-                if self.scan.watch.is_some() && lstat_path(&place).is_ok_and(|it| it.is_symlink()) {
-                    self.note_silent_tree(path, worker);
-                }
-                self.report_below(position, observed, is_link, &mut worker.findings);
-                return Ok(());
-            }
-            Err(source @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NAMETOOLONG)) => {
-                return Err(ScanError::Directory {
-                    path: path.to_owned(),
-                    source,
-                });
-            }
-            // It may not be listed, or its disk or server is gone. Report what is unseen, and go on with the rest.
-            Err(reason) => {
-                if !is_below_unlisted && !self.begins_below(path) {
-                    is_below_unlisted = true;
-                    if self.may_be_met(path) {
-                        self.note_given_up(path, reason, ignoring.is_excluded, worker);
-                    }
-                }
-                let name = CName::new(vigil_model::path::file_name(path));
-                let searchable = match is_root {
-                    true => Some(DirFd::Top(self.top.as_fd())),
-                    false => parent.zip(name).and_then(|(parent, name)| {
-                        let fd = open_for_search(parent.fd(), name.as_c_str());
-                        fd.ok().map(DirFd::Own)
-                    }),
-                };
-                match searchable {
-                    Some(fd) => (fd, false),
-                    // If it cannot even be searched, nothing is known to have changed.
-                    _ => {
-                        self.report_below(position, Err(reason), false, &mut worker.findings);
-                        return Ok(());
-                    }
-                }
-            }
-        };
-        let dir = Arc::new(self.keep(fd));
+        let dir = Arc::new(self.keep(opened.fd));
         let mut here = CurrentDir::enter(position, self.scan.tracked_files, &self.budget);
-        here.is_below_unlisted = is_below_unlisted;
+        here.is_below_unlisted = opened.is_below_unlisted;
         let focus = self.focus_in(&here);
         let wants_non_tracked = focus.is_none_or(|focus| focus.wants_non_tracked(here.number));
         // If only files are looked at, the folder is already watched.
@@ -344,7 +306,7 @@ impl<'a> Walk<'a> {
         {
             self.note_silent_tree(path, worker);
         }
-        let wants_others = may_list
+        let wants_others = opened.may_list
             && wants_non_tracked
             && !self.wants_no_more_untracked()
             && !(ignoring.is_excluded && self.scan.ignored == IgnoredMode::No);
@@ -367,22 +329,102 @@ impl<'a> Walk<'a> {
         if self.wants_no_more_tracked() {
             return Ok(());
         }
-        let files = self.files_len(&here);
-        if files > FILES_PER_TASK.saturating_mul(2) {
-            for start in (FILES_PER_TASK..files).step_by(FILES_PER_TASK) {
-                local.push(Task::Files {
-                    position: position.clone(),
-                    dir: dir.clone(),
-                    start,
+        let here_len = self.share_files(position, &dir, self.files_len(&here), local);
+        self.check_files(&here, dir.fd(), 0..here_len, &mut worker.findings)
+    }
+
+    /// Opens the directory at `position`. If it cannot be entered, reports that, and returns `None`.
+    ///
+    /// # Errors
+    /// It cannot be opened, for a reason that says nothing about its files.
+    fn open_to_walk<'s>(
+        &'s self,
+        position: &DirPosition,
+        parent: Option<&OpenDir<'s>>,
+        is_excluded: bool,
+        worker: &mut Worker,
+    ) -> Result<Option<Entered<'s>>, ScanError> {
+        let path = position.path.as_bstr();
+        let is_root = position.number == ROOT;
+        let opened = match is_root {
+            true if self.may_list_top => Ok(DirFd::Top(self.top.as_fd())),
+            true => Err(Errno::ACCESS),
+            false => self.open(parent.map(OpenDir::fd), path).map(DirFd::Own),
+        };
+        let mut is_below_unlisted = position.is_below_unlisted;
+        let reason = match opened {
+            Ok(fd) => {
+                return Ok(Some(Entered {
+                    fd,
+                    may_list: !is_below_unlisted,
+                    is_below_unlisted,
+                }));
+            }
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
+                let (observed, is_link) = self.look_through_link(path);
+                // A symbolic link's target may change elsewhere, even if the link leads nowhere now.
+                let place = self.scan.work_tree.join(OsStr::from_bytes(path));
+                if self.scan.watch.is_some() && lstat_path(&place).is_ok_and(|it| it.is_symlink()) {
+                    self.note_silent_tree(path, worker);
+                }
+                self.report_below(position, observed, is_link, &mut worker.findings);
+                return Ok(None);
+            }
+            Err(source @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NAMETOOLONG)) => {
+                return Err(ScanError::Directory {
+                    path: path.to_owned(),
+                    source,
                 });
             }
-        }
-        let end = if files > FILES_PER_TASK.saturating_mul(2) {
-            FILES_PER_TASK
-        } else {
-            files
+            Err(reason) => reason,
         };
-        self.check_files(&here, dir.fd(), 0..end, &mut worker.findings)
+        // It may not be listed, or its disk or server is gone. Report what is unseen, and go on with the rest.
+        if !is_below_unlisted && !self.begins_below(path) {
+            is_below_unlisted = true;
+            if self.may_be_met(path) {
+                self.note_given_up(path, reason, is_excluded, worker);
+            }
+        }
+        let name = CName::new(vigil_model::path::file_name(path));
+        let searchable = match is_root {
+            true => Some(DirFd::Top(self.top.as_fd())),
+            false => parent.zip(name).and_then(|(parent, name)| {
+                let fd = open_for_search(parent.fd(), name.as_c_str());
+                fd.ok().map(DirFd::Own)
+            }),
+        };
+        let Some(fd) = searchable else {
+            // If it cannot even be searched, nothing is known to have changed.
+            self.report_below(position, Err(reason), false, &mut worker.findings);
+            return Ok(None);
+        };
+        Ok(Some(Entered {
+            fd,
+            may_list: false,
+            is_below_unlisted,
+        }))
+    }
+
+    /// Makes tasks of all but the first of the `len` tracked files of the directory `dir`, if they are many. Returns how many are
+    /// left for this task.
+    fn share_files<'s>(
+        &self,
+        position: &DirPosition,
+        dir: &Arc<OpenDir<'s>>,
+        len: usize,
+        local: &mut Local<Task<'s>>,
+    ) -> usize {
+        if len <= FILES_PER_TASK.saturating_mul(2) {
+            return len;
+        }
+        for start in (FILES_PER_TASK..len).step_by(FILES_PER_TASK) {
+            local.push(Task::Files {
+                position: position.clone(),
+                dir: dir.clone(),
+                start,
+            });
+        }
+        FILES_PER_TASK
     }
 
     /// Whether the search for untracked files begins below the directory `path`.
