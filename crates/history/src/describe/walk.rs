@@ -124,16 +124,7 @@ impl Describer<'_> {
         let question = self.question;
         let count = self.names.count(&self.commits)?;
         if !std::mem::replace(&mut self.has_looked, true) {
-            // Now git looks up the commits of all names, and repeats its messages about them.
-            for id in self.names.broken() {
-                self.context.objects.peel(&id)?;
-            }
-            for id in self.context.objects.history().all_replaced() {
-                // Of a lightweight tag, git asks only for the type.
-                if self.names.rank_of(id) == Some(Rank::Annotated) {
-                    self.context.objects.check_replacement(id)?;
-                }
-            }
+            self.look_up_all_names()?;
         }
         self.collect_messages();
         let enough = question.candidates.min(count);
@@ -213,27 +204,31 @@ impl Describer<'_> {
                     break;
                 }
             }
-            let count = commits.parent_count(number);
-            let count = if question.first_parent {
-                count.min(1)
-            } else {
-                count
+            let parents_max = match question.first_parent {
+                true => 1,
+                false => usize::MAX,
             };
-            for at in 0..count {
-                let Some(parent) = commits.parent(number, at) else {
-                    break;
-                };
-                commits.read_or_report(parent, &mut self.messages)?;
-                if commits.flags_of(parent) & SEEN == 0 {
-                    queue.push(parent, commits.time_of(parent));
-                }
-                commits.add_flags(parent, commits.flags_of(number));
-            }
+            let messages = &mut self.messages;
+            push_parents(commits, number, parents_max, &mut queue, messages)?;
         }
         // A stable sort: of equal depth, the one that was found first is better.
         found.candidates.sort_by_key(|candidate| candidate.depth);
         found.queue = queue;
         Ok(found)
+    }
+
+    /// Looks up the commits of all names, as git does before its first search, when it repeats its messages about them.
+    fn look_up_all_names(&mut self) -> Result<(), Error> {
+        for id in self.names.broken() {
+            self.context.objects.peel(&id)?;
+        }
+        for id in self.context.objects.history().all_replaced() {
+            // Of a lightweight tag, git asks only for the type.
+            if self.names.rank_of(id) == Some(Rank::Annotated) {
+                self.context.objects.check_replacement(id)?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds the messages about the search.
@@ -261,6 +256,27 @@ impl Describer<'_> {
         }
         Ok(())
     }
+}
+
+/// Puts the first `max` parents of the commit `number` into `queue`, unless they were there before, and adds its flags to them.
+fn push_parents(
+    commits: &mut Commits<'_>,
+    number: Number,
+    max: usize,
+    queue: &mut Queue,
+    messages: &mut Vec<BString>,
+) -> Result<(), objects::Error> {
+    for at in 0..commits.parent_count(number).min(max) {
+        let Some(parent) = commits.parent(number, at) else {
+            break;
+        };
+        commits.read_or_report(parent, messages)?;
+        if commits.flags_of(parent) & SEEN == 0 {
+            queue.push(parent, commits.time_of(parent));
+        }
+        commits.add_flags(parent, commits.flags_of(number));
+    }
+    Ok(())
 }
 
 /// Returns the flags of the candidates of the least depth.
