@@ -66,8 +66,6 @@ impl Plan {
         terminal: Terminal,
     ) -> Result<Self, Reply> {
         let format = format(&arguments, settings)?;
-        let is_for_people =
-            matches!(format, Format::Long | Format::Short) && !arguments.nul_terminated;
         let untracked = match &arguments.untracked {
             None => settings.untracked,
             Some(mode) => UntrackedMode::named(mode.as_bstr())
@@ -82,8 +80,6 @@ impl Plan {
         // Nothing is locked here, but git fails if this is not a boolean.
         let locks = environment_boolean(environment, "GIT_OPTIONAL_LOCKS")?;
         environment_boolean(environment, "GIT_ADVICE")?;
-        let wants_branch = arguments.branch.unwrap_or(is_for_people && settings.branch);
-        let wants_stash = arguments.stash.unwrap_or(settings.show_stash);
         let (ignore_submodules, refusal) =
             match ignore_submodules(arguments.ignore_submodules.as_ref()) {
                 Ok(when) => (when, None),
@@ -93,23 +89,7 @@ impl Plan {
             untracked,
             ignored,
             ignore_submodules,
-            renames: renames(&arguments, settings),
-            ahead_behind: arguments
-                .ahead_behind
-                .or(settings.ahead_behind.filter(|_| is_for_people))
-                .unwrap_or(true),
-            branch: wants_branch || matches!(format, Format::Long | Format::Json | Format::Line),
-            stash: match format {
-                Format::PorcelainV2 | Format::Long => wants_stash,
-                Format::Json | Format::Line => true,
-                Format::Short | Format::PorcelainV1 => false,
-            },
-            action: format == Format::Line,
-            long: format == Format::Long,
-            unstaged_patches: format == Format::Long && arguments.verbosity > 1,
-            pathspecs: arguments.pathspecs.clone(),
-            threads_max: None,
-            progress: is_for_people.then(Arc::default),
+            ..request(&arguments, settings, format)
         };
         let is_colored = wants_color(
             print.color_use,
@@ -124,10 +104,9 @@ impl Plan {
         };
         let presentation = Presentation {
             nul_terminated: arguments.nul_terminated,
-            prefix: if settings.relative_paths {
-                prefix.to_owned()
-            } else {
-                BString::default()
+            prefix: match settings.relative_paths {
+                true => prefix.to_owned(),
+                false => BString::default(),
             },
             quote_high_bytes: settings.quote_path,
             palette: match format {
@@ -162,6 +141,35 @@ impl Plan {
             )
             .then(|| print.hint_colors.clone()),
         })
+    }
+}
+
+/// Returns the request for `format`, apart from options that may be refused.
+fn request(arguments: &Arguments, settings: &Settings, format: Format) -> StatusRequest {
+    let is_for_people = matches!(format, Format::Long | Format::Short) && !arguments.nul_terminated;
+    let wants_branch = arguments.branch.unwrap_or(is_for_people && settings.branch);
+    let wants_stash = arguments.stash.unwrap_or(settings.show_stash);
+    StatusRequest {
+        untracked: settings.untracked,
+        ignored: IgnoredMode::No,
+        ignore_submodules: None,
+        renames: renames(arguments, settings),
+        ahead_behind: arguments
+            .ahead_behind
+            .or(settings.ahead_behind.filter(|_| is_for_people))
+            .unwrap_or(true),
+        branch: wants_branch || matches!(format, Format::Long | Format::Json | Format::Line),
+        stash: match format {
+            Format::PorcelainV2 | Format::Long => wants_stash,
+            Format::Json | Format::Line => true,
+            Format::Short | Format::PorcelainV1 => false,
+        },
+        action: format == Format::Line,
+        long: format == Format::Long,
+        unstaged_patches: format == Format::Long && arguments.verbosity > 1,
+        pathspecs: arguments.pathspecs.clone(),
+        threads_max: None,
+        progress: is_for_people.then(Arc::default),
     }
 }
 
