@@ -238,8 +238,8 @@ fn start(
     })
 }
 
-/// Runs `program` with a pipe to it in place of standard output, and of standard error if that is a terminal, whatever the command
-/// line and git's configuration say.
+/// Runs `program` with a pipe to it in place of standard output, and of standard error if that is a terminal, whatever
+/// the command line and git's configuration say.
 ///
 /// # Errors
 /// The pager cannot be run, or the streams cannot be replaced.

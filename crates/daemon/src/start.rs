@@ -38,8 +38,8 @@ pub fn spawn(environment: &Environment) -> io::Result<Child> {
     command(environment).spawn()
 }
 
-/// Does the same, with a pipe as standard output, on which the daemon reports that it is ready, and one as standard error, on which
-/// it says why it is not.
+/// Does the same, with a pipe as standard output, on which the daemon reports that it is ready, and one as standard
+/// error, on which it says why it is not.
 ///
 /// # Errors
 /// The process cannot be started.

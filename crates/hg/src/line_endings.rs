@@ -1,5 +1,5 @@
-//! Line endings that the extension eol converts (`hg help -e eol`): `.hgeol` says of which files, and a file in the working copy is
-//! compared as it would be committed.
+//! Line endings that the extension eol converts (`hg help -e eol`): `.hgeol` says of which files, and a file in the
+//! working copy is compared as it would be committed.
 
 use std::io;
 use std::path::Path;
@@ -64,7 +64,8 @@ enum Former {
 }
 
 impl LineEndings {
-    /// Reads `.hgeol` in the working copy `root`, whose repository is in `dot_hg`; `None` if there is none. `config` has defaults.
+    /// Reads `.hgeol` in the working copy `root`, whose repository is in `dot_hg`; `None` if there is none. `config`
+    /// has defaults.
     ///
     /// # Errors
     /// The file is not understood.

@@ -69,8 +69,8 @@ struct DocketData {
 }
 
 impl Revlog {
-    /// Opens a revlog. `file_path` maps the ending of a file's name to its path; the first file ends in `.i`. A revlog that does not
-    /// exist has no revisions.
+    /// Opens a revlog. `file_path` maps the ending of a file's name to its path; the first file ends in `.i`. A revlog
+    /// that does not exist has no revisions.
     ///
     /// # Errors
     /// The revlog cannot be read, or is damaged.

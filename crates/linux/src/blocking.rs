@@ -1,5 +1,5 @@
-//! Reading and writing descriptors that come from elsewhere. Another process that has the same pipe or terminal open may have made
-//! it non-blocking (`O_NONBLOCK` in open(2)), but it is waited for all the same.
+//! Reading and writing descriptors that come from elsewhere. Another process that has the same pipe or terminal open
+//! may have made it non-blocking (`O_NONBLOCK` in open(2)), but it is waited for all the same.
 
 use std::os::fd::BorrowedFd;
 

@@ -86,9 +86,10 @@ impl KeptFindings {
         &self.findings
     }
 
-    /// Moves on to the entries `now`, which differ by `tree_diff` from those in `before`. Entries that changed are looked at the next
-    /// time. So are those that were found to differ and may now match the same entry, by `is_in_doubt`. Returns false if there
-    /// are more than `files_max` of these: the findings are then of no use any more.
+    /// Moves on to the entries `now`, which differ by `tree_diff` from those in `before`. Entries that changed are
+    /// looked at the next time. So are those that were found to differ and may now match the same entry, by
+    /// `is_in_doubt`. Returns false if there are more than `files_max` of these: the findings are then of no use any
+    /// more.
     #[must_use]
     pub fn move_to(
         &mut self,

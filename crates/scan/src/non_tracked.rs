@@ -232,8 +232,8 @@ impl Walk<'_> {
             .extend(non_tracked.ignored.iter().map(path));
     }
 
-    /// Visits each entry in the listing of the directory `here` that is not a tracked file. Returns the subdirectories with tracked
-    /// files that an ignore rule matches.
+    /// Visits each entry in the listing of the directory `here` that is not a tracked file. Returns the subdirectories
+    /// with tracked files that an ignore rule matches.
     fn visit_listing<'s>(
         &'s self,
         here: &CurrentDir<'_>,

@@ -5,8 +5,8 @@ use bstr::{BStr, BString, ByteSlice};
 use super::expression::Expression;
 use crate::bytes::trim;
 
-/// Returns whether Mercurial surely understands an alias. It warns of others whenever it looks for changesets, even if they are not
-/// used.
+/// Returns whether Mercurial surely understands an alias. It warns of others whenever it looks for changesets, even if
+/// they are not used.
 pub fn is_sound_alias(declaration: &BStr, definition: &BStr) -> bool {
     is_declaration(declaration) && Expression::parse(definition, &mut |_| Ok(true)).is_ok()
 }

@@ -1,5 +1,5 @@
-//! Contents of files that are kept elsewhere (`hg help -e lfs`): a pointer in the format of Git LFS stands for them in the revlog. It
-//! also has the metadata that otherwise comes before the contents.
+//! Contents of files that are kept elsewhere (`hg help -e lfs`): a pointer in the format of Git LFS stands for them in
+//! the revlog. It also has the metadata that otherwise comes before the contents.
 
 use std::path::Path;
 

@@ -347,8 +347,8 @@ impl NameRev<'_> {
         Ok(is_read && !self.is_too_old(number))
     }
 
-    /// Does the same for what a tag is recorded to lead to. If that is no commit, only the tag itself tells whether that is right, so
-    /// this returns true without a message.
+    /// Does the same for what a tag is recorded to lead to. If that is no commit, only the tag itself tells whether
+    /// that is right, so this returns true without a message.
     fn may_lead_from_tag(
         &mut self,
         id: &ObjectId,

@@ -1,4 +1,5 @@
-//! What code may not contain: `unsafe` outside of one crate, marks for later work, and in most crates printing and the environment.
+//! What code may not contain: `unsafe` outside of one crate, marks for later work, and in most crates printing and the
+//! environment.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
