@@ -19,6 +19,7 @@ pub mod contents;
 mod error;
 mod excludes;
 mod findings;
+mod gitmodules;
 mod head_changes;
 mod head_tree;
 mod ignored_changes;

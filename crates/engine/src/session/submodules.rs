@@ -1,28 +1,22 @@
 //! The state of submodules: which of their changes count, and what they are.
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
-use std::path::PathBuf;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
-use vigil_linux::errno;
-use vigil_linux::stat::lstat_path;
-use vigil_model::config_value;
-use vigil_model::raw_text::{bytes_of, raw, raw_path};
+use vigil_model::raw_text::{bytes_of, raw};
 use vigil_model::tracked::Tracked;
 
 use super::error::SessionError;
+use super::gitmodules::{self, Submodule};
 use super::{EntryCheck, Session};
 use crate::checked_out::head_id;
 use crate::status::{Change, Status, StatusRequest, SubmoduleState};
-use vigil_git::config::{self, Config, Entry};
 use vigil_git::convert::FilterStderr;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::settings::Settings;
 use vigil_git::repository::{self, Repository, submodule, submodule_references};
-use vigil_git::staged::tree_entries;
 use vigil_model::request::{IgnoreSubmodules, UntrackedMode};
 use vigil_rules::messages::Messages;
 use vigil_store::NoSteps;
@@ -30,190 +24,13 @@ use vigil_store::NoSteps;
 /// The rules in `.gitmodules`, overridden by the configuration.
 pub(super) struct SubmoduleRules {
     /// The submodules by path.
-    by_path: HashMap<BString, Known>,
+    by_path: HashMap<BString, Submodule>,
     /// `--ignore-submodules`, which overrides everything else.
     asked: Option<IgnoreSubmodules>,
     /// `diff.ignoreSubmodules`.
     configured: Option<IgnoreSubmodules>,
     /// Whether untracked files are not asked for at all.
     without_untracked: bool,
-}
-
-/// One submodule in `.gitmodules`.
-#[derive(Default)]
-struct Known {
-    name: BString,
-    /// Its path, with the number of the configuration entry that sets it.
-    path: Option<(usize, BString)>,
-    /// The value of `ignore` in force.
-    ignore: Option<BString>,
-    /// Why git cannot read that value, which matters only where it is used.
-    bad_ignore: Option<config::Error>,
-}
-
-impl Known {
-    /// Reads all submodules that have a path, by path. If several claim one, the last claim counts.
-    fn by_path(
-        repository: &Repository,
-        tracked: &Tracked,
-        objects: &Objects,
-        messages: &Messages,
-    ) -> Result<HashMap<BString, Self>, SessionError> {
-        let mut known = Collected::default();
-        let name = BStr::new(FILE_NAME);
-        if tracked.find(name, 0).is_none()
-            && (1..=3).any(|stage| tracked.find(name, stage).is_some())
-        {
-            // git does not read the file if it is in conflict.
-            return Ok(HashMap::new());
-        }
-        let modules = match read_gitmodules(repository, tracked, objects, messages) {
-            None => return Ok(HashMap::new()),
-            Some(Source::File(text, path)) => {
-                let name = format!("file {}", raw_path(&path));
-                let modules = Config::from_bytes(&text, &name)?;
-                modules.entries().try_for_each(|entry| check(&entry))?;
-                modules
-            }
-            Some(Source::Blob(text, id)) => {
-                let (modules, error) = Config::up_to_error(&text, &format!("blob {id}"));
-                if let Some(error) = error {
-                    messages.once(bytes_of(&format!("error: {error}")));
-                }
-                modules
-            }
-        };
-        let mut warnings = Vec::new();
-        for (number, entry) in modules.subsection_entries("submodule").enumerate() {
-            let (submodule, name, value) = entry;
-            if is_suspicious(submodule) {
-                let said: &[&[u8]] = &[b"ignoring suspicious submodule name: ", submodule];
-                warnings.push(said.concat());
-                continue;
-            }
-            let key = [b"submodule.", submodule.as_bytes(), b".", name].concat();
-            let Some(value) = value else {
-                continue;
-            };
-            match name.as_bytes() {
-                b"path" | b"url" if value.starts_with(b"-") => {
-                    let said: &[&[u8]] = &[
-                        b"ignoring '",
-                        &key,
-                        b"' which may be interpreted as a command-line option: ",
-                        value,
-                    ];
-                    warnings.push(said.concat());
-                }
-                b"path" => {
-                    if let Some(known) = known.of(submodule) {
-                        known.path = Some((number, value.to_owned()));
-                    }
-                }
-                b"ignore" if IgnoreSubmodules::named(value).is_none() => {
-                    let said: &[&[u8]] = &[
-                        b"Invalid parameter '",
-                        value,
-                        b"' for config option '",
-                        &key,
-                        b"'",
-                    ];
-                    warnings.push(said.concat());
-                }
-                b"ignore" => {
-                    if let Some(known) = known.of(submodule) {
-                        known.ignore = Some(value.to_owned());
-                    }
-                }
-                _ => {}
-            }
-        }
-        let warnings = warnings.into_iter();
-        let warnings = warnings.map(|said| [b"warning: ".as_slice(), &said].concat().into());
-        messages.all_once(warnings.collect());
-        for submodule in &mut known.all {
-            let config = &repository.config;
-            let name = submodule.name.as_bstr();
-            if let Some(entry) = config.subsection_entry("submodule", name, "ignore") {
-                let value = entry.required();
-                submodule.ignore = Some(entry.value.unwrap_or_default().to_owned());
-                submodule.bad_ignore = value.err();
-            }
-        }
-        known
-            .all
-            .sort_by_key(|known| known.path.as_ref().map(|(number, _)| *number));
-        let with_paths = known.all.into_iter().filter_map(|known| {
-            let (_, path) = known.path.as_ref()?;
-            Some((path.clone(), known))
-        });
-        Ok(with_paths.collect())
-    }
-}
-
-/// Checks an entry of a `.gitmodules` in the working tree. git reads more of them than are needed here.
-fn check(entry: &Entry<'_>) -> Result<(), config::Error> {
-    let Some((section, Some(submodule), name)) = entry.parts() else {
-        return Ok(());
-    };
-    if section != "submodule" || is_suspicious(submodule) {
-        return Ok(());
-    }
-    let key = raw(entry.key);
-    match (name.as_bytes(), entry.value) {
-        (b"path" | b"url" | b"branch" | b"ignore" | b"update", None) => {
-            let text = match entry.position {
-                Some((name, line)) => format!("bad config line {line} in {}", raw(name)),
-                None => entry.refusal(),
-            };
-            Err(config::Error::Explained {
-                messages: vec![format!("error: missing value for '{key}'")],
-                text,
-            })
-        }
-        (b"update", Some(value)) => match value.as_bytes() {
-            b"none" | b"checkout" | b"rebase" | b"merge" => Ok(()),
-            _ => Err(config::Error::Bad(format!("invalid value for '{key}'"))),
-        },
-        (b"fetchrecursesubmodules", Some(value)) => {
-            if value == "on-demand" || config_value::boolean(Some(value)).is_some() {
-                return Ok(());
-            }
-            let text = format!("bad {key} argument: {}", raw(value));
-            Err(config::Error::Bad(text))
-        }
-        (b"shallow", _) => entry.boolean().map(drop),
-        _ => Ok(()),
-    }
-}
-
-/// The submodules of one `.gitmodules`, in order, and the position of each by name.
-#[derive(Default)]
-struct Collected {
-    all: Vec<Known>,
-    by_name: HashMap<BString, usize>,
-}
-
-impl Collected {
-    /// Returns the submodule of this name, adding it if it is new.
-    fn of(&mut self, name: &BStr) -> Option<&mut Known> {
-        let next = self.all.len();
-        let at = *self.by_name.entry(name.to_owned()).or_insert(next);
-        if at == next {
-            self.all.push(Known {
-                name: name.to_owned(),
-                ..Known::default()
-            });
-        }
-        self.all.get_mut(at)
-    }
-}
-
-/// Whether `name` is one that git does not accept from `.gitmodules`: it could lead out of the folder of submodules'
-/// repositories.
-fn is_suspicious(name: &BStr) -> bool {
-    let mut components = name.split(|byte| matches!(byte, b'/' | b'\\'));
-    name.is_empty() || components.any(|component| component == b"..")
 }
 
 /// Which changes of one submodule are ignored.
@@ -266,7 +83,7 @@ impl SubmoduleRules {
             without_untracked: request.untracked == UntrackedMode::No,
         };
         if rules.asked.is_none() {
-            rules.by_path = Known::by_path(repository, tracked, objects, messages)?;
+            rules.by_path = gitmodules::read(repository, tracked, objects, messages)?;
         }
         Ok(rules)
     }
@@ -388,7 +205,7 @@ impl Submodules<'_> {
     /// Whether the submodule at `path` is configured so that all its changes are ignored.
     pub(super) fn leaves_out(&self, path: &BStr, tracked: &Tracked) -> Result<bool, SessionError> {
         let rules = SubmoduleRules {
-            by_path: Known::by_path(self.repository, tracked, self.objects, self.messages)?,
+            by_path: gitmodules::read(self.repository, tracked, self.objects, self.messages)?,
             asked: None,
             configured: None,
             without_untracked: true,
@@ -405,55 +222,6 @@ fn parse_ignore(value: &BStr) -> Result<IgnoreSubmodules, SessionError> {
         ))
         .into()
     })
-}
-
-/// The contents of `.gitmodules`, and where they come from.
-enum Source {
-    File(Vec<u8>, PathBuf),
-    Blob(Vec<u8>, ObjectId),
-}
-
-const FILE_NAME: &str = ".gitmodules";
-
-/// Reads `.gitmodules` as git does: from the working tree, else from the index, else from HEAD.
-fn read_gitmodules(
-    repository: &Repository,
-    tracked: &Tracked,
-    objects: &Objects,
-    messages: &Messages,
-) -> Option<Source> {
-    let path = repository.work_tree.as_deref()?.join(FILE_NAME);
-    match vigil_stamp::file::read(&path) {
-        Ok(text) => return Some(Source::File(text, path)),
-        Err(error) if lstat_path(&path).is_ok() => {
-            if error.kind() != ErrorKind::NotFound {
-                let reason = errno::text_of(&error);
-                let path = raw_path(&path);
-                messages.once(bytes_of(&format!(
-                    "warning: unable to access '{path}': {reason}"
-                )));
-            }
-            return None;
-        }
-        Err(_) => {}
-    }
-    let recorded = tracked.find(BStr::new(FILE_NAME), 0).map(|entry| entry.id);
-    let id = recorded.or_else(|| in_head(repository, objects))?;
-    let mut text = Vec::new();
-    objects.read(&id, &mut text).ok()??;
-    Some(Source::Blob(text, id))
-}
-
-/// Returns the ID of `.gitmodules` in HEAD.
-fn in_head(repository: &Repository, objects: &Objects) -> Option<ObjectId> {
-    let head = head_id(&Refs::open(repository).head().ok()?)?;
-    let tree = objects.peel_to_tree(&head).ok()?;
-    let mut contents = Vec::new();
-    objects.read(&tree, &mut contents).ok()??;
-    let mut entries = tree_entries(&contents, repository.hash).map_while(Result::ok);
-    entries
-        .find(|entry| entry.name == FILE_NAME)
-        .map(|entry| entry.id)
 }
 
 /// What git asks when it runs itself in a submodule.
