@@ -21,7 +21,7 @@ use super::collapsed::collapsing_rules;
 use super::error::SessionError;
 use crate::checked_out::head_id;
 use crate::state::{HeadTree, Recorded, StagedBase, State, ToSave};
-use vigil_git::index_file::{self, IndexFile, LoadedTree};
+use vigil_git::index_file::{self, IndexFile, LoadedIndex, LoadedTree};
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::{self, Repository};
@@ -224,48 +224,57 @@ impl Session {
         if self.follow_index()? {
             return Ok(());
         }
-        let mut loaded = self.read_index(read)?;
-        self.check_threads(&loaded.file)?;
-        let mut written_sparse = None;
-        if loaded.file.is_sparse {
-            let top = self.top()?;
-            let mut has_present_directory = false;
-            let mut are_absent = true;
-            let mut expanded = Vec::new();
-            let trees = &self.objects;
-            let crowded = crowded_sparse_directories(&loaded.index);
-            // git then works with all entries, and if it ignores case, a name may match an entry of any directory.
-            let is_there = |entry: &Entry| {
-                entry.is_sparse_directory()
-                    && presence(top, loaded.index.path(entry)) == Presence::Present
-            };
-            let needs_all =
-                self.settings.ignore_case && loaded.index.entries().iter().any(is_there);
-            loaded.index = staged::expand_sparse_directories(loaded.index, trees, |path| {
-                let presence = presence(top, path);
-                let is_present = presence == Presence::Present;
-                has_present_directory |= is_present;
-                are_absent &= presence != Presence::Unknown;
-                let is_expanded =
-                    is_present || needs_all || crowded.iter().any(|other| other == path);
-                expanded.extend(is_expanded.then(|| path.to_owned()));
-                is_expanded
-            })?;
-            written_sparse = Some(WrittenSparse {
-                has_present_directory,
-                are_absent,
-                expanded,
-            });
-        }
+        let LoadedIndex { index, file } = self.read_index(read)?;
+        self.check_threads(&file)?;
+        let (index, written_sparse) = match file.is_sparse {
+            true => {
+                let (index, written_sparse) = self.expand_sparse_directories(index)?;
+                (index, Some(written_sparse))
+            }
+            false => (index, None),
+        };
         let mut state = IndexState {
             written_sparse,
-            ..IndexState::of(loaded.file, Tracked::empty(self.repository.hash))
+            ..IndexState::of(file, Tracked::empty(self.repository.hash))
         };
-        self.take_over(&mut state, &loaded.index, recorded);
-        state.whole = OnceLock::from(loaded.index);
+        self.take_over(&mut state, &index, recorded);
+        state.whole = OnceLock::from(index);
         self.check_split(&state)?;
         self.index = Some(state);
         Ok(())
+    }
+
+    /// Expands the sparse directories of `index` that git expands, because they are present in the working tree or because it
+    /// needs all entries.
+    fn expand_sparse_directories(
+        &self,
+        index: Index,
+    ) -> Result<(Index, WrittenSparse), SessionError> {
+        let top = self.top()?;
+        let mut has_present_directory = false;
+        let mut are_absent = true;
+        let mut expanded = Vec::new();
+        let crowded = crowded_sparse_directories(&index);
+        // git then works with all entries, and if it ignores case, a name may match an entry of any directory.
+        let is_there = |entry: &Entry| {
+            entry.is_sparse_directory() && presence(top, index.path(entry)) == Presence::Present
+        };
+        let needs_all = self.settings.ignore_case && index.entries().iter().any(is_there);
+        let index = staged::expand_sparse_directories(index, &self.objects, |path| {
+            let presence = presence(top, path);
+            let is_present = presence == Presence::Present;
+            has_present_directory |= is_present;
+            are_absent &= presence != Presence::Unknown;
+            let is_expanded = is_present || needs_all || crowded.iter().any(|other| other == path);
+            expanded.extend(is_expanded.then(|| path.to_owned()));
+            is_expanded
+        })?;
+        let written_sparse = WrittenSparse {
+            has_present_directory,
+            are_absent,
+            expanded,
+        };
+        Ok((index, written_sparse))
     }
 
     /// Reads the index as its difference from the one in memory, and returns whether that was possible. The full index is read
@@ -547,7 +556,7 @@ impl Session {
     }
 }
 
-fn read(repository: &Repository) -> Result<index_file::LoadedIndex, SessionError> {
+fn read(repository: &Repository) -> Result<LoadedIndex, SessionError> {
     repository.require_work_tree()?;
     Ok(index_file::load(
         &repository.index_path,
