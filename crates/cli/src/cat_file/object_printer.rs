@@ -219,88 +219,117 @@ impl ObjectPrinter<'_> {
     ) -> Result<(), Failure> {
         let mut renamed = None;
         if self.use_mailmap && matches!(facts.kind, Some(Kind::Commit | Kind::Tag)) {
-            let mut contents = Vec::new();
-            let Some(info) = self.read_all(location, &mut contents)? else {
-                return Err(Reply::fatal(format!("unable to read {}", asked.id)).into());
-            };
-            facts.kind = Some(info.kind);
-            let contents = match self.rewriter {
-                Some(rewriter) => rewriter.with_mailmap(contents)?,
-                None => contents,
-            };
+            let (kind, contents) = self.renamed(&asked, location)?;
+            facts.kind = Some(kind);
             facts.size = Some(contents.len() as u64);
-            renamed = Some(contents).filter(|_| info.kind != Kind::Blob);
+            renamed = Some(contents).filter(|_| kind != Kind::Blob);
         }
         let is_blob = facts.kind == Some(Kind::Blob);
         if what == Detail::Info {
             self.line(&asked, &facts);
             return Ok(());
         }
-        let delimiter = self.arguments.output_delimiter;
         if let Some(contents) = renamed {
             self.line(&asked, &facts);
             self.output.buf.extend_from_slice(&contents);
         } else if let Some(transform) = self.arguments.transform.filter(|_| is_blob) {
             self.line(&asked, &facts);
-            let Some(path) = asked.rest else {
-                return Err(Reply::fatal(format!("missing path for '{}'", asked.id)).into());
-            };
-            let mut contents = Vec::new();
-            let converts = match self.rewriter {
-                Some(rewriter) if transform == Transform::Textconv => {
-                    rewriter.has_textconv(true, path)?
-                }
-                _ => false,
-            };
-            if converts {
-                let read = self.reader.append_if_sound(location, &mut contents);
-                if self.report_messages(read)?.is_none() {
-                    return Err(Reply::fatal(format!("unable to read {}", asked.id)).into());
-                }
-            } else if self.read_all(location, &mut contents)?.is_none() {
-                let complaint = bytes!["could not convert '", asked.id.to_string(), "' ", path];
-                return Err(Reply::fatal(complaint).into());
-            }
-            let made = match self.rewriter {
-                Some(rewriter) => {
-                    rewriter.transformed(transform, true, &asked.id, &contents, path)?
-                }
-                None => None,
-            };
-            self.output.buf.extend_from_slice(&made.unwrap_or(contents));
+            let contents = self.transformed(transform, &asked, location)?;
+            self.output.buf.extend_from_slice(&contents);
         } else if is_blob {
             return self.streamed(asked, location, facts);
         } else {
             self.line(&asked, &facts);
-            let start = self.output.buf.len();
-            let read = self.reader.append(location, &mut self.output.buf);
-            let Some(read) = self.report_messages(read)? else {
-                return Err(Reply::fatal(format!("object {} disappeared", asked.id)).into());
-            };
-            if self.use_mailmap
-                && let Some(rewriter) = self.rewriter
-            {
-                // git applies the mailmap to trees, too.
-                let contents = self.output.buf.split_off(start);
-                let contents = rewriter.with_mailmap(contents)?;
-                self.output.buf.extend_from_slice(&contents);
-            }
-            let changed = match facts {
-                Facts {
-                    kind: Some(kind), ..
-                } if kind != read.kind => Some("type"),
-                Facts {
-                    size: Some(size), ..
-                } if size != read.size => Some("size"),
-                _ => None,
-            };
-            if let Some(what) = changed {
-                self.output.buf.truncate(start);
-                let complaint = format!("object {} changed {what}!?", asked.id);
-                return Err(Reply::fatal(complaint).into());
-            }
+            self.append_contents(&asked, location, &facts)?;
         }
-        self.output.buf.push(delimiter);
+        self.output.buf.push(self.arguments.output_delimiter);
+        Ok(())
+    }
+
+    /// Reads a commit or tag, and applies the mailmap to it. Returns the type with which it was read, and the contents.
+    fn renamed(
+        &mut self,
+        asked: &RequestedObject<'_>,
+        location: &Location,
+    ) -> Result<(Kind, Vec<u8>), Failure> {
+        let mut contents = Vec::new();
+        let Some(info) = self.read_all(location, &mut contents)? else {
+            return Err(Reply::fatal(format!("unable to read {}", asked.id)).into());
+        };
+        let contents = match self.rewriter {
+            Some(rewriter) => rewriter.with_mailmap(contents)?,
+            None => contents,
+        };
+        Ok((info.kind, contents))
+    }
+
+    /// Reads a blob, and converts it by `transform` for the path that was given with its name.
+    fn transformed(
+        &mut self,
+        transform: Transform,
+        asked: &RequestedObject<'_>,
+        location: &Location,
+    ) -> Result<Vec<u8>, Failure> {
+        let Some(path) = asked.rest else {
+            return Err(Reply::fatal(format!("missing path for '{}'", asked.id)).into());
+        };
+        let mut contents = Vec::new();
+        let converts = match self.rewriter {
+            Some(rewriter) if transform == Transform::Textconv => {
+                rewriter.has_textconv(true, path)?
+            }
+            _ => false,
+        };
+        if converts {
+            let read = self.reader.append_if_sound(location, &mut contents);
+            if self.report_messages(read)?.is_none() {
+                return Err(Reply::fatal(format!("unable to read {}", asked.id)).into());
+            }
+        } else if self.read_all(location, &mut contents)?.is_none() {
+            let complaint = bytes!["could not convert '", asked.id.to_string(), "' ", path];
+            return Err(Reply::fatal(complaint).into());
+        }
+        let made = match self.rewriter {
+            Some(rewriter) => rewriter.transformed(transform, true, &asked.id, &contents, path)?,
+            None => None,
+        };
+        Ok(made.unwrap_or(contents))
+    }
+
+    /// Appends the contents of an object that is no blob, of which `facts` have been printed.
+    fn append_contents(
+        &mut self,
+        asked: &RequestedObject<'_>,
+        location: &Location,
+        facts: &Facts,
+    ) -> Result<(), Failure> {
+        let start = self.output.buf.len();
+        let read = self.reader.append(location, &mut self.output.buf);
+        let Some(read) = self.report_messages(read)? else {
+            return Err(Reply::fatal(format!("object {} disappeared", asked.id)).into());
+        };
+        if self.use_mailmap
+            && let Some(rewriter) = self.rewriter
+        {
+            // git applies the mailmap to trees, too.
+            let contents = self.output.buf.split_off(start);
+            let contents = rewriter.with_mailmap(contents)?;
+            self.output.buf.extend_from_slice(&contents);
+        }
+        let changed = match *facts {
+            Facts {
+                kind: Some(kind), ..
+            } if kind != read.kind => Some("type"),
+            Facts {
+                size: Some(size), ..
+            } if size != read.size => Some("size"),
+            _ => None,
+        };
+        if let Some(what) = changed {
+            self.output.buf.truncate(start);
+            let complaint = format!("object {} changed {what}!?", asked.id);
+            return Err(Reply::fatal(complaint).into());
+        }
         Ok(())
     }
 
