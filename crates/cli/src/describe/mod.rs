@@ -101,22 +101,12 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
     let mut mark = None;
     if asks_for_head {
         say(&describer.take_messages(), &mut reply);
-        mark = match (dirty, broken) {
-            (dirty, Some(broken)) => {
-                if let Err(refusal) = check_locking(repository) {
-                    reply.stderr.extend(refusal.stderr);
-                }
-                let dirty = dirty.unwrap_or_else(|| "-dirty".into());
-                mark_or_broken(context, dirty, broken, &mut reply.stderr)
+        mark = match mark_of(context, dirty, broken, &mut reply.stderr) {
+            Ok(mark) => mark,
+            Err(code) => {
+                reply.code = code;
+                return Ok(reply);
             }
-            (Some(dirty), None) => match mark_if_dirty(context, dirty, &mut reply.stderr) {
-                Ok(mark) => mark,
-                Err(code) => {
-                    reply.code = code;
-                    return Ok(reply);
-                }
-            },
-            (None, None) => None,
         };
     } else if dirty.is_some() {
         return Err(mutually_exclusive("option '--dirty' and commit-ishes"));
@@ -141,6 +131,29 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
         }
     }
     Ok(reply)
+}
+
+/// Returns the mark for the state of the working tree, given the values of `--dirty` and `--broken`.
+///
+/// # Errors
+/// The working tree cannot be looked at, and that is no mark: the exit code of the command.
+fn mark_of(
+    context: Context<'_>,
+    dirty: Option<BString>,
+    broken: Option<BString>,
+    stderr: &mut Vec<u8>,
+) -> Result<Option<BString>, u8> {
+    match (dirty, broken) {
+        (dirty, Some(broken)) => {
+            if let Err(refusal) = check_locking(context.repository) {
+                stderr.extend(refusal.stderr);
+            }
+            let dirty = dirty.unwrap_or_else(|| "-dirty".into());
+            Ok(mark_or_broken(context, dirty, broken, stderr))
+        }
+        (Some(dirty), None) => mark_if_dirty(context, dirty, stderr),
+        (None, None) => Ok(None),
+    }
 }
 
 /// Returns the mark `dirty` if the working tree is dirty. Messages go to `stderr`.
