@@ -1,9 +1,5 @@
 //! What commands share: they run inside a repository, and Vigil's own commands ask the engine about its working tree.
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-
-use bstr::BStr;
 use vigil_engine::session::{Session, SessionError};
 use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
@@ -122,9 +118,4 @@ pub(crate) fn is_json(given: Given<'_>) -> Result<bool, Reply> {
         ])),
         Given::Bare => Err(Reply::usage_error("option `format' requires a value")),
     }
-}
-
-/// The bytes of a path.
-pub(crate) fn path_bytes(path: &Path) -> &BStr {
-    BStr::new(path.as_os_str().as_bytes())
 }

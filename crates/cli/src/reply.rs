@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use vigil_model::raw_text::{bytes_of, message_bytes};
+use vigil_model::raw_text::{message_bytes, text_bytes};
 pub(crate) use vigil_rules::messages::bytes;
 
 /// The bytes for both output streams, and the exit code, of one run.
@@ -42,7 +42,7 @@ impl Reply {
 
     /// Makes `error: <text>`, code 1. Some bytes of the text may be [shown by characters](vigil_model::raw_text).
     pub(crate) fn error(text: &str) -> Self {
-        Self::complained(bytes_of(&format!("error: {text}\n")), 1)
+        Self::complained(text_bytes(&format!("error: {text}\n")), 1)
     }
 
     /// Makes `fatal: <text>`, code 128.
@@ -68,7 +68,7 @@ impl Reply {
     pub(crate) fn after(mut self, messages: &[String]) -> Self {
         let messages = messages
             .iter()
-            .flat_map(|line| labelled("", &bytes_of(line)))
+            .flat_map(|line| labelled("", &text_bytes(line)))
             .collect::<Vec<u8>>();
         self.stderr.splice(..0, messages);
         self

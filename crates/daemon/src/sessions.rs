@@ -22,7 +22,7 @@ use vigil_engine::session::{
 use vigil_git::repository::Location;
 use vigil_linux::stat::stat_path;
 use vigil_linux::{Errno, map, memory};
-use vigil_model::raw_text::{bytes_of, message_bytes};
+use vigil_model::raw_text::{message_bytes, text_bytes};
 use vigil_store::NoSteps;
 use vigil_watch::WatchedTree;
 
@@ -425,7 +425,7 @@ impl Slot {
         });
         let answered = answered.unwrap_or_else(|told| {
             let reason = format!("defect: {told}");
-            Err(Declined::ForNow(bytes_of(&reason)))
+            Err(Declined::ForNow(text_bytes(&reason)))
         });
         kept.cuts = map::truncation_count();
         let (session, answer) = answered?;

@@ -13,7 +13,7 @@ use vigil_linux::stat::{Stat, stat_fd};
 use vigil_linux::{Errno, errno};
 use vigil_model::ObjectId;
 use vigil_model::path::join;
-use vigil_model::raw_text::{bytes_of, raw};
+use vigil_model::raw_text::{raw, text_bytes};
 
 use vigil_rules::ignore::IgnoreRules;
 use vigil_scan::{IgnoreScope, ListedDirectory, RulesFile};
@@ -149,7 +149,7 @@ pub(crate) fn rules_in(
 ) -> (Arc<dyn IgnoreScope>, RulesFile) {
     let with_file = |contents: &[u8]| of_scan(above).with_file(directory.path, contents);
     let shown = || join(directory.path, BStr::new(FILE_NAME));
-    let too_large = || bytes_of(&too_large(shown().as_bstr()));
+    let too_large = || text_bytes(&too_large(shown().as_bstr()));
     let left_out = |warnings: &mut Vec<BString>| {
         let tracked = directory.tracked?;
         let file = tracked.file(tracked.position(FILE_NAME))?;
@@ -190,7 +190,7 @@ pub(crate) fn rules_in(
             let is_silent = matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::ISDIR);
             if !is_silent && (directory.asks_for_rules)() {
                 let (shown, reason) = (shown(), errno::text(error));
-                warnings.push(bytes_of(&format!(
+                warnings.push(text_bytes(&format!(
                     "unable to access '{shown}': {reason}",
                     shown = raw(&shown)
                 )));

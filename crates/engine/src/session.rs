@@ -55,7 +55,7 @@ use gix_hash::ObjectId;
 use vigil_linux::stat::lstat_path;
 use vigil_model::clock::ClockMark;
 use vigil_model::index::Index;
-use vigil_model::raw_text::bytes_of;
+use vigil_model::raw_text::text_bytes;
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::Tracked;
 
@@ -396,7 +396,7 @@ impl Session {
     /// Takes the messages of attributes, filters and submodules since the last answer, each a whole line.
     pub fn take_messages(&self) -> Vec<BString> {
         let messages = self.objects.opening_messages().into_iter();
-        let messages = messages.map(|line| bytes_of(&line));
+        let messages = messages.map(|line| text_bytes(&line));
         messages
             .chain(self.messages.take())
             .chain(self.said_in_submodules.take())

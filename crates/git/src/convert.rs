@@ -39,7 +39,7 @@ use self::process::Process;
 use self::read::FileBytes;
 use self::settings::{Direction, Program};
 use self::shell::Input;
-use vigil_model::raw_text::{bytes_of, message_bytes};
+use vigil_model::raw_text::{message_bytes, text_bytes};
 use vigil_objects::hash::{BlobHasher, hash_blob};
 use vigil_rules::attributes::{Attributes, Blobs, Value};
 use vigil_rules::messages::{Messages, bytes};
@@ -217,7 +217,11 @@ impl Converter {
 
     fn plan(&self, path: &BStr) -> Result<Plan<'_>, Error> {
         if let Some(fault) = &self.settings.fault {
-            let messages = fault.messages().iter().map(|line| bytes_of(line)).collect();
+            let messages = fault
+                .messages()
+                .iter()
+                .map(|line| text_bytes(line))
+                .collect();
             self.messages.all_once(messages);
             return Err(fault.clone().into());
         }

@@ -7,7 +7,8 @@ use bstr::BString;
 use vigil_linux::errno;
 use vigil_model::raw_text::raw;
 
-use crate::bytes::{bytes, bytes_of};
+use crate::bytes::bytes;
+use vigil_stamp::paths::bytes_of;
 
 /// The kind of an error: with `ui.detailed-exit-code`, each has its own exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,5 @@
 //! Byte strings that need not be UTF-8.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-
 use bstr::BString;
 
 /// Concatenates anything that can be seen as bytes.
@@ -14,16 +10,6 @@ macro_rules! bytes {
     };
 }
 pub use crate::bytes;
-
-/// Returns the bytes of a path.
-pub fn bytes_of(path: &Path) -> &[u8] {
-    path.as_os_str().as_bytes()
-}
-
-/// Returns the path with these bytes.
-pub fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsStr::from_bytes(bytes))
-}
 
 /// Returns whether Python's `bytes.strip` takes this byte for white space.
 pub fn is_space(byte: u8) -> bool {

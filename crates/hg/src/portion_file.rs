@@ -8,8 +8,9 @@ use bstr::BString;
 use vigil_linux::stat::{Stat, stat_path};
 
 use crate::abort::Abort;
-use crate::bytes::{bytes, bytes_of, trim};
+use crate::bytes::{bytes, trim};
 use crate::text_file;
+use vigil_stamp::paths::bytes_of;
 
 /// The maximum length of all of them together, in bytes.
 pub(crate) const LEN_MAX: usize = 4 << 20;

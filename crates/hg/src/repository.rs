@@ -12,10 +12,11 @@ use vigil_linux::stat::stat_path;
 pub use requirements::Requirements;
 
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, bytes_of, normal_path, path_of};
+use crate::bytes::{bytes, normal_path};
 use crate::config::{Layers, ProcessContext, RepositoryFiles};
 use crate::stored::{Names, Store, StoreFeatures};
 use crate::text_file;
+use vigil_stamp::paths::{bytes_of, path_of};
 
 /// A repository and its working copy.
 #[derive(Clone, Debug)]
@@ -167,7 +168,7 @@ fn shared_folder(dot_hg: &Path, requirements: &Requirements) -> Result<PathBuf, 
         false => path.into(),
     };
     let folder = path_of(&path);
-    let real = std::fs::canonicalize(&folder);
+    let real = std::fs::canonicalize(folder);
     real.map_err(|_| {
         let message = ".hg/sharedpath points to nonexistent directory ";
         Abort::plain(bytes!(message, path))

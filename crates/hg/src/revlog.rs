@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use bstr::BString;
 use sha1::{Digest, Sha1};
-use vigil_model::raw_text::{bytes_of, raw};
+use vigil_model::raw_text::{raw, text_bytes};
 use vigil_stamp::file::{self, Contents};
 
 use crate::abort::{Abort, Kind};
@@ -328,7 +328,7 @@ impl Revlog {
         let has_hash = || revision.flags & SPECIAL_FLAGS != 0 || self.is_hash_of(&revision, &text);
         if text.len() != text_len || !has_hash() {
             let text = format!("integrity check failed on {}:{number}", raw(&self.name));
-            return Err(Abort::of(Kind::Storage, bytes_of(&text)));
+            return Err(Abort::of(Kind::Storage, text_bytes(&text)));
         }
         Ok(text)
     }

@@ -16,9 +16,10 @@ pub use manifest::{Flag, Manifest, ManifestEntry};
 pub use names::Names;
 
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, path_of};
+use crate::bytes::bytes;
 use crate::node::Node;
 use crate::revlog::{NO_REVISION, Revision, Revlog};
+use vigil_stamp::paths::path_of;
 
 /// Where the files of a store are, and how they are kept.
 #[derive(Clone, Debug)]

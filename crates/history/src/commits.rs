@@ -10,7 +10,7 @@ use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 use vigil_git::objects::{Error, MANY, Objects};
-use vigil_model::raw_text::bytes_of;
+use vigil_model::raw_text::text_bytes;
 use vigil_objects::commit_graph::CommitGraph;
 
 /// A commit's index in [`Commits`].
@@ -368,7 +368,7 @@ impl<'a> Commits<'a> {
             self.objects
                 .take_messages()
                 .into_iter()
-                .map(|line| bytes_of(&line)),
+                .map(|line| text_bytes(&line)),
         );
         let text = match read {
             Ok(()) => return Ok(true),
@@ -381,7 +381,7 @@ impl<'a> Commits<'a> {
             ) => error.to_string(),
             Err(error) => return Err(error),
         };
-        messages.push(bytes_of(&format!("error: {text}")));
+        messages.push(text_bytes(&format!("error: {text}")));
         Ok(false)
     }
 

@@ -22,7 +22,7 @@ use self::names::Names;
 use self::question::TAGS;
 use self::table::Rank;
 use super::commits::{Commits, Number};
-use vigil_model::raw_text::bytes_of;
+use vigil_model::raw_text::text_bytes;
 
 pub use self::contains::{NameRevResult, contains};
 pub use self::context::Context;
@@ -166,7 +166,7 @@ impl<'a> Describer<'a> {
     fn collect_messages(&mut self) {
         let messages = self.context.objects.take_messages();
         self.messages
-            .extend(messages.into_iter().map(|line| bytes_of(&line)));
+            .extend(messages.into_iter().map(|line| text_bytes(&line)));
     }
 
     /// Takes git's messages for stderr, as whole lines.

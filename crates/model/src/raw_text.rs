@@ -2,7 +2,7 @@
 //! names, lines and values with the very bytes that they have.
 //!
 //! A byte that is not part of a character is represented by one of the last 128 code points of Unicode, which are
-//! assigned to no character; these code points themselves are represented byte by byte. [`bytes_of`] restores the
+//! assigned to no character; these code points themselves are represented byte by byte. [`text_bytes`] restores the
 //! bytes when the text is written. Since only [`raw`] and [`raw_path`] produce these code points, every byte comes
 //! out as it went in.
 
@@ -22,7 +22,7 @@ const LEAD: u8 = 0xf4;
 #[derive(Clone, Copy)]
 pub struct Raw<'b>(&'b [u8]);
 
-/// Wraps `bytes` for a text from which [`bytes_of`] restores them.
+/// Wraps `bytes` for a text from which [`text_bytes`] restores them.
 pub fn raw<B: AsRef<[u8]> + ?Sized>(bytes: &B) -> Raw<'_> {
     Raw(bytes.as_ref())
 }
@@ -68,7 +68,7 @@ fn byte_of(character: char) -> Option<u8> {
 }
 
 /// Returns the bytes of a text, with those that [`raw`] encoded restored.
-pub fn bytes_of(text: &str) -> BString {
+pub fn text_bytes(text: &str) -> BString {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.as_bytes().find_byte(LEAD) {
@@ -89,7 +89,7 @@ pub fn bytes_of(text: &str) -> BString {
 
 /// Formats an error, or another value, and restores every byte that [`raw`] encoded.
 pub fn message_bytes(value: &(impl Display + ?Sized)) -> BString {
-    bytes_of(&value.to_string())
+    text_bytes(&value.to_string())
 }
 
 #[cfg(test)]

@@ -3,11 +3,11 @@
 use bstr::BString;
 
 use crate::reply::labelled;
-use vigil_model::raw_text::bytes_of;
+use vigil_model::raw_text::text_bytes;
 
 /// Writes whole lines to standard error, in which some bytes may be [shown by characters](vigil_model::raw_text).
 pub(super) fn say_texts(lines: &[String]) {
-    let lines: Vec<BString> = lines.iter().map(|line| bytes_of(line)).collect();
+    let lines: Vec<BString> = lines.iter().map(|line| text_bytes(line)).collect();
     say(&lines);
 }
 

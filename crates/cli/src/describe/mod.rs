@@ -14,7 +14,7 @@ use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
 use vigil_git::repository::settings::{CommandScope, Settings};
 use vigil_history::describe::{Context, Describer, Error, NameRevResult, contains};
-use vigil_model::raw_text::{bytes_of, message_bytes};
+use vigil_model::raw_text::{message_bytes, text_bytes};
 
 use crate::command::Command;
 use crate::inside;
@@ -92,7 +92,7 @@ fn answer_in(repository: &Repository, arguments: &[BString]) -> Result<Reply, Re
         Ok(describer) => ManuallyDrop::new(describer),
         Err(error) => {
             let messages = objects.take_messages();
-            let messages: Vec<BString> = messages.iter().map(|line| bytes_of(line)).collect();
+            let messages: Vec<BString> = messages.iter().map(|line| text_bytes(line)).collect();
             say(&messages, &mut reply);
             end(&error, &mut reply);
             return Ok(reply);
@@ -200,7 +200,7 @@ fn reply_of(contained: NameRevResult) -> Reply {
 
 /// Returns `text` without the lines that are among `lines`.
 fn without_lines(text: &[u8], lines: &[String]) -> Vec<u8> {
-    let is_among = |line: &[u8]| lines.iter().any(|message| bytes_of(message) == line);
+    let is_among = |line: &[u8]| lines.iter().any(|message| text_bytes(message) == line);
     let kept = text.lines_with_terminator();
     let kept = kept.filter(|line| !is_among(line.strip_suffix(b"\n").unwrap_or(line)));
     kept.collect::<Vec<_>>().concat()

@@ -25,7 +25,7 @@ use vigil_git::environment::Environment;
 use vigil_git::repository::{RefFormat, Repository, discover};
 use vigil_git::state_place::{self, in_repository};
 use vigil_linux::stat::lstat_path;
-use vigil_model::raw_text::bytes_of;
+use vigil_model::raw_text::text_bytes;
 
 use self::check::{Check, Verdict};
 use self::daemon::Configured;
@@ -144,7 +144,7 @@ fn in_order(
 }
 
 fn refused(subject: &'static str, text: &str) -> Check {
-    Check::problem(subject, bytes_of(text), "")
+    Check::problem(subject, text_bytes(text), "")
 }
 
 /// The top of a repository around `standing` that git refuses to use: its owner may have put anything there.

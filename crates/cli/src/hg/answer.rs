@@ -7,12 +7,12 @@ use std::sync::Arc;
 use bstr::BString;
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::bytes::bytes_of;
 use vigil_hg::checkout::Checkout;
 use vigil_hg::config::{Config, Configuration, Layers, ProcessContext};
 use vigil_hg::narrow;
 use vigil_hg::repository::{self, Repository};
 use vigil_hg::revision::Revisions;
+use vigil_stamp::paths::bytes_of;
 
 use super::arguments::Arguments;
 use super::color::Colors;

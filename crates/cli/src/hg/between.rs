@@ -6,13 +6,13 @@ use std::path::Path;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_status::kinds::Lists;
 use vigil_hg::abort::Abort;
-use vigil_hg::bytes::path_of;
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
 use vigil_hg::patterns::Matcher;
 use vigil_hg::stored::{Flag, Manifest, Store};
 use vigil_hg::working_file;
 use vigil_linux::stat::lstat_path;
+use vigil_stamp::paths::path_of;
 
 /// For files of at least this many bytes, stored lengths are looked up first: they may show that nothing need be read.
 const LONG_LEN: u64 = 1 << 20;

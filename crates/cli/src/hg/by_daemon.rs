@@ -9,9 +9,9 @@ use vigil_daemon::protocol::StatusQuestion;
 use vigil_daemon::{start, variables};
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Abort;
-use vigil_hg::bytes::bytes_of;
 use vigil_hg::config::ProcessContext;
 use vigil_hg::repository;
+use vigil_stamp::paths::bytes_of;
 
 use super::answer;
 use super::arguments::Arguments;

@@ -9,8 +9,8 @@ use vigil_daemon::{Declined, variables};
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Kind;
-use vigil_hg::bytes::path_of;
 use vigil_hg::config::ProcessContext;
+use vigil_stamp::paths::path_of;
 
 use super::answer;
 use super::arguments::Arguments;
@@ -48,8 +48,8 @@ pub(crate) fn answer_from_session(
     };
     let process = ProcessContext {
         variable: &variable,
-        cwd: path_of(working_directory),
-        started_in: path_of(started_in),
+        cwd: path_of(working_directory).to_owned(),
+        started_in: path_of(started_in).to_owned(),
         uid: rustix::process::geteuid().as_raw(),
     };
     let is_terminal = question.terminal.is_output;

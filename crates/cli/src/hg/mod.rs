@@ -37,8 +37,8 @@ use rustix::io::Errno;
 use vigil_engine::hg_session::HgWorkingCopy;
 use vigil_git::environment::Environment;
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::bytes::path_of;
 use vigil_hg::config::ProcessContext;
+use vigil_stamp::paths::path_of;
 use vigil_store::NoSteps;
 
 use crate::command::{Command, NO_OPTIONS, Subcommand};
@@ -121,7 +121,7 @@ pub(crate) fn prompt_record(environment: &Environment) -> Option<Outcome> {
 /// Does the same for the working copy around `directory`.
 pub(crate) fn prompt_record_in(directory: &BStr, environment: &Environment) -> Option<Vec<u8>> {
     let directory = path_of(directory);
-    if !directory.is_absolute() || !own_commands::is_mercurial_at(&directory, environment) {
+    if !directory.is_absolute() || !own_commands::is_mercurial_at(directory, environment) {
         return None;
     }
     let variables = environment.variables();

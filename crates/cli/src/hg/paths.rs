@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
-use vigil_hg::bytes::bytes_of;
 use vigil_hg::patterns::shown_from;
+use vigil_stamp::paths::bytes_of;
 
 use crate::reply::bytes;
 

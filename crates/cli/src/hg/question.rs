@@ -7,7 +7,6 @@ use std::sync::Arc;
 use bstr::{BString, ByteSlice};
 use vigil_engine::hg_status::kinds::{ByKind, FileKind, Lists};
 use vigil_hg::abort::{Abort, Kind};
-use vigil_hg::bytes::path_of;
 use vigil_hg::checkout;
 use vigil_hg::config::{Config, ProcessContext};
 use vigil_hg::dirstate::Dirstate;
@@ -19,6 +18,7 @@ use vigil_hg::revision::Revisions;
 use vigil_hg::subrepositories::Subrepositories;
 use vigil_linux::Errno;
 use vigil_linux::stat::lstat_path;
+use vigil_stamp::paths::path_of;
 
 use super::arguments::Arguments;
 use super::color::Colors;

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use bstr::{BStr, BString, ByteSlice};
 use vigil_engine::hg_status::kinds::Lists;
 use vigil_hg::abort::Abort;
-use vigil_hg::bytes::path_of;
 use vigil_hg::config::{Config, Configuration, Layers};
 use vigil_hg::dirstate::Dirstate;
 use vigil_hg::node::Node;
@@ -19,6 +18,7 @@ use vigil_hg::subrepositories::{Subrepositories, Subrepository};
 use vigil_hg::text_file::LEN_MAX;
 use vigil_hg::working_file;
 use vigil_linux::stat::lstat_path;
+use vigil_stamp::paths::path_of;
 
 use super::extensions::{self, ExtensionQuestion};
 use super::git_subrepository::GitSubrepository;

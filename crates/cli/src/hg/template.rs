@@ -95,7 +95,7 @@ impl Template {
                 || text.starts_with(b"json(")
                 || text.starts_with(b"cbor(");
             let may_be_path = text.find_byteset(b"/\\").is_some()
-                && cwd.join(vigil_hg::bytes::path_of(text)).is_file();
+                && cwd.join(vigil_stamp::paths::path_of(text)).is_file();
             if is_style || may_be_path || is_configured(text) {
                 return Err(refused());
             }

@@ -10,9 +10,9 @@ use vigil_git::state_place::NoStateReason;
 
 use super::unkept::name_of;
 use super::words::{dead_percent, ignored_name, table_name, untracked_name};
-use crate::inside::path_bytes;
 use crate::output::json::{Text, serialized};
 use crate::time::TimeDocument;
+use vigil_stamp::paths::bytes_of;
 
 /// Raised when a reader of the previous schema could misunderstand the new one.
 const SCHEMA: u32 = 1;
@@ -57,7 +57,7 @@ struct PlaceDocument<'a> {
 impl<'a> PlaceDocument<'a> {
     fn of(place: &'a PlaceReport) -> Self {
         Self {
-            folder: Text(path_bytes(&place.folder)),
+            folder: Text(bytes_of(&place.folder)),
             obstacle: place.obstacle.as_ref().map(ToString::to_string),
         }
     }
@@ -114,9 +114,9 @@ impl<'a> StateDocument<'a> {
             len: table.len,
         });
         Self {
-            folder: Text(path_bytes(&state.folder)),
+            folder: Text(bytes_of(&state.folder)),
             generation: state.generation,
-            data_path: Text(path_bytes(&state.data_path)),
+            data_path: Text(bytes_of(&state.data_path)),
             data_len: state.data_len,
             used_len: state.used_len,
             dead_len: state.dead_len,
@@ -131,7 +131,7 @@ impl<'a> StateDocument<'a> {
             is_same_run: state.recorded.boot == state.now.boot,
             distrusted_from: state.untrusted_since.map(TimeDocument::from),
             index: state.index.as_ref().map(|index| IndexDocument {
-                path: Text(path_bytes(&index.path)),
+                path: Text(bytes_of(&index.path)),
                 written_at: index.written_at.map(TimeDocument::from),
                 relation: match index.relation {
                     IndexRelation::Same => "same",

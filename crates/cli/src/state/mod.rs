@@ -18,6 +18,7 @@ use crate::hg;
 use crate::inside;
 use crate::options::{Argument, Entry, OwnOptions, Table, Value, parse, usage, with_usage};
 use crate::reply::{Reply, bytes, labelled};
+use vigil_stamp::paths::bytes_of;
 
 /// The options of `vigil state show`.
 #[derive(Clone, Copy)]
@@ -151,7 +152,7 @@ fn remove_state(environment: &Environment) -> Result<Reply, Reply> {
 fn drop_all(stores: &[Store]) -> Reply {
     let mut reply = Reply::default();
     for store in stores {
-        let folder = inside::path_bytes(store.folder());
+        let folder = bytes_of(store.folder());
         match store.remove_state() {
             Ok(RemoveOutcome::Absent) => {}
             Ok(RemoveOutcome::Removed) => reply.stdout.extend(bytes!["removed ", folder, "\n"]),

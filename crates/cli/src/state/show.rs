@@ -20,6 +20,7 @@ use crate::inside;
 use crate::output::Presentation;
 use crate::reply::{Reply, bytes};
 use crate::time::utc;
+use vigil_stamp::paths::bytes_of;
 
 /// The width of the labels.
 const LABEL_WIDTH: usize = 13;
@@ -91,7 +92,7 @@ fn append(out: &mut Vec<u8>, label: &str, value: impl AsRef<[u8]>) {
 }
 
 fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
-    append(out, "folder", inside::path_bytes(&state.folder));
+    append(out, "folder", bytes_of(&state.folder));
     append(out, "generation", state.generation.to_string());
     let name = state.data_path.file_name().unwrap_or_default();
     let len = match state.data_len {
@@ -137,12 +138,7 @@ fn append_published(out: &mut Vec<u8>, state: &PublishedReport) {
                 Some(time) => format!(" of {}: ", utc(time)),
                 None => ", which was not there: ".to_owned(),
             };
-            bytes![
-                inside::path_bytes(&index.path),
-                of,
-                relation(index.relation)
-            ]
-            .into()
+            bytes![bytes_of(&index.path), of, relation(index.relation)].into()
         }
     };
     let is_index = |index: &IndexReport| !index.path.ends_with("dirstate");

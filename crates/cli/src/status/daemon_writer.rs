@@ -11,7 +11,7 @@ use vigil_engine::session::Session;
 use vigil_git::environment::Environment;
 use vigil_git::operation::comment_prefix;
 use vigil_git::repository::settings::Settings;
-use vigil_model::raw_text::{bytes_of, message_bytes};
+use vigil_model::raw_text::{message_bytes, text_bytes};
 
 use super::arguments::Arguments;
 use super::plan::Plan;
@@ -58,7 +58,7 @@ impl StatusWriter for DaemonStatusWriter {
         }
         plan.request.progress = None;
         session.check_in_submodules(PrintSettings::check);
-        let answer = |reason: &str| Declined::ForNow(bytes_of(reason));
+        let answer = |reason: &str| Declined::ForNow(text_bytes(reason));
         let status = session
             .status_again(prefix, &plan.request)
             .map_err(|error| answer(&error.to_string()))?;

@@ -12,7 +12,7 @@ use vigil_git::environment::Environment;
 use vigil_git::repository::Repository;
 use vigil_linux::errno;
 use vigil_model::ObjectId;
-use vigil_model::raw_text::bytes_of;
+use vigil_model::raw_text::text_bytes;
 use vigil_model::request::RenameRule;
 
 use crate::output::long::{Additions, Patches, SubmoduleCommits, Summary, unstaged_kinds};
@@ -200,7 +200,7 @@ impl GitRequest {
         // Unlike `git diff`, status does not report that rename detection was skipped. Complaints about the configuration were
         // printed before.
         let said_before = git.repository.config.messages().iter();
-        let said_before = said_before.chain(git.warnings).map(|said| bytes_of(said));
+        let said_before = said_before.chain(git.warnings).map(|said| text_bytes(said));
         let said_before = said_before.flat_map(|said| {
             let lines = said.split_str("\n").map(BString::from);
             lines.collect::<Vec<_>>()

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::io::Write;
-use vigil_model::raw_text::bytes_of;
+use vigil_model::raw_text::text_bytes;
 
 /// The severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,7 +54,7 @@ impl Log {
         if level >= self.least {
             // If standard error is closed, there is nobody to tell.
             let line = format!("[{}] {message}\n", level.name());
-            let _ = std::io::stderr().write_all(&bytes_of(&line));
+            let _ = std::io::stderr().write_all(&text_bytes(&line));
         }
     }
 }

@@ -26,7 +26,7 @@ use std::path::Path;
 
 use bstr::{BStr, ByteSlice};
 use vigil_git::environment::Environment;
-use vigil_model::raw_text::{bytes_of, message_bytes, raw};
+use vigil_model::raw_text::{message_bytes, raw, text_bytes};
 
 use late_answers::WaitingShell;
 
@@ -57,7 +57,7 @@ pub fn run(
         Some(shell) => match drawers(shell.as_ref(), &environment) {
             Some(drawer) => Some(drawer),
             None => {
-                let error = UsageError::Argument(bytes_of(&format!(
+                let error = UsageError::Argument(text_bytes(&format!(
                     "no such shell: {shell}",
                     shell = raw(&shell)
                 )));

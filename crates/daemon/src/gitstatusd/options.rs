@@ -7,7 +7,7 @@ use std::time::Duration;
 use bstr::{BString, ByteSlice};
 use vigil_engine::prompt::PromptRequest;
 use vigil_linux::process::matches_glob;
-use vigil_model::raw_text::{bytes_of, raw};
+use vigil_model::raw_text::{raw, text_bytes};
 
 use super::log::Level;
 use super::version::VERSION;
@@ -498,7 +498,7 @@ impl Options {
 }
 
 fn fail<T>(message: impl AsRef<str>) -> Result<T, UsageError> {
-    Err(UsageError::Argument(bytes_of(message.as_ref())))
+    Err(UsageError::Argument(text_bytes(message.as_ref())))
 }
 
 /// Parses a whole number as `strtol(3)` does: white space, a sign, digits, and nothing after them.

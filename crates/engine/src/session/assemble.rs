@@ -9,7 +9,7 @@ use bstr::{BStr, BString, ByteSlice, ByteVec};
 use vigil_linux::errno;
 use vigil_model::config_value;
 use vigil_model::mode::FileMode;
-use vigil_model::raw_text::{bytes_of, raw_path};
+use vigil_model::raw_text::{raw_path, text_bytes};
 
 use super::changes::{add_unmerged, merge};
 use super::collapsed::Collapsed;
@@ -483,12 +483,12 @@ impl Assembly<'_> {
             ..
         } = self.comparison;
         let of_index = self.index.file.notices.iter();
-        let mut notices: Vec<BString> = of_index.map(|text| bytes_of(text)).collect();
-        notices.extend(of_promisors.iter().map(|line| bytes_of(line)));
+        let mut notices: Vec<BString> = of_index.map(|text| text_bytes(text)).collect();
+        notices.extend(of_promisors.iter().map(|line| text_bytes(line)));
         if *has_commit {
             let objects = &self.session.objects;
             let messages = objects.opening_messages().into_iter();
-            notices.extend(messages.map(|line| bytes_of(&line)));
+            notices.extend(messages.map(|line| text_bytes(&line)));
             notices.extend_from_slice(objects.history().notices());
         }
         notices

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bstr::BString;
 use vigil_linux::stat::stat_fd;
 use vigil_linux::{Errno, errno};
-use vigil_model::raw_text::{bytes_of, raw};
+use vigil_model::raw_text::{raw, text_bytes};
 
 use crate::git_ignore_files::read_patterns;
 use crate::git_ignore_files::too_large;
@@ -88,7 +88,7 @@ impl Excludes {
                 Some(Complaint::Warning(text)) => messages.push(text.clone()),
                 Some(Complaint::Unusable { is_large }) => {
                     if *is_large {
-                        messages.push(bytes_of(&too_large(source.shown.as_ref())));
+                        messages.push(text_bytes(&too_large(source.shown.as_ref())));
                     }
                     let path = source.shown.clone();
                     return Err(UnusableExcludes { path, messages });
@@ -163,7 +163,7 @@ impl Source {
                     errno::text(error),
                     shown = raw(&shown)
                 );
-                (None, Some(Complaint::Warning(bytes_of(&text))))
+                (None, Some(Complaint::Warning(text_bytes(&text))))
             }
         };
         let is_same = !is_first && contents == self.contents;

@@ -9,7 +9,7 @@ use gix_hash::ObjectId;
 use vigil_linux::errno;
 use vigil_linux::stat::lstat_path;
 use vigil_model::config_value;
-use vigil_model::raw_text::{bytes_of, raw, raw_path};
+use vigil_model::raw_text::{raw, raw_path, text_bytes};
 use vigil_model::request::IgnoreSubmodules;
 use vigil_model::tracked::Tracked;
 
@@ -91,7 +91,7 @@ fn parse(
         Some(Source::Blob(text, id)) => {
             let (modules, error) = Config::up_to_error(&text, &format!("blob {id}"));
             if let Some(error) = error {
-                messages.once(bytes_of(&format!("error: {error}")));
+                messages.once(text_bytes(&format!("error: {error}")));
             }
             Some(modules)
         }
@@ -237,7 +237,7 @@ fn find(
             if error.kind() != ErrorKind::NotFound {
                 let reason = errno::text_of(&error);
                 let path = raw_path(&path);
-                messages.once(bytes_of(&format!(
+                messages.once(text_bytes(&format!(
                     "warning: unable to access '{path}': {reason}"
                 )));
             }

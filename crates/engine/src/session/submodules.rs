@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::ObjectId;
-use vigil_model::raw_text::{bytes_of, raw};
+use vigil_model::raw_text::{raw, text_bytes};
 use vigil_model::tracked::Tracked;
 
 use super::error::SessionError;
@@ -236,7 +236,7 @@ impl QuestionInside {
     /// Answers for the submodule in `repository`, by its own configuration. What it has to say goes to `said`.
     fn status(&self, repository: Repository, said: &Messages) -> Result<Status, SessionError> {
         let say = |lines: &[String]| {
-            let lines = lines.iter().map(|line| bytes_of(line));
+            let lines = lines.iter().map(|line| text_bytes(line));
             said.extend(&lines.collect::<Vec<_>>());
         };
         say(repository.config.messages());

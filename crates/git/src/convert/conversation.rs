@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::oid;
 use vigil_linux::errno;
-use vigil_model::raw_text::{bytes_of, raw};
+use vigil_model::raw_text::{raw, text_bytes};
 
 use super::error::Error;
 use super::settings::Direction;
@@ -87,7 +87,9 @@ impl Fault {
     /// Sends the errors to `messages`.
     pub(super) fn report(self, messages: &Messages) {
         if let Self::Errors(texts) = self {
-            texts.iter().for_each(|text| messages.error(bytes_of(text)));
+            texts
+                .iter()
+                .for_each(|text| messages.error(text_bytes(text)));
         }
     }
 }

@@ -14,7 +14,7 @@ use bstr::{BStr, BString};
 use gix_hash::{Kind, ObjectId, oid};
 use parking_lot::Mutex;
 use vigil_linux::{Errno, errno};
-use vigil_model::raw_text::{bytes_of, raw_path};
+use vigil_model::raw_text::{raw_path, text_bytes};
 
 use super::Error;
 use crate::advice::Advice;
@@ -133,7 +133,7 @@ impl History {
                 if !is_absent.contains(&error.kind()) {
                     let (path, reason) = (raw_path(repo.shown(path)), errno::text_of(&error));
                     let message = format!("warning: unable to access '{path}': {reason}");
-                    self.notices.push(bytes_of(&message));
+                    self.notices.push(text_bytes(&message));
                 }
                 return Ok(());
             }

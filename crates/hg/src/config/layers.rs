@@ -9,8 +9,9 @@ use vigil_linux::stat::stat_path;
 
 use super::{Config, ProcessContext, accounts, parse};
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, bytes_of, path_of, trim};
+use crate::bytes::{bytes, trim};
 use crate::text_file;
+use vigil_stamp::paths::{bytes_of, path_of};
 
 /// The configuration, with warnings from reading it.
 #[derive(Clone, Debug, Default)]
@@ -87,7 +88,7 @@ impl<'s> Layers<'s> {
                     if path.is_empty() {
                         continue;
                     }
-                    let path = path_of(&process.expand_path(path)?);
+                    let path = path_of(&process.expand_path(path)?).to_owned();
                     layers.file_or_folder(&path)?;
                 }
             }
@@ -154,7 +155,7 @@ impl<'s> Layers<'s> {
             None => self.process.expand_user(b"~/.config")?,
         };
         let own = self.process.expand_user(b"~/.hgrc")?;
-        Ok([path_of(&own), path_of(&folder).join("hg/hgrc")])
+        Ok([path_of(&own).to_owned(), path_of(&folder).join("hg/hgrc")])
     }
 
     fn file_or_folder(&mut self, path: &Path) -> Result<(), Abort> {

@@ -8,10 +8,9 @@ use vigil_linux::errno;
 
 use super::{Config, ProcessContext};
 use crate::abort::{Abort, Kind};
-use crate::bytes::{
-    bytes, bytes_of, is_space, lines_with_ends, normal_path, path_of, trim, trim_end,
-};
+use crate::bytes::{bytes, is_space, lines_with_ends, normal_path, trim, trim_end};
 use crate::text_file;
+use vigil_stamp::paths::{bytes_of, path_of};
 
 /// The maximum depth of includes.
 const DEPTH_MAX: usize = 64;
@@ -134,7 +133,7 @@ impl Parser<'_> {
     fn include(&mut self, from: &Path, text: &[u8], source: &BString) -> Result<(), Abort> {
         let expanded = self.process.expand_path(text)?;
         let path = from.parent().unwrap_or(from).join(path_of(&expanded));
-        let path = path_of(&normal_path(bytes_of(&path)));
+        let path = path_of(&normal_path(bytes_of(&path))).to_owned();
         let refuse = |reason: &str| {
             let message = bytes!("cannot include ", expanded, " (", reason, ")");
             Err(error(source, &message))

@@ -3,7 +3,7 @@ use std::os::unix::fs::PermissionsExt;
 use vigil_testkit::sandbox::skip_test;
 
 use super::*;
-use crate::bytes::bytes_of;
+use vigil_stamp::paths::bytes_of;
 
 struct Folder(tempfile::TempDir);
 

@@ -7,8 +7,9 @@ use vigil_stamp::file;
 
 use super::{Dirstate, Docket, MARKER};
 use crate::abort::Abort;
-use crate::bytes::{bytes, path_of};
+use crate::bytes::bytes;
 use crate::node::Node;
+use vigil_stamp::paths::path_of;
 
 /// The maximum number of tries when the data file is replaced between reading the docket and
 /// opening the data file.

@@ -12,8 +12,9 @@ use super::file::parse;
 use super::kinds::{Kind, Pattern};
 use super::read_alike::is_read_alike;
 use crate::abort::Abort;
-use crate::bytes::{bytes, bytes_of, normal_path, path_of};
+use crate::bytes::{bytes, normal_path};
 use crate::text_file;
+use vigil_stamp::paths::{bytes_of, path_of};
 
 /// The suffix of a glob in an ignore file, which may also match a directory.
 pub(super) const SUFFIX: &str = "(?:/|$)";
@@ -240,7 +241,8 @@ impl IgnoreReader {
         for pattern in below {
             let source = root.join(path_of(&pattern.source));
             let folder = source.parent().unwrap_or(root);
-            let file = path_of(&normal_path(bytes_of(&folder.join(path_of(&pattern.text)))));
+            let file = normal_path(bytes_of(&folder.join(path_of(&pattern.text))));
+            let file = path_of(&file).to_owned();
             let new_root = file.parent().unwrap_or(root).to_path_buf();
             let prefix = super::user_paths::canonical(root, root, bytes_of(&new_root))?;
             if self.from.contains(&file) {

@@ -9,8 +9,9 @@ use super::file::parse;
 use super::ignore::{DEPTH_MAX, FILES_MAX, SUFFIX, pattern};
 use super::kinds::Kind;
 use super::user_paths::canonical;
-use crate::bytes::{bytes_of, normal_path, path_of, trim};
+use crate::bytes::{normal_path, trim};
 use crate::text_file;
+use vigil_stamp::paths::{bytes_of, path_of};
 
 /// A line of an ignore file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl Search {
                 Kind::SubInclude => {
                     let folder = file.parent().unwrap_or(root);
                     let inner = normal_path(bytes_of(&folder.join(path_of(text_of_line))));
-                    self.below(root, &path_of(&inner), path, deeper)
+                    self.below(root, path_of(&inner), path, deeper)
                 }
                 _ => {
                     let pattern = pattern(kind, text_of_line, bytes_of(file));

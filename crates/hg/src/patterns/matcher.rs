@@ -11,10 +11,11 @@ use super::kinds::{Kind, Pattern};
 use super::portion::Portion;
 use super::user_paths::{canonical_by_name, canonical_with};
 use crate::abort::Abort;
-use crate::bytes::{bytes, bytes_of, join, lines_with_ends, normal_path, path_of};
+use crate::bytes::{bytes, join, lines_with_ends, normal_path};
 use crate::subrepositories::Subrepositories;
 use crate::text_file;
 use vigil_model::path::is_at_or_below;
+use vigil_stamp::paths::{bytes_of, path_of};
 
 /// The patterns of a command line, and where they apply.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,9 @@ use bstr::{BStr, BString, ByteSlice};
 use vigil_linux::stat::{lstat_path, stat_path};
 
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, bytes_of, join, normal_path, path_of, python_repr};
+use crate::bytes::{bytes, join, normal_path, python_repr};
 use crate::subrepositories::Subrepositories;
+use vigil_stamp::paths::{bytes_of, path_of};
 
 /// Returns the path from `root` of `name`, which is relative to the directory `cwd`.
 ///
@@ -57,7 +58,7 @@ pub(super) fn canonical_by_name(root: &Path, cwd: &Path, name: &[u8]) -> Result<
 }
 
 fn below(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
-    let top = bytes_of(root);
+    let top = bytes_of(root).as_bytes();
     let whole = match name.starts_with(b"/") {
         true => normal_path(name),
         false => normal_path(bytes_of(&cwd.join(path_of(name)))),
@@ -77,7 +78,7 @@ fn below(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
         match exists {
             true => {
                 let top = bytes!(top, "/");
-                let shown = shown_from(bytes_of(cwd).into(), top.as_bstr());
+                let shown = shown_from(bytes_of(cwd), top.as_bstr());
                 let shown = shown.strip_suffix(b"/").unwrap_or(&shown);
                 error.with_hint(bytes!("consider using '--cwd ", shown, "'"))
             }
@@ -89,7 +90,7 @@ fn below(root: &Path, cwd: &Path, name: &[u8]) -> Result<BString, Abort> {
 /// Returns the path from `root` if a directory on the way is `root` by another name (the same device and inode).
 fn by_identity(root: &Path, whole: &BString) -> Option<BString> {
     let top = stat_path(root).ok()?;
-    let mut path = path_of(whole);
+    let mut path = path_of(whole).to_owned();
     let mut below: Vec<BString> = Vec::new();
     loop {
         if stat_path(&path).is_ok_and(|stat| (stat.dev, stat.ino) == (top.dev, top.ino)) {

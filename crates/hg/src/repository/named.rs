@@ -7,8 +7,9 @@ use bstr::{BStr, BString};
 use vigil_linux::stat::{lstat_path, stat_path};
 
 use crate::abort::Abort;
-use crate::bytes::{bytes, path_of};
+use crate::bytes::bytes;
 use crate::config::ProcessContext;
+use vigil_stamp::paths::path_of;
 
 /// Beginnings of what only Mercurial can open as a repository.
 const ONLY_OF_MERCURIAL: [&str; 3] = ["bundle:", "file:", "union:"];

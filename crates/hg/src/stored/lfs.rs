@@ -7,10 +7,11 @@ use bstr::{BStr, BString, ByteSlice};
 
 use super::METADATA_MARK;
 use crate::abort::{Abort, Kind};
-use crate::bytes::{bytes, lines_with_ends, path_of};
+use crate::bytes::{bytes, lines_with_ends};
 use crate::node::Node;
 use crate::revlog::Revlog;
 use crate::text_file;
+use vigil_stamp::paths::path_of;
 
 /// What the value of `version` is.
 const VERSION: &[u8] = b"https://git-lfs.github.com/spec/v1";

@@ -11,7 +11,7 @@ use vigil_git::config::Config;
 use vigil_git::objects::Objects;
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
-use vigil_model::raw_text::{bytes_of, raw};
+use vigil_model::raw_text::{raw, text_bytes};
 
 const UPSTREAM: &str = "@{upstream}";
 const PUSH: &str = "@{push}";
@@ -50,7 +50,7 @@ pub fn compared_branches(
             &push
         } else {
             let word = word.as_bstr();
-            warnings.push(bytes_of(&format!(
+            warnings.push(text_bytes(&format!(
                 "warning: ignoring value '{word}' for status.compareBranches, \
                      only {UPSTREAM} and {PUSH} are supported",
                 word = raw(word)

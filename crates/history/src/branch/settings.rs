@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_git::config::{self, Config, Entry};
-use vigil_model::raw_text::{bytes_of, raw};
+use vigil_model::raw_text::{raw, text_bytes};
 
 use super::refspec::{Refspec, is_valid_for_push};
 use super::{BranchRemotes, Error};
@@ -38,7 +38,7 @@ pub fn check_settings(
                 entry.required()?;
             }
             (b"remote", Some(remote), name) if remote.starts_with(b"/") => {
-                messages.push(bytes_of(&format!(
+                messages.push(text_bytes(&format!(
                     "warning: config remote shorthand cannot begin with '/': {}.{}",
                     raw(remote),
                     raw(name)
@@ -53,7 +53,7 @@ pub fn check_settings(
                         "error: more than one {name} given, using the first",
                         name = raw(name)
                     );
-                    messages.push(bytes_of(&text));
+                    messages.push(text_bytes(&text));
                 }
             }
             _ => {}
@@ -122,7 +122,7 @@ fn check_remote(entry: &Entry<'_>, name: &[u8], messages: &mut Vec<BString>) -> 
                     "warning: unrecognized followRemoteHEAD value '{value}' ignored",
                     value = raw(value)
                 );
-                messages.push(bytes_of(&text));
+                messages.push(text_bytes(&text));
             }
         }
         _ => {}

@@ -16,7 +16,7 @@ use crate::commits::{Commits, GENERATION_UNKNOWN, Number};
 use vigil_git::objects::Parsed;
 use vigil_git::objects::{self, MANY, Objects, Tag};
 use vigil_git::refs;
-use vigil_model::raw_text::{bytes_of, raw};
+use vigil_model::raw_text::{raw, text_bytes};
 use vigil_rules::wildmatch::{Flags, wildmatch};
 
 /// The cost of a step to a parent other than the first, where a step to a first parent costs 1.
@@ -126,7 +126,7 @@ fn messages_of(objects: &Objects) -> impl Iterator<Item = BString> {
     objects
         .take_messages()
         .into_iter()
-        .map(|line| bytes_of(&line))
+        .map(|line| text_bytes(&line))
 }
 
 struct NameRev<'a> {
@@ -318,7 +318,7 @@ impl NameRev<'_> {
                             "error: {reference} does not point to a valid object!",
                             reference = raw(&reference)
                         );
-                        messages.push(bytes_of(&line));
+                        messages.push(text_bytes(&line));
                     }
                     continue;
                 }

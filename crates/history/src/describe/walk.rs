@@ -8,7 +8,7 @@ use super::table::Rank;
 use super::{Describer, Error};
 use crate::commits::{Commits, Number, Queue};
 use vigil_git::objects;
-use vigil_model::raw_text::bytes_of;
+use vigil_model::raw_text::text_bytes;
 
 /// A commit that was reached. The bits above are flags of candidates.
 pub(super) const SEEN: u32 = 1;
@@ -199,7 +199,7 @@ impl Describer<'_> {
                         let id = commits.id_of(number);
                         let id = id.map(|id| id.to_string()).unwrap_or_default();
                         self.messages
-                            .push(bytes_of(&format!("finished search at {id}")));
+                            .push(text_bytes(&format!("finished search at {id}")));
                     }
                     break;
                 }
@@ -248,11 +248,11 @@ impl Describer<'_> {
             self.messages.push(line.into());
         }
         self.messages
-            .push(bytes_of(&format!("traversed {seen} commits")));
+            .push(text_bytes(&format!("traversed {seen} commits")));
         if let Some(id) = gave_up_on.and_then(|number| self.commits.id_of(number)) {
             let count = self.question.candidates;
             let line = format!("found {count} tags; gave up search at {id}");
-            self.messages.push(bytes_of(&line));
+            self.messages.push(text_bytes(&line));
         }
         Ok(())
     }

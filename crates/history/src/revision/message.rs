@@ -9,7 +9,7 @@ use super::regex::Regex;
 use crate::commits::{Commits, Number, Queue};
 use vigil_git::objects::Parsed;
 use vigil_git::refs;
-use vigil_model::raw_text::bytes_of;
+use vigil_model::raw_text::text_bytes;
 
 /// A search for a message.
 struct Search {
@@ -87,7 +87,7 @@ impl Resolver<'_> {
         self.objects.store();
         let messages = self.objects.take_opening_messages();
         self.messages
-            .extend(messages.into_iter().map(|line| bytes_of(&line)));
+            .extend(messages.into_iter().map(|line| text_bytes(&line)));
         for (name, id) in tips {
             self.collect_messages();
             let kind = self.objects.kind(id)?;

@@ -10,7 +10,7 @@ use vigil_git::objects::{self, Circle, Objects, Parsed};
 use vigil_git::refs::{self, Refs};
 use vigil_git::repository::Repository;
 use vigil_git::{config, index_file};
-use vigil_model::raw_text::bytes_of;
+use vigil_model::raw_text::text_bytes;
 
 /// How many commits in a row are recorded to be commits, to detect a tag that claims otherwise.
 const NOTED_MAX: usize = 256;
@@ -214,7 +214,7 @@ impl<'a> Resolver<'a> {
     pub(super) fn collect_messages(&mut self) {
         let messages = self.objects.take_messages();
         self.messages
-            .extend(messages.into_iter().map(|line| bytes_of(&line)));
+            .extend(messages.into_iter().map(|line| text_bytes(&line)));
     }
 
     /// Returns a boolean that is true unless it is configured otherwise.

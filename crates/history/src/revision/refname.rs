@@ -14,7 +14,7 @@ use vigil_git::config::Config;
 use vigil_git::refs::Head;
 use vigil_git::refs::{Raw, SHORT_NAME_RULES, SYMBOLIC_DEPTH_MAX, name};
 use vigil_git::repository::Repository;
-use vigil_model::raw_text::{bytes_of, message_bytes};
+use vigil_model::raw_text::{message_bytes, text_bytes};
 
 /// git's advice about a reference whose name looks like an id.
 const REFERENCE_LIKE_AN_ID: Advice = Advice {
@@ -485,7 +485,7 @@ impl Resolver<'_> {
         let name = branch.as_ref().map(|branch| branch.as_bstr());
         if let Err(error) = check_settings(config, name.unwrap_or_default(), &mut self.messages) {
             self.messages
-                .extend(error.messages().into_iter().map(|line| bytes_of(&line)));
+                .extend(error.messages().into_iter().map(|line| text_bytes(&line)));
             return Ok(Err(message_bytes(&error)));
         }
         let Some(branch) = branch else {

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use bstr::{BStr, BString, ByteSlice};
 use vigil_model::index::{Entry, Index};
-use vigil_model::raw_text::bytes_of;
+use vigil_model::raw_text::text_bytes;
 
 use super::names::{Resolver, Stop, fatal};
 use super::{Options, Outcome, Resolved};
@@ -40,9 +40,9 @@ impl StagedPaths {
         );
         let loaded = loaded.inspect_err(|error| {
             let lines = error.error_lines().into_iter();
-            messages.extend(lines.map(|line| bytes_of(&format!("error: {line}"))));
+            messages.extend(lines.map(|line| text_bytes(&format!("error: {line}"))));
         })?;
-        messages.extend(loaded.file.notices.iter().map(|line| bytes_of(line)));
+        messages.extend(loaded.file.notices.iter().map(|line| text_bytes(line)));
         Ok(self.index.get_or_init(|| loaded.index))
     }
 }

@@ -4,11 +4,11 @@ use bstr::BStr;
 use serde::Serialize;
 use vigil_daemon::protocol::KnownBy;
 use vigil_engine::hg_session::why::{Compared, HgFound, HgRecorded, HgWhy, LeftOut, Seen};
-use vigil_hg::bytes::bytes_of;
 use vigil_hg::stored::Flag;
 use vigil_hg::verdict::Reason;
 use vigil_linux::stat::Stat;
 use vigil_model::timestamp::Timestamp;
+use vigil_stamp::paths::bytes_of;
 
 use super::super::known::KnownDocument;
 use super::sentences::name;

@@ -8,9 +8,9 @@ use vigil_engine::hg_session::HgSession;
 use vigil_engine::hg_session::why::{HgWhy, HgWhyQuestion};
 use vigil_git::environment::Environment;
 use vigil_hg::abort::Abort;
-use vigil_hg::bytes::bytes_of;
 use vigil_hg::narrow;
 use vigil_hg::patterns::from_top;
+use vigil_stamp::paths::bytes_of;
 
 use super::by_daemon;
 use crate::hg;

@@ -8,13 +8,13 @@ use vigil_engine::hg_session::why::{
     Compared, HgDirectory, HgFound, HgRecorded, HgWhy, LeftOut, Seen,
 };
 use vigil_engine::hg_status::kinds::FileKind;
-use vigil_hg::bytes::bytes_of;
 use vigil_hg::patterns::{IgnoreLine, shown_from};
 use vigil_hg::stored::Flag;
 use vigil_hg::verdict::{Reason, Verdict};
 use vigil_linux::stat::Stat;
 use vigil_model::quote::{QuoteRule, append_quoted};
 use vigil_model::timestamp::Timestamp;
+use vigil_stamp::paths::bytes_of;
 
 use super::super::known;
 use crate::reply::bytes;
