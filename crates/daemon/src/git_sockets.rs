@@ -15,15 +15,13 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
-    socket_with,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
 };
-use rustix::process::geteuid;
 use vigil_git::repository::Repository;
 use vigil_linux::errno;
-use vigil_linux::socket::peer;
 use vigil_linux::stat::{FileType, Stat, lstat_path};
 
+use crate::accept::accept_own;
 use crate::fsmonitor::{NoSocketPath, socket_path};
 use crate::protocol::{MonitorDescription, MonitorQuestion};
 use crate::runtime_folder::BACKLOG;
@@ -266,17 +264,8 @@ impl GitSockets {
         let Some(socket) = socket else {
             return Ok(None);
         };
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let connection = match accept_with(&socket.listener, flags) {
-            Ok(connection) => connection,
-            Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS)) => {
-                return Err(error);
-            }
-            // The client did not wait.
-            Err(_) => return Ok(None),
-        };
-        let is_ours = peer(&connection).is_ok_and(|peer| peer.uid == geteuid().as_raw());
-        Ok(is_ours.then_some((connection, socket)))
+        let accepted = accept_own(socket.listener.as_fd())?;
+        Ok(accepted.map(|connection| (connection, socket)))
     }
 }
 

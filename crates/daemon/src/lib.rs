@@ -3,6 +3,7 @@
 //! May import `engine`, `watch` and what is below them. It never works out a repository's status itself: a session does. How
 //! `vigil status` formats its answer is passed in by the caller. It never ends because of a request or a repository.
 
+mod accept;
 mod ahead;
 mod answers;
 pub mod audit;

@@ -18,16 +18,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with};
-use rustix::process::geteuid;
 use vigil_linux::inotify::Queue;
-use vigil_linux::socket::peer;
 use vigil_linux::{ending, memory, mounts};
 
 use self::connection::Connection;
 use self::conversation::Host;
 use self::lateness::Lateness;
 use self::workers::Workers;
+use crate::accept::accept_own;
 use crate::answers::{Answers, StatusWriter};
 use crate::audit::Auditor;
 use crate::panics;
@@ -217,7 +215,7 @@ impl Server {
                 return Ok(());
             }
             if !listening.is_empty() {
-                self.accept_client()?;
+                self.accept_client();
             }
             if !at_git_sockets.is_empty() {
                 self.accept_git();
@@ -239,40 +237,27 @@ impl Server {
     }
 
     /// Accepts a waiting connection.
-    fn accept_client(&self) -> Result<(), Errno> {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = match accept_with(&self.listening_socket.listener, flags) {
-            Ok(socket) => socket,
-            Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS) => {
-                // The connection stays in the backlog, so poll(2) would report it again at once.
-                if !self.host.connections().close_oldest() {
-                    self.pause();
-                }
-                return Ok(());
-            }
-            // The client did not wait.
-            Err(_) => return Ok(()),
-        };
-        let is_ours = peer(&socket).is_ok_and(|peer| peer.uid == geteuid().as_raw());
-        if is_ours {
-            self.host.connections().add(Connection::new(socket));
-        }
-        Ok(())
+    fn accept_client(&self) {
+        let accepted = accept_own(self.listening_socket.listener.as_fd());
+        self.add(accepted.map(|socket| socket.map(Connection::new)));
     }
 
     /// Accepts a waiting connection at a socket for git.
     fn accept_git(&self) {
-        match self.host.answers().git_sockets().accept() {
-            Ok(Some((connection, socket))) => {
-                let connection = Connection::of_git(connection, socket);
-                self.host.connections().add(connection);
-            }
+        let accepted = self.host.answers().git_sockets().accept();
+        let of_git = |(connection, socket)| Connection::of_git(connection, socket);
+        self.add(accepted.map(|accepted| accepted.map(of_git)));
+    }
+
+    /// Adds the connection that was accepted, if there is one. If there was no room for it, makes room.
+    fn add(&self, accepted: Result<Option<Connection>, Errno>) {
+        let connections = self.host.connections();
+        match accepted {
+            Ok(Some(connection)) => connections.add(connection),
             Ok(None) => {}
-            Err(_) => {
-                if !self.host.connections().close_oldest() {
-                    self.pause();
-                }
-            }
+            // The connection stays in the backlog, so poll(2) would report it again at once.
+            Err(_) if !connections.close_oldest() => self.pause(),
+            Err(_) => {}
         }
     }
 

@@ -9,7 +9,8 @@ use vigil_git::convert::FilterStderr;
 use vigil_git::environment::Environment;
 use vigil_git::repository::{self, Location, Search};
 use vigil_linux::stat::stat_path;
-use vigil_linux::{Errno, map, memory};
+use vigil_linux::{map, memory};
+use vigil_stamp::paths::is_missing;
 use vigil_store::NoSteps;
 
 use super::options::Options;
@@ -217,16 +218,11 @@ impl Repositories {
             return;
         };
         let git_dir = kept.location.git_dir();
-        if stat_path(&git_dir).is_err_and(is_gone) {
+        if stat_path(&git_dir).is_err_and(is_missing) {
             self.open.remove(self.next_check);
             forgotten(&git_dir);
         } else {
             self.next_check = self.next_check.saturating_add(1);
         }
     }
-}
-
-/// Whether `error`, from a lookup, means that there is nothing.
-fn is_gone(error: Errno) -> bool {
-    matches!(error, Errno::NOENT | Errno::NOTDIR)
 }
