@@ -10,7 +10,7 @@ use bstr::BString;
 use vigil_git::environment::Environment;
 
 use crate::command::{Command, Subcommand};
-use crate::options::{Entry, Given, OwnOptions, Table, parse, usage, with_usage};
+use crate::options::{Entry, Given, OwnOptions, Table, parse, refuse_others, usage, with_usage};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
@@ -128,11 +128,4 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
 
 fn plain(arguments: &[BString]) -> Result<(), Reply> {
     refuse_others(&PLAIN, &parse(&PLAIN, arguments, |_, _| Ok(()))?)
-}
-
-fn refuse_others(table: &Table<Key>, others: &[BString]) -> Result<(), Reply> {
-    match others {
-        [] => Ok(()),
-        _ => Err(with_usage(table, b"too many arguments")),
-    }
 }

@@ -34,7 +34,7 @@ use crate::command::Command;
 use crate::globals;
 use crate::hg;
 use crate::inside;
-use crate::options::{Entry, Given, OwnOptions, Table, parse, usage, with_usage};
+use crate::options::{Entry, Given, OwnOptions, Table, parse, refuse_others, usage};
 use crate::reply::Reply;
 
 #[derive(Clone, Copy)]
@@ -72,9 +72,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
         is_json = given != Given::Negated;
         Ok(())
     })?;
-    if !others.is_empty() {
-        return Err(with_usage(&TABLE, b"too many arguments"));
-    }
+    refuse_others(&TABLE, &others)?;
     let checks = all(environment)?;
     let is_well = checks.iter().all(|check| check.verdict != Verdict::Problem);
     let stdout = match is_json {

@@ -14,7 +14,9 @@ use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
 
 use crate::command::{Command, Subcommand};
-use crate::options::{Entry, Given, OwnOptions, Table, Value, parse, usage, with_usage};
+use crate::options::{
+    Entry, Given, OwnOptions, Table, Value, parse, refuse_others, usage, with_usage,
+};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
@@ -140,7 +142,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
                 }
                 Ok(())
             })?;
-            refuse_others(&others)?;
+            refuse_others(&INSTALL, &others)?;
             install::install(environment, wanted)
         }
         b"uninstall" => {
@@ -149,7 +151,7 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
                 is_global = given != Given::Negated;
                 Ok(())
             })?;
-            refuse_others(&others)?;
+            refuse_others(&INSTALL, &others)?;
             install::uninstall(environment, is_global)
         }
         b"start" => {
@@ -183,12 +185,5 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
 }
 
 fn plain(arguments: &[BString]) -> Result<(), Reply> {
-    refuse_others(&parse(&PLAIN, arguments, |_, _| Ok(()))?)
-}
-
-fn refuse_others(others: &[BString]) -> Result<(), Reply> {
-    match others {
-        [] => Ok(()),
-        _ => Err(with_usage(&INSTALL, b"too many arguments")),
-    }
+    refuse_others(&INSTALL, &parse(&PLAIN, arguments, |_, _| Ok(()))?)
 }

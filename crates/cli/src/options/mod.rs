@@ -8,7 +8,7 @@ mod parse;
 mod usage;
 mod values;
 
-pub(crate) use parse::{parse, with_usage};
+pub(crate) use parse::{parse, refuse_others, with_usage};
 pub(crate) use usage::{OwnOptions, usage};
 pub(crate) use values::{integer, rename_score};
 

@@ -36,6 +36,17 @@ pub(crate) fn parse<K: Copy>(
     Ok(others)
 }
 
+/// Refuses `others`, which [`parse`] returned, for a command that takes none.
+///
+/// # Errors
+/// There are some: the reply has the usage of `table`.
+pub(crate) fn refuse_others<K>(table: &Table<K>, others: &[BString]) -> Result<(), Reply> {
+    match others {
+        [] => Ok(()),
+        _ => Err(with_usage(table, b"too many arguments")),
+    }
+}
+
 fn asked_usage<K>(table: &Table<K>, own_options: OwnOptions) -> Reply {
     Reply::printed(usage(table, own_options), 0)
 }

@@ -21,7 +21,9 @@ use vigil_git::environment::Environment;
 
 use crate::command::Command;
 use crate::hg;
-use crate::options::{Argument, Entry, Given, OwnOptions, Table, Value, parse, usage, with_usage};
+use crate::options::{
+    Argument, Entry, Given, OwnOptions, Table, Value, parse, refuse_others, usage,
+};
 use crate::reply::{Reply, bytes};
 use crate::say::say;
 
@@ -167,9 +169,7 @@ fn prepare(arguments: &[BString], environment: &Environment) -> Result<(Painter,
         }
         Ok(())
     })?;
-    if !others.is_empty() {
-        return Err(with_usage(&TABLE, b"too many arguments"));
-    }
+    refuse_others(&TABLE, &others)?;
     let is_shown = shell != Shell::None || std::io::stdout().is_terminal();
     let has_color = match when {
         When::Always => true,

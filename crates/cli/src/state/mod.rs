@@ -16,7 +16,9 @@ pub(crate) use self::unkept::why_unkept;
 use crate::command::{Command, Subcommand};
 use crate::hg;
 use crate::inside;
-use crate::options::{Argument, Entry, OwnOptions, Table, Value, parse, usage, with_usage};
+use crate::options::{
+    Argument, Entry, OwnOptions, Table, Value, parse, refuse_others, usage, with_usage,
+};
 use crate::reply::{Reply, bytes, labelled};
 use vigil_stamp::paths::bytes_of;
 
@@ -118,13 +120,6 @@ fn answer(arguments: &[BString], environment: &Environment) -> Result<Reply, Rep
             &SHOW,
             &bytes!["unknown subcommand: `", command, "'"],
         )),
-    }
-}
-
-fn refuse_others(table: &Table<Key>, others: &[BString]) -> Result<(), Reply> {
-    match others {
-        [] => Ok(()),
-        _ => Err(with_usage(table, b"too many arguments")),
     }
 }
 

@@ -10,7 +10,7 @@ use vigil_git::environment::Environment;
 use crate::command::Command;
 use crate::hg;
 use crate::inside;
-use crate::options::{Entry, OwnOptions, Table, parse, usage, with_usage};
+use crate::options::{Entry, OwnOptions, Table, parse, refuse_others, usage};
 use crate::reply::Reply;
 use crate::say::say;
 
@@ -56,9 +56,7 @@ fn prepare(
         is_json = inside::is_json(given)?;
         Ok(())
     })?;
-    if !others.is_empty() {
-        return Err(with_usage(&TABLE, b"too many arguments"));
-    }
+    refuse_others(&TABLE, &others)?;
     let format = match is_json {
         true => "--format=json",
         false => "--format=line",
