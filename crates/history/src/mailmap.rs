@@ -20,6 +20,7 @@ use vigil_git::config;
 use vigil_git::objects::{self, Objects};
 use vigil_git::refs::Refs;
 use vigil_git::repository::Repository;
+use vigil_model::c_string::until_nul;
 use vigil_model::white_space;
 
 /// The most bytes that git reads of a file as one line; a longer line counts as several.
@@ -307,10 +308,6 @@ impl<'a> Contact<'a> {
         let name = (!name.is_empty()).then_some(name);
         Some((Self { name, email }, rest))
     }
-}
-
-fn until_nul(text: &[u8]) -> &[u8] {
-    text.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
 /// Returns `text` in lower case, for comparison.

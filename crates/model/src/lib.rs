@@ -5,6 +5,7 @@
 //! passed in.
 
 pub mod bytes;
+pub mod c_string;
 pub mod calendar;
 pub mod change;
 pub mod clock;

@@ -17,6 +17,7 @@ use vigil_model::raw_text::raw_path;
 
 use super::promisor::FetchMissing;
 use super::source::{ALTERNATES, Source};
+use vigil_model::c_string::until_nul;
 use vigil_stamp::file;
 use vigil_stamp::paths::{bytes_of, path_of, real_path};
 use vigil_stamp::{Observation, now};
@@ -146,7 +147,7 @@ fn alternates(
         }
     }
     // git treats the list as a C string.
-    let list = list.split(|byte| *byte == 0).next().unwrap_or_default();
+    let list = until_nul(&list);
     let named = paths(list, b'\n').filter_map(|path| {
         if path_of(&path).is_absolute() {
             return resolved(folder, &path, messages);

@@ -2,6 +2,7 @@
 
 use bstr::{BStr, BString, ByteSlice};
 use gix_hash::{Kind, ObjectId};
+use vigil_model::c_string::until_nul;
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ impl Commit {
     /// subject.
     pub fn summary(&self) -> BString {
         let message = self.message.trim_start_with(|c| c == '\n');
-        let message = message.split(|byte| *byte == 0).next().unwrap_or_default();
+        let message = until_nul(message);
         let end = message.find(b"\n\n").unwrap_or(message.len());
         let paragraph = message.get(..end).unwrap_or_default();
         let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r');

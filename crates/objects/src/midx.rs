@@ -11,6 +11,7 @@ use vigil_model::raw_text::raw;
 
 use super::error::Reason;
 use super::table::{Disorder, FANOUT_LEN, Fanout, SortedIds, number, row, wide_number};
+use vigil_model::c_string::until_nul;
 use vigil_stamp::file;
 
 const SIGNATURE: u32 = 0x4d49_4458;
@@ -88,7 +89,7 @@ pub(super) fn open(
     let mut layers = Vec::new();
     for line in list.lines().take(list.len() / (hash.len_in_hex() + 1)) {
         // git treats the list as a C string.
-        let line = line.split(|byte| *byte == 0).next().unwrap_or_default();
+        let line = until_nul(line);
         let Ok(id) = ObjectId::from_hex(line) else {
             messages.push(format!(
                 "warning: invalid multi-pack-index chain: line '{}' not a hash",

@@ -20,6 +20,7 @@ use super::Error;
 use crate::advice::Advice;
 use crate::refs::Refs;
 use crate::repository::Repository;
+use vigil_model::c_string::until_nul;
 use vigil_model::white_space;
 
 const GRAFTS_ARE_DEPRECATED: Advice = Advice {
@@ -195,7 +196,7 @@ impl History {
             },
         };
         // For git it is a C string.
-        let line = line.split(|byte| *byte == 0).next().unwrap_or_default();
+        let line = until_nul(line);
         let mut message = [b"error: ", complaint.as_bytes(), b" graft data: ", line].concat();
         message.truncate(NOTICE_LEN_MAX);
         self.notices.push(message.into());

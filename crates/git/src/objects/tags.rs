@@ -9,6 +9,7 @@ use gix_object::Kind;
 use parking_lot::Mutex;
 
 use super::{Error, Objects, commit};
+use vigil_model::c_string::until_nul;
 use vigil_model::id_hasher::IdHasher;
 use vigil_model::raw_text::raw;
 
@@ -58,14 +59,14 @@ impl Tag {
             return Err(TagError::Malformed);
         }
         // git reads it as a C string.
-        let kind = kind.split(|byte| *byte == 0).next().unwrap_or_default();
+        let kind = until_nul(kind);
         let target_kind =
             Kind::from_bytes(kind).map_err(|_| TagError::UnknownKind(kind.as_bstr()))?;
         let rest = rest.strip_prefix(b"tag ").filter(|rest| !rest.is_empty());
         let (name, rest) = rest
             .and_then(|rest| split_at_byte(rest, b'\n'))
             .ok_or(TagError::Malformed)?;
-        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+        let name = until_nul(name);
         Ok(Self {
             target,
             target_kind,

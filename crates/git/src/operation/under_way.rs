@@ -9,6 +9,7 @@ use super::todo::{Todo, read_todo};
 use crate::objects::Objects;
 use crate::refs::{Raw, Refs};
 use crate::repository::Repository;
+use vigil_model::c_string::until_nul;
 
 /// Why the operation in progress could not be detected.
 #[derive(Debug, thiserror::Error)]
@@ -228,7 +229,7 @@ impl Place<'_> {
             return Ok(None);
         }
         // For git it is a C string.
-        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        let text = until_nul(text);
         if let Some(branch) = text.strip_prefix(b"refs/heads/") {
             return Ok(Some(branch.into()));
         }

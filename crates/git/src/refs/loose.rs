@@ -19,6 +19,7 @@ use super::name;
 use super::owner::is_per_worktree;
 use super::raw::Raw;
 use super::unread::Unread;
+use vigil_model::c_string::until_nul;
 use vigil_model::white_space;
 
 /// More bytes than any reference has; a longer file is not a reference.
@@ -115,7 +116,7 @@ fn link_target(folder: BorrowedFd<'_>, path: &Path) -> Option<BString> {
 pub(crate) fn parse(content: &[u8], hash: Kind) -> Raw {
     let content = white_space::trim_end(content);
     // git reads the contents as a C string.
-    let content = content.split(|byte| *byte == 0).next().unwrap_or_default();
+    let content = until_nul(content);
     if let Some(target) = content.strip_prefix(b"ref:") {
         return Raw::Symbolic(white_space::trim_start(target).into());
     }

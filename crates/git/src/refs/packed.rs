@@ -10,6 +10,7 @@ use vigil_linux::errno;
 
 pub use self::skim::{Skim, SkimAction, Skimmed};
 use super::error::Error;
+use vigil_model::c_string::until_nul;
 use vigil_stamp::file::{self, Contents};
 
 /// For which references the file gives what they peel to.
@@ -275,7 +276,7 @@ fn shown_part(line: &[u8]) -> BString {
         true => (line, b""),
         false => (line.get(..LINE_SHOWN_LEN).unwrap_or(line), b"..."),
     };
-    let start = start.split(|byte| *byte == 0).next().unwrap_or_default();
+    let start = until_nul(start);
     [start, end].concat().into()
 }
 

@@ -10,6 +10,7 @@ use vigil_model::raw_text::raw;
 use super::error::Error;
 use super::git_dir::is_git_directory;
 use crate::config::load::Reader;
+use vigil_model::c_string::until_nul;
 use vigil_stamp::paths::{is_missing, path_of, real_path};
 
 /// The largest such file that git reads, in bytes.
@@ -120,7 +121,7 @@ pub(crate) fn target(contents: &[u8]) -> Result<&[u8], Reason> {
         .strip_prefix(b"gitdir: ")
         .ok_or(Reason::InvalidFormat)?
         .trim_end_with(|c| matches!(c, '\n' | '\r'));
-    let target = target.split(|byte| *byte == 0).next().unwrap_or_default();
+    let target = until_nul(target);
     if target.is_empty() {
         return Err(Reason::NoPath);
     }

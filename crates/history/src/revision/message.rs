@@ -9,6 +9,7 @@ use super::regex::Regex;
 use crate::commits::{Commits, Number, Queue};
 use vigil_git::objects::Parsed;
 use vigil_git::refs;
+use vigil_model::c_string::until_nul;
 use vigil_model::raw_text::text_bytes;
 
 /// A search for a message.
@@ -33,7 +34,7 @@ impl Search {
 
     fn matches(&self, commit: &[u8]) -> bool {
         // git treats it as a C string.
-        let commit = commit.split(|byte| *byte == 0).next().unwrap_or_default();
+        let commit = until_nul(commit);
         let message = commit.split_once_str("\n\n").map(|(_, message)| message);
         message.is_some_and(|message| self.regex.is_match(message)) != self.is_negative
     }

@@ -7,6 +7,7 @@ use super::cache_tree::CacheTree;
 use super::entries::Index;
 use super::entry::{Entry, EntryFlags};
 use super::split::{Join, Link};
+use crate::c_string::until_nul;
 use crate::facts::RecordedStat;
 use crate::mode::FileMode;
 use crate::raw_text::raw;
@@ -102,7 +103,7 @@ impl ParsedIndex {
 
 /// The name of an extension as git prints it: up to a NUL.
 fn shown(name: &[u8; 4]) -> &[u8] {
-    name.split(|byte| *byte == 0).next().unwrap_or_default()
+    until_nul(name)
 }
 
 const STAT_LEN: usize = 40;

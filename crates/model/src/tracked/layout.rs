@@ -8,6 +8,7 @@ use zerocopy::little_endian::U32;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::sums::Sums;
+use crate::c_string::until_nul;
 use crate::facts::RecordedStat;
 use crate::index::EntryFlags;
 use crate::mode::FileMode;
@@ -301,12 +302,6 @@ impl<'b> TrackedFile<'b> {
     pub fn c_name(&self) -> &'b CStr {
         CStr::from_bytes_until_nul(self.name).unwrap_or_default()
     }
-}
-
-#[inline]
-fn until_nul(bytes: &[u8]) -> &[u8] {
-    let len = bytes.find_byte(0).unwrap_or(bytes.len());
-    bytes.get(..len).unwrap_or_default()
 }
 
 /// The block of one directory.

@@ -8,6 +8,7 @@ use vigil_model::quote::unquote;
 use super::pattern::Pattern;
 use super::value::Value;
 use crate::messages::{FileMessages, bytes};
+use vigil_model::c_string::until_nul;
 
 /// Lines of at least this length in bytes are ignored.
 const LINE_LENGTH_MAX: usize = 2048;
@@ -218,10 +219,6 @@ fn is_valid_name(name: &[u8]) -> bool {
         && name
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'))
-}
-
-fn until_nul(text: &[u8]) -> &[u8] {
-    text.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
 fn skip_blank(text: &[u8]) -> &[u8] {
