@@ -475,11 +475,7 @@ pub(crate) fn flag_of(stat: &Stat) -> Flag {
     }
 }
 
-/// Returns the entry from which [`HgSystem::tracked`] made `file`, and whether it is a copy.
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "the flags are the lowest 16 bits"
-)]
+/// Returns the entry from which [`HgSystem::tracked`] made `file`, and whether it is a copy. The flags are the low 16 bits.
 fn entry_of(file: &TrackedFile<'_>) -> (Entry, bool) {
     let stat = file.stat();
     let entry = Entry {

@@ -13,10 +13,8 @@ use rustix::time::Timespec;
 /// fstatfs(2) failed.
 pub fn kind_of(fd: BorrowedFd<'_>) -> Result<u32, Errno> {
     #[allow(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
         clippy::unnecessary_cast,
-        reason = "magic numbers have 32 bits; the field's type differs between architectures"
+        reason = "the field's type differs between architectures"
     )]
     fstatfs(fd).map(|facts| facts.f_type as u32)
 }

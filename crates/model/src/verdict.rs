@@ -125,13 +125,8 @@ pub fn compare(
 /// Whether all facts that count, other than size and mode, are as recorded.
 ///
 /// Times are compared in whole seconds, as in every git built without `USE_NSEC`, which includes all packaged ones. A
-/// file written within the index's second is racy anyway.
+/// file written within the index's second is racy anyway. The index has the low 32 bits of each.
 #[inline]
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the index stores the low 32 bits"
-)]
 fn same_times_and_owner(
     recorded: &RecordedStat,
     observed: &ObservedStat,
@@ -153,10 +148,6 @@ fn same_times_and_owner(
 /// The size as the index records it: the low 32 bits, but never 0 for a file that is not empty, since 0 means
 /// "unknown".
 #[inline]
-#[allow(
-    clippy::cast_possible_truncation,
-    reason = "the index stores the low 32 bits"
-)]
 pub(crate) fn recorded_size(size: u64) -> u32 {
     let low = size as u32;
     if low == 0 && size != 0 {
@@ -171,11 +162,6 @@ pub(crate) fn recorded_size(size: u64) -> u32 {
 /// Times are compared in whole seconds here too. Most gits do so, and an index written by one may hold an entry whose
 /// file was rewritten within the same second, before the index was.
 #[inline]
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the index stores the low 32 bits"
-)]
 pub fn is_racy_entry(recorded: &RecordedStat, index_written_at: Timestamp) -> bool {
     index_written_at.s != 0 && index_written_at.s as u32 <= recorded.mtime_s
 }

@@ -199,7 +199,7 @@ fn leading_int(value: &BStr) -> Option<i32> {
     let is_negative = text.starts_with('-');
     let saturated = if is_negative { i64::MIN } else { i64::MAX };
     let number = text.parse().unwrap_or(saturated);
-    #[expect(clippy::cast_possible_truncation, reason = "git cuts it, too")]
+    // git cuts it, too.
     Some(number as i32)
 }
 

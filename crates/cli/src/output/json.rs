@@ -255,10 +255,6 @@ impl<'a> SourceDocument<'a> {
 }
 
 #[derive(Serialize)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "three facts, as in git's own field"
-)]
 pub(crate) struct SubmoduleDocument {
     new_commits: bool,
     modified: bool,

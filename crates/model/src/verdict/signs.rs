@@ -39,11 +39,6 @@ impl ChangeSign {
 }
 
 /// Returns all signs that count under `rules`, for the same arguments as [`compare`](super::compare).
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the index stores the low 32 bits"
-)]
 pub fn change_signs(
     mode: FileMode,
     is_empty_blob: bool,

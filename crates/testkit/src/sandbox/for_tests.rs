@@ -3,7 +3,6 @@
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::missing_panics_doc,
     clippy::new_without_default,
     reason = "only tests call this, and a test that fails may panic"
 )]
