@@ -9,7 +9,7 @@ use vigil_linux::socket::peer;
 use vigil_linux::stat::stat_path;
 
 use crate::protocol::MonitorQuestion;
-use crate::variables;
+use crate::{variables, view};
 
 /// The longest command line and environment that are read. A truncated one would prove nothing.
 const LEN_MAX: usize = 1 << 20;
@@ -17,10 +17,17 @@ const LEN_MAX: usize = 1 << 20;
 /// git's global options whose value is the next argument.
 const WITH_VALUE: [&[u8]; 3] = [b"-C", b"--git-dir", b"--namespace"];
 
-/// Completes `question` with the variables of the git at the other end of `socket`, if that git works in the same working tree.
-/// `None` if that is not certain.
-pub(crate) fn question(socket: impl AsFd, question: MonitorQuestion) -> Option<MonitorQuestion> {
+/// Completes `question` with the variables of the git at the other end of `socket`, if that git works in the same working tree
+/// and sees files by the same `view` as this process. `None` if that is not certain.
+pub(crate) fn question(
+    socket: impl AsFd,
+    question: MonitorQuestion,
+    view: Option<&BString>,
+) -> Option<MonitorQuestion> {
     let pid = peer(socket).ok()?.pid?;
+    if view::of_other_process(pid).as_ref() != Some(view?) {
+        return None;
+    }
     let read = |name: &str| {
         let bytes = fs::read(format!("/proc/{pid}/{name}")).ok()?;
         (bytes.len() < LEN_MAX).then_some(bytes)

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use bstr::ByteSlice;
 use rustix::process::Signal;
 use vigil_testkit::campaign::{Campaign, run};
 use vigil_testkit::clock::wait_for_tick;
@@ -750,6 +751,48 @@ fn mounting_over_files() {
                 assert!(unmount.arg(&paths[1]).status().unwrap().success());
                 assert_same_without_monitor(&sandbox, &git, "unmounted");
             }
+        }
+    }
+}
+
+#[test]
+fn a_git_that_sees_other_mounts_is_told_that_everything_may_have_changed() {
+    run_in_namespaces("fsmonitor::seeing_other_mounts", &["--mount"]);
+}
+
+#[test]
+#[ignore = "run by the test above"]
+fn seeing_other_mounts() {
+    if !is_in_namespaces() {
+        return;
+    }
+    for (git, has_monitor) in available_gits() {
+        for is_socket in [false, true] {
+            if is_socket && !has_monitor {
+                continue;
+            }
+            let sandbox = with_folders();
+            let _serving = sandbox.serve();
+            install_monitor(&sandbox, is_socket);
+            // Unchanged files are not looked at any more, once the index is younger.
+            for _ in 0..3 {
+                wait_for_tick();
+                assert_same_without_monitor(&sandbox, &git, "before");
+            }
+            let status = |options: &str| {
+                let script =
+                    format!("mount -t tmpfs none a/b && {git} {options} status --porcelain");
+                let arguments = ["--mount", "sh", "-c", &script];
+                let mut command = sandbox.command("unshare", "work", &arguments);
+                command
+                    .env("GIT_OPTIONAL_LOCKS", "0")
+                    .output()
+                    .unwrap()
+                    .stdout
+            };
+            let alone = status("-c core.fsmonitor=false -c core.untrackedCache=false");
+            assert!(alone.starts_with(b" D a/b/c/file\n"), "{}", alone.as_bstr());
+            assert_eq!(status("").as_bstr(), alone.as_bstr(), "{git} {is_socket}");
         }
     }
 }

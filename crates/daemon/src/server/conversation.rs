@@ -205,7 +205,8 @@ impl Host {
                 // It is not a valid token either, so the answer below is that everything may have changed.
                 self.answers.report_everything_to_git(socket.top());
             }
-            let question = peer::question(connection.socket(), socket.question(token.into()));
+            let question = socket.question(token.into());
+            let question = peer::question(connection.socket(), question, self.view.as_ref());
             let answer = question.map(|question| {
                 let answers = &self.answers;
                 answers.monitor_within(FIRST_LOOK_TIMEOUT, false, question, TokenForm::Builtin)
