@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use bstr::{BString, ByteSlice};
 use vigil_git::environment::Environment;
 use vigil_linux::socket::peer;
-use vigil_linux::stat::stat_path;
+use vigil_linux::stat::{mount_id, stat_path};
 
 use crate::protocol::MonitorQuestion;
 use crate::{variables, view};
@@ -32,8 +33,11 @@ pub(crate) fn question(
         let bytes = fs::read(format!("/proc/{pid}/{name}")).ok()?;
         (bytes.len() < LEN_MAX).then_some(bytes)
     };
-    // git's working directory is the top of its working tree.
-    let id = |path: &std::path::Path| stat_path(path).ok().map(|stat| (stat.dev, stat.ino));
+    // git's working directory is the top of its working tree. By another mount of it, other file systems may lie below.
+    let id = |path: &Path| {
+        let stat = stat_path(path).ok()?;
+        Some((stat.dev, stat.ino, mount_id(path).ok()?))
+    };
     let standing = id(format!("/proc/{pid}/cwd").as_ref())?;
     if id(&question.directory) != Some(standing) || !is_plain(&read("cmdline")?) {
         return None;

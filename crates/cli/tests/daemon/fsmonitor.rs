@@ -793,6 +793,27 @@ fn seeing_other_mounts() {
             let alone = status("-c core.fsmonitor=false -c core.untrackedCache=false");
             assert!(alone.starts_with(b" D a/b/c/file\n"), "{}", alone.as_bstr());
             assert_eq!(status("").as_bstr(), alone.as_bstr(), "{git} {is_socket}");
+            // The same files by another name, with another file system in one folder of that name.
+            let script =
+                "mkdir ../other && mount --bind . ../other && mount -t tmpfs none ../other/a/b";
+            let mounted = sandbox.command("sh", "work", &["-c", script]).status();
+            assert!(mounted.unwrap().success());
+            // After a change of mounts, everything is reported once.
+            assert_same_without_monitor(&sandbox, &git, "mounted elsewhere");
+            let status = |options: &[&str]| {
+                let arguments = [options, &["status", "--porcelain"]].concat();
+                let mut command = sandbox.command(&git, "other", &arguments);
+                command
+                    .env("GIT_OPTIONAL_LOCKS", "0")
+                    .output()
+                    .unwrap()
+                    .stdout
+            };
+            let elsewhere = status(&["-c", "core.fsmonitor=false"]);
+            assert_eq!(elsewhere.as_bstr(), alone.as_bstr(), "{git}");
+            assert_eq!(status(&[]).as_bstr(), alone.as_bstr(), "{git} {is_socket}");
+            let unmounted = sandbox.command("umount", "", &["-R", "other"]).status();
+            assert!(unmounted.unwrap().success());
         }
     }
 }
