@@ -481,7 +481,7 @@ builtin shopt -s promptvars
 if [[ -n ${NO_COLOR-} || ${TERM-} == dumb ]]; then
   PS1='\u@\h ${__vigil_prompt_directory}${GITSTATUS_PROMPT:+ $GITSTATUS_PROMPT}\n\$ '
 else
-  PS1='\[\e[38;5;70m\]\u@\h\[\e[39m\] ${__vigil_prompt_directory}${GITSTATUS_PROMPT:+ $GITSTATUS_PROMPT}\n\[\e[$((31+!$?))m\]\$\[\e[39m\] '
+  PS1='\[\e[38;5;70m\]\u@\h\[\e[39m\] ${__vigil_prompt_directory}${GITSTATUS_PROMPT:+ $GITSTATUS_PROMPT}\n\[\e[$((32-($?>0)))m\]\$\[\e[39m\] '
 fi
 
 fi

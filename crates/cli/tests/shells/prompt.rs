@@ -158,6 +158,23 @@ fn a_directory_that_is_gone_is_not_complained_about() {
 }
 
 #[test]
+fn the_symbol_of_bash_has_the_same_colours_in_posix_mode() {
+    for mode in ["", "set -o posix\n"] {
+        let sandbox = Sandbox::new();
+        let rc = mode.to_owned() + &patient_rc(Shell::Bash);
+        let mut session = Session::start(&sandbox, Shell::Bash, &rc);
+        for (code, color) in [(0, "\x1b[32m"), (200, "\x1b[31m"), (0, "\x1b[32m")] {
+            session.send(&format!("echo ra''n; (exit {code})"));
+            session.wait_for("ran\r");
+            let seen = session.wait_for(color);
+            assert!(!seen.contains('#') && !seen.contains('$'), "{mode}: {seen}");
+        }
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
 fn exit_codes_and_the_last_argument_are_left_to_the_user() {
     for (shell, line, want) in [
         (Shell::Zsh, "(exit 3) | true", "code 0 3 0 end"),
