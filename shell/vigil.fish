@@ -83,17 +83,21 @@ if status is-interactive
     # Prints the location to query for the directory $argv[1]: a path, or a colon and GIT_DIR. It may contain newlines, so read it
     # with `string collect -N`.
     function __vigil_get_location
-        set -l current_directory $PWD
+        set -l kind ''
+        set -l path $argv[1]
         if test -n "$GIT_DIR"
-            string match -q '/*' -- $GIT_DIR
-            and builtin printf '%s' ":$GIT_DIR"
-            or builtin printf '%s' ":$current_directory/$GIT_DIR"
-        else if not set -q argv[1]
-            builtin printf '%s' $current_directory
+            set kind :
+            set path $GIT_DIR
+        end
+        if string match -q '/*' -- "$path"
+            builtin printf '%s' "$kind$path"
+        else if test -z "$PWD"
+            # fish was started in a directory that had been deleted. No location is below it.
+            builtin printf :
+        else if test -n "$path"
+            builtin printf '%s' "$kind$PWD/$path"
         else
-            string match -q '/*' -- $argv[1]
-            and builtin printf '%s' $argv[1]
-            or builtin printf '%s' $current_directory/$argv[1]
+            builtin printf '%s' "$PWD"
         end
     end
 
@@ -102,7 +106,7 @@ if status is-interactive
         set -l IFS \n
         # Not in a loop: variables that it exports with -l are gone after it.
         eval (set -n | string replace -rf '^(VIGIL_PROMPT_.*|NO_COLOR)$' 'set -lx $1 $$$1;')
-        __vigil_run_program $__vigil_program_options --prompt-for=fish --ask=$argv[1] --here=$PWD $argv[2..] 2>/dev/null
+        __vigil_run_program $__vigil_program_options --prompt-for=fish --ask=$argv[1] --here="$PWD" $argv[2..] 2>/dev/null
     end
 
     # Runs the program with the options $argv. If it does not exist, fails without the message that fish would print.
@@ -288,7 +292,7 @@ if status is-interactive
     # Prints the root of the innermost repository that contains the current directory, with a slash at its end, or nothing.
     function __vigil_find_repository_root
         # The slash protects a newline at the end of the name, which would otherwise be lost.
-        set -l folder (begin; builtin pwd -P; builtin printf /; end | string collect)
+        set -l folder (begin; builtin pwd -P 2>/dev/null; builtin printf /; end | string collect)
         set folder (string replace -r '\n/\z' / -- $folder | string collect)
         while test -n "$folder"
             if test -e "$folder.git"; or test -e "$folder.hg"

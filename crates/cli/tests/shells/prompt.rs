@@ -158,6 +158,21 @@ fn a_directory_that_is_gone_is_not_complained_about() {
 }
 
 #[test]
+fn a_fish_that_starts_in_a_directory_that_is_gone_shows_none() {
+    let sandbox = Sandbox::new();
+    let mut session = patient_session(&sandbox, Shell::Fish);
+    session.send("mkdir work/gone && cd work/gone && rmdir ../gone; echo a''t,");
+    session.wait_for("at,");
+    session.send("fish");
+    session.send("echo \"l\"ength $GITSTATUS_PROMPT_LEN, \"in <$__vigil_prompt_directory>\"");
+    let seen = session.wait_for("length 0, in <>");
+    assert!(!seen.contains("pwd:"), "{seen}");
+    session.send("exit");
+    session.send("exit");
+    session.end();
+}
+
+#[test]
 fn the_symbol_of_bash_has_the_same_colours_in_posix_mode() {
     for mode in ["", "set -o posix\n"] {
         let sandbox = Sandbox::new();
