@@ -275,8 +275,10 @@ function gitstatus_query {
   gitstatus_check || builtin return
   _vigil_current_directory=${PWD-}
   if [[ $_vigil_current_directory != /* || ! $_vigil_current_directory -ef . ]]; then
-    _vigil_current_directory=$(builtin pwd -P 2>/dev/null) || builtin return
+    _vigil_current_directory=$(builtin pwd -P 2>/dev/null) || _vigil_current_directory=''
   fi
+  # Without a current directory, only an absolute path can be queried.
+  [[ -n $_vigil_current_directory || ${GIT_DIR:-$_vigil_dir} == /* ]] || builtin return
   if [[ -z ${GIT_DIR-} ]]; then
     [[ $_vigil_dir == /* ]] || _vigil_dir=$_vigil_current_directory${_vigil_dir:+/$_vigil_dir}
   elif [[ $GIT_DIR == /* ]]; then
@@ -291,7 +293,7 @@ function gitstatus_query {
     builtin return 0
   fi
   # A prompt shows the directory of the shell, not GIT_DIR.
-  [[ $_vigil_dir != :* || $_vigil_current_directory == *[$'\x1e\x1f']* || ${#_vigil_current_directory} -gt 4096 ]] || _vigil_directory_field=$'\x1f'$_vigil_current_directory
+  [[ $_vigil_dir != :* || -z $_vigil_current_directory || $_vigil_current_directory == *[$'\x1e\x1f']* || ${#_vigil_current_directory} -gt 4096 ]] || _vigil_directory_field=$'\x1f'$_vigil_current_directory
   if ! __vigil_process_is_usable; then
     __vigil_start_process 2>/dev/null || builtin return
   fi

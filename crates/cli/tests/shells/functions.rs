@@ -214,6 +214,35 @@ fn a_directory_that_no_request_can_hold_has_no_repository() {
 }
 
 #[test]
+fn a_shell_whose_directory_is_gone_can_ask_about_others() {
+    for shell in SHELLS {
+        let sandbox = Sandbox::new();
+        let root = sandbox.root().display().to_string();
+        let mut text = shell.init_line("") + &shell.start();
+        text += &format!("mkdir '{root}/gone'; cd '{root}/gone'; rmdir '{root}/gone'\n");
+        text += &shell.function_call("query", &format!("-d '{root}/work'"));
+        text += "\n";
+        text += &report_exit_code(shell, "$VCS_STATUS_RESULT");
+        text += "export GIT_DIR=../work/.git\n";
+        text += &shell.function_call("query", "");
+        text += "\n";
+        text += &report_exit_code(shell, "relative");
+        text += &format!("export GIT_DIR='{root}/work/.git'\n");
+        text += &shell.function_call("query", "");
+        text += "\n";
+        text += &report_exit_code(shell, "$VCS_STATUS_RESULT");
+        let written = run(&sandbox, shell, &(text + "exit\n"));
+        // As in gitstatus's plugins, only bash calls it an error to be nowhere.
+        let nowhere = match shell {
+            Shell::Bash => 1,
+            _ => 0,
+        };
+        let want = format!("ok-sync 0\nrelative {nowhere}\nok-sync 0\n");
+        assert_eq!(written, want, "{shell:?}");
+    }
+}
+
+#[test]
 fn an_index_that_is_too_large_has_unknown_changes() {
     for shell in SHELLS {
         let sandbox = Sandbox::new().with_five_commits();
