@@ -105,8 +105,10 @@ pub struct Folder {
 }
 
 impl RuntimePath {
-    /// Returns `$VIGIL_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/vigil`, else `/tmp/vigil-UID`. Relative paths are ignored.
+    /// Returns `$VIGIL_RUNTIME_DIR`, else `$XDG_RUNTIME_DIR/vigil`, else `/tmp/vigil-UID`. Relative paths are ignored, and so is
+    /// an `XDG_RUNTIME_DIR` of another user, which `su` leaves set: a folder that root makes there shuts that user out.
     pub fn of(environment: &Environment) -> Self {
+        let uid = geteuid().as_raw();
         let absolute = |name: &str| {
             let value = environment.get(name)?;
             let path = Path::new(OsStr::from_bytes(value));
@@ -114,8 +116,12 @@ impl RuntimePath {
         };
         Self(
             absolute("VIGIL_RUNTIME_DIR")
-                .or_else(|| absolute("XDG_RUNTIME_DIR").map(|path| path.join("vigil")))
-                .unwrap_or_else(|| format!("/tmp/vigil-{}", geteuid().as_raw()).into()),
+                .or_else(|| {
+                    let folder = absolute("XDG_RUNTIME_DIR")?;
+                    let is_foreign = stat_path(&folder).is_ok_and(|stat| stat.uid != uid);
+                    (!is_foreign).then(|| folder.join("vigil"))
+                })
+                .unwrap_or_else(|| format!("/tmp/vigil-{uid}").into()),
         )
     }
 
@@ -441,6 +447,19 @@ mod tests {
         );
         let last = format!("/tmp/vigil-{}", geteuid().as_raw());
         assert_eq!(place(&[("XDG_RUNTIME_DIR", "relative")]), Path::new(&last));
+        // The root folder belongs to another user, unless this is root.
+        let folder = tempfile::tempdir().unwrap();
+        let foreign = match geteuid().is_root() {
+            true => folder.path(),
+            false => Path::new("/"),
+        };
+        if geteuid().is_root() {
+            std::os::unix::fs::chown(foreign, Some(1), None).unwrap();
+        }
+        let foreign = foreign.to_str().unwrap();
+        assert_eq!(place(&[("XDG_RUNTIME_DIR", foreign)]), Path::new(&last));
+        let here = ("VIGIL_RUNTIME_DIR", foreign);
+        assert_eq!(place(&[here, run]), Path::new(foreign));
     }
 
     #[test]
