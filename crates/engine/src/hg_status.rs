@@ -18,7 +18,7 @@ use vigil_hg::repository::Repository;
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_linux::errno;
 use vigil_linux::stat::{FileType, Stat, lstat_path, stat_path};
-use vigil_model::path::is_at_or_below;
+use vigil_model::path_set::PathSet;
 use vigil_model::raw_text::message_bytes;
 use vigil_model::request::{IgnoredMode, UntrackedMode};
 use vigil_model::timestamp::Timestamp;
@@ -187,10 +187,10 @@ pub(crate) fn status_of<'f>(
     };
     let nested = match request.unknown || request.ignored {
         true => builder.nested_repositories(ignored.directories()),
-        false => Vec::new(),
+        false => PathSet::default(),
     };
     // Unless unknown files are asked for, Mercurial looks for recorded files even in nested repositories.
-    let gone_with: &[BString] = if request.unknown { &nested } else { &[] };
+    let gone_with = request.unknown.then_some(&nested);
     builder.add_tracked(&findings, recorded.special, gone_with);
     builder.status.failure = system.failure();
     let named = unrecorded_names(question);
@@ -223,7 +223,7 @@ fn scan(
     system: &HgSystem<'_>,
     inputs: ScanInputs<'_>,
 ) -> Result<Findings, ScanError> {
-    let filter = Filter(&question.request.matcher);
+    let filter = Filter::new(&question.request.matcher);
     let is_filtered = !question.request.matcher.is_everything();
     system.scan(&Scan {
         work_tree: &question.request.repository.root,
@@ -285,28 +285,40 @@ fn scan_abort(error: &ScanError) -> Abort {
 }
 
 /// The matcher, as a scan's filter of paths.
-struct Filter<'m>(&'m Matcher);
+struct Filter<'m> {
+    matcher: &'m Matcher,
+    /// The paths that are asked for by name.
+    named: PathSet<&'m BStr>,
+}
+
+impl<'m> Filter<'m> {
+    fn new(matcher: &'m Matcher) -> Self {
+        Self {
+            matcher,
+            named: PathSet::new(matcher.named()),
+        }
+    }
+}
 
 impl PathFilter for Filter<'_> {
     fn matches(&self, path: &BStr, _: bool) -> bool {
-        self.0.is_match(path)
+        self.matcher.is_match(path)
     }
 
     fn may_match_below(&self, path: &BStr) -> bool {
-        self.0.may_match_below(path)
+        self.matcher.may_match_below(path)
     }
 
     fn directory(&self, dir: &BStr) -> DirMatch {
         let dir = dir.trim_end_with(|letter| letter == '/').as_bstr();
-        match self.0.may_match_below(dir) {
+        match self.matcher.may_match_below(dir) {
             true => DirMatch::Below,
             false => DirMatch::No,
         }
     }
 
     fn begins_below(&self, path: &BStr) -> bool {
-        let named = self.0.named();
-        !named.is_empty() && !named.iter().any(|name| is_at_or_below(path, name))
+        !self.named.is_empty() && !self.named.has_at_or_above(path)
     }
 }
 
@@ -382,22 +394,15 @@ fn unrecorded_names<'q>(question: &'q HgQuestion<'_>) -> Vec<&'q BStr> {
 }
 
 impl StatusBuilder<'_> {
-    /// Returns the directories that are other repositories, each with a slash at its end, in order. Nothing in them is looked
-    /// at, recorded or not.
-    fn nested_repositories(&self, ignored: Vec<BString>) -> Vec<BString> {
+    /// Returns the directories that are other repositories. Nothing in them is looked at, recorded or not.
+    fn nested_repositories(&self, ignored: Vec<BString>) -> PathSet<BString> {
         let mut all: BTreeSet<BString> = self.system.nested_repositories().into_iter().collect();
         // The scan did not list ignored directories.
         for directory in ignored {
-            if !self.dirstate.has_directory(directory.as_bstr()) {
-                continue;
-            }
             let mut previous = BString::default();
-            for (path, _) in self.dirstate.iter() {
-                let Some(rest) = path.strip_prefix(directory.as_slice()) else {
-                    continue;
-                };
+            for (path, _) in self.dirstate.below(directory.as_bstr()) {
                 let parent = vigil_model::path::parent(path);
-                if rest.first() != Some(&b'/') || parent == previous {
+                if parent == previous {
                     continue;
                 }
                 previous = parent.to_owned();
@@ -413,15 +418,17 @@ impl StatusBuilder<'_> {
                 }
             }
         }
-        all.into_iter()
-            .map(|mut directory| {
-                directory.push(b'/');
-                directory
-            })
-            .collect()
+        PathSet::new(all.into_iter().collect())
     }
 
-    fn add_tracked(&mut self, findings: &Findings, special: &[u32], nested: &[BString]) {
+    /// Takes the recorded files into the answer. Those in the directories `gone_with` count as missing.
+    fn add_tracked(
+        &mut self,
+        findings: &Findings,
+        special: &[u32],
+        gone_with: Option<&PathSet<BString>>,
+    ) {
+        let gone_with = gone_with.filter(|directories| !directories.is_empty());
         let mut differing = Cow::Borrowed(findings.tracked.as_slice());
         if !findings.unknown.is_empty() {
             let all = differing.to_mut();
@@ -435,7 +442,7 @@ impl StatusBuilder<'_> {
         let len = u32::try_from(self.dirstate.len()).unwrap_or(u32::MAX);
         let numbers: Box<dyn Iterator<Item = u32>> = match self.lists_clean {
             // The other files are not reported, and may be many.
-            false if nested.is_empty() => {
+            false if gone_with.is_none() => {
                 let differing = differing.iter().map(|(number, _)| *number);
                 let mut reported: Vec<u32> = differing.chain(special.iter().copied()).collect();
                 reported.sort_unstable();
@@ -460,7 +467,7 @@ impl StatusBuilder<'_> {
             if self.is_only_named && !self.matcher.is_exact(path) {
                 continue;
             }
-            let is_nested = nested.iter().any(|directory| path.starts_with(directory));
+            let is_nested = gone_with.is_some_and(|directories| directories.has_above(path));
             let is_copy = self.dirstate.copy_source(number as usize).is_some();
             let verdict_if_gone = || verdict(entry, is_copy, None, self.now);
             let verdict = match observed {
@@ -560,20 +567,15 @@ impl StatusBuilder<'_> {
         findings: Cow<'_, Findings>,
         unknown: bool,
         ignored: bool,
-        nested: &[BString],
+        nested: &PathSet<BString>,
         below: &BStr,
     ) -> UnrecordedFiles {
-        // Entries that end in a slash are nested repositories, not files.
-        let named = self.matcher.named();
         // Mercurial's walk begins only at named paths, if there are any, whatever else the patterns match.
-        let is_at_named = |path: &BString| {
-            named.is_empty() || named.iter().any(|name| is_at_or_below(path, name))
-        };
-        let is_file = |path: &BString| {
-            is_at_named(path)
-                && !path.ends_with(b"/")
-                && !nested.iter().any(|directory| path.starts_with(directory))
-        };
+        let named = PathSet::new(self.matcher.named());
+        let is_at_named = |path: &BString| named.is_empty() || named.has_at_or_above(path);
+        // Entries that end in a slash are nested repositories, not files.
+        let is_file =
+            |path: &BString| is_at_named(path) && !path.ends_with(b"/") && !nested.has_above(path);
         let (all_unknown, all_ignored, unlisted) = match findings {
             Cow::Borrowed(known) => {
                 let files = |paths: &[BString]| {

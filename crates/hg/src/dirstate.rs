@@ -137,23 +137,20 @@ impl Dirstate {
 
     /// Returns whether anything below the directory `path` is recorded.
     pub fn has_directory(&self, path: &BStr) -> bool {
-        if path.is_empty() {
-            return !self.is_empty();
+        self.below(path).next().is_some()
+    }
+
+    /// Iterates over the files below the directory `path`, in byte order of their paths.
+    pub fn below(&self, path: &BStr) -> impl Iterator<Item = (&BStr, &Entry)> {
+        let mut start = path.to_owned();
+        if !start.is_empty() {
+            start.push(b'/');
         }
-        let is_before = |record: &Record| {
-            let other = self.text(record.path);
-            let (start, rest) = other.split_at(path.len().min(other.len()));
-            match start.cmp(path.as_bytes()) {
-                std::cmp::Ordering::Equal => rest.first().is_none_or(|first| *first < b'/'),
-                unequal => unequal.is_lt(),
-            }
-        };
-        let at = self.entries.partition_point(is_before);
-        self.get(at).is_some_and(|(other, _)| {
-            other
-                .strip_prefix(path.as_bytes())
-                .is_some_and(|rest| rest.first() == Some(&b'/'))
-        })
+        let is_before = |record: &Record| self.text(record.path) < start.as_bstr();
+        let first = self.entries.partition_point(is_before);
+        let rest = self.entries.get(first..).unwrap_or_default().iter();
+        rest.map(|record| (self.text(record.path), &record.entry))
+            .take_while(move |(other, _)| other.starts_with(&start))
     }
 
     /// Returns the path that the file at `at` is recorded as a copy of.

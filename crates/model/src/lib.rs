@@ -18,6 +18,7 @@ pub mod id_hasher;
 pub mod index;
 pub mod mode;
 pub mod path;
+pub mod path_set;
 pub mod quote;
 pub mod raw_text;
 pub mod request;

@@ -8,7 +8,7 @@ use std::path::Path;
 use bstr::{BStr, ByteSlice};
 use vigil_hg::patterns::{Ignore, Matcher};
 use vigil_linux::stat::lstat_path;
-use vigil_model::path::is_at_or_below;
+use vigil_model::path_set::PathSet;
 
 /// A walk of Mercurial, which is not made, only predicted.
 pub(super) struct Walk<'w> {
@@ -16,7 +16,7 @@ pub(super) struct Walk<'w> {
     /// Whether it enters ignored directories, too.
     enters_ignored: bool,
     /// The directories where it begins; `None` stands for the top.
-    begins_at: Option<Vec<&'w BStr>>,
+    begins_at: Option<PathSet<&'w BStr>>,
 }
 
 impl<'w> Walk<'w> {
@@ -33,7 +33,9 @@ impl<'w> Walk<'w> {
         let named = matcher.named();
         let begins_at = match named.is_empty() {
             true => None,
-            false => Some(named.into_iter().filter(is_directory).collect()),
+            false => Some(PathSet::new(
+                named.into_iter().filter(is_directory).collect(),
+            )),
         };
         Self {
             ignore,
@@ -44,15 +46,15 @@ impl<'w> Walk<'w> {
 
     /// The named directories where it begins; none if it begins at the top.
     pub(super) fn begins_at(&self) -> &[&'w BStr] {
-        self.begins_at.as_deref().unwrap_or_default()
+        let begins_at = self.begins_at.as_ref();
+        begins_at.map(PathSet::as_slice).unwrap_or_default()
     }
 
     /// Whether it may come to, or begin at, a path below `directory`, which is the top or has a slash at its end.
     pub(super) fn may_come_to(&self, directory: &BStr) -> bool {
         self.begins_at.as_ref().is_none_or(|all| {
-            let is_related =
-                |begin: &&BStr| begin.starts_with(directory) || is_at_or_below(directory, begin);
-            all.iter().any(is_related)
+            let directory = directory.trim_end_with(|letter| letter == '/');
+            all.has_at_or_above(directory) || all.has_at_or_below(directory)
         })
     }
 
@@ -62,7 +64,7 @@ impl<'w> Walk<'w> {
         let begins_above = self
             .begins_at
             .as_ref()
-            .is_none_or(|all| all.iter().any(|begin| is_at_or_below(path, begin)));
+            .is_none_or(|all| all.has_at_or_above(path));
         let is_ignored = |slash| {
             let above: &[u8] = path.get(..slash).unwrap_or_default();
             self.ignore.is_match(above.as_bstr())

@@ -1,6 +1,7 @@
 //! Which files are read, in which order, and which files they include (git-config(1), "Includes").
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -33,8 +34,10 @@ const SYSTEM: &str = "/etc/gitconfig";
 /// Reads each file at most once, and keeps a record of all of them.
 pub(crate) struct Reader<'a> {
     pub(crate) environment: &'a Environment,
-    texts: Vec<(BString, Rc<Text>)>,
+    texts: HashMap<BString, Rc<Text>>,
     sources: Vec<Source>,
+    /// The position of each source by path.
+    positions: HashMap<PathBuf, usize>,
     /// The lines that git writes to stderr meanwhile.
     pub(crate) messages: Vec<String>,
 }
@@ -89,8 +92,9 @@ impl<'a> Reader<'a> {
     pub(crate) fn new(environment: &'a Environment) -> Self {
         Self {
             environment,
-            texts: Vec::new(),
+            texts: HashMap::new(),
             sources: Vec::new(),
+            positions: HashMap::new(),
             messages: Vec::new(),
         }
     }
@@ -110,7 +114,8 @@ impl<'a> Reader<'a> {
         path: &Path,
         read: impl FnOnce(&Path) -> (Source, Result<T, Errno>),
     ) -> Result<T, Errno> {
-        let known = self.sources.iter().find(|source| source.path() == path);
+        let position = self.positions.get(path);
+        let known = position.and_then(|position| self.sources.get(*position));
         if let Some(errno) = known.and_then(Source::errno) {
             return Err(errno);
         }
@@ -118,6 +123,7 @@ impl<'a> Reader<'a> {
         let (source, contents) = read(path);
         // If a file is read twice, the first record is kept, since that reading decided the outcome.
         if !is_known {
+            self.positions.insert(path.to_owned(), self.sources.len());
             self.sources.push(source);
         }
         contents
@@ -130,7 +136,7 @@ impl<'a> Reader<'a> {
         }
         let path = directory.join(path_of(name));
         let key = bytes_of(&path);
-        if let Some((_, text)) = self.texts.iter().find(|(path, _)| path == key) {
+        if let Some(text) = self.texts.get(key) {
             return Ok(Rc::clone(text));
         }
         let prefix = self.remember(&path, Source::read_prefix)?;
@@ -138,7 +144,7 @@ impl<'a> Reader<'a> {
         if prefix.is_truncated && text.bad_line.is_none() {
             return Err(Errno::FBIG);
         }
-        self.texts.push((key.to_owned(), Rc::clone(&text)));
+        self.texts.insert(key.to_owned(), Rc::clone(&text));
         Ok(text)
     }
 

@@ -119,7 +119,7 @@ impl Compiled {
                 Some(at) => path.get(..at).unwrap_or_default().as_bstr(),
                 None => BStr::new("."),
             };
-            return directories.iter().any(|known| known == directory);
+            return directories.contains(directory);
         }
         let regex = self.regex.as_ref();
         self.files.contains(path.as_bytes().as_bstr())

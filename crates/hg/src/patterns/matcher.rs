@@ -14,7 +14,7 @@ use crate::abort::Abort;
 use crate::bytes::{bytes, join, lines_with_ends, normal_path};
 use crate::subrepositories::Subrepositories;
 use crate::text_file;
-use vigil_model::path::is_at_or_below;
+use vigil_model::path_set::PathSet;
 use vigil_stamp::paths::{bytes_of, path_of};
 
 /// The patterns of a command line, and where they apply.
@@ -54,9 +54,9 @@ pub struct Matcher {
 struct PatternGroup {
     compiled: Compiled,
     /// The directories or files at or below which all matches are; empty for the top.
-    roots: Vec<BString>,
+    roots: PathSet<BString>,
     /// Those roots that may be files asked for by name.
-    files: Vec<BString>,
+    files: PathSet<BString>,
     is_all_paths: bool,
     /// Whether each of `files` matches, whatever the patterns say.
     matches_files: bool,
@@ -84,8 +84,9 @@ impl Matcher {
                 part.matches_files = true;
                 if let Some(all) = question.subrepositories {
                     let is_in_subrepository = |file: &BString| all.contains(file.as_bstr());
-                    let files = std::mem::take(&mut part.files).into_iter();
-                    (matcher.in_subrepositories, part.files) = files.partition(is_in_subrepository);
+                    let (inside, outside) = named_by(&patterns).partition(is_in_subrepository);
+                    matcher.in_subrepositories = inside;
+                    part.files = PathSet::new(outside);
                 }
                 matcher.patterns = Some(part);
             }
@@ -182,11 +183,11 @@ impl Matcher {
         if is_nothing {
             return Vec::new();
         }
-        let files = self.patterns.iter().flat_map(|part| &part.files);
+        let files = self.patterns.iter().flat_map(|part| part.files.as_slice());
         let files = files.map(|file| file.as_bstr());
         let mut files: Vec<&BStr> = files.chain(narrow.and_then(Portion::named)).collect();
         files.sort_unstable();
-        match files.iter().any(|file| file.is_empty()) {
+        match files.first().is_some_and(|first| first.is_empty()) {
             true => Vec::new(),
             false => files,
         }
@@ -200,16 +201,17 @@ impl Matcher {
     /// Returns whether `path` is asked for by name.
     pub fn is_exact(&self, path: &BStr) -> bool {
         let patterns = self.patterns.as_ref();
-        patterns.is_some_and(|part| part.has_file(path))
+        patterns.is_some_and(|part| part.files.contains(path))
             || self.narrow.as_deref().and_then(Portion::named) == Some(path)
     }
 
     /// Returns whether something below `path` is asked for by name.
     fn is_above_exact(&self, path: &BStr) -> bool {
-        let named = self.patterns.iter().flat_map(|part| &part.files);
         let narrow = self.narrow.as_deref().and_then(Portion::named);
-        let mut named = named.map(|file| file.as_bstr()).chain(narrow);
-        named.any(|name| name != path && is_below(name, path))
+        self.patterns
+            .as_ref()
+            .is_some_and(|part| part.files.has_below(path))
+            || narrow.is_some_and(|name| PathSet::new(vec![name]).has_below(path))
     }
 
     /// Returns whether only whole paths are asked for, and nothing is taken from them.
@@ -318,49 +320,37 @@ fn without_end(line: &[u8]) -> BString {
 
 impl PatternGroup {
     fn new(patterns: &[Pattern], suffix: &str) -> Result<Self, Abort> {
-        let mut roots = Vec::new();
-        let mut files = Vec::new();
-        for pattern in patterns {
-            let root = root_of(pattern);
-            if pattern.kind != Kind::RootFilesIn {
-                files.push(root.clone());
-            }
-            roots.push(root);
-        }
         let is_path = |pattern: &Pattern| matches!(pattern.kind, Kind::Path | Kind::RelPath);
         Ok(Self {
             compiled: Compiled::new(patterns, suffix)?,
-            roots,
-            files,
+            roots: PathSet::new(patterns.iter().map(root_of).collect()),
+            files: PathSet::new(named_by(patterns).collect()),
             is_all_paths: patterns.iter().all(is_path),
             matches_files: false,
         })
     }
 
     fn is_match(&self, path: &BStr) -> bool {
-        self.compiled.is_match(path) || self.matches_files && self.has_file(path)
-    }
-
-    fn has_file(&self, path: &BStr) -> bool {
-        self.files.iter().any(|file| file == path)
+        self.compiled.is_match(path) || self.matches_files && self.files.contains(path)
     }
 
     /// Returns whether everything below `path` matches, as far as Mercurial detects it.
     fn has_all_below(&self, path: &BStr) -> bool {
-        self.is_all_paths && self.roots.iter().any(|root| root == path)
+        self.is_all_paths && self.roots.contains(path)
     }
 
     /// Returns whether something at or below `path` may match.
     fn may_have(&self, path: &BStr) -> bool {
-        self.roots
-            .iter()
-            .any(|root| is_below(path, root) || is_below(root, path))
+        self.roots.has_at_or_above(path) || self.roots.has_at_or_below(path)
     }
 }
 
-/// Returns whether `path` is `above`, or below it; everything is below the top, whose path is empty.
-fn is_below(path: &[u8], above: &[u8]) -> bool {
-    above.is_empty() || is_at_or_below(path, above)
+/// The paths that the patterns may ask for by name.
+fn named_by(patterns: &[Pattern]) -> impl Iterator<Item = BString> {
+    let may_name = patterns
+        .iter()
+        .filter(|pattern| pattern.kind != Kind::RootFilesIn);
+    may_name.map(root_of)
 }
 
 /// The directory or file at or below which all matches of a pattern are.
