@@ -78,7 +78,7 @@ pub fn diff_with(
 /// as [`Index::expand_sparse_directories`] requires.
 ///
 /// # Errors
-/// A tree is missing or damaged, or nested too deeply.
+/// As for [`expand_sparse_directories`].
 pub(crate) fn expand_sparse_directory(
     path: &BStr,
     id: &oid,
@@ -99,7 +99,7 @@ pub(crate) fn expand_sparse_directory(
 /// Replaces the sparse directories that `wanted` accepts (called with a `/` at the end) by their files.
 ///
 /// # Errors
-/// As for [`expand_sparse_directory`].
+/// A tree is missing or damaged, or nested too deeply.
 pub fn expand_sparse_directories(
     index: Index,
     trees: &dyn TreeSource,

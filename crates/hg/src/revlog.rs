@@ -23,9 +23,8 @@ use crate::bytes::bytes;
 use crate::node::Node;
 use chunk::Decompressor;
 use docket::Docket;
-pub(crate) use index::NO_REVISION;
-pub use index::Revision;
 use index::{Form, Index, Layout};
+pub use index::{NO_REVISION, Revision};
 
 /// The maximum length of a text in bytes.
 const TEXT_LEN_MAX: usize = 1 << 31;

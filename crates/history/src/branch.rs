@@ -210,7 +210,7 @@ pub fn tracked_branch(
 
 /// Returns the push target of the branch with the full name `branch`, if `branch.<name>.pushRemote` or
 /// `remote.pushDefault` is set and the target has a local tracking reference: gitstatusd's fields 22 and 23.
-/// For the distance (24 and 25), see [`count_left_right`].
+/// For the distance (24 and 25), see [`ahead_behind`].
 ///
 /// # Errors
 /// The configuration is wrong, or a reference cannot be read.

@@ -29,7 +29,7 @@ pub(crate) fn is_directory_name(name: &[u8]) -> bool {
 }
 
 /// The length of the directory part of `path` as the tracked files divide it, with its trailing `/`. From the first name that
-/// [no directory can have](is_directory_name) on, the rest is a file name: `/b` in `a/` for `a//b`.
+/// no directory can have (empty, `.`, `..` and `.git`) on, the rest is a file name: `/b` in `a/` for `a//b`.
 pub fn directory_len(path: &BStr) -> usize {
     let mut len = 0usize;
     let mut rest = path.as_bytes();

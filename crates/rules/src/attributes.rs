@@ -175,8 +175,8 @@ impl Attributes {
         values.into_iter().map(Option::unwrap_or_default).collect()
     }
 
-    /// Like [`Attributes::lookup_many`], with the line that each value comes from; `None` if no line sets the
-    /// attribute.
+    /// Returns the values of the attributes `names` for `path` as [`Attributes::lookup`] does, with the line that each
+    /// value comes from; `None` if no line sets the attribute.
     pub fn lookup_with_origins(&self, path: &BStr, names: &[&str]) -> Vec<Option<(Value, Origin)>> {
         self.find_each(path, names, |found| {
             let place = Origin {

@@ -57,10 +57,10 @@ impl ProcessContext<'_> {
             .any(|word| word == feature.as_bytes())
     }
 
-    /// Expands `$NAME` to a variable, and then [a home directory](Self::expand_user), as far as they are known.
+    /// Expands `$NAME` to a variable, and then `~` or `~name` at the beginning to a home directory, as far as they are known.
     ///
     /// # Errors
-    /// As for [`Self::expand_user`].
+    /// Only the C library can find out the home directory.
     pub fn expand_path(&self, text: &[u8]) -> Result<BString, Abort> {
         let mut path = BString::default();
         let mut rest = text;
@@ -85,7 +85,7 @@ impl ProcessContext<'_> {
     /// Expands `~` at the beginning of a path to the home directory of the user, and `~name` to that of another, if there is one.
     ///
     /// # Errors
-    /// Only the C library can find out the home directory.
+    /// As for [`Self::expand_path`].
     pub(crate) fn expand_user(&self, path: &[u8]) -> Result<BString, Abort> {
         let Some(rest) = path.strip_prefix(b"~") else {
             return Ok(path.into());

@@ -6,7 +6,7 @@ use crate::fields::{i32_at, u16_at, u32_at, u64_at};
 use crate::node::Node;
 
 /// Stands for the absence of a revision.
-pub(crate) const NO_REVISION: i32 = -1;
+pub const NO_REVISION: i32 = -1;
 
 const RECORD_LEN: usize = 64;
 /// The length of a record in a file that a docket names.
