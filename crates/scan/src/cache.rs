@@ -13,6 +13,7 @@ use vigil_model::seen::{
 use vigil_model::timestamp::Timestamp;
 use vigil_model::tracked::{DirNumber, TreeDiff};
 
+use super::ignoring::Ignoring;
 use super::system::{IgnoreScope, System};
 use vigil_stamp::Stamp;
 
@@ -63,10 +64,10 @@ impl NonTracked {
 /// A listing that may be used again.
 #[derive(Debug)]
 pub(super) struct Listed {
-    pub(super) stamp: Stamp,
+    stamp: Stamp,
     /// The digest of the rules in force above, and whether they exclude the directory.
-    pub(super) rules_above: u128,
-    pub(super) is_excluded: bool,
+    rules_above: u128,
+    is_excluded: bool,
     own_rules: OwnRules,
     /// `None` for most directories, which hold nothing else.
     non_tracked: Option<Box<NonTracked>>,
@@ -101,6 +102,13 @@ impl Listed {
             },
             non_tracked: (!non_tracked.is_empty()).then(|| Box::new(non_tracked)),
         }
+    }
+
+    /// Whether the directory still has `stamp`, and the rules from above are still the same.
+    pub(super) fn is_of(&self, stamp: &Stamp, above: &Ignoring) -> bool {
+        self.rules_above == above.rules.digest()
+            && self.is_excluded == above.is_excluded
+            && self.stamp == *stamp
     }
 
     pub(super) fn non_tracked(&self) -> &NonTracked {

@@ -43,12 +43,10 @@ impl Walk<'_> {
         };
         let here = &*here;
         let question = self.scan.question();
-        if let Some(listed) = memory
-            .as_deref_mut()
-            .and_then(|memory| memory.listed(question))
-            && listed.rules_above == above.rules.digest()
-            && listed.is_excluded == above.is_excluded
-            && listed.stamp == Stamp::from(&stat)
+        let remembered = memory.as_deref_mut();
+        let remembered = remembered.and_then(|memory| memory.listed(question));
+        let stamp = Stamp::from(&stat);
+        if let Some(listed) = remembered.filter(|listed| listed.is_of(&stamp, above))
             && self.is_listing_valid(
                 listed.non_tracked(),
                 here.path,
@@ -70,14 +68,7 @@ impl Walk<'_> {
             && self.scan.ignored == IgnoredMode::No
             && self.scan.system.holds_only_recorded(dir.fd(), path, &stat)
         {
-            let is_excluded_now = |name: &BStr| {
-                let path = vigil_model::path::join(path, name);
-                !above.is_excluded && above.rules.is_ignored(path.as_bstr(), true)
-            };
-            let subdirs = here.directory.subdirs();
-            let excluded = subdirs.filter(|sub| is_excluded_now(sub.name()));
-            let excluded: Vec<DirNumber> = excluded.map(|sub| sub.number).collect();
-            self.push_subdirs(here, dir, above, &excluded, local);
+            self.push_subdirs(here, dir, above, &excluded_subdirs(here, above), local);
             return;
         }
         let mut found = Found::new(memory.is_some());
@@ -114,17 +105,9 @@ impl Walk<'_> {
                 worker.findings.silent_paths.trees.push(path.to_owned());
             }
         }
-        let names = |paths: Vec<BString>| -> Vec<BString> {
-            let start = match path.len() {
-                0 => 0,
-                len => len.saturating_add(1),
-            };
-            let name = |path: BString| path.get(start..).unwrap_or_default().into();
-            paths.into_iter().map(name).collect()
-        };
         let non_tracked = NonTracked {
-            untracked: names(found.untracked),
-            ignored: names(found.ignored),
+            untracked: names_in(path, found.untracked),
+            ignored: names_in(path, found.ignored),
             excluded_subdirs,
             witnesses: found.witnesses,
             rules_file: match rules_file {
@@ -310,4 +293,25 @@ impl Walk<'_> {
         }
         excluded_subdirs
     }
+}
+
+/// Returns the subdirectories with tracked files of the directory `here` that the rules from above ignore.
+fn excluded_subdirs(here: &CurrentDir<'_>, above: &Ignoring) -> Vec<DirNumber> {
+    let is_excluded = |name: &BStr| {
+        let path = vigil_model::path::join(here.path, name);
+        !above.is_excluded && above.rules.is_ignored(path.as_bstr(), true)
+    };
+    let subdirs = here.directory.subdirs();
+    let excluded = subdirs.filter(|sub| is_excluded(sub.name()));
+    excluded.map(|sub| sub.number).collect()
+}
+
+/// Returns `paths`, which are in the directory `dir`, without the path of that.
+fn names_in(dir: &BStr, paths: Vec<BString>) -> Vec<BString> {
+    let start = match dir.len() {
+        0 => 0,
+        len => len.saturating_add(1),
+    };
+    let name = |path: BString| path.get(start..).unwrap_or_default().into();
+    paths.into_iter().map(name).collect()
 }
