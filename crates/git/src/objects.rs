@@ -2,6 +2,7 @@
 
 mod abbreviation;
 mod compat;
+mod error;
 mod evidence;
 pub(crate) mod folders;
 mod history;
@@ -10,15 +11,13 @@ mod prefix;
 mod readers;
 mod tags;
 mod tree;
-
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use bstr::BString;
 use gix_hash::{ObjectId, oid};
 use gix_object::Kind;
 
 pub use self::compat::Compat;
+pub use self::error::Error;
 use self::folders::object_folders;
 pub(crate) use self::history::History;
 use self::known::KnownKinds;
@@ -26,15 +25,14 @@ use self::readers::Readers;
 use self::tags::Chains;
 pub use self::tags::{Circle, Parsed, Tag, TagLink};
 use crate::promisor::Promisor;
-use crate::refs::{self, Refs};
+use crate::refs::Refs;
 use crate::repository::Repository;
-use vigil_model::raw_text::{raw, raw_path};
+use vigil_model::raw_text::raw;
 use vigil_objects::commit::Commit;
 use vigil_objects::commit_graph::CommitGraph;
 use vigil_objects::parallel::on_all_cores;
 use vigil_objects::{
-    self as object_store, FetchMissing, Info, Location, ObjectFolders, ObjectStore, Reader, Reason,
-    commit,
+    self as object_store, FetchMissing, Info, Location, ObjectFolders, ObjectStore, Reader, commit,
 };
 
 /// git's own limit on how deep directories may nest (`core.maxTreeDepth`, git-config(1)).
@@ -52,114 +50,6 @@ pub struct Linked {
     pub parents: Vec<ObjectId>,
     /// The committer's time in seconds since 1970; 0 if the commit does not give one.
     pub time_s: i64,
-}
-
-/// Why an object could not be read. If git has a text for the error, it is git's, without "fatal: ".
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A file that cannot be read.
-    #[error("unable to read {}: {source}", raw_path(path))]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
-    },
-    /// A tree does not exist.
-    #[error("unable to read tree ({id})")]
-    MissingTree {
-        /// The tree.
-        id: ObjectId,
-    },
-    /// A commit, or something that should lead to one, does not exist.
-    #[error("bad object {id}")]
-    Missing {
-        /// The object.
-        id: ObjectId,
-    },
-    /// An object or its pack exists, but cannot be read.
-    #[error(transparent)]
-    Unreadable(#[from] Reason),
-    /// An object of another type than required in its place.
-    #[error("object {id} is a {actual}, not a {expected}")]
-    WrongKind {
-        /// The object.
-        id: ObjectId,
-        /// The type that it has.
-        actual: Kind,
-        /// The type that it should have.
-        expected: Kind,
-    },
-    /// An object of another type than a tag claims.
-    #[error("object {id} is a {known}, not a {actual}")]
-    Contradiction {
-        /// The object.
-        id: ObjectId,
-        /// The type that was known before.
-        known: Kind,
-        /// The type that is now claimed or found.
-        actual: Kind,
-    },
-    /// A commit points to an object that cannot be its tree or a parent.
-    #[error("{problem} {target} in commit {id}")]
-    BadPointer {
-        /// The commit.
-        id: ObjectId,
-        /// What it points to.
-        target: ObjectId,
-        /// What is wrong with that.
-        problem: &'static str,
-    },
-    /// The commit-graph has a commit whose parent is not a commit.
-    #[error("could not find commit {id}")]
-    NoCommit {
-        /// The parent.
-        id: ObjectId,
-    },
-    /// A commit or tag with a format error.
-    #[error("{problem} {id}")]
-    Malformed {
-        /// The object.
-        id: ObjectId,
-        /// What is wrong with it.
-        problem: &'static str,
-    },
-    /// The replacement of an object does not exist.
-    #[error("replacement {replacement} not found for {id}")]
-    NoReplacement {
-        /// The object.
-        id: ObjectId,
-        /// Its replacement.
-        replacement: ObjectId,
-    },
-    /// Replacements form a circle, or a chain that is too long.
-    #[error("replace depth too high for object {id}")]
-    ReplaceDepth {
-        /// The object.
-        id: ObjectId,
-    },
-    /// A line of the `shallow` file is not an id.
-    #[error("bad shallow line: {line}", line = raw(line))]
-    BadShallowLine {
-        /// The line, with its line feed.
-        line: BString,
-    },
-    /// The replacement references cannot be read.
-    #[error(transparent)]
-    Refs(#[from] refs::Error),
-    /// A configured value is invalid.
-    #[error(transparent)]
-    Config(#[from] crate::config::Error),
-}
-
-impl Error {
-    fn contradiction(id: &oid, known: Kind, actual: Kind) -> Self {
-        Self::Contradiction {
-            id: id.to_owned(),
-            known,
-            actual,
-        }
-    }
 }
 
 /// The objects of one repository.
