@@ -2,6 +2,7 @@
 
 mod abbreviated_ids;
 pub(crate) mod date;
+mod logged;
 mod message;
 mod names;
 mod reflog;
