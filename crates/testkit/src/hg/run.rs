@@ -157,6 +157,81 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
+/// The repository of a seed.
+struct Layout {
+    /// The configuration with which it is made and used.
+    config: String,
+    /// The lines for its rare format, if it has one.
+    format: Option<&'static str>,
+    has_dirstate_v2: bool,
+    has_large_files: bool,
+    /// Whether the extension eol is on.
+    has_eol: bool,
+}
+
+impl Layout {
+    /// Draws the repository of `seed`. `formats` are random numbers apart from the others, so that old failing seeds still play
+    /// the same.
+    fn draw(
+        settings: &Settings,
+        is_old: bool,
+        seed: u64,
+        rng: &mut Rng,
+        formats: &mut Rng,
+    ) -> Self {
+        let any = formats
+            .chance(25)
+            .then(|| formats.below(FORMATS.len() as u64 + 1));
+        let number = settings
+            .format
+            .or(any.and_then(|any| usize::try_from(any).ok()));
+        let has_large_files = number == Some(FORMATS.len());
+        let format = match has_large_files {
+            true => Some(LARGE_FILES),
+            false => number.and_then(|number| FORMATS.get(number).copied()),
+        };
+        // Before version 7, Mercurial loses the second one with large files, and says so in other words.
+        let may_be_v2 = !(has_large_files && is_old);
+        let is_v2 = may_be_v2 && settings.dirstate_v2.unwrap_or(seed.is_multiple_of(2));
+        // Without its compiled extensions, Mercurial must be told that it may be slow.
+        let mut config = format!(
+            "[storage]\nall-slow-path=allow\ndirstate-v2.slow-path=allow\n[format]\nuse-dirstate-v2={is_v2}\n"
+        );
+        if rng.chance(20) {
+            config.push_str("revlog-compression=zlib\n");
+        }
+        let needs_no_store = rng.chance(10) && format.is_none();
+        if needs_no_store {
+            config.push_str("usestore=no\n");
+        }
+        config.push_str(format.unwrap_or_default());
+        let PartialCheckouts { sparse, narrow } = settings.partial;
+        let has_eol = formats.chance(20);
+        if has_eol {
+            // The latter two have nothing to do there. In sparse working copies, largefiles is left to Mercurial.
+            config.push_str("[extensions]\neol=\nkeyword=\n");
+            config.push_str(if sparse { "" } else { "largefiles=\n" });
+        }
+        if sparse || narrow {
+            config.push_str("[extensions]\nsparse=\nnarrow=\n");
+        }
+        Self {
+            config,
+            format,
+            has_dirstate_v2: is_v2,
+            has_large_files,
+            has_eol,
+        }
+    }
+
+    /// Returns its formats, as they are reported.
+    fn described(&self) -> String {
+        let version = 1 + u8::from(self.has_dirstate_v2);
+        format!("dirstate v{version}\n{}", self.format.unwrap_or_default())
+    }
+}
+
+/// Plays one seed. It ends at the first mismatch, which is written to `report`.
 fn play(
     settings: &Settings,
     is_old: bool,
@@ -177,62 +252,24 @@ fn play(
     if rng.chance(10) {
         sandbox.set_variable("HGPLAIN", "1");
     }
-    // This has its own random numbers, so that old failing seeds still play the same.
     let mut formats = Rng::new(!seed);
-    let any = formats
-        .chance(25)
-        .then(|| formats.below(FORMATS.len() as u64 + 1));
-    let format = settings
-        .format
-        .or(any.and_then(|any| usize::try_from(any).ok()));
-    let has_large_files = format == Some(FORMATS.len());
-    // Before version 7, Mercurial loses the second one with large files, and says so in other words.
-    let may_be_v2 = !(has_large_files && is_old);
-    let is_v2 = may_be_v2 && settings.dirstate_v2.unwrap_or(seed.is_multiple_of(2));
-    // Without its compiled extensions, Mercurial must be told that it may be slow.
-    let mut config = format!(
-        "[storage]\nall-slow-path=allow\ndirstate-v2.slow-path=allow\n[format]\nuse-dirstate-v2={is_v2}\n"
-    );
-    let format = match has_large_files {
-        true => Some(&LARGE_FILES),
-        false => format.and_then(|format| FORMATS.get(format)),
-    };
-    if rng.chance(20) {
-        config.push_str("revlog-compression=zlib\n");
-    }
-    let needs_no_store = rng.chance(10) && format.is_none();
-    if needs_no_store {
-        config.push_str("usestore=no\n");
-    }
-    if let Some(format) = format {
-        config.push_str(format);
-    }
-    let PartialCheckouts { sparse, narrow } = settings.partial;
-    let has_eol = formats.chance(20);
-    if has_eol {
-        // The latter two have nothing to do there. In sparse working copies, largefiles is left to Mercurial.
-        config.push_str("[extensions]\neol=\nkeyword=\n");
-        config.push_str(if sparse { "" } else { "largefiles=\n" });
-    }
-    if sparse || narrow {
-        config.push_str("[extensions]\nsparse=\nnarrow=\n");
-    }
-    std::fs::write(sandbox.home().join("hgrc"), config)?;
+    let layout = Layout::draw(settings, is_old, seed, &mut rng, &mut formats);
+    std::fs::write(sandbox.home().join("hgrc"), &layout.config)?;
     let mut server = Server::start(&sandbox)?;
     server.run(&["init"])?;
     let top = sandbox.top();
     let mut player = Player::new(&top, rng, is_old, settings.partial);
-    if narrow {
+    if settings.partial.narrow {
         player.start_narrow()?;
     }
-    player.has_eol = has_eol;
-    if has_large_files {
+    player.has_eol = layout.has_eol;
+    if layout.has_large_files {
         player.start_with_large_file(&mut server)?;
     }
     let mut hgeol = None;
     for _ in 0..settings.steps {
         player.perform_operation(&mut server)?;
-        if has_eol && formats.chance(8) {
+        if layout.has_eol && formats.chance(8) {
             player.line_endings();
         }
         // A process reads the line endings once.
@@ -253,57 +290,95 @@ fn play(
                 true => plain_question(&mut player),
                 false => question(&mut player),
             };
-            let mut candidate = sandbox.command(&settings.candidate, &top);
-            candidate
-                .arg("hg")
-                .args(words.iter().map(|word| OsStr::from_bytes(word)));
             // Now and then the candidate answers without the daemon: it reads what the daemon wrote, and the daemon
             // what it wrote.
-            if daemon.is_some() && player.rng.chance(20) {
-                candidate.env("VIGIL_NO_DAEMON", "1");
+            let is_alone = daemon.is_some() && player.rng.chance(20);
+            match compare(settings, &sandbox, &mut server, &words, is_alone)? {
+                Verdict::Same => lock(totals).same += 1,
+                Verdict::LeftToMercurial => lock(totals).left_to_mercurial += 1,
+                Verdict::Doubtful => lock(totals).doubtful += 1,
+                Verdict::Different(answers) => {
+                    lock(totals).mismatches += 1;
+                    let played = format!("seed {seed}, {}", layout.described());
+                    let text = mismatch(&played, &player.operations_log, &words, &answers);
+                    writeln!(lock(report), "{text}")?;
+                    return Ok(());
+                }
             }
-            let answer = hg_output(&candidate.output()?);
-            if is_left_to_mercurial(&answer) {
-                lock(totals).left_to_mercurial += 1;
-                continue;
-            }
-            let expected = server.run(&words)?;
-            if answer == expected {
-                lock(totals).same += 1;
-                continue;
-            }
-            let mut alone = sandbox.command(sandbox.hg_program(), &top);
-            alone.args(words.iter().map(|word| OsStr::from_bytes(word)));
-            let alone = hg_output(&alone.output()?);
-            if answer == alone || has_crashed(&alone) {
-                lock(totals).doubtful += 1;
-                continue;
-            }
-            lock(totals).mismatches += 1;
-            let mut text = format!("seed {seed}, dirstate v{}\n", 1 + u8::from(is_v2));
-            text.push_str(format.copied().unwrap_or_default());
-            for line in &player.operations_log {
-                let _ = writeln!(text, "  {line}");
-            }
-            let shown: Vec<_> = words
-                .iter()
-                .map(|word| String::from_utf8_lossy(word))
-                .collect();
-            let _ = writeln!(text, "question {shown:?}");
-            for (name, printed) in [
-                ("candidate", &answer),
-                ("hg", &expected),
-                ("hg alone", &alone),
-            ] {
-                let _ = writeln!(text, "--- {name}: exit code {}", printed.code);
-                text.push_str(&String::from_utf8_lossy(&printed.stderr));
-                text.push_str(&String::from_utf8_lossy(&printed.stdout));
-            }
-            writeln!(lock(report), "{text}")?;
-            return Ok(());
         }
     }
     Ok(())
+}
+
+/// The result of one comparison.
+enum Verdict {
+    Same,
+    LeftToMercurial,
+    /// Another process of Mercurial agrees with the candidate, or crashes.
+    Doubtful,
+    /// What each program said, by the name under which it is reported.
+    Different(Vec<(&'static str, HgOutput)>),
+}
+
+/// Asks the candidate and the command server `words`. If `is_alone`, the candidate asks no daemon.
+fn compare(
+    settings: &Settings,
+    sandbox: &HgSandbox,
+    server: &mut Server,
+    words: &[Vec<u8>],
+    is_alone: bool,
+) -> io::Result<Verdict> {
+    let top = sandbox.top();
+    let mut candidate = sandbox.command(&settings.candidate, &top);
+    candidate
+        .arg("hg")
+        .args(words.iter().map(|word| OsStr::from_bytes(word)));
+    if is_alone {
+        candidate.env("VIGIL_NO_DAEMON", "1");
+    }
+    let answer = hg_output(&candidate.output()?);
+    if is_left_to_mercurial(&answer) {
+        return Ok(Verdict::LeftToMercurial);
+    }
+    let expected = server.run(words)?;
+    if answer == expected {
+        return Ok(Verdict::Same);
+    }
+    let mut alone = sandbox.command(sandbox.hg_program(), &top);
+    alone.args(words.iter().map(|word| OsStr::from_bytes(word)));
+    let alone = hg_output(&alone.output()?);
+    if answer == alone || has_crashed(&alone) {
+        return Ok(Verdict::Doubtful);
+    }
+    Ok(Verdict::Different(vec![
+        ("candidate", answer),
+        ("hg", expected),
+        ("hg alone", alone),
+    ]))
+}
+
+/// Returns what to report of a mismatch in the seed `played`, after the `operations`.
+fn mismatch(
+    played: &str,
+    operations: &[String],
+    words: &[Vec<u8>],
+    answers: &[(&str, HgOutput)],
+) -> String {
+    let mut text = played.to_owned();
+    for line in operations {
+        let _ = writeln!(text, "  {line}");
+    }
+    let shown: Vec<_> = words
+        .iter()
+        .map(|word| String::from_utf8_lossy(word))
+        .collect();
+    let _ = writeln!(text, "question {shown:?}");
+    for (name, printed) in answers {
+        let _ = writeln!(text, "--- {name}: exit code {}", printed.code);
+        text.push_str(&String::from_utf8_lossy(&printed.stderr));
+        text.push_str(&String::from_utf8_lossy(&printed.stdout));
+    }
+    text
 }
 
 /// Returns whether Mercurial's version is before 7.
