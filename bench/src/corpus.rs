@@ -155,28 +155,17 @@ pub(crate) fn undo_earlier_runs(dir: &Path) -> Done<()> {
 fn make(dir: &Path, files: usize) -> Done<()> {
     std::fs::create_dir_all(dir)?;
     init(dir)?;
-    let mut import = command(dir, &["fast-import", "--quiet"])
-        .stdin(Stdio::piped())
-        .spawn()?;
-    {
-        let input = import.stdin.take().ok_or("fast-import has no input")?;
-        let mut input = BufWriter::new(input);
+    git_fed(dir, &["fast-import", "--quiet"], |input| {
         write!(
             input,
             "commit refs/heads/main\ncommitter Bench <bench@example.org> 1577836800 +0000\ndata 6\nCorpus\n"
         )?;
         for (path, text) in tree(files) {
-            write!(
-                input,
-                "M 100644 inline {path}\ndata {}\n{text}\n",
-                text.len()
-            )?;
+            let len = text.len();
+            write!(input, "M 100644 inline {path}\ndata {len}\n{text}\n")?;
         }
-        input.flush()?;
-    }
-    if !import.wait()?.success() {
-        return Err("git fast-import failed".into());
-    }
+        Ok(())
+    })?;
     git(dir, &["reset", "-q", "--hard"])?;
     settle(dir)
 }
@@ -247,6 +236,24 @@ pub(crate) fn settle(dir: &Path) -> Done<()> {
 /// Runs git in `dir`. A failure is an error.
 pub(crate) fn git(dir: &Path, arguments: &[&str]) -> Done<()> {
     succeed(&mut command(dir, arguments))
+}
+
+/// Runs git in `dir`, which reads what `write` writes. A failure is an error.
+pub(crate) fn git_fed(
+    dir: &Path,
+    arguments: &[&str],
+    write: impl FnOnce(&mut dyn Write) -> Done<()>,
+) -> Done<()> {
+    let mut git = command(dir, arguments).stdin(Stdio::piped()).spawn()?;
+    let mut input = BufWriter::new(git.stdin.take().ok_or("git has no input")?);
+    write(&mut input)?;
+    input.flush()?;
+    // git reads to the end of its input.
+    drop(input);
+    match git.wait()?.success() {
+        true => Ok(()),
+        false => Err(format!("git {} failed", arguments.join(" ")).into()),
+    }
 }
 
 /// A git command in `dir`, with fixed dates.

@@ -1,11 +1,9 @@
 //! Reproducible repositories with a history, for questions about objects and tags.
 
-use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use crate::Done;
-use crate::corpus::{Random, command, git, init, make_once};
+use crate::corpus::{Random, command, git, git_fed, init, make_once};
 use crate::machine::corpora_dir;
 
 /// The version of these corpora. Those kept from another version are made anew.
@@ -85,20 +83,12 @@ fn tag_lightly(dir: &Path, tags: usize, commits: usize) -> Done<()> {
     let listed = command(dir, &["rev-list", "--reverse", "HEAD"]).output()?;
     let ids = String::from_utf8(listed.stdout)?;
     let ids: Vec<&str> = ids.lines().take(commits).collect();
-    let mut update = command(dir, &["update-ref", "--stdin"])
-        .stdin(Stdio::piped())
-        .spawn()?;
-    {
-        let mut input = BufWriter::new(update.stdin.take().ok_or("update-ref has no input")?);
+    git_fed(dir, &["update-ref", "--stdin"], |input| {
         for (number, id) in (1..=tags).zip(ids.iter().cycle()) {
             writeln!(input, "create refs/tags/v{number} {id}")?;
         }
-        input.flush()?;
-    }
-    match update.wait()?.success() {
-        true => Ok(()),
-        false => Err("git update-ref failed".into()),
-    }
+        Ok(())
+    })
 }
 
 /// Makes `dir` a repository of `commits` commits. With `Some(tags)`, which may be 0, there is only one small file, and each of
@@ -106,12 +96,7 @@ fn tag_lightly(dir: &Path, tags: usize, commits: usize) -> Done<()> {
 fn make(dir: &Path, commits: usize, tags: Option<usize>) -> Done<()> {
     std::fs::create_dir_all(dir)?;
     init(dir)?;
-    let mut import = command(dir, &["fast-import", "--quiet"])
-        .stdin(Stdio::piped())
-        .spawn()?;
-    {
-        let input = import.stdin.take().ok_or("fast-import has no input")?;
-        let mut input = BufWriter::new(input);
+    git_fed(dir, &["fast-import", "--quiet"], |input| {
         let mut random = Random::new(commits as u64);
         let mut files = vec![vec![0; LINES]; FILES];
         for number in 1..=commits {
@@ -147,11 +132,8 @@ fn make(dir: &Path, commits: usize, tags: Option<usize>) -> Done<()> {
                 )?;
             }
         }
-        input.flush()?;
-    }
-    if !import.wait()?.success() {
-        return Err("git fast-import failed".into());
-    }
+        Ok(())
+    })?;
     git(dir, &["reset", "-q", "--hard"])
 }
 
