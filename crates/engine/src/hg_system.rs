@@ -1,6 +1,7 @@
 //! Mercurial as the system of a scan: what the stat data in the dirstate prove, which contents a file has in the first parent,
 //! and what is ignored.
 
+mod ignored;
 mod mercurial_listings;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -20,7 +21,7 @@ use vigil_hg::abort::{Abort, Kind};
 use vigil_hg::dirstate::{Dirstate, Entry, Flags};
 use vigil_hg::line_endings::LineEndings;
 use vigil_hg::node::Node;
-use vigil_hg::patterns::{Ignore, Matcher, outside_of_reach};
+use vigil_hg::patterns::outside_of_reach;
 use vigil_hg::stored::{Flag, Manifest, Store};
 use vigil_hg::verdict::{Verdict, verdict};
 use vigil_hg::working_file;
@@ -42,6 +43,7 @@ use vigil_stamp::Stamp;
 use vigil_stamp::file::read_to_end;
 use vigil_stamp::paths::is_missing;
 
+pub(crate) use self::ignored::Ignored;
 use self::mercurial_listings::MercurialListings;
 
 /// Used in place of a mode: the contents were compared.
@@ -135,53 +137,6 @@ pub(crate) struct HgSystem<'a> {
     nested: Mutex<Vec<BString>>,
     /// What the dirstate says about directories that Mercurial listed.
     listed: MercurialListings<'a>,
-}
-
-/// The ignore patterns, and which directories they matched.
-#[derive(Debug)]
-pub(crate) struct Ignored {
-    pub(crate) patterns: Arc<Ignore>,
-    /// Which paths are asked for.
-    matcher: Arc<Matcher>,
-    directories: Mutex<Vec<BString>>,
-}
-
-impl Ignored {
-    pub(crate) fn new(patterns: Arc<Ignore>, matcher: Arc<Matcher>) -> Self {
-        Self {
-            patterns,
-            matcher,
-            directories: Mutex::default(),
-        }
-    }
-
-    /// The directories that were found to be ignored.
-    pub(crate) fn directories(&self) -> Vec<BString> {
-        self.directories.lock().clone()
-    }
-}
-
-impl IgnoreScope for Ignored {
-    fn digest(&self) -> u128 {
-        self.patterns.digest()
-    }
-
-    fn is_ignored(&self, path: &BStr, is_dir: bool) -> bool {
-        // Paths that are not asked for are not looked up: a lookup may read patterns that Mercurial would not read.
-        let is_asked_for = match is_dir {
-            _ if self.matcher.is_everything() => true,
-            true => self.matcher.may_match_below(path),
-            false => self.matcher.is_match(path),
-        };
-        if !is_asked_for {
-            return false;
-        }
-        let is_ignored = self.patterns.is_match(path);
-        if is_ignored && is_dir {
-            self.directories.lock().push(path.to_owned());
-        }
-        is_ignored
-    }
 }
 
 impl<'a> HgSystem<'a> {
