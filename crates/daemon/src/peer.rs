@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use bstr::{BString, ByteSlice};
+use vigil_engine::session::judging::affects_judging;
 use vigil_git::environment::Environment;
 use vigil_linux::socket::peer;
 use vigil_linux::stat::{mount_id, stat_path};
@@ -73,9 +74,9 @@ fn is_plain(cmdline: &[u8]) -> bool {
         if WITH_VALUE.contains(&word) {
             words.next();
         } else if word == b"-c" {
-            let key = words.next().unwrap_or_default().to_ascii_lowercase();
-            let others = [&b"core."[..], b"attr.", b"filter.", b"sparse.", b"include"];
-            if others.iter().any(|section| key.starts_with(section)) {
+            let setting = words.next().unwrap_or_default().to_ascii_lowercase();
+            let key = setting.split_str("=").next().unwrap_or_default();
+            if key.starts_with(b"include") || affects_judging(key) {
                 return false;
             }
         } else if [
@@ -105,6 +106,7 @@ mod tests {
             "git\0status\0",
             "git\0-C\0--work-tree\0-c\0user.name=x\0status\0--work-tree\0",
             "git\0--git-dir\0-c\0add\0core.x\0",
+            "git\0-c\0core.quotePath=false\0-c\0core.fsmonitor\0status\0",
             "",
         ] {
             assert!(is_plain(plain.as_bytes()), "{plain:?}");
@@ -113,6 +115,8 @@ mod tests {
             "git\0--work-tree=a\0status\0",
             "git\0-p\0--work-tree\0a\0status\0",
             "git\0-c\0Core.ExcludesFile=a\0status\0",
+            "git\0-c\0core.quotepath=false\0-c\0core.fileMode\0status\0",
+            "git\0-c\0includeIf.gitdir:/a.path=b\0status\0",
             "git\0--config-env=core.excludesfile=A\0status\0",
         ] {
             assert!(!is_plain(other.as_bytes()), "{other:?}");

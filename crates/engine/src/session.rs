@@ -25,6 +25,7 @@ mod head_tree;
 mod ignored_changes;
 mod ignoring;
 mod index;
+pub mod judging;
 pub(crate) mod kept;
 mod linked;
 mod long;

@@ -755,6 +755,43 @@ fn mounting_over_files() {
     }
 }
 
+/// Editors pass settings with each command. If these were answered otherwise, the token that git keeps would be of no use to
+/// the next command, either.
+#[test]
+fn settings_on_the_command_line_that_do_not_matter_change_no_answer() {
+    for (git, _) in available_gits()
+        .iter()
+        .filter(|(_, has_monitor)| *has_monitor)
+    {
+        let sandbox = with_folders();
+        let _serving = sandbox.serve();
+        install_monitor(&sandbox, true);
+        for _ in 0..3 {
+            wait_for_tick();
+            assert_same_without_monitor(&sandbox, git, "before");
+        }
+        let trace = sandbox.path("trace");
+        let paths_told = |options: &[&str]| {
+            let arguments = [options, &["status", "--porcelain"]].concat();
+            let mut command = sandbox.command(git, "work", &arguments);
+            let output = command.env("GIT_TRACE_FSMONITOR", &trace).output();
+            assert!(output.unwrap().status.success());
+            let traced = fs::read_to_string(&trace).unwrap();
+            fs::remove_file(&trace).unwrap();
+            let told = traced
+                .lines()
+                .filter(|line| line.contains("fsmonitor_refresh_callback"));
+            told.count()
+        };
+        for options in [&["-c", "core.quotePath=false"][..], &[]] {
+            sandbox.write("work/a/b/c/file", "changed");
+            assert_ne!(paths_told(options), 0, "{git} {options:?}");
+        }
+        sandbox.write("work/a/b/c/file", "changed again");
+        assert_eq!(paths_told(&["-c", "core.fileMode=false"]), 0, "{git}");
+    }
+}
+
 #[test]
 fn a_git_that_sees_other_mounts_is_told_that_everything_may_have_changed() {
     run_in_namespaces("fsmonitor::seeing_other_mounts", &["--mount"]);

@@ -20,50 +20,11 @@ use vigil_watch::{Position, WatchedTree};
 use super::change_report::{ChangeReport, FullReport, Paths, ToldUntil, of_tree};
 use super::findings::Part;
 use super::index::LARGE_INDEX_LEN;
+use super::judging::affects_judging;
 use super::linked::has_nameless;
 use super::watched::top_of;
 use super::{Session, SessionError};
 use crate::status::StatusRequest;
-
-/// The sections of the configuration that affect how git judges files, and the keys in them that do not. Conversion counts:
-/// without a monitor, git compares the contents of a file that is as young as the index each time, and they depend on it.
-const SECTIONS: [&[u8]; 4] = [b"attr.", b"core.", b"filter.", b"sparse."];
-const OTHER_KEYS: [&[u8]; 34] = [
-    b"core.abbrev",
-    b"core.alternaterefscommand",
-    b"core.alternaterefsprefixes",
-    b"core.askpass",
-    b"core.commentchar",
-    b"core.commentstring",
-    b"core.commitgraph",
-    b"core.compression",
-    b"core.deltabasecachelimit",
-    b"core.editor",
-    b"core.filesreflocktimeout",
-    b"core.fsmonitor",
-    b"core.fsmonitorhookversion",
-    b"core.fsync",
-    b"core.fsyncmethod",
-    b"core.fsyncobjectfiles",
-    b"core.gitproxy",
-    b"core.hookspath",
-    b"core.logallrefupdates",
-    b"core.loosecompression",
-    b"core.multipackindex",
-    b"core.notesref",
-    b"core.packedgitlimit",
-    b"core.packedgitwindowsize",
-    b"core.packedrefstimeout",
-    b"core.pager",
-    b"core.preloadindex",
-    b"core.quotepath",
-    b"core.safecrlf",
-    b"core.sharedrepository",
-    b"core.sshcommand",
-    b"core.untrackedcache",
-    b"core.warnambiguousrefs",
-    b"core.whitespace",
-];
 
 /// With this many changes, all entries are reported if all listings are reported anyway: that is shorter.
 const CHANGES_MAX: usize = 1000;
@@ -244,8 +205,7 @@ impl Session {
         }
         for entry in self.repository.config.entries() {
             let key = entry.key.as_bytes();
-            let counts = SECTIONS.iter().any(|section| key.starts_with(section));
-            if counts && !OTHER_KEYS.contains(&key) {
+            if affects_judging(key) {
                 add(key);
                 add(entry.value.unwrap_or("true".into()));
             }
