@@ -565,8 +565,20 @@ function _vigil_set_exit_code() {
   builtin return $1
 }
 
+# Called once, before the first prompt.
+function _vigil_forget_first_prompt() {
+  precmd_functions=(${precmd_functions:#_vigil_on_first_prompt})
+}
+
+# Ends the wait for the descriptor $1.
+function _vigil_close_loading_fd() {
+  local -i loading_fd=$1
+  builtin zle -F $loading_fd
+  builtin exec {loading_fd}<&-
+}
+
 typeset -ga precmd_functions chpwd_functions
-precmd_functions=(${precmd_functions:#_vigil_precmd} _vigil_precmd)
+precmd_functions=(${precmd_functions:#_vigil_(precmd|on_first_prompt)} _vigil_on_first_prompt _vigil_precmd)
 # A key binding may change the directory and redraw the prompt.
 chpwd_functions=(${chpwd_functions:#_vigil_chpwd} _vigil_chpwd)
 
@@ -578,6 +590,13 @@ else
   PROMPT='%F{70}%n@%m%f ${_vigil_prompt_directory}${GITSTATUS_PROMPT:+ $GITSTATUS_PROMPT}'$'\n''%F{%(?.76.196)}%#%f '
 fi
 
+# If a prompt is shown already, it is drawn again once the function that evaluates the line has ended.
+if builtin zle; then
+  typeset -g _vigil_loading_fd=
+  builtin sysopen -r -o cloexec -u _vigil_loading_fd /dev/null && builtin zle -F $_vigil_loading_fd _vigil_on_loaded
+  builtin unset _vigil_loading_fd
+fi
+
 fi
 # outside
 # No word here can be a user's alias. zle calls this when a response arrives:
@@ -585,4 +604,7 @@ _vigil_on_readable () 'builtin' 'eval' "'_vigil_receive_without_traps' \"\$@\"; 
 # --prompt
 _vigil_precmd () '_vigil_prompt_update' "$?" "${options[promptbang]-}" "${pipestatus[@]}"
 _vigil_chpwd () 'builtin' 'eval' "'builtin' 'zle' && '_vigil_prompt_update' \"\${_vigil_prompt_exit_code-}\" \"\${options[promptbang]-}\" \"\${_vigil_prompt_pipestatus[@]}\" || 'builtin' 'true'"
+# The function that evaluates this script may have restored the options at its end, so they are set again.
+_vigil_on_first_prompt () 'builtin' 'eval' "'_vigil_forget_first_prompt'; 'builtin' 'setopt' 'prompt_percent' 'prompt_subst'"
+_vigil_on_loaded () 'builtin' 'eval' "'_vigil_close_loading_fd' \"\$1\"; '_vigil_on_first_prompt'; '_vigil_prompt_update' 0 \"\${options[promptbang]-}\" 0; 'builtin' 'zle' '.reset-prompt'"
 'builtin' 'setopt' 'prompt_percent' 'prompt_subst' 'no_prompt_bang'

@@ -190,6 +190,33 @@ fn the_symbol_of_bash_has_the_same_colours_in_posix_mode() {
 }
 
 #[test]
+fn a_function_that_restores_the_options_of_zsh_may_load_the_prompt() {
+    let shell = Shell::Zsh;
+    let load = format!("emulate -L zsh; {}", patient_rc(shell));
+    for rc in [
+        format!("load() {{ {load} }}; load"),
+        // From a handler of zle, after the first prompt.
+        format!(
+            "load() {{ zle -F $1; {load}; zle reset-prompt }}\n\
+             exec {{fd}}</dev/null; zle -F $fd load"
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.commit("first");
+        let mut session = Session::start(&sandbox, shell, &format!("cd work\n{rc}\n"));
+        session.wait_for(&format!("{CLEAN}main\x1b[39m"));
+        session.send("setopt no_prompt_subst; echo >new; echo a''t,");
+        session.wait_for("at,");
+        // From then on the options are the user's.
+        session.wait_for("${GITSTATUS_PROMPT");
+        session.send("setopt prompt_subst");
+        session.wait_for(&format!("{CLEAN}main {UNTRACKED}?1"));
+        session.send("exit");
+        session.end();
+    }
+}
+
+#[test]
 fn exit_codes_and_the_last_argument_are_left_to_the_user() {
     for (shell, line, want) in [
         (Shell::Zsh, "(exit 3) | true", "code 0 3 0 end"),
