@@ -22,6 +22,8 @@ typeset -gA _vigil_pending_request _vigil_request_is_resent _vigil_request_callb
 typeset -gA _vigil_name_of_fd
 # The number of the last request.
 typeset -gi _vigil_request_number
+# Whether a write to a full pipe would block, as it does before zsh 5.9.
+typeset -gi _vigil_writes_may_block
 # What a prompt shows for the last response: the segment, its width, its stale form, the directory, and the directory's width.
 typeset -ga _vigil_rendered_prompt
 
@@ -75,7 +77,11 @@ function _vigil_start_process() {
   local pid=$(_vigil_run_program --background --parent-pid=$shell_pid ${(s: :)_vigil_program_options[$1]})
   [[ $pid == <1-> ]] || builtin return
   {
-    builtin sysopen -rw -o cloexec,nonblock -u request_fd /proc/$pid/fd/0 || builtin return
+    if ! builtin sysopen -rw -o cloexec,nonblock -u request_fd /proc/$pid/fd/0; then
+      # zsh before 5.9 does not know `nonblock`.
+      builtin zmodload zsh/zselect && builtin sysopen -rw -o cloexec -u request_fd /proc/$pid/fd/0 || builtin return
+      _vigil_writes_may_block=1
+    fi
     if ! builtin sysopen -r -o cloexec -u response_fd /proc/$pid/fd/1; then
       builtin exec {request_fd}>&-
       builtin return 1
@@ -118,6 +124,8 @@ function _vigil_forget_request() {
 
 # Writes the request $2 to NAME's process. Does not block: fails if the pipe is full.
 function _vigil_send_request() {
+  local -a ready
+  (( ! _vigil_writes_may_block )) || builtin zselect -a ready -t 0 -w $_vigil_request_fd[$1] 2>/dev/null || builtin return
   builtin syswrite -o $_vigil_request_fd[$1] -- $2 2>/dev/null
 }
 

@@ -66,6 +66,26 @@ fn a_question_to_a_killed_process_is_answered_late_by_the_next() {
     assert_eq!(run(&sandbox, shell, &text), "late ok-async 1\n0\n");
 }
 
+#[test]
+fn no_zsh_blocks_while_it_writes_whether_it_can_open_a_file_so_or_not() {
+    let shell = Shell::Zsh;
+    // Before 5.9, zsh's `sysopen` did not know `nonblock`.
+    let older = format!("eval \"${{$('{VIGIL}' init zsh)//,nonblock/,no_such_option}}\"\n");
+    for line in [shell.init_line(""), older] {
+        let sandbox = sandbox();
+        let text = line
+            + &shell.start()
+            + "gitstatus_query -d work -t 30 T; print -r -- $? $VCS_STATUS_RESULT >>$OUT\n\
+               kill -STOP $GITSTATUS_DAEMON_PID_T\n\
+               for number in {1..1000}; do _vigil_send_request T ${(l:4096::x:)} || break; done\n\
+               (( number < 1000 )) && print -r -- full >>$OUT\n\
+               gitstatus_query -d work -t 30 T; print -r -- $? $VCS_STATUS_RESULT >>$OUT\n\
+               exit\n";
+        let written = run(&sandbox, shell, &text);
+        assert_eq!(written, "0 ok-sync\nfull\n0 ok-sync\n");
+    }
+}
+
 /// Settings before the line of the rc file, for shells with many options.
 fn rc_settings(shell: Shell) -> Vec<&'static str> {
     match shell {
