@@ -115,7 +115,7 @@ function __vigil_split_response {
 function __vigil_wait_for_response {
   # Read bytes, not characters. This fails silently if the user has made LC_ALL readonly.
   builtin local LC_ALL=C 2>/dev/null
-  builtin local _vigil_read_status=0 _vigil_chunk='' _vigil_fraction='' _vigil_record='' _vigil_read_timeout_ms=0 _vigil_read_timeout_s='' _vigil_remaining_ms=250
+  builtin local _vigil_read_status=0 _vigil_chunk='' _vigil_fraction='' _vigil_record='' _vigil_id='' _vigil_read_timeout_ms=0 _vigil_read_timeout_s='' _vigil_remaining_ms=250
   if [[ $# -gt 1 ]]; then
     _vigil_fraction=${2#*.}000
     [[ $2 == *.* ]] || _vigil_fraction=000
@@ -135,13 +135,15 @@ function __vigil_wait_for_response {
       builtin return 2
     else
       _vigil_record=$__vigil_receive_buffer __vigil_receive_buffer=''
-      if [[ ${_vigil_record%%$'\x1f'*} == "$1" ]]; then
+      _vigil_id=${_vigil_record%%$'\x1f'*}
+      # Before bash 5.2, a read whose time is up may lose the byte that arrives just then, which is the first one of a response.
+      if [[ $_vigil_id == "$1" || $_vigil_id == "${1:1}" ]]; then
         __vigil_unread_request_bytes=0
         __vigil_split_response "$_vigil_record" 2>/dev/null
         builtin return 0
       fi
       # A late response is kept if it is for the pending request, and dropped otherwise.
-      [[ ${_vigil_record%%$'\x1f'*} != "$__vigil_pending_request_id" ]] || __vigil_late_response=$_vigil_record
+      [[ $_vigil_id != "$__vigil_pending_request_id" && $_vigil_id != "${__vigil_pending_request_id:1}" ]] || __vigil_late_response=$_vigil_record
     fi
   done
 }

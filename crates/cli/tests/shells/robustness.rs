@@ -86,6 +86,19 @@ fn no_zsh_blocks_while_it_writes_whether_it_can_open_a_file_so_or_not() {
     }
 }
 
+#[test]
+fn a_response_without_its_first_byte_is_recognized_in_bash() {
+    let sandbox = sandbox();
+    let shell = Shell::Bash;
+    let text = shell.init_line("")
+        + &shell.start()
+        + "__vigil_send_request $'123.4\\x1f'\"$PWD/work\"$'\\x1f0\\x1e'\n\
+           IFS= read -r -N 1 -t 30 -u \"$__vigil_response_fd\" lost; echo \"$lost\" >>\"$OUT\"\n\
+           __vigil_wait_for_response 123.4 30; echo $? ${__vigil_response_fields[4]} >>\"$OUT\"\n\
+           exit\n";
+    assert_eq!(run(&sandbox, shell, &text), "1\n0 main\n");
+}
+
 /// Settings before the line of the rc file, for shells with many options.
 fn rc_settings(shell: Shell) -> Vec<&'static str> {
     match shell {
