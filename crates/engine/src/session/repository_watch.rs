@@ -88,6 +88,8 @@ impl RepositoryWatch {
                 if self.refused.may_try() {
                     self.folders = self.watch(repository);
                     self.refused.note(self.folders.is_none());
+                    // What was read to open the repository may have changed before it was watched.
+                    self.folders.take_if(|_| !repository.is_fresh());
                 }
             }
         }

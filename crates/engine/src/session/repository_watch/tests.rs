@@ -189,6 +189,20 @@ fn a_change_while_the_folders_are_first_watched_shows() {
 }
 
 #[test]
+fn a_configuration_that_changed_before_the_folders_were_watched_shows() {
+    let sandbox = repository();
+    let mut session = open_watched(&sandbox.top());
+    sandbox.git(["config", "branch.main.merge", "refs/heads/none"]);
+    // The first question begins to watch. The session opened for it was the newest one.
+    let unchanged = session.prove_unchanged();
+    session
+        .prompt(&PromptRequest::EVERYTHING, unchanged)
+        .unwrap();
+    let (prompt, _) = ask(&mut session);
+    assert_eq!(prompt.upstream, None);
+}
+
+#[test]
 fn a_repository_in_the_place_of_another_is_not_taken_for_it() {
     let sandbox = repository();
     let mut session = open_watched(&sandbox.top());
