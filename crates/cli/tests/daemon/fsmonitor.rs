@@ -46,6 +46,23 @@ fn available_gits() -> Vec<(String, bool)> {
     available_gits
 }
 
+/// Each of those gits with each way that it has to ask: the hook, or the socket of its monitor.
+fn gits_and_ways() -> Vec<(String, bool)> {
+    let ways = |(git, has_monitor): (String, bool)| {
+        let socket = has_monitor.then(|| (git.clone(), true));
+        std::iter::once((git, false)).chain(socket)
+    };
+    available_gits().into_iter().flat_map(ways).collect()
+}
+
+/// Asks until git looks at unchanged files no more, since the index is younger than they are.
+fn let_index_age(sandbox: &Sandbox, git: &str, what: &str) {
+    for _ in 0..3 {
+        wait_for_tick();
+        assert_same_without_monitor(sandbox, git, what);
+    }
+}
+
 /// The status by `git` of `work`, with or without the monitor.
 fn git_status(sandbox: &Sandbox, git: &str, by_monitor: bool) -> String {
     let options: &[&str] = match by_monitor {
@@ -176,21 +193,19 @@ fn git_says_the_same_with_the_monitor_after_each_operation() {
             s.git_in("work", &["checkout", "-q", "ORIG_HEAD"])
         }),
     ];
-    for (git, has_monitor) in available_gits() {
-        for is_socket in [false, has_monitor] {
-            let sandbox = with_folders();
-            let _serving = sandbox.serve();
-            install_monitor(&sandbox, is_socket);
-            // The first answer is that everything may have changed.
-            assert_same_without_monitor(&sandbox, &git, "first");
-            assert_same_without_monitor(&sandbox, &git, "second");
-            for (what, operation) in &operations {
-                operation(&sandbox);
-                assert_same_without_monitor(&sandbox, &git, what);
-            }
-            let (answered, _) = sandbox.question_counts();
-            assert!(answered > 20, "{git}: {answered}");
+    for (git, is_socket) in gits_and_ways() {
+        let sandbox = with_folders();
+        let _serving = sandbox.serve();
+        install_monitor(&sandbox, is_socket);
+        // The first answer is that everything may have changed.
+        assert_same_without_monitor(&sandbox, &git, "first");
+        assert_same_without_monitor(&sandbox, &git, "second");
+        for (what, operation) in &operations {
+            operation(&sandbox);
+            assert_same_without_monitor(&sandbox, &git, what);
         }
+        let (answered, _) = sandbox.question_counts();
+        assert!(answered > 20, "{git}: {answered}");
     }
 }
 
@@ -248,23 +263,21 @@ fn changes_in_a_sparse_index_are_reported_by_paths() {
             s.git_in("work", &["sparse-checkout", "set", "a/b"]);
         }),
     ];
-    for (git, has_monitor) in available_gits() {
-        for is_socket in [false, has_monitor] {
-            let sandbox = with_folders();
-            let set = ["sparse-checkout", "set", "--cone", "--sparse-index", "a"];
-            sandbox.git_in("work", &set);
-            let _serving = sandbox.serve();
-            install_monitor(&sandbox, is_socket);
-            assert_same_without_monitor(&sandbox, &git, "first");
-            let token = settled_token(&sandbox);
-            sandbox.write("work/a/new", "");
-            assert_eq!(query(&sandbox, &token).1, ["a/new"]);
-            assert_same_without_monitor(&sandbox, &git, "second");
-            for (what, operation) in &operations {
-                operation(&sandbox);
-                assert_same_without_monitor(&sandbox, &git, what);
-                assert_same_without_monitor(&sandbox, &git, what);
-            }
+    for (git, is_socket) in gits_and_ways() {
+        let sandbox = with_folders();
+        let set = ["sparse-checkout", "set", "--cone", "--sparse-index", "a"];
+        sandbox.git_in("work", &set);
+        let _serving = sandbox.serve();
+        install_monitor(&sandbox, is_socket);
+        assert_same_without_monitor(&sandbox, &git, "first");
+        let token = settled_token(&sandbox);
+        sandbox.write("work/a/new", "");
+        assert_eq!(query(&sandbox, &token).1, ["a/new"]);
+        assert_same_without_monitor(&sandbox, &git, "second");
+        for (what, operation) in &operations {
+            operation(&sandbox);
+            assert_same_without_monitor(&sandbox, &git, what);
+            assert_same_without_monitor(&sandbox, &git, what);
         }
     }
 }
@@ -348,35 +361,33 @@ fn random_changes_are_reported_to_git() {
 
 #[test]
 fn folders_that_changed_while_no_daemon_ran_are_reported() {
-    for (git, has_monitor) in available_gits() {
-        for is_socket in [false, has_monitor] {
-            let sandbox = with_folders();
-            let serving = sandbox.serve();
-            install_monitor(&sandbox, is_socket);
-            for _ in 0..3 {
-                assert_same_without_monitor(&sandbox, &git, "first");
-            }
-            drop(serving);
-            sandbox.write("work/u/z/while", "");
-            sandbox.write("work/new", "");
-            let _serving = sandbox.serve();
-            if is_socket {
-                sandbox.vigil("work", &["fsmonitor", "start"]);
-            }
-            // This command writes the index and does not look for untracked files.
-            let output = sandbox
-                .command(&git, "work", &["add", "file"])
-                .output()
-                .unwrap();
-            assert!(output.status.success(), "{output:?}");
-            sandbox.write("work/a/b/c/file", "edited");
-            let output = sandbox
-                .command(&git, "work", &["add", "a"])
-                .output()
-                .unwrap();
-            assert!(output.status.success(), "{output:?}");
-            assert_same_without_monitor(&sandbox, &git, "untracked meanwhile");
+    for (git, is_socket) in gits_and_ways() {
+        let sandbox = with_folders();
+        let serving = sandbox.serve();
+        install_monitor(&sandbox, is_socket);
+        for _ in 0..3 {
+            assert_same_without_monitor(&sandbox, &git, "first");
         }
+        drop(serving);
+        sandbox.write("work/u/z/while", "");
+        sandbox.write("work/new", "");
+        let _serving = sandbox.serve();
+        if is_socket {
+            sandbox.vigil("work", &["fsmonitor", "start"]);
+        }
+        // This command writes the index and does not look for untracked files.
+        let output = sandbox
+            .command(&git, "work", &["add", "file"])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        sandbox.write("work/a/b/c/file", "edited");
+        let output = sandbox
+            .command(&git, "work", &["add", "a"])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_same_without_monitor(&sandbox, &git, "untracked meanwhile");
     }
 }
 
@@ -725,32 +736,23 @@ fn mounting_over_files() {
     if !is_in_namespaces() {
         return;
     }
-    for (git, has_monitor) in available_gits() {
-        for is_socket in [false, true] {
-            if is_socket && !has_monitor {
-                continue;
-            }
-            let sandbox = with_folders();
-            let _serving = sandbox.serve();
-            install_monitor(&sandbox, is_socket);
-            for (mounted, text) in [("a/b/c/file", "a/b/c"), (".gitignore", "*.o\nbuild/\n")] {
+    for (git, is_socket) in gits_and_ways() {
+        let sandbox = with_folders();
+        let _serving = sandbox.serve();
+        install_monitor(&sandbox, is_socket);
+        for (mounted, text) in [("a/b/c/file", "a/b/c"), (".gitignore", "*.o\nbuild/\n")] {
+            sandbox.write("else/file", text);
+            let paths = [sandbox.path("else/file"), work_path(&sandbox, mounted)];
+            let mut mount = std::process::Command::new("mount");
+            assert!(mount.arg("--bind").args(&paths).status().unwrap().success());
+            let_index_age(&sandbox, &git, mounted);
+            for text in ["", "one\n", text, "other\n", "u/\n"] {
                 sandbox.write("else/file", text);
-                let paths = [sandbox.path("else/file"), work_path(&sandbox, mounted)];
-                let mut mount = std::process::Command::new("mount");
-                assert!(mount.arg("--bind").args(&paths).status().unwrap().success());
-                // Unchanged files are not looked at any more, once the index is younger.
-                for _ in 0..3 {
-                    wait_for_tick();
-                    assert_same_without_monitor(&sandbox, &git, mounted);
-                }
-                for text in ["", "one\n", text, "other\n", "u/\n"] {
-                    sandbox.write("else/file", text);
-                    assert_same_without_monitor(&sandbox, &git, &format!("{mounted} {text:?}"));
-                }
-                let mut unmount = std::process::Command::new("umount");
-                assert!(unmount.arg(&paths[1]).status().unwrap().success());
-                assert_same_without_monitor(&sandbox, &git, "unmounted");
+                assert_same_without_monitor(&sandbox, &git, &format!("{mounted} {text:?}"));
             }
+            let mut unmount = std::process::Command::new("umount");
+            assert!(unmount.arg(&paths[1]).status().unwrap().success());
+            assert_same_without_monitor(&sandbox, &git, "unmounted");
         }
     }
 }
@@ -766,10 +768,7 @@ fn settings_on_the_command_line_that_do_not_matter_change_no_answer() {
         let sandbox = with_folders();
         let _serving = sandbox.serve();
         install_monitor(&sandbox, true);
-        for _ in 0..3 {
-            wait_for_tick();
-            assert_same_without_monitor(&sandbox, git, "before");
-        }
+        let_index_age(&sandbox, git, "before");
         let trace = sandbox.path("trace");
         let paths_told = |options: &[&str]| {
             let arguments = [options, &["status", "--porcelain"]].concat();
@@ -803,54 +802,44 @@ fn seeing_other_mounts() {
     if !is_in_namespaces() {
         return;
     }
-    for (git, has_monitor) in available_gits() {
-        for is_socket in [false, true] {
-            if is_socket && !has_monitor {
-                continue;
-            }
-            let sandbox = with_folders();
-            let _serving = sandbox.serve();
-            install_monitor(&sandbox, is_socket);
-            // Unchanged files are not looked at any more, once the index is younger.
-            for _ in 0..3 {
-                wait_for_tick();
-                assert_same_without_monitor(&sandbox, &git, "before");
-            }
-            let status = |options: &str| {
-                let script =
-                    format!("mount -t tmpfs none a/b && {git} {options} status --porcelain");
-                let arguments = ["--mount", "sh", "-c", &script];
-                let mut command = sandbox.command("unshare", "work", &arguments);
-                command
-                    .env("GIT_OPTIONAL_LOCKS", "0")
-                    .output()
-                    .unwrap()
-                    .stdout
-            };
-            let alone = status("-c core.fsmonitor=false -c core.untrackedCache=false");
-            assert!(alone.starts_with(b" D a/b/c/file\n"), "{}", alone.as_bstr());
-            assert_eq!(status("").as_bstr(), alone.as_bstr(), "{git} {is_socket}");
-            // The same files by another name, with another file system in one folder of that name.
-            let script =
-                "mkdir ../other && mount --bind . ../other && mount -t tmpfs none ../other/a/b";
-            let mounted = sandbox.command("sh", "work", &["-c", script]).status();
-            assert!(mounted.unwrap().success());
-            // After a change of mounts, everything is reported once.
-            assert_same_without_monitor(&sandbox, &git, "mounted elsewhere");
-            let status = |options: &[&str]| {
-                let arguments = [options, &["status", "--porcelain"]].concat();
-                let mut command = sandbox.command(&git, "other", &arguments);
-                command
-                    .env("GIT_OPTIONAL_LOCKS", "0")
-                    .output()
-                    .unwrap()
-                    .stdout
-            };
-            let elsewhere = status(&["-c", "core.fsmonitor=false"]);
-            assert_eq!(elsewhere.as_bstr(), alone.as_bstr(), "{git}");
-            assert_eq!(status(&[]).as_bstr(), alone.as_bstr(), "{git} {is_socket}");
-            let unmounted = sandbox.command("umount", "", &["-R", "other"]).status();
-            assert!(unmounted.unwrap().success());
-        }
+    for (git, is_socket) in gits_and_ways() {
+        let sandbox = with_folders();
+        let _serving = sandbox.serve();
+        install_monitor(&sandbox, is_socket);
+        let_index_age(&sandbox, &git, "before");
+        let status = |options: &str| {
+            let script = format!("mount -t tmpfs none a/b && {git} {options} status --porcelain");
+            let arguments = ["--mount", "sh", "-c", &script];
+            let mut command = sandbox.command("unshare", "work", &arguments);
+            command
+                .env("GIT_OPTIONAL_LOCKS", "0")
+                .output()
+                .unwrap()
+                .stdout
+        };
+        let alone = status("-c core.fsmonitor=false -c core.untrackedCache=false");
+        assert!(alone.starts_with(b" D a/b/c/file\n"), "{}", alone.as_bstr());
+        assert_eq!(status("").as_bstr(), alone.as_bstr(), "{git} {is_socket}");
+        // The same files by another name, with another file system in one folder of that name.
+        let script =
+            "mkdir ../other && mount --bind . ../other && mount -t tmpfs none ../other/a/b";
+        let mounted = sandbox.command("sh", "work", &["-c", script]).status();
+        assert!(mounted.unwrap().success());
+        // After a change of mounts, everything is reported once.
+        assert_same_without_monitor(&sandbox, &git, "mounted elsewhere");
+        let status = |options: &[&str]| {
+            let arguments = [options, &["status", "--porcelain"]].concat();
+            let mut command = sandbox.command(&git, "other", &arguments);
+            command
+                .env("GIT_OPTIONAL_LOCKS", "0")
+                .output()
+                .unwrap()
+                .stdout
+        };
+        let elsewhere = status(&["-c", "core.fsmonitor=false"]);
+        assert_eq!(elsewhere.as_bstr(), alone.as_bstr(), "{git}");
+        assert_eq!(status(&[]).as_bstr(), alone.as_bstr(), "{git} {is_socket}");
+        let unmounted = sandbox.command("umount", "", &["-R", "other"]).status();
+        assert!(unmounted.unwrap().success());
     }
 }
