@@ -6,6 +6,7 @@ mod list;
 mod parse;
 mod process_context;
 
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
@@ -32,9 +33,13 @@ pub struct Item {
 }
 
 /// Variables in the order in which they were set.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Config {
-    items: Vec<Item>,
+    /// The variables by number; one that is set later has a greater number.
+    items: BTreeMap<u64, Item>,
+    /// The number of each variable, by section and name.
+    numbers: HashMap<BString, HashMap<BString, u64>>,
+    next_number: u64,
     /// Variables that `%unset` removes from the layers below.
     unset: Vec<(BString, BString)>,
 }
@@ -59,9 +64,8 @@ impl Config {
     }
 
     fn item(&self, section: &[u8], name: &[u8]) -> Option<&Item> {
-        self.items
-            .iter()
-            .find(|item| item.section == section && item.name == name)
+        let number = self.numbers.get(section.as_bstr())?.get(name.as_bstr())?;
+        self.items.get(number)
     }
 
     /// Returns whether a variable is set.
@@ -70,10 +74,13 @@ impl Config {
     }
 
     /// Returns the variables of a section, in the order in which they were set.
-    pub fn section<'c>(&'c self, section: &'c str) -> impl Iterator<Item = &'c Item> {
-        self.items
-            .iter()
-            .filter(move |item| item.section == section)
+    pub fn section(&self, section: &str) -> impl Iterator<Item = &Item> {
+        let names = self.numbers.get(BStr::new(section)).into_iter().flatten();
+        let mut numbers: Vec<u64> = names.map(|(_, number)| *number).collect();
+        numbers.sort_unstable();
+        numbers
+            .into_iter()
+            .filter_map(|number| self.items.get(&number))
     }
 
     /// Returns the value of a boolean variable, or `default` if it is not set.
@@ -111,19 +118,42 @@ impl Config {
         value: impl Into<BString>,
         source: impl Into<BString>,
     ) {
-        let (section, name) = (section.into(), name.into());
-        self.remove(&section, &name);
-        self.items.push(Item {
-            section,
-            name,
+        self.add(Item {
+            section: section.into(),
+            name: name.into(),
             value: value.into(),
             source: source.into(),
         });
     }
 
+    fn add(&mut self, item: Item) {
+        let number = self.next_number;
+        self.next_number = number.saturating_add(1);
+        let names = self.numbers.entry(item.section.clone()).or_default();
+        if let Some(earlier) = names.insert(item.name.clone(), number) {
+            self.items.remove(&earlier);
+        }
+        self.items.insert(number, item);
+    }
+
     fn remove(&mut self, section: &[u8], name: &[u8]) {
-        self.items
-            .retain(|item| item.section != section || item.name != name);
+        let names = self.numbers.get_mut(section.as_bstr());
+        if let Some(number) = names.and_then(|names| names.remove(name.as_bstr())) {
+            self.items.remove(&number);
+        }
+    }
+
+    /// Removes the variables for which `is_dropped`, called with section and name, holds.
+    fn drop_each(&mut self, is_dropped: impl Fn(&BStr, &BStr) -> bool) {
+        for (section, names) in &mut self.numbers {
+            names.retain(|name, number| {
+                let is_dropped = is_dropped(section.as_bstr(), name.as_bstr());
+                if is_dropped {
+                    self.items.remove(number);
+                }
+                !is_dropped
+            });
+        }
     }
 
     fn unset(&mut self, section: &[u8], name: &[u8]) {
@@ -136,9 +166,8 @@ impl Config {
         for (section, name) in &other.unset {
             self.remove(section, name);
         }
-        for item in &other.items {
-            self.remove(&item.section, &item.name);
-            self.items.push(item.clone());
+        for item in other.items.values() {
+            self.add(item.clone());
         }
     }
 }

@@ -255,9 +255,7 @@ impl<'s> Layers<'s> {
             b"templatealias" => is_plain(Some("templatealias")),
             _ => false,
         };
-        config
-            .items
-            .retain(|item| !is_dropped(item.section.as_bstr(), item.name.as_bstr()));
+        config.drop_each(is_dropped);
         config
     }
 

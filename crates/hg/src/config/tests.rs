@@ -153,3 +153,31 @@ fn a_file_of_another_owner_is_not_read() {
     let read = folder.read(&[], &["trusted.users=12345"]).unwrap();
     assert!(read.config.has("a", "x"));
 }
+
+#[test]
+fn a_variable_that_is_set_again_moves_to_the_end() {
+    let mut config = Config::default();
+    for (name, value) in [("a", "1"), ("b", "2"), ("c", "3"), ("a", "4")] {
+        config.set("s", name, value, "here");
+        config.set("other", name, value, "here");
+    }
+    let names = |config: &Config| {
+        let items = config.section("s").map(|item| item.name.to_string());
+        items.collect::<Vec<_>>().concat()
+    };
+    assert_eq!(names(&config), "bca");
+    assert_eq!(config.get("s", "a").unwrap(), "4");
+    let mut above = Config::default();
+    above.set("s", "b", "5", "there");
+    above.unset(b"s", b"c");
+    config.update(&above);
+    assert_eq!(names(&config), "ab");
+    config.drop_each(|section, name| section == "s" && name == "a");
+    assert_eq!(
+        (names(&config).as_str(), config.has("s", "a")),
+        ("b", false)
+    );
+    assert!(config.has("other", "a"));
+    config.set("s", "a", "6", "here");
+    assert_eq!(names(&config), "ba");
+}
