@@ -435,10 +435,7 @@ fn a_directory_with_a_newline_in_its_name_is_one() {
             session.send(&format!("{line}; echo a''t {},", end.len()));
             session.wait_for(&format!("at {},", end.len()));
             session.wait_for(end);
-            let seen = session.wait_for(match shell {
-                Shell::Bash => "#",
-                _ => "\x1b[39m ",
-            });
+            let seen = session.wait_for("\x1b[39m ");
             assert!(!seen.contains("main"), "{shell:?}: {seen}");
         }
         session.send("exit");
