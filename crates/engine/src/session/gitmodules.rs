@@ -29,7 +29,7 @@ const FILE_NAME: &str = ".gitmodules";
 pub(super) struct Submodule {
     pub(super) name: BString,
     /// Its path, with the number of the configuration entry that sets it.
-    pub(super) path: Option<(usize, BString)>,
+    path: Option<(usize, BString)>,
     /// The value of `ignore` in force.
     pub(super) ignore: Option<BString>,
     /// Why git cannot read that value, which matters only where it is used.
