@@ -65,24 +65,27 @@ impl Stack {
 
     /// Returns the number of records in the log of `name`.
     pub(crate) fn log_count(&self, name: &BStr) -> Result<usize, Error> {
-        let mut is_alive = BTreeMap::new();
-        for table in self.tables()?.iter() {
-            table.for_each_log(name, |update, record| {
-                is_alive.insert(update, record.is_some_and(|(record, _)| !is_mark(&record)));
-            })?;
-        }
-        Ok(is_alive.values().filter(|is_alive| **is_alive).count())
+        self.count_records(name, |record| !is_mark(record))
     }
 
     /// Whether there is a log of `name`, be it empty.
     pub(crate) fn has_log(&self, name: &BStr) -> Result<bool, Error> {
-        let mut is_alive = BTreeMap::new();
+        Ok(self.count_records(name, |_| true)? > 0)
+    }
+
+    /// Counts the records in the log of `name` that are not deleted and for which `counts` holds.
+    fn count_records(
+        &self,
+        name: &BStr,
+        counts: impl Fn(&LogRecord) -> bool,
+    ) -> Result<usize, Error> {
+        let mut counted = BTreeMap::new();
         for table in self.tables()?.iter() {
             table.for_each_log(name, |update, record| {
-                is_alive.insert(update, record.is_some());
+                counted.insert(update, record.is_some_and(|(record, _)| counts(&record)));
             })?;
         }
-        Ok(is_alive.values().any(|is_alive| *is_alive))
+        Ok(counted.values().filter(|counts| **counts).count())
     }
 
     /// Calls `found` with each record in the log of `name` and its message, newest first, until it returns false.
