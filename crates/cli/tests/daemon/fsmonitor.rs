@@ -19,7 +19,7 @@ use vigil_testkit::player::Settings;
 use vigil_testkit::random::Plan;
 
 use crate::namespaces::{is_in_namespaces, run_in_namespaces};
-use crate::sandbox::{Sandbox, VIGIL};
+use crate::sandbox::{RunningDaemon, Sandbox, VIGIL};
 
 /// The available gits, each of which is tested, and whether it can ask at a socket.
 fn available_gits() -> Vec<(String, bool)> {
@@ -53,6 +53,14 @@ fn gits_and_ways() -> Vec<(String, bool)> {
         std::iter::once((git, false)).chain(socket)
     };
     available_gits().into_iter().flat_map(ways).collect()
+}
+
+/// A repository whose changes git asks a daemon for, at a socket or by the hook.
+fn with_monitor(is_socket: bool) -> (Sandbox, RunningDaemon) {
+    let sandbox = with_folders();
+    let serving = sandbox.serve();
+    install_monitor(&sandbox, is_socket);
+    (sandbox, serving)
 }
 
 /// Asks until git looks at unchanged files no more, since the index is younger than they are.
@@ -194,9 +202,7 @@ fn git_says_the_same_with_the_monitor_after_each_operation() {
         }),
     ];
     for (git, is_socket) in gits_and_ways() {
-        let sandbox = with_folders();
-        let _serving = sandbox.serve();
-        install_monitor(&sandbox, is_socket);
+        let (sandbox, _serving) = with_monitor(is_socket);
         // The first answer is that everything may have changed.
         assert_same_without_monitor(&sandbox, &git, "first");
         assert_same_without_monitor(&sandbox, &git, "second");
@@ -362,9 +368,7 @@ fn random_changes_are_reported_to_git() {
 #[test]
 fn folders_that_changed_while_no_daemon_ran_are_reported() {
     for (git, is_socket) in gits_and_ways() {
-        let sandbox = with_folders();
-        let serving = sandbox.serve();
-        install_monitor(&sandbox, is_socket);
+        let (sandbox, serving) = with_monitor(is_socket);
         for _ in 0..3 {
             assert_same_without_monitor(&sandbox, &git, "first");
         }
@@ -737,9 +741,7 @@ fn mounting_over_files() {
         return;
     }
     for (git, is_socket) in gits_and_ways() {
-        let sandbox = with_folders();
-        let _serving = sandbox.serve();
-        install_monitor(&sandbox, is_socket);
+        let (sandbox, _serving) = with_monitor(is_socket);
         for (mounted, text) in [("a/b/c/file", "a/b/c"), (".gitignore", "*.o\nbuild/\n")] {
             sandbox.write("else/file", text);
             let paths = [sandbox.path("else/file"), work_path(&sandbox, mounted)];
@@ -765,9 +767,7 @@ fn settings_on_the_command_line_that_do_not_matter_change_no_answer() {
         .iter()
         .filter(|(_, has_monitor)| *has_monitor)
     {
-        let sandbox = with_folders();
-        let _serving = sandbox.serve();
-        install_monitor(&sandbox, true);
+        let (sandbox, _serving) = with_monitor(true);
         let_index_age(&sandbox, git, "before");
         let trace = sandbox.path("trace");
         let paths_told = |options: &[&str]| {
@@ -803,9 +803,7 @@ fn seeing_other_mounts() {
         return;
     }
     for (git, is_socket) in gits_and_ways() {
-        let sandbox = with_folders();
-        let _serving = sandbox.serve();
-        install_monitor(&sandbox, is_socket);
+        let (sandbox, _serving) = with_monitor(is_socket);
         let_index_age(&sandbox, &git, "before");
         let status = |options: &str| {
             let script = format!("mount -t tmpfs none a/b && {git} {options} status --porcelain");
